@@ -11,6 +11,11 @@
  * its deadline, or when the client counts as stalled or idle, whichever is first. If a service
  * finishes a call outside of this file (on_wake), the timer is set to fire at once. The connection
  * is not handled directly in this case, because it could be freed while the service still uses it.
+ *
+ * Connections are counted in three pools, so that clients of one pool cannot lock out those of
+ * another: local clients, network clients that have proven who they are, and network clients that
+ * have not done so yet. Anybody can fill the last one. If it is full, the peer that has most of its
+ * connections loses the oldest of them.
  */
 #include "fabricd/rpc/conn.h"
 
@@ -18,6 +23,7 @@
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>
 #include <event2/event.h>
+#include <inttypes.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <openssl/err.h>
@@ -35,11 +41,18 @@
 #include "fabricd/rpc/grpc.h"
 #include "fabricd/rpc/limits.h"
 #include "fabricd/rpc/tls.h"
+#include "libfabmgr/base/plural.h"
 #include "libfabmgr/base/status.h"
+
+enum pool { POOL_LOCAL, POOL_NETWORK, POOL_HANDSHAKE, POOLS };
+static const unsigned pool_limits[POOLS] = {RPC_MAX_CONNECTIONS, RPC_MAX_CONNECTIONS,
+                                            RPC_MAX_HANDSHAKES};
 
 struct conn {
     LIST_ENTRY(conn) entry;
     struct conn_set *set;
+    enum pool pool;
+    uint64_t peer; /* see conn_accept */
     struct bufferevent *bev;
     /* TLS state of the socket; NULL: a Unix socket */
     SSL *ssl;
@@ -58,14 +71,16 @@ struct conn_set {
     const struct service *const *services;
     void *context;
     struct audit *audit;
-    LIST_HEAD(, conn) conns;
-    unsigned count;
+    LIST_HEAD(, conn) conns; /* newest first */
+    unsigned count[POOLS];
+    /* connections of POOL_HANDSHAKE that were closed because the pool was full, since told_us */
+    uint64_t displaced, told_us;
 };
 
 static void conn_close(struct conn *c)
 {
     LIST_REMOVE(c, entry);
-    c->set->count--;
+    c->set->count[c->pool]--;
     grpc_free(c->grpc);
     loop_timer_free(c->timer);
     if (c->ssl != NULL) {
@@ -113,6 +128,94 @@ static void set_timer(struct conn *c, uint64_t now)
         loop_timer_set(c->timer, due > now ? due - now : 0);
 }
 
+/* ---- pools -----------------------------------------------------------------------------------
+ */
+
+static bool is_idle(const struct conn *c)
+{
+    return c->grpc != NULL && grpc_ready(c->grpc) && grpc_calls(c->grpc) == 0 && unsent(c) == 0;
+}
+
+static struct conn *idlest(const struct conn_set *set, enum pool pool)
+{
+    struct conn *c, *found = NULL;
+    LIST_FOREACH (c, &set->conns, entry)
+        if (c->pool == pool && is_idle(c) && (found == NULL || c->last_in < found->last_in))
+            found = c;
+    return found;
+}
+
+static unsigned handshakes_of(const struct conn_set *set, uint64_t peer)
+{
+    const struct conn *c;
+    unsigned count = 0;
+    LIST_FOREACH (c, &set->conns, entry)
+        count += c->pool == POOL_HANDSHAKE && c->peer == peer;
+    return count;
+}
+
+/* Returns the oldest unfinished handshake of the peer that has most of them. */
+static struct conn *most_pending(const struct conn_set *set)
+{
+    struct conn *c, *found = NULL;
+    unsigned most = 0;
+    LIST_FOREACH (c, &set->conns, entry) {
+        unsigned count = c->pool == POOL_HANDSHAKE ? handshakes_of(set, c->peer) : 0;
+        if (count > 0 && count >= most) {
+            most = count;
+            found = c;
+        }
+    }
+    return found;
+}
+
+static void note_displaced(struct conn_set *set)
+{
+    uint64_t now = clock_now_us();
+    set->displaced++;
+    if (set->told_us != 0 && now - set->told_us < RPC_TELL_US)
+        return;
+    log_warning("rpc",
+                "%" PRIu64 " connection%s ended before the TLS handshake, to make room for others; "
+                "a client may be flooding the TLS address",
+                set->displaced, fab_base_plural_s(set->displaced));
+    set->told_us = now;
+    set->displaced = 0;
+}
+
+/* If the pool is full, closes one of its connections: the one that has been idle for the longest
+ * time, or of POOL_HANDSHAKE that of most_pending. Returns whether the pool has a free place. */
+static bool make_way(struct conn_set *set, enum pool pool)
+{
+    if (set->count[pool] < pool_limits[pool])
+        return true;
+    struct conn *c = pool == POOL_HANDSHAKE ? most_pending(set) : idlest(set, pool);
+    if (c == NULL) {
+        log_warning("rpc", "a client was turned away: %u connections of this kind are busy",
+                    set->count[pool]);
+        return false;
+    }
+    if (pool == POOL_HANDSHAKE)
+        note_displaced(set);
+    conn_close(c);
+    return true;
+}
+
+/* Moves a connection from POOL_HANDSHAKE to POOL_NETWORK when its handshakes are complete. Returns
+ * false if there is no place for it. */
+static bool settle(struct conn *c)
+{
+    struct conn_set *set = c->set;
+    if (c->pool != POOL_HANDSHAKE || c->grpc == NULL || !grpc_ready(c->grpc))
+        return true;
+    if (!make_way(set, POOL_NETWORK))
+        return false;
+    set->count[c->pool]--;
+    c->pool = POOL_NETWORK;
+    set->count[c->pool]++;
+    return true;
+}
+
 /* Moves bytes from gRPC to the socket's buffer. Returns false if the connection must be closed. */
 static bool pump(struct conn *c)
 {
@@ -134,7 +237,7 @@ static void go_on(struct conn *c)
     uint64_t now = clock_now_us();
     if (unsent(c) == 0)
         c->last_out = now;
-    if (!pump(c) || ((c->closing || grpc_done(c->grpc)) && unsent(c) == 0)) {
+    if (!settle(c) || !pump(c) || ((c->closing || grpc_done(c->grpc)) && unsent(c) == 0)) {
         conn_close(c);
         return;
     }
@@ -297,38 +400,20 @@ static int conn_begin(struct conn *c)
     return c->ssl == NULL ? begin_grpc(c) : FAB_OK;
 }
 
-static bool is_idle(const struct conn *c)
+void conn_accept(struct conn_set *set, int fd, SSL_CTX *ssl_ctx, uint64_t peer)
 {
-    return c->grpc != NULL && grpc_ready(c->grpc) && grpc_calls(c->grpc) == 0 && unsent(c) == 0;
-}
-
-/* If RPC_MAX_CONNECTIONS are open, closes the connection that has been idle for the longest
- * time. Otherwise idle clients could lock out other clients. */
-static void make_way(struct conn_set *set)
-{
-    struct conn *c, *idlest = NULL;
-    if (set->count < RPC_MAX_CONNECTIONS)
-        return;
-    LIST_FOREACH (c, &set->conns, entry)
-        if (is_idle(c) && (idlest == NULL || c->last_in < idlest->last_in))
-            idlest = c;
-    if (idlest != NULL)
-        conn_close(idlest);
-}
-
-void conn_accept(struct conn_set *set, int fd, SSL_CTX *ssl_ctx)
-{
-    make_way(set);
-    struct conn *c = set->count < RPC_MAX_CONNECTIONS ? calloc(1, sizeof *c) : NULL;
+    enum pool pool = ssl_ctx != NULL ? POOL_HANDSHAKE : POOL_LOCAL;
+    struct conn *c = make_way(set, pool) ? calloc(1, sizeof *c) : NULL;
     if (c == NULL) {
-        log_warning("rpc", "a client was turned away: %u connections are open", set->count);
         close(fd);
         return;
     }
     c->set = set;
+    c->pool = pool;
+    c->peer = peer;
     c->accepted = c->last_in = c->last_out = clock_now_us();
     LIST_INSERT_HEAD(&set->conns, c, entry);
-    set->count++;
+    set->count[pool]++;
     c->bev = bev_new(c, fd, ssl_ctx);
     if (c->bev == NULL)
         close(fd);

@@ -18,10 +18,13 @@ int conn_set_new(struct loop *loop, const struct service *const *services, void 
                  struct audit *audit, struct conn_set **ret);
 void conn_set_free(struct conn_set *set); /* closes all connections; set may be NULL */
 
-/* Takes over the nonblocking socket fd as a new connection. If RPC_MAX_CONNECTIONS are open,
- * closes the connection that has been idle for the longest time; if none is idle, closes fd
- * instead. ssl_ctx == NULL: fd is a Unix socket. */
-void conn_accept(struct conn_set *set, int fd, SSL_CTX *ssl_ctx);
+/* Takes over the nonblocking socket fd as a new connection. If RPC_MAX_CONNECTIONS local clients
+ * are connected, closes the connection that has been idle for the longest time; if none is idle,
+ * closes fd instead. The same holds for network clients when their handshake is complete. Before,
+ * at most RPC_MAX_HANDSHAKES are open; the peer with most of them loses the oldest. ssl_ctx ==
+ * NULL: fd is a Unix socket. peer: the IPv4 address of the client, or the first 64 bits of its IPv6
+ * address, since a single host may have all addresses with the same 64 bits. */
+void conn_accept(struct conn_set *set, int fd, SSL_CTX *ssl_ctx, uint64_t peer);
 
 /* Closes the TLS connections whose client certificate the context does not accept. */
 void conn_set_check(struct conn_set *set, SSL_CTX *ssl_ctx);

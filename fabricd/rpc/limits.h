@@ -6,6 +6,8 @@
 #define FABRICD_RPC_LIMITS_H
 
 #define RPC_MAX_CONNECTIONS 128
+/* network clients that have not completed the handshakes of TLS and HTTP/2 */
+#define RPC_MAX_HANDSHAKES 64
 /* maximum number of concurrent calls of a connection */
 #define RPC_MAX_STREAMS 100
 /* Maximum bytes of a request message. Most requests have fewer than 1,000 bytes. */
@@ -28,6 +30,8 @@
 /* Maximum time in us from the acceptance of a connection to the end of the TLS and HTTP/2
  * handshakes. */
 #define RPC_HANDSHAKE_US 10000000ull
+/* shortest time between two messages about displaced handshakes */
+#define RPC_TELL_US 60000000ull
 /* Maximum time in us from the headers of a call to the end of its request. */
 #define RPC_REQUEST_US 30000000ull
 /* Time in us after which a client that reads none of its pending bytes is disconnected. */

@@ -15,6 +15,7 @@
 #include <event2/listener.h>
 #include <grp.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,12 +40,23 @@ struct listener {
     ino_t ino;
 };
 
+/* See conn_accept. */
+static uint64_t peer_of(const struct sockaddr *from)
+{
+    uint64_t peer = 0;
+    if (from->sa_family == AF_INET)
+        peer = ((const struct sockaddr_in *)(const void *)from)->sin_addr.s_addr;
+    else if (from->sa_family == AF_INET6)
+        memcpy(&peer, &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr, sizeof peer);
+    return peer;
+}
+
 static void on_accept(struct evconnlistener *ev, evutil_socket_t fd, struct sockaddr *from, int len,
                       void *ctx)
 {
-    (void)ev, (void)from, (void)len;
+    (void)ev, (void)len;
     struct listener *l = ctx;
-    conn_accept(l->conns, fd, l->ssl_ctx);
+    conn_accept(l->conns, fd, l->ssl_ctx, peer_of(from));
 }
 
 static void on_accept_error(struct evconnlistener *ev, void *ctx)

@@ -1,16 +1,19 @@
 """TLS files that change while fabricd runs: certificates, authorities and revocation lists."""
 
+import collections
 import contextlib
 import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import threading
+import time
 
 import grpc
 
-from harness import (BUILD, PATIENCE, Fabric, channel, free_port, main, make_authority, make_certificate, openssl,
+from harness import (BUILD, PATIENCE, Fabric, channel, descriptors, free_port, main, make_authority, make_certificate, openssl,
                      read, running, socket_path, wait_until)
 
 Code = grpc.StatusCode
@@ -117,6 +120,62 @@ class Stream:
         self.thread.join(PATIENCE)
 
 
+class Flood:
+    """Connections that say nothing, from four addresses, until it is closed."""
+
+    def __init__(self, port, held, a_second=0):
+        self.port, self.made, self.ended = port, 0, False
+        self.held = collections.deque(maxlen=held)
+        for _ in range(held):
+            self.connect()
+        self.thread = threading.Thread(target=self.go_on, args=(a_second,), daemon=True)
+        if a_second:
+            self.thread.start()
+
+    def connect(self):
+        s = socket.socket()
+        s.bind((f"127.0.0.{2 + self.made % 4}", 0))
+        s.connect(("127.0.0.1", self.port))
+        self.held.append(s)
+        self.made += 1
+
+    def go_on(self, a_second):
+        begun, count = time.monotonic(), 0
+        while not self.ended:
+            while count < (time.monotonic() - begun) * a_second:
+                self.connect()
+                count += 1
+            time.sleep(0.002)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.ended = True
+        if self.thread.is_alive():
+            self.thread.join(PATIENCE)
+        for s in self.held:
+            s.close()
+
+
+def silent_connections_lock_nobody_out():
+    place = Place()
+    place.settings()
+    good = make_certificate(place.ca, "good")
+    with place.daemon() as p, channel("unix:" + place.path("s")) as old:
+        before = descriptors(p)
+        for how in ({"held": 300}, {"held": 300, "a_second": 1000}):
+            with Flood(place.port, **how) as flood:
+                for _ in range(20):
+                    Fabric(old).GetStatus()
+                    with channel("unix:" + place.path("s")) as new:
+                        Fabric(new).GetStatus()
+                    assert place.status(good) == Code.OK
+                assert descriptors(p) < before + 100, descriptors(p)
+        assert flood.made > 300, "the flood did not run"
+        assert p.log().count("ended before the TLS handshake") == 1
+
+
 def new_files_serve_new_connections_and_drop_nobody():
     place = Place()
     place.settings()
@@ -188,4 +247,5 @@ def another_authority_replaces_the_clients():
 main([
     new_files_serve_new_connections_and_drop_nobody,
     another_authority_replaces_the_clients,
+    silent_connections_lock_nobody_out,
 ])
