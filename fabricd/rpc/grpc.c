@@ -418,7 +418,7 @@ static void handle(struct call *c)
     if (m->changes && c->grpc->in.audit != NULL && !audit_is_ready(c->grpc->in.audit)) {
         call_finish(c, FAB_GRPC_FAILED_PRECONDITION,
                     "refused: the database of the manager cannot be written, so nothing was "
-                    "changed; free space on its disk, or see the log of fabricd");
+                    "changed; 'fabricctl status' says why");
         return;
     }
     if (h2_queued(c->grpc->h2) > RPC_MAX_QUEUED) {

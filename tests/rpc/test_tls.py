@@ -1,4 +1,4 @@
-"""TLS files that change while fabricd runs: certificates, authorities and revocation lists."""
+"""TLS: files that change while fabricd runs, and clients that never finish the handshake."""
 
 import collections
 import contextlib
@@ -13,8 +13,8 @@ import time
 
 import grpc
 
-from harness import (BUILD, PATIENCE, Fabric, channel, descriptors, free_port, main, make_authority, make_certificate, openssl,
-                     read, running, socket_path, wait_until)
+from harness import (BUILD, PATIENCE, Fabric, channel, descriptors, free_port, main, make_authority, make_certificate,
+                     openssl, read, running, socket_path, wait_until)
 
 Code = grpc.StatusCode
 STREAMS = 50
