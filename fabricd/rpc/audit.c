@@ -6,7 +6,9 @@
  *
  * A client without permissions could fill the audit log with refused calls, so that older rows are
  * pruned. Refusals are therefore recorded only at a limited rate: REFUSALS_BURST at once, then
- * REFUSALS_A_SECOND per second. The next row says how many refusals were not recorded.
+ * REFUSALS_A_SECOND per second. The next row says how many refusals were not recorded. Refused
+ * calls and refused certificates have a limit each, so that a peer without a valid certificate
+ * cannot hide the refused calls of others.
  */
 #include "fabricd/rpc/audit.h"
 
@@ -36,15 +38,19 @@ struct audit_held {
     void *ctx;
 };
 
+/* The refusals of one kind that may still be recorded: a token bucket. */
+struct allowance {
+    uint64_t refusals; /* in millionths */
+    uint64_t at_us;    /* time in us at which this number was computed */
+};
+
 struct audit {
     struct store *store;
     struct loop_timer *look, *head;
     TAILQ_HEAD(, audit_held) held;
     /* number of the last row when the head was last logged */
     uint64_t logged;
-    /* Token bucket of the refusals. refusals: how many may still be recorded, in millionths.
-     * refusals_us: time in us at which this number was computed. */
-    uint64_t refusals, refusals_us;
+    struct allowance calls, certificates;
     /* number of refusals since the last row that were not recorded */
     uint64_t unrecorded;
 };
@@ -104,16 +110,16 @@ static bool is_refusal(const struct audit_row *row)
 
 /* Takes a token for a refusal. Returns false if there is none, so that the refusal must not be
  * recorded. */
-static bool may_record(struct audit *a)
+static bool may_record(struct allowance *w)
 {
     uint64_t now = clock_now_us();
-    a->refusals += (now - a->refusals_us) * REFUSALS_A_SECOND;
-    a->refusals_us = now;
-    if (a->refusals > REFUSALS_BURST * UINT64_C(1000000))
-        a->refusals = REFUSALS_BURST * UINT64_C(1000000);
-    if (a->refusals < 1000000)
+    w->refusals += (now - w->at_us) * REFUSALS_A_SECOND;
+    w->at_us = now;
+    if (w->refusals > REFUSALS_BURST * UINT64_C(1000000))
+        w->refusals = REFUSALS_BURST * UINT64_C(1000000);
+    if (w->refusals < 1000000)
         return false;
-    a->refusals -= 1000000;
+    w->refusals -= 1000000;
     return true;
 }
 
@@ -134,25 +140,36 @@ void audit_begin(struct audit *a, struct audit_row *row)
     store_put_audit(a->store, row);
 }
 
-struct audit_held *audit_end(struct audit *a, struct audit_row *row, audit_stored *done, void *ctx)
+/* Puts an END row into the queue of the store. Returns false if it is not stored. */
+static bool put_end(struct audit *a, struct audit_row *row)
 {
     char message[1200];
-    if (row->call == 0 && is_refusal(row) && !may_record(a)) {
-        a->unrecorded++;
-        return NULL;
-    }
     row->kind = AUDIT_END;
     row->time_us = clock_unix_us();
     if (a->unrecorded > 0) {
-        snprintf(message, sizeof message,
-                 "%s [%" PRIu64 " refused calls before it are not recorded]",
+        snprintf(message, sizeof message, "%s [%" PRIu64 " refusals before it are not recorded]",
                  row->text[AUDIT_MESSAGE] != NULL ? row->text[AUDIT_MESSAGE] : "", a->unrecorded);
         row->text[AUDIT_MESSAGE] = message;
         a->unrecorded = 0;
     }
-    int rc = store_put_audit(a->store, row);
-    struct audit_held *h =
-        a->store != NULL && rc == FAB_OK && done != NULL ? calloc(1, sizeof *h) : NULL;
+    return store_put_audit(a->store, row) == FAB_OK && a->store != NULL;
+}
+
+void audit_refused(struct audit *a, struct audit_row *row)
+{
+    if (may_record(&a->certificates))
+        put_end(a, row);
+    else
+        a->unrecorded++;
+}
+
+struct audit_held *audit_end(struct audit *a, struct audit_row *row, audit_stored *done, void *ctx)
+{
+    if (row->call == 0 && is_refusal(row) && !may_record(&a->calls)) {
+        a->unrecorded++;
+        return NULL;
+    }
+    struct audit_held *h = put_end(a, row) && done != NULL ? calloc(1, sizeof *h) : NULL;
     if (h == NULL)
         return NULL;
     *h = (struct audit_held){.audit = a, .mark = store_mark(a->store), .done = done, .ctx = ctx};
@@ -171,8 +188,8 @@ int audit_new(struct loop *loop, struct store *store, struct audit **ret)
         return FAB_E_NOMEM;
     TAILQ_INIT(&a->held);
     a->store = store;
-    a->refusals = REFUSALS_BURST * UINT64_C(1000000);
-    a->refusals_us = clock_now_us();
+    a->calls = a->certificates =
+        (struct allowance){REFUSALS_BURST * UINT64_C(1000000), clock_now_us()};
     a->look = loop_timer_new(loop, on_look, a);
     a->head = loop_timer_new(loop, on_head, a);
     if (a->look == NULL || a->head == NULL) {

@@ -33,6 +33,9 @@ typedef void audit_stored(void *ctx, bool stored);
  * once. Otherwise the caller must wait: `done` is called when the row is stored (`stored` is true)
  * or cannot be stored. */
 struct audit_held *audit_end(struct audit *a, struct audit_row *row, audit_stored *done, void *ctx);
+/* Stores an END row about a client whose certificate was refused. Such rows have a limited rate of
+ * their own, because anybody can cause them. */
+void audit_refused(struct audit *a, struct audit_row *row);
 /* Forgets the callback, because the call ended. */
 void audit_forget(struct audit_held *held);
 

@@ -24,6 +24,7 @@
 #include <sys/socket.h>
 
 #include "fabricd/base/log.h"
+#include "fabricd/rpc/tls.h"
 #include "libfabmgr/base/status.h"
 
 static int caller_new(enum caller_transport transport, struct caller **ret)
@@ -249,9 +250,9 @@ static int read_certificate(X509 *cert, struct caller *c)
     return c->subject == NULL || c->issuer == NULL || c->serial == NULL ? FAB_E_NOMEM : rc;
 }
 
-int caller_of_tls(SSL *ssl, int fd, struct caller **ret)
+/* Creates the caller with this certificate. `title` begins caller->text. */
+static int caller_of_certificate(X509 *cert, const char *title, int fd, struct caller **ret)
 {
-    X509 *cert = SSL_get0_peer_certificate(ssl);
     struct caller *c;
     if (cert == NULL)
         return FAB_E_IO;
@@ -265,8 +266,18 @@ int caller_of_tls(SSL *ssl, int fd, struct caller **ret)
     }
     find_address(fd, c->address, sizeof c->address);
     const char *name = c->cn != NULL ? c->cn : c->san_count > 0 ? c->sans[0] : c->serial;
-    size_t used = (size_t)snprintf(c->text, sizeof c->text, "certificate of ");
+    size_t used = (size_t)snprintf(c->text, sizeof c->text, "%s ", title);
     log_clean(name, c->text + used, sizeof c->text - used);
     *ret = c;
     return FAB_OK;
+}
+
+int caller_of_tls(SSL *ssl, int fd, struct caller **ret)
+{
+    return caller_of_certificate(SSL_get0_peer_certificate(ssl), "certificate of", fd, ret);
+}
+
+int caller_refused(SSL *ssl, int fd, struct caller **ret)
+{
+    return caller_of_certificate(tls_refused(ssl), "refused certificate of", fd, ret);
 }

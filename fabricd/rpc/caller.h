@@ -59,6 +59,9 @@ struct caller {
  * cannot be identified, IO. */
 int caller_of_unix(int fd, struct caller **ret);          /* fd is a connected Unix socket */
 int caller_of_tls(SSL *ssl, int fd, struct caller **ret); /* after the handshake */
+/* After a failed handshake: the client whose certificate was refused. Nobody has authenticated the
+ * names of this caller, and its text says so. IO: the client showed no certificate. */
+int caller_refused(SSL *ssl, int fd, struct caller **ret);
 int caller_other(struct caller **ret);
 /* Takes a reference. Code that needs the caller after the end of the call must hold one. */
 struct caller *caller_ref(struct caller *c);

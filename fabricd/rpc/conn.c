@@ -37,12 +37,14 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
 #include "fabricd/rpc/access.h"
+#include "fabricd/rpc/audit.h"
 #include "fabricd/rpc/caller.h"
 #include "fabricd/rpc/grpc.h"
 #include "fabricd/rpc/limits.h"
 #include "fabricd/rpc/tls.h"
 #include "libfabmgr/base/plural.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/grpc/grpc.h"
 
 enum pool { POOL_LOCAL, POOL_NETWORK, POOL_HANDSHAKE, POOLS };
 static const unsigned pool_limits[POOLS] = {RPC_MAX_CONNECTIONS, RPC_MAX_CONNECTIONS,
@@ -353,6 +355,29 @@ static void log_tls_error(struct bufferevent *bev)
              why != NULL ? why : "the handshake failed");
 }
 
+/* Records a client whose certificate was refused in the audit log. Returns false if the handshake
+ * failed for another reason. */
+static bool record_refused(struct conn *c)
+{
+    char source[64], message[1024];
+    struct caller *who;
+    if (c->ssl == NULL || caller_refused(c->ssl, bufferevent_getfd(c->bev), &who) != FAB_OK)
+        return false;
+    snprintf(source, sizeof source, "tls, %s", who->address);
+    snprintf(message, sizeof message,
+             "the certificate is not accepted: %s; subject %.300s, issuer %.300s, serial %.60s",
+             X509_verify_cert_error_string(SSL_get_verify_result(c->ssl)), who->subject,
+             who->issuer, who->serial);
+    struct audit_row row = {.result = FAB_GRPC_UNAUTHENTICATED,
+                            .text = {[AUDIT_ACCOUNT] = who->text,
+                                     [AUDIT_SOURCE] = source,
+                                     [AUDIT_METHOD] = "connect",
+                                     [AUDIT_MESSAGE] = message}};
+    audit_refused(c->set->audit, &row);
+    caller_unref(who);
+    return true;
+}
+
 static void on_event(struct bufferevent *bev, short what, void *ctx)
 {
     struct conn *c = ctx;
@@ -360,7 +385,7 @@ static void on_event(struct bufferevent *bev, short what, void *ctx)
         go_on(c);
         return;
     }
-    if (c->grpc == NULL)
+    if (c->grpc == NULL && !record_refused(c))
         log_tls_error(bev);
     conn_close(c);
 }

@@ -84,15 +84,54 @@ static int load_files(SSL_CTX *ctx, const struct tls_files *f, char *why, size_t
     return f->crl != NULL && f->crl[0] != '\0' ? load_crl(ctx, f->crl, why, why_len) : FAB_OK;
 }
 
+/* ---- refused certificates -------------------------------------------------------------------- */
+
+static CRYPTO_ONCE once = CRYPTO_ONCE_STATIC_INIT;
+/* index of the refused certificate among the extra data of an SSL; -1: out of memory */
+static int refused_index = -1;
+
+static void free_refused(void *parent, void *cert, CRYPTO_EX_DATA *data, int index, long argl,
+                         void *argp)
+{
+    (void)parent, (void)data, (void)index, (void)argl, (void)argp;
+    X509_free(cert);
+}
+
+static void make_index(void)
+{
+    refused_index = SSL_get_ex_new_index(0, NULL, NULL, NULL, free_refused);
+}
+
+/* OpenSSL discards the certificate when the verification fails. So this callback keeps it for
+ * tls_refused. It does not change the result of the verification. */
+static int keep_refused(int good, X509_STORE_CTX *check)
+{
+    SSL *ssl = X509_STORE_CTX_get_ex_data(check, SSL_get_ex_data_X509_STORE_CTX_idx());
+    X509 *cert = X509_STORE_CTX_get0_cert(check);
+    if (!good && ssl != NULL && cert != NULL && refused_index >= 0 &&
+        SSL_get_ex_data(ssl, refused_index) == NULL && X509_up_ref(cert) == 1 &&
+        SSL_set_ex_data(ssl, refused_index, cert) != 1)
+        X509_free(cert);
+    return good;
+}
+
+X509 *tls_refused(const SSL *connection)
+{
+    return refused_index >= 0 ? SSL_get_ex_data(connection, refused_index) : NULL;
+}
+
+/* ---- the context ----------------------------------------------------------------------------- */
+
 int tls_context_new(const struct tls_files *files, SSL_CTX **ret, char *why, size_t why_len)
 {
     SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
-    if (ctx == NULL || SSL_CTX_set_min_proto_version(ctx, TLS1_3_VERSION) != 1) {
+    if (CRYPTO_THREAD_run_once(&once, make_index) != 1 || ctx == NULL ||
+        SSL_CTX_set_min_proto_version(ctx, TLS1_3_VERSION) != 1) {
         SSL_CTX_free(ctx);
         snprintf(why, why_len, "OpenSSL offers no TLS 1.3");
         return FAB_E_NOMEM;
     }
-    SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, keep_refused);
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_num_tickets(ctx, 0);
     SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);

@@ -18,6 +18,11 @@ struct tls_files {
  * the error. */
 int tls_context_new(const struct tls_files *files, SSL_CTX **ret, char *why, size_t why_len);
 
+/* Returns the certificate of the client if the handshake failed because the certificate was not
+ * accepted; otherwise NULL. SSL_get_verify_result has the reason. The certificate belongs to the
+ * connection. Its names are not proven: anybody can make a certificate with any name. */
+X509 *tls_refused(const SSL *connection);
+
 /* Returns true if the context still accepts the client's certificate of an open connection: the
  * authority is trusted, and the certificate has neither expired nor been revoked. If not, *ret_why
  * says why, in static memory. */

@@ -253,6 +253,13 @@ static enum fab_grpc_code fail(struct fab_client_error *e, enum fab_grpc_code co
 static enum fab_grpc_code no_connection(const struct fab_client *c, int rc,
                                         struct fab_client_error *e)
 {
+    const char *refusal = fab_client_socket_refusal(c->socket);
+    if (refusal != NULL) {
+        e->code = FAB_GRPC_UNAUTHENTICATED;
+        snprintf(e->message, sizeof e->message,
+                 "%s: the manager does not trust this certificate: %s", c->address, refusal);
+        return e->code;
+    }
     e->code = rc == FAB_E_TIMEOUT ? FAB_GRPC_DEADLINE_EXCEEDED : FAB_GRPC_UNAVAILABLE;
     snprintf(e->message, sizeof e->message, "%s: %s", c->address,
              rc == FAB_E_TIMEOUT  ? "no response in time"

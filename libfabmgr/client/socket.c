@@ -25,6 +25,8 @@
 struct client_socket {
     int fd;
     SSL *ssl; /* NULL for a Unix socket */
+    /* why the server refused the client's certificate; NULL: it did not */
+    const char *refusal;
 };
 
 uint64_t fab_client_now_ms(void)
@@ -133,6 +135,52 @@ static int tls_complain(const char *what, char *why, size_t why_len)
     snprintf(why, why_len, "%s: %s", what, reason != NULL ? reason : "failed");
     ERR_clear_error();
     return FAB_E_IO;
+}
+
+/* Returns what an alert of the server says about the client's certificate (RFC 8446, section 6.2),
+ * or NULL if this error is no such alert. */
+static const char *alert_text(unsigned long error)
+{
+    if (ERR_GET_LIB(error) != ERR_LIB_SSL)
+        return NULL;
+    switch (ERR_GET_REASON(error)) {
+    case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+        return "unknown CA";
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+        return "it has expired or is not valid yet";
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
+        return "it is revoked";
+    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+    case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
+    case SSL_R_TLSV1_ALERT_DECRYPT_ERROR:
+        return "it is not valid for clients; the log of the manager has the reason";
+    default:
+        return NULL;
+    }
+}
+
+/* Remembers why the server refused the client's certificate, if this is the cause of the error. In
+ * TLS 1.3, the client learns it only after its own handshake, from an alert. */
+static void note_refusal(struct client_socket *s)
+{
+    if (s->refusal == NULL)
+        s->refusal = alert_text(ERR_peek_last_error());
+}
+
+/* A write that fails because the server closed the connection leaves the server's alert unread. */
+static void read_alert(struct client_socket *s)
+{
+    uint8_t data[256];
+    size_t done;
+    while (SSL_read_ex(s->ssl, data, sizeof data, &done) == 1)
+        ;
+    note_refusal(s);
+}
+
+const char *fab_client_socket_refusal(const struct client_socket *s)
+{
+    return s->refusal;
 }
 
 static int load_files(SSL_CTX *ctx, const struct fab_client_options *o, char *why, size_t why_len)
@@ -294,6 +342,8 @@ int fab_client_socket_write(struct client_socket *s, const uint8_t *data, size_t
         if (s->ssl != NULL) {
             int n = SSL_write_ex(s->ssl, data, len, &done);
             rc = n == 1 ? FAB_OK : tls_wait(s, n, deadline_ms);
+            if (rc < 0 && rc != FAB_E_TIMEOUT)
+                read_alert(s);
         } else {
             ssize_t n = send(s->fd, data, len, MSG_NOSIGNAL);
             done = n > 0 ? (size_t)n : 0;
@@ -317,6 +367,8 @@ static ssize_t read_tls(struct client_socket *s, uint8_t *data, size_t len, uint
         if (n == 1)
             return (ssize_t)done;
         int rc = tls_wait(s, n, deadline);
+        if (rc < 0)
+            note_refusal(s);
         if (rc < 0)
             return rc == FAB_E_TRUNCATED ? 0 : rc;
     }

@@ -27,5 +27,8 @@ int fab_client_socket_write(struct client_socket *s, const uint8_t *data, size_t
  * Also returns IO and TIMEOUT. */
 ssize_t fab_client_socket_read(struct client_socket *s, uint8_t *data, size_t len,
                                uint64_t deadline_ms);
+/* Returns why the server refused the client's certificate, in static memory; NULL: it did not. To
+ * be called after a function that returned IO. */
+const char *fab_client_socket_refusal(const struct client_socket *s);
 
 #endif

@@ -61,11 +61,19 @@ class Place:
                                                    read(certificate + ".crt"))
         return grpc.secure_channel(f"localhost:{self.port}", credentials)
 
-    def reloads(self):
-        """The audited reloads, newest first."""
+    def audited(self, method):
+        """The audit records of this method, newest first."""
         done = subprocess.run([os.path.join(BUILD, "cli/fabricctl"), "-s", "unix:" + self.path("s"), "audit", "export",
-                               "--method", "reload"], capture_output=True, text=True, check=True, timeout=PATIENCE)
+                               "--method", method], capture_output=True, text=True, check=True, timeout=PATIENCE)
         return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def complaint(self, certificate):
+        """What fabricctl says to a client whose certificate is refused."""
+        done = subprocess.run([os.path.join(BUILD, "cli/fabricctl"), "-s", f"tls:127.0.0.1:{self.port}", "--tls-ca",
+                               self.ca + ".crt", "--tls-cert", certificate + ".crt", "--tls-key", certificate + ".key",
+                               "status"], capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode != 0 and done.stdout == "", done
+        return done.stderr
 
     def status(self, certificate, server_ca=None):
         with self.client(certificate, server_ca) as c:
@@ -198,7 +206,7 @@ def new_files_serve_new_connections_and_drop_nobody():
                 f.write("no key\n")
             reload(fabricd, "the old settings stay active")
             assert place.path("key.pem") in fabricd.log(), fabricd.log()
-            newest = place.reloads()[0]
+            newest = place.audited("reload")[0]
             assert (newest["result"], newest["message"]) == ("FAILED_PRECONDITION",
                                                              "refused: a TLS file cannot be used"), newest
             assert place.status(good, other) == Code.OK
@@ -244,7 +252,33 @@ def another_authority_replaces_the_clients():
         assert place.status(make_certificate(other, "good"), place.ca) == Code.OK
 
 
+def refused_certificates_are_recorded():
+    place = Place()
+    place.settings(crl=True)
+    good, bad = make_certificate(place.ca, "good"), make_certificate(place.ca, "bad")
+    expired = make_certificate(place.ca, "old", days=-1)
+    foreign = make_certificate(make_authority("foreign"), "root")
+    revoke(place, bad)
+    with place.daemon():
+        for certificate, name, why, told in (
+                (bad, "bad", "certificate revoked", "it is revoked"),
+                (expired, "old", "certificate has expired", "it has expired or is not valid yet"),
+                (foreign, "root", "unable to get local issuer certificate", "unknown CA")):
+            for _ in range(20):
+                said = place.complaint(certificate)
+                assert f"the manager does not trust this certificate: {told}\n" in said, said
+            assert place.status(certificate, place.ca) == Code.UNAVAILABLE
+            wait_until(lambda: any(r["account"] == "refused certificate of " + name for r in place.audited("connect")))
+            row = next(r for r in place.audited("connect") if r["account"] == "refused certificate of " + name)
+            assert row["result"] == "UNAUTHENTICATED" and row["source"] == "tls, 127.0.0.1", row
+            assert row["message"].startswith(f"the certificate is not accepted: {why}; subject CN={name}, "), row
+        before = len(place.audited("connect"))
+        assert place.status(good) == Code.OK
+        assert len(place.audited("connect")) == before
+
+
 main([
+    refused_certificates_are_recorded,
     new_files_serve_new_connections_and_drop_nobody,
     another_authority_replaces_the_clients,
     silent_connections_lock_nobody_out,
