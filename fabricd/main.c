@@ -365,55 +365,75 @@ static const char *third_key(const struct daemon *d, const struct config *now)
     return NULL;
 }
 
-/* Records that a reload changed nothing. */
-static void note_refusal(struct daemon *d, const char *message)
+/* Returns EXISTS, and why[], if the settings would need a third key. */
+static int check_rotation(const struct daemon *d, const struct config *now, char *why)
 {
+    const char *setting = third_key(d, now);
+    if (setting == NULL)
+        return FAB_OK;
+    snprintf(why, WHY_LEN,
+             "%s changed while the fabric still gets the last key; change it after the end of the "
+             "rotation (see 'fabricctl key show')",
+             setting);
+    return FAB_E_EXISTS;
+}
+
+/* Reads the settings file again, and the files that it names. On an error nothing changes, and
+ * why[] has the reason. */
+static int read_again(struct daemon *d, struct config *ret, char *why)
+{
+    int r = options_config(&d->options, ret, why, WHY_LEN);
+    if (r != FAB_OK)
+        return r;
+    r = take_keys(d, ret, why);
+    if (r == FAB_OK)
+        r = check_rotation(d, ret, why);
+    if (r == FAB_OK)
+        r = rpc_reload_tls(d->rpc, &ret->tls, why, WHY_LEN);
+    if (r != FAB_OK)
+        config_fini(ret);
+    return r;
+}
+
+static void refuse_reload(struct daemon *d, const char *why)
+{
+    char message[WHY_LEN + 16];
+    log_error("config", "%s; the old settings stay active", why);
+    snprintf(message, sizeof(message), "refused: %s", why);
     note(d, FAB_GRPC_FAILED_PRECONDITION, "reload", d->options.config_file, "", message);
+}
+
+static void reload(struct daemon *d)
+{
+    struct config now;
+    char why[WHY_LEN], difference[1500];
+    if (read_again(d, &now, why) != FAB_OK) {
+        refuse_reload(d, why);
+        return;
+    }
+    note_restarts(&d->config, &now);
+    if (config_difference(&d->config, &now, difference, sizeof(difference)) != FAB_OK)
+        snprintf(difference, sizeof(difference), "not known: out of memory");
+    note(d, FAB_GRPC_OK, "reload", d->options.config_file,
+         difference[0] != '\0' ? difference : "no setting changed", "");
+    apply(d, &now);
+    config_fini(&now);
+    if (sm_reload(d->sm) != FAB_OK)
+        log_error("config", "out of memory: the old settings stay active");
+    pm_reload(d->pm);
+    cc_reload(d->cc);
+    log_notice("config", "reloaded %s", d->options.config_file);
 }
 
 static void on_reload(void *ctx)
 {
     struct daemon *d = ctx;
-    struct config now;
-    char why[WHY_LEN], difference[1500];
     if (!d->options.config_file) {
         log_notice("config", "SIGHUP ignored: fabricd was started without a settings file (-f)");
         return;
     }
     sd_notify(0, "RELOADING=1");
-    if (options_config(&d->options, &now, why, sizeof(why)) != FAB_OK) {
-        log_error("config", "%s; the old settings stay active", why);
-        note_refusal(d, "refused: the file is not valid");
-    } else if (take_keys(d, &now, why) != FAB_OK) {
-        log_error("config", "%s; the old settings stay active", why);
-        note_refusal(d, "refused: a key file cannot be used");
-        config_fini(&now);
-    } else if (third_key(d, &now)) {
-        log_error(
-            "config",
-            "refused: %s changed while the fabric still gets the last key (see 'fabricctl key "
-            "show'); the old settings stay active",
-            third_key(d, &now));
-        note_refusal(d, "refused: a rotation of the key is not complete");
-        config_fini(&now);
-    } else if (rpc_reload_tls(d->rpc, &now.tls, why, sizeof(why)) != FAB_OK) {
-        log_error("config", "%s; the old settings stay active", why);
-        note_refusal(d, "refused: a TLS file cannot be used");
-        config_fini(&now);
-    } else {
-        note_restarts(&d->config, &now);
-        if (config_difference(&d->config, &now, difference, sizeof(difference)) != FAB_OK)
-            snprintf(difference, sizeof(difference), "not known: out of memory");
-        note(d, FAB_GRPC_OK, "reload", d->options.config_file,
-             difference[0] != '\0' ? difference : "no setting changed", "");
-        apply(d, &now);
-        config_fini(&now);
-        if (sm_reload(d->sm) != FAB_OK)
-            log_error("config", "out of memory: the old settings stay active");
-        pm_reload(d->pm);
-        cc_reload(d->cc);
-        log_notice("config", "reloaded %s", d->options.config_file);
-    }
+    reload(d);
     sd_notify(0, "READY=1");
 }
 
