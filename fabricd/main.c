@@ -76,6 +76,7 @@ struct daemon {
     struct metrics *metrics;
     struct store_watch *store_watch;
     struct call_counts calls;
+    struct tls_expiry tls_expiry;
     struct loop_timer *watchdog;
     uint64_t watchdog_us;
 };
@@ -568,6 +569,7 @@ static int start_rpc(struct daemon *d, char *why)
         .store = d->store,
         .config = &d->config,
         .counts = &d->calls,
+        .expiry = &d->tls_expiry,
         .sim = d->sim,
         .sim_transport = d->sim ? d->transport : NULL,
     };
@@ -614,7 +616,7 @@ static int start(struct daemon *d, char *why)
         r = start_rpc(d, why);
     if (r == FAB_OK && !d->options.replay)
         r = metrics_start(&(struct metrics_input){d->loop, d->bus, d->sm, d->pm, d->cc, d->sa,
-                                                  &d->config, &d->calls, d->store},
+                                                  &d->config, &d->calls, d->store, &d->tls_expiry},
                           &d->metrics, why, WHY_LEN);
     return r;
 }

@@ -226,6 +226,14 @@ static void say_store(struct out *o, const char *alarm)
     out_text(o, "store_alarm", NULL, OUT_BAD, alarm);
 }
 
+static void say_certificates(struct out *o, const char *alarm)
+{
+    if (alarm[0] != '\0')
+        out_textf(o, "Certificates", OUT_BAD,
+                  "%s; replace the file and run 'systemctl reload fabricd'", alarm);
+    out_text(o, "certificate_alarm", NULL, OUT_BAD, alarm);
+}
+
 static void say(struct out *o, const Fabric__V1__Status *s)
 {
     out_record(o, NULL);
@@ -239,6 +247,7 @@ static void say(struct out *o, const Fabric__V1__Status *s)
     out_text(o, "multicast_alarm", s->multicast_alarm[0] != '\0' ? "Multicast" : NULL, OUT_BAD,
              s->multicast_alarm);
     say_store(o, s->store_alarm);
+    say_certificates(o, s->certificate_alarm);
     out_record_end(o);
 }
 

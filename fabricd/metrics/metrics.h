@@ -8,6 +8,7 @@
 
 #include "fabricd/base/bus.h"
 #include "fabricd/base/call_counts.h"
+#include "fabricd/base/tls_expiry.h"
 #include "fabricd/config/config.h"
 #include "fabricd/loop/loop.h"
 #include "fabricd/pm/pm.h"
@@ -28,6 +29,8 @@ struct metrics_input {
     /* counts of RPC calls; NULL: there is no RPC server */
     const struct call_counts *calls;
     struct store *store; /* NULL: there is none */
+    /* when the TLS files expire; NULL: there is no RPC server */
+    const struct tls_expiry *expiry;
 };
 struct metrics;
 /* Listens at the address `metrics` of the configuration. *ret is NULL if no address is configured.

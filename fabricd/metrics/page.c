@@ -416,6 +416,18 @@ static void store(struct fab_text *to, struct store *s)
             "Records that were dropped because the database was too slow or could not be written.");
 }
 
+static void expiry(struct fab_text *to, const struct tls_expiry *e)
+{
+    static const char *const names[TLS_FILES] = {"cert", "ca", "crl"};
+    family(to, "tls_expiry_timestamp_seconds", "gauge",
+           "Unix time at which the first certificate or revocation list in a TLS file expires.");
+    for (int f = 0; f < TLS_FILES; f++)
+        if (e->file[f].at_s != 0)
+            fab_base_text_addf(to,
+                               "fabricd_tls_expiry_timestamp_seconds{file=\"%s\"} %" PRId64 "\n",
+                               names[f], e->file[f].at_s);
+}
+
 void metrics_page(const struct metrics_input *in, struct fab_text *to)
 {
     struct sm_status status;
@@ -429,6 +441,8 @@ void metrics_page(const struct metrics_input *in, struct fab_text *to)
     manager(to, &status);
     if (in->store != NULL)
         store(to, in->store);
+    if (in->expiry != NULL)
+        expiry(to, in->expiry);
     events(to, in->bus);
     reroutes(to, &status.reroutes);
     management(to, &status);

@@ -9,6 +9,7 @@
 
 #include "fabricd/base/log.h"
 #include "fabricd/rpc/audit.h"
+#include "fabricd/rpc/expiry.h"
 #include "fabricd/rpc/follower.h"
 #include "fabricd/rpc/journal.h"
 #include "fabricd/rpc/server.h"
@@ -50,6 +51,13 @@ static int read_tls(const struct config_tls *tls, SSL_CTX **ret, char *why, size
     return tls_context_new(&files, ret, why, why_len);
 }
 
+static int watch_expiry(struct rpc *r, SSL_CTX *ctx, const struct config_tls *tls)
+{
+    struct tls_expiry times;
+    tls_expiry_of(ctx, &times);
+    return expiry_set(r->expiry, &times, tls);
+}
+
 int rpc_reload_tls(struct rpc *r, const struct config_tls *tls, char *why, size_t why_len)
 {
     SSL_CTX *ctx = NULL;
@@ -58,6 +66,11 @@ int rpc_reload_tls(struct rpc *r, const struct config_tls *tls, char *why, size_
     int rc = read_tls(tls, &ctx, why, why_len);
     if (rc != FAB_OK)
         return rc;
+    if (watch_expiry(r, ctx, tls) != FAB_OK) {
+        SSL_CTX_free(ctx);
+        snprintf(why, why_len, "out of memory");
+        return FAB_E_NOMEM;
+    }
     for (size_t i = 0; i < r->listener_count; i++)
         listen_set_context(r->listeners[i], ctx);
     SSL_CTX_free(r->ssl_ctx); /* open connections keep a reference */
@@ -70,6 +83,8 @@ static int open_listeners(struct rpc *r, char *why, size_t why_len)
 {
     const struct config *c = r->in.config;
     int rc = needs_tls(c) ? read_tls(&c->tls, &r->ssl_ctx, why, why_len) : FAB_OK;
+    if (rc == FAB_OK && r->ssl_ctx != NULL)
+        rc = watch_expiry(r, r->ssl_ctx, &c->tls);
     const struct listen_input in = {r->in.loop, r->conns, c->socket_group, r->ssl_ctx};
     for (size_t i = 0; i < c->listen_count && rc == FAB_OK; i++) {
         rc = listen_open(&in, &c->listen[i], &r->listeners[r->listener_count], why, why_len);
@@ -98,6 +113,8 @@ int rpc_start(const struct rpc_input *in, struct rpc **ret, char *why, size_t wh
     if (rc == FAB_OK)
         rc = audit_new(in->loop, in->store, &r->audit);
     if (rc == FAB_OK)
+        rc = expiry_new(in->loop, in->bus, in->expiry, &r->expiry);
+    if (rc == FAB_OK)
         rc = conn_set_new(in->loop, r->services, r, r->audit, &r->conns);
     if (rc == FAB_OK)
         rc = open_listeners(r, why, why_len);
@@ -118,6 +135,7 @@ void rpc_stop(struct rpc *r)
     free(r->listeners);
     conn_set_free(r->conns);
     studies_end(r);
+    expiry_free(r->expiry);
     audit_free(r->audit);
     journal_free(r->journal);
     loop_timer_free(r->turn);

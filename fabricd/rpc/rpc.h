@@ -8,6 +8,7 @@
 
 #include "fabricd/base/bus.h"
 #include "fabricd/base/call_counts.h"
+#include "fabricd/base/tls_expiry.h"
 #include "fabricd/cc/cc.h"
 #include "fabricd/config/config.h"
 #include "fabricd/loop/loop.h"
@@ -28,6 +29,8 @@ struct rpc_input {
     const struct config *config;
     /* ended calls are counted here; NULL: they are not counted */
     struct call_counts *counts;
+    /* the times at which the TLS files expire are written here; NULL: they are not */
+    struct tls_expiry *expiry;
     /* The simulated fabric in this process, for SimService. NULL: the server does not offer
      * SimService. */
     struct fab_sim *sim;

@@ -12,6 +12,7 @@
 #include "fabricd/rpc/rpc.h"
 
 struct audit;
+struct expiry;
 struct journal;
 struct follower;
 struct study;
@@ -34,6 +35,7 @@ struct rpc {
     struct refusals refusals;
     struct listener **listeners; /* [listener_count] listening sockets */
     size_t listener_count;
+    struct expiry *expiry;
     SSL_CTX *ssl_ctx;                                /* NULL: no "tls:" address is configured */
     const struct service *services[ACCESS_SERVICES]; /* table of services, NULL-terminated */
 };

@@ -6,6 +6,7 @@
 
 #include "fabric/v1/status.pb-c.h"
 #include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/expiry.h"
 #include "fabricd/rpc/limits.h"
 #include "fabricd/rpc/request.h"
 #include "libfabmgr/base/version.h"
@@ -18,6 +19,15 @@ static void add_store(struct answer *a, Fabric__V1__Status *m, struct store *sto
         store_get_health(store, &health);
     if (m != NULL && health.failing)
         m->store_alarm = answer_text(a, health.reason);
+}
+
+/* Adds which TLS files expire. m: NULL if memory ran out. */
+static void add_expiry(struct answer *a, Fabric__V1__Status *m, const struct expiry *e)
+{
+    char alarm[1024];
+    expiry_alarm(e, alarm, sizeof alarm);
+    if (m != NULL && alarm[0] != '\0')
+        m->certificate_alarm = answer_text(a, alarm);
 }
 
 void get_status(struct call *c, const void *request)
@@ -36,6 +46,7 @@ void get_status(struct call *c, const void *request)
     sm_get_status(sm, &s);
     m.status = convert_status(&a, &s, unresponsive, count, v, &census);
     add_store(&a, m.status, call_rpc(c)->in.store);
+    add_expiry(&a, m.status, call_rpc(c)->expiry);
     answer_reply(&a, c, &m.base);
     fab_view_unref(v);
 }

@@ -10,8 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "libfabmgr/base/status.h"
+
+#define WARN_S (30 * INT64_C(86400))
 
 static int choose_h2(SSL *ssl, const unsigned char **out, unsigned char *out_len,
                      const unsigned char *in, unsigned in_len, void *ctx)
@@ -143,6 +146,52 @@ int tls_context_new(const struct tls_files *files, SSL_CTX **ret, char *why, siz
     }
     *ret = ctx;
     return FAB_OK;
+}
+
+/* ---- expiry ---------------------------------------------------------------------------------- */
+
+static int64_t unix_time(const ASN1_TIME *t)
+{
+    struct tm tm;
+    return t != NULL && ASN1_TIME_to_tm(t, &tm) == 1 ? (int64_t)timegm(&tm) : 0;
+}
+
+/* Notes that something in the file is valid from one time to the other. */
+static void note_period(struct tls_expiry *e, enum tls_file file, const ASN1_TIME *from,
+                        const ASN1_TIME *to)
+{
+    int64_t begin = unix_time(from), end = unix_time(to), early = (end - begin) / 3;
+    if (end == 0 || (e->file[file].at_s != 0 && e->file[file].at_s <= end))
+        return;
+    e->file[file].at_s = end;
+    e->file[file].warn_s = end - (early < WARN_S ? early : WARN_S);
+}
+
+static void note_certificate(struct tls_expiry *e, enum tls_file file, const X509 *cert)
+{
+    if (cert != NULL)
+        note_period(e, file, X509_get0_notBefore(cert), X509_get0_notAfter(cert));
+}
+
+void tls_expiry_of(SSL_CTX *ctx, struct tls_expiry *ret)
+{
+    STACK_OF(X509) *chain = NULL;
+    const STACK_OF(X509_OBJECT) *trusted = X509_STORE_get0_objects(SSL_CTX_get_cert_store(ctx));
+    *ret = (struct tls_expiry){0};
+    note_certificate(ret, TLS_FILE_CERT, SSL_CTX_get0_certificate(ctx));
+    SSL_CTX_get0_chain_certs(ctx, &chain);
+    for (int i = 0; i < sk_X509_num(chain); i++)
+        note_certificate(ret, TLS_FILE_CERT, sk_X509_value(chain, i));
+    for (int i = 0; i < sk_X509_OBJECT_num(trusted); i++) {
+        const X509_OBJECT *o = sk_X509_OBJECT_value(trusted, i);
+        const X509_CRL *crl =
+            X509_OBJECT_get_type(o) == X509_LU_CRL ? X509_OBJECT_get0_X509_CRL(o) : NULL;
+        if (crl != NULL)
+            note_period(ret, TLS_FILE_CRL, X509_CRL_get0_lastUpdate(crl),
+                        X509_CRL_get0_nextUpdate(crl));
+        else
+            note_certificate(ret, TLS_FILE_CA, X509_OBJECT_get0_X509(o));
+    }
 }
 
 bool tls_accepts(SSL_CTX *ctx, const SSL *connection, const char **ret_why)

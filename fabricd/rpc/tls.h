@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "fabricd/base/tls_expiry.h"
+
 struct tls_files {
     /* Paths of PEM files: certificate, private key, and authority of client certificates. */
     const char *cert, *key, *ca;
@@ -17,6 +19,11 @@ struct tls_files {
 /* Creates the server's TLS context from the files. Returns IO or INVAL; why[] names the file and
  * the error. */
 int tls_context_new(const struct tls_files *files, SSL_CTX **ret, char *why, size_t why_len);
+
+/* Finds out when the certificates and revocation lists of the context expire. Operators are to be
+ * warned 30 days before, or, if the period of validity is shorter than 90 days, when a third of it
+ * is left. */
+void tls_expiry_of(SSL_CTX *ctx, struct tls_expiry *ret);
 
 /* Returns the certificate of the client if the handshake failed because the certificate was not
  * accepted; otherwise NULL. SSL_get_verify_result has the reason. The certificate belongs to the

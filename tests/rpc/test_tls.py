@@ -4,12 +4,14 @@ import collections
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import threading
 import time
+import urllib.request
 
 import grpc
 
@@ -277,7 +279,64 @@ def refused_certificates_are_recorded():
         assert len(place.audited("connect")) == before
 
 
+def dated(place, name, begin_days, end_days):
+    """A certificate for the manager that is valid between these days from today."""
+    path, config = place.path(name), place.path("dated.cnf")
+    open(place.path("dated.txt"), "w").close()
+    with open(config, "w") as f:
+        f.write(f"[ca]\ndefault_ca=d\n[d]\ndatabase={place.path('dated.txt')}\nnew_certs_dir={place.folder}\n"
+                "rand_serial=yes\ndefault_md=sha256\npolicy=p\nx509_extensions=e\n[p]\ncommonName=supplied\n"
+                "[e]\nsubjectAltName=DNS:localhost,IP:127.0.0.1\n")
+    begin, end = (time.strftime("%Y%m%d%H%M%SZ", time.gmtime(time.time() + 86400 * d)) for d in (begin_days, end_days))
+    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}", "-keyout",
+            path + ".key", "-out", path + ".csr")
+    openssl("ca", "-batch", "-notext", "-config", config, "-cert", place.ca + ".crt", "-keyfile", place.ca + ".key",
+            "-startdate", begin, "-enddate", end, "-in", path + ".csr", "-out", path + ".crt")
+    return path
+
+
+def files_that_expire_are_told():
+    place = Place()
+    port = free_port()
+    place.settings()
+    with open(place.path("f.yaml"), "a") as f:
+        f.write(f"metrics: 127.0.0.1:{port}\n")
+
+    def events(kind):
+        return [e.message for e in f.ListEvents(page_size=1000).events if e.type == kind]
+
+    def alarm():
+        return f.GetStatus().status.certificate_alarm
+
+    place.install(place.ca, dated(place, "soon", -200, 20.5))
+    with place.daemon() as p, channel("unix:" + place.path("s")) as c:
+        f = Fabric(c)
+        said = f"{place.path('cert.pem')} (tls.cert) expires at "
+        assert alarm().startswith(said) and alarm().endswith("(20 days left)"), alarm()
+        assert len(events("certificate-expiring")) == 1 and events("certificate-expiring")[0] == alarm()
+        shown = subprocess.run([os.path.join(BUILD, "cli/fabricctl"), "-s", "unix:" + place.path("s"), "status"],
+                               capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
+        assert f"Certificates: {alarm()}; replace the file and run 'systemctl reload fabricd'\n" in shown, shown
+        text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE).read().decode()
+        at = float(re.search(r'tls_expiry_timestamp_seconds{file="cert"} (\d+)', text).group(1))
+        assert abs(at - time.time() - 20.5 * 86400) < 600, text
+        assert 'tls_expiry_timestamp_seconds{file="ca"}' in text and 'seconds{file="crl"}' not in text, text
+
+        # the same file again: nothing new; an expired one; a short-lived one
+        reload(p, "reloaded")
+        assert len(events("certificate-expiring")) == 1
+        place.install(place.ca, dated(place, "gone", -2, -1))
+        reload(p, "reloaded")
+        assert f"{place.path('cert.pem')} (tls.cert) has expired at " in alarm(), alarm()
+        assert len(events("certificate-expired")) == 1
+        place.install(place.ca, dated(place, "short", -1, 2))
+        reload(p, "reloaded")
+        assert alarm() == "", alarm()
+        assert (len(events("certificate-expiring")), len(events("certificate-expired"))) == (1, 1)
+
+
 main([
+    files_that_expire_are_told,
     refused_certificates_are_recorded,
     new_files_serve_new_connections_and_drop_nobody,
     another_authority_replaces_the_clients,

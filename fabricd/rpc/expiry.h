@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tells operators, by events and in the status, which TLS files expire soon or have expired.
+ */
+#ifndef FABRICD_RPC_EXPIRY_H
+#define FABRICD_RPC_EXPIRY_H
+
+#include <stddef.h>
+
+#include "fabricd/base/bus.h"
+#include "fabricd/base/tls_expiry.h"
+#include "fabricd/config/config.h"
+#include "fabricd/loop/loop.h"
+
+struct expiry;
+/* times: the current times are also written here, for the metrics; it must stay valid. NULL: they
+ * are not. Returns NOMEM. */
+int expiry_new(struct loop *loop, struct bus *bus, struct tls_expiry *times, struct expiry **ret);
+void expiry_free(struct expiry *e); /* e may be NULL */
+
+/* The server uses these files now, which expire at these times. Emits events at once. Returns
+ * NOMEM; then nothing changes. */
+int expiry_set(struct expiry *e, const struct tls_expiry *times, const struct config_tls *files);
+/* Writes a sentence about the files that expire soon or have expired; "" if there are none. */
+void expiry_alarm(const struct expiry *e, char *ret, size_t len);
+
+#endif
