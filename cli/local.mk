@@ -9,7 +9,10 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd.c \
 	cli/ctl/cmd.h \
 	cli/ctl/cmd_audit.c \
+	cli/ctl/authority.c \
+	cli/ctl/authority.h \
 	cli/ctl/cmd_cc.c \
+	cli/ctl/cmd_cert.c \
 	cli/ctl/cmd_cc.h \
 	cli/ctl/cmd_cc_export.c \
 	cli/ctl/cmd_congested.c \
@@ -50,7 +53,7 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/show.h \
 	cli/ctl/show_quality.c \
 	cli/ctl/show_quality.h
-cli_libctl_la_CFLAGS = $(AM_CFLAGS) $(PROTOBUFC_CFLAGS)
+cli_libctl_la_CFLAGS = $(AM_CFLAGS) $(PROTOBUFC_CFLAGS) $(OPENSSL_CFLAGS)
 
 cli_fabricctl_SOURCES = cli/ctl/main.c
 cli_fabricctl_CFLAGS = $(AM_CFLAGS) $(PROTOBUFC_CFLAGS)

@@ -51,6 +51,8 @@ struct session {
     bool explain, roce; /* each is true if its option was given: --explain, --roce */
     /* each is true if the option of this name was given: --waiting, --all, --forget */
     bool waiting, all, forget;
+    const char *dir;    /* option --dir; NULL: not given */
+    uint32_t days;      /* option --days; 0: not given */
     bool dry_run;       /* the option --dry-run was given */
     uint32_t sl;        /* option --sl: service level */
     const char *format; /* option --format; NULL: not given */
@@ -74,7 +76,7 @@ struct cmd {
     const char *options;
     /* Full name of the method that the command calls, such as
      * "fabric.v1.FabricService/DisablePort". Other methods that the command calls need no higher
-     * role. */
+     * role. NULL: the command needs no manager. */
     const char *method;
     /* true: the command may take minutes on a large fabric, so its time limit is longer */
     bool slow;
@@ -93,7 +95,8 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
     cmd_class_show, cmd_multicast_list, cmd_multicast_show, cmd_partition_list, cmd_partition_show,
     cmd_service_list, cmd_subscription_list, cmd_cc_status, cmd_cc_show, cmd_cc_congested,
     cmd_cc_log, cmd_cc_export, cmd_key_show, cmd_key_rotate, cmd_topo_approve, cmd_topo_disapprove,
-    cmd_topo_baseline, cmd_audit_list, cmd_audit_export, cmd_audit_verify, cmd_whoami;
+    cmd_topo_baseline, cmd_audit_list, cmd_audit_export, cmd_audit_verify, cmd_whoami,
+    cmd_cert_init, cmd_cert_issue, cmd_cert_list, cmd_cert_revoke;
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 

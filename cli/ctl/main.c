@@ -41,7 +41,9 @@ static const struct cmd *const cmds[] = {
     &cmd_sweep,           &cmd_topo_export,     &cmd_topo_baseline,
     &cmd_topo_approve,    &cmd_topo_disapprove, &cmd_event_list,
     &cmd_event_watch,     &cmd_audit_list,      &cmd_audit_export,
-    &cmd_audit_verify,    &cmd_sim_unlink,      &cmd_sim_relink,
+    &cmd_audit_verify,    &cmd_cert_init,       &cmd_cert_issue,
+    &cmd_cert_list,       &cmd_cert_revoke,     &cmd_sim_unlink,
+    &cmd_sim_relink,
 };
 #define HELP_COLUMN 38
 #define USAGE_LEN 160
@@ -72,7 +74,7 @@ static void print_command(const struct cmd *c)
 {
     char line[USAGE_LEN];
     usage_of(c, line);
-    unsigned role = role_of(c->method);
+    unsigned role = c->method != NULL ? role_of(c->method) : 0;
     const char *name = role > FABRIC__V1__ROLE__ROLE_VIEWER ? role_name(role) : "";
     const char *open = name[0] != '\0' ? " [" : "", *close = name[0] != '\0' ? "]" : "";
     if (strlen(line) > HELP_COLUMN)
@@ -141,6 +143,8 @@ static void print_help(int argc, char **argv)
          "                         2026-11-23, 2026-11-23T21:00:00 or, in UTC, ...T21:00:00Z\n"
          "      --by WHO, --object WHAT, --method NAME, --result CODE\n"
          "                         only such records of the audit log; * is any text\n"
+         "      --dir DIR          directory of the certificate authority (fabricd-ca)\n"
+         "      --days N           how long a new certificate is valid (365; an authority 3650)\n"
          "  -h, --help             this text\n"
          "  -V, --version          the version of fabricctl\n"
          "\nExit status: 0 success, 1 failure, 2 usage error, 3 no manager answers, 4 not found,\n"
@@ -172,7 +176,7 @@ static const struct {
     {'x', "--fail"},    {'w', "--waiting"},        {'D', "--dry-run"},  {'A', "--all"},
     {'F', "--forget"},  {'G', "--give-up-absent"}, {'C', "--cc"},       {'r', "--reason"},
     {'i', "--since"},   {'u', "--until"},          {'b', "--by"},       {'o', "--object"},
-    {'M', "--method"},  {'t', "--result"},
+    {'M', "--method"},  {'t', "--result"},         {'y', "--dir"},      {'Y', "--days"},
 };
 
 static const struct option long_options[] = {
@@ -209,6 +213,8 @@ static const struct option long_options[] = {
     {"object", required_argument, NULL, OPT_OWN + 'o'},
     {"method", required_argument, NULL, OPT_OWN + 'M'},
     {"result", required_argument, NULL, OPT_OWN + 't'},
+    {"dir", required_argument, NULL, OPT_OWN + 'y'},
+    {"days", required_argument, NULL, OPT_OWN + 'Y'},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
     {0},
@@ -283,6 +289,7 @@ static int parse_word(struct session *s, char letter, const char *text)
                       : letter == 'o' ? &s->object
                       : letter == 'M' ? &s->method
                       : letter == 't' ? &s->result
+                      : letter == 'y' ? &s->dir
                                       : &s->format;
     *to = text;
     return EXIT_OK;
@@ -316,6 +323,12 @@ static int parse_own(struct options *o, char letter, const char *text)
     case 'S':
         rc = parse_number("--sl", text, 15, &n);
         s->sl = (uint32_t)n;
+        return rc;
+    case 'Y':
+        rc = parse_number("--days", text, 36500, &n);
+        s->days = (uint32_t)n;
+        if (rc == EXIT_OK && n == 0)
+            rc = complain(EXIT_USAGE, "--days \"0\": a number from 1 to 36500 is expected");
         return rc;
     case 'r':
         o->client.reason = text;
@@ -457,17 +470,24 @@ static bool reader_left(void)
     return poll(&p, 1, 0) == 1 && (p.revents & POLLERR) != 0;
 }
 
-static int run(const struct cmd *c, struct options *o)
+static int connect_to_manager(const struct cmd *c, struct options *o)
 {
     struct fab_client_error error;
     if (!o->timeout_given)
         o->client.timeout_ms = c->slow ? TIMEOUT_SLOW_MS : TIMEOUT_MS;
     enum fab_grpc_code code = fab_client_open(&o->client, &o->session.client, &error);
-    if (code != FAB_GRPC_OK) {
-        int rc = say_error(&error);
-        return code == FAB_GRPC_INVALID_ARGUMENT ? EXIT_USAGE : rc;
-    }
-    int rc = EXIT_FAILED;
+    if (code == FAB_GRPC_OK)
+        return EXIT_OK;
+    int rc = say_error(&error);
+    return code == FAB_GRPC_INVALID_ARGUMENT ? EXIT_USAGE : rc;
+}
+
+static int run(const struct cmd *c, struct options *o)
+{
+    int rc = c->method != NULL ? connect_to_manager(c, o) : EXIT_OK;
+    if (rc != EXIT_OK)
+        return rc;
+    rc = EXIT_FAILED;
     o->session.out_format = o->format;
     o->session.out = out_new(o->format, stdout, wants_colour());
     if (o->session.out != NULL) {

@@ -108,10 +108,11 @@ _fabricctl()
         ;;
     --severity) mapfile -t COMPREPLY < <(compgen -W 'debug info warning error' -- "$cur") && return ;;
     --tls-ca | --tls-cert | --tls-key) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
+    --dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur") && return ;;
     --job) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
     --engine) _fabricctl_offer_engines && return ;;
     --timeout | --tls-name | --sl | -n | --count | --after | --samples | --seed | --reason | --since | --until | --by | --object) return ;;
-    --method | --result) return ;;
+    --method | --result | --days) return ;;
     esac
     # The words of the command so far, without options and their values.
     words=()
@@ -120,14 +121,14 @@ _fabricctl()
         -s | --server | --tls-*) server+=("${line[i]}" "${line[++i]}") ;;
         -o | --output | --timeout | -n | --count | --after | --severity | --format | \
             --hosts | --job | --samples | --seed | --engine | --fail | --sl | \
-            --reason | --since | --until | --by | --object | --method | --result) ((++i)) ;;
+            --reason | --since | --until | --by | --object | --method | --result | --dir | --days) ((++i)) ;;
         -*) ;;
         *) words+=("${line[i]}") ;;
         esac
     done
     local offer=
     case "${words[*]:0:2}" in
-    '') offer='status node port partition multicast class service subscription link key path route cc topo event audit sweep reroute version whoami sim' ;;
+    '') offer='status node port partition multicast class service subscription link key path route cc topo event audit cert sweep reroute version whoami sim' ;;
     node) offer='list show pins approve' ;;
     port) offer='list show counters disable enable' ;;
     partition | multicast | class) offer='list show' ;;
@@ -139,6 +140,7 @@ _fabricctl()
     topo) offer='export baseline approve disapprove' ;;
     event) offer='list watch' ;;
     audit) offer='list export verify' ;;
+    cert) offer='init issue list revoke' ;;
     reroute) offer='list show' ;;
     sim) offer='unlink relink' ;;
     'node list') offer='switch adapter router' ;;
@@ -151,6 +153,8 @@ _fabricctl()
         [[ "${words[*]:0:2}" =~ ^(sweep|reroute|route\ rebalance|node\ approve|topo\ approve|topo\ disapprove|port\ disable|port\ enable|link\ isolate|link\ release|key\ rotate|sim\ unlink|sim\ relink)$ ]] && offer+=' --reason'
         [[ "${words[*]:0:2}" =~ ^audit\ (list|export)$ ]] && offer+=' --since --until --by --object --method --result'
         [[ "${words[*]:0:2}" == 'audit list' ]] && offer+=' -n --count'
+        [[ "${words[*]:0:2}" =~ ^cert\ (init|issue)$ ]] && offer+=' --dir --days'
+        [[ "${words[*]:0:2}" =~ ^cert\ (list|revoke)$ ]] && offer+=' --dir'
         [[ ${words[0]} == event ]] && offer+=' -n --count --severity'
         [[ "${words[*]:0:2}" == 'event watch' ]] && offer+=' --after'
         [[ "${words[*]:0:2}" =~ ^(node\ pins|topo\ baseline)$ ]] && offer+=' --waiting'
