@@ -8,10 +8,12 @@
  */
 #include "fabricd/store/backup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <openssl/crypto.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -285,6 +287,22 @@ static int save(struct save *s, FILE *file, const char *copy)
     return status;
 }
 
+/* Removes the copies of the database that killed backups left. A copy has the process number of its
+ * backup in its name. */
+static void remove_leftovers(const char *dir)
+{
+    struct dirent *e;
+    DIR *d = opendir(dir);
+    while (d != NULL && (e = readdir(d)) != NULL) {
+        int pid = 0, end = 0;
+        if (sscanf(e->d_name, "backup-%9d.db%n", &pid, &end) == 1 && end > 0 && pid > 0 &&
+            kill(pid, 0) != 0 && errno == ESRCH)
+            unlinkat(dirfd(d), e->d_name, 0);
+    }
+    if (d != NULL)
+        closedir(d);
+}
+
 int store_backup(const struct store_backup *b, struct store_backup_result *ret, char *why,
                  size_t why_len)
 {
@@ -303,6 +321,7 @@ int store_backup(const struct store_backup *b, struct store_backup_result *ret, 
                  errno == EEXIST ? "; choose another name, or remove it first" : "");
         return errno == EEXIST ? FAB_E_EXISTS : FAB_E_IO;
     }
+    remove_leftovers(b->dir);
     int status = save(&s, file, copy);
     unlink(copy);
     if (fclose(file) != 0 && status == FAB_OK) {

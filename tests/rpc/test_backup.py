@@ -194,6 +194,20 @@ def nothing_is_lost():
         assert json.loads(place.ctl("audit", "verify", "-o", "json"))["intact"]
 
 
+def a_killed_backup_leaves_nothing_for_long():
+    place = Place()
+    with place.daemon():
+        pass
+    left = ("backup-999999998.db", "backup-999999998.db-journal")
+    others = (f"backup-{os.getpid()}.db", "backup-.db", "backup-old.db", "my-backup-999999998.db")
+    for name in (*left, *others):
+        with open(os.path.join(place.state, name), "w") as f:
+            f.write("copy")
+    place.call("--backup", place.path("b"))
+    assert not set(left) & set(os.listdir(place.state)), os.listdir(place.state)
+    assert set(others) <= set(os.listdir(place.state)), os.listdir(place.state)
+
+
 def a_newer_schema_is_refused():
     place, other = Place(), Place()
     place.call("--restore", first.path("backup"))
@@ -249,6 +263,7 @@ main([
     a_stopped_manager_comes_back_row_by_row,
     whoever_changes_it_is_noticed,
     nothing_is_lost,
+    a_killed_backup_leaves_nothing_for_long,
     a_newer_schema_is_refused,
     the_passphrase_is_kept,
     another_user_restores_it,
