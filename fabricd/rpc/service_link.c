@@ -111,7 +111,7 @@ void release_link(struct call *c, const void *request)
     const struct fab_node *n = &v->fabric->nodes[fab_fabric_port(v->fabric, port)->node];
     call_audit_change(c, "held down or isolated", "released");
     call_audit_object(c, "%s/%u", n->desc, q->port_number);
-    int rc = sm_link_release(call_rpc(c)->in.sm, n->guid, (uint8_t)q->port_number);
+    int rc = sm_link_release(call_rpc(c)->in.sm, n->guid, (uint8_t)q->port_number, call_peer(c));
     if (rc == FAB_OK)
         tell_released(c, n->desc, q->port_number);
     else if (rc == FAB_E_NOT_FOUND)

@@ -120,8 +120,8 @@ static void set_port(struct call *c, const char *node, uint32_t number, bool ena
                       enable ? "enabled" : "disabled");
     call_audit_object(c, "%s/%u", n->desc, number);
     request_begin(c);
-    int rc =
-        sm_port_set(sm, n->guid, (uint8_t)number, enable, enable ? on_enabled : on_disabled, c);
+    int rc = sm_port_set(sm, n->guid, (uint8_t)number, enable, call_peer(c),
+                         enable ? on_enabled : on_disabled, c);
     char what[128];
     snprintf(what, sizeof what, "port %s/%u stays as it is", n->desc, number);
     if (rc < 0)

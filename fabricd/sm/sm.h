@@ -274,9 +274,10 @@ struct sm_flapping {
 /* Returns how many links went down recently; ret gets at most `max` of them. */
 uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max);
 /* Releases a link from hold-down or isolation and resets its flap count. The link is named by one
- * of its ports. Returns NOT_FOUND if the link is neither held down nor isolated, or DENIED if
- * another manager is master. */
-int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port);
+ * of its ports. `by` says for the event who requested it, such as "alice (uid 1000)". Returns
+ * NOT_FOUND if the link is neither held down nor isolated, or DENIED if another manager is
+ * master. */
+int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port, const char *by);
 
 /* Isolates an ISL, named by one of its ports: routes avoid the ISL until sm_link_release is
  * called, even after a restart. `cause` is a text for operators. `operated` says whether an
@@ -369,9 +370,9 @@ int sm_reroute(struct sm *s, sm_done *done, void *ctx); /* computes new tables w
 int sm_rebalance(struct sm *s, sm_done *done, void *ctx);
 /* Disables or enables a port (PortPhysicalState, IBA 14.2.5.6). Returns DENIED if another manager
  * is master, BUSY if no fabric is known yet, or NOMEM. `done` gets DENIED if disabling would cut
- * off the manager, the port itself or a part of the fabric. */
-int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, sm_done *done,
-                void *ctx);
+ * off the manager, the port itself or a part of the fabric. `by` is as for sm_link_release. */
+int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *by,
+                sm_done *done, void *ctx);
 /* Returns true if an operator disabled the port. */
 bool sm_port_is_disabled(const struct sm *s, uint64_t node_guid, uint8_t port);
 /* Returns the pins of node descriptions (libfabmgr/policy/pins.h) and the list of nodes that wait

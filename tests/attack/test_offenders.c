@@ -113,7 +113,8 @@ START_TEST(a_refused_manager_is_isolated_until_released)
     ck_assert_uint_eq(sm_isolations(lab.sm, list, 2), 1);
 
     lab_end_other(&lab);
-    ck_assert_int_eq(sm_link_release(lab.sm, lab_node_guid(&lab, "leaf-005"), 4), FAB_OK);
+    ck_assert_int_eq(sm_link_release(lab.sm, lab_node_guid(&lab, "leaf-005"), 4, "an operator"),
+                     FAB_OK);
     lab_run_for(&lab, 2);
     lab_run(&lab, 10, lab_is_idle, "release");
     ck_assert(!is_disabled());

@@ -379,8 +379,9 @@ int sm_key_rotate(struct sm *s, bool give_up, char *why, size_t why_len)
     return give_up ? FAB_OK : FAB_E_EXISTS;
 }
 
-int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port)
+int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port, const char *by)
 {
+    (void)by;
     if (refusal() < 0)
         return refusal();
     (void)s, (void)node_guid;
@@ -552,9 +553,10 @@ int sm_rebalance(struct sm *s, sm_done *done, void *ctx)
     return later(s, done, ctx);
 }
 
-int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, sm_done *done,
-                void *ctx)
+int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *by,
+                sm_done *done, void *ctx)
 {
+    (void)by;
     if (refusal() < 0)
         return refusal();
     (void)node_guid;

@@ -342,11 +342,11 @@ VERB(do_request)
     else if (strcmp(verb, "rebalance") == 0)
         r = sm_rebalance(s->sm, on_done, s);
     else if (strcmp(verb, "release") == 0)
-        r = sm_link_release(s->sm, guid, port);
+        r = sm_link_release(s->sm, guid, port, "an operator");
     else if (strcmp(verb, "isolate") == 0)
         r = sm_link_isolate(s->sm, guid, port, true, "by an operator", why, 512);
     else
-        r = sm_port_set(s->sm, guid, port, strcmp(verb, "enable") == 0, on_done, s);
+        r = sm_port_set(s->sm, guid, port, strcmp(verb, "enable") == 0, "an operator", on_done, s);
     if (r != FAB_OK)
         s->refusals++;
     return SCENARIO_DONE;

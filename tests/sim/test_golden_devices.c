@@ -481,8 +481,9 @@ static void take_step(const struct scene *scene, const struct step *s)
         break;
     case DISABLE:
     case ENABLE:
-        ck_assert_int_eq(sm_port_set(lab->sm, guid, s->port, s->verb == ENABLE, NULL, NULL),
-                         FAB_OK);
+        ck_assert_int_eq(
+            sm_port_set(lab->sm, guid, s->port, s->verb == ENABLE, "an operator", NULL, NULL),
+            FAB_OK);
         break;
     case RESTART:
         stop_manager();

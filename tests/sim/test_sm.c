@@ -377,7 +377,7 @@ START_TEST(keeps_a_port_disabled_over_a_restart)
     lab_bring_up(&lab, lab_leaf_spine(6, 3, 4), state);
     uint32_t leaf = lab_node(&lab, "leaf-003");
     uint64_t guid = fab_sim_fabric(lab.sim)->nodes[leaf].guid;
-    ck_assert_int_eq(sm_port_set(lab.sm, guid, 2, false, NULL, NULL), FAB_OK);
+    ck_assert_int_eq(sm_port_set(lab.sm, guid, 2, false, "an operator", NULL, NULL), FAB_OK);
     lab_await(&lab, 3, "node-removed");
     lab_stop(&lab);
     lab_power_cycle(&lab);
@@ -387,7 +387,7 @@ START_TEST(keeps_a_port_disabled_over_a_restart)
     lab_await(&lab, 3, "port-disabled");
     lab_run_for(&lab, 0.1);
     ck_assert_uint_eq(fab_sim_port(lab.sim, leaf, 2)->phys_state, FAB_PHYS_DISABLED);
-    ck_assert_int_eq(sm_port_set(lab.sm, guid, 2, true, NULL, NULL), FAB_OK);
+    ck_assert_int_eq(sm_port_set(lab.sm, guid, 2, true, "an operator", NULL, NULL), FAB_OK);
     lab_await(&lab, 3, "node-added");
     lab_run_for(&lab, 0.1);
     lab_assert_good(&lab);

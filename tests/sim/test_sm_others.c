@@ -126,13 +126,13 @@ START_TEST(disables_and_enables_a_port)
     struct outcome o = {0};
     lab_bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
     uint64_t leaf = guid_of(&lab, "leaf-003");
-    ck_assert_int_eq(sm_port_set(lab.sm, leaf, 2, false, note, &o), FAB_OK);
+    ck_assert_int_eq(sm_port_set(lab.sm, leaf, 2, false, "an operator", note, &o), FAB_OK);
     lab_await(&lab, 3, "node-removed");
     ck_assert_int_eq(o.status, FAB_OK);
     ck_assert_uint_eq(fab_sim_port(lab.sim, lab_node(&lab, "leaf-003"), 2)->phys_state,
                       FAB_PHYS_DISABLED);
     lab_run_for(&lab, 0.05);
-    ck_assert_int_eq(sm_port_set(lab.sm, leaf, 2, true, note, &o), FAB_OK);
+    ck_assert_int_eq(sm_port_set(lab.sm, leaf, 2, true, "an operator", note, &o), FAB_OK);
     lab_await(&lab, 3, "node-added");
     lab_run_for(&lab, 0.1);
     lab_assert_good(&lab);
@@ -178,9 +178,9 @@ START_TEST(refuses_to_cut_itself_off)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct outcome o = {0};
-        ck_assert_int_eq(
-            sm_port_set(lab.sm, guid_of(&lab, cases[i].node), cases[i].port, false, note, &o),
-            FAB_OK);
+        ck_assert_int_eq(sm_port_set(lab.sm, guid_of(&lab, cases[i].node), cases[i].port, false,
+                                     "an operator", note, &o),
+                         FAB_OK);
         lab_run_for(&lab, 0.05);
         ck_assert_int_eq(o.count, 1);
         ck_assert_int_eq(o.status, cases[i].status);
@@ -198,9 +198,9 @@ START_TEST(refuses_to_cut_off_a_part_in_a_hurry)
     struct outcome o[3] = {{0}, {0}, {0}};
     lab_bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
     for (uint8_t i = 0; i < 3; i++)
-        ck_assert_int_eq(
-            sm_port_set(lab.sm, guid_of(&lab, "leaf-001"), (uint8_t)(5 + i), false, note, &o[i]),
-            FAB_OK);
+        ck_assert_int_eq(sm_port_set(lab.sm, guid_of(&lab, "leaf-001"), (uint8_t)(5 + i), false,
+                                     "an operator", note, &o[i]),
+                         FAB_OK);
     lab_run_for(&lab, 0.2);
     ck_assert_int_eq(o[0].status, FAB_OK);
     ck_assert_int_eq(o[1].status, FAB_OK);

@@ -201,7 +201,8 @@ static void isolate_or_release(struct lab *lab, struct fab_prng *prng)
     uint32_t count = sm_isolations(lab->sm, all, 16);
     if (count > 1 || (count > 0 && fab_base_prng_chance(prng, 0.5))) {
         for (uint32_t i = 0; i < count; i++)
-            ck_assert_int_eq(sm_link_release(lab->sm, all[i].guid[0], all[i].port[0]), FAB_OK);
+            ck_assert_int_eq(
+                sm_link_release(lab->sm, all[i].guid[0], all[i].port[0], "an operator"), FAB_OK);
         return;
     }
     uint32_t port;

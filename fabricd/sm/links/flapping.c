@@ -474,8 +474,9 @@ void sm_flap_arm(struct sm *s)
         loop_timer_set(s->links->timer, first > now ? first - now : 0);
 }
 
-int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port)
+int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port, const char *by)
 {
+    char reason[128];
     struct sm_flap *e = sm_flap_find(s, node_guid, port);
     if (s->role.state == FAB_SM_STANDBY)
         return FAB_E_DENIED;
@@ -484,7 +485,8 @@ int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port)
     fab_health_damping_reset(&e->damping);
     if (e->isolated)
         sm_isolate_end(s, e);
-    emit_released(s, e, "was released by an operator");
+    snprintf(reason, sizeof(reason), "was released by %s", by);
+    emit_released(s, e, reason);
     read_ends_of(s, e);
     e->out = false;
     sm_flap_arm(s);

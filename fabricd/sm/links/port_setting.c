@@ -373,6 +373,7 @@ static int leave(struct sm *s)
     const struct sm_port_op *op = s->links->op;
     char name[SM_PLACE_LEN], text[SM_PLACE_LEN + 80];
     sm_port_name(s->model.fabric, s->links->op_port, name);
+    const char *note = op->note ? op->note : op->by;
     bool good = s->links->op_status == FAB_OK;
     snprintf(text, sizeof(text), "%s %s%s", name, good ? "" : "could not be ",
              op->reset    ? "reset"
@@ -382,13 +383,13 @@ static int leave(struct sm *s)
         keep(s, op->node_guid, op->port, !op->enable);
     if (good && op->reset)
         event_emit(s->in.bus, link_reset, .subject = name, .guid = op->node_guid, .port = op->port,
-                   .note = op->note);
+                   .note = note);
     else if (good && op->enable)
         event_emit(s->in.bus, port_enabled, .subject = name, .guid = op->node_guid,
-                   .port = op->port, .note = op->note);
+                   .port = op->port, .note = note);
     else if (good)
         event_emit(s->in.bus, port_disabled, .subject = name, .guid = op->node_guid,
-                   .port = op->port, .note = op->note);
+                   .port = op->port, .note = note);
     sm_request_target(s, op->node_guid);
     int r = good ? note_state(s, op->enable || op->reset) : FAB_OK;
     finish(s, s->links->op_status, text);
@@ -400,11 +401,12 @@ bool sm_port_is_disabled(const struct sm *s, uint64_t node_guid, uint8_t port)
     return find_disabled(s, node_guid, port) != NULL;
 }
 
-int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, sm_done *done,
-                void *ctx)
+int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *by,
+                sm_done *done, void *ctx)
 {
-    const struct sm_port_op op = {
+    struct sm_port_op op = {
         .node_guid = node_guid, .port = port, .enable = enable, .done = done, .ctx = ctx};
+    snprintf(op.by, sizeof(op.by), " by %s", by);
     if (s->role.state == FAB_SM_STANDBY)
         return FAB_E_DENIED;
     if (!s->model.view)

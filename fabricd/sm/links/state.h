@@ -39,6 +39,8 @@ struct sm_port_op {
     bool reset;
     /* The reason if the manager itself requests the change; NULL: an operator requested it. */
     const char *note;
+    /* " by alice (uid 1000)": the operator; "" if the manager itself requests the change */
+    char by[128];
     sm_done *done;
     void *ctx;
 };
