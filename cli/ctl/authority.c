@@ -191,12 +191,15 @@ static bool sign_root(X509 *cert, EVP_PKEY *key)
            X509_sign(cert, key, EVP_sha256()) > 0;
 }
 
+/* names: the value of the subjectAltName extension. If it is "", the certificate is for clients
+ * only, so that no client can take the place of a manager. */
 static bool sign_leaf(const struct authority *a, X509 *cert, const char *names)
 {
     return X509_set_issuer_name(cert, X509_get_subject_name(a->cert)) == 1 &&
            add_extension(cert, a->cert, NID_basic_constraints, "critical,CA:FALSE") &&
            add_extension(cert, a->cert, NID_key_usage, "critical,digitalSignature") &&
-           add_extension(cert, a->cert, NID_ext_key_usage, "serverAuth,clientAuth") &&
+           add_extension(cert, a->cert, NID_ext_key_usage,
+                         names[0] != '\0' ? "serverAuth,clientAuth" : "clientAuth") &&
            add_extension(cert, a->cert, NID_subject_key_identifier, "hash") &&
            add_extension(cert, a->cert, NID_authority_key_identifier, "keyid:always") &&
            (names[0] == '\0' || add_extension(cert, a->cert, NID_subject_alt_name, names)) &&

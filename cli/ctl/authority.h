@@ -31,8 +31,8 @@ int authority_make(const char *dir, unsigned days, char *why, size_t why_len);
 int authority_open(const char *dir, struct authority **ret, char *why, size_t why_len);
 void authority_close(struct authority *a); /* a may be NULL */
 
-/* Issues a certificate for servers and clients with `name` as its common name. `others` are the
- * host names and IP addresses by which clients may reach a server with this certificate. INVAL: a
+/* Issues a certificate with `name` as its common name. `others` are the host names and IP addresses
+ * by which clients may reach a server with this certificate; none: it is for clients only. INVAL: a
  * name is not valid, or the certificate would expire after the authority. EXISTS: there is a valid
  * certificate for `name`. */
 int authority_issue(struct authority *a, const char *name, char *const *others, size_t count,

@@ -367,10 +367,10 @@ static ssize_t read_tls(struct client_socket *s, uint8_t *data, size_t len, uint
         if (n == 1)
             return (ssize_t)done;
         int rc = tls_wait(s, n, deadline);
-        if (rc < 0)
+        if (rc < 0) {
             note_refusal(s);
-        if (rc < 0)
             return rc == FAB_E_TRUNCATED ? 0 : rc;
+        }
     }
 }
 
