@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts of ended RPC calls. The RPC server counts, and the metrics show the counts. */
+/* Counts of RPC calls and studies. The RPC server counts, and the metrics show the counts. */
 #ifndef FABRICD_BASE_CALL_COUNTS_H
 #define FABRICD_BASE_CALL_COUNTS_H
 
@@ -7,10 +7,20 @@
 
 #define CALL_COUNTS_ROLES 5
 #define CALL_COUNTS_CODES 17
+/* The limits of studies, which are calls with a long computation (fabricd/rpc/study.h). */
+enum study_limit {
+    STUDY_CLIENT, /* studies of one client that are running or queued */
+    STUDY_ALL,    /* studies of all clients */
+    STUDY_CPU,    /* CPU time of one study */
+    STUDY_LIMITS
+};
 struct call_counts {
     /* [role of the caller][gRPC status code] number of ended calls. The role is an enum
      * config_role; 0: not known. */
     uint64_t ended[CALL_COUNTS_ROLES][CALL_COUNTS_CODES];
+    unsigned studies_running, studies_queued;
+    /* number of studies that each limit refused or ended */
+    uint64_t studies_refused[STUDY_LIMITS];
 };
 
 #endif

@@ -408,6 +408,20 @@ static void calls(struct fab_text *to, const struct call_counts *c)
                     config_role_name(role), fab_grpc_code_name(code), c->ended[role][code]);
 }
 
+static void studies(struct fab_text *to, const struct call_counts *c)
+{
+    static const char *const limits[STUDY_LIMITS] = {"client", "all", "cpu"};
+    gauge(to, "rpc_studies_running", c->studies_running,
+          "RPC calls with a long computation (studies) whose computation is running.");
+    gauge(to, "rpc_studies_queued", c->studies_queued, "Studies that wait for their turn.");
+    family(to, "rpc_studies_refused", "counter",
+           "Studies refused by the limit of one client or of all clients, or ended by the limit of "
+           "CPU time.");
+    for (int i = 0; i < STUDY_LIMITS; i++)
+        fab_base_text_addf(to, "fabricd_rpc_studies_refused_total{limit=\"%s\"} %" PRIu64 "\n",
+                           limits[i], c->studies_refused[i]);
+}
+
 static void store(struct fab_text *to, struct store *s)
 {
     gauge(to, "store_failing", store_is_failing(s),
@@ -458,8 +472,10 @@ void metrics_page(const struct metrics_input *in, struct fab_text *to)
     congestion(to, in->pm, in->cc);
     if (in->sa)
         administration(to, in->sa);
-    if (in->calls)
+    if (in->calls) {
         calls(to, in->calls);
+        studies(to, in->calls);
+    }
     fab_base_text_add(to, "# EOF\n");
     fab_view_unref(v);
 }

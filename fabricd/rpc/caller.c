@@ -17,7 +17,6 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 #include <pwd.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +56,15 @@ void caller_unref(struct caller *c)
     free(c->issuer);
     free(c->serial);
     free(c);
+}
+
+bool caller_is_same(const struct caller *a, const struct caller *b)
+{
+    if (a->transport != b->transport)
+        return false;
+    if (a->transport == CALLER_TLS)
+        return strcmp(a->subject, b->subject) == 0 && strcmp(a->issuer, b->issuer) == 0;
+    return a->transport == CALLER_OTHER || a->uid == b->uid;
 }
 
 int caller_other(struct caller **ret)

@@ -8,6 +8,7 @@
 #define FABRICD_RPC_CALLER_H
 
 #include <openssl/ssl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -63,6 +64,9 @@ int caller_of_tls(SSL *ssl, int fd, struct caller **ret); /* after the handshake
  * names of this caller, and its text says so. IO: the client showed no certificate. */
 int caller_refused(SSL *ssl, int fd, struct caller **ret);
 int caller_other(struct caller **ret);
+/* Returns true if both are the same user or certificate subject. Clients that are not authenticated
+ * are all the same. */
+bool caller_is_same(const struct caller *a, const struct caller *b);
 /* Takes a reference. Code that needs the caller after the end of the call must hold one. */
 struct caller *caller_ref(struct caller *c);
 void caller_unref(struct caller *c); /* c may be NULL */

@@ -47,8 +47,13 @@
 /* Number of events of severity debug in the journal; slow clients miss older ones. */
 #define RPC_DEBUG_KEPT 256u
 #define RPC_UNRESPONSIVE_SHOWN 100u
-/* maximum number of studies (long computations for an RPC, study.h), running and queued */
-#define RPC_STUDIES_MAX 8u
+/* Maximum number of studies (long computations for an RPC, study.h) that are running or queued: of
+ * all clients, and of one client. */
+#define RPC_STUDIES_MAX 64u
+#define RPC_STUDIES_CLIENT 4u
+/* Maximum CPU time in us that the worker thread spends on one part of a study: on a whole
+ * GetQuality or WhatIf, and on one engine of CompareEngines. */
+#define RPC_STUDY_CPU_US 600000000ull
 /* Maximum number of endports that the client of an RPC may name, to get the quality of the tables
  * between these endports. */
 #define RPC_JOB_ENDS 200000u

@@ -103,13 +103,14 @@ int rpc_start(const struct rpc_input *in, struct rpc **ret, char *why, size_t wh
         return FAB_E_NOMEM;
     r->in = *in;
     LIST_INIT(&r->followers);
-    LIST_INIT(&r->studies);
     list_services(r);
     int rc = FAB_E_NOMEM;
     r->turn = loop_timer_new(in->loop, followers_turn, r);
     r->listeners = calloc(in->config->listen_count + 1, sizeof *r->listeners);
     if (r->turn != NULL && r->listeners != NULL)
         rc = journal_new(in->bus, on_event, r, &r->journal);
+    if (rc == FAB_OK)
+        rc = studies_new(r, &r->studies);
     if (rc == FAB_OK)
         rc = audit_new(in->loop, in->store, &r->audit);
     if (rc == FAB_OK)
@@ -134,7 +135,7 @@ void rpc_stop(struct rpc *r)
         listen_close(r->listeners[i]);
     free(r->listeners);
     conn_set_free(r->conns);
-    studies_end(r);
+    studies_free(r->studies);
     expiry_free(r->expiry);
     audit_free(r->audit);
     journal_free(r->journal);

@@ -27,8 +27,10 @@ struct rpc_input {
     struct bus *bus;
     struct store *store; /* NULL: nothing is stored */
     const struct config *config;
-    /* ended calls are counted here; NULL: they are not counted */
+    /* calls and studies are counted here; NULL: they are not counted */
     struct call_counts *counts;
+    /* Maximum CPU time of a study in us. 0: the usual limit (limits.h); tests set another one. */
+    uint64_t study_cpu_us;
     /* the times at which the TLS files expire are written here; NULL: they are not */
     struct tls_expiry *expiry;
     /* The simulated fabric in this process, for SimService. NULL: the server does not offer

@@ -15,8 +15,7 @@ struct audit;
 struct expiry;
 struct journal;
 struct follower;
-struct study;
-struct worker;
+struct studies;
 
 struct rpc {
     struct rpc_input in;
@@ -24,10 +23,7 @@ struct rpc {
     struct audit *audit;
     /* the calls of WatchEvents that are in progress */
     LIST_HEAD(, follower) followers;
-    LIST_HEAD(, study) studies; /* studies that are running or queued */
-    /* worker thread for studies (long computations for an RPC, study.h); created for the first
-     * study */
-    struct worker *student;
+    struct studies *studies; /* long computations for calls (study.h) */
     /* timer that calls followers_turn when there are new events for followers */
     struct loop_timer *turn;
     struct conn_set *conns;

@@ -183,7 +183,7 @@ static void verification_free(struct study *s)
 
 void verify_audit(struct call *c, const void *request)
 {
-    static const struct study_kind kind = {work, tell, verification_free};
+    static const struct study_kind kind = {work, tell, verification_free, NULL};
     struct store *store = call_rpc(c)->in.store;
     (void)request;
     if (store == NULL) {

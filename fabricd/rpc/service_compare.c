@@ -91,7 +91,8 @@ static int pick(struct compare_study *s, struct call *c, const Fabric__V1__Compa
 
 void compare_engines(struct call *c, const void *request)
 {
-    static const struct study_kind kind = {work, tell, compare_free};
+    static const struct study_kind kind = {work, tell, compare_free,
+                                           "fewer samples, fewer endports, or other engines"};
     const Fabric__V1__CompareEnginesRequest *q = request;
     struct fab_view *v = need_target(c);
     if (v == NULL)

@@ -4,22 +4,21 @@
  * The next piece of the file is made when the client has taken the previous piece. So a slow client
  * needs only the memory of a reference to the view and a position in the file.
  *
- * For a certificate, a worker task first numbers the channels, which takes as long as a proof of
- * the tables.
+ * For a certificate, a study (study.h) first numbers the channels, which takes as long as a proof
+ * of the tables.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "fabric/v1/export.pb-c.h"
-#include "fabricd/rpc/server.h"
+#include "fabricd/rpc/study.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/export/export.h"
 
 struct exporting {
-    struct call *call; /* NULL: the call has ended */
     struct fab_view *view;
-    struct fab_export *export;         /* NULL: the channels are being numbered */
+    struct fab_export *export;
     struct fab_verify_numbers numbers; /* of a certificate */
-    int rc;                            /* result of fab_verify_number */
 };
 
 static void exporting_free(struct exporting *x)
@@ -57,10 +56,21 @@ static void drain(struct call *c, void *data)
     fab_base_text_fini(&t);
 }
 
-/* Begins to send the file, or finishes the call with an error and frees x. */
-static void send_file(struct exporting *x, enum fab_export_format format)
+static struct exporting *exporting_new(const struct fab_view *v, struct fab_verify_numbers *numbers)
 {
-    static const struct call_hooks hooks = {.gone = forget, .drain = drain};
+    struct exporting *x = calloc(1, sizeof *x);
+    if (x == NULL)
+        return NULL;
+    x->view = fab_view_ref(v);
+    if (numbers != NULL) {
+        x->numbers = *numbers;
+        *numbers = (struct fab_verify_numbers){0};
+    }
+    return x;
+}
+
+static int open_file(struct exporting *x, enum fab_export_format format)
+{
     const struct fab_view *v = x->view;
     const struct fab_export_input in = {.fabric = v->fabric,
                                         .lids = &v->target->lids,
@@ -70,82 +80,89 @@ static void send_file(struct exporting *x, enum fab_export_format format)
                                         .engine = v->target->engine,
                                         .generation = v->generation,
                                         .numbers = &x->numbers};
-    int rc = fab_export_new(&in, format, &x->export);
+    return fab_export_new(&in, format, &x->export);
+}
+
+/* Begins to send the file. Takes over the numbers, which only a certificate needs. Returns false if
+ * the call is finished with an error. */
+static bool send_file(struct call *c, const struct fab_view *v, enum fab_export_format format,
+                      struct fab_verify_numbers *numbers)
+{
+    static const struct call_hooks hooks = {.gone = forget, .drain = drain};
+    struct exporting *x = exporting_new(v, numbers);
+    int rc = x != NULL ? open_file(x, format) : FAB_E_NOMEM;
     if (rc == FAB_OK) {
-        call_later(x->call, &hooks, x);
-        return;
+        call_later(c, &hooks, x);
+        return true;
     }
-    if (rc == FAB_E_INVAL)
-        call_finish(x->call, FAB_GRPC_INVALID_ARGUMENT, "format %d is not known to this manager",
+    if (rc == FAB_E_NOMEM)
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
+    else if (rc == FAB_E_INVAL)
+        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "format %d is not known to this manager",
                     (int)format + 1);
     else
-        call_finish(x->call, fab_grpc_code_of(rc), "the export failed: %s",
-                    fab_base_status_text(rc));
-    exporting_free(x);
+        call_finish(c, fab_grpc_code_of(rc), "the export failed: %s", fab_base_status_text(rc));
+    if (x != NULL)
+        exporting_free(x);
+    return false;
 }
 
 /* ---- certificates ---------------------------------------------------------------------------- */
 
-static void number_channels(void *ctx)
-{
-    struct exporting *x = ctx;
-    const struct fab_verify_input in = fab_view_verify_input(x->view);
-    x->rc = fab_verify_number(&in, &x->numbers);
-}
+struct certificate_study {
+    struct study study;
+    struct fab_verify_numbers numbers;
+};
 
-static void on_numbered(void *ctx)
+static void work(struct study *s)
 {
-    struct exporting *x = ctx;
-    struct call *c = x->call;
-    if (c != NULL && x->rc == FAB_OK) {
-        send_file(x, FAB_EXPORT_CERTIFICATE);
-        call_kick(c);
-        return;
+    struct certificate_study *x = (struct certificate_study *)s;
+    const struct fab_verify_input in = fab_view_verify_input(s->view);
+    int rc = fab_verify_number(&in, &x->numbers);
+    if (rc == FAB_E_CYCLE || rc == FAB_E_UNREACHABLE) {
+        s->code = FAB_GRPC_FAILED_PRECONDITION;
+        snprintf(s->why, sizeof s->why,
+                 "the active tables cannot be certified: %s; 'fabricctl route verify' shows where",
+                 rc == FAB_E_CYCLE ? "they are not deadlock-free" : "some pair has no path");
+    } else if (rc < 0) {
+        study_fail(s, rc, "the channels could not be numbered");
     }
-    if (c != NULL && (x->rc == FAB_E_CYCLE || x->rc == FAB_E_UNREACHABLE))
-        call_finish(
-            c, FAB_GRPC_FAILED_PRECONDITION,
-            "the active tables cannot be certified: %s; 'fabricctl route verify' shows where",
-            x->rc == FAB_E_CYCLE ? "they are not deadlock-free" : "some pair has no path");
-    else if (c != NULL)
-        call_finish(c, fab_grpc_code_of(x->rc), "the channels could not be numbered: %s",
-                    fab_base_status_text(x->rc));
-    exporting_free(x);
 }
 
-/* Does not free `data`, because the worker task still uses it; on_numbered frees it. */
-static void forget_call(struct call *c, void *data)
+/* Moves the numbers from the study to a struct exporting, which sends the file. */
+static bool tell(struct study *s)
 {
-    (void)c;
-    struct exporting *x = data;
-    x->call = NULL;
+    struct certificate_study *x = (struct certificate_study *)s;
+    struct call *c = s->call;
+    if (send_file(c, s->view, FAB_EXPORT_CERTIFICATE, &x->numbers))
+        call_kick(c);
+    return false;
 }
 
-static void certify(struct exporting *x)
+static void certificate_free(struct study *s)
 {
-    static const struct call_hooks hooks = {.gone = forget_call};
-    call_later(x->call, &hooks, x);
-    if (loop_work(call_rpc(x->call)->in.loop, number_channels, on_numbered, x) == FAB_OK)
-        return;
-    call_finish(x->call, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
-    exporting_free(x);
+    struct certificate_study *x = (struct certificate_study *)s;
+    fab_verify_numbers_fini(&x->numbers);
+    free(x);
+}
+
+static void certify(struct call *c, const struct fab_view *v)
+{
+    static const struct study_kind kind = {work, tell, certificate_free, NULL};
+    struct certificate_study *x = calloc(1, sizeof *x);
+    if (x != NULL)
+        study_start(c, v, &kind, &x->study);
+    else
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
 }
 
 void export_file(struct call *c, const void *request)
 {
     const Fabric__V1__ExportRequest *q = request;
     struct fab_view *v = need_target(c);
-    struct exporting *x = v != NULL ? calloc(1, sizeof *x) : NULL;
-    if (v == NULL)
-        return;
-    if (x == NULL) {
-        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
-        return;
-    }
-    *x = (struct exporting){.call = c, .view = fab_view_ref(v)};
     int format = (int)q->format - 1; /* formats of the API begin at 1 */
-    if (format == FAB_EXPORT_CERTIFICATE)
-        certify(x);
-    else
-        send_file(x, (enum fab_export_format)format);
+    if (v != NULL && format == FAB_EXPORT_CERTIFICATE)
+        certify(c, v);
+    else if (v != NULL)
+        send_file(c, v, (enum fab_export_format)format, NULL);
 }

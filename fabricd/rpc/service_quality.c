@@ -48,7 +48,8 @@ static void quality_free(struct study *s)
 
 void get_quality(struct call *c, const void *request)
 {
-    static const struct study_kind kind = {work, tell, quality_free};
+    static const struct study_kind kind = {work, tell, quality_free,
+                                           "fewer samples or fewer endports"};
     const Fabric__V1__GetQualityRequest *q = request;
     struct measure measure;
     struct fab_view *v = need_target(c);

@@ -363,7 +363,8 @@ static int read_request(struct whatif_study *w, struct call *c, const struct fab
 
 void what_if(struct call *c, const void *request)
 {
-    static const struct study_kind kind = {work, tell, whatif_free};
+    static const struct study_kind kind = {work, tell, whatif_free,
+                                           "fewer samples, fewer endports, or a single engine"};
     struct fab_view *v = need_target(c);
     if (v == NULL)
         return;

@@ -1,98 +1,266 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queues studies (study.h) for their worker thread, sends the results and frees them. If the call
- * of a study ends early, the loop thread sets the study's flag `stop`, which the computation often
- * checks. The study is freed when the worker thread has finished it.
+ * Queues studies (study.h) for their worker thread, sends the results and frees them. The worker
+ * thread has at most one study; the others wait in a list, in the order of their arrival. If the
+ * call of a running study ends early, the loop thread sets the study's flag `stop`, which the
+ * computation often checks. The study is freed when the worker thread has finished it.
  */
 #include "fabricd/rpc/study.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "fabricd/base/clock.h"
 #include "fabricd/loop/worker.h"
 #include "fabricd/rpc/limits.h"
 #include "libfabmgr/base/status.h"
 
+struct studies {
+    struct rpc *rpc;
+    struct worker *worker;       /* created for the first study */
+    TAILQ_HEAD(, study) list;    /* running and queued studies, in the order of their arrival */
+    unsigned count;              /* length of `list` */
+    const struct study *running; /* NULL: no study is running */
+    uint64_t turn;               /* number of the newest turn */
+    struct study_client clients[RPC_STUDIES_MAX];
+};
+
+int studies_new(struct rpc *r, struct studies **ret)
+{
+    struct studies *all = calloc(1, sizeof *all);
+    if (all == NULL)
+        return FAB_E_NOMEM;
+    all->rpc = r;
+    TAILQ_INIT(&all->list);
+    *ret = all;
+    return FAB_OK;
+}
+
+/* ---- clients --------------------------------------------------------------------------------- */
+
+size_t study_next(const struct study_client *clients, size_t count)
+{
+    size_t best = count;
+    for (size_t i = 0; i < count; i++)
+        if (clients[i].queued > 0 && (best == count || clients[i].turn < clients[best].turn))
+            best = i;
+    return best;
+}
+
+/* Returns the record of this client, or the record that it gets; NULL: all records are in use. */
+static struct study_client *client_of(struct studies *all, const struct caller *who)
+{
+    struct study_client *unused = NULL;
+    for (struct study_client *c = all->clients; c < all->clients + RPC_STUDIES_MAX; c++) {
+        if (c->who != NULL && caller_is_same(c->who, who))
+            return c;
+        if (c->who == NULL && unused == NULL)
+            unused = c;
+    }
+    return unused;
+}
+
+static unsigned count_clients(const struct studies *all)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < RPC_STUDIES_MAX; i++)
+        n += all->clients[i].who != NULL;
+    return n;
+}
+
+static void count_states(const struct studies *all)
+{
+    struct call_counts *counts = all->rpc->in.counts;
+    if (counts == NULL)
+        return;
+    counts->studies_running = all->running != NULL;
+    counts->studies_queued = all->count - counts->studies_running;
+}
+
+static void add(struct studies *all, struct study_client *client, struct study *s)
+{
+    if (client->who == NULL) {
+        client->who = caller_ref(call_caller(s->call));
+        client->turn = ++all->turn;
+    }
+    client->count++;
+    client->queued++;
+    all->count++;
+    s->all = all;
+    s->client = client;
+    TAILQ_INSERT_TAIL(&all->list, s, entry);
+}
+
+/* Removes a study that is not running. */
+static void remove_study(struct study *s)
+{
+    struct study_client *client = s->client;
+    TAILQ_REMOVE(&s->all->list, s, entry);
+    s->all->count--;
+    client->queued--;
+    if (--client->count == 0) {
+        caller_unref(client->who);
+        client->who = NULL;
+    }
+}
+
 static void release(struct study *s)
 {
-    LIST_REMOVE(s, entry);
     fab_view_unref(s->view);
     s->kind->free(s);
 }
 
+/* ---- running --------------------------------------------------------------------------------- */
+
 static void work(void *ctx)
 {
     struct study *s = ctx;
+    uint64_t limit = s->all->rpc->in.study_cpu_us;
+    if (limit == 0)
+        limit = RPC_STUDY_CPU_US;
+    s->cpu_end = s->kind->less != NULL ? clock_cpu_ns() + limit * 1000 : 0;
     if (!study_stopped(s))
         s->kind->work(s);
+    if (!s->over)
+        return;
+    s->code = FAB_GRPC_RESOURCE_EXHAUSTED;
+    snprintf(s->why, sizeof s->why, "the study has used up its CPU time, %g s; ask for less: %s",
+             (double)limit / 1e6, s->kind->less);
 }
+
+static void run_next(struct studies *all);
 
 static void done(void *ctx)
 {
     struct study *s = ctx;
-    struct rpc *r = s->call != NULL ? call_rpc(s->call) : NULL;
+    struct studies *all = s->all;
     bool more = false;
-    if (r != NULL && s->code != FAB_GRPC_OK)
+    if (s->over && s->call != NULL && all->rpc->in.counts != NULL)
+        all->rpc->in.counts->studies_refused[STUDY_CPU]++;
+    if (s->call != NULL && s->code != FAB_GRPC_OK)
         call_finish(s->call, s->code, "%s", s->why);
-    else if (r != NULL)
+    else if (s->call != NULL)
         more = s->kind->tell(s);
-    if (more && worker_add(r->student, work, done, s) == FAB_OK)
-        return;
-    if (more)
-        call_finish(s->call, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
-    release(s);
+    all->running = NULL;
+    s->client->queued++;
+    if (!more) {
+        remove_study(s);
+        release(s);
+    }
+    run_next(all);
+}
+
+static struct study *first_of(const struct studies *all, const struct study_client *client)
+{
+    struct study *s = TAILQ_FIRST(&all->list);
+    while (s->client != client)
+        s = TAILQ_NEXT(s, entry);
+    return s;
+}
+
+/* Gives the next study to the worker thread, unless a study is running. */
+static void run_next(struct studies *all)
+{
+    size_t i;
+    while (all->running == NULL &&
+           (i = study_next(all->clients, RPC_STUDIES_MAX)) < RPC_STUDIES_MAX) {
+        struct study *s = first_of(all, &all->clients[i]);
+        if (worker_add(all->worker, work, done, s) == FAB_OK) {
+            s->client->turn = ++all->turn;
+            s->client->queued--;
+            all->running = s;
+        } else {
+            call_finish(s->call, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
+            remove_study(s);
+            release(s);
+        }
+    }
+    count_states(all);
 }
 
 static void forget(struct call *c, void *data)
 {
     (void)c;
     struct study *s = data;
+    struct studies *all = s->all;
     s->call = NULL;
-    atomic_store(&s->stop, true);
+    if (s == all->running) {
+        atomic_store(&s->stop, true);
+        return;
+    }
+    remove_study(s);
+    release(s);
+    count_states(all);
 }
 
-static unsigned under_way(const struct rpc *r)
+/* ---- starting -------------------------------------------------------------------------------- */
+
+static void refuse(struct studies *all, struct call *c, enum study_limit limit)
 {
-    const struct study *s;
-    unsigned n = 0;
-    LIST_FOREACH (s, &r->studies, entry)
-        n++;
-    return n;
+    unsigned running = all->running != NULL;
+    if (all->rpc->in.counts != NULL)
+        all->rpc->in.counts->studies_refused[limit]++;
+    if (limit == STUDY_CLIENT)
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED,
+                    "%u studies of %s are running or queued, the limit for one client; wait for "
+                    "one of them to end",
+                    RPC_STUDIES_CLIENT, call_peer(c));
+    else
+        call_finish(
+            c, FAB_GRPC_RESOURCE_EXHAUSTED,
+            "%u studies of %u clients are running or queued, the limit for all clients%s%s; "
+            "try again later",
+            all->count, count_clients(all), running ? "; one of these clients is " : "",
+            running ? all->running->client->who->text : "");
 }
 
-static int begin(struct rpc *r, struct study *s)
+/* Returns the client's record if the client may start a study now. Returns NULL if not; this
+ * function has then finished the call. */
+static struct study_client *admit(struct studies *all, struct call *c)
 {
-    if (under_way(r) > RPC_STUDIES_MAX)
-        return FAB_E_BUSY;
-    if (r->student == NULL)
-        r->student = worker_new(r->in.loop, false);
-    return r->student != NULL ? worker_add(r->student, work, done, s) : FAB_E_NOMEM;
+    struct study_client *client = client_of(all, call_caller(c));
+    if (client != NULL && client->count >= RPC_STUDIES_CLIENT) {
+        refuse(all, c, STUDY_CLIENT);
+        return NULL;
+    }
+    if (client == NULL || all->count >= RPC_STUDIES_MAX) {
+        refuse(all, c, STUDY_ALL);
+        return NULL;
+    }
+    if (all->worker == NULL)
+        all->worker = worker_new(all->rpc->in.loop, false);
+    if (all->worker == NULL) {
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
+        return NULL;
+    }
+    return client;
 }
 
 void study_start(struct call *c, const struct fab_view *v, const struct study_kind *kind,
                  struct study *s)
 {
     static const struct call_hooks hooks = {.gone = forget};
-    struct rpc *r = call_rpc(c);
+    struct studies *all = call_rpc(c)->studies;
     s->kind = kind;
     s->call = c;
     s->view = v != NULL ? fab_view_ref(v) : NULL;
     atomic_init(&s->stop, false);
-    LIST_INSERT_HEAD(&r->studies, s, entry);
-    int rc = begin(r, s);
-    if (rc == FAB_OK) {
-        call_later(c, &hooks, s);
+    struct study_client *client = admit(all, c);
+    if (client == NULL) {
+        release(s);
         return;
     }
-    call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "%s",
-                rc == FAB_E_BUSY ? "too many studies of routes are running; try again later"
-                                 : "the manager is out of memory");
-    release(s);
+    add(all, client, s);
+    call_later(c, &hooks, s);
+    run_next(all);
 }
 
 bool study_stopped(void *study)
 {
     struct study *s = study;
-    return atomic_load_explicit(&s->stop, memory_order_relaxed);
+    if (s->cpu_end != 0 && clock_cpu_ns() >= s->cpu_end)
+        s->over = true;
+    return s->over || atomic_load_explicit(&s->stop, memory_order_relaxed);
 }
 
 void study_fail(struct study *s, int status, const char *what)
@@ -101,12 +269,18 @@ void study_fail(struct study *s, int status, const char *what)
     snprintf(s->why, sizeof s->why, "%s: %s", what, fab_base_status_text(status));
 }
 
-void studies_end(struct rpc *r)
+void studies_free(struct studies *all)
 {
     struct study *s;
-    LIST_FOREACH (s, &r->studies, entry)
+    if (all == NULL)
+        return;
+    TAILQ_FOREACH (s, &all->list, entry)
         atomic_store(&s->stop, true);
-    worker_free(r->student);
-    while ((s = LIST_FIRST(&r->studies)) != NULL)
+    worker_free(all->worker);
+    while ((s = TAILQ_FIRST(&all->list)) != NULL) {
+        s->client->queued += s == all->running;
+        remove_study(s);
         release(s);
+    }
+    free(all);
 }

@@ -2,6 +2,10 @@
 /*
  * Studies are calls that need a long computation. A separate worker thread runs studies one after
  * the other, so that they do not delay the manager's own worker tasks, such as repairs.
+ *
+ * Every client (a Unix user, or the subject of a certificate) has a queue of its own. The next
+ * study to run is from the client whose last turn was longest ago. A study that sends its result in
+ * parts runs one part in each turn. limits.h has the limits of the queues and of the CPU time.
  */
 #ifndef FABRICD_RPC_STUDY_H
 #define FABRICD_RPC_STUDY_H
@@ -11,39 +15,66 @@
 
 #include "fabricd/rpc/server.h"
 
+struct study;
+
 struct study_kind {
     /* Computes the result, on the worker thread, from the view and the study's own data. It
      * often calls study_stopped. If it fails, it sets s->code to an error and s->why to a
      * sentence, which finish the call. */
     void (*work)(struct study *s);
     /* Sends the result, on the loop thread, after `work`; not called if the call has ended.
-     * Returns true if `work` must run again. */
+     * Returns true if `work` must run again, for the next part of the result. */
     bool (*tell)(struct study *s);
     /* frees the data of this kind of study, and the study */
     void (*free)(struct study *s);
+    /* What a client can do so that the study needs less CPU time, for a message: "fewer samples".
+     * NULL: nothing, so the CPU time of this kind of study has no limit. */
+    const char *less;
 };
 /* base of all studies: the struct of each kind begins with this struct */
 struct study {
-    LIST_ENTRY(study) entry;
+    TAILQ_ENTRY(study) entry;
     const struct study_kind *kind;
     /* the call to answer; used on the loop thread only; NULL: the call has ended */
     struct call *call;
+    struct studies *all;
+    struct study_client *client;
     struct fab_view *view;
     atomic_bool stop;
+    /* For the worker thread: the value of clock_cpu_ns at which the CPU time of this part of the
+     * study is used up (0: never), and whether study_stopped has noticed that. */
+    uint64_t cpu_end;
+    bool over;
     enum fab_grpc_code code;
     char why[600];
 };
+
+/* The studies of one client. */
+struct study_client {
+    struct caller *who; /* NULL: the record is free */
+    unsigned count;     /* number of studies that are queued or running */
+    unsigned queued;
+    /* Number of the client's last turn. A client without studies gets the newest number with its
+     * first study, so it comes after the clients that are already waiting. */
+    uint64_t turn;
+};
+/* Returns the index of the client whose study runs next: of the clients that have a queued study,
+ * the one with the lowest `turn`. Returns `count` if no study is queued. */
+size_t study_next(const struct study_client *clients, size_t count);
+
+int studies_new(struct rpc *r, struct studies **ret); /* returns NOMEM */
+/* Frees all studies. Call this function after all calls have ended. all may be NULL. */
+void studies_free(struct studies *all);
+
 /* Queues a study, and takes it over. The caller has allocated it with calloc, and set only the
  * data of this kind of study. v may be NULL, for a study that needs no view. If the study cannot be
  * queued, the function finishes the call with an error and frees the study. */
 void study_start(struct call *c, const struct fab_view *v, const struct study_kind *kind,
                  struct study *s);
-/* Returns true if the study must stop because its call or the server has ended. It can be used
- * as fab_quality_input.stopped. */
+/* Returns true if the study must stop because its call or the server has ended, or because its CPU
+ * time is used up. For the worker thread. It can be used as fab_quality_input.stopped. */
 bool study_stopped(void *study);
 /* Sets s->code and s->why for an error status. `what` is the first part of the sentence. */
 void study_fail(struct study *s, int status, const char *what);
-/* Frees all studies. Call this function after all calls have ended. */
-void studies_end(struct rpc *r);
 
 #endif

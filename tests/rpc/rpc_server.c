@@ -3,8 +3,8 @@
  * rpc_server ADDRESS [LEAVES SPINES HOSTS-PER-LEAF [DELAY-MS [EVENTS-PER-TICK]]]: runs the RPC
  * server over the fake manager, for tests. TLS_CERT, TLS_KEY and TLS_CA name the TLS files. If
  * CONGESTION is set, the server also has a fake of congestion control. SETTINGS names a settings
- * file. The program prints "ready" when it listens, and ends on SIGTERM or when its standard input
- * is closed.
+ * file. STUDY_CPU_MS is the maximum CPU time of a study. The program prints "ready" when it
+ * listens, and ends on SIGTERM or when its standard input is closed.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -98,8 +98,13 @@ static int start(struct server *s, int argc, char **argv, char *why, size_t len)
         rc = fake_sm_new(&sm, &how, &s->sm);
     if (rc == FAB_OK && getenv("CONGESTION") != NULL)
         rc = fake_cc_new(s->loop, &s->config, &s->cc);
-    const struct rpc_input rpc = {
-        .loop = s->loop, .sm = s->sm, .cc = s->cc, .bus = s->bus, .config = &s->config};
+    const char *cpu = getenv("STUDY_CPU_MS");
+    const struct rpc_input rpc = {.loop = s->loop,
+                                  .sm = s->sm,
+                                  .cc = s->cc,
+                                  .bus = s->bus,
+                                  .config = &s->config,
+                                  .study_cpu_us = cpu != NULL ? strtoul(cpu, NULL, 10) * 1000 : 0};
     if (rc == FAB_OK)
         rc = rpc_start(&rpc, &s->rpc, why, len);
     s->events = number(argv, argc, 6, 0);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The parts of the RPC server that need no connection: page tokens on changing fabrics, the ring of
- * events, and access to descriptors.
+ * events, the turns of studies, and access to descriptors.
  */
 #include <string.h>
 
 #include "fabricd/rpc/journal.h"
 #include "fabricd/rpc/limits.h"
 #include "fabricd/rpc/page.h"
+#include "fabricd/rpc/study.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/generate.h"
 #include "libfabmgr/grpc/descriptor.h"
@@ -161,6 +162,26 @@ START_TEST(debug_events_have_a_ring_of_their_own)
 }
 END_TEST
 
+/* ---- studies ----------------------------------------------------------------------------------
+ */
+
+START_TEST(clients_take_turns)
+{
+    static const struct {
+        struct study_client clients[3];
+        size_t next;
+    } table[] = {
+        {{{0}}, 3},                                                     /* nothing to do */
+        {{{.turn = 7}, {.queued = 4, .turn = 9}, {0}}, 1},              /* only one waits */
+        {{{.queued = 4, .turn = 7}, {.queued = 1, .turn = 6}, {0}}, 1}, /* the longest wait */
+        {{{.queued = 4, .turn = 7}, {.queued = 1, .turn = 8}, {0}}, 0}, /* not the shortest */
+        {{{.queued = 1, .turn = 9}, {.turn = 1}, {.queued = 1, .turn = 8}}, 2}, /* 1 has nothing */
+    };
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        ck_assert_uint_eq(study_next(table[i].clients, 3), table[i].next);
+}
+END_TEST
+
 /* ---- descriptors ------------------------------------------------------------------------------
  */
 
@@ -219,6 +240,7 @@ int main(void)
     tcase_add_test(tcase, page_sizes_have_bounds);
     tcase_add_test(tcase, the_ring_keeps_the_newest);
     tcase_add_test(tcase, debug_events_have_a_ring_of_their_own);
+    tcase_add_test(tcase, clients_take_turns);
     tcase_add_test(tcase, symbols_lead_to_their_files);
     tcase_add_test(tcase, cut_descriptors_are_seen);
     suite_add_tcase(suite, tcase);
