@@ -99,24 +99,62 @@ static int list(struct session *s)
     return rc;
 }
 
+static void say_missed(struct out *o, const Fabric__V1__MissedEvents *m)
+{
+    out_row(o);
+    if (m->debug_events > 0)
+        out_number(o, "missed_debug_events", NULL, OUT_PLAIN, m->debug_events);
+    if (m->last_sequence > 0) {
+        out_number(o, "missed_first_sequence", NULL, OUT_PLAIN, m->first_sequence);
+        out_number(o, "missed_last_sequence", NULL, OUT_PLAIN, m->last_sequence);
+    }
+    out_row_end(o);
+    if (m->debug_events == 1)
+        out_note(o, OUT_WARN, "1 debug event was missed.");
+    else if (m->debug_events > 1)
+        out_note(o, OUT_WARN, "%" PRIu64 " debug events were missed.", m->debug_events);
+    if (m->last_sequence > m->first_sequence)
+        out_note(o, OUT_WARN, "Events %" PRIu64 " to %" PRIu64 " are no longer stored.",
+                 m->first_sequence, m->last_sequence);
+    else if (m->last_sequence > 0)
+        out_note(o, OUT_WARN, "Event %" PRIu64 " is no longer stored.", m->last_sequence);
+}
+
+struct watching {
+    struct session *s;
+    uint64_t resume_after; /* 0: the manager did not end the call because this client is slow */
+};
+
 static bool each(void *ctx, const ProtobufCMessage *message)
 {
-    struct session *s = ctx;
+    struct watching *w = ctx;
+    struct session *s = w->s;
     const Fabric__V1__WatchEventsResponse *r = (const Fabric__V1__WatchEventsResponse *)message;
-    if (r->event != NULL)
-        say_row(s->out, r->event);
+    w->resume_after = r->resume_after;
+    if (r->missed != NULL)
+        say_missed(s->out, r->missed);
+    if (r->event == NULL)
+        return !out_broken(s->out);
+    say_row(s->out, r->event);
     return !out_broken(s->out) && (s->count == 0 || --s->count > 0);
 }
 
 static int watch(struct session *s)
 {
     Fabric__V1__WatchEventsRequest q = FABRIC__V1__WATCH_EVENTS_REQUEST__INIT;
+    struct watching w = {s, 0};
     struct fab_client_error error;
     q.after_sequence = s->after;
     q.min_severity = (Fabric__V1__EventSeverity)s->severity;
     out_table(s->out, "events", live_columns, COLUMNS, true);
-    fab_client_stream(s->client, "fabric.v1.FabricService/WatchEvents", &q.base,
-                      &fabric__v1__watch_events_response__descriptor, each, s, &error);
+    /* The manager ends the call of a client that is too slow. The next call shows the events that
+     * have occurred since then, from the store. */
+    do {
+        w.resume_after = 0;
+        fab_client_stream(s->client, "fabric.v1.FabricService/WatchEvents", &q.base,
+                          &fabric__v1__watch_events_response__descriptor, each, &w, &error);
+        q.after_sequence = w.resume_after;
+    } while (error.code == FAB_GRPC_RESOURCE_EXHAUSTED && w.resume_after != 0);
     out_table_end(s->out);
     return error.code == FAB_GRPC_OK ? EXIT_OK : say_error(&error);
 }

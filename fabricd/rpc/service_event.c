@@ -6,7 +6,10 @@
  * has no queue. When the client can take more (drain), the follower reads the next events: from the
  * store if they are older than the journal in memory, otherwise from the journal. Once a follower
  * has reached the newest event, its next event must stay in the journal. If this event has left the
- * journal, the manager ends the call, with a message that says where to resume.
+ * journal, the manager ends the call, and a last response says where to resume.
+ *
+ * Every gap is reported: events that the store does not have any more, and debug events that the
+ * journal dropped before a slow follower could send them.
  *
  * The bus does not call the followers itself. An event starts a timer, and the timer wakes the
  * followers once for all events that have arrived.
@@ -62,14 +65,50 @@ static void forget(struct call *c, void *data)
     follower_free(data);
 }
 
+/* Sends a response and frees the memory of `a`, which the response uses. */
+static void write_response(struct follower *f, struct answer *a,
+                           const Fabric__V1__WatchEventsResponse *m)
+{
+    if (answer_send(a, f->call, &m->base) < 0)
+        f->call = NULL;
+    f->written++;
+}
+
 static void write_event(struct follower *f, const struct event *e)
 {
     Fabric__V1__WatchEventsResponse m = FABRIC__V1__WATCH_EVENTS_RESPONSE__INIT;
     struct answer a = {0};
     m.event = convert_event(&a, e);
-    if (answer_send(&a, f->call, &m.base) < 0)
-        f->call = NULL;
-    f->written++;
+    write_response(f, &a, &m);
+}
+
+static void write_missed(struct follower *f, Fabric__V1__MissedEvents *missed)
+{
+    Fabric__V1__WatchEventsResponse m = FABRIC__V1__WATCH_EVENTS_RESPONSE__INIT;
+    struct answer a = {0};
+    m.missed = missed;
+    write_response(f, &a, &m);
+}
+
+/* The events up to this sequence number that the follower has not sent are lost. */
+static void pass_over(struct follower *f, uint64_t last)
+{
+    Fabric__V1__MissedEvents m = FABRIC__V1__MISSED_EVENTS__INIT;
+    if (last <= f->sent)
+        return;
+    m.first_sequence = f->sent + 1;
+    m.last_sequence = last;
+    f->sent = last;
+    write_missed(f, &m);
+}
+
+static void pass_over_debug(struct follower *f, uint64_t count)
+{
+    Fabric__V1__MissedEvents m = FABRIC__V1__MISSED_EVENTS__INIT;
+    f->debug_sent += count;
+    m.debug_events = count;
+    if (f->min_severity <= FABRIC__V1__EVENT_SEVERITY__EVENT_SEVERITY_DEBUG)
+        write_missed(f, &m);
 }
 
 static void send_event(void *ctx, const struct event *e)
@@ -77,26 +116,33 @@ static void send_event(void *ctx, const struct event *e)
     struct follower *f = ctx;
     if (f->call == NULL || e->seq <= f->sent)
         return;
+    pass_over(f, e->seq - 1);
     f->sent = e->seq;
-    if (is_severe(e, f->min_severity))
+    if (f->call != NULL && is_severe(e, f->min_severity))
         write_event(f, e);
 }
 
 /* Sends the next event of severity debug, unless an earlier event with a sequence number was not
- * sent yet. A follower that is too slow misses events of severity debug. */
+ * sent yet. A follower that is too slow misses events of severity debug, and sends their number. */
 static bool send_debug(struct follower *f)
 {
     const struct journal *j = f->rpc->journal;
     uint64_t after = 0, count = journal_debug_count(j);
-    if (f->debug_sent + RPC_DEBUG_KEPT < count)
-        f->debug_sent = count - RPC_DEBUG_KEPT;
+    if (f->debug_sent + RPC_DEBUG_KEPT < count) {
+        pass_over_debug(f, count - RPC_DEBUG_KEPT - f->debug_sent);
+        return true;
+    }
     if (f->debug_sent == count)
         return false;
     const struct event *e = journal_debug_at(j, f->debug_sent + 1, &after);
     if (e != NULL && after > f->sent)
         return false;
+    if (e == NULL) { /* memory ran out when the event occurred */
+        pass_over_debug(f, 1);
+        return true;
+    }
     f->debug_sent++;
-    if (e != NULL && is_severe(e, f->min_severity))
+    if (is_severe(e, f->min_severity))
         write_event(f, e);
     return true;
 }
@@ -110,20 +156,22 @@ static bool send_numbered(struct follower *f)
     if (e != NULL)
         send_event(f, e);
     else
-        f->sent++;
+        pass_over(f, f->sent + 1);
     return true;
 }
 
 static void send_old(struct follower *f)
 {
     uint64_t oldest = journal_oldest(f->rpc->journal);
-    for (unsigned i = 0; i < STORE_CHUNKS_AT_ONCE && f->written == 0 && f->sent + 1 < oldest; i++) {
+    for (unsigned i = 0;
+         i < STORE_CHUNKS_AT_ONCE && f->call != NULL && f->written == 0 && f->sent + 1 < oldest;
+         i++) {
         uint64_t before = f->sent;
         if (f->rpc->in.store != NULL)
             store_events(f->rpc->in.store, f->sent, oldest, false, STORE_CHUNK, send_event, f);
         /* if there was nothing to send, the store has no events older than the journal */
         if (f->sent == before)
-            f->sent = oldest - 1;
+            pass_over(f, oldest - 1);
     }
 }
 
@@ -136,8 +184,13 @@ static bool is_behind(const struct follower *f)
 
 static void leave_behind(struct follower *f)
 {
-    call_finish(f->call, FAB_GRPC_RESOURCE_EXHAUSTED,
-                "the client fell too far behind; resume with after_sequence %" PRIu64, f->sent);
+    Fabric__V1__WatchEventsResponse m = FABRIC__V1__WATCH_EVENTS_RESPONSE__INIT;
+    struct answer a = {0};
+    m.resume_after = f->sent;
+    /* if this response cannot be sent, the call is finished already */
+    if (answer_send(&a, f->call, &m.base) == FAB_OK)
+        call_finish(f->call, FAB_GRPC_RESOURCE_EXHAUSTED,
+                    "the client fell too far behind; resume with after_sequence %" PRIu64, f->sent);
     follower_free(f);
 }
 

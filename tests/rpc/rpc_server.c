@@ -3,8 +3,9 @@
  * rpc_server ADDRESS [LEAVES SPINES HOSTS-PER-LEAF [DELAY-MS [EVENTS-PER-TICK]]]: runs the RPC
  * server over the fake manager, for tests. TLS_CERT, TLS_KEY and TLS_CA name the TLS files. If
  * CONGESTION is set, the server also has a fake of congestion control. SETTINGS names a settings
- * file. STUDY_CPU_MS is the maximum CPU time of a study. The program prints "ready" when it
- * listens, and ends on SIGTERM or when its standard input is closed.
+ * file. DEBUG_EVENTS is the number of debug events per tick. STUDY_CPU_MS is the maximum CPU time
+ * of a study. The program prints "ready" when it listens, and ends on SIGTERM or when its standard
+ * input is closed.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@ struct server {
     struct cc *cc;
     struct rpc *rpc;
     struct loop_timer *tick;
-    unsigned events;
+    unsigned events, debug_events; /* per tick */
 };
 
 static void on_end(void *ctx)
@@ -46,6 +47,11 @@ static void on_signal(void *ctx)
 static void on_tick(void *ctx)
 {
     struct server *s = ctx;
+    for (unsigned i = 0; i < s->debug_events; i++)
+        bus_publish(s->bus, &(struct event){.severity = EVENT_DEBUG,
+                                            .type = "trap-received",
+                                            .subject = "leaf-1/1",
+                                            .message = "a debug event"});
     for (unsigned i = 0; i < s->events; i++) {
         char message[64];
         const struct event_field fields[] = {
@@ -107,7 +113,9 @@ static int start(struct server *s, int argc, char **argv, char *why, size_t len)
                                   .study_cpu_us = cpu != NULL ? strtoul(cpu, NULL, 10) * 1000 : 0};
     if (rc == FAB_OK)
         rc = rpc_start(&rpc, &s->rpc, why, len);
+    const char *debug_events = getenv("DEBUG_EVENTS");
     s->events = number(argv, argc, 6, 0);
+    s->debug_events = debug_events != NULL ? (unsigned)strtoul(debug_events, NULL, 10) : 0;
     s->tick = loop_timer_new(s->loop, on_tick, s);
     if (rc == FAB_OK && s->events > 0)
         loop_timer_set(s->tick, 20000);

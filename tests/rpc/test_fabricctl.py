@@ -335,6 +335,32 @@ def the_daemon_ends_while_it_is_watched():
         assert watch.returncode == 3 and "lost" in watch.stderr.read()
 
 
+def a_slow_watcher_resumes_and_says_what_it_missed():
+    with fake(events=2000) as s:
+        watch = subprocess.Popen([CTL, "-s", s.address, "-o", "json", "event", "watch"], stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True)
+        last = first = json.loads(watch.stdout.readline())["sequence"]
+        newest = lambda: json.loads(succeeds(s.address, "-o", "json", "event", "list", "-n", "1")
+                                    )["events"][0]["sequence"]
+        wait_until(lambda: newest() > first + 30000)
+        missed = after = 0
+        for line in watch.stdout:  # the fake manager has no store, so older events are gone
+            row = json.loads(line)
+            assert row.get("missed_first_sequence", row.get("sequence")) == last + 1, (row, last)
+            last = row.get("missed_last_sequence", row.get("sequence"))
+            missed += "missed_last_sequence" in row
+            after += missed > 0
+            if after > 10:
+                break
+        assert missed >= 1, "the command was not slow"
+        watch.kill()
+        watch.communicate()
+    with fake(events=2, env={"DEBUG_EVENTS": "1000"}) as s:
+        text = succeeds(s.address, "event", "watch", "--severity", "debug", "-n", "600")
+        assert re.search("^[0-9]+ debug events were missed[.]$", text, flags=re.M), text[-2000:]
+        assert len(re.findall("a debug event|of this tick", text)) == 600
+
+
 main([
     every_command_speaks_json,
     flapping_links_are_listed_and_released,
@@ -348,6 +374,7 @@ main([
     tables_are_aligned_and_whole,
     a_path_names_every_hop,
     exit_codes,
+    a_slow_watcher_resumes_and_says_what_it_missed,
     wrong_addresses_are_refused,
     a_full_disk_is_an_error,
     commands_that_only_act_print_nothing,

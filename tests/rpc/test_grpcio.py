@@ -444,15 +444,41 @@ def followers_that_fall_behind_learn_where_to_resume():
         first = next(stream).event.sequence
         newest = lambda: f.ListEvents(page_size=1).events[0].sequence
         wait_until(lambda: newest() > first + 30000)
-        last = first
+        last, resume = first, None
         try:
             for answer in stream:
+                assert resume is None, "an event comes after the last response"
+                if answer.resume_after:
+                    resume = answer.resume_after
+                    continue
                 assert answer.event.sequence == last + 1
                 last += 1
             raise AssertionError("the stream ended well")
         except grpc.RpcError as error:
             assert error.code() == Code.RESOURCE_EXHAUSTED, error
             assert f"after_sequence {last}" in error.details(), (error.details(), last)
+            assert resume == last
+
+
+def followers_learn_how_many_debug_events_they_missed():
+    with fake_fabric(events=2, env={"DEBUG_EVENTS": "1000"}) as f:
+        sent, missed = 0, []
+        for answer in f.WatchEvents():
+            assert answer.HasField("event") != answer.HasField("missed")
+            if answer.HasField("missed"):
+                missed.append(answer.missed.debug_events)
+                assert answer.missed.first_sequence == answer.missed.last_sequence == 0
+            elif answer.event.severity == event_pb2.EVENT_SEVERITY_DEBUG:
+                sent += 1
+            if len(missed) == 3 and sent > 0:
+                break
+        # No more than 256 are kept of the 1000 of a tick, and every one of them is sent or counted.
+        assert all(n >= 1000 - 256 for n in missed), (sent, missed)
+        # A client that does not want debug events misses none.
+        for i, answer in enumerate(f.WatchEvents(min_severity=event_pb2.EVENT_SEVERITY_INFO)):
+            assert answer.HasField("event") and answer.event.sequence > 0
+            if i == 10:
+                break
 
 
 def followers_resume_at_the_edge_of_the_ring():
@@ -469,6 +495,9 @@ def followers_resume_at_the_edge_of_the_ring():
         for after in (1, oldest - 3, oldest - 2, oldest - 1, oldest, oldest + 1, newest - 2, newest - 1):
             stream = f.WatchEvents(after_sequence=after)
             expected = max(after + 1, oldest)
+            if expected > after + 1:
+                missed = next(stream).missed
+                assert (missed.first_sequence, missed.last_sequence) == (after + 1, oldest - 1), (missed, oldest)
             assert next(stream).event.sequence == expected, (after, oldest, newest)
             if expected < newest:
                 assert next(stream).event.sequence == expected + 1
@@ -935,6 +964,7 @@ main([
     followers_choose_severity,
     many_followers,
     followers_that_fall_behind_learn_where_to_resume,
+    followers_learn_how_many_debug_events_they_missed,
     followers_resume_at_the_edge_of_the_ring,
     clients_that_never_read_disturb_nobody,
     garbage_closes_the_connection,
