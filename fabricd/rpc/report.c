@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the endports that studies measure, and makes the reports of engines. Except measure_init,
- * all functions run on the worker thread, on values that no other thread changes. The worker thread
- * also looks up the names of the endports, because the look-up of thousands of names takes long.
+ * Finds the endports that studies measure, and makes the reports of engines. Except measure_init
+ * and name_list_copy, all functions run on the worker thread, on values that no other thread
+ * changes. The worker thread also looks up the names of the endports, because the look-up of
+ * thousands of names takes long.
  */
 #include "fabricd/rpc/report.h"
 
@@ -19,16 +20,24 @@
 
 /* ---- endports to measure --------------------------------------------------------------------- */
 
-static int copy_names(struct measure *m, char **names, size_t count)
+int name_list_copy(struct name_list *l, char **names, size_t count)
 {
-    m->names = calloc(count + 1, sizeof *m->names);
-    for (size_t i = 0; m->names != NULL && i < count; i++) {
-        m->names[i] = strdup(names[i]);
-        if (m->names[i] == NULL)
+    l->name = calloc(count + 1, sizeof *l->name);
+    for (size_t i = 0; l->name != NULL && i < count; i++) {
+        l->name[i] = strdup(names[i]);
+        if (l->name[i] == NULL)
             return FAB_E_NOMEM;
-        m->name_count++;
+        l->count++;
     }
-    return m->names != NULL ? FAB_OK : FAB_E_NOMEM;
+    return l->name != NULL ? FAB_OK : FAB_E_NOMEM;
+}
+
+void name_list_fini(struct name_list *l)
+{
+    for (size_t i = 0; i < l->count; i++)
+        free(l->name[i]);
+    free(l->name);
+    *l = (struct name_list){0};
 }
 
 int measure_init(struct measure *m, struct call *c, const Fabric__V1__QualityOptions *options)
@@ -44,7 +53,7 @@ int measure_init(struct measure *m, struct call *c, const Fabric__V1__QualityOpt
     }
     if (options->samples > 0)
         m->samples = options->samples;
-    int rc = copy_names(m, options->endports, options->n_endports);
+    int rc = name_list_copy(&m->names, options->endports, options->n_endports);
     if (rc < 0) {
         measure_fini(m);
         call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
@@ -54,9 +63,7 @@ int measure_init(struct measure *m, struct call *c, const Fabric__V1__QualityOpt
 
 void measure_fini(struct measure *m)
 {
-    for (size_t i = 0; i < m->name_count; i++)
-        free(m->names[i]);
-    free(m->names);
+    name_list_fini(&m->names);
     free(m->ends);
     *m = (struct measure){0};
 }
@@ -125,12 +132,12 @@ static int resolve_text(struct resolving *r, const char *text)
 
 bool measure_resolve(struct measure *m, struct study *s)
 {
-    if (m->name_count == 0 || m->ends != NULL)
+    if (m->names.count == 0 || m->ends != NULL)
         return true;
     struct resolving r = {m, s, 0, fab_base_bits_new(s->view->fabric->port_count)};
     int rc = r.seen != NULL ? FAB_OK : FAB_E_NOMEM;
-    for (size_t i = 0; i < m->name_count && rc == FAB_OK; i++)
-        rc = resolve_text(&r, m->names[i]);
+    for (size_t i = 0; i < m->names.count && rc == FAB_OK; i++)
+        rc = resolve_text(&r, m->names.name[i]);
     if (rc < 0 && s->code == FAB_GRPC_OK)
         study_fail(s, rc, "the ends could not be found");
     free(r.seen);

@@ -12,9 +12,17 @@
 #include "libfabmgr/route/route.h"
 #include "libfabmgr/study/quality.h"
 
+/* names from a request, for a study that looks them up on the worker thread */
+struct name_list {
+    char **name; /* [count] */
+    size_t count;
+};
+/* Copies the names to an empty list. Returns NOMEM; the list may then have some of the names. */
+int name_list_copy(struct name_list *l, char **names, size_t count);
+void name_list_fini(struct name_list *l);
+
 struct measure { /* a copy of the message QualityOptions */
-    char **names;
-    size_t name_count;
+    struct name_list names;
     /* [end_count] port ids in the view; NULL: all endports */
     uint32_t *ends;
     uint32_t end_count;

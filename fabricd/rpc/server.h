@@ -51,8 +51,20 @@ struct fab_view *need_view(struct call *c);
 /* Like need_view. Also finishes the call with an error if the view has no tables, and then returns
  * NULL. */
 struct fab_view *need_target(struct call *c);
-/* The next functions find the node, endport or port that the client named. They return NOT_FOUND,
- * EXISTS (the name is ambiguous) or INVAL; the call is then finished with an error. */
+/* Why a request is refused: a gRPC status, and a sentence for the client. */
+struct refusal {
+    enum fab_grpc_code code;
+    char why[600];
+};
+/* The next functions find the node or port that a client named, on any thread. They return
+ * NOT_FOUND, EXISTS (the name is ambiguous) or INVAL, and then set *ret_refusal. */
+int look_up_node(const struct fab_view *v, const char *what, uint32_t *ret_node,
+                 struct refusal *ret_refusal);
+int look_up_port(const struct fab_view *v, const char *node, uint32_t number, uint32_t *ret_port,
+                 struct refusal *ret_refusal);
+/* For the loop thread: the next functions find the node, endport or port that the client named.
+ * They return NOT_FOUND, EXISTS (the name is ambiguous) or INVAL; the call is then finished with an
+ * error. */
 int find_node(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_node);
 int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port);
 int find_port(struct call *c, const struct fab_view *v, const char *node, uint32_t number,

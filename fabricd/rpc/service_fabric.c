@@ -4,6 +4,8 @@
  */
 #include "fabricd/rpc/server.h"
 
+#include <stdio.h>
+
 #include "fabric/v1/fabric_service.pb-c.h"
 #include "fabricd/rpc/request.h"
 #include "libfabmgr/base/status.h"
@@ -211,50 +213,75 @@ struct fab_view *need_target(struct call *c)
     return NULL;
 }
 
-static int refuse_name(struct call *c, int status, const char *what, const char *why)
+static int refuse_name(int status, const char *what, const char *why, struct refusal *ret)
 {
-    enum fab_grpc_code code =
-        status == FAB_E_EXISTS ? FAB_GRPC_INVALID_ARGUMENT : fab_grpc_code_of(status);
-    if (what[0] == '\0')
-        call_finish(c, FAB_GRPC_INVALID_ARGUMENT,
-                    "no node is named; a name, GUID or LID is expected");
-    else if (why[0] != '\0')
-        call_finish(c, code, "%s", why);
-    else
-        call_finish(c, code, "\"%s\": %s", what, fab_base_status_text(status));
+    ret->code = status == FAB_E_EXISTS ? FAB_GRPC_INVALID_ARGUMENT : fab_grpc_code_of(status);
+    if (what[0] == '\0') {
+        ret->code = FAB_GRPC_INVALID_ARGUMENT;
+        snprintf(ret->why, sizeof ret->why, "no node is named; a name, GUID or LID is expected");
+    } else if (why[0] != '\0') {
+        snprintf(ret->why, sizeof ret->why, "%s", why);
+    } else {
+        snprintf(ret->why, sizeof ret->why, "\"%s\": %s", what, fab_base_status_text(status));
+    }
     return status;
 }
 
-int find_node(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_node)
+int look_up_node(const struct fab_view *v, const char *what, uint32_t *ret_node,
+                 struct refusal *ret_refusal)
 {
     char why[512] = "";
     int rc = what[0] == '\0' ? FAB_E_INVAL : fab_view_find_node(v, what, ret_node, why, sizeof why);
-    return rc < 0 ? refuse_name(c, rc, what, why) : FAB_OK;
+    return rc < 0 ? refuse_name(rc, what, why, ret_refusal) : FAB_OK;
 }
 
-int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port)
-{
-    char why[512] = "";
-    int rc = what[0] == '\0' ? FAB_E_INVAL : fab_view_find_port(v, what, ret_port, why, sizeof why);
-    return rc < 0 ? refuse_name(c, rc, what, why) : FAB_OK;
-}
-
-int find_port(struct call *c, const struct fab_view *v, const char *node, uint32_t number,
-              uint32_t *ret_port)
+int look_up_port(const struct fab_view *v, const char *node, uint32_t number, uint32_t *ret_port,
+                 struct refusal *ret_refusal)
 {
     uint32_t id;
-    int rc = find_node(c, v, node, &id);
+    int rc = look_up_node(v, node, &id, ret_refusal);
     if (rc < 0)
         return rc;
     const struct fab_node *n = &v->fabric->nodes[id];
     uint32_t lowest = fab_fabric_node_is_switch(v->fabric, id) ? 0 : 1;
     if (number < lowest || number > n->num_ports) {
-        call_finish(c, FAB_GRPC_NOT_FOUND, "\"%s\" has no port %u; its ports are %u to %u", n->desc,
-                    number, lowest, n->num_ports);
+        ret_refusal->code = FAB_GRPC_NOT_FOUND;
+        snprintf(ret_refusal->why, sizeof ret_refusal->why,
+                 "\"%s\" has no port %u; its ports are %u to %u", n->desc, number, lowest,
+                 n->num_ports);
         return FAB_E_NOT_FOUND;
     }
     *ret_port = fab_fabric_port_id(v->fabric, id, (uint8_t)number);
     return FAB_OK;
+}
+
+/* Finishes the call if a look-up failed, and returns the result of the look-up. */
+static int found(struct call *c, int rc, const struct refusal *refusal)
+{
+    if (rc < 0)
+        call_finish(c, refusal->code, "%s", refusal->why);
+    return rc;
+}
+
+int find_node(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_node)
+{
+    struct refusal refusal;
+    return found(c, look_up_node(v, what, ret_node, &refusal), &refusal);
+}
+
+int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port)
+{
+    char why[512] = "";
+    struct refusal refusal;
+    int rc = what[0] == '\0' ? FAB_E_INVAL : fab_view_find_port(v, what, ret_port, why, sizeof why);
+    return rc < 0 ? found(c, refuse_name(rc, what, why, &refusal), &refusal) : FAB_OK;
+}
+
+int find_port(struct call *c, const struct fab_view *v, const char *node, uint32_t number,
+              uint32_t *ret_port)
+{
+    struct refusal refusal;
+    return found(c, look_up_port(v, node, number, ret_port, &refusal), &refusal);
 }
 
 void refuse_token(struct call *c, const char *token)

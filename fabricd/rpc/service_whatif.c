@@ -6,6 +6,8 @@
  *
  * Like the manager, the study first tries a local repair of the active tables (libfabmgr/repair).
  * If no local repair is possible, or if the request names engines, it tries the engines in order.
+ *
+ * A request may name 4,096 nodes, so the worker thread looks them up.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +30,7 @@ struct whatif_study {
     struct fab_route_chain chain; /* the engines to try, in order */
     /* names of the engines that failed, each with the reason */
     char passed[800];
+    struct name_list failures; /* links and nodes that fail, as the request names them */
     /* [port_count] for each link that fails, the id of one of its ports */
     uint32_t *ports;
     size_t port_count, port_room;
@@ -38,6 +41,77 @@ struct whatif_study {
 };
 
 /* ---- on the worker thread -------------------------------------------------------------------- */
+
+static int add_cable(struct whatif_study *w, uint32_t port)
+{
+    uint32_t *ports = fab_base_grow(w->ports, sizeof *ports, w->port_count + 1, &w->port_room);
+    if (ports == NULL)
+        return FAB_E_NOMEM;
+    w->ports = ports;
+    w->ports[w->port_count++] = port;
+    return FAB_OK;
+}
+
+static int add_node(struct whatif_study *w, uint32_t node)
+{
+    const struct fab_fabric *f = w->study.view->fabric;
+    int rc = FAB_OK;
+    for (uint32_t i = 1; i <= f->nodes[node].num_ports && rc == FAB_OK; i++)
+        if (fab_fabric_port(f, f->nodes[node].first_port + i)->peer != FAB_NONE)
+            rc = add_cable(w, f->nodes[node].first_port + i);
+    return rc;
+}
+
+bool is_port_name(const struct fab_view *v, const char *text, char node[FAB_NODE_DESC_LEN + 1],
+                  uint32_t *ret_number)
+{
+    const char *slash = strrchr(text, '/');
+    size_t digits = slash != NULL ? strspn(slash + 1, "0123456789") : 0;
+    char why[200];
+    uint32_t id;
+    if (digits == 0 || digits > 3 || slash[1 + digits] != '\0' ||
+        (size_t)(slash - text) > FAB_NODE_DESC_LEN)
+        return false;
+    snprintf(node, FAB_NODE_DESC_LEN + 1, "%.*s", (int)(slash - text), text);
+    *ret_number = (uint32_t)strtoul(slash + 1, NULL, 10);
+    return fab_view_find_node(v, node, &id, why, sizeof why) == FAB_OK;
+}
+
+/* Adds the link or the node that a text names. */
+static int add_failure(struct whatif_study *w, const char *text, struct refusal *refusal)
+{
+    const struct fab_view *v = w->study.view;
+    char node[FAB_NODE_DESC_LEN + 1];
+    uint32_t number, id;
+    if (!is_port_name(v, text, node, &number)) {
+        int rc = look_up_node(v, text, &id, refusal);
+        return rc == FAB_OK ? add_node(w, id) : rc;
+    }
+    int rc = look_up_port(v, node, number, &id, refusal);
+    if (rc == FAB_OK && fab_fabric_port(v->fabric, id)->peer == FAB_NONE) {
+        refusal->code = FAB_GRPC_INVALID_ARGUMENT;
+        snprintf(refusal->why, sizeof refusal->why, "\"%.200s\" has no link that could fail", text);
+        return FAB_E_INVAL;
+    }
+    return rc == FAB_OK ? add_cable(w, id) : rc;
+}
+
+/* Looks up all failures by name. Returns false if the study has failed or was stopped. */
+static bool find_failures(struct whatif_study *w)
+{
+    struct study *s = &w->study;
+    struct refusal refusal = {FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory"};
+    for (size_t i = 0; i < w->failures.count; i++) {
+        if (study_stopped(s))
+            return false;
+        if (add_failure(w, w->failures.name[i], &refusal) < 0) {
+            s->code = refusal.code;
+            snprintf(s->why, sizeof s->why, "%s", refusal.why);
+            return false;
+        }
+    }
+    return true;
+}
 
 static bool damage(struct whatif_study *w)
 {
@@ -215,7 +289,7 @@ static void work(struct study *s)
     struct whatif_study *w = (struct whatif_study *)s;
     const struct fab_target *t = s->view->target;
     struct measure left;
-    if (!measure_resolve(&w->measure, s) || !damage(w) ||
+    if (!find_failures(w) || !measure_resolve(&w->measure, s) || !damage(w) ||
         !measure_quality(&w->measure, s, s->view->fabric, &t->lids, &t->lft, &w->before))
         return;
     if (!left_over(w, &left))
@@ -273,65 +347,12 @@ static void whatif_free(struct study *s)
     report_fini(&w->report);
     fab_study_whatif_fini(&w->whatif);
     measure_fini(&w->measure);
+    name_list_fini(&w->failures);
     free(w->ports);
     free(w);
 }
 
 /* ---- the request ----------------------------------------------------------------------------- */
-
-static int add_cable(struct whatif_study *w, struct call *c, uint32_t port)
-{
-    uint32_t *ports = fab_base_grow(w->ports, sizeof *ports, w->port_count + 1, &w->port_room);
-    if (ports == NULL) {
-        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
-        return FAB_E_NOMEM;
-    }
-    w->ports = ports;
-    w->ports[w->port_count++] = port;
-    return FAB_OK;
-}
-
-static int add_node(struct whatif_study *w, struct call *c, const struct fab_fabric *f,
-                    uint32_t node)
-{
-    int rc = FAB_OK;
-    for (uint32_t i = 1; i <= f->nodes[node].num_ports && rc == FAB_OK; i++)
-        if (fab_fabric_port(f, f->nodes[node].first_port + i)->peer != FAB_NONE)
-            rc = add_cable(w, c, f->nodes[node].first_port + i);
-    return rc;
-}
-
-bool is_port_name(const struct fab_view *v, const char *text, char node[FAB_NODE_DESC_LEN + 1],
-                  uint32_t *ret_number)
-{
-    const char *slash = strrchr(text, '/');
-    size_t digits = slash != NULL ? strspn(slash + 1, "0123456789") : 0;
-    char why[200];
-    uint32_t id;
-    if (digits == 0 || digits > 3 || slash[1 + digits] != '\0' ||
-        (size_t)(slash - text) > FAB_NODE_DESC_LEN)
-        return false;
-    snprintf(node, FAB_NODE_DESC_LEN + 1, "%.*s", (int)(slash - text), text);
-    *ret_number = (uint32_t)strtoul(slash + 1, NULL, 10);
-    return fab_view_find_node(v, node, &id, why, sizeof why) == FAB_OK;
-}
-
-static int add_failure(struct whatif_study *w, struct call *c, const struct fab_view *v,
-                       const char *text)
-{
-    char node[FAB_NODE_DESC_LEN + 1];
-    uint32_t number, id;
-    if (!is_port_name(v, text, node, &number)) {
-        int rc = find_node(c, v, text, &id);
-        return rc == FAB_OK ? add_node(w, c, v->fabric, id) : rc;
-    }
-    int rc = find_port(c, v, node, number, &id);
-    if (rc == FAB_OK && fab_fabric_port(v->fabric, id)->peer == FAB_NONE) {
-        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "\"%.200s\" has no link that could fail", text);
-        return FAB_E_INVAL;
-    }
-    return rc == FAB_OK ? add_cable(w, c, id) : rc;
-}
 
 static int read_request(struct whatif_study *w, struct call *c, const struct fab_view *v,
                         const Fabric__V1__WhatIfRequest *q)
@@ -356,8 +377,9 @@ static int read_request(struct whatif_study *w, struct call *c, const struct fab
                     why);
         return rc;
     }
-    for (size_t i = 0; i < q->n_failures && rc == FAB_OK; i++)
-        rc = add_failure(w, c, v, q->failures[i]);
+    rc = name_list_copy(&w->failures, q->failures, q->n_failures);
+    if (rc < 0)
+        call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
     return rc;
 }
 

@@ -127,6 +127,19 @@ def whatif_arguments_are_checked():
         fails(grpc.StatusCode.NOT_FOUND, fabric.WhatIf, failures=["leaf-001/5"], engine="no")
 
 
+def names_are_looked_up_by_the_study():
+    """The look-up of thousands of names takes too long for the event loop, so it waits for its turn."""
+    with fake(leaves=36, spines=18, hosts=30) as s, channel(s.address) as c:
+        fabric = Fabric(c)
+        slow = fabric.GetQuality(future=True, options=options(samples=100000))
+        fabric.GetStatus()
+        whatif = fabric.WhatIf(future=True, failures=["host-0001"] * 4000 + ["nobody"])
+        fabric.GetStatus()
+        assert not whatif.done() and not slow.done()
+        slow.cancel()
+        assert whatif.exception(60).code() == grpc.StatusCode.NOT_FOUND and "nobody" in whatif.exception().details()
+
+
 @contextlib.contextmanager
 def daemon(family="leaf-spine", settings="", **size):
     folder = tempfile.mkdtemp(dir=WORK)
@@ -280,6 +293,7 @@ main([
     jobs_are_lists_of_hosts,
     engines_are_compared,
     whatif_arguments_are_checked,
+    names_are_looked_up_by_the_study,
     whatif_predicts_what_happens,
     whatif_respects_traffic_classes,
     studies_are_bounded_and_can_be_cancelled,
