@@ -270,6 +270,11 @@ tests_unit_test_variation_SOURCES = tests/unit/test_variation.c
 tests_unit_test_variation_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_variation_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_condition
+tests_unit_test_condition_SOURCES = tests/unit/test_condition.c
+tests_unit_test_condition_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_condition_LDADD = $(LIB_TEST_LIBS)
+
 # ---- fabric: generate
 UNIT_TESTS += tests/unit/test_generate
 tests_unit_test_generate_SOURCES = tests/unit/test_generate.c

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counts hosts, endports and links of a snapshot in one pass over nodes and ports. */
+#include "libfabmgr/fabric/condition.h"
 #include "libfabmgr/fabric/fabric.h"
 
 static void count_node(const struct fab_node *n, struct fab_census *c)
@@ -16,6 +17,8 @@ static void count_port(const struct fab_fabric *f, uint32_t port, struct fab_cen
     c->active_links += p->peer != FAB_NONE && port < p->peer &&
                        p->info.port_state == FAB_STATE_ACTIVE &&
                        fab_fabric_port(f, p->peer)->info.port_state == FAB_STATE_ACTIVE;
+    c->degraded_links +=
+        p->peer != FAB_NONE && port < p->peer && fab_fabric_link_is_degraded(f, port);
 }
 
 void fab_fabric_count(const struct fab_fabric *f, struct fab_census *ret)

@@ -166,6 +166,8 @@ struct fab_census {
     uint32_t endports;
     /* number of links with both ports in state Active */
     uint32_t active_links;
+    /* number of links that run below the width or speed that both ports enable (condition.h) */
+    uint32_t degraded_links;
 };
 /* Counts the nodes, endports and links. Takes time proportional to the size of the fabric. */
 void fab_fabric_count(const struct fab_fabric *f, struct fab_census *ret);

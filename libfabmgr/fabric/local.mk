@@ -4,6 +4,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/census.c \
 	%D%/classify.c \
 	%D%/classify.h \
+	%D%/condition.c \
+	%D%/condition.h \
 	%D%/device.c \
 	%D%/device.h \
 	%D%/diff.c \

@@ -5,67 +5,139 @@
  *
  * Three fields give the speed of a lane: LinkSpeedActive (SDR, DDR, QDR), LinkSpeedExtActive (FDR
  * to NDR) and LinkSpeedExtActive2 (XDR). If several of them are not 0, the last one in this order
- * is valid. The valid field has exactly one bit set.
+ * is valid. The valid field has exactly one bit set. The fields of supported and enabled speeds are
+ * bitsets.
  */
 #include "libfabmgr/wire/wire.h"
 
-struct lane {
+/* Widths and lane speeds in the order of the bits of struct fab_link_modes. */
+static const uint8_t lanes[FAB_LINK_WIDTHS] = {1, 2, 4, 8, 12};
+static const struct lane {
     const char *name;
-    /* nominal data rate of one lane in Mb/s */
-    uint32_t rate;
-};
-static const struct lane unknown_lane = {"?", 0};
+    uint32_t rate; /* nominal data rate of one lane in Mb/s */
+} speeds[FAB_LINK_SPEEDS] = {{"SDR", 2500},  {"DDR", 5000},  {"QDR", 10000},  {"FDR", 14000},
+                             {"EDR", 25000}, {"HDR", 50000}, {"NDR", 100000}, {"XDR", 200000}};
 
-unsigned fab_wire_link_width(const struct fab_port_info *info)
+/* LinkSpeedExtEnabled has this value if the operator disabled all extended speeds. */
+#define EXT_DISABLED 30
+
+/* ---- bits of PortInfo as sets of modes --------------------------------------------------------
+ */
+
+/* LinkWidth* has 1x in bit 0, 4x, 8x and 12x in bits 1 to 3, and 2x in bit 4. */
+static uint8_t width_set(uint8_t mask)
 {
-    switch (info->width_active) {
-    case 0x01:
-        return 1;
-    case 0x02:
-        return 4;
-    case 0x04:
-        return 8;
-    case 0x08:
-        return 12;
-    case 0x10:
-        return 2;
+    return (uint8_t)((mask & 0x01) | (mask & 0x0e) << 1 | (mask & 0x10) >> 3);
+}
+
+/* LinkSpeed* has SDR to QDR in bits 0 to 2, LinkSpeedExt* FDR to NDR in bits 0 to 3, and
+ * LinkSpeedExt*2 XDR in bit 0. */
+static uint8_t speed_set(uint8_t basic, uint8_t ext, uint8_t ext2)
+{
+    return (uint8_t)((basic & 0x07) | (ext & 0x0f) << 3 | (ext2 & 0x01) << 7);
+}
+
+static struct fab_link_modes supported(const struct fab_port_info *p)
+{
+    return (struct fab_link_modes){
+        width_set(p->width_supported),
+        speed_set(p->speed_supported, p->speed_ext_supported, p->speed_ext2_supported)};
+}
+
+static struct fab_link_modes enabled(const struct fab_port_info *p)
+{
+    struct fab_link_modes all = supported(p), set;
+    uint8_t ext = p->speed_ext_enabled != EXT_DISABLED ? p->speed_ext_enabled : 0;
+    set.widths = width_set(p->width_enabled) & all.widths;
+    set.speeds = speed_set(p->speed_enabled, ext, p->speed_ext2_enabled) & all.speeds;
+    if (set.widths == 0)
+        set.widths = all.widths;
+    if (set.speeds == 0)
+        set.speeds = all.speeds;
+    return set;
+}
+
+static bool is_one_bit(uint8_t mask)
+{
+    return mask != 0 && (mask & (mask - 1)) == 0;
+}
+
+/* Reads the active width and speed. The set of widths or speeds is empty if the valid field does
+ * not have exactly one bit that is known. */
+static struct fab_link_modes active(const struct fab_port_info *p)
+{
+    uint8_t speed = p->speed_ext2_active != 0  ? p->speed_ext2_active
+                    : p->speed_ext_active != 0 ? p->speed_ext_active
+                                               : p->speed_active;
+    struct fab_link_modes set = {0};
+    if (is_one_bit(p->width_active))
+        set.widths = width_set(p->width_active);
+    if (!is_one_bit(speed))
+        return set;
+    if (p->speed_ext2_active != 0)
+        set.speeds = speed_set(0, 0, speed);
+    else if (p->speed_ext_active != 0)
+        set.speeds = speed_set(0, speed, 0);
+    else
+        set.speeds = speed_set(speed, 0, 0);
+    return set;
+}
+
+struct fab_link_modes fab_wire_link_modes(const struct fab_port_info *info,
+                                          enum fab_link_setting setting)
+{
+    switch (setting) {
+    case FAB_LINK_SUPPORTED:
+        return supported(info);
+    case FAB_LINK_ENABLED:
+        return enabled(info);
     default:
-        return 0;
+        return active(info);
     }
 }
 
-/* Returns the element of lanes[] whose index is the number of the bit that is set in `value`, or
- * unknown_lane unless exactly one bit is set. */
-static const struct lane *lane_of_bit(const struct lane *lanes, unsigned count, unsigned value)
+/* Returns the number of the highest bit of a set that is not empty. */
+static unsigned highest(uint8_t set)
 {
-    for (unsigned i = 0; i < count; i++)
-        if (value == 1u << i)
-            return &lanes[i];
-    return &unknown_lane;
+    return 31u - (unsigned)__builtin_clz(set);
 }
 
-static const struct lane *active_lane(const struct fab_port_info *info)
+unsigned fab_wire_best_lanes(uint8_t set)
 {
-    static const struct lane basic[] = {{"SDR", 2500}, {"DDR", 5000}, {"QDR", 10000}};
-    static const struct lane ext[] = {
-        {"FDR", 14000}, {"EDR", 25000}, {"HDR", 50000}, {"NDR", 100000}};
-    static const struct lane ext2[] = {{"XDR", 200000}};
-    if (info->speed_ext2_active != 0)
-        return lane_of_bit(ext2, 1, info->speed_ext2_active);
-    if (info->speed_ext_active != 0)
-        return lane_of_bit(ext, 4, info->speed_ext_active);
-    return lane_of_bit(basic, 3, info->speed_active);
+    return set != 0 && set < 1u << FAB_LINK_WIDTHS ? lanes[highest(set)] : 0;
+}
+
+const char *fab_wire_best_speed(uint8_t set)
+{
+    return set != 0 ? speeds[highest(set)].name : "?";
+}
+
+uint32_t fab_wire_best_lane_rate(uint8_t set)
+{
+    return set != 0 ? speeds[highest(set)].rate : 0;
+}
+
+/* ---- the active mode --------------------------------------------------------------------------
+ */
+
+unsigned fab_wire_link_width(const struct fab_port_info *info)
+{
+    return fab_wire_best_lanes(active(info).widths);
 }
 
 const char *fab_wire_link_speed(const struct fab_port_info *info)
 {
-    return active_lane(info)->name;
+    return fab_wire_best_speed(active(info).speeds);
 }
 
 uint32_t fab_wire_link_rate(const struct fab_port_info *info)
 {
-    return fab_wire_link_width(info) * active_lane(info)->rate;
+    struct fab_link_modes mode = active(info);
+    return fab_wire_best_lanes(mode.widths) * fab_wire_best_lane_rate(mode.speeds);
 }
+
+/* ---- states, MTU and VLs -----------------------------------------------------------------------
+ */
 
 const char *fab_wire_port_state_name(uint8_t state)
 {

@@ -343,6 +343,27 @@ const struct fab_field *fab_wire_attr_diff(const struct fab_attr *a, const void 
 unsigned fab_wire_link_width(const struct fab_port_info *info);
 const char *fab_wire_link_speed(const struct fab_port_info *info);
 uint32_t fab_wire_link_rate(const struct fab_port_info *info);
+
+/* Which of the three settings of a port's width and speed to read. */
+enum fab_link_setting { FAB_LINK_SUPPORTED, FAB_LINK_ENABLED, FAB_LINK_ACTIVE };
+#define FAB_LINK_WIDTHS 5
+#define FAB_LINK_SPEEDS 8
+/* Two bitsets, in which a higher bit is a better mode. widths: 1x is bit 0, then 2x, 4x, 8x, 12x.
+ * speeds: SDR is bit 0, then DDR, QDR, FDR, EDR, HDR, NDR, XDR. */
+struct fab_link_modes {
+    uint8_t widths, speeds;
+};
+/* Reads a setting from PortInfo. A port that shows no enabled widths or no enabled speeds counts as
+ * enabling all that it supports. */
+struct fab_link_modes fab_wire_link_modes(const struct fab_port_info *info,
+                                          enum fab_link_setting setting);
+/* The next functions describe the best mode of a bitset: the lanes of the best width (0: the set is
+ * empty), the name of the best speed ("?": the set is empty), and the rate of one lane at this
+ * speed in Mb/s (0: the set is empty). */
+unsigned fab_wire_best_lanes(uint8_t widths);
+const char *fab_wire_best_speed(uint8_t speeds);
+uint32_t fab_wire_best_lane_rate(uint8_t speeds);
+
 const char *fab_wire_port_state_name(uint8_t state); /* returns a name such as "Active" */
 const char *fab_wire_phys_state_name(uint8_t state); /* returns a name such as "LinkUp" */
 /* Converts an encoded MTU to bytes, 256 to 4096; 0: the code is not valid. */

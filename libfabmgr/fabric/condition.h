@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The condition of a link: the best width and speed that both ports support, the best that both
+ * have enabled, and those at which the link runs. All values come from PortInfo of the two ports
+ * (IBA 14.2.5.6).
+ *
+ * A link is degraded if it runs below the best width or the best speed that both ports have
+ * enabled: training should have reached them. A link is restricted if one of its ports has not
+ * enabled the best common width or speed; the operator or a driver wanted this, so such a link is
+ * not degraded. If one port supports less than the other, the best common mode is that of the
+ * lesser port, and the link is not degraded either.
+ *
+ * Known gap: FDR10, a speed outside PortInfo, counts as QDR. So a link at FDR10 between ports that
+ * support FDR counts as degraded.
+ */
+#ifndef LIBFABMGR_FABRIC_CONDITION_H
+#define LIBFABMGR_FABRIC_CONDITION_H
+
+#include "libfabmgr/fabric/fabric.h"
+
+struct fab_link_condition {
+    /* Each is one width and one speed, or none (bitsets as in libfabmgr/wire/wire.h):
+     * the best that both ports support, the best
+     * that both have enabled, and the active ones. If the ports show different active modes,
+     * because one was read before the link trained again, `active` has the lesser ones. */
+    struct fab_link_modes best, enabled, active;
+    bool degraded_width, degraded_speed;
+    /* [0] is true if the first port has not enabled the best common width or speed, [1] the same
+     * for the second port. */
+    bool restricted_width[2], restricted_speed[2];
+    /* One port supports a better width or speed than the other. */
+    bool unequal_width, unequal_speed;
+};
+/* Computes the condition of the link between two ports. Both ports must be up. A port that shows no
+ * valid width or speed makes no link degraded. */
+void fab_fabric_link_condition(const struct fab_port_info *a, const struct fab_port_info *b,
+                               struct fab_link_condition *ret);
+static inline bool fab_fabric_condition_is_degraded(const struct fab_link_condition *c)
+{
+    return c->degraded_width || c->degraded_speed;
+}
+/* Returns true if the port has a link that is up and degraded. */
+bool fab_fabric_link_is_degraded(const struct fab_fabric *f, uint32_t port);
+
+#define FAB_CONDITION_LEN 192
+#define FAB_MODE_LEN 48
+/* Writes a mode such as "4x EDR (100 Gb/s)"; "?" if it is not known. */
+void fab_fabric_mode_text(struct fab_link_modes mode, char text[FAB_MODE_LEN]);
+/* Writes why the link is slower than it could be, such as "width 1x of 4x" or "speed EDR of HDR,
+ * because leaf-1/5 has not enabled HDR". `place` has the names of the ports. Writes "" if the link
+ * runs at the best mode of the better port. */
+void fab_fabric_condition_text(const struct fab_link_condition *c, const char *const place[2],
+                               char text[FAB_CONDITION_LEN]);
+
+#endif
