@@ -357,6 +357,12 @@ tests_sim_test_sm_faults_SOURCES = tests/sim/test_sm_faults.c tests/sim/lab.c te
 tests_sim_test_sm_faults_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sm_faults_LDADD = $(DAEMON_TEST_LIBS)
 
+# ---- sm: degraded links
+UNIT_TESTS += tests/sim/test_degraded
+tests_sim_test_degraded_SOURCES = tests/sim/test_degraded.c tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_degraded_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_degraded_LDADD = $(DAEMON_TEST_LIBS)
+
 # ---- sm: every mixture of old and new tables
 UNIT_TESTS += tests/sim/test_sm_transitions
 tests_sim_test_sm_transitions_SOURCES = tests/sim/test_sm_transitions.c tests/sim/lab.c tests/sim/lab.h

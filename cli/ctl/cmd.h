@@ -51,11 +51,13 @@ struct session {
     bool explain, roce; /* each is true if its option was given: --explain, --roce */
     /* each is true if the option of this name was given: --waiting, --all, --forget */
     bool waiting, all, forget;
-    const char *dir;    /* option --dir; NULL: not given */
-    uint32_t days;      /* option --days; 0: not given */
-    bool dry_run;       /* the option --dry-run was given */
-    uint32_t sl;        /* option --sl: service level */
-    const char *format; /* option --format; NULL: not given */
+    bool degraded;             /* the option --degraded was given */
+    const char *width, *speed; /* options --width and --speed; NULL: not given */
+    const char *dir;           /* option --dir; NULL: not given */
+    uint32_t days;             /* option --days; 0: not given */
+    bool dry_run;              /* the option --dry-run was given */
+    uint32_t sl;               /* option --sl: service level */
+    const char *format;        /* option --format; NULL: not given */
     /* options --since, --until, --by, --object, --method and --result of the audit log; NULL: not
      * given */
     const char *since, *until, *by, *object, *method, *result;
@@ -89,14 +91,14 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
     cmd_reroute_show, cmd_node_list, cmd_node_show, cmd_node_pins, cmd_node_approve, cmd_port_list,
     cmd_port_show, cmd_port_disable, cmd_port_enable, cmd_link_list, cmd_link_flapping,
     cmd_link_release, cmd_path, cmd_route_show, cmd_route_verify, cmd_event_list, cmd_event_watch,
-    cmd_sim_unlink, cmd_sim_relink, cmd_topo_export, cmd_route_export, cmd_route_certify,
-    cmd_route_quality, cmd_route_compare, cmd_route_whatif, cmd_route_contingency,
-    cmd_route_rebalance, cmd_link_unhealthy, cmd_link_isolate, cmd_port_counters, cmd_class_list,
-    cmd_class_show, cmd_multicast_list, cmd_multicast_show, cmd_partition_list, cmd_partition_show,
-    cmd_service_list, cmd_subscription_list, cmd_cc_status, cmd_cc_show, cmd_cc_congested,
-    cmd_cc_log, cmd_cc_export, cmd_key_show, cmd_key_rotate, cmd_topo_approve, cmd_topo_disapprove,
-    cmd_topo_baseline, cmd_audit_list, cmd_audit_export, cmd_audit_verify, cmd_whoami,
-    cmd_cert_init, cmd_cert_issue, cmd_cert_list, cmd_cert_revoke;
+    cmd_sim_unlink, cmd_sim_relink, cmd_sim_degrade, cmd_topo_export, cmd_route_export,
+    cmd_route_certify, cmd_route_quality, cmd_route_compare, cmd_route_whatif,
+    cmd_route_contingency, cmd_route_rebalance, cmd_link_unhealthy, cmd_link_isolate,
+    cmd_port_counters, cmd_class_list, cmd_class_show, cmd_multicast_list, cmd_multicast_show,
+    cmd_partition_list, cmd_partition_show, cmd_service_list, cmd_subscription_list, cmd_cc_status,
+    cmd_cc_show, cmd_cc_congested, cmd_cc_log, cmd_cc_export, cmd_key_show, cmd_key_rotate,
+    cmd_topo_approve, cmd_topo_disapprove, cmd_topo_baseline, cmd_audit_list, cmd_audit_export,
+    cmd_audit_verify, cmd_whoami, cmd_cert_init, cmd_cert_issue, cmd_cert_list, cmd_cert_revoke;
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 

@@ -3,6 +3,9 @@
  * The commands `fabricctl link list`, `link flapping` and `link release`.
  */
 
+#include <stdio.h>
+#include <string.h>
+
 #include "cli/ctl/list.h"
 #include "cli/ctl/show.h"
 #include "fabric/v1/link.pb-c.h"
@@ -14,17 +17,65 @@ static const struct out_column columns[] = {
     {"rate", "RATE", false},
 };
 
+/* Writes the values of a link that appear in JSON output. */
+static void say_keys(struct out *o, const Fabric__V1__Link *l)
+{
+    out_port_keys(o, "a_", l->a);
+    out_port_keys(o, "b_", l->b);
+    out_text(o, "state", NULL, OUT_PLAIN, show_port_state(l->state));
+    out_rate_keys(o, l->rate);
+    out_rates_keys(o, "a_", l->a_rates);
+    out_rates_keys(o, "b_", l->b_rates);
+    out_keys(o, &l->base, "degraded rate_reason");
+}
+
 static void say_row(struct out *o, const void *item)
 {
     const Fabric__V1__Link *l = item;
+    char rate[SHOW_LEN];
     out_row(o);
-    out_port_keys(o, "a_", l->a);
-    out_port_keys(o, "b_", l->b);
+    say_keys(o, l);
     out_port(o, "FROM", l->a);
     out_port(o, "TO", l->b);
-    out_text(o, "state", "STATE", tone_port_state(l->state), show_port_state(l->state));
-    out_rate(o, "RATE", l->rate);
-    out_rate_keys(o, l->rate);
+    out_text(o, NULL, "STATE", tone_port_state(l->state), show_port_state(l->state));
+    show_rate(l->rate, rate);
+    if (l->degraded)
+        snprintf(rate + strlen(rate), sizeof rate - strlen(rate), ", degraded");
+    out_text(o, NULL, "RATE", l->degraded ? OUT_WARN : OUT_PLAIN, rate);
+    out_row_end(o);
+}
+
+/* ---- degraded links -------------------------------------------------------------------------- */
+
+static const struct out_column degraded_columns[] = {
+    {"a", "FROM", false},     {NULL, "SUPPORTED", false}, {NULL, "ENABLED", false},
+    {NULL, "ACTIVE", false},  {"b", "TO", false},         {NULL, "SUPPORTED", false},
+    {NULL, "ENABLED", false}, {NULL, "ACTIVE", false},    {"rate_reason", "DEGRADED", false},
+};
+
+static void say_end_rates(struct out *o, const Fabric__V1__PortRates *r)
+{
+    static const Fabric__V1__PortRates none = FABRIC__V1__PORT_RATES__INIT;
+    char text[SHOW_LEN];
+    r = r != NULL ? r : &none;
+    show_mode(r->supported, text);
+    out_text(o, NULL, "SUPPORTED", OUT_PLAIN, text);
+    show_mode(r->enabled, text);
+    out_text(o, NULL, "ENABLED", OUT_PLAIN, text);
+    show_mode(r->active, text);
+    out_text(o, NULL, "ACTIVE", OUT_WARN, text);
+}
+
+static void say_degraded(struct out *o, const void *item)
+{
+    const Fabric__V1__Link *l = item;
+    out_row(o);
+    say_keys(o, l);
+    out_port(o, "FROM", l->a);
+    say_end_rates(o, l->a_rates);
+    out_port(o, "TO", l->b);
+    say_end_rates(o, l->b_rates);
+    out_text(o, NULL, "DEGRADED", OUT_PLAIN, l->rate_reason);
     out_row_end(o);
 }
 
@@ -39,18 +90,29 @@ static int list(struct session *s)
         .say_row = say_row,
         .none = "There are no links.",
     };
+    static const struct list degraded = {
+        .method = "ListLinks",
+        .reply = &fabric__v1__list_links_response__descriptor,
+        .items = "links",
+        .columns = degraded_columns,
+        .column_count = sizeof degraded_columns / sizeof degraded_columns[0],
+        .say_row = say_degraded,
+        .none = "All links that are up run at the width and speed that both ports have enabled.",
+    };
     Fabric__V1__ListLinksRequest q = FABRIC__V1__LIST_LINKS_REQUEST__INIT;
     if (s->argc > 0)
         q.node = s->argv[0];
-    return say_list(s, &links, &q.base);
+    q.degraded = s->degraded;
+    return say_list(s, s->degraded ? &degraded : &links, &q.base);
 }
 
 const struct cmd cmd_link_list = {
     .noun = "link",
     .verb = "list",
-    .args = "[NODE]",
-    .summary = "all links, or those of one node",
+    .args = "[NODE] [--degraded]",
+    .summary = "all links, or those of one node, or only degraded links",
     .max_args = 1,
+    .options = "g",
     .method = "fabric.v1.FabricService/ListLinks",
     .run = list,
 };

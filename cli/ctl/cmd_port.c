@@ -22,6 +22,8 @@ static void say_keys(struct out *o, const Fabric__V1__Port *p)
     out_text(o, "state", NULL, OUT_PLAIN, show_port_state(p->state));
     out_text(o, "physical_state", NULL, OUT_PLAIN, show_physical_state(p->physical_state));
     out_rate_keys(o, p->rate);
+    out_rates_keys(o, "", p->rates);
+    out_keys(o, &p->base, "degraded rate_reason");
     out_keys(o, &p->base, "mtu virtual_lanes");
     out_port_keys(o, "peer_", p->peer);
 }
@@ -60,6 +62,20 @@ static int list(struct session *s)
     return say_list(s, &ports, &q.base);
 }
 
+/* Writes what the port supports and has enabled, and why its link is slower. */
+static void say_rates(struct out *o, const Fabric__V1__Port *p)
+{
+    char supported[SHOW_LEN], enabled[SHOW_LEN];
+    if (p->rates == NULL)
+        return;
+    show_mode(p->rates->supported, supported);
+    show_mode(p->rates->enabled, enabled);
+    out_textf(o, "Up to", OUT_PLAIN, "%s supported, %s enabled", supported, enabled);
+    if (p->rate_reason[0] != '\0')
+        out_textf(o, p->degraded ? "Degraded" : "Limited", p->degraded ? OUT_WARN : OUT_PLAIN, "%s",
+                  p->rate_reason);
+}
+
 static void say(struct out *o, const Fabric__V1__Port *p)
 {
     out_record(o, NULL);
@@ -75,6 +91,7 @@ static void say(struct out *o, const Fabric__V1__Port *p)
         out_textf(o, "LID", OUT_PLAIN, "%u (LMC %u)", p->lid, p->lmc);
     if (p->rate != NULL)
         out_rate(o, "Rate", p->rate);
+    say_rates(o, p);
     if (p->rate != NULL)
         out_textf(o, "MTU", OUT_PLAIN, "%u bytes, %u virtual lane%s", p->mtu, p->virtual_lanes,
                   fab_base_plural_s(p->virtual_lanes));

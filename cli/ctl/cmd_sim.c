@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The commands `fabricctl sim unlink` and `sim relink`, which pull and plug cables of the simulated
- * fabric in the manager's process.
+ * fabric in the manager's process, and `sim degrade`, which limits the width or speed of a link.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/ctl/cmd.h"
@@ -37,6 +38,39 @@ static int relink_cable(struct session *s)
                          : rc;
 }
 
+/* Parses the option --width, such as "1x". Without the option, *ret_lanes is 0. */
+static int parse_width(const struct session *s, uint32_t *ret_lanes)
+{
+    static const uint32_t lanes[] = {1, 2, 4, 8, 12};
+    char text[16];
+    if (s->width == NULL)
+        return EXIT_OK;
+    for (size_t i = 0; i < sizeof lanes / sizeof lanes[0]; i++) {
+        snprintf(text, sizeof text, "%ux", lanes[i]);
+        if (strcmp(s->width, text) == 0) {
+            *ret_lanes = lanes[i];
+            return EXIT_OK;
+        }
+    }
+    return complain(EXIT_USAGE, "--width \"%s\": 1x, 2x, 4x, 8x or 12x is expected", s->width);
+}
+
+static int degrade_link(struct session *s)
+{
+    Fabric__V1__DegradeRequest q = FABRIC__V1__DEGRADE_REQUEST__INIT;
+    char speed[16] = "";
+    int rc = parse_port(s, &q.node, &q.port_number);
+    if (rc == EXIT_OK)
+        rc = parse_width(s, &q.width);
+    if (rc != EXIT_OK)
+        return rc;
+    if (s->speed != NULL)
+        snprintf(speed, sizeof speed, "%s", s->speed);
+    q.speed = speed;
+    return ask_service(s, "fabric.v1.SimService/Degrade", &q.base,
+                       &fabric__v1__degrade_response__descriptor, NULL);
+}
+
 const struct cmd cmd_sim_unlink = {
     .noun = "sim",
     .verb = "unlink",
@@ -58,4 +92,15 @@ const struct cmd cmd_sim_relink = {
     .method = "fabric.v1.SimService/Relink",
     .options = "r",
     .run = relink_cable,
+};
+const struct cmd cmd_sim_degrade = {
+    .noun = "sim",
+    .verb = "degrade",
+    .args = "NODE/PORT [--width WIDTH] [--speed SPEED] [--reason TEXT]",
+    .summary = "limit the width or speed of a link; without options: no limit",
+    .min_args = 1,
+    .max_args = 1,
+    .method = "fabric.v1.SimService/Degrade",
+    .options = "WPr",
+    .run = degrade_link,
 };

@@ -36,6 +36,21 @@ static void say_manager(struct out *o, const Fabric__V1__Status *s)
     out_keys(o, &s->base, "master_lid master_guid");
 }
 
+static void say_links(struct out *o, const Fabric__V1__FabricCounts *f)
+{
+    bool all = f->active_links == f->links;
+    char degraded[96] = "", active[48] = ", all active";
+    if (all && f->degraded_links > 0)
+        snprintf(active, sizeof active, " active");
+    if (f->degraded_links > 0)
+        snprintf(degraded, sizeof degraded, ", %u degraded; see 'fabricctl link list --degraded'",
+                 f->degraded_links);
+    if (!all)
+        snprintf(active, sizeof active, ", of which %u active", f->active_links);
+    out_textf(o, "Links", all && f->degraded_links == 0 ? OUT_GOOD : OUT_WARN, "%u%s%s", f->links,
+              active, degraded);
+}
+
 static void say_fabric_text(struct out *o, const Fabric__V1__FabricCounts *f)
 {
     char more[80] = "";
@@ -48,10 +63,7 @@ static void say_fabric_text(struct out *o, const Fabric__V1__FabricCounts *f)
                  fab_base_plural_s(f->routers));
     out_textf(o, "Fabric", OUT_PLAIN, "%u switch%s, %u adapter%s%s", f->switches,
               fab_base_plural_es(f->switches), f->adapters, fab_base_plural_s(f->adapters), more);
-    if (f->active_links == f->links)
-        out_textf(o, "Links", OUT_GOOD, "%u, all active", f->links);
-    else
-        out_textf(o, "Links", OUT_WARN, "%u, of which %u active", f->links, f->active_links);
+    say_links(o, f);
 }
 
 static void say_fabric(struct out *o, const Fabric__V1__FabricCounts *f)
@@ -62,7 +74,8 @@ static void say_fabric(struct out *o, const Fabric__V1__FabricCounts *f)
     else
         say_fabric_text(o, f);
     f = f != NULL ? f : &none;
-    out_keys(o, &f->base, "switches adapters aggregation_nodes routers links active_links");
+    out_keys(o, &f->base,
+             "switches adapters aggregation_nodes routers links active_links degraded_links");
 }
 
 /* Prints why the manager chose the engine and rejected others. The reason has the form "5x5 torus;

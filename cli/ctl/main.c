@@ -43,7 +43,7 @@ static const struct cmd *const cmds[] = {
     &cmd_event_watch,     &cmd_audit_list,      &cmd_audit_export,
     &cmd_audit_verify,    &cmd_cert_init,       &cmd_cert_issue,
     &cmd_cert_list,       &cmd_cert_revoke,     &cmd_sim_unlink,
-    &cmd_sim_relink,
+    &cmd_sim_relink,      &cmd_sim_degrade,
 };
 #define HELP_COLUMN 38
 #define USAGE_LEN 160
@@ -145,6 +145,9 @@ static void print_help(int argc, char **argv)
          "                         only such records of the audit log; * is any text\n"
          "      --dir DIR          directory of the certificate authority (fabricd-ca)\n"
          "      --days N           how long a new certificate is valid (365; an authority 3650)\n"
+         "      --degraded         only degraded links\n"
+         "      --width WIDTH, --speed SPEED\n"
+         "                         limits of a simulated link: 1x to 12x, SDR to XDR\n"
          "  -h, --help             this text\n"
          "  -V, --version          the version of fabricctl\n"
          "\nExit status: 0 success, 1 failure, 2 usage error, 3 no manager answers, 4 not found,\n"
@@ -170,13 +173,14 @@ static const struct {
     char letter;
     const char *name;
 } own_options[] = {
-    {'n', "-n"},        {'a', "--after"},          {'s', "--severity"}, {'f', "--format"},
-    {'E', "--explain"}, {'R', "--roce"},           {'S', "--sl"},       {'h', "--hosts"},
-    {'j', "--job"},     {'m', "--samples"},        {'d', "--seed"},     {'e', "--engine"},
-    {'x', "--fail"},    {'w', "--waiting"},        {'D', "--dry-run"},  {'A', "--all"},
-    {'F', "--forget"},  {'G', "--give-up-absent"}, {'C', "--cc"},       {'r', "--reason"},
-    {'i', "--since"},   {'u', "--until"},          {'b', "--by"},       {'o', "--object"},
-    {'M', "--method"},  {'t', "--result"},         {'y', "--dir"},      {'Y', "--days"},
+    {'n', "-n"},         {'a', "--after"},          {'s', "--severity"}, {'f', "--format"},
+    {'E', "--explain"},  {'R', "--roce"},           {'S', "--sl"},       {'h', "--hosts"},
+    {'j', "--job"},      {'m', "--samples"},        {'d', "--seed"},     {'e', "--engine"},
+    {'x', "--fail"},     {'w', "--waiting"},        {'D', "--dry-run"},  {'A', "--all"},
+    {'F', "--forget"},   {'G', "--give-up-absent"}, {'C', "--cc"},       {'r', "--reason"},
+    {'i', "--since"},    {'u', "--until"},          {'b', "--by"},       {'o', "--object"},
+    {'M', "--method"},   {'t', "--result"},         {'y', "--dir"},      {'Y', "--days"},
+    {'g', "--degraded"}, {'W', "--width"},          {'P', "--speed"},
 };
 
 static const struct option long_options[] = {
@@ -215,6 +219,9 @@ static const struct option long_options[] = {
     {"result", required_argument, NULL, OPT_OWN + 't'},
     {"dir", required_argument, NULL, OPT_OWN + 'y'},
     {"days", required_argument, NULL, OPT_OWN + 'Y'},
+    {"degraded", no_argument, NULL, OPT_OWN + 'g'},
+    {"width", required_argument, NULL, OPT_OWN + 'W'},
+    {"speed", required_argument, NULL, OPT_OWN + 'P'},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
     {0},
@@ -290,6 +297,8 @@ static int parse_word(struct session *s, char letter, const char *text)
                       : letter == 'M' ? &s->method
                       : letter == 't' ? &s->result
                       : letter == 'y' ? &s->dir
+                      : letter == 'W' ? &s->width
+                      : letter == 'P' ? &s->speed
                                       : &s->format;
     *to = text;
     return EXIT_OK;
@@ -356,6 +365,9 @@ static int parse_own(struct options *o, char letter, const char *text)
         return EXIT_OK;
     case 'F':
         s->forget = true;
+        return EXIT_OK;
+    case 'g':
+        s->degraded = true;
         return EXIT_OK;
     default:
         return parse_word(s, letter, text);

@@ -67,6 +67,13 @@ void show_rate(const Fabric__V1__LinkRate *rate, char text[SHOW_LEN])
                  rate->mbps % 1000 / 100);
 }
 
+void show_mode(const Fabric__V1__LinkRate *rate, char text[SHOW_LEN])
+{
+    text[0] = '\0';
+    if (rate != NULL)
+        snprintf(text, SHOW_LEN, "%ux %.20s", rate->width, rate->speed);
+}
+
 void show_port(const Fabric__V1__PortRef *port, char text[SHOW_LEN])
 {
     text[0] = '\0';
@@ -182,6 +189,24 @@ void out_rate_keys(struct out *o, const Fabric__V1__LinkRate *rate)
     out_number(o, "width", NULL, OUT_PLAIN, rate->width);
     out_text(o, "speed", NULL, OUT_PLAIN, rate->speed);
     out_number(o, "rate_mbps", NULL, OUT_PLAIN, rate->mbps);
+}
+
+static void out_mode_key(struct out *o, const char *prefix, const char *name,
+                         const Fabric__V1__LinkRate *rate)
+{
+    char key[48], text[SHOW_LEN];
+    snprintf(key, sizeof key, "%s%s", prefix, name);
+    show_mode(rate, text);
+    out_text(o, key, NULL, OUT_PLAIN, text);
+}
+
+void out_rates_keys(struct out *o, const char *prefix, const Fabric__V1__PortRates *rates)
+{
+    static const Fabric__V1__PortRates none = FABRIC__V1__PORT_RATES__INIT;
+    rates = rates != NULL ? rates : &none;
+    out_mode_key(o, prefix, "supported", rates->supported);
+    out_mode_key(o, prefix, "enabled", rates->enabled);
+    out_mode_key(o, prefix, "active", rates->active);
 }
 
 void out_port(struct out *o, const char *label, const Fabric__V1__PortRef *port)

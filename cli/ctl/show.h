@@ -43,6 +43,11 @@ void out_fields(struct out *o, const ProtobufCMessage *m, ...) __attribute__((se
  * the port begin with `prefix`, such as "from_". */
 void out_port_keys(struct out *o, const char *prefix, const Fabric__V1__PortRef *port);
 void out_rate_keys(struct out *o, const Fabric__V1__LinkRate *rate);
+/* Writes the supported, enabled and active rate of a port, in JSON output only. The keys begin with
+ * `prefix`. */
+void out_rates_keys(struct out *o, const char *prefix, const Fabric__V1__PortRates *rates);
+/* Writes a rate without its unit, such as "4x EDR". Writes "" if `rate` is NULL. */
+void show_mode(const Fabric__V1__LinkRate *rate, char text[SHOW_LEN]);
 /* The next functions write a port, a rate or a time as show_port, show_rate and show_time format
  * it, in text output only. */
 void out_port(struct out *o, const char *label, const Fabric__V1__PortRef *port);

@@ -121,7 +121,7 @@ _fabricctl()
         -s | --server | --tls-*) server+=("${line[i]}" "${line[++i]}") ;;
         -o | --output | --timeout | -n | --count | --after | --severity | --format | \
             --hosts | --job | --samples | --seed | --engine | --fail | --sl | \
-            --reason | --since | --until | --by | --object | --method | --result | --dir | --days) ((++i)) ;;
+            --reason | --since | --until | --by | --object | --method | --result | --dir | --days | --width | --speed) ((++i)) ;;
         -*) ;;
         *) words+=("${line[i]}") ;;
         esac
@@ -142,7 +142,7 @@ _fabricctl()
     audit) offer='list export verify' ;;
     cert) offer='init issue list revoke' ;;
     reroute) offer='list show' ;;
-    sim) offer='unlink relink' ;;
+    sim) offer='unlink relink degrade' ;;
     'node list') offer='switch adapter router' ;;
     'event '* | 'reroute list') cur=${cur:--} ;;
     *) [[ $cur == -* ]] || { _fabricctl_offer_names "${words[*]:0:2}" && return; } ;;
@@ -150,8 +150,10 @@ _fabricctl()
     if [[ $cur == -* ]]; then
         offer='-s --server -o --output --timeout --tls-ca --tls-cert --tls-key --tls-name -h --help'
         [[ "${words[*]:0:2}" =~ ^(reroute\ list|route\ contingency|cc\ congested)$ ]] && offer+=' -n --count'
-        [[ "${words[*]:0:2}" =~ ^(sweep|reroute|route\ rebalance|node\ approve|topo\ approve|topo\ disapprove|port\ disable|port\ enable|link\ isolate|link\ release|key\ rotate|sim\ unlink|sim\ relink)$ ]] && offer+=' --reason'
+        [[ "${words[*]:0:2}" =~ ^(sweep|reroute|route\ rebalance|node\ approve|topo\ approve|topo\ disapprove|port\ disable|port\ enable|link\ isolate|link\ release|key\ rotate|sim\ unlink|sim\ relink|sim\ degrade)$ ]] && offer+=' --reason'
         [[ "${words[*]:0:2}" =~ ^audit\ (list|export)$ ]] && offer+=' --since --until --by --object --method --result'
+        [[ "${words[*]:0:2}" == 'link list' ]] && offer+=' --degraded'
+        [[ "${words[*]:0:2}" == 'sim degrade' ]] && offer+=' --width --speed'
         [[ "${words[*]:0:2}" == 'audit list' ]] && offer+=' -n --count'
         [[ "${words[*]:0:2}" =~ ^cert\ (init|issue)$ ]] && offer+=' --dir --days'
         [[ "${words[*]:0:2}" =~ ^cert\ (list|revoke)$ ]] && offer+=' --dir'

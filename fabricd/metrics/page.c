@@ -230,6 +230,8 @@ static void fabric(struct fab_text *to, const struct sm_status *s, const struct 
     gauge(to, "endports", c->endports, "Ports of adapters and routers that are up.");
     gauge(to, "links", f ? f->link_count : 0, "Links in service.");
     gauge(to, "links_active", c->active_links, "Links with both ports in state Active.");
+    gauge(to, "links_degraded", c->degraded_links,
+          "Links that run below the best width or speed that both ports have enabled.");
     gauge(to, "links_held_down", s->links_held,
           "Links excluded from the routes because they flap.");
     gauge(to, "links_isolated", s->links_isolated, "Isolated links.");

@@ -10,12 +10,14 @@
 #include "fabricd/rpc/convert.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fabricd/rpc/limits.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/base/version.h"
+#include "libfabmgr/fabric/condition.h"
 
 static_assert((int)FAB_NODE_CA == FABRIC__V1__NODE_TYPE__NODE_TYPE_ADAPTER &&
                   (int)FAB_NODE_SWITCH == FABRIC__V1__NODE_TYPE__NODE_TYPE_SWITCH &&
@@ -115,6 +117,78 @@ Fabric__V1__LinkRate *convert_rate(struct answer *a, const struct fab_port_info 
     return m;
 }
 
+/* ---- supported, enabled and active rates ----------------------------------------------------- */
+
+static Fabric__V1__LinkRate *convert_mode(struct answer *a, struct fab_link_modes mode)
+{
+    Fabric__V1__LinkRate *m = ANSWER_NEW(a, Fabric__V1__LinkRate, fabric__v1__link_rate);
+    if (m == NULL)
+        return NULL;
+    m->width = fab_wire_best_lanes(mode.widths);
+    m->speed = answer_text(a, fab_wire_best_speed(mode.speeds));
+    m->mbps = m->width * fab_wire_best_lane_rate(mode.speeds);
+    return m;
+}
+
+static Fabric__V1__PortRates *convert_rates(struct answer *a, const struct fab_port_info *info)
+{
+    Fabric__V1__PortRates *m = ANSWER_NEW(a, Fabric__V1__PortRates, fabric__v1__port_rates);
+    if (m == NULL)
+        return NULL;
+    m->supported = convert_mode(a, fab_wire_link_modes(info, FAB_LINK_SUPPORTED));
+    m->enabled = convert_mode(a, fab_wire_link_modes(info, FAB_LINK_ENABLED));
+    m->active = convert_mode(a, fab_wire_link_modes(info, FAB_LINK_ACTIVE));
+    return m;
+}
+
+static void place_name(const struct fab_fabric *f, uint32_t port, char name[FAB_NODE_DESC_LEN + 8])
+{
+    const struct fab_port *p = fab_fabric_port(f, port);
+    snprintf(name, FAB_NODE_DESC_LEN + 8, "%s/%u", f->nodes[p->node].desc, p->num);
+}
+
+/* Computes the condition of the link of a port, and why the link is slower than it could be.
+ * Returns false if the port has no link that is up. */
+static bool link_condition(struct answer *a, const struct fab_fabric *f, uint32_t port,
+                           struct fab_link_condition *ret, char **ret_reason)
+{
+    char name[2][FAB_NODE_DESC_LEN + 8], text[FAB_CONDITION_LEN];
+    const char *const names[2] = {name[0], name[1]};
+    if (!fab_fabric_port_is_up(f, port))
+        return false;
+    const struct fab_port *p = fab_fabric_port(f, port), *q = fab_fabric_port(f, p->peer);
+    fab_fabric_link_condition(&p->info, &q->info, ret);
+    place_name(f, port, name[0]);
+    place_name(f, p->peer, name[1]);
+    fab_fabric_condition_text(ret, names, text);
+    *ret_reason = answer_text(a, text);
+    return true;
+}
+
+static void convert_port_condition(struct answer *a, const struct fab_fabric *f, uint32_t port,
+                                   Fabric__V1__Port *m)
+{
+    struct fab_link_condition c;
+    if (!link_condition(a, f, port, &c, &m->rate_reason))
+        return;
+    m->rates = convert_rates(a, &fab_fabric_port(f, port)->info);
+    m->degraded = fab_fabric_condition_is_degraded(&c);
+}
+
+static void convert_link_condition(struct answer *a, const struct fab_fabric *f, uint32_t port,
+                                   Fabric__V1__Link *m)
+{
+    const struct fab_port *p = fab_fabric_port(f, port);
+    struct fab_link_condition c;
+    if (!link_condition(a, f, port, &c, &m->rate_reason))
+        return;
+    m->best = convert_mode(a, c.best);
+    m->enabled = convert_mode(a, c.enabled);
+    m->a_rates = convert_rates(a, &p->info);
+    m->b_rates = convert_rates(a, &fab_fabric_port(f, p->peer)->info);
+    m->degraded = fab_fabric_condition_is_degraded(&c);
+}
+
 Fabric__V1__Port *convert_port(struct answer *a, const struct fab_view *v, uint32_t port)
 {
     const struct fab_port *p = fab_fabric_port(v->fabric, port);
@@ -136,6 +210,7 @@ Fabric__V1__Port *convert_port(struct answer *a, const struct fab_view *v, uint3
     m->physical_state = (Fabric__V1__PhysicalState)p->info.phys_state;
     if (p->num != 0)
         m->rate = convert_rate(a, &p->info);
+    convert_port_condition(a, v->fabric, port, m);
     m->mtu = fab_wire_mtu_bytes(p->info.neighbor_mtu);
     m->virtual_lanes = fab_wire_op_vls_count(p->info.op_vls);
     return m;
@@ -154,6 +229,7 @@ Fabric__V1__Link *convert_link(struct answer *a, const struct fab_view *v, uint3
         x->info.port_state < y->info.port_state ? x->info.port_state : y->info.port_state;
     m->state = (Fabric__V1__PortState)lesser;
     m->rate = convert_rate(a, &x->info);
+    convert_link_condition(a, v->fabric, port, m);
     return m;
 }
 

@@ -45,6 +45,7 @@ static Fabric__V1__FabricCounts *counts(struct answer *a, const struct fab_fabri
     m->aggregation_nodes = c->aggregation_nodes;
     m->adapters = c->hosts;
     m->active_links = c->active_links;
+    m->degraded_links = c->degraded_links;
     return m;
 }
 

@@ -13,11 +13,13 @@
 #include "fabricd/rpc/page.h"
 #include "fabricd/rpc/request.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/condition.h"
 
 /* Which links to list: the links of `node` (FAB_NONE: of all nodes), beginning with the port id
- * `first`, and at most `want` links. */
+ * `first`, and at most `want` links. degraded: only degraded links. */
 struct query {
     uint32_t first, want, node;
+    bool degraded;
 };
 
 static int read_query(struct call *c, const struct fab_view *v,
@@ -28,16 +30,20 @@ static int read_query(struct call *c, const struct fab_view *v,
         return FAB_E_FORMAT;
     ret->want = page.want;
     ret->node = FAB_NONE;
+    ret->degraded = q->degraded;
     ret->first = page.given ? page_port(v->fabric, &page.key) : 0;
     return q->node[0] != '\0' ? find_node(c, v, q->node, &ret->node) : FAB_OK;
 }
 
-static bool is_wanted(const struct fab_fabric *f, uint32_t port, uint32_t node)
+static bool is_wanted(const struct fab_fabric *f, uint32_t port, const struct query *q)
 {
     const struct fab_port *p = fab_fabric_port(f, port);
     if (p->peer == FAB_NONE || p->peer < port)
         return false;
-    return node == FAB_NONE || p->node == node || fab_fabric_port(f, p->peer)->node == node;
+    if (q->degraded && !fab_fabric_link_is_degraded(f, port))
+        return false;
+    return q->node == FAB_NONE || p->node == q->node ||
+           fab_fabric_port(f, p->peer)->node == q->node;
 }
 
 static void fill_links(struct answer *a, const struct fab_view *v, struct query q,
@@ -46,7 +52,7 @@ static void fill_links(struct answer *a, const struct fab_view *v, struct query 
     uint32_t i;
     m->links = answer_alloc(a, q.want, sizeof *m->links);
     for (i = q.first; m->links != NULL && i < v->fabric->port_count; i++) {
-        if (!is_wanted(v->fabric, i, q.node))
+        if (!is_wanted(v->fabric, i, &q))
             continue;
         if (m->n_links == q.want)
             break;

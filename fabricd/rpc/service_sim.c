@@ -9,6 +9,7 @@
 #include "fabric/v1/sim_service.pb-c.h"
 #include "fabricd/transport/transport.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/sim/fault.h"
 #include "libfabmgr/sim/sim.h"
 
 typedef int fault(struct fab_sim *s, uint32_t node, uint8_t port);
@@ -29,17 +30,27 @@ static int do_at(struct fab_sim *sim, fault *fn, uint32_t node, uint32_t number)
     return rc;
 }
 
+/* Finds the node, and advances the simulated time to now. On an error, this function has finished
+ * the call. */
+static int begin_fault(struct call *c, const char *name, uint32_t *ret_node)
+{
+    const struct rpc_input *in = &call_rpc(c)->in;
+    int rc = fab_sim_find(in->sim, name, ret_node);
+    if (rc < 0)
+        call_finish(c, fab_grpc_code_of(rc), "the simulated fabric has no node \"%s\"", name);
+    else
+        transport_sim_tell_time(in->sim_transport);
+    return rc;
+}
+
 /* Finds the node and causes the fault. On an error, this function has finished the call. */
 static int do_fault(struct call *c, fault *fn, const char *name, uint32_t number)
 {
     const struct rpc_input *in = &call_rpc(c)->in;
     uint32_t node;
-    int rc = fab_sim_find(in->sim, name, &node);
-    if (rc < 0) {
-        call_finish(c, fab_grpc_code_of(rc), "the simulated fabric has no node \"%s\"", name);
+    int rc = begin_fault(c, name, &node);
+    if (rc < 0)
         return rc;
-    }
-    transport_sim_tell_time(in->sim_transport);
     rc = do_at(in->sim, fn, node, number);
     if (rc < 0) {
         call_finish(c, fab_grpc_code_of(rc), "there is no cable at %s/%u", name, number);
@@ -67,6 +78,32 @@ static void relink_cable(struct call *c, const void *request)
         call_reply(c, &m.base);
 }
 
+static void degrade_link(struct call *c, const void *request)
+{
+    const Fabric__V1__DegradeRequest *q = request;
+    const Fabric__V1__DegradeResponse m = FABRIC__V1__DEGRADE_RESPONSE__INIT;
+    const struct rpc_input *in = &call_rpc(c)->in;
+    const char *speed = q->speed[0] != '\0' ? q->speed : NULL;
+    uint32_t node;
+    call_audit_object(c, "%s/%u", q->node, q->port_number);
+    if (begin_fault(c, q->node, &node) < 0)
+        return;
+    int rc = FAB_E_NOT_FOUND;
+    if (q->port_number <= UINT8_MAX)
+        rc = fab_sim_degrade(in->sim, node, (uint8_t)q->port_number, q->width, speed);
+    if (rc == FAB_E_INVAL) {
+        call_finish(c, fab_grpc_code_of(rc),
+                    "width %u or speed \"%s\" is not valid: widths are 1, 2, 4, 8 and 12, speeds "
+                    "are SDR, DDR, QDR, FDR, EDR, HDR, NDR and XDR",
+                    q->width, q->speed);
+    } else if (rc < 0) {
+        call_finish(c, fab_grpc_code_of(rc), "there is no cable at %s/%u", q->node, q->port_number);
+    } else {
+        transport_sim_kick(in->sim_transport);
+        call_reply(c, &m.base);
+    }
+}
+
 static const struct method methods[] = {
     {.name = "Unlink",
      .request = &fabric__v1__unlink_request__descriptor,
@@ -76,5 +113,9 @@ static const struct method methods[] = {
      .request = &fabric__v1__relink_request__descriptor,
      .handle = relink_cable,
      .changes = true},
+    {.name = "Degrade",
+     .request = &fabric__v1__degrade_request__descriptor,
+     .handle = degrade_link,
+     .changes = true},
 };
-const struct service service_sim = {"fabric.v1.SimService", methods, 2};
+const struct service service_sim = {"fabric.v1.SimService", methods, 3};

@@ -6,6 +6,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/apply/apply.h \
 	%D%/apply/changes.c \
 	%D%/apply/classes.c \
+	%D%/apply/degraded.c \
 	%D%/apply/failed_blocks.c \
 	%D%/apply/fixed.c \
 	%D%/apply/guid_info.c \

@@ -155,7 +155,9 @@ ASKED = """node list switch | node list adapter | node list router | node list g
     topo disapprove --all | topo disapprove a b | node approve a | node approve --all | node approve --forget a
     event list -n 4 | event list --severity debug | event list --severity error | event list --after 17 | event watch -n 2
     event list --after 9223372036854775807 | event list --after 9223372036854775808 | event list -n x | event list -n
-    event watch --after 3 --severity warning -n 1 | sim unlink a/1 | sim relink a/2 | sim unlink a | topo export | topo export --format json
+    event watch --after 3 --severity warning -n 1 | sim unlink a/1 | sim relink a/2 | sim unlink a | sim degrade a/1
+    sim degrade a/1 --width 12x --speed EDR | sim degrade a/1 --width 3x | sim degrade a | link list --degraded
+    link list a --degraded | topo export | topo export --format json
     route export | route export --format opensm-lfts | --timeout 86400 version | --timeout 86401 version | --timeout x version
     --timeout -1 version | --timeout 0 version | -o yaml version | --output=text version | version -V | -h version | route -h
     cc -h | nothing -h | version --all | node list a b | status x | node show | node show a b | route whatif | node frob

@@ -323,6 +323,11 @@ def a_fat_tree_with_all_features():
         place.do("route rebalance")
         place.do("sweep")
         place.show(few)
+        place.do("sim degrade host-0009/1 --width 1x",
+                 until=lambda: place.json("link list --degraded")["links"])
+        place.show(["status", "link list --degraded", "link list leaf-005", "port show host-0009/1"])
+        place.do("sim degrade host-0009/1", until=lambda: not place.json("link list --degraded")["links"])
+        place.show(["link list --degraded"])
     registered(place)
     place.golden.step("after a restart, with registrations of hosts in the database, and counters read")
     with place.daemon():

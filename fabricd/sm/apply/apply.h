@@ -73,13 +73,16 @@ void sm_program_tidy(struct sm *s);
 /* Publishes the tables and fabric of the model as a view. Returns OK or NOMEM. */
 int sm_publish(struct sm *s);
 /* Publishes the tables and fabric of the model after a local repair. active: how many Active
- * links the fabric has gained; negative if it has lost links. Returns OK or NOMEM. */
-int sm_publish_repair(struct sm *s, int64_t active);
+ * links the fabric has gained; negative if it has lost links. degraded: the same for degraded
+ * links. Returns OK or NOMEM. */
+int sm_publish_repair(struct sm *s, int64_t active, int64_t degraded);
 /* Returns the measured rate of LFT writes in blocks per second; 0: not known. */
 uint32_t sm_table_write_rate(const struct sm *s);
 /* Emit events about ISLs that a port probe found down (lost) or up again. */
 void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t count);
 void sm_report_gained_links(struct sm *s, const struct sm_link *link, uint32_t count);
+/* Emits the events about links that came back with another width or speed (degraded.c). */
+void sm_report_gained_rates(struct sm *s, const struct sm_link *gained, uint32_t count);
 /* Emits the event about a round that wrote tables. */
 void sm_report_reroute(struct sm *s);
 /* Makes the record of a reroute. Call this function after the view was published. */

@@ -18,8 +18,6 @@
 
 /* Maximum number of single events for changes of one kind. */
 #define SINGLY 8
-/* Bytes for the list of names in a summary event. */
-#define NAMES_LEN 160
 
 static bool is_of_link(enum fab_change_kind kind)
 {
@@ -66,23 +64,23 @@ struct many {
 };
 
 /* Appends a name to the list, or "..." if the name does not fit. */
-static void add_name(char names[NAMES_LEN + 8], size_t *used, const char *name)
+static void add_name(char names[SM_NAMES_LEN + 8], size_t *used, const char *name)
 {
-    if (*used >= NAMES_LEN)
+    if (*used >= SM_NAMES_LEN)
         return;
-    int n = snprintf(names + *used, NAMES_LEN - *used, "%s%s", *used ? ", " : "", name);
-    if (*used + (size_t)n < NAMES_LEN) {
+    int n = snprintf(names + *used, SM_NAMES_LEN - *used, "%s%s", *used ? ", " : "", name);
+    if (*used + (size_t)n < SM_NAMES_LEN) {
         *used += (size_t)n;
     } else {
         memcpy(names + *used, ", ...", sizeof(", ..."));
-        *used = NAMES_LEN;
+        *used = SM_NAMES_LEN;
     }
 }
 
 static void name_nodes(const struct many *m, bool switches, char *names, size_t *used)
 {
     char name[SM_PLACE_LEN];
-    for (size_t i = 0; i < m->count && *used < NAMES_LEN; i++) {
+    for (size_t i = 0; i < m->count && *used < SM_NAMES_LEN; i++) {
         uint32_t node = fab_fabric_node_by_guid(m->f, m->change[i].guid_a);
         if (node == FAB_NONE || fab_fabric_node_is_switch(m->f, node) != switches)
             continue;
@@ -106,7 +104,7 @@ static size_t count_switches(const struct many *m)
 
 static void emit_nodes(struct sm *s, const struct many *m)
 {
-    char names[NAMES_LEN + 8] = "";
+    char names[SM_NAMES_LEN + 8] = "";
     size_t used = 0;
     name_nodes(m, true, names, &used);
     name_nodes(m, false, names, &used);
@@ -141,20 +139,40 @@ static void emit_links_at(struct sm *s, const struct many *m, uint32_t node)
         event_emit(s->in.bus, links_down_at, .subject = name, .guid = guid, .links = m->count);
 }
 
-static void emit_links(struct sm *s, const struct many *m)
+static void list_links(const struct many *m, char names[SM_NAMES_LEN + 8])
 {
-    char names[NAMES_LEN + 8] = "", a[SM_PLACE_LEN], b[SM_PLACE_LEN], name[2 * SM_PLACE_LEN + 4];
+    char a[SM_PLACE_LEN], b[SM_PLACE_LEN], name[2 * SM_PLACE_LEN + 4];
     size_t used = 0;
-    for (size_t i = 0; i < m->count && used < NAMES_LEN; i++) {
+    names[0] = '\0';
+    for (size_t i = 0; i < m->count && used < SM_NAMES_LEN; i++) {
         sm_place_name(m->f, m->change[i].guid_a, m->change[i].port_a, a);
         sm_place_name(m->f, m->change[i].guid_b, m->change[i].port_b, b);
         snprintf(name, sizeof(name), "%s - %s", a, b);
         add_name(names, &used, name);
     }
+}
+
+static void emit_links(struct sm *s, const struct many *m)
+{
+    char names[SM_NAMES_LEN + 8];
+    list_links(m, names);
     if (m->change->kind == FAB_CHANGE_LINK_ADDED)
         event_emit(s->in.bus, links_up, .subject = "fabric", .links = m->count, .names = names);
     else
         event_emit(s->in.bus, links_down, .subject = "fabric", .links = m->count, .names = names);
+}
+
+void sm_name_links(const struct fab_fabric *f, const struct fab_change *links, size_t count,
+                   struct sm_link_names *ret)
+{
+    const struct many m = {f, links, count};
+    uint32_t node = count > 0 ? fab_fabric_node_by_guid(f, common_end(&m)) : FAB_NONE;
+    *ret = (struct sm_link_names){.node = ""};
+    if (node != FAB_NONE) {
+        sm_node_name(f, node, ret->node);
+        ret->guid = f->nodes[node].guid;
+    }
+    list_links(&m, ret->names);
 }
 
 static void emit_many(struct sm *s, const struct many *m)
@@ -167,6 +185,11 @@ static void emit_many(struct sm *s, const struct many *m)
         emit_links(s, m);
     else
         emit_nodes(s, m);
+}
+
+size_t sm_events_singly(const struct sm *s)
+{
+    return sm_pace_many(s) ? 1 : SINGLY;
 }
 
 /* Emits the events for a list of changes of the same kind. */
@@ -184,7 +207,7 @@ static void emit_all(struct sm *s, const struct fab_fabric *old, const struct fa
     }
     s->apply->links_lost += changes->kind == FAB_CHANGE_LINK_REMOVED ? count : 0;
     s->apply->links_gained += changes->kind == FAB_CHANGE_LINK_ADDED ? count : 0;
-    size_t singly = sm_pace_many(s) ? 1 : SINGLY;
+    size_t singly = sm_events_singly(s);
     if (count > singly)
         emit_many(s, &many);
     for (size_t i = 0; count <= singly && i < count; i++)

@@ -38,6 +38,7 @@ struct comparison {
     struct fab_change *changes;
     size_t count;
     struct fab_census census;
+    struct sm_degraded degraded; /* the degraded links of `now` */
     int status;
 };
 
@@ -46,6 +47,8 @@ static void compare(void *ctx)
     struct comparison *c = ctx;
     c->status = c->old ? fab_fabric_diff(c->old, c->now, &c->changes, &c->count) : FAB_OK;
     fab_fabric_count(c->now, &c->census);
+    if (c->status == FAB_OK)
+        c->status = sm_degraded_list(c->now, c->census.degraded_links, &c->degraded);
 }
 
 static void comparison_free(void *ctx)
@@ -54,6 +57,7 @@ static void comparison_free(void *ctx)
     fab_view_unref(c->view);
     fab_fabric_unref(c->now);
     free(c->changes);
+    sm_degraded_fini(&c->degraded);
     free(c);
 }
 
@@ -147,6 +151,8 @@ int sm_publish_fabric(struct sm *s)
     int r = c->status;
     if (r == FAB_OK && c->old)
         sm_report_changes(s, c->old, c->now, c->changes, c->count);
+    if (r == FAB_OK)
+        sm_report_degraded(s, c->now, &c->degraded);
     comparison_free(c);
     return r == FAB_OK ? publish_to_listener(s) : r;
 }
@@ -274,6 +280,8 @@ static int leave(struct sm *s)
         sm_report_changes(s, c->old, c->now, c->changes, c->count);
     else
         sm_reroute_changes(s, NULL, 0);
+    if (r == FAB_OK)
+        sm_report_degraded(s, c->now, &c->degraded);
     sm_report_reroute(s);
     if (r == FAB_OK)
         r = publish_changes(s, c);
@@ -299,7 +307,7 @@ const struct sm_phase sm_phase_publish = {.name = "publishing",
                                           .leave = leave,
                                           .yields = SM_YIELDS_UNCHANGED};
 
-int sm_publish_repair(struct sm *s, int64_t active)
+int sm_publish_repair(struct sm *s, int64_t active, int64_t degraded)
 {
     bool counted = s->apply->counted == s->apply->generation;
     int r = sm_publish(s);
@@ -307,6 +315,7 @@ int sm_publish_repair(struct sm *s, int64_t active)
         sm_reproof_repaired(s);
     if (r == FAB_OK && counted) {
         s->apply->census.active_links = (uint32_t)(s->apply->census.active_links + active);
+        s->apply->census.degraded_links = (uint32_t)(s->apply->census.degraded_links + degraded);
         s->apply->counted = s->apply->generation;
     }
     return r;
@@ -384,6 +393,7 @@ void sm_apply_fini(struct sm *s)
     sm_baseline_fini(s);
     loop_tasks_orphan(&a->tasks);
     sm_program_fini(&a->program);
+    sm_degraded_fini(&a->degraded);
     sm_repair_state_fini(s);
     fab_target_unref(a->fresh);
     fab_verify_verdict_fini(&a->verdict);

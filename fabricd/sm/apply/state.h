@@ -6,6 +6,7 @@
 #include "fabricd/sm/apply/apply.h"
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/condition.h"
 #include "libfabmgr/plan/plan.h"
 #include "libfabmgr/qos/qos.h"
 #include "libfabmgr/target/pins.h"
@@ -206,6 +207,20 @@ struct sm_replaced {
     uint64_t lost_pairs, left_out;
     bool unproved; /* a background proof was due */
 };
+/* Bytes for the list of names in a summary event. */
+#define SM_NAMES_LEN 160
+
+/* Degraded links (degraded.c), sorted by the GUID and port of their first end. */
+struct sm_degraded_link {
+    uint64_t guid[2];
+    uint8_t port[2];
+    struct fab_link_condition condition;
+};
+struct sm_degraded {
+    struct sm_degraded_link *link; /* [count] */
+    uint32_t count;
+};
+
 struct sm_apply {
     struct loop_tasks tasks;
     struct sm_scan scan; /* how far the running phase has come */
@@ -266,6 +281,8 @@ struct sm_apply {
     struct reroute *reroutes;
     uint64_t reroute_count;
     struct sm_reroute_times reroute_times;
+    /* Links that were reported as degraded, and not as restored. */
+    struct sm_degraded degraded;
     struct fab_census census;
     /* Generation of the view whose nodes, ports and links `census` counts; 0: none. */
     uint64_t counted;
@@ -387,6 +404,27 @@ int sm_publish_verdict(struct sm *s, const struct fab_verdict *verdict);
  * them. Reorders the list of changes. */
 void sm_report_changes(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                        struct fab_change *changes, size_t count);
+
+/* Returns how many changes of one kind get an event each; more get one summary event. */
+size_t sm_events_singly(const struct sm *s);
+/* The names in a summary event about links. */
+struct sm_link_names {
+    /* Name and GUID of the node at which all links end; "": there is no such node. */
+    char node[SM_PLACE_LEN];
+    uint64_t guid;
+    char names[SM_NAMES_LEN + 8]; /* the first links, "leaf-1/5 - spine-2/1, ..." */
+};
+/* links: [count] changes of which only the GUIDs and ports are read. */
+void sm_name_links(const struct fab_fabric *f, const struct fab_change *links, size_t count,
+                   struct sm_link_names *ret);
+
+/* Functions of degraded.c. */
+/* Lists the `count` degraded links of a snapshot. Runs on a worker thread. Returns OK or NOMEM. */
+int sm_degraded_list(const struct fab_fabric *f, uint32_t count, struct sm_degraded *ret);
+void sm_degraded_fini(struct sm_degraded *d);
+/* Emits events about links that became degraded or were restored since the last report. now: the
+ * degraded links of the snapshot f. */
+void sm_report_degraded(struct sm *s, const struct fab_fabric *f, const struct sm_degraded *now);
 
 /* Functions of reroutes.c. */
 void sm_reroute_changes(struct sm *s, const struct fab_change *changes, size_t count);

@@ -21,6 +21,7 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/fault/state.h"
 #include "fabricd/sm/mcast/mcast.h"
+#include "libfabmgr/fabric/condition.h"
 #include "libfabmgr/repair/repair.h"
 
 /* ---- the writes ------------------------------------------------------------------------------ */
@@ -97,20 +98,21 @@ static int exclude_silent(struct sm *s, const struct sm_link *c)
     return r;
 }
 
-/* Removes the failed links from the snapshot. *ret_active is how many of them had Active ports.
- * Returns OK or NOMEM. */
-static int cut_links(struct sm *s, uint32_t *ret_active)
+/* Removes the failed links from the snapshot. *ret_active is how many of them had Active ports,
+ * *ret_degraded how many were degraded. Returns OK or NOMEM. */
+static int cut_links(struct sm *s, uint32_t *ret_active, uint32_t *ret_degraded)
 {
     struct sm_model *m = &s->model;
     const struct sm_probe *p = &s->fault->probe;
     uint32_t *port = calloc(2 * (size_t)p->count + 1, sizeof(*port));
     int r = port ? FAB_OK : FAB_E_NOMEM;
-    *ret_active = 0;
+    *ret_active = *ret_degraded = 0;
     for (uint32_t i = 0; r == FAB_OK && i < p->count; i++) {
         const struct sm_link *c = &p->link[i];
         port[2 * i] = c->port;
         port[2 * i + 1] = c->peer;
         *ret_active += is_active(m->fabric, c->port) && is_active(m->fabric, c->peer);
+        *ret_degraded += fab_fabric_link_is_degraded(m->fabric, c->port);
         r = c->silent     ? exclude_silent(s, c)
             : c->isolated ? sm_link_exclude(m->fabric, c->port)
                           : fab_fabric_remove_link(m->fabric, c->port);
@@ -119,6 +121,15 @@ static int cut_links(struct sm *s, uint32_t *ret_active)
         r = sm_model_leave_links(m, port, p->count);
     free(port);
     return r;
+}
+
+static uint32_t count_degraded_gains(const struct sm *s)
+{
+    const struct sm_probe *p = &s->fault->probe;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < p->gains; i++)
+        count += fab_fabric_link_is_degraded(s->model.fabric, p->gained[i].port);
+    return count;
 }
 
 static void keep_failed(struct fab_repair_idmap *c, struct sm_repair_search *x)
@@ -135,13 +146,13 @@ static int carry_out(struct sm *s, struct sm_repair_search *x)
 {
     struct fab_repair_delta *d = &x->delta;
     struct fab_plan links = {0}, plan = {0};
-    uint32_t lost_active = 0;
+    uint32_t lost_active = 0, lost_degraded = 0;
     uint64_t paused = 0;
     if (s->fault->on_patch)
         s->fault->on_patch(s->fault->on_patch_ctx);
     int r = sm_model_own(&s->model);
     if (r == FAB_OK)
-        r = cut_links(s, &lost_active);
+        r = cut_links(s, &lost_active, &lost_degraded);
     if (r == FAB_OK)
         r = sm_returns_restore(s, &links);
     if (r == FAB_OK)
@@ -154,7 +165,8 @@ static int carry_out(struct sm *s, struct sm_repair_search *x)
         r = fab_repair_session_commit(sm_repair_session(s), s->model.target, d);
     if (r == FAB_OK) {
         keep_failed(&sm_repair_session(s)->idmap, x);
-        r = sm_publish_repair(s, (int64_t)s->fault->probe.gains - lost_active);
+        r = sm_publish_repair(s, (int64_t)s->fault->probe.gains - lost_active,
+                              (int64_t)count_degraded_gains(s) - lost_degraded);
     }
     if (r == FAB_OK)
         r = sm_program_take(s, &plan);
@@ -238,6 +250,8 @@ static int report(struct sm *s)
     const struct sm_probe *p = &s->fault->probe;
     sm_report_lost_links(s, p->link, p->count);
     sm_report_gained_links(s, p->gained, p->gains);
+    if (p->gains > 0)
+        sm_report_gained_rates(s, p->gained, p->gains);
     for (uint32_t i = 0; i < p->gains; i++)
         sm_flap_note_up(s, &p->gained[i]);
     for (uint32_t i = 0; i < p->count; i++)

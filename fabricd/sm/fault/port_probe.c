@@ -175,7 +175,8 @@ static bool differs(const struct fab_port_info *was, const struct fab_port_info 
            (is_up(now) &&
             (was->port_state != now->port_state || was->width_active != now->width_active ||
              was->speed_active != now->speed_active ||
-             was->speed_ext_active != now->speed_ext_active));
+             was->speed_ext_active != now->speed_ext_active ||
+             was->speed_ext2_active != now->speed_ext2_active));
 }
 
 static void add_failed(struct sm *s, const struct sm_link *link)
