@@ -352,6 +352,40 @@ START_TEST(devices_hold_what_was_computed)
 }
 END_TEST
 
+static uint32_t basis_rate(const char *host)
+{
+    const struct fab_congestion *all;
+    struct fab_view *v = sm_view(lab.sm);
+    uint32_t port = fab_fabric_port_id(v->fabric, view_node(v, host), 1);
+    ck_assert_int_eq(cc_settings(cc, v, &all), 0);
+    uint32_t rate = all->adapter_basis[all->of_port[port]].rate;
+    fab_view_unref(v);
+    return rate;
+}
+
+/* The settings come from the active rates of the links of hosts, and change with them: senders must
+ * be able to slow down to the rate of the slowest host. */
+START_TEST(settings_follow_the_rate_of_a_link)
+{
+    struct fab_cc_table set[3];
+    begin(HONEST, 0);
+    lab_run(&lab, 60, none_is_pending, "all devices are set");
+    lab.config.flapping.hold_down_s = 0;
+    for (int i = 0; i < 3; i++) {
+        ck_assert_uint_eq(basis_rate("host-0006"), i == 1 ? 25000 : 100000);
+        read_attr("host-0001", FAB_CC_TABLE, 1, &fab_wire_attr_cc_table, &set[i]);
+        ck_assert_int_eq(
+            fab_sim_degrade(lab.sim, lab_node(&lab, "host-0006"), 1, i == 0 ? 1 : 0, NULL), FAB_OK);
+        transport_sim_kick(lab.sim_transport);
+        lab_run_for(&lab, 20);
+        lab_run(&lab, 60, none_is_pending, "all devices are set again");
+    }
+    ck_assert_mem_ne(&set[0], &set[1], sizeof set[0]);
+    ck_assert_mem_eq(&set[0], &set[2], sizeof set[0]);
+    end();
+}
+END_TEST
+
 START_TEST(what_somebody_else_set_is_found)
 {
     begin(HONEST, 0);
@@ -535,6 +569,7 @@ int main(void)
     tcase_add_test(t, who_has_no_log_is_left_alone);
     tcase_add_test(t, a_log_that_fails_now_and_then_is_read_on);
     tcase_add_test(t, devices_hold_what_was_computed);
+    tcase_add_test(t, settings_follow_the_rate_of_a_link);
     tcase_add_test(t, what_somebody_else_set_is_found);
     tcase_add_test(t, devices_with_a_foreign_key_are_left_alone);
     tcase_add_test(t, a_reload_tries_a_silent_device_again);
