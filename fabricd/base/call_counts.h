@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts of RPC calls and studies. The RPC server counts, and the metrics show the counts. */
+/* Counts of RPC calls, clients and studies. The RPC server counts, and the metrics show the counts.
+ */
 #ifndef FABRICD_BASE_CALL_COUNTS_H
 #define FABRICD_BASE_CALL_COUNTS_H
 
@@ -14,6 +15,15 @@ enum study_limit {
     STUDY_CPU,    /* CPU time of one study */
     STUDY_LIMITS
 };
+
+/* The limits that protect the manager from a client, and clients from each other. */
+enum call_limit {
+    CALL_LIMIT_HANDSHAKE_TIME, /* TLS or HTTP/2 handshake not complete in time */
+    CALL_LIMIT_REQUEST_TIME,   /* request headers not complete in time */
+    CALL_LIMIT_FRAMES,         /* too many HTTP/2 frames */
+    CALL_LIMITS
+};
+
 struct call_counts {
     /* [role of the caller][gRPC status code] number of ended calls. The role is an enum
      * config_role; 0: not known. */
@@ -21,6 +31,8 @@ struct call_counts {
     unsigned studies_running, studies_queued;
     /* number of studies that each limit refused or ended */
     uint64_t studies_refused[STUDY_LIMITS];
+    /* [enum call_limit] connections that were closed or turned away, and calls that were refused */
+    uint64_t limited[CALL_LIMITS];
 };
 
 #endif

@@ -424,6 +424,20 @@ static void studies(struct fab_text *to, const struct call_counts *c)
                            limits[i], c->studies_refused[i]);
 }
 
+static void limits(struct fab_text *to, const struct call_counts *c)
+{
+    static const char *const names[CALL_LIMITS] = {
+        [CALL_LIMIT_HANDSHAKE_TIME] = "handshake-time",
+        [CALL_LIMIT_REQUEST_TIME] = "request-time",
+        [CALL_LIMIT_FRAMES] = "frames",
+    };
+    family(to, "rpc_limited", "counter",
+           "RPC connections that a limit closed or turned away, and calls that it refused.");
+    for (int i = 0; i < CALL_LIMITS; i++)
+        fab_base_text_addf(to, "fabricd_rpc_limited_total{limit=\"%s\"} %" PRIu64 "\n", names[i],
+                           c->limited[i]);
+}
+
 static void store(struct fab_text *to, struct store *s)
 {
     gauge(to, "store_failing", store_is_failing(s),
@@ -477,6 +491,7 @@ void metrics_page(const struct metrics_input *in, struct fab_text *to)
     if (in->calls) {
         calls(to, in->calls);
         studies(to, in->calls);
+        limits(to, in->calls);
     }
     fab_base_text_add(to, "# EOF\n");
     fab_view_unref(v);

@@ -40,6 +40,7 @@
 #include "fabricd/rpc/audit.h"
 #include "fabricd/rpc/caller.h"
 #include "fabricd/rpc/grpc.h"
+#include "fabricd/rpc/limited.h"
 #include "fabricd/rpc/limits.h"
 #include "fabricd/rpc/tls.h"
 #include "libfabmgr/base/plural.h"
@@ -69,10 +70,8 @@ struct conn {
 };
 
 struct conn_set {
-    struct loop *loop;
-    const struct service *const *services;
-    void *context;
-    struct audit *audit;
+    struct conn_set_input in;
+    struct limited limited;
     LIST_HEAD(, conn) conns; /* newest first */
     unsigned count[POOLS];
     /* connections of POOL_HANDSHAKE that were closed because the pool was full, since told_us */
@@ -96,6 +95,12 @@ static void conn_close(struct conn *c)
     free(c);
 }
 
+/* Returns the name of the client for the log. */
+static const char *name_of(const struct conn *c)
+{
+    return c->grpc != NULL ? grpc_caller(c->grpc)->text : "an unknown client";
+}
+
 static size_t unsent(const struct conn *c)
 {
     return evbuffer_get_length(bufferevent_get_output(c->bev));
@@ -107,15 +112,16 @@ static uint64_t lesser(uint64_t a, uint64_t b)
 }
 
 /* Returns the time at which the connection exceeds a time limit (limits.h), unless bytes are
- * received or sent before. There are limits for the handshake, for stalled clients and for idle
- * clients. */
+ * received or sent before. There are limits for the handshake, for the headers of a request, for
+ * stalled clients and for idle clients. */
 static uint64_t patience(const struct conn *c)
 {
     if (c->grpc == NULL || !grpc_ready(c->grpc))
         return c->accepted + RPC_HANDSHAKE_US;
+    uint64_t headers = grpc_headers_until(c->grpc);
     if (unsent(c) > 0)
-        return c->last_out + RPC_STALL_US;
-    return grpc_calls(c->grpc) == 0 ? c->last_in + RPC_IDLE_US : UINT64_MAX;
+        return lesser(c->last_out + RPC_STALL_US, headers);
+    return grpc_calls(c->grpc) == 0 ? c->last_in + RPC_IDLE_US : headers;
 }
 
 static void set_timer(struct conn *c, uint64_t now)
@@ -265,18 +271,31 @@ static void take_in(struct conn *c)
             break;
         }
         n = n < RPC_SLICE ? n : RPC_SLICE;
-        if (grpc_receive(c->grpc, evbuffer_pullup(in, (ssize_t)n), n, now) < 0)
-            c->closing = true;
+        int rc = grpc_receive(c->grpc, evbuffer_pullup(in, (ssize_t)n), n, now);
+        if (rc == FAB_E_LIMIT)
+            limited_note(&c->set->limited, CALL_LIMIT_FRAMES, name_of(c));
+        c->closing = rc < 0;
         evbuffer_drain(in, n);
     }
+}
+
+/* Notes which limit a client met whose patience is over. */
+static void note_impatience(struct conn *c, uint64_t now)
+{
+    struct limited *l = &c->set->limited;
+    if (c->grpc == NULL || !grpc_ready(c->grpc))
+        limited_note(l, CALL_LIMIT_HANDSHAKE_TIME, name_of(c));
+    else if (grpc_headers_until(c->grpc) <= now)
+        limited_note(l, CALL_LIMIT_REQUEST_TIME, name_of(c));
 }
 
 static void on_timer(void *ctx)
 {
     struct conn *c = ctx;
     uint64_t now = clock_now_us();
-    loop_at(c->set->loop, "rpc");
+    loop_at(c->set->in.loop, "rpc");
     if (patience(c) <= now) {
+        note_impatience(c, now);
         conn_close(c);
         return;
     }
@@ -300,7 +319,7 @@ static void on_read(struct bufferevent *bev, void *ctx)
 {
     (void)bev;
     struct conn *c = ctx;
-    loop_at(c->set->loop, "rpc");
+    loop_at(c->set->in.loop, "rpc");
     take_in(c);
     go_on(c);
 }
@@ -309,7 +328,7 @@ static void on_write(struct bufferevent *bev, void *ctx)
 {
     (void)bev;
     struct conn *c = ctx;
-    loop_at(c->set->loop, "rpc");
+    loop_at(c->set->in.loop, "rpc");
     if (c->grpc != NULL)
         go_on(c);
 }
@@ -332,8 +351,9 @@ static int begin_grpc(struct conn *c)
     int rc = c->ssl != NULL ? caller_of_tls(c->ssl, fd, &caller) : caller_of_unix(fd, &caller);
     if (rc < 0)
         return rc;
-    const struct grpc_input in = {
-        c->set->services, c->set->context, caller, &access_by_role, on_wake, c, c->set->audit};
+    const struct conn_set_input *set = &c->set->in;
+    const struct grpc_input in = {set->services, set->context, caller, &access_by_role, on_wake, c,
+                                  set->audit};
     rc = grpc_new(&in, &c->grpc);
     caller_unref(caller);
     return rc;
@@ -373,7 +393,7 @@ static bool record_refused(struct conn *c)
                                      [AUDIT_SOURCE] = source,
                                      [AUDIT_METHOD] = "connect",
                                      [AUDIT_MESSAGE] = message}};
-    audit_refused(c->set->audit, &row);
+    audit_refused(c->set->in.audit, &row);
     caller_unref(who);
     return true;
 }
@@ -394,7 +414,7 @@ static void on_event(struct bufferevent *bev, short what, void *ctx)
 
 static struct bufferevent *bev_new(struct conn *c, int fd, SSL_CTX *ssl_ctx)
 {
-    struct event_base *base = loop_base(c->set->loop);
+    struct event_base *base = loop_base(c->set->in.loop);
     const int flags = BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS;
     if (ssl_ctx == NULL)
         return bufferevent_socket_new(base, fd, flags);
@@ -414,7 +434,7 @@ static struct bufferevent *bev_new(struct conn *c, int fd, SSL_CTX *ssl_ctx)
 
 static int conn_begin(struct conn *c)
 {
-    c->timer = loop_timer_new(c->set->loop, on_timer, c);
+    c->timer = loop_timer_new(c->set->in.loop, on_timer, c);
     if (c->timer == NULL || evbuffer_add_cb(bufferevent_get_output(c->bev), on_sent, c) == NULL)
         return FAB_E_NOMEM;
     bufferevent_setcb(c->bev, on_read, on_write, on_event, c);
@@ -459,22 +479,19 @@ void conn_set_check(struct conn_set *set, SSL_CTX *ssl_ctx)
     while (c != NULL) {
         struct conn *next = LIST_NEXT(c, entry);
         if (c->ssl != NULL && !tls_accepts(ssl_ctx, c->ssl, &why)) {
-            log_notice("rpc", "the connection of %s is closed: %s",
-                       c->grpc != NULL ? grpc_caller(c->grpc)->text : "a client", why);
+            log_notice("rpc", "the connection of %s is closed: %s", name_of(c), why);
             conn_close(c);
         }
         c = next;
     }
 }
 
-int conn_set_new(struct loop *loop, const struct service *const *services, void *context,
-                 struct audit *audit, struct conn_set **ret)
+int conn_set_new(const struct conn_set_input *in, struct conn_set **ret)
 {
     struct conn_set *set = calloc(1, sizeof *set);
     if (set == NULL)
         return FAB_E_NOMEM;
-    *set =
-        (struct conn_set){.loop = loop, .services = services, .context = context, .audit = audit};
+    *set = (struct conn_set){.in = *in, .limited.counts = in->counts};
     LIST_INIT(&set->conns);
     *ret = set;
     return FAB_OK;

@@ -10,12 +10,18 @@
 #include "fabricd/rpc/call.h"
 
 struct audit;
+struct call_counts;
 /* All connections of a server. */
 struct conn_set;
-/* Creates an empty set of connections. `audit` gets the calls that are to be recorded in the audit
- * log. Returns NOMEM. */
-int conn_set_new(struct loop *loop, const struct service *const *services, void *context,
-                 struct audit *audit, struct conn_set **ret);
+struct conn_set_input {
+    struct loop *loop;
+    const struct service *const *services; /* table of services, NULL-terminated */
+    void *context;                         /* value that call_context returns to the services */
+    struct audit *audit;        /* gets the calls that are to be recorded; NULL: none are */
+    struct call_counts *counts; /* clients that meet a limit are counted here; NULL: they are not */
+};
+/* Creates an empty set of connections. Returns NOMEM. */
+int conn_set_new(const struct conn_set_input *in, struct conn_set **ret);
 void conn_set_free(struct conn_set *set); /* closes all connections; set may be NULL */
 
 /* Takes over the nonblocking socket fd as a new connection. If RPC_MAX_CONNECTIONS local clients

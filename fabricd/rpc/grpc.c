@@ -563,7 +563,7 @@ int grpc_receive(struct grpc *g, const uint8_t *data, size_t len, uint64_t now_u
 {
     g->now = now_us;
     g->busy = true;
-    int rc = h2_receive(g->h2, data, len);
+    int rc = h2_receive(g->h2, data, len, now_us);
     g->busy = false;
     return rc;
 }
@@ -589,6 +589,11 @@ void grpc_shut(struct grpc *g)
 bool grpc_ready(const struct grpc *g)
 {
     return h2_ready(g->h2);
+}
+
+uint64_t grpc_headers_until(const struct grpc *g)
+{
+    return h2_headers_until(g->h2);
 }
 
 size_t grpc_calls(const struct grpc *g)

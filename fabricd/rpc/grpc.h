@@ -44,13 +44,14 @@ int grpc_new(const struct grpc_input *in, struct grpc **ret);
 const struct caller *grpc_caller(const struct grpc *g);
 void grpc_free(struct grpc *g);
 
-/* The next functions do the same as h2_receive, h2_produce, h2_done, h2_shut, h2_ready and
- * h2_streams in h2.h, with the same errors. */
+/* The next functions do the same as h2_receive, h2_produce, h2_done, h2_shut, h2_ready,
+ * h2_headers_until and h2_streams in h2.h, with the same errors. */
 int grpc_receive(struct grpc *g, const uint8_t *data, size_t len, uint64_t now_us);
 ssize_t grpc_produce(struct grpc *g, const uint8_t **ret_data);
 bool grpc_done(const struct grpc *g);
 void grpc_shut(struct grpc *g);
 bool grpc_ready(const struct grpc *g);
+uint64_t grpc_headers_until(const struct grpc *g);
 size_t grpc_calls(const struct grpc *g);
 
 /* Returns the earliest deadline of a call, at which grpc_tick must be called; UINT64_MAX: no

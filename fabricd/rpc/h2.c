@@ -10,6 +10,8 @@
  * An h2_stream is created at the first HEADERS frame of a stream, and freed when nghttp2 closes the
  * stream. The layer above may keep a pointer to it from `open` to `close`.
  */
+#include "config.h"
+
 #include "fabricd/rpc/h2.h"
 
 #include <nghttp2/nghttp2.h>
@@ -19,6 +21,9 @@
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/grpc/grpc.h"
+
+/* length of the header of an HTTP/2 frame */
+#define FRAME_HEADER 9u
 
 struct h2_chunk {
     struct h2_chunk *next;
@@ -32,6 +37,16 @@ struct h2 {
     void *ctx;
     LIST_HEAD(, h2_stream) list;
     size_t streams, queued;
+    uint64_t now_us;
+    /* see h2_headers_until; the frames of one header block follow each other, so that at most one
+     * block is incomplete */
+    uint64_t headers_until;
+    /* frames that the client may still send (limits.h), and when the budget last grew by time */
+    uint32_t budget;
+    uint64_t budget_us;
+    /* for the next frame header: bytes before it, its bytes that have arrived, and the length of
+     * the payload as far as it is known */
+    uint32_t skip, head, length;
     bool ready;
 };
 
@@ -65,6 +80,8 @@ static void stream_free(struct h2_stream *s)
 {
     if (s->told)
         s->h2->ops->close(s->h2->ctx, s);
+    else
+        s->h2->headers_until = UINT64_MAX;
     while (s->first != NULL)
         chunk_drop(s);
     LIST_REMOVE(s, entry);
@@ -78,6 +95,57 @@ static struct h2_stream *stream_of(nghttp2_session *session, int32_t id)
     return nghttp2_session_get_stream_user_data(session, id);
 }
 
+/* ---- floods ---------------------------------------------------------------------------------- */
+
+static void earn(struct h2 *h, uint64_t frames)
+{
+    uint64_t sum = h->budget + frames;
+    h->budget = sum < RPC_FRAMES_BURST ? (uint32_t)sum : RPC_FRAMES_BURST;
+}
+
+static void earn_by_time(struct h2 *h)
+{
+    uint64_t frames = (h->now_us - h->budget_us) * RPC_FRAMES_RATE / 1000000;
+    if (frames == 0)
+        return;
+    earn(h, frames);
+    h->budget_us = h->now_us;
+}
+
+static void calm(struct h2 *h)
+{
+    static const char why[] = "too many HTTP/2 frames for the calls of this client";
+    nghttp2_submit_goaway(h->session, NGHTTP2_FLAG_NONE,
+                          nghttp2_session_get_last_proc_stream_id(h->session),
+                          NGHTTP2_ENHANCE_YOUR_CALM, (const uint8_t *)why, sizeof why - 1);
+}
+
+/* Takes the frames whose headers are in `data` from the client's budget. nghttp2 tells only of the
+ * frames that it does not ignore, so they are counted here. Returns false if the budget is used up.
+ */
+static bool pay(struct h2 *h, const uint8_t *data, size_t len)
+{
+    for (size_t i = 0; i < len;) {
+        if (h->skip > 0) {
+            size_t n = h->skip < len - i ? h->skip : len - i;
+            h->skip -= (uint32_t)n;
+            i += n;
+            continue;
+        }
+        if (h->head < 3) /* the length of the payload */
+            h->length = h->length << 8 | data[i];
+        i++;
+        if (++h->head < FRAME_HEADER)
+            continue;
+        if (h->budget == 0)
+            return false;
+        h->budget--;
+        h->skip = h->length;
+        h->head = h->length = 0;
+    }
+    return true;
+}
+
 /* ---- receiving --------------------------------------------------------------------------- */
 
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *user)
@@ -89,6 +157,7 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
     if (s == NULL)
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     nghttp2_session_set_stream_user_data(session, s->id, s);
+    h->headers_until = h->now_us + RPC_REQUEST_US;
     return 0;
 }
 
@@ -149,6 +218,8 @@ static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, v
     struct h2 *h = user;
     if (frame->hd.type == NGHTTP2_SETTINGS)
         h->ready = true;
+    if (frame->hd.type == NGHTTP2_HEADERS)
+        h->headers_until = UINT64_MAX;
     if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)
         return 0;
     struct h2_stream *s = stream_of(session, frame->hd.stream_id);
@@ -239,11 +310,14 @@ static ssize_t read_data(nghttp2_session *session, int32_t id, uint8_t *buf, siz
     return n == 0 ? NGHTTP2_ERR_DEFERRED : (ssize_t)n;
 }
 
-/* After a frame was sent: if the answer is complete and the client is still sending, tells the
- * client to stop (RFC 9113, 8.1). */
+/* After a frame was sent: adds to the client's budget of frames. If the answer is complete and the
+ * client is still sending, tells the client to stop (RFC 9113, 8.1). */
 static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
-    (void)user;
+    struct h2 *h = user;
+    if (frame->hd.type == NGHTTP2_HEADERS ||
+        (frame->hd.type == NGHTTP2_DATA && frame->hd.length >= RPC_FRAMES_DATA))
+        earn(h, RPC_FRAMES_ANSWER);
     if (frame->hd.type != NGHTTP2_HEADERS || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0)
         return 0;
     struct h2_stream *s = stream_of(session, frame->hd.stream_id);
@@ -348,6 +422,11 @@ static int session_new(struct h2 *h)
     nghttp2_session_callbacks_set_on_frame_send_callback(cb, on_frame_send);
     /* nghttp2 need not keep closed streams for the priority tree */
     nghttp2_option_set_no_closed_streams(option, 1);
+#if HAVE_DECL_NGHTTP2_OPTION_SET_STREAM_RESET_RATE_LIMIT
+    /* By default, nghttp2 ends a connection whose client resets more than 33 streams a second for
+     * some time, also if these are answered calls of WatchEvents. pay() limits floods. */
+    nghttp2_option_set_stream_reset_rate_limit(option, UINT64_MAX, UINT64_MAX);
+#endif
     rc = nghttp2_session_server_new2(&h->session, cb, h, option) == 0 ? FAB_OK : FAB_E_NOMEM;
 out:
     nghttp2_option_del(option);
@@ -366,6 +445,9 @@ int h2_new(const struct h2_ops *ops, void *ctx, struct h2 **ret)
         return FAB_E_NOMEM;
     h->ops = ops;
     h->ctx = ctx;
+    h->headers_until = UINT64_MAX;
+    h->budget = RPC_FRAMES_BEGIN;
+    h->skip = NGHTTP2_CLIENT_MAGIC_LEN;
     int rc = session_new(h);
     if (rc == FAB_OK && nghttp2_submit_settings(h->session, NGHTTP2_FLAG_NONE, settings, 2) != 0)
         rc = FAB_E_NOMEM;
@@ -389,8 +471,16 @@ void h2_free(struct h2 *h)
     free(h);
 }
 
-int h2_receive(struct h2 *h, const uint8_t *data, size_t len)
+int h2_receive(struct h2 *h, const uint8_t *data, size_t len, uint64_t now_us)
 {
+    h->now_us = now_us;
+    if (h->budget_us == 0)
+        h->budget_us = now_us;
+    earn_by_time(h);
+    if (!pay(h, data, len)) {
+        calm(h);
+        return FAB_E_LIMIT;
+    }
     ssize_t n = nghttp2_session_mem_recv(h->session, data, len);
     return n >= 0 && (size_t)n == len ? FAB_OK : FAB_E_FORMAT;
 }
@@ -417,6 +507,11 @@ void h2_shut(struct h2 *h)
 bool h2_ready(const struct h2 *h)
 {
     return h->ready;
+}
+
+uint64_t h2_headers_until(const struct h2 *h)
+{
+    return h->headers_until;
 }
 
 size_t h2_streams(const struct h2 *h)

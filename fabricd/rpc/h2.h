@@ -56,9 +56,10 @@ int h2_new(const struct h2_ops *ops, void *ctx, struct h2 **ret);
 /* closes every stream, and frees h; h may be NULL */
 void h2_free(struct h2 *h);
 
-/* Handles received bytes. Returns FORMAT after a protocol error; the caller must then send the
- * bytes that h2_produce still returns, and close the connection. */
-int h2_receive(struct h2 *h, const uint8_t *data, size_t len);
+/* Handles received bytes. Returns FORMAT after a protocol error, or LIMIT if the client has used up
+ * its budget of frames (limits.h); the caller must then send the bytes that h2_produce still
+ * returns, and close the connection. */
+int h2_receive(struct h2 *h, const uint8_t *data, size_t len, uint64_t now_us);
 /* Returns the number of bytes to send next; *ret_data points to them until the next call.
  * Returns 0 if there are none now, or NOMEM; after NOMEM the caller must close the connection. */
 ssize_t h2_produce(struct h2 *h, const uint8_t **ret_data);
@@ -70,6 +71,9 @@ void h2_shut(struct h2 *h);
 
 /* Returns true if the client's connection preface and settings have arrived. */
 bool h2_ready(const struct h2 *h);
+/* Returns the time at which the headers of a request must be complete; UINT64_MAX: no headers are
+ * incomplete. */
+uint64_t h2_headers_until(const struct h2 *h);
 size_t h2_streams(const struct h2 *h); /* returns the number of open streams */
 /* Returns the number of bytes that were written to streams and not yet fetched by h2_produce. */
 size_t h2_queued(const struct h2 *h);

@@ -38,6 +38,19 @@
 #define RPC_STALL_US 60000000ull
 /* Time in us after which a client is disconnected if it has no calls and sends nothing. */
 #define RPC_IDLE_US 900000000ull
+/*
+ * A connection has a budget of HTTP/2 frames. Each frame of the client costs 1. The budget grows by
+ * RPC_FRAMES_RATE a second, and by RPC_FRAMES_ANSWER for each HEADERS frame and each DATA frame of
+ * at least RPC_FRAMES_DATA bytes that the server sends, up to RPC_FRAMES_BURST. A call costs 2 or 3
+ * frames, and the frames of its answer bring 8 or 12, so a client can make calls at any rate. A
+ * client that sends frames without answers (RST_STREAM, SETTINGS, PING, CONTINUATION,
+ * WINDOW_UPDATE, PRIORITY, empty DATA) uses up its budget, and is disconnected.
+ */
+#define RPC_FRAMES_BEGIN 1000u
+#define RPC_FRAMES_BURST 4000u
+#define RPC_FRAMES_RATE 500u
+#define RPC_FRAMES_ANSWER 4u
+#define RPC_FRAMES_DATA 64u
 #define RPC_PAGE_DEFAULT 1000u
 #define RPC_PAGE_MAX 2000u
 /*

@@ -116,7 +116,8 @@ int rpc_start(const struct rpc_input *in, struct rpc **ret, char *why, size_t wh
     if (rc == FAB_OK)
         rc = expiry_new(in->loop, in->bus, in->expiry, &r->expiry);
     if (rc == FAB_OK)
-        rc = conn_set_new(in->loop, r->services, r, r->audit, &r->conns);
+        rc = conn_set_new(&(struct conn_set_input){in->loop, r->services, r, r->audit, in->counts},
+                          &r->conns);
     if (rc == FAB_OK)
         rc = open_listeners(r, why, why_len);
     if (rc < 0) {

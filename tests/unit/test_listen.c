@@ -31,7 +31,8 @@ static void begin(void)
     ck_assert_ptr_nonnull(mkdtemp(folder));
     ck_assert_int_eq(chdir(folder), 0);
     loop = loop_new();
-    ck_assert_int_eq(conn_set_new(loop, none, NULL, NULL, &conns), FAB_OK);
+    ck_assert_int_eq(conn_set_new(&(struct conn_set_input){.loop = loop, .services = none}, &conns),
+                     FAB_OK);
 }
 
 static void end(void)
