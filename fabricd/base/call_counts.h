@@ -21,6 +21,10 @@ enum call_limit {
     CALL_LIMIT_HANDSHAKE_TIME, /* TLS or HTTP/2 handshake not complete in time */
     CALL_LIMIT_REQUEST_TIME,   /* request headers not complete in time */
     CALL_LIMIT_FRAMES,         /* too many HTTP/2 frames */
+    CALL_LIMIT_HANDSHAKES,     /* too many pending handshakes */
+    CALL_LIMIT_CONNECTIONS,    /* too many connections */
+    CALL_LIMIT_CALLS,          /* too many calls of one client in progress */
+    CALL_LIMIT_DESCRIPTORS,    /* too many open files */
     CALL_LIMITS
 };
 

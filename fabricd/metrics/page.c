@@ -430,6 +430,10 @@ static void limits(struct fab_text *to, const struct call_counts *c)
         [CALL_LIMIT_HANDSHAKE_TIME] = "handshake-time",
         [CALL_LIMIT_REQUEST_TIME] = "request-time",
         [CALL_LIMIT_FRAMES] = "frames",
+        [CALL_LIMIT_HANDSHAKES] = "handshakes",
+        [CALL_LIMIT_CONNECTIONS] = "connections",
+        [CALL_LIMIT_CALLS] = "calls",
+        [CALL_LIMIT_DESCRIPTORS] = "descriptors",
     };
     family(to, "rpc_limited", "counter",
            "RPC connections that a limit closed or turned away, and calls that it refused.");

@@ -14,8 +14,9 @@
  *
  * Connections are counted in three pools, so that clients of one pool cannot lock out those of
  * another: local clients, network clients that have proven who they are, and network clients that
- * have not done so yet. Anybody can fill the last one. If it is full, the peer that has most of its
- * connections loses the oldest of them.
+ * have not done so yet. If a pool is full, the client that has most of its connections loses one of
+ * them. A client is a user or a certificate name, or, before the end of the TLS handshake, an
+ * address.
  */
 #include "fabricd/rpc/conn.h"
 
@@ -31,6 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -51,11 +53,19 @@ enum pool { POOL_LOCAL, POOL_NETWORK, POOL_HANDSHAKE, POOLS };
 static const unsigned pool_limits[POOLS] = {RPC_MAX_CONNECTIONS, RPC_MAX_CONNECTIONS,
                                             RPC_MAX_HANDSHAKES};
 
+/* A client with at least one connection. */
+struct client {
+    LIST_ENTRY(client) entry;
+    uint64_t id; /* the peer (see conn_accept), or a hash of the name of the caller */
+    unsigned connections[POOLS];
+    unsigned calls; /* calls in progress on all connections */
+};
+
 struct conn {
     LIST_ENTRY(conn) entry;
     struct conn_set *set;
     enum pool pool;
-    uint64_t peer; /* see conn_accept */
+    struct client *client; /* NULL: not known yet */
     struct bufferevent *bev;
     /* TLS state of the socket; NULL: a Unix socket */
     SSL *ssl;
@@ -73,16 +83,67 @@ struct conn_set {
     struct conn_set_input in;
     struct limited limited;
     LIST_HEAD(, conn) conns; /* newest first */
-    unsigned count[POOLS];
-    /* connections of POOL_HANDSHAKE that were closed because the pool was full, since told_us */
-    uint64_t displaced, told_us;
+    LIST_HEAD(, client) clients;
+    unsigned count[POOLS], limit[POOLS];
 };
+
+/* ---- clients --------------------------------------------------------------------------------- */
+
+static struct client *client_of(struct conn_set *set, uint64_t id)
+{
+    struct client *l;
+    LIST_FOREACH (l, &set->clients, entry)
+        if (l->id == id)
+            return l;
+    l = calloc(1, sizeof *l);
+    if (l != NULL) {
+        l->id = id;
+        LIST_INSERT_HEAD(&set->clients, l, entry);
+    }
+    return l;
+}
+
+/* FNV-1a */
+static uint64_t hash(const char *text)
+{
+    uint64_t h = 0xcbf29ce484222325;
+    for (; *text != '\0'; text++)
+        h = (h ^ (unsigned char)*text) * 0x100000001b3;
+    return h;
+}
+
+/* Removes a connection from the counts of its client, and frees a client without connections. */
+static void leave(struct conn_set *set, struct client *l, enum pool pool)
+{
+    unsigned left = 0;
+    set->count[pool]--;
+    l->connections[pool]--;
+    for (int i = 0; i < POOLS; i++)
+        left += l->connections[i];
+    if (left > 0)
+        return;
+    LIST_REMOVE(l, entry);
+    free(l);
+}
+
+static void move(struct conn *c, struct client *l, enum pool pool)
+{
+    struct client *old = c->client;
+    enum pool from = c->pool;
+    c->set->count[pool]++;
+    l->connections[pool]++;
+    c->client = l;
+    c->pool = pool;
+    if (old != NULL)
+        leave(c->set, old, from);
+}
 
 static void conn_close(struct conn *c)
 {
     LIST_REMOVE(c, entry);
-    c->set->count[c->pool]--;
     grpc_free(c->grpc);
+    if (c->client != NULL)
+        leave(c->set, c->client, c->pool);
     loop_timer_free(c->timer);
     if (c->ssl != NULL) {
         /* the TLS layer sends close_notify, but does not wait for the close_notify of the client */
@@ -144,84 +205,59 @@ static bool is_idle(const struct conn *c)
     return c->grpc != NULL && grpc_ready(c->grpc) && grpc_calls(c->grpc) == 0 && unsent(c) == 0;
 }
 
-static struct conn *idlest(const struct conn_set *set, enum pool pool)
+/* Returns how readily the connection can be closed for others: 2: the handshakes are not complete,
+ * 1: it is idle, 0: it has calls. */
+static int dispensable(const struct conn *c)
 {
+    if (c->grpc == NULL || !grpc_ready(c->grpc))
+        return 2;
+    return is_idle(c) ? 1 : 0;
+}
+
+/* Returns true if c should be closed rather than `other`, which is newer and in the same pool. */
+static bool goes_first(const struct conn *c, const struct conn *other)
+{
+    unsigned mine = c->client->connections[c->pool], theirs = other->client->connections[c->pool];
+    int my_rank = dispensable(c), their_rank = dispensable(other);
+    if (mine != theirs)
+        return mine > theirs;
+    if (my_rank != their_rank)
+        return my_rank > their_rank;
+    return my_rank != 1 || c->last_in <= other->last_in;
+}
+
+/* If the newcomer's pool has too many connections, closes one: of the client with most of them, the
+ * oldest that has not completed its handshakes, the one that has been idle for the longest time, or
+ * the oldest. Returns false if the newcomer must be closed instead, because it belongs to this
+ * client and all other connections of the client have calls. */
+static bool make_way(struct conn *newcomer)
+{
+    struct conn_set *set = newcomer->set;
+    enum pool pool = newcomer->pool;
     struct conn *c, *found = NULL;
-    LIST_FOREACH (c, &set->conns, entry)
-        if (c->pool == pool && is_idle(c) && (found == NULL || c->last_in < found->last_in))
-            found = c;
-    return found;
-}
-
-static unsigned handshakes_of(const struct conn_set *set, uint64_t peer)
-{
-    const struct conn *c;
-    unsigned count = 0;
-    LIST_FOREACH (c, &set->conns, entry)
-        count += c->pool == POOL_HANDSHAKE && c->peer == peer;
-    return count;
-}
-
-/* Returns the oldest unfinished handshake of the peer that has most of them. */
-static struct conn *most_pending(const struct conn_set *set)
-{
-    struct conn *c, *found = NULL;
-    unsigned most = 0;
-    LIST_FOREACH (c, &set->conns, entry) {
-        unsigned count = c->pool == POOL_HANDSHAKE ? handshakes_of(set, c->peer) : 0;
-        if (count > 0 && count >= most) {
-            most = count;
-            found = c;
-        }
-    }
-    return found;
-}
-
-static void note_displaced(struct conn_set *set)
-{
-    uint64_t now = clock_now_us();
-    set->displaced++;
-    if (set->told_us != 0 && now - set->told_us < RPC_TELL_US)
-        return;
-    log_warning("rpc",
-                "%" PRIu64 " connection%s ended before the TLS handshake, to make room for others; "
-                "a client may be flooding the TLS address",
-                set->displaced, fab_base_plural_s(set->displaced));
-    set->told_us = now;
-    set->displaced = 0;
-}
-
-/* If the pool is full, closes one of its connections: the one that has been idle for the longest
- * time, or of POOL_HANDSHAKE that of most_pending. Returns whether the pool has a free place. */
-static bool make_way(struct conn_set *set, enum pool pool)
-{
-    if (set->count[pool] < pool_limits[pool])
+    if (set->count[pool] <= set->limit[pool])
         return true;
-    struct conn *c = pool == POOL_HANDSHAKE ? most_pending(set) : idlest(set, pool);
-    if (c == NULL) {
-        log_warning("rpc", "a client was turned away: %u connections of this kind are busy",
-                    set->count[pool]);
-        return false;
-    }
-    if (pool == POOL_HANDSHAKE)
-        note_displaced(set);
-    conn_close(c);
-    return true;
+    LIST_FOREACH (c, &set->conns, entry)
+        if (c->pool == pool && c != newcomer && (found == NULL || goes_first(c, found)))
+            found = c;
+    if (found->client == newcomer->client && dispensable(found) == 0)
+        found = newcomer;
+    limited_note(&set->limited,
+                 pool == POOL_HANDSHAKE ? CALL_LIMIT_HANDSHAKES : CALL_LIMIT_CONNECTIONS,
+                 name_of(found));
+    if (found != newcomer)
+        conn_close(found);
+    return found != newcomer;
 }
 
 /* Moves a connection from POOL_HANDSHAKE to POOL_NETWORK when its handshakes are complete. Returns
  * false if there is no place for it. */
 static bool settle(struct conn *c)
 {
-    struct conn_set *set = c->set;
     if (c->pool != POOL_HANDSHAKE || c->grpc == NULL || !grpc_ready(c->grpc))
         return true;
-    if (!make_way(set, POOL_NETWORK))
-        return false;
-    set->count[c->pool]--;
-    c->pool = POOL_NETWORK;
-    set->count[c->pool]++;
-    return true;
+    move(c, c->client, POOL_NETWORK);
+    return make_way(c);
 }
 
 /* Moves bytes from gRPC to the socket's buffer. Returns false if the connection must be closed. */
@@ -344,6 +380,22 @@ static void on_sent(struct evbuffer *out, const struct evbuffer_cb_info *info, v
 /* ---- the beginning and the end ----------------------------------------------------------------
  */
 
+static int make_grpc(struct conn *c, struct caller *caller)
+{
+    const struct conn_set_input *set = &c->set->in;
+    const struct grpc_input in = {.services = set->services,
+                                  .context = set->context,
+                                  .caller = caller,
+                                  .access = &access_by_role,
+                                  .wake = on_wake,
+                                  .wake_ctx = c,
+                                  .audit = set->audit,
+                                  .calls = &c->client->calls,
+                                  .limited = &c->set->limited};
+    return grpc_new(&in, &c->grpc);
+}
+
+/* Creates the gRPC connection of a client that is known now. */
 static int begin_grpc(struct conn *c)
 {
     struct caller *caller;
@@ -351,12 +403,13 @@ static int begin_grpc(struct conn *c)
     int rc = c->ssl != NULL ? caller_of_tls(c->ssl, fd, &caller) : caller_of_unix(fd, &caller);
     if (rc < 0)
         return rc;
-    const struct conn_set_input *set = &c->set->in;
-    const struct grpc_input in = {set->services, set->context, caller, &access_by_role, on_wake, c,
-                                  set->audit};
-    rc = grpc_new(&in, &c->grpc);
+    struct client *client = client_of(c->set, hash(caller->text));
+    if (client != NULL) {
+        move(c, client, c->pool);
+        rc = make_grpc(c, caller);
+    }
     caller_unref(caller);
-    return rc;
+    return client != NULL ? rc : FAB_E_NOMEM;
 }
 
 static void log_tls_error(struct bufferevent *bev)
@@ -445,24 +498,32 @@ static int conn_begin(struct conn *c)
     return c->ssl == NULL ? begin_grpc(c) : FAB_OK;
 }
 
+/* Counts a network client by its address until the handshake tells who it is. */
+static bool join_peer(struct conn *c, uint64_t peer)
+{
+    struct client *client = client_of(c->set, peer);
+    if (client == NULL)
+        return false;
+    move(c, client, POOL_HANDSHAKE);
+    return make_way(c);
+}
+
 void conn_accept(struct conn_set *set, int fd, SSL_CTX *ssl_ctx, uint64_t peer)
 {
-    enum pool pool = ssl_ctx != NULL ? POOL_HANDSHAKE : POOL_LOCAL;
-    struct conn *c = make_way(set, pool) ? calloc(1, sizeof *c) : NULL;
+    struct conn *c = calloc(1, sizeof *c);
     if (c == NULL) {
         close(fd);
         return;
     }
     c->set = set;
-    c->pool = pool;
-    c->peer = peer;
+    c->pool = ssl_ctx != NULL ? POOL_HANDSHAKE : POOL_LOCAL;
     c->accepted = c->last_in = c->last_out = clock_now_us();
     LIST_INSERT_HEAD(&set->conns, c, entry);
-    set->count[pool]++;
-    c->bev = bev_new(c, fd, ssl_ctx);
+    bool joined = ssl_ctx == NULL || join_peer(c, peer);
+    c->bev = joined ? bev_new(c, fd, ssl_ctx) : NULL;
     if (c->bev == NULL)
         close(fd);
-    if (c->bev == NULL || conn_begin(c) < 0) {
+    if (c->bev == NULL || conn_begin(c) < 0 || (ssl_ctx == NULL && !make_way(c))) {
         conn_close(c);
         return;
     }
@@ -470,6 +531,22 @@ void conn_accept(struct conn_set *set, int fd, SSL_CTX *ssl_ctx, uint64_t peer)
         go_on(c);
     else
         set_timer(c, c->accepted);
+}
+
+bool conn_set_make_room(struct conn_set *set)
+{
+    static const enum pool order[] = {POOL_HANDSHAKE, POOL_NETWORK, POOL_LOCAL};
+    struct conn *c, *found = NULL;
+    for (int i = 0; i < POOLS && found == NULL; i++)
+        LIST_FOREACH (c, &set->conns, entry)
+            if (c->pool == order[i] && c != LIST_FIRST(&set->conns) && dispensable(c) > 0 &&
+                (found == NULL || goes_first(c, found)))
+                found = c;
+    if (found == NULL)
+        return false;
+    limited_note(&set->limited, CALL_LIMIT_DESCRIPTORS, name_of(found));
+    conn_close(found);
+    return true;
 }
 
 void conn_set_check(struct conn_set *set, SSL_CTX *ssl_ctx)
@@ -486,6 +563,26 @@ void conn_set_check(struct conn_set *set, SSL_CTX *ssl_ctx)
     }
 }
 
+/* Lowers the limits of connections if the process may not open that many descriptors. */
+static void set_limits(struct conn_set *set)
+{
+    struct rlimit may;
+    uint64_t all = 0, room = UINT64_MAX;
+    for (int i = 0; i < POOLS; i++)
+        all += pool_limits[i];
+    if (getrlimit(RLIMIT_NOFILE, &may) == 0)
+        room = may.rlim_cur > RPC_OTHER_DESCRIPTORS ? may.rlim_cur - RPC_OTHER_DESCRIPTORS : 0;
+    for (int i = 0; i < POOLS; i++) {
+        uint64_t share = room < all ? pool_limits[i] * room / all : pool_limits[i];
+        set->limit[i] = share > RPC_LEAST_CONNECTIONS ? (unsigned)share : RPC_LEAST_CONNECTIONS;
+    }
+    if (room < all)
+        log_notice("rpc",
+                   "only %u local and %u network clients can connect, since the process may open "
+                   "%" PRIu64 " files; raise LimitNOFILE= of the unit",
+                   set->limit[POOL_LOCAL], set->limit[POOL_NETWORK], (uint64_t)may.rlim_cur);
+}
+
 int conn_set_new(const struct conn_set_input *in, struct conn_set **ret)
 {
     struct conn_set *set = calloc(1, sizeof *set);
@@ -493,6 +590,8 @@ int conn_set_new(const struct conn_set_input *in, struct conn_set **ret)
         return FAB_E_NOMEM;
     *set = (struct conn_set){.in = *in, .limited.counts = in->counts};
     LIST_INIT(&set->conns);
+    LIST_INIT(&set->clients);
+    set_limits(set);
     *ret = set;
     return FAB_OK;
 }

@@ -4,6 +4,7 @@
 #define FABRICD_RPC_CONN_H
 
 #include <openssl/ssl.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "fabricd/loop/loop.h"
@@ -24,13 +25,18 @@ struct conn_set_input {
 int conn_set_new(const struct conn_set_input *in, struct conn_set **ret);
 void conn_set_free(struct conn_set *set); /* closes all connections; set may be NULL */
 
-/* Takes over the nonblocking socket fd as a new connection. If RPC_MAX_CONNECTIONS local clients
- * are connected, closes the connection that has been idle for the longest time; if none is idle,
- * closes fd instead. The same holds for network clients when their handshake is complete. Before,
- * at most RPC_MAX_HANDSHAKES are open; the peer with most of them loses the oldest. ssl_ctx ==
- * NULL: fd is a Unix socket. peer: the IPv4 address of the client, or the first 64 bits of its IPv6
- * address, since a single host may have all addresses with the same 64 bits. */
+/* Takes over the nonblocking socket fd as a new connection. At most RPC_MAX_CONNECTIONS local
+ * clients are connected, as many network clients, and RPC_MAX_HANDSHAKES that have not completed
+ * their handshakes. If one more connects, the client with most of these connections loses one: one
+ * whose handshakes are not complete, the one that has been idle for the longest time, or the
+ * oldest. If all other connections of the newcomer's own client have calls, the newcomer is closed.
+ * ssl_ctx == NULL: fd is a Unix socket. peer: the IPv4 address of the client, or the first 64 bits
+ * of its IPv6 address, since a single host may have all addresses with the same 64 bits. */
 void conn_accept(struct conn_set *set, int fd, SSL_CTX *ssl_ctx, uint64_t peer);
+
+/* Closes a connection that has no calls, to free a descriptor; never the newest connection. Network
+ * clients go first. Returns false if there is none. */
+bool conn_set_make_room(struct conn_set *set);
 
 /* Closes the TLS connections whose client certificate the context does not accept. */
 void conn_set_check(struct conn_set *set, SSL_CTX *ssl_ctx);

@@ -22,6 +22,7 @@
 #include "fabricd/rpc/audit.h"
 #include "fabricd/rpc/caller.h"
 #include "fabricd/rpc/h2.h"
+#include "fabricd/rpc/limited.h"
 #include "fabricd/rpc/limits.h"
 #include "libfabmgr/base/status.h"
 
@@ -370,6 +371,21 @@ static void set_deadline(struct call *c, const char *timeout)
         c->deadline = c->grpc->now + us;
 }
 
+static bool is_over_share(const struct call *c)
+{
+    const unsigned *calls = c->grpc->in.calls;
+    return calls != NULL && *calls > RPC_MAX_CLIENT_CALLS;
+}
+
+static void refuse_share(struct call *c)
+{
+    limited_note(c->grpc->in.limited, CALL_LIMIT_CALLS, call_peer(c));
+    call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED,
+                "refused: %s already has %u calls in progress, the limit of one client; wait for "
+                "their answers, or end streams that are not needed",
+                call_peer(c), RPC_MAX_CLIENT_CALLS);
+}
+
 static void check_request(struct call *c, const struct h2_request *r)
 {
     const struct grpc_access *access = c->grpc->in.access;
@@ -377,7 +393,9 @@ static void check_request(struct call *c, const struct h2_request *r)
     c->method = find_method(c->grpc, r->path, &service);
     if (c->method != NULL && access != NULL)
         access->admit(c, service, c->method);
-    if (c->method == NULL)
+    if (is_over_share(c))
+        refuse_share(c);
+    else if (c->method == NULL)
         call_finish(c, FAB_GRPC_UNIMPLEMENTED, "there is no method %s on this server", r->path);
     else if (r->encoding[0] != '\0' && strcmp(r->encoding, "identity") != 0)
         call_finish(
@@ -409,6 +427,8 @@ static void on_open(void *ctx, struct h2_stream *s)
     fab_grpc_reader_init(&c->reader, RPC_MAX_REQUEST);
     s->user = c;
     TAILQ_INSERT_TAIL(&g->calls, c, entry);
+    if (g->in.calls != NULL)
+        ++*g->in.calls;
     check_request(c, &s->request);
 }
 
@@ -508,6 +528,8 @@ static void on_close(void *ctx, struct h2_stream *s)
     else if (!c->finished && c->handled && is_recorded(c, FAB_GRPC_CANCELLED))
         record(c, FAB_GRPC_CANCELLED, "the client left before the result", NULL);
     TAILQ_REMOVE(&g->calls, c, entry);
+    if (g->in.calls != NULL)
+        --*g->in.calls;
     free(c->notes);
     free(c->message);
     fab_grpc_reader_fini(&c->reader);

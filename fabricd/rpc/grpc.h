@@ -17,6 +17,7 @@
 struct audit;
 struct caller;
 struct grpc;
+struct limited;
 /* Functions that the gRPC layer calls for each call. */
 struct grpc_access {
     /* Decides whether the caller may call the method, before the request is read: sets the role of
@@ -36,6 +37,10 @@ struct grpc_input {
     void (*wake)(void *ctx);
     void *wake_ctx;
     struct audit *audit; /* records calls; NULL: no call is recorded */
+    /* number of calls of this client in progress, on all its connections; NULL: they have no limit.
+     * `limited` gets the calls that are refused. */
+    unsigned *calls;
+    struct limited *limited;
 };
 /* Creates the server side of a connection. Returns NOMEM. */
 int grpc_new(const struct grpc_input *in, struct grpc **ret);

@@ -13,6 +13,11 @@ static const char *const texts[CALL_LIMITS] = {
     [CALL_LIMIT_HANDSHAKE_TIME] = "the handshake was not complete after 10 s",
     [CALL_LIMIT_REQUEST_TIME] = "the headers of a request were not complete after 30 s",
     [CALL_LIMIT_FRAMES] = "the client sends too many HTTP/2 frames (ENHANCE_YOUR_CALM)",
+    [CALL_LIMIT_HANDSHAKES] = "too many TLS handshakes are pending, most of them from its address",
+    [CALL_LIMIT_CONNECTIONS] = "too many connections are open, and this client has most of them",
+    [CALL_LIMIT_DESCRIPTORS] =
+        "no file descriptor is left for another client; raise LimitNOFILE= of the unit",
+    [CALL_LIMIT_CALLS] = "it has too many calls in progress",
 };
 
 void limited_note(struct limited *l, enum call_limit limit, const char *who)
@@ -27,7 +32,8 @@ void limited_note(struct limited *l, enum call_limit limit, const char *who)
     }
     if (earlier > 0)
         snprintf(more, sizeof more, "; %" PRIu64 " more since the last such message", earlier);
-    log_warning("rpc", "a connection of %s ends: %s%s", who, texts[limit], more);
+    log_warning("rpc", "a %s of %s ends: %s%s", limit == CALL_LIMIT_CALLS ? "call" : "connection",
+                who, texts[limit], more);
     l->of[limit].told_us = now;
     l->of[limit].since = 0;
 }

@@ -6,6 +6,13 @@
 #define FABRICD_RPC_LIMITS_H
 
 #define RPC_MAX_CONNECTIONS 128
+/* maximum number of calls in progress of one client (a user, or a certificate name), on all its
+ * connections */
+#define RPC_MAX_CLIENT_CALLS 400u
+/* Descriptors that the rest of the process needs. If the process may open fewer descriptors than
+ * these and all connections, the limits of connections are lower. */
+#define RPC_OTHER_DESCRIPTORS 64u
+#define RPC_LEAST_CONNECTIONS 4u
 /* network clients that have not completed the handshakes of TLS and HTTP/2 */
 #define RPC_MAX_HANDSHAKES 64
 /* maximum number of concurrent calls of a connection */

@@ -7,12 +7,16 @@
  * killed manager may have left the file. At the end, it removes its own file, unless another
  * process has replaced the file.
  *
- * If the process runs out of file descriptors, the manager accepts no connections for one second.
+ * If the process runs out of file descriptors, a TLS address accepts no connections for one second.
+ * A Unix socket keeps SPARES descriptors in reserve: it releases them to accept a client, and then
+ * closes another connection to have them back. So network clients and idle clients never lock out a
+ * local user.
  */
 #include "fabricd/rpc/listen.h"
 
 #include <errno.h>
 #include <event2/listener.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -28,10 +32,13 @@
 #include "libfabmgr/base/status.h"
 
 #define REST_US 1000000
+/* one for the connection, and one to read /etc/passwd */
+#define SPARES 2
 
 struct listener {
     struct evconnlistener *ev;
     struct loop_timer *rest;
+    int spare[SPARES]; /* reserved descriptors of a Unix socket; -1: none */
     struct conn_set *conns;
     SSL_CTX *ssl_ctx; /* NULL: this listener is a Unix socket */
     /* path of the Unix socket; NULL: the address is a TLS address */
@@ -51,17 +58,44 @@ static uint64_t peer_of(const struct sockaddr *from)
     return peer;
 }
 
+/* Fills the reserve of a Unix socket. If no descriptor is left, closes connections. */
+static void reserve(struct listener *l)
+{
+    for (int i = 0; i < SPARES && l->path != NULL; i++)
+        while (l->spare[i] < 0 && (l->spare[i] = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0 &&
+               conn_set_make_room(l->conns))
+            ;
+}
+
+/* Frees descriptors for a client of a Unix socket. Returns false if none were freed. */
+static bool release(struct listener *l)
+{
+    bool freed = false;
+    for (int i = 0; i < SPARES && l->path != NULL; i++) {
+        if (l->spare[i] < 0)
+            continue;
+        close(l->spare[i]);
+        l->spare[i] = -1;
+        freed = true;
+    }
+    return freed || (l->path != NULL && conn_set_make_room(l->conns));
+}
+
 static void on_accept(struct evconnlistener *ev, evutil_socket_t fd, struct sockaddr *from, int len,
                       void *ctx)
 {
     (void)ev, (void)len;
     struct listener *l = ctx;
     conn_accept(l->conns, fd, l->ssl_ctx, peer_of(from));
+    reserve(l);
 }
 
 static void on_accept_error(struct evconnlistener *ev, void *ctx)
 {
     struct listener *l = ctx;
+    /* if descriptors were freed, libevent calls on_accept in the next iteration */
+    if ((errno == EMFILE || errno == ENFILE) && release(l))
+        return;
     log_warning("rpc", "no client can be accepted: %s; trying again in a second", strerror(errno));
     evconnlistener_disable(ev);
     loop_timer_set(l->rest, REST_US);
@@ -252,6 +286,8 @@ int listen_open(const struct listen_input *in, const struct config_listen *at,
     if (l == NULL)
         return FAB_E_NOMEM;
     l->conns = in->conns;
+    for (int i = 0; i < SPARES; i++)
+        l->spare[i] = -1;
     int rc = open_socket(l, in, at, &fd, why, why_len);
     if (rc < 0)
         goto fail;
@@ -264,6 +300,7 @@ int listen_open(const struct listen_input *in, const struct config_listen *at,
         goto fail;
     }
     evconnlistener_set_error_cb(l->ev, on_accept_error);
+    reserve(l);
     *ret = l;
     return FAB_OK;
 fail:
@@ -286,6 +323,9 @@ void listen_close(struct listener *l)
         return;
     if (l->ev != NULL)
         evconnlistener_free(l->ev);
+    for (int i = 0; i < SPARES; i++)
+        if (l->spare[i] >= 0)
+            close(l->spare[i]);
     if (l->ino != 0 && lstat(l->path, &st) == 0 && st.st_dev == l->dev && st.st_ino == l->ino)
         unlink(l->path);
     loop_timer_free(l->rest);

@@ -107,7 +107,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct caller *caller;
     if (size == 0 || caller_other(&caller) < 0)
         return 0;
-    const struct grpc_input in = {services, &waiting, caller, NULL, wake, NULL, NULL};
+    const struct grpc_input in = {
+        .services = services, .context = &waiting, .caller = caller, .wake = wake};
     int rc = grpc_new(&in, &g);
     caller_unref(caller);
     if (rc < 0)

@@ -1,11 +1,16 @@
 """Clients that take more than their share: slow headers, floods of HTTP/2 frames, many connections."""
 
 import contextlib
+import os
+import socket
 import threading
 import time
 
+import grpc
+
 import http2
-from harness import PATIENCE, Fabric, channel, fake, main, wait_until
+from harness import (BUILD, PATIENCE, Fabric, channel, descriptors, fails, fake, free_port, main, make_authority,
+                     make_certificate, read, running, said_ready, socket_path, wait_until)
 
 SERVICE = "/fabric.v1.FabricService/"
 
@@ -129,6 +134,83 @@ def normal_clients_are_no_flood():
 
 
 @contextlib.contextmanager
+def tls_server():
+    """A server on TLS, and a function that makes a channel with a connection of its own for a certificate name."""
+    ca = make_authority("floods")
+    server_cert, certificates, port = make_certificate(ca, "server"), {}, free_port()
+    env = {"TLS_CERT": server_cert + ".crt", "TLS_KEY": server_cert + ".key", "TLS_CA": ca + ".crt"}
+
+    def connect(name):
+        path = certificates.setdefault(name, None) or make_certificate(ca, name)
+        certificates[name] = path
+        credentials = grpc.ssl_channel_credentials(read(ca + ".crt"), read(path + ".key"), read(path + ".crt"))
+        return grpc.secure_channel(f"localhost:{port}", credentials, [("grpc.use_local_subchannel_pool", 1)])
+
+    with fake(address=f"tls:127.0.0.1:{port}", env=env) as server:
+        yield server, connect
+
+
+def one_client_cannot_take_all_connections():
+    with tls_server() as (server, connect):
+        watch = Fabric(connect("good")).WatchEvents()
+        watch.initial_metadata()
+        greedy = [connect("greedy") for _ in range(135)]
+        calls = [Fabric(c).WatchEvents() for c in greedy]
+        # 127 places are left for the greedy client, and its further connections are refused
+        wait_until(lambda: "a connection of certificate of greedy ends: too many connections" in server.log())
+        with connect("good") as c, connect("other") as d:
+            Fabric(c).GetStatus(timeout=PATIENCE)
+            Fabric(d).GetStatus(timeout=PATIENCE)
+        assert watch.is_active()
+        assert "a connection of certificate of good" not in server.log(), server.log()
+        assert sum(call.is_active() for call in calls) > 100
+        for c in greedy:
+            c.close()
+
+
+def few_descriptors_lock_no_local_user_out():
+    for most in (90, 50, 34):
+        path = socket_path()
+        env = {"SERVER": os.path.join(BUILD, "tests/rpc/rpc_server"), "PLACE": "unix:" + path, "MOST": str(most)}
+        command = ["sh", "-c", 'ulimit -n "$MOST" && exec "$SERVER" "$PLACE" 4 2 4 20 5']
+        with running(command, said_ready, env) as server:
+            silent = [socket.socket(socket.AF_UNIX) for _ in range(120)]
+            for s in silent:
+                s.settimeout(0.5)
+                with contextlib.suppress(BlockingIOError, socket.timeout, OSError):
+                    s.connect(path)
+            idle = []
+            with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+                for _ in range(120):
+                    idle.append(http2.Raw("unix:" + path))
+            for _ in range(20):
+                with channel("unix:" + path, **{"grpc.use_local_subchannel_pool": 1}) as c:
+                    Fabric(c).GetStatus(timeout=PATIENCE)
+            assert descriptors(server) <= most
+            assert "no client can be accepted" not in server.log(), server.log()
+            for s in silent + [r.socket for r in idle]:
+                s.close()
+
+
+def one_client_cannot_have_all_calls():
+    with tls_server() as (server, connect):
+        channels = [connect("greedy") for _ in range(5)]
+        calls = [Fabric(channels[i % 5]).WatchEvents() for i in range(400)]
+        for call in calls:
+            call.initial_metadata()
+        said = fails(grpc.StatusCode.RESOURCE_EXHAUSTED, Fabric(channels[0]).GetStatus)
+        assert said.startswith("refused: certificate of greedy already has 400 calls in progress"), said
+        with connect("good") as c:
+            Fabric(c).GetStatus()
+        for call in calls[:5]:
+            call.cancel()
+        wait_until(lambda: Fabric(channels[0]).GetStatus())
+        assert all(call.is_active() for call in calls[5:])
+        for c in channels:
+            c.close()
+
+
+@contextlib.contextmanager
 def http2_raw(address):
     raw = http2.Raw(address)
     raw.stream = raw.frames()
@@ -137,6 +219,9 @@ def http2_raw(address):
 
 
 main([
+    few_descriptors_lock_no_local_user_out,
+    one_client_cannot_take_all_connections,
+    one_client_cannot_have_all_calls,
     floods_end_their_connection,
     normal_clients_are_no_flood,
     slow_headers_end_after_half_a_minute,
