@@ -25,6 +25,7 @@ enum call_limit {
     CALL_LIMIT_CONNECTIONS,    /* too many connections */
     CALL_LIMIT_CALLS,          /* too many calls of one client in progress */
     CALL_LIMIT_DESCRIPTORS,    /* too many open files */
+    CALL_LIMIT_RATE,           /* too many new connections a second from one address */
     CALL_LIMITS
 };
 

@@ -434,6 +434,7 @@ static void limits(struct fab_text *to, const struct call_counts *c)
         [CALL_LIMIT_CONNECTIONS] = "connections",
         [CALL_LIMIT_CALLS] = "calls",
         [CALL_LIMIT_DESCRIPTORS] = "descriptors",
+        [CALL_LIMIT_RATE] = "rate",
     };
     family(to, "rpc_limited", "counter",
            "RPC connections that a limit closed or turned away, and calls that it refused.");

@@ -533,6 +533,11 @@ void conn_accept(struct conn_set *set, int fd, SSL_CTX *ssl_ctx, uint64_t peer)
         set_timer(c, c->accepted);
 }
 
+void conn_set_note(struct conn_set *set, enum call_limit limit, const char *who)
+{
+    limited_note(&set->limited, limit, who);
+}
+
 bool conn_set_make_room(struct conn_set *set)
 {
     static const enum pool order[] = {POOL_HANDSHAKE, POOL_NETWORK, POOL_LOCAL};

@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "fabricd/base/call_counts.h"
 #include "fabricd/loop/loop.h"
 #include "fabricd/rpc/call.h"
 
 struct audit;
-struct call_counts;
 /* All connections of a server. */
 struct conn_set;
 struct conn_set_input {
@@ -33,6 +33,9 @@ void conn_set_free(struct conn_set *set); /* closes all connections; set may be 
  * ssl_ctx == NULL: fd is a Unix socket. peer: the IPv4 address of the client, or the first 64 bits
  * of its IPv6 address, since a single host may have all addresses with the same 64 bits. */
 void conn_accept(struct conn_set *set, int fd, SSL_CTX *ssl_ctx, uint64_t peer);
+
+/* Notes a client that met a limit before it had a connection. */
+void conn_set_note(struct conn_set *set, enum call_limit limit, const char *who);
 
 /* Closes a connection that has no calls, to free a descriptor; never the newest connection. Network
  * clients go first. Returns false if there is none. */

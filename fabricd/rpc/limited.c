@@ -17,6 +17,7 @@ static const char *const texts[CALL_LIMITS] = {
     [CALL_LIMIT_CONNECTIONS] = "too many connections are open, and this client has most of them",
     [CALL_LIMIT_DESCRIPTORS] =
         "no file descriptor is left for another client; raise LimitNOFILE= of the unit",
+    [CALL_LIMIT_RATE] = "its address opens too many connections a second",
     [CALL_LIMIT_CALLS] = "it has too many calls in progress",
 };
 

@@ -9,6 +9,15 @@
 /* maximum number of calls in progress of one client (a user, or a certificate name), on all its
  * connections */
 #define RPC_MAX_CLIENT_CALLS 400u
+/* New TLS connections of one address: at once, and a second from then on. The TLS handshake takes
+ * about 0.3 ms of the event loop. RPC_PEERS addresses are remembered. */
+#define RPC_PEER_BURST 200u
+#define RPC_PEER_RATE 20u
+#define RPC_PEERS 64
+/* number of connections that a listener accepts in RPC_ACCEPT_US, so that they do not occupy the
+ * event loop */
+#define RPC_ACCEPTS 32
+#define RPC_ACCEPT_US 5000ull
 /* Descriptors that the rest of the process needs. If the process may open fewer descriptors than
  * these and all connections, the limits of connections are lower. */
 #define RPC_OTHER_DESCRIPTORS 64u
@@ -31,7 +40,7 @@
 #define RPC_MAX_SOCKET_QUEUE (256u << 10)
 /* Maximum time in us for which the received bytes of one connection are handled before those of
  * other connections. */
-#define RPC_TURN_US 2000ull
+#define RPC_TURN_US 500ull
 /* number of received bytes handled between two checks of RPC_TURN_US */
 #define RPC_SLICE 128u
 /* Maximum time in us from the acceptance of a connection to the end of the TLS and HTTP/2

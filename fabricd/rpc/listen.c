@@ -28,18 +28,31 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
+#include "fabricd/rpc/limits.h"
 #include "libfabmgr/base/status.h"
 
 #define REST_US 1000000
 /* one for the connection, and one to read /etc/passwd */
 #define SPARES 2
 
+/* A network address that connected recently, and how many connections it may still open. */
+struct peer {
+    uint64_t id; /* see conn_accept */
+    uint64_t used_us, grown_us;
+    unsigned budget;
+};
+
 struct listener {
     struct evconnlistener *ev;
     struct loop_timer *rest;
     int spare[SPARES]; /* reserved descriptors of a Unix socket; -1: none */
     struct conn_set *conns;
+    /* the connections accepted since turn_us */
+    unsigned accepted;
+    uint64_t turn_us;
+    struct peer peers[RPC_PEERS];
     SSL_CTX *ssl_ctx; /* NULL: this listener is a Unix socket */
     /* path of the Unix socket; NULL: the address is a TLS address */
     char *path;
@@ -81,12 +94,73 @@ static bool release(struct listener *l)
     return freed || (l->path != NULL && conn_set_make_room(l->conns));
 }
 
+/* Returns the record of the address. A new one replaces the one that was unused for the longest
+ * time.
+ */
+static struct peer *find_peer(struct listener *l, uint64_t id, uint64_t now)
+{
+    struct peer *p = &l->peers[0];
+    for (int i = 0; i < RPC_PEERS; i++) {
+        if (l->peers[i].used_us > 0 && l->peers[i].id == id)
+            return &l->peers[i];
+        if (l->peers[i].used_us < p->used_us)
+            p = &l->peers[i];
+    }
+    *p = (struct peer){.id = id, .grown_us = now, .budget = RPC_PEER_BURST};
+    return p;
+}
+
+/* Returns false if the address opens too many connections a second. */
+static bool may_connect(struct listener *l, uint64_t id, uint64_t now)
+{
+    struct peer *p = find_peer(l, id, now);
+    uint64_t more = (now - p->grown_us) * RPC_PEER_RATE / 1000000;
+    p->used_us = now;
+    if (more > 0) {
+        p->budget =
+            p->budget + more < RPC_PEER_BURST ? (unsigned)(p->budget + more) : RPC_PEER_BURST;
+        p->grown_us = now;
+    }
+    if (p->budget == 0)
+        return false;
+    p->budget--;
+    return true;
+}
+
+static void refuse_rate(struct listener *l, int fd, const struct sockaddr *from, int len)
+{
+    char host[INET6_ADDRSTRLEN] = "an unknown address";
+    getnameinfo(from, (socklen_t)len, host, sizeof host, NULL, 0, NI_NUMERICHOST);
+    conn_set_note(l->conns, CALL_LIMIT_RATE, host);
+    close(fd);
+}
+
+/* Lets the listener rest after RPC_ACCEPTS connections, so that other work has its turn. */
+static void count_accept(struct listener *l, uint64_t now)
+{
+    if (now - l->turn_us > RPC_ACCEPT_US) {
+        l->turn_us = now;
+        l->accepted = 0;
+    }
+    if (++l->accepted < RPC_ACCEPTS)
+        return;
+    l->accepted = 0;
+    evconnlistener_disable(l->ev);
+    loop_timer_set(l->rest, RPC_ACCEPT_US);
+}
+
 static void on_accept(struct evconnlistener *ev, evutil_socket_t fd, struct sockaddr *from, int len,
                       void *ctx)
 {
-    (void)ev, (void)len;
+    (void)ev;
     struct listener *l = ctx;
-    conn_accept(l->conns, fd, l->ssl_ctx, peer_of(from));
+    uint64_t now = clock_now_us(), peer = peer_of(from);
+    count_accept(l, now);
+    if (l->ssl_ctx != NULL && !may_connect(l, peer, now)) {
+        refuse_rate(l, fd, from, len);
+        return;
+    }
+    conn_accept(l->conns, fd, l->ssl_ctx, peer);
     reserve(l);
 }
 
@@ -293,7 +367,7 @@ int listen_open(const struct listen_input *in, const struct config_listen *at,
         goto fail;
     l->rest = loop_timer_new(in->loop, on_rested, l);
     l->ev = evconnlistener_new(loop_base(in->loop), on_accept, l,
-                               LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 128, fd);
+                               LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 512, fd);
     if (l->ev == NULL || l->rest == NULL) {
         snprintf(why, why_len, "%s: %s", at->text, strerror(errno));
         rc = FAB_E_IO;

@@ -183,6 +183,8 @@ def few_descriptors_lock_no_local_user_out():
             with contextlib.suppress(ConnectionResetError, BrokenPipeError):
                 for _ in range(120):
                     idle.append(http2.Raw("unix:" + path))
+            with channel("unix:" + path) as c:  # until the backlog of the socket is empty
+                wait_until(lambda: Fabric(c).GetStatus(timeout=1))
             for _ in range(20):
                 with channel("unix:" + path, **{"grpc.use_local_subchannel_pool": 1}) as c:
                     Fabric(c).GetStatus(timeout=PATIENCE)
@@ -190,6 +192,22 @@ def few_descriptors_lock_no_local_user_out():
             assert "no client can be accepted" not in server.log(), server.log()
             for s in silent + [r.socket for r in idle]:
                 s.close()
+
+
+def an_address_has_a_rate_of_connections():
+    with tls_server() as (server, connect):
+        port, silent = int(server.address.rsplit(":", 1)[1]), []
+        for _ in range(400):
+            s = socket.socket()
+            s.bind(("127.0.0.2", 0))
+            s.connect(("127.0.0.1", port))
+            silent.append(s)
+        wait_until(lambda: "a connection of 127.0.0.2 ends: its address opens too many" in server.log())
+        for _ in range(30):
+            with connect("good") as c:
+                Fabric(c).GetStatus()
+        for s in silent:
+            s.close()
 
 
 def one_client_cannot_have_all_calls():
@@ -219,6 +237,7 @@ def http2_raw(address):
 
 
 main([
+    an_address_has_a_rate_of_connections,
     few_descriptors_lock_no_local_user_out,
     one_client_cannot_take_all_connections,
     one_client_cannot_have_all_calls,

@@ -122,6 +122,7 @@ def new_files_serve_new_connections_and_drop_nobody():
                 f.write("no key\n")
             reload(fabricd, "the old settings stay active")
             assert place.path("key.pem") in fabricd.log(), fabricd.log()
+            wait_until(lambda: place.audited("reload")[0]["result"] != "OK")  # the store writes it later
             newest = place.audited("reload")[0]
             assert newest["result"] == "FAILED_PRECONDITION", newest
             assert newest["message"].startswith("refused: TLS key " + place.path("key.pem")), newest
