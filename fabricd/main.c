@@ -27,6 +27,7 @@
 #include "fabricd/base/events.h"
 #include "fabricd/base/log.h"
 #include "fabricd/cc/cc.h"
+#include "fabricd/device_watch.h"
 #include "fabricd/loop/loop.h"
 #include "fabricd/maintenance.h"
 #include "fabricd/metrics/metrics.h"
@@ -75,6 +76,7 @@ struct daemon {
     struct rpc *rpc;
     struct metrics *metrics;
     struct store_watch *store_watch;
+    struct device_watch *device_watch;
     struct call_counts calls;
     struct tls_expiry tls_expiry;
     struct loop_timer *watchdog;
@@ -181,8 +183,9 @@ static void store_event(void *ctx, const struct event *e)
 static void notify_event(void *ctx, const struct event *e)
 {
     static const enum event_id shown[] = {
-        EVENT_sweep_done,   EVENT_sm_standby,  EVENT_sweep_failed,  EVENT_proof_failed,
-        EVENT_reroute_done, EVENT_device_lost, EVENT_store_failing, EVENT_store_recovered};
+        EVENT_sweep_done,       EVENT_sm_standby,    EVENT_sweep_failed,
+        EVENT_proof_failed,     EVENT_reroute_done,  EVENT_device_lost,
+        EVENT_device_recovered, EVENT_store_failing, EVENT_store_recovered};
     (void)ctx;
     for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
         if (strcmp(event_rows[shown[i]].type, e->type) == 0)
@@ -232,12 +235,9 @@ static int start_bus(struct daemon *d)
 
 /* ---- signals and the service manager ---- */
 
-/* Ends the manager, which could neither hear traps nor write tables. systemd starts it again until
- * the device is back. */
-static void on_lost(void *ctx, const char *reason)
+static void on_lost(void *ctx)
 {
     struct daemon *d = ctx;
-    event_emit(d->bus, device_lost, .subject = d->transport->name, .reason = reason);
     note(d, FAB_GRPC_OK, "stop", "fabricd", "", "the device is gone");
     d->lost = true;
     loop_stop(d->loop);
@@ -300,6 +300,7 @@ static void apply(struct daemon *d, struct config *now)
     d->config.unapproved = now->unapproved;
     d->config.quarantine_pkey = now->quarantine_pkey;
     d->config.offenders = now->offenders;
+    d->config.on_device_lost = now->on_device_lost;
     d->config.sweep = now->sweep;
     d->config.flapping = now->flapping;
     d->config.counters = now->counters;
@@ -517,6 +518,18 @@ static int start_sm(struct daemon *d)
     return sm_new(&in, &d->sm);
 }
 
+static int start_device_watch(struct daemon *d)
+{
+    struct device_watch_input in = {.loop = d->loop,
+                                    .bus = d->bus,
+                                    .transport = d->transport,
+                                    .sm = d->sm,
+                                    .config = &d->config,
+                                    .end = on_lost,
+                                    .ctx = d};
+    return device_watch_start(&in, &d->device_watch);
+}
+
 static int start_pm(struct daemon *d)
 {
     struct pm_input in = {
@@ -607,6 +620,8 @@ static int start(struct daemon *d, char *why)
     if (r == FAB_OK)
         r = start_sm(d);
     if (r == FAB_OK)
+        r = start_device_watch(d);
+    if (r == FAB_OK)
         r = start_pm(d);
     if (r == FAB_OK && !d->options.replay)
         r = start_cc(d);
@@ -642,6 +657,7 @@ static void stop(struct daemon *d)
     alarm(LETS_GO_S);
     metrics_stop(d->metrics);
     store_watch_stop(d->store_watch);
+    device_watch_stop(d->device_watch);
     rpc_stop(d->rpc);
     sa_stop(d->sa);
     cc_free(d->cc);
@@ -672,11 +688,9 @@ static int run(struct daemon *d)
                d->config.state_dir);
     if (!d->options.replay)
         note(d, FAB_GRPC_OK, "start", "fabricd", fab_base_version(), "");
-    transport_on_lost(d->transport, on_lost, d);
     sm_start(d->sm);
-    if (!d->lost)
-        sd_notify(0, "READY=1");
-    bool good = !d->lost && loop_run(d->loop) == FAB_OK && !d->lost;
+    sd_notify(0, "READY=1");
+    bool good = loop_run(d->loop) == FAB_OK && !d->lost;
     if (d->options.replay)
         good = recording_report(d->transport) && good;
     return good ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -375,6 +375,19 @@ tests_sim_test_sm_returns_SOURCES = tests/sim/test_sm_returns.c tests/sim/lab.c 
 tests_sim_test_sm_returns_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sm_returns_LDADD = $(DAEMON_TEST_LIBS)
 
+# ---- sm: the manager loses its own port
+UNIT_TESTS += tests/sim/test_device_lost
+tests_sim_test_device_lost_SOURCES = tests/sim/test_device_lost.c tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_device_lost_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_device_lost_LDADD = $(DAEMON_TEST_LIBS)
+
+# A preload library of tests/integration/test_device.sh.
+check_DATA = tests/integration/reconnect.so
+CLEANFILES += tests/integration/reconnect.so
+tests/integration/reconnect.so: tests/integration/reconnect.c
+	@$(MKDIR_P) $(@D)
+	$(AM_V_CCLD)$(CC) -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -fPIC -shared -o $@ $(srcdir)/tests/integration/reconnect.c -ldl
+
 # ---- sm: the background proof
 UNIT_TESTS += tests/sim/test_sm_reproof
 tests_sim_test_sm_reproof_SOURCES = tests/sim/test_sm_reproof.c tests/sim/lab.c tests/sim/lab.h

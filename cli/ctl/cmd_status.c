@@ -239,6 +239,16 @@ static void say_store(struct out *o, const char *alarm)
     out_text(o, "store_alarm", NULL, OUT_BAD, alarm);
 }
 
+static void say_device(struct out *o, const char *alarm)
+{
+    if (alarm[0] != '\0')
+        out_textf(o, "Port", OUT_BAD,
+                  "the manager's port is gone (%s), and the fabric is shown as it was; see 'man 7 "
+                  "fabricd-events', device-lost",
+                  alarm);
+    out_text(o, "device_alarm", NULL, OUT_BAD, alarm);
+}
+
 static void say_certificates(struct out *o, const char *alarm)
 {
     if (alarm[0] != '\0')
@@ -259,6 +269,7 @@ static void say(struct out *o, const Fabric__V1__Status *s)
     out_text(o, "alarm", s->alarm[0] != '\0' ? "Alarm" : NULL, OUT_BAD, s->alarm);
     out_text(o, "multicast_alarm", s->multicast_alarm[0] != '\0' ? "Multicast" : NULL, OUT_BAD,
              s->multicast_alarm);
+    say_device(o, s->device_alarm);
     say_store(o, s->store_alarm);
     say_certificates(o, s->certificate_alarm);
     out_record_end(o);

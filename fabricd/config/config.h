@@ -112,6 +112,8 @@ struct config_smp {
     uint32_t window;
 };
 
+/* What the manager does if its own adapter or port is gone. */
+enum config_device_lost { CONFIG_DEVICE_LOST_EXIT, CONFIG_DEVICE_LOST_WAIT };
 /* What the manager does with devices that are not in the baseline. */
 enum config_unapproved { CONFIG_ALLOW, CONFIG_QUARANTINE, CONFIG_EXCLUDE };
 /* Roles of clients of the RPC, with the numbers of enum Role in access.proto. A role may do
@@ -156,6 +158,7 @@ struct config {
     char *state_dir;
     /* adapter port that the manager uses, as "CA:PORT"; "": the first active port */
     char *port;
+    enum config_device_lost on_device_lost;
     struct config_listen *listen;
     size_t listen_count;
     /* address at which the metrics are served by HTTP; text == NULL: they are not served */

@@ -117,7 +117,7 @@ struct raw_audit {
 };
 
 struct raw {
-    char *state_dir, *port, *socket_group, *log_level, *metrics;
+    char *state_dir, *port, *on_device_lost, *socket_group, *log_level, *metrics;
     char **listen;
     unsigned listen_count;
     struct raw_tls *tls;

@@ -260,6 +260,7 @@ static const cyaml_schema_field_t audit_fields[] = {
 static const cyaml_schema_field_t top_fields[] = {
     WORD(raw, state_dir),
     TEXT(raw, port, 0, 63),
+    WORD(raw, on_device_lost),
     LIST(raw, listen, LISTEN_MAX),
     TEXT(raw, socket_group, 0, 255),
     WORD(raw, log_level),

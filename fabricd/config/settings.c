@@ -104,6 +104,7 @@ struct setting {
 static const struct setting settings[] = {
     TOP(KIND_TEXT, state_dir, state_dir, "the path of a folder"),
     TOP(KIND_TEXT, port, port, "an adapter port, CA:PORT"),
+    TOP(KIND_CHOICE, on_device_lost, on_device_lost, "exit or wait"),
     TOP(KIND_TEXT, socket_group, socket_group, "the name of a group"),
     TOP(KIND_LEVEL, log_level, log_level, "error, warning, notice, info or debug"),
     ELSEWHERE("metrics", "HOST:PORT, such as 127.0.0.1:9471"),

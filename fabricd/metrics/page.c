@@ -212,6 +212,8 @@ static void manager(struct fab_text *to, const struct sm_status *s)
     gauge(to, "alarm", s->alarm[0] != '\0',
           "1: new tables failed their proof or no engine supports the topology; the earlier tables "
           "stay active.");
+    gauge(to, "device_lost", s->device_alarm[0] != '\0',
+          "1: the manager's own port is gone, so that it manages nothing.");
     gauge(to, "generation", s->generation, "Generation of the published view; 0: none yet.");
     gauge(to, "unresponsive_ports", s->unresponsive, "Ports behind which no device answers.");
     gauge(to, "unapproved", s->unapproved,

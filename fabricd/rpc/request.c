@@ -28,6 +28,10 @@ void request_refuse(struct call *c, int status, const char *what)
                     "%s: this manager is standby; ask the master at LID %u (port GUID "
                     "0x%016" PRIx64 ")",
                     what, s.master_lid, s.master_guid);
+    else if (s.device_alarm[0] != '\0')
+        call_finish(c, FAB_GRPC_FAILED_PRECONDITION,
+                    "%s: the manager's port is gone (%s); see 'fabricctl status'", what,
+                    s.device_alarm);
     else
         call_finish(c, fab_grpc_code_of(status), "%s: %s", what, fab_base_status_text(status));
 }

@@ -11,6 +11,7 @@
 #include "fabricd/rpc/audit.h"
 #include "fabricd/rpc/expiry.h"
 #include "fabricd/rpc/follower.h"
+#include "fabricd/rpc/health.h"
 #include "fabricd/rpc/journal.h"
 #include "fabricd/rpc/server.h"
 #include "fabricd/rpc/study.h"
@@ -33,8 +34,15 @@ static void list_services(struct rpc *r)
 static void on_event(void *ctx)
 {
     struct rpc *r = ctx;
-    if (!LIST_EMPTY(&r->followers) && !loop_timer_pending(r->turn))
+    bool wanted = !LIST_EMPTY(&r->followers) || !LIST_EMPTY(&r->health_watches);
+    if (wanted && !loop_timer_pending(r->turn))
         loop_timer_set(r->turn, 0);
+}
+
+static void on_turn(void *ctx)
+{
+    followers_turn(ctx);
+    health_turn(ctx);
 }
 
 static bool needs_tls(const struct config *c)
@@ -103,9 +111,10 @@ int rpc_start(const struct rpc_input *in, struct rpc **ret, char *why, size_t wh
         return FAB_E_NOMEM;
     r->in = *in;
     LIST_INIT(&r->followers);
+    LIST_INIT(&r->health_watches);
     list_services(r);
     int rc = FAB_E_NOMEM;
-    r->turn = loop_timer_new(in->loop, followers_turn, r);
+    r->turn = loop_timer_new(in->loop, on_turn, r);
     r->listeners = calloc(in->config->listen_count + 1, sizeof *r->listeners);
     if (r->turn != NULL && r->listeners != NULL)
         rc = journal_new(in->bus, on_event, r, &r->journal);

@@ -15,6 +15,7 @@ struct audit;
 struct expiry;
 struct journal;
 struct follower;
+struct health_watch;
 struct studies;
 
 struct rpc {
@@ -23,8 +24,9 @@ struct rpc {
     struct audit *audit;
     /* the calls of WatchEvents that are in progress */
     LIST_HEAD(, follower) followers;
-    struct studies *studies; /* long computations for calls (study.h) */
-    /* timer that calls followers_turn when there are new events for followers */
+    LIST_HEAD(, health_watch) health_watches; /* calls of Health.Watch in progress */
+    struct studies *studies;                  /* long computations for calls (study.h) */
+    /* timer that wakes the followers and the calls of Health.Watch after new events */
     struct loop_timer *turn;
     struct conn_set *conns;
     struct access_table access;

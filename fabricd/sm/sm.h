@@ -45,6 +45,13 @@ struct sm_input {
  * DENIED if other users can read the key file; or FORMAT if it is damaged. */
 int sm_new(const struct sm_input *in, struct sm **ret);
 void sm_start(struct sm *s); /* begins the first sweep */
+/* Call this function when the device of the transport is gone. The manager ends its round, refuses
+ * requests, and neither sweeps nor answers until sm_device_back is called. It keeps the published
+ * view for readers. reason: a phrase for operators. */
+void sm_device_lost(struct sm *s, const char *reason);
+/* Call this function when the device is open again. The manager elects, sweeps and reads all
+ * tables as after a start, because the switches may have been restarted, too. */
+void sm_device_back(struct sm *s);
 void sm_free(struct sm *s);
 /* Takes over the changed policy of the configuration, and requests new tables. Returns OK or NOMEM;
  * after NOMEM the old policy stays. */
@@ -132,6 +139,8 @@ struct sm_status {
     char multicast_alarm[1280];
     /* Why the manager writes no new tables; "": no alarm. */
     char alarm[1280];
+    /* Why the manager can neither send nor receive at its port; "": it can. */
+    char device_alarm[160];
     uint64_t uptime_us;
     uint32_t links_held;               /* number of links held down */
     uint32_t links_isolated;           /* number of isolated links */

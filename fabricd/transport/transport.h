@@ -53,6 +53,10 @@ struct transport_ops {
     /* Sets or clears IsSM in the CapabilityMask of the port. Returns DENIED, IO or INVAL. */
     int (*set_is_sm)(struct transport *t, bool is_sm);
     void (*close)(struct transport *t);
+    /* Closes the device, if it is open, and opens the same port again. Returns the errors of the
+     * function that opens the transport, with a sentence in why[]; the caller may then try again.
+     * NULL: the device cannot be lost. */
+    int (*reopen)(struct transport *t, char *why, size_t why_len);
     /* Sends a long answer at QP1: a MAD header and all data, which the kernel divides into RMPP
      * segments. Returns the errors of `send`, or NOMEM. The pointer is NULL unless the kernel
      * implements RMPP. */

@@ -63,11 +63,18 @@ static const uint8_t agent_classes[AGENTS] = {
     [AGENT_SA] = FAB_CLASS_SA,
 };
 
+/* Classes of diagnostic tools, whose MADs are dropped on a simulated port. */
+static const uint8_t classes_to_drop[] = {0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b,
+                                          0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x2c};
+static const uint8_t vendor_classes_to_drop[] = {0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x41, 0x4f};
+#define DROPPING (sizeof(classes_to_drop) + sizeof(vendor_classes_to_drop))
+
 struct umad_transport {
     struct transport base;
     struct loop *loop;
     int port_id;
-    int agent[AGENTS]; /* libibumad's agent id for each class */
+    int agent[AGENTS];      /* libibumad's agent id for each class */
+    int dropping[DROPPING]; /* agents of register_to_drop */
     bool simulated;
     char issm_path[256];
     int issm_fd;
@@ -78,6 +85,9 @@ struct umad_transport {
     uint32_t owed;
     /* time in us at which the last MAD arrived, or the first of the requests in flight was sent */
     uint64_t heard_us;
+    /* The CA and the number of the port, by which the port is opened again. */
+    char ca[UMAD_CA_NAME_LEN];
+    int port_num;
     struct transport_mad batch[BATCH];
 };
 
@@ -147,6 +157,8 @@ static int umad_transport_send(struct transport *base, const struct transport_ma
 {
     struct umad_transport *t = (struct umad_transport *)base;
     bool answer_due = mad->addr.timeout_us != 0;
+    if (t->port_id < 0)
+        return FAB_E_IO; /* the device is gone */
     /* The limit of requests in flight applies only to requests, not to answers to other nodes. */
     if (answer_due && is_full(t))
         return FAB_E_BUSY;
@@ -168,6 +180,8 @@ static int umad_transport_send_long(struct transport *base, const struct fab_mad
                                     const uint8_t *bytes, size_t len)
 {
     struct umad_transport *t = (struct umad_transport *)base;
+    if (t->port_id < 0)
+        return FAB_E_IO; /* the device is gone */
     void *umad = len <= INT_MAX ? calloc(1, umad_size() + len) : NULL;
     if (!umad)
         return FAB_E_NOMEM;
@@ -192,6 +206,8 @@ static int umad_transport_set_is_sm(struct transport *base, bool is_sm)
         t->issm_fd = -1;
         return FAB_OK;
     }
+    if (t->port_id < 0)
+        return FAB_E_IO; /* the device is gone */
     t->issm_fd = open(t->issm_path, O_NONBLOCK);
     return t->issm_fd >= 0 ? FAB_OK : errno == EACCES ? FAB_E_DENIED : FAB_E_IO;
 }
@@ -290,24 +306,37 @@ static int start_reading(struct umad_transport *t)
 /* ---- opening and closing ----------------------------------------------------------------------
  */
 
-static void umad_transport_close(struct transport *base)
+/* The kernel removes the agents of a port that is closed; ibsim's preload library, which has room
+ * for a few dozen, keeps them. */
+static void unregister_all(struct umad_transport *t)
 {
-    struct umad_transport *t = (struct umad_transport *)base;
-    loop_watch_free(t->watch);
-    waiter_free(t->waiter);
-    umad_transport_set_is_sm(base, false);
-    if (t->port_id >= 0)
-        umad_close_port(t->port_id);
-    umad_done();
-    free(t);
+    for (int i = 0; t->simulated && i < AGENTS; i++)
+        umad_unregister(t->port_id, t->agent[i]);
+    for (size_t i = 0; t->simulated && i < DROPPING; i++)
+        umad_unregister(t->port_id, t->dropping[i]);
 }
 
-static const struct transport_ops umad_ops = {
-    .send = umad_transport_send,
-    .set_is_sm = umad_transport_set_is_sm,
-    .close = umad_transport_close,
-    .send_long = umad_transport_send_long,
-};
+static void close_device(struct umad_transport *t)
+{
+    loop_watch_free(t->watch);
+    waiter_free(t->waiter);
+    t->watch = NULL;
+    t->waiter = NULL;
+    umad_transport_set_is_sm(&t->base, false);
+    if (t->port_id >= 0) {
+        unregister_all(t);
+        umad_close_port(t->port_id);
+    }
+    t->port_id = -1;
+    t->owed = 0;
+    umad_done();
+}
+
+static void umad_transport_close(struct transport *base)
+{
+    close_device((struct umad_transport *)base);
+    free(base);
+}
 
 /* Returns the number of datagrams that a Unix socket queues. If it is small, ibsim and its preload
  * library block each other with fewer MADs in flight. */
@@ -337,16 +366,14 @@ static void set_method(long mask[16 / sizeof(long)], unsigned method)
 
 static void register_to_drop(struct umad_transport *t)
 {
-    static const uint8_t classes[] = {0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b,
-                                      0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x2c};
-    static const uint8_t vendor_classes[] = {0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x41, 0x4f};
     long any[16 / sizeof(long)] = {0};
     /* OpenIB's OUI, which ibping and ibsysstat use */
     uint8_t oui[3] = {0x00, 0x14, 0x05};
-    for (size_t i = 0; i < sizeof(classes); i++)
-        umad_register(t->port_id, classes[i], 1, 0, any);
-    for (size_t i = 0; i < sizeof(vendor_classes); i++)
-        umad_register_oui(t->port_id, vendor_classes[i], 0, oui, any);
+    int *next = t->dropping;
+    for (size_t i = 0; i < sizeof(classes_to_drop); i++)
+        *next++ = umad_register(t->port_id, classes_to_drop[i], 1, 0, any);
+    for (size_t i = 0; i < sizeof(vendor_classes_to_drop); i++)
+        *next++ = umad_register_oui(t->port_id, vendor_classes_to_drop[i], 0, oui, any);
 }
 
 /* Registers for SA requests with RMPP. The kernel then implements RMPP for the answers. */
@@ -433,6 +460,8 @@ static int find_port(struct umad_transport *t, const char *where, umad_port_t *p
         return FAB_E_NOT_FOUND;
     }
     snprintf(t->base.name, sizeof(t->base.name), "%.40s:%d", port->ca_name, port->portnum);
+    snprintf(t->ca, sizeof(t->ca), "%s", port->ca_name);
+    t->port_num = port->portnum;
     t->base.port_guid = be64toh(port->port_guid);
     if (umad_get_issm_path(port->ca_name, port->portnum, t->issm_path, sizeof(t->issm_path)))
         t->issm_path[0] = '\0';
@@ -457,6 +486,51 @@ static int open_port(struct umad_transport *t, const umad_port_t *port, char *wh
     return FAB_OK;
 }
 
+static int open_device(struct umad_transport *t, const umad_port_t *port, char *why, size_t why_len)
+{
+    int err = open_port(t, port, why, why_len);
+    if (!err)
+        err = register_agents(t, why, why_len);
+    if (err)
+        return err;
+    err = start_reading(t);
+    if (err)
+        snprintf(why, why_len, "%s: cannot start reading: %s", t->base.name,
+                 fab_base_status_text(err));
+    return err;
+}
+
+/* Another adapter under the same name is not the lost one: the manager has learned the fabric from
+ * the place of its own port GUID. */
+static int umad_transport_reopen(struct transport *base, char *why, size_t why_len)
+{
+    struct umad_transport *t = (struct umad_transport *)base;
+    umad_port_t port = {0};
+    close_device(t);
+    umad_init();
+    if (umad_get_port(t->ca, t->port_num, &port) < 0) {
+        snprintf(why, why_len, "there is no port %s", base->name);
+        return FAB_E_NOT_FOUND;
+    }
+    int err = FAB_E_EXISTS;
+    if (be64toh(port.port_guid) == base->port_guid)
+        err = open_device(t, &port, why, why_len);
+    else
+        snprintf(why, why_len, "%s is now another adapter", base->name);
+    umad_release_port(&port);
+    if (err)
+        close_device(t);
+    return err;
+}
+
+static const struct transport_ops umad_ops = {
+    .send = umad_transport_send,
+    .set_is_sm = umad_transport_set_is_sm,
+    .close = umad_transport_close,
+    .reopen = umad_transport_reopen,
+    .send_long = umad_transport_send_long,
+};
+
 int transport_umad_open(struct loop *l, const char *where, struct transport **ret, char *why,
                         size_t why_len)
 {
@@ -468,22 +542,13 @@ int transport_umad_open(struct loop *l, const char *where, struct transport **re
     *t = (struct umad_transport){.base.ops = &umad_ops, .loop = l, .port_id = -1, .issm_fd = -1};
     umad_port_t port = {0};
     int err = find_port(t, where, &port, why, why_len);
-    if (err)
-        goto fail;
-    err = open_port(t, &port, why, why_len);
-    umad_release_port(&port);
-    if (!err)
-        err = register_agents(t, why, why_len);
-    if (err)
-        goto fail;
-    if ((err = start_reading(t))) {
-        snprintf(why, why_len, "%s: cannot start reading: %s", t->base.name,
-                 fab_base_status_text(err));
-        goto fail;
+    if (!err) {
+        err = open_device(t, &port, why, why_len);
+        umad_release_port(&port);
     }
-    *ret = &t->base;
-    return FAB_OK;
-fail:
-    umad_transport_close(&t->base);
+    if (err)
+        umad_transport_close(&t->base);
+    else
+        *ret = &t->base;
     return err;
 }

@@ -67,6 +67,7 @@ END_TEST
 static const char everything[] =
     "state_dir: /srv/f\n"
     "port: mlx5_0:1\n"
+    "on_device_lost: wait\n"
     "listen:\n"
     "  - unix:/tmp/a b.sock\n"
     "  - tls:fm1.example:7471\n"
@@ -254,8 +255,9 @@ static const struct {
 } mistakes[] = {
     /* keys */
     {"foo: 1\n",
-     "f.yaml:1:1: unknown key 'foo', expected one of: state_dir, port, listen, "
-     "socket_group, log_level, metrics, tls, sweep, flapping, counters, smp, subnet, routing, "
+     "f.yaml:1:1: unknown key 'foo', expected one of: state_dir, port, on_device_lost, "
+     "listen, socket_group, log_level, metrics, tls, sweep, flapping, counters, smp, subnet, "
+     "routing, "
      "partitions, multicast, congestion, qos, contingency, quotas, offenders, journal, rpc, audit"},
     {"qos: {classes: [{nam: a}]}\n",
      "f.yaml:1:17: unknown key 'nam' in qos.classes, expected one of: name, share, priority, sl, "
@@ -718,6 +720,7 @@ START_TEST(the_shipped_example_sets_nothing_but_is_complete)
     ck_assert_int_eq(config_defaults(&defaults), FAB_OK);
     ck_assert_str_eq(c.state_dir, defaults.state_dir);
     ck_assert_str_eq(c.port, defaults.port);
+    ck_assert_int_eq(c.on_device_lost, defaults.on_device_lost);
     ck_assert_str_eq(c.listen[0].text, defaults.listen[0].text);
     ck_assert_uint_eq(c.listen_count, defaults.listen_count);
     ck_assert_str_eq(c.socket_group, defaults.socket_group);

@@ -99,11 +99,18 @@ struct sm {
     struct sm_scrub *scrub;
     struct sm_keys *keys;
     struct sm_fault *fault;
+    /* Why the manager can neither send nor receive at its port; "": it can. */
+    char device_alarm[160];
 };
 
 static inline bool sm_is_master(const struct sm *s)
 {
     return s->role.state == FAB_SM_MASTER;
+}
+/* Returns whether this manager leaves all work to another one, or has lost its port. */
+static inline bool sm_is_standby(const struct sm *s)
+{
+    return s->role.state == FAB_SM_STANDBY || s->role.state == FAB_SM_NOT_ACTIVE;
 }
 /* Returns how long the first try of a request waits for an answer, in microseconds. */
 static inline uint64_t sm_first_try_us(const struct sm *s)
@@ -122,6 +129,8 @@ static inline bool sm_can_repair(const struct sm *s)
 /* Creates the state of the core and sets the timers of light and heavy sweeps. Returns OK or
  * NOMEM. */
 int sm_core_init(struct sm *s);
+/* Calls all callers that wait for a round, also for one that has not begun. */
+void sm_waiters_end(struct sm *s, int status, const char *text);
 /* Drops the worker task of the running phase. Call this function before the state of the other
  * folders is freed. */
 void sm_core_stop(struct sm *s);

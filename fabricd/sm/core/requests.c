@@ -201,7 +201,7 @@ static void take_cause(struct sm *s)
 
 int sm_wait(struct sm *s, enum sm_round_kind kind, sm_done *done, void *ctx)
 {
-    if (s->role.state == FAB_SM_STANDBY || s->role.state == FAB_SM_NOT_ACTIVE)
+    if (sm_is_standby(s))
         return FAB_E_DENIED;
     struct sm_waiter *w = malloc(sizeof(*w));
     if (!w)
@@ -241,6 +241,13 @@ void sm_waiters_call(struct sm *s, int status, const char *text)
         free(w);
         at = &s->core->waiters;
     }
+}
+
+void sm_waiters_end(struct sm *s, int status, const char *text)
+{
+    for (struct sm_waiter *w = s->core->waiters; w; w = w->next)
+        w->running = true;
+    sm_waiters_call(s, status, text);
 }
 
 bool sm_waiters_any(const struct sm *s)

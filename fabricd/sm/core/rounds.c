@@ -77,8 +77,7 @@ static void note_overdue(struct sm *s)
 
 void sm_schedule(struct sm *s)
 {
-    if (sm_run_busy(s) || sm_phase_task_any(s) || s->role.state == FAB_SM_STANDBY ||
-        s->role.state == FAB_SM_NOT_ACTIVE)
+    if (sm_run_busy(s) || sm_phase_task_any(s) || sm_is_standby(s))
         return;
     s->wiring->before_choice(s);
     struct sm_facts facts = facts_of(s);

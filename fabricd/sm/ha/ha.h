@@ -11,6 +11,10 @@ void sm_ha_fini(struct sm *s);
 /* Sets IsSM (PortInfo CapabilityMask, IBA 14.2.5.6) on the manager's own port. Other managers find
  * this manager by this bit. */
 void sm_ha_announce(struct sm *s);
+/* sm_ha_lose_port ends the role of this manager, because its port is gone. sm_ha_find_port makes it
+ * a manager that begins to discover the subnet. */
+void sm_ha_lose_port(struct sm *s);
+void sm_ha_find_port(struct sm *s);
 /* Handles SubnGet and SubnSet(SMInfo) from another manager. */
 void sm_on_sminfo(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
                   const uint8_t *data, size_t len);

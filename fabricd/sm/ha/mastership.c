@@ -176,13 +176,31 @@ void sm_ha_announce(struct sm *s)
                     s->in.transport->name);
 }
 
+void sm_ha_lose_port(struct sm *s)
+{
+    bool was_master = sm_is_master(s);
+    s->role.state = FAB_SM_NOT_ACTIVE;
+    s->ha->control.pending = false;
+    s->ha->master_guid = 0;
+    loop_timer_cancel(s->ha->poll_timer);
+    fab_mads_cancel(s->mads, s);
+    if (was_master)
+        s->wiring->mastership_lost(s);
+}
+
+void sm_ha_find_port(struct sm *s)
+{
+    fab_smstate_init(&s->role, s->in.transport->port_guid, s->policy.sm_priority);
+    s->ha->master_guid = 0;
+    s->ha->master = (struct sm_other){.path.hops = FAB_PATH_UNKNOWN};
+}
+
 int sm_ha_init(struct sm *s)
 {
     s->ha = calloc(1, sizeof(*s->ha));
     if (!s->ha)
         return FAB_E_NOMEM;
-    fab_smstate_init(&s->role, s->in.transport->port_guid, s->policy.sm_priority);
-    s->ha->master.path.hops = FAB_PATH_UNKNOWN;
+    sm_ha_find_port(s);
     s->ha->poll_timer = loop_timer_new(s->in.loop, on_poll, s);
     return s->ha->poll_timer ? FAB_OK : FAB_E_NOMEM;
 }

@@ -233,11 +233,12 @@ static bool is_in_init_again(const struct fab_fabric *was, const struct fab_fabr
 
 /* Counts the flaps of ISLs that went down and came up between two sweeps: such a link is up, but
  * one of its ports, which was in state Active, is in Init. Few ports are in Init, so the function
- * tests this first. */
+ * tests this first. After the manager was without a port, it counts none: the ports may be in Init
+ * because all switches were restarted with the manager's host. */
 static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
 {
     const struct fab_fabric *was = s->model.fabric;
-    if (!was || !s->model.view || was->port_count != now->port_count)
+    if (!was || !s->model.view || s->links->blind || was->port_count != now->port_count)
         return;
     for (uint32_t p = 0; p < now->port_count; p++) {
         uint32_t peer = fab_fabric_port(now, p)->peer;
@@ -251,6 +252,11 @@ static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
         if (is_in_init_again(was, now, p) || is_in_init_again(was, now, peer))
             sm_flap_note_down(s, now, &(struct sm_link){.port = p, .peer = peer});
     }
+}
+
+void sm_flap_set_blind(struct sm *s, bool blind)
+{
+    s->links->blind = blind;
 }
 
 /* Returns whether a port of the link is now connected to another port. If so, the link of this
@@ -478,7 +484,7 @@ int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port, const char *
 {
     char reason[128];
     struct sm_flap *e = sm_flap_find(s, node_guid, port);
-    if (s->role.state == FAB_SM_STANDBY)
+    if (sm_is_standby(s))
         return FAB_E_DENIED;
     if (!e || (!e->damping.held && !e->isolated))
         return FAB_E_NOT_FOUND;

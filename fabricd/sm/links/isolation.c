@@ -231,7 +231,7 @@ int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operate
 {
     struct sm_flap *e = sm_flap_find(s, node_guid, port);
     snprintf(why, why_len, "%s", "");
-    if (s->role.state == FAB_SM_STANDBY)
+    if (sm_is_standby(s))
         return FAB_E_DENIED;
     if (!s->model.view)
         return FAB_E_BUSY;

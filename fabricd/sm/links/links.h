@@ -26,6 +26,9 @@ void sm_links_fini(struct sm *s);
 /* Sets the timer to the end of the hold-down that ends first. Call this function when the hold-down
  * of a link may have begun or ended, or when a held-down link went down or came up. */
 void sm_flap_arm(struct sm *s);
+/* blind: the manager is without a port. Flaps since its last sweep are then not counted, until a
+ * complete sweep has ended and the caller passes false. */
+void sm_flap_set_blind(struct sm *s, bool blind);
 /* Counts a flap: a link of snapshot `f` has gone down. */
 void sm_flap_note_down(struct sm *s, const struct fab_fabric *f, const struct sm_link *c);
 /* Call this function when a link of snapshot `old` is missing in snapshot `now`. It counts a flap,

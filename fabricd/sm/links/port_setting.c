@@ -407,7 +407,7 @@ int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, con
     struct sm_port_op op = {
         .node_guid = node_guid, .port = port, .enable = enable, .done = done, .ctx = ctx};
     snprintf(op.by, sizeof(op.by), " by %s", by);
-    if (s->role.state == FAB_SM_STANDBY)
+    if (sm_is_standby(s))
         return FAB_E_DENIED;
     if (!s->model.view)
         return FAB_E_BUSY;

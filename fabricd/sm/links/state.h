@@ -73,6 +73,8 @@ struct sm_silent_checks { /* state of silent_check.c */
     struct loop_timer *begin, *verdict, *schedule;
 };
 struct sm_links {
+    /* The manager had no port after its last complete sweep, and knows nothing of that time. */
+    bool blind;
     struct sm_silent **silent; /* state of silent.c */
     uint32_t silents;
     /* The switches in `silent` that are silent now; NULL: none. */

@@ -97,6 +97,27 @@ void sm_start(struct sm *s)
     sm_schedule(s);
 }
 
+void sm_device_lost(struct sm *s, const char *reason)
+{
+    snprintf(s->device_alarm, sizeof(s->device_alarm), "%s", reason);
+    if (sm_run_busy(s))
+        sm_run_abort(s);
+    sm_ha_lose_port(s);
+    sm_flap_set_blind(s, true);
+    sm_repair_forget(s);
+    sm_model_forget(&s->model);
+    sm_multicast_forget(s);
+    sm_waiters_end(s, FAB_E_DENIED, "the manager's port is gone");
+}
+
+void sm_device_back(struct sm *s)
+{
+    s->device_alarm[0] = '\0';
+    sm_ha_find_port(s);
+    sm_cause_set(s, "the manager's port is back");
+    sm_start(s);
+}
+
 int sm_reload(struct sm *s)
 {
     struct fab_policy policy;
@@ -167,6 +188,8 @@ void sm_free(struct sm *s)
 static const char *state_name(const struct sm *s)
 {
     bool master = sm_is_master(s);
+    if (s->device_alarm[0] != '\0')
+        return "without a port";
     if (sm_run_busy(s))
         return sm_run_phase(s)->name;
     if (master &&
@@ -205,6 +228,7 @@ void sm_get_status(const struct sm *s, struct sm_status *ret)
         .traps = sm_trap_counts(s),
     };
     snprintf(ret->alarm, sizeof(ret->alarm), "%s", sm_alarm(s));
+    snprintf(ret->device_alarm, sizeof(ret->device_alarm), "%s", s->device_alarm);
     sm_multicast_alarm(s, ret->multicast_alarm, sizeof(ret->multicast_alarm));
     sm_apply_get_status(s, ret);
     sm_scrub_get_status(s, ret);

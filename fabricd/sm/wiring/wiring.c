@@ -10,6 +10,7 @@
 #include "fabricd/sm/mcast/mcast.h"
 #include "fabricd/sm/scrub/scrub.h"
 #include "fabricd/sm/sweep/sweep.h"
+#include "libfabmgr/base/status.h"
 
 static bool first_requests(struct sm *s, struct fab_mads_request *ret)
 {
@@ -30,6 +31,8 @@ static void add_facts(const struct sm *s, struct sm_facts *facts)
 
 static void round_ended(struct sm *s, int status)
 {
+    if (status == FAB_OK && s->run.round->whole)
+        sm_flap_set_blind(s, false);
     sm_scrub_round_ended(s, status);
     sm_keys_round_ended(s, status);
     sm_reproof_round_ended(s);
