@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
@@ -53,6 +54,13 @@
 #define WHY_LEN 512
 #define SIM_FILE_MOST (512u << 20)
 #define SIM_SEED 1
+#if defined(__has_feature)
+#define SANITIZED __has_feature(address_sanitizer)
+#elif defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
 /* maximum time to close the port, in seconds, because a driver may hang */
 #define LETS_GO_S 5
 
@@ -696,6 +704,14 @@ static int run(struct daemon *d)
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* Keeps the keys in memory out of core dumps, whatever the limits, and away from debuggers of other
+ * processes of this user. The leak check of a sanitizer needs a debugger. */
+static void forbid_dumps(void)
+{
+    if (!SANITIZED && prctl(PR_SET_DUMPABLE, 0) != 0)
+        fprintf(stderr, "fabricd: core dumps cannot be turned off: %s\n", strerror(errno));
+}
+
 int main(int argc, char **argv)
 {
     struct daemon d = {0};
@@ -706,6 +722,7 @@ int main(int argc, char **argv)
     /* Only the user of fabricd may read files in the state directory. The RPC sets the group of its
      * sockets itself. */
     umask(077);
+    forbid_dumps();
     if ((d.options.replay && read_recording(&d, why) != FAB_OK) ||
         options_config(&d.options, &d.config, why, sizeof(why)) != FAB_OK) {
         fprintf(stderr, "fabricd: %s\n", why);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "libfabmgr/base/status.h"
@@ -100,6 +101,20 @@ static int status_of(int error)
     return error == ENOENT ? FAB_E_NOT_FOUND : error == EACCES ? FAB_E_DENIED : FAB_E_IO;
 }
 
+/* Opens the file so that only this user can read it: a recording has keys. A file that others can
+ * read is replaced, because they may have it open. */
+static int open_private(const char *path)
+{
+    struct stat st;
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || (st.st_mode & 077) == 0)
+        return fd;
+    close(fd);
+    if (unlink(path) != 0)
+        return -1;
+    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+}
+
 int tape_open(const char *path, struct tape **ret, char *why, size_t why_len)
 {
     struct tape *t = calloc(1, sizeof(*t));
@@ -108,7 +123,7 @@ int tape_open(const char *path, struct tape **ret, char *why, size_t why_len)
         return FAB_E_NOMEM;
     }
     int error = 0;
-    t->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    t->fd = open_private(path);
     if (t->fd < 0)
         error = errno;
     pthread_mutex_init(&t->lock, NULL);

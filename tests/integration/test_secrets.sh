@@ -1,0 +1,86 @@
+#!/bin/bash
+# test_secrets.sh: a manager with known secrets records, answers a viewer, shows its metrics, refuses settings
+# and crashes. None of the secrets is in what others can read or in what a viewer gets, in any form that
+# find_secrets.py knows: as text, decimal, bytes or protobuf number. The same search finds all of them in
+# the files of the manager.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+need setpriv openssl curl
+[ "$(id -u)" = 0 ] || need a_root_shell
+"$python" -c "import grpc" 2>/dev/null || need python3-grpcio
+umask 022
+chmod 755 "$scratch"
+nobody=(setpriv --reuid=65534 --regid=65534 --groups=65534)
+
+"$fabsim" generate leaf-spine --leaves 4 --spines 2 --hosts 3 >fabric.net
+install -m 600 /dev/null sm_key
+echo 0x5ec2e7a95ec2e7a9 >sm_key
+check 'an authority is made' "$fabricctl" cert init --dir ca
+check 'and a certificate' "$fabricctl" cert issue manager localhost --dir ca
+port=$((20000 + $$ % 20000))
+cat >f.yaml <<EOF
+metrics: 127.0.0.1:$port
+listen: ['unix:$scratch/fabricd.sock', 'tls:127.0.0.1:$((port + 1))']
+socket_group: nogroup
+tls: {cert: $scratch/ca/manager.pem, key: $scratch/ca/manager.key, ca: $scratch/ca/ca.pem}
+subnet: {sm_key: 'file:$scratch/sm_key', m_key: generated}
+congestion: {apply: yes, cc_key: generated}
+EOF
+echo 'somebody wrote this' >recording # mode 0644
+exec 8<recording                       # and has it open
+ulimit -c unlimited
+manager_start '' -f "$scratch/f.yaml" --sim "$scratch/fabric.net" --record "$scratch/recording"
+check 'the fabric comes up' await 20 settled 0
+await 20 grep -q 0x state/cc_key
+same 'a file that others could read is replaced by a recording of mode 0600' "600 0" \
+    "$(stat -c %a recording) $(wc -c <&8)"
+same 'core dumps are off' 'Permission denied' \
+    "$("${nobody[@]}" cat "/proc/$manager/environ" 2>&1 | grep -o 'Permission denied')"
+
+# ---- what others get
+
+"${nobody[@]}" env HOME=/ "$python" -B "$here/as_viewer.py" "$scratch/fabricd.sock" "$top"/proto/fabric/v1/*.proto \
+    "$top"/proto/grpc/health/v1/*.proto >viewer.out 2>viewer.err
+like 'a viewer calls every method, and some are refused' "$(cat viewer.err)" '^asked [5-9][0-9] refused [1-9]'
+curl -s "http://127.0.0.1:$port/metrics" >metrics.out
+check 'the metrics are read' grep -q fabricd_master metrics.out
+"${nobody[@]}" "$fabricctl" -s "unix:$scratch/fabricd.sock" key show >show.out 2>&1
+ctl event list >events.out 2>&1
+ctl audit list >audit.out 2>&1
+
+# settings that are refused, with keys in them
+cp f.yaml good.yaml
+sed -i "s/sm_key: .*'/sm_key: 0x5ec2e7a95ec2e7a9z/; s/m_key: generated/m_key: 0x5ec2e7a95ec2e7a9/" f.yaml
+chmod 600 f.yaml
+kill -HUP "$manager"
+check 'a wrong key is refused' await 10 grep -q 'old settings stay' fabricd.log
+"$fabricd" --check-config -f f.yaml >refused.out 2>&1
+cp good.yaml f.yaml
+
+# ---- a crash
+
+state_keys=$(sed -n 's/.*0x\([0-9a-f]*\).*/\1/p' state/sa_key)
+{
+    echo 'sm_key 5ec2e7a95ec2e7a9'
+    printf 'sa_key %016x\n' "0x$state_keys"
+    printf 'm_key %016x\n' "$(grep -om1 '0x[0-9a-f]\{9,16\}' state/m_key)"
+    printf 'cc_key %016x\n' "$(grep -om1 '0x[0-9a-f]\{9,16\}' state/cc_key)"
+    echo "audit_key $(head -1 state/audit_key)"
+    echo "tls_key $(sed -n 2p ca/manager.key | tr -d '\n' | od -An -tx1 | tr -d ' \n')"
+} >secrets
+chmod 600 secrets
+same 'the log names no secret, and neither do events, metrics and what a viewer gets' '' \
+    "$("$python" "$here/find_secrets.py" secrets ./*.out viewer.err fabricd.log)"
+{
+    kill -SEGV "$manager"
+    wait "$manager"
+} 2>/dev/null
+same 'the manager crashes' 139 $?
+same 'and leaves no core' '' "$(find . -name 'core*' -type f)"
+
+mapfile -t own < <(find state recording sm_key ca/manager.key -type f)
+same 'all secrets are in the files of the manager' 'audit_key cc_key m_key sa_key sm_key tls_key' \
+    "$("$python" "$here/find_secrets.py" secrets "${own[@]}" | cut -d' ' -f1 | sort -u | xargs)"
+mapfile -t others < <("${nobody[@]}" find . -type f -readable 2>/dev/null)
+check 'others can read some files' [ "${#others[@]}" -gt 5 ]
+same 'and none of them has a secret' '' "$("$python" "$here/find_secrets.py" secrets "${others[@]}")"
