@@ -528,6 +528,9 @@ int authority_list(struct authority *a, void (*fn)(void *ctx, const struct autho
         snprintf(why, why_len, "%s: %s", a->path, strerror(errno));
         return FAB_E_IO;
     }
+    struct authority_issued own = {.name = "ca"};
+    describe(a, a->cert, &own);
+    fn(ctx, &own);
     for (int i = 0; i < count; i++) {
         X509 *cert = NULL;
         if (rc == FAB_OK)

@@ -48,7 +48,8 @@ struct authority_issued {
     char expires[24];  /* "2026-12-24 18:00 UTC" */
     bool valid;
 };
-/* Calls fn for the current certificate of each name, in the order of the names. */
+/* Calls fn for the certificate of the authority ("ca"), with which its revocation list expires, and
+ * then for the current certificate of each name, in the order of the names. */
 int authority_list(struct authority *a, void (*fn)(void *ctx, const struct authority_issued *i),
                    void *ctx, char *why, size_t why_len);
 

@@ -7,6 +7,7 @@ import signal
 import stat
 import subprocess
 import tempfile
+import time
 
 import grpc
 
@@ -43,7 +44,16 @@ def contents(folder):
 def states(folder):
     done = cert(folder, "list", json_output=True)
     assert done.returncode == 0, done
-    return {row["name"]: row["state"] for row in json.loads(done.stdout)["certificates"]}
+    authority, *rows = json.loads(done.stdout)["certificates"]
+    expires = openssl_expiry(os.path.join(folder, "ca", "ca.pem"))
+    assert authority["name"] == "ca" and authority["state"] == "valid" and authority["expires"] == expires, authority
+    return {row["name"]: row["state"] for row in rows}
+
+
+def openssl_expiry(path):
+    text = subprocess.run(["openssl", "x509", "-noout", "-enddate", "-in", path], capture_output=True, text=True,
+                          check=True).stdout.strip()
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.strptime(text, "notAfter=%b %d %H:%M:%S %Y GMT"))
 
 
 def mistakes_change_nothing():
