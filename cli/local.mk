@@ -11,6 +11,10 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_audit.c \
 	cli/ctl/authority.c \
 	cli/ctl/authority.h \
+	cli/ctl/cmd_backup.c \
+	cli/ctl/cmd_restore.c \
+	cli/ctl/passphrase.c \
+	cli/ctl/passphrase.h \
 	cli/ctl/cmd_cc.c \
 	cli/ctl/cmd_cert.c \
 	cli/ctl/cmd_cc.h \
@@ -54,6 +58,7 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/show_quality.c \
 	cli/ctl/show_quality.h
 cli_libctl_la_CFLAGS = $(AM_CFLAGS) $(PROTOBUFC_CFLAGS) $(OPENSSL_CFLAGS)
+cli_libctl_la_CPPFLAGS = $(AM_CPPFLAGS) -DSBINDIR='"$(sbindir)"'
 
 cli_fabricctl_SOURCES = cli/ctl/main.c
 cli_fabricctl_CFLAGS = $(AM_CFLAGS) $(PROTOBUFC_CFLAGS)

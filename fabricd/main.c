@@ -589,6 +589,7 @@ static int start_rpc(struct daemon *d, char *why)
         .bus = d->bus,
         .store = d->store,
         .config = &d->config,
+        .settings_file = d->options.config_file,
         .counts = &d->calls,
         .expiry = &d->tls_expiry,
         .sim = d->sim,

@@ -4,6 +4,7 @@
  */
 #include "fabricd/maintenance.h"
 
+#include <inttypes.h>
 #include <openssl/crypto.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -45,6 +46,18 @@ static void print_restore(const struct store_backup *b, const struct store_backu
     printf("Before you start fabricd here, stop the manager of which this is the backup.\n");
 }
 
+static void print_verified(const struct store_backup *b, const struct store_backup_result *r)
+{
+    printf("%s: backup of %s at %s by fabricd %s, %u files, %.1f MiB; complete and not changed\n",
+           b->file, r->host[0] != '\0' ? r->host : "an unknown host", r->made, r->version, r->files,
+           (double)r->bytes / (1 << 20));
+    printf("It has %s.\n", r->settings ? "a settings file" : "no settings file");
+    printf("Rows of its database:");
+    for (unsigned i = 0; i < r->tables; i++)
+        printf("%s %s %" PRIu64, i > 0 ? "," : "", r->table[i].name, r->table[i].rows);
+    printf("\n");
+}
+
 int maintenance_run(const struct options *o, const struct config *c)
 {
     char passphrase[STORE_PASSPHRASE_MOST + 1] = "", why[WHY_LEN] = "", account[200];
@@ -59,12 +72,13 @@ int maintenance_run(const struct options *o, const struct config *c)
     int status = store_passphrase_read(o->passphrase_file, passphrase, why, sizeof(why));
     if (status == FAB_OK)
         status = o->backup != NULL ? store_backup(&b, &result, why, sizeof(why))
+                 : o->verify       ? store_backup_verify(&b, &result, why, sizeof(why))
                                    : store_restore(&b, &result, why, sizeof(why));
     OPENSSL_cleanse(passphrase, sizeof(passphrase));
     if (status != FAB_OK) {
         fprintf(stderr, "fabricd: %s\n", why);
         return EXIT_FAILURE;
     }
-    (o->backup != NULL ? print_backup : print_restore)(&b, &result);
+    (o->backup != NULL ? print_backup : o->verify ? print_verified : print_restore)(&b, &result);
     return EXIT_SUCCESS;
 }

@@ -30,6 +30,7 @@ enum {
     OPT_BACKUP,
     OPT_RESTORE,
     OPT_REPLACE,
+    OPT_VERIFY,
     OPT_PASSPHRASE_FILE,
 };
 
@@ -48,6 +49,7 @@ static const struct option long_options[] = {
     {"backup", required_argument, NULL, OPT_BACKUP},
     {"restore", required_argument, NULL, OPT_RESTORE},
     {"replace", no_argument, NULL, OPT_REPLACE},
+    {"verify", no_argument, NULL, OPT_VERIFY},
     {"passphrase-file", required_argument, NULL, OPT_PASSPHRASE_FILE},
     {"version", no_argument, NULL, 'V'},
     {"help", no_argument, NULL, 'h'},
@@ -76,6 +78,7 @@ static const char help[] =
     "      --restore FILE     only restore a backup into the state directory of a stopped "
     "fabricd\n"
     "      --replace          with --restore: put former files aside\n"
+    "      --verify           with --restore: only check the backup, and show what it has\n"
     "      --passphrase-file FILE\n"
     "                         the passphrase of the backup is the first line of FILE, or of\n"
     "                         standard input (-)\n"
@@ -177,6 +180,9 @@ static int read_option(struct options *o, int c, int argc, char **argv)
     case OPT_REPLACE:
         o->replace = true;
         return -1;
+    case OPT_VERIFY:
+        o->verify = true;
+        return -1;
     case OPT_PASSPHRASE_FILE:
         o->passphrase_file = optarg;
         return -1;
@@ -214,6 +220,8 @@ static int check_backup(const struct options *o)
         return mistake("--passphrase-file is for --backup and --restore", "");
     if (o->replace && o->restore == NULL)
         return mistake("--replace is for --restore", "");
+    if (o->verify && (o->restore == NULL || o->replace))
+        return mistake("--verify is for --restore without --replace", "");
     if (any && o->replay != NULL)
         return mistake("--replay excludes --backup and --restore", "");
     return -1;

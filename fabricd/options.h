@@ -33,7 +33,7 @@ struct options {
     bool check_config;
     /* file of --backup or --restore, and of --passphrase-file; NULL: not given */
     const char *backup, *restore, *passphrase_file;
-    bool replace; /* --replace */
+    bool replace, verify; /* --replace and --verify */
     bool has_log_level;
     enum log_level log_level;
 };

@@ -3,6 +3,7 @@
 CONTRACT_PROTOS = \
 	proto/fabric/v1/access.proto \
 	proto/fabric/v1/audit.proto \
+	proto/fabric/v1/backup.proto \
 	proto/fabric/v1/baseline.proto \
 	proto/fabric/v1/congestion.proto \
 	proto/fabric/v1/contingency.proto \

@@ -58,6 +58,10 @@ struct session {
     bool dry_run;              /* the option --dry-run was given */
     uint32_t sl;               /* option --sl: service level */
     const char *format;        /* option --format; NULL: not given */
+    /* options --passphrase-file and --state-dir; NULL: not given */
+    const char *passphrase_file, *state_dir;
+    /* each is true if the option of this name was given: --replace, --verify */
+    bool replace, verify;
     /* options --since, --until, --by, --object, --method and --result of the audit log; NULL: not
      * given */
     const char *since, *until, *by, *object, *method, *result;
@@ -98,7 +102,8 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
     cmd_partition_list, cmd_partition_show, cmd_service_list, cmd_subscription_list, cmd_cc_status,
     cmd_cc_show, cmd_cc_congested, cmd_cc_log, cmd_cc_export, cmd_key_show, cmd_key_rotate,
     cmd_topo_approve, cmd_topo_disapprove, cmd_topo_baseline, cmd_audit_list, cmd_audit_export,
-    cmd_audit_verify, cmd_whoami, cmd_cert_init, cmd_cert_issue, cmd_cert_list, cmd_cert_revoke;
+    cmd_audit_verify, cmd_whoami, cmd_backup, cmd_restore, cmd_cert_init, cmd_cert_issue,
+    cmd_cert_list, cmd_cert_revoke;
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 

@@ -41,9 +41,10 @@ static const struct cmd *const cmds[] = {
     &cmd_sweep,           &cmd_topo_export,     &cmd_topo_baseline,
     &cmd_topo_approve,    &cmd_topo_disapprove, &cmd_event_list,
     &cmd_event_watch,     &cmd_audit_list,      &cmd_audit_export,
-    &cmd_audit_verify,    &cmd_cert_init,       &cmd_cert_issue,
-    &cmd_cert_list,       &cmd_cert_revoke,     &cmd_sim_unlink,
-    &cmd_sim_relink,      &cmd_sim_degrade,
+    &cmd_audit_verify,    &cmd_backup,          &cmd_restore,
+    &cmd_cert_init,       &cmd_cert_issue,      &cmd_cert_list,
+    &cmd_cert_revoke,     &cmd_sim_unlink,      &cmd_sim_relink,
+    &cmd_sim_degrade,
 };
 #define HELP_COLUMN 38
 #define USAGE_LEN 160
@@ -148,6 +149,12 @@ static void print_help(int argc, char **argv)
          "      --degraded         only degraded links\n"
          "      --width WIDTH, --speed SPEED\n"
          "                         limits of a simulated link: 1x to 12x, SDR to XDR\n"
+         "      --passphrase-file FILE\n"
+         "                         the passphrase of a backup is the first line of FILE, or of\n"
+         "                         standard input (-); without it, the terminal asks\n"
+         "      --state-dir DIR    where a backup is restored (/var/lib/fabricd)\n"
+         "      --replace          put former files of the state directory aside\n"
+         "      --verify           only check the backup, and show what it has\n"
          "  -h, --help             this text\n"
          "  -V, --version          the version of fabricctl\n"
          "\nExit status: 0 success, 1 failure, 2 usage error, 3 no manager answers, 4 not found,\n"
@@ -173,14 +180,41 @@ static const struct {
     char letter;
     const char *name;
 } own_options[] = {
-    {'n', "-n"},         {'a', "--after"},          {'s', "--severity"}, {'f', "--format"},
-    {'E', "--explain"},  {'R', "--roce"},           {'S', "--sl"},       {'h', "--hosts"},
-    {'j', "--job"},      {'m', "--samples"},        {'d', "--seed"},     {'e', "--engine"},
-    {'x', "--fail"},     {'w', "--waiting"},        {'D', "--dry-run"},  {'A', "--all"},
-    {'F', "--forget"},   {'G', "--give-up-absent"}, {'C', "--cc"},       {'r', "--reason"},
-    {'i', "--since"},    {'u', "--until"},          {'b', "--by"},       {'o', "--object"},
-    {'M', "--method"},   {'t', "--result"},         {'y', "--dir"},      {'Y', "--days"},
-    {'g', "--degraded"}, {'W', "--width"},          {'P', "--speed"},
+    {'n', "-n"},
+    {'a', "--after"},
+    {'s', "--severity"},
+    {'f', "--format"},
+    {'E', "--explain"},
+    {'R', "--roce"},
+    {'S', "--sl"},
+    {'h', "--hosts"},
+    {'j', "--job"},
+    {'m', "--samples"},
+    {'d', "--seed"},
+    {'e', "--engine"},
+    {'x', "--fail"},
+    {'w', "--waiting"},
+    {'D', "--dry-run"},
+    {'A', "--all"},
+    {'F', "--forget"},
+    {'G', "--give-up-absent"},
+    {'C', "--cc"},
+    {'r', "--reason"},
+    {'i', "--since"},
+    {'u', "--until"},
+    {'b', "--by"},
+    {'o', "--object"},
+    {'M', "--method"},
+    {'t', "--result"},
+    {'y', "--dir"},
+    {'Y', "--days"},
+    {'p', "--passphrase-file"},
+    {'T', "--state-dir"},
+    {'L', "--replace"},
+    {'v', "--verify"},
+    {'g', "--degraded"},
+    {'W', "--width"},
+    {'P', "--speed"},
 };
 
 static const struct option long_options[] = {
@@ -222,6 +256,10 @@ static const struct option long_options[] = {
     {"degraded", no_argument, NULL, OPT_OWN + 'g'},
     {"width", required_argument, NULL, OPT_OWN + 'W'},
     {"speed", required_argument, NULL, OPT_OWN + 'P'},
+    {"passphrase-file", required_argument, NULL, OPT_OWN + 'p'},
+    {"state-dir", required_argument, NULL, OPT_OWN + 'T'},
+    {"replace", no_argument, NULL, OPT_OWN + 'L'},
+    {"verify", no_argument, NULL, OPT_OWN + 'v'},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
     {0},
@@ -299,6 +337,8 @@ static int parse_word(struct session *s, char letter, const char *text)
                       : letter == 'y' ? &s->dir
                       : letter == 'W' ? &s->width
                       : letter == 'P' ? &s->speed
+                      : letter == 'p' ? &s->passphrase_file
+                      : letter == 'T' ? &s->state_dir
                                       : &s->format;
     *to = text;
     return EXIT_OK;
@@ -368,6 +408,12 @@ static int parse_own(struct options *o, char letter, const char *text)
         return EXIT_OK;
     case 'g':
         s->degraded = true;
+        return EXIT_OK;
+    case 'L':
+        s->replace = true;
+        return EXIT_OK;
+    case 'v':
+        s->verify = true;
         return EXIT_OK;
     default:
         return parse_word(s, letter, text);

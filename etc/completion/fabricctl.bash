@@ -108,8 +108,8 @@ _fabricctl()
         ;;
     --severity) mapfile -t COMPREPLY < <(compgen -W 'debug info warning error' -- "$cur") && return ;;
     --tls-ca | --tls-cert | --tls-key) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
-    --dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur") && return ;;
-    --job) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
+    --dir | --state-dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur") && return ;;
+    --job | --passphrase-file) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
     --engine) _fabricctl_offer_engines && return ;;
     --timeout | --tls-name | --sl | -n | --count | --after | --samples | --seed | --reason | --since | --until | --by | --object) return ;;
     --method | --result | --days) return ;;
@@ -121,14 +121,15 @@ _fabricctl()
         -s | --server | --tls-*) server+=("${line[i]}" "${line[++i]}") ;;
         -o | --output | --timeout | -n | --count | --after | --severity | --format | \
             --hosts | --job | --samples | --seed | --engine | --fail | --sl | \
-            --reason | --since | --until | --by | --object | --method | --result | --dir | --days | --width | --speed) ((++i)) ;;
+            --reason | --since | --until | --by | --object | --method | --result | --dir | --days | --width | --speed | \
+            --passphrase-file | --state-dir) ((++i)) ;;
         -*) ;;
         *) words+=("${line[i]}") ;;
         esac
     done
     local offer=
     case "${words[*]:0:2}" in
-    '') offer='status node port partition multicast class service subscription link key path route cc topo event audit cert sweep reroute version whoami sim' ;;
+    '') offer='status node port partition multicast class service subscription link key path route cc topo event audit backup restore cert sweep reroute version whoami sim' ;;
     node) offer='list show pins approve' ;;
     port) offer='list show counters disable enable' ;;
     partition | multicast | class) offer='list show' ;;
@@ -145,18 +146,21 @@ _fabricctl()
     sim) offer='unlink relink degrade' ;;
     'node list') offer='switch adapter router' ;;
     'event '* | 'reroute list') cur=${cur:--} ;;
+    backup | restore) [[ $cur == -* ]] || { compopt -o default && return; } ;;
     *) [[ $cur == -* ]] || { _fabricctl_offer_names "${words[*]:0:2}" && return; } ;;
     esac
     if [[ $cur == -* ]]; then
         offer='-s --server -o --output --timeout --tls-ca --tls-cert --tls-key --tls-name -h --help'
         [[ "${words[*]:0:2}" =~ ^(reroute\ list|route\ contingency|cc\ congested)$ ]] && offer+=' -n --count'
-        [[ "${words[*]:0:2}" =~ ^(sweep|reroute|route\ rebalance|node\ approve|topo\ approve|topo\ disapprove|port\ disable|port\ enable|link\ isolate|link\ release|key\ rotate|sim\ unlink|sim\ relink|sim\ degrade)$ ]] && offer+=' --reason'
+        [[ "${words[*]:0:2}" =~ ^(backup|sweep|reroute|route\ rebalance|node\ approve|topo\ approve|topo\ disapprove|port\ disable|port\ enable|link\ isolate|link\ release|key\ rotate|sim\ unlink|sim\ relink|sim\ degrade)$ ]] && offer+=' --reason'
         [[ "${words[*]:0:2}" =~ ^audit\ (list|export)$ ]] && offer+=' --since --until --by --object --method --result'
         [[ "${words[*]:0:2}" == 'link list' ]] && offer+=' --degraded'
         [[ "${words[*]:0:2}" == 'sim degrade' ]] && offer+=' --width --speed'
         [[ "${words[*]:0:2}" == 'audit list' ]] && offer+=' -n --count'
         [[ "${words[*]:0:2}" =~ ^cert\ (init|issue)$ ]] && offer+=' --dir --days'
         [[ "${words[*]:0:2}" =~ ^cert\ (list|revoke)$ ]] && offer+=' --dir'
+        [[ ${words[0]} =~ ^(backup|restore)$ ]] && offer+=' --passphrase-file'
+        [[ ${words[0]} == restore ]] && offer+=' --verify --replace --state-dir'
         [[ ${words[0]} == event ]] && offer+=' -n --count --severity'
         [[ "${words[*]:0:2}" == 'event watch' ]] && offer+=' --after'
         [[ "${words[*]:0:2}" =~ ^(node\ pins|topo\ baseline)$ ]] && offer+=' --waiting'

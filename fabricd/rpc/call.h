@@ -25,7 +25,8 @@ struct method {
     /* true: the client sends a stream of messages; `handle` is called for each of them, and must
      * not finish the call */
     bool many;
-    /* true: the method changes something, so each call of it is recorded in the audit log */
+    /* true: the method changes something or gives away keys, so each call of it is recorded in the
+     * audit log */
     bool changes;
 };
 struct service {

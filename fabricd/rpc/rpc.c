@@ -146,6 +146,7 @@ void rpc_stop(struct rpc *r)
     free(r->listeners);
     conn_set_free(r->conns);
     studies_free(r->studies);
+    backup_end(r);
     expiry_free(r->expiry);
     audit_free(r->audit);
     journal_free(r->journal);

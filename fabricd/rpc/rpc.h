@@ -27,6 +27,7 @@ struct rpc_input {
     struct bus *bus;
     struct store *store; /* NULL: nothing is stored */
     const struct config *config;
+    const char *settings_file; /* for backups; NULL: the manager has none */
     /* calls and studies are counted here; NULL: they are not counted */
     struct call_counts *counts;
     /* Maximum CPU time of a study in us. 0: the usual limit (limits.h); tests set another one. */

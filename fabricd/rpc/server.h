@@ -12,6 +12,7 @@
 #include "fabricd/rpc/rpc.h"
 
 struct audit;
+struct backup;
 struct expiry;
 struct journal;
 struct follower;
@@ -26,6 +27,7 @@ struct rpc {
     LIST_HEAD(, follower) followers;
     LIST_HEAD(, health_watch) health_watches; /* calls of Health.Watch in progress */
     struct studies *studies;                  /* long computations for calls (study.h) */
+    struct backup *backup;                    /* the backup that is made or sent; NULL: none */
     /* timer that wakes the followers and the calls of Health.Watch after new events */
     struct loop_timer *turn;
     struct conn_set *conns;
@@ -88,6 +90,8 @@ struct page {
 bool read_page(struct call *c, char list, const char *token, uint32_t size, struct page *ret);
 void refuse_token(struct call *c, const char *token);
 
+void backup_end(struct rpc *r); /* service_backup.c: frees the backup after all calls have ended */
+
 /* The methods of FabricService, grouped by the file that defines them. */
 typedef void call_handler(struct call *c, const void *request);
 call_handler who_am_i;                                               /* in service_access.c */
@@ -113,6 +117,7 @@ call_handler get_congestion, get_port_congestion, get_roce;          /* in servi
 call_handler list_congested_ports, list_congestion_logs;             /* in service_congested.c */
 call_handler list_reroutes, get_reroute;                             /* in service_reroute.c */
 call_handler list_audit, verify_audit;                               /* in service_audit.c */
+call_handler make_backup;                                            /* in service_backup.c */
 call_handler list_events, watch_events;                              /* in service_event.c */
 
 /* The ports with ids `first` to `end` - 1. */

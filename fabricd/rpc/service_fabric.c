@@ -171,6 +171,10 @@ static const struct method methods[] = {
     {.name = "VerifyAudit",
      .request = &fabric__v1__verify_audit_request__descriptor,
      .handle = verify_audit},
+    {.name = "Backup",
+     .request = &fabric__v1__backup_request__descriptor,
+     .handle = make_backup,
+     .changes = true},
 };
 
 const struct service service_fabric = {

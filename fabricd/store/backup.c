@@ -30,6 +30,8 @@
 #include "libfabmgr/base/version.h"
 
 #define SETTINGS_MOST (16 << 20)
+/* steps of SQLite between two questions whether the backup is to stop: some milliseconds */
+#define PROGRESS_STEPS 100000
 
 /* ---- the passphrase ---- */
 
@@ -74,6 +76,11 @@ int store_passphrase_read(const char *name, char ret[STORE_PASSPHRASE_MOST + 1],
     return status;
 }
 
+static bool is_stopped(const struct store_backup *b)
+{
+    return b->stopped != NULL && b->stopped(b->stop_ctx);
+}
+
 /* ---- entries ---- */
 
 struct save {
@@ -115,6 +122,12 @@ static int put_entry(struct save *s, const char *name, const void *bytes, size_t
     return status == FAB_OK ? put(s, bytes, len) : status;
 }
 
+static int stop(struct save *s)
+{
+    snprintf(s->why, s->why_len, "the backup was stopped");
+    return FAB_E_REFUSED;
+}
+
 /* Puts a file of known size. Returns FORMAT if the file changed its size meanwhile. */
 static int put_file(struct save *s, const char *name, int fd, uint64_t size)
 {
@@ -122,6 +135,8 @@ static int put_file(struct save *s, const char *name, int fd, uint64_t size)
     uint64_t left = size;
     int status = put_head(s, name, size);
     while (left > 0 && status == FAB_OK) {
+        if (is_stopped(s->b))
+            return stop(s);
         ssize_t n = read(fd, bytes, left < sizeof(bytes) ? (size_t)left : sizeof(bytes));
         if (n < 0 && errno == EINTR)
             continue;
@@ -209,6 +224,11 @@ static int read_version(sqlite3 *db, int64_t *ret)
     return number[0] == SCHEMA_APPLICATION_ID && number[1] > 0 ? FAB_OK : FAB_E_FORMAT;
 }
 
+static int on_progress(void *ctx)
+{
+    return is_stopped(ctx);
+}
+
 /* Writes the database as it is at one moment to the file `copy`. */
 static int snapshot(struct save *s, const char *copy, int64_t *ret_schema)
 {
@@ -225,10 +245,11 @@ static int snapshot(struct save *s, const char *copy, int64_t *ret_schema)
     if (status != FAB_OK)
         return status;
     char *sql = sqlite3_mprintf("VACUUM INTO %Q", copy);
+    sqlite3_progress_handler(db, PROGRESS_STEPS, on_progress, (void *)(uintptr_t)s->b);
     if (sql == NULL || sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
         snprintf(s->why, s->why_len, "%s cannot be copied to %s: %s", path, copy,
                  sqlite3_errmsg(db));
-        status = FAB_E_IO;
+        status = is_stopped(s->b) ? stop(s) : FAB_E_IO;
     } else if ((status = read_version(db, ret_schema)) != FAB_OK) {
         snprintf(s->why, s->why_len, "%s is no database of fabricd", path);
     }
@@ -260,6 +281,17 @@ static int finish(struct save *s)
     return status;
 }
 
+static int create(struct save *s, FILE *file)
+{
+    const struct store_backup_key *k = s->b->key;
+    int status = k != NULL ? container_create_keyed(file, k->salt, k->key, &s->to)
+                           : container_create(file, s->b->passphrase, CONTAINER_LOG_N, &s->to);
+    if (status != FAB_OK)
+        snprintf(s->why, s->why_len, "%s cannot be written: %s", s->b->file,
+                 status == FAB_E_IO ? strerror(errno) : fab_base_status_text(status));
+    return status;
+}
+
 /* Writes the backup to a new file. copy: name of a temporary copy of the database */
 static int save(struct save *s, FILE *file, const char *copy)
 {
@@ -267,10 +299,8 @@ static int save(struct save *s, FILE *file, const char *copy)
     int status = read_keys(s);
     if (status == FAB_OK)
         status = snapshot(s, copy, &schema);
-    if (status == FAB_OK &&
-        (status = container_create(file, s->b->passphrase, CONTAINER_LOG_N, &s->to)) != FAB_OK)
-        snprintf(s->why, s->why_len, "%s cannot be written: %s", s->b->file,
-                 status == FAB_E_IO ? strerror(errno) : fab_base_status_text(status));
+    if (status == FAB_OK)
+        status = create(s, file);
     if (status == FAB_OK)
         status = put_manifest(s, schema);
     if (status == FAB_OK)
@@ -303,8 +333,9 @@ static void remove_leftovers(const char *dir)
         closedir(d);
 }
 
-int store_backup(const struct store_backup *b, struct store_backup_result *ret, char *why,
-                 size_t why_len)
+/* Writes the backup to an open file. */
+static int write_backup(const struct store_backup *b, FILE *file, struct store_backup_result *ret,
+                        char *why, size_t why_len)
 {
     char copy[PATH_MAX];
     *ret = (struct store_backup_result){0};
@@ -314,6 +345,16 @@ int store_backup(const struct store_backup *b, struct store_backup_result *ret, 
         snprintf(why, why_len, "state directory %s: the path is too long", b->dir);
         return FAB_E_LIMIT;
     }
+    remove_leftovers(b->dir);
+    unlink(copy); /* of a killed process that had the same number */
+    int status = save(&s, file, copy);
+    unlink(copy);
+    return status;
+}
+
+int store_backup(const struct store_backup *b, struct store_backup_result *ret, char *why,
+                 size_t why_len)
+{
     int fd = open(b->file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (file == NULL) {
@@ -321,14 +362,47 @@ int store_backup(const struct store_backup *b, struct store_backup_result *ret, 
                  errno == EEXIST ? "; choose another name, or remove it first" : "");
         return errno == EEXIST ? FAB_E_EXISTS : FAB_E_IO;
     }
-    remove_leftovers(b->dir);
-    int status = save(&s, file, copy);
-    unlink(copy);
+    int status = write_backup(b, file, ret, why, why_len);
     if (fclose(file) != 0 && status == FAB_OK) {
         snprintf(why, why_len, "%s cannot be written: %s", b->file, strerror(errno));
         status = FAB_E_IO;
     }
     if (status != FAB_OK)
         unlink(b->file);
+    return status;
+}
+
+/* Opens a file without a name in the directory. If the file system has no such files, removes the
+ * name at once. */
+static int open_unnamed(const char *dir)
+{
+    char path[PATH_MAX];
+    int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR) ||
+        (size_t)snprintf(path, sizeof(path), "%s/backup-XXXXXX", dir) >= sizeof(path))
+        return fd;
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(path);
+    return fd;
+}
+
+int store_backup_unnamed(const struct store_backup *b, struct store_backup_result *ret, int *ret_fd,
+                         char *why, size_t why_len)
+{
+    int fd = open_unnamed(b->dir);
+    int second = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+    FILE *file = second >= 0 ? fdopen(second, "w") : NULL;
+    int status = file != NULL ? write_backup(b, file, ret, why, why_len) : FAB_E_IO;
+    if (file == NULL || (fclose(file) != 0 && status == FAB_OK) || lseek(fd, 0, SEEK_SET) != 0) {
+        snprintf(why, why_len, "%s cannot be written: %s", b->dir, strerror(errno));
+        status = FAB_E_IO;
+    }
+    if (file == NULL && second >= 0)
+        close(second);
+    if (status == FAB_OK)
+        *ret_fd = fd;
+    else if (fd >= 0)
+        close(fd);
     return status;
 }

@@ -20,10 +20,23 @@
 int store_passphrase_read(const char *name, char ret[STORE_PASSPHRASE_MOST + 1], char *why,
                           size_t why_len);
 
+#define STORE_BACKUP_SALT 16
+#define STORE_BACKUP_KEY 32
+/* A key that was derived from a passphrase as container.h says. It is good for one backup only. */
+struct store_backup_key {
+    uint8_t salt[STORE_BACKUP_SALT], key[STORE_BACKUP_KEY];
+};
+
 struct store_backup {
     const char *dir;  /* the state directory */
     const char *file; /* the backup */
     const char *passphrase;
+    /* store_backup_unnamed: used in place of the passphrase */
+    const struct store_backup_key *key;
+    /* store_backup_unnamed: when this function returns true, the backup ends with REFUSED; NULL: it
+     * is not stopped. The function is called with `stop_ctx` on the thread of the backup. */
+    bool (*stopped)(void *ctx);
+    void *stop_ctx;
     /* store_backup: the settings file to include; NULL: none */
     const char *settings;
     /* store_restore: who restores, for the audit log */
@@ -32,10 +45,20 @@ struct store_backup {
     bool replace;
 };
 
+#define STORE_BACKUP_TABLES 64
 struct store_backup_result {
     unsigned files;
     uint64_t bytes;
     char made[32]; /* time of the backup, such as 2026-11-24T02:00:00Z */
+    /* store_restore and store_backup_verify: version of fabricd and name of the host that made the
+     * backup */
+    char version[100], host[200];
+    /* store_backup_verify: the tables of the database, and their numbers of rows */
+    struct {
+        char name[32];
+        uint64_t rows;
+    } table[STORE_BACKUP_TABLES];
+    unsigned tables;
     /* name of the folder in the state directory that has the former files; "": there were none */
     char aside[40];
     bool settings; /* the backup has a settings file */
@@ -47,6 +70,12 @@ struct store_backup_result {
 int store_backup(const struct store_backup *b, struct store_backup_result *ret, char *why,
                  size_t why_len);
 
+/* Like store_backup, but writes a file without a name in the state directory, which vanishes when
+ * it is closed, also if the process is killed. b->file only names the backup in messages. On
+ * success the caller closes *ret_fd, which is at the beginning of the file. */
+int store_backup_unnamed(const struct store_backup *b, struct store_backup_result *ret, int *ret_fd,
+                         char *why, size_t why_len);
+
 /* Restores the files into the state directory, of which no manager may run. First reads and checks
  * the whole backup, so that a backup that cannot be used changes nothing. The settings are not
  * activated: they become the file fabricd.yaml.restored. Appends a row to the audit log. Errors,
@@ -55,6 +84,12 @@ int store_backup(const struct store_backup *b, struct store_backup_result *ret, 
  * store_open. */
 int store_restore(const struct store_backup *b, struct store_backup_result *ret, char *why,
                   size_t why_len);
+
+/* Reads and checks the whole backup, also its database, and changes nothing. Needs no state
+ * directory: the database is copied to a folder in $TMPDIR, or /tmp, and the keys are not. Returns
+ * the errors of container_read, or FORMAT, IO or UNSUPPORTED, each with a sentence in why[]. */
+int store_backup_verify(const struct store_backup *b, struct store_backup_result *ret, char *why,
+                        size_t why_len);
 
 /* Returns true if a restore was interrupted while it moved files. */
 bool store_restore_unfinished(const char *dir, char *why, size_t why_len);

@@ -16,7 +16,7 @@
 #include "libfabmgr/base/status.h"
 
 #define HEADER 48
-#define SALT 16
+#define SALT CONTAINER_SALT
 #define TAG 16
 #define VERSION 1
 /* parameters of scrypt */
@@ -31,7 +31,7 @@ static const char magic[16] = "fabricd-backup\n";
 struct container {
     FILE *file;
     EVP_CIPHER_CTX *cipher;
-    uint8_t header[HEADER], key[32];
+    uint8_t header[HEADER], key[CONTAINER_KEY];
     uint64_t chunk; /* number of the next chunk */
     bool last;      /* the last chunk was read */
     /* text of the current chunk, and where the reader is in it */
@@ -94,26 +94,52 @@ static void make_nonce(const struct container *c, bool last, uint8_t nonce[12])
 
 /* ---- writing ---- */
 
-int container_create(FILE *file, const char *passphrase, unsigned log_n, struct container **ret)
+/* Returns a container whose header has no salt yet, or NULL. */
+static struct container *writer_new(FILE *file, unsigned log_n)
 {
     struct container *c = container_new(file);
     if (c == NULL)
-        return FAB_E_NOMEM;
+        return NULL;
     memcpy(c->header, magic, sizeof(magic));
     put_u32(c->header + 16, VERSION);
     put_u32(c->header + 20, log_n);
     put_u32(c->header + 24, BLOCK_R);
     put_u32(c->header + 28, PARALLEL_P);
-    int status = RAND_bytes(c->header + 32, SALT) == 1 ? FAB_OK : FAB_E_IO;
-    if (status == FAB_OK)
-        status = derive_key(c, passphrase);
-    if (status == FAB_OK && fwrite(c->header, HEADER, 1, file) != 1)
+    return c;
+}
+
+/* Writes the header if `status` is OK. Otherwise, and on an error, frees the container. */
+static int begin(struct container *c, int status, struct container **ret)
+{
+    if (status == FAB_OK && fwrite(c->header, HEADER, 1, c->file) != 1)
         status = FAB_E_IO;
     if (status == FAB_OK)
         *ret = c;
     else
         container_free(c);
     return status;
+}
+
+int container_create(FILE *file, const char *passphrase, unsigned log_n, struct container **ret)
+{
+    struct container *c = writer_new(file, log_n);
+    if (c == NULL)
+        return FAB_E_NOMEM;
+    int status = RAND_bytes(c->header + 32, SALT) == 1 ? FAB_OK : FAB_E_IO;
+    if (status == FAB_OK)
+        status = derive_key(c, passphrase);
+    return begin(c, status, ret);
+}
+
+int container_create_keyed(FILE *file, const uint8_t salt[CONTAINER_SALT],
+                           const uint8_t key[CONTAINER_KEY], struct container **ret)
+{
+    struct container *c = writer_new(file, CONTAINER_LOG_N);
+    if (c == NULL)
+        return FAB_E_NOMEM;
+    memcpy(c->header + 32, salt, SALT);
+    memcpy(c->key, key, CONTAINER_KEY);
+    return begin(c, FAB_OK, ret);
 }
 
 static int write_chunk(struct container *c, bool last)

@@ -21,17 +21,24 @@
 #define FABRICD_STORE_CONTAINER_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #define CONTAINER_CHUNK 65536
 /* base-2 logarithm of N for new files: scrypt takes 128 MiB of memory and some tenths of a second
  */
 #define CONTAINER_LOG_N 17
+#define CONTAINER_SALT 16
+#define CONTAINER_KEY 32
 
 struct container;
 /* Writes the header. log_n: CONTAINER_LOG_N, or less in tests. Returns NOMEM or IO. The caller
  * closes the file. */
 int container_create(FILE *file, const char *passphrase, unsigned log_n, struct container **ret);
+/* Like container_create, but with a key that the caller has derived from the passphrase, with a new
+ * random salt, CONTAINER_LOG_N, r = 8 and p = 1. The key must not be used again. */
+int container_create_keyed(FILE *file, const uint8_t salt[CONTAINER_SALT],
+                           const uint8_t key[CONTAINER_KEY], struct container **ret);
 /* Returns IO. */
 int container_write(struct container *c, const void *bytes, size_t len);
 /* Writes the last chunk, and syncs the file. Returns IO. */

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <openssl/crypto.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,7 @@ struct load {
     struct store_backup_result *result;
     char stage[PATH_MAX], moving[PATH_MAX];
     bool manifest, database; /* these entries were read */
+    bool verify;             /* only the database is copied, and nothing is restored */
     char *why;
     size_t why_len;
 };
@@ -101,25 +103,38 @@ static const char *known_name(const char *name)
 
 static int take_manifest(struct load *l, uint64_t len)
 {
-    char text[BACKUP_MANIFEST_MOST + 1] = "", version[100] = "";
+    char text[BACKUP_MANIFEST_MOST + 1] = "";
     long long schema = 0;
     if (len > BACKUP_MANIFEST_MOST)
         return say(l, FAB_E_FORMAT, "", "the backup is damaged: its manifest is too long");
     int status = get(l, text, len);
     if (status != FAB_OK)
         return status;
-    if (sscanf(text, "schema %lld\ntime %31s\nversion %99s\n", &schema, l->result->made, version) !=
-        3)
+    if (sscanf(text, "schema %lld\ntime %31s\nversion %99s\nhost %199s\n", &schema, l->result->made,
+               l->result->version, l->result->host) < 3)
         return say(l, FAB_E_FORMAT, "", "the backup is damaged: its manifest has another form");
     if (schema > schema_steps.count) {
         snprintf(l->why, l->why_len,
                  "the database of this backup has schema version %lld, and this fabricd knows "
                  "versions up to %d; restore it with fabricd %s or newer",
-                 schema, schema_steps.count, version);
+                 schema, schema_steps.count, l->result->version);
         return FAB_E_UNSUPPORTED;
     }
     l->manifest = true;
     return FAB_OK;
+}
+
+static int skip_entry(struct load *l, uint64_t left)
+{
+    char bytes[65536];
+    int status = FAB_OK;
+    while (left > 0 && status == FAB_OK) {
+        size_t n = left < sizeof(bytes) ? (size_t)left : sizeof(bytes);
+        status = get(l, bytes, n);
+        left -= n;
+    }
+    OPENSSL_cleanse(bytes, sizeof(bytes));
+    return status;
 }
 
 static int copy_entry(struct load *l, const char *path, uint64_t left)
@@ -181,7 +196,8 @@ static int take_entry(struct load *l, bool *ret_end)
     l->result->settings |= strcmp(name, BACKUP_SETTINGS) == 0;
     l->result->files++;
     l->result->bytes += bytes;
-    return copy_entry(l, path, bytes);
+    return l->verify && strcmp(name, BACKUP_DATABASE) != 0 ? skip_entry(l, bytes)
+                                                           : copy_entry(l, path, bytes);
 }
 
 static int read_backup(struct load *l)
@@ -202,7 +218,8 @@ static int read_backup(struct load *l)
     fclose(file);
     if (status != FAB_OK) {
         snprintf(why, sizeof(why), "%s", l->why);
-        snprintf(l->why, l->why_len, "%s: %s; nothing was changed", l->b->file, why);
+        snprintf(l->why, l->why_len, "%s: %s%s", l->b->file, why,
+                 l->verify ? "" : "; nothing was changed");
     }
     return status;
 }
@@ -343,9 +360,92 @@ int store_restore(const struct store_backup *b, struct store_backup_result *ret,
     *ret = (struct store_backup_result){0};
     struct load l = {.b = b, .result = ret, .why = why, .why_len = why_len};
     int status = lock_take(b->dir, &lock, why, why_len);
+    if (status == FAB_E_BUSY) {
+        size_t len = strlen(why);
+        snprintf(why + len, why_len - len, "; stop it first ('systemctl stop fabricd')");
+    }
     if (status != FAB_OK)
         return status;
     status = restore(&l);
     lock_release(lock);
+    return status;
+}
+
+/* ---- verification ---- */
+
+/* Checks the structure of the database. Returns FORMAT, with a sentence in why[]. */
+static int check_database(struct load *l, sqlite3 *db)
+{
+    sqlite3_stmt *stmt = NULL;
+    char what[300] = "";
+    if (sqlite3_prepare_v2(db, "PRAGMA integrity_check(1)", -1, &stmt, NULL) == SQLITE_OK &&
+        sqlite3_step(stmt) == SQLITE_ROW)
+        snprintf(what, sizeof(what), "%s", (const char *)sqlite3_column_text(stmt, 0));
+    sqlite3_finalize(stmt);
+    if (strcmp(what, "ok") == 0)
+        return FAB_OK;
+    snprintf(l->why, l->why_len, "%s: its database is damaged: %s", l->b->file,
+             what[0] != '\0' ? what : sqlite3_errmsg(db));
+    return FAB_E_FORMAT;
+}
+
+static uint64_t count_rows(sqlite3 *db, const char *table)
+{
+    sqlite3_stmt *stmt = NULL;
+    uint64_t rows = 0;
+    char *sql = sqlite3_mprintf("SELECT count(*) FROM \"%w\"", table);
+    if (sql != NULL && sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+        sqlite3_step(stmt) == SQLITE_ROW)
+        rows = (uint64_t)sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    sqlite3_free(sql);
+    return rows;
+}
+
+static void count_tables(sqlite3 *db, struct store_backup_result *ret)
+{
+    static const char sql[] = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT "
+                              "LIKE 'sqlite_%' ORDER BY name";
+    sqlite3_stmt *stmt = NULL;
+    if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK)
+        while (sqlite3_step(stmt) == SQLITE_ROW && ret->tables < STORE_BACKUP_TABLES) {
+            const char *name = (const char *)sqlite3_column_text(stmt, 0);
+            snprintf(ret->table[ret->tables].name, sizeof(ret->table->name), "%s", name);
+            ret->table[ret->tables++].rows = count_rows(db, name);
+        }
+    sqlite3_finalize(stmt);
+}
+
+static int verify(struct load *l)
+{
+    char path[PATH_MAX];
+    sqlite3 *db = NULL;
+    int status = read_backup(l);
+    if (status != FAB_OK)
+        return status;
+    if (!join(path, l->stage, BACKUP_DATABASE))
+        return say(l, FAB_E_LIMIT, l->stage, "the path is too long");
+    status = schema_open_reader(path, &db, l->why, l->why_len);
+    if (status != FAB_OK)
+        return status;
+    status = check_database(l, db);
+    if (status == FAB_OK)
+        count_tables(db, l->result);
+    sqlite3_close(db);
+    return status;
+}
+
+int store_backup_verify(const struct store_backup *b, struct store_backup_result *ret, char *why,
+                        size_t why_len)
+{
+    const char *tmp = getenv("TMPDIR");
+    *ret = (struct store_backup_result){0};
+    struct load l = {.b = b, .result = ret, .why = why, .why_len = why_len, .verify = true};
+    if (!join(l.stage, tmp != NULL ? tmp : "/tmp", "fabricd-verify-XXXXXX"))
+        return say(&l, FAB_E_LIMIT, "$TMPDIR", "the path is too long");
+    if (mkdtemp(l.stage) == NULL)
+        return say(&l, FAB_E_IO, l.stage, strerror(errno));
+    int status = verify(&l);
+    remove_folder(l.stage);
     return status;
 }

@@ -4,12 +4,20 @@ import contextlib
 import difflib
 import json
 import os
+import pty
+import resource
 import shutil
+import signal
 import sqlite3
 import struct
 import subprocess
+import time
 
-from harness import BUILD, Fabric, channel, main, read, running, socket_path, wait_until
+import grpc
+
+from harness import BUILD, Fabric, channel, load, main, read, running, socket_path, wait_until
+
+backup_pb2 = load("fabric.v1.backup_pb2")
 
 CTL, FABSIM, FABRICD = (os.path.join(BUILD, p) for p in ("cli/fabricctl", "cli/fabsim", "fabricd/fabricd"))
 KEYS = ["sa_key", "m_key", "audit_key"]
@@ -59,6 +67,25 @@ class Place:
                               input=passphrase, capture_output=True, text=True, timeout=60, **how)
         assert done.returncode == code, done
         return done.stderr if code else done.stdout
+
+    def run_ctl(self, *arguments, code=0, passphrase=PASSPHRASE, command=(), **how):
+        """fabricctl with the passphrase on its standard input. Returns what it prints."""
+        done = subprocess.run([*command, CTL, "-s", self.address, *arguments, "--passphrase-file", "-"],
+                              input=passphrase + "\n", capture_output=True, text=True, timeout=60,
+                              env=dict(os.environ, FABRICCTL_FABRICD=FABRICD), **how)
+        assert done.returncode == code, done
+        return done.stderr if code else done.stdout
+
+    def rest(self):
+        """Waits until the manager is idle."""
+        wait_until(lambda: json.loads(self.ctl("status", "-o", "json"))["state"] == "idle")
+
+    def grow(self, mib):
+        """Adds to the database of the stopped manager."""
+        with contextlib.closing(sqlite3.connect(os.path.join(self.state, "fabricd.db"))) as db:
+            db.execute("CREATE TABLE padding (bytes BLOB)")
+            db.executemany("INSERT INTO padding VALUES (randomblob(1048576))", [()] * mib)
+            db.commit()
 
     def rows(self):
         """All rows of all tables but those of the audit log after the backup."""
@@ -258,6 +285,194 @@ def another_user_restores_it():
         assert all(os.stat(os.path.join(place.state, n)).st_uid == NOBODY for n in os.listdir(place.state))
 
 
+def fabricctl_brings_a_manager_to_another_machine():
+    """Other host name, other user, other state directory: the same LIDs, routes, keys and isolated links."""
+    third, fourth = Place(), Place()
+    with third.daemon():
+        make_changes(third)
+        third.rest()
+        said = json.loads(third.run_ctl("backup", third.path("b"), "--reason", "move", "-o", "json"))
+        assert said["files"] == 6 and said["has_settings"] and said["bytes"] == os.stat(third.path("b")).st_size, said
+        assert os.stat(third.path("b")).st_mode & 0o777 == 0o600
+        assert not [n for n in os.listdir(third.folder) if n.startswith("b.")]
+        assert not [n for n in os.listdir(third.state) if n.startswith("backup")]
+        record, = [json.loads(line) for line in third.ctl("audit", "export", "--method", "Backup").splitlines()]
+        assert record["result"] == "OK" and record["after"].startswith("6 files") and record["reason"] == "move", record
+        said = third.run_ctl("backup", third.path("b"), code=1)
+        assert "exists; choose another name" in said, said
+    with third.daemon():
+        third.rest()
+        seen = third.what_operators_see()
+    said = third.run_ctl("restore", third.path("b"), "--verify")
+    assert f"backup of {os.uname().nodename} at 20" in said and "6 files" in said and "isolated_link 1" in said, said
+    shutil.copy(third.path("b"), fourth.path("b"))
+    elsewhere, how = (), {}
+    if os.geteuid() == 0:
+        elsewhere = ("unshare", "--uts", "sh", "-c", 'hostname elsewhere && exec setpriv --reuid 65534 --regid 65534 '
+                     '--clear-groups "$@"', "-")
+        os.mkdir(fourth.state)
+        for path in (fourth.state, fourth.folder, fourth.path("b")):
+            os.chown(path, NOBODY, NOBODY)
+        at = os.path.dirname(fourth.folder)
+        while at != "/":
+            os.chmod(at, os.stat(at).st_mode | 0o011)
+            at = os.path.dirname(at)
+    said = fourth.run_ctl("restore", fourth.path("b"), "--state-dir", fourth.state, command=elsewhere)
+    assert "restored 6 files" in said, said
+    if elsewhere:
+        assert all(os.stat(os.path.join(fourth.state, n)).st_uid == NOBODY for n in os.listdir(fourth.state))
+    with fourth.daemon():
+        fourth.rest()
+        for mine, theirs in zip(fourth.what_operators_see(), seen):
+            assert mine == theirs, "\n".join(difflib.unified_diff(str(theirs).splitlines(), str(mine).splitlines()))
+        assert json.loads(fourth.ctl("audit", "verify", "-o", "json"))["intact"]
+        said = fourth.run_ctl("restore", fourth.path("b"), "--state-dir", fourth.state, "--replace", code=1)
+        assert "is in use by fabricd pid" in said and "systemctl stop fabricd" in said, said
+
+
+def a_broken_backup_leaves_nothing():
+    place = Place()
+    with place.daemon():
+        pass
+    place.grow(40)
+
+    def left():
+        return [n for n in os.listdir(place.folder) if n.startswith("b")] + [
+            n for n in os.listdir(place.state) if n.startswith("backup")]
+
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+    with place.daemon() as p:
+        with channel(place.address) as c:
+            make = c.unary_stream("/fabric.v1.FabricService/Backup",
+                                  request_serializer=backup_pb2.BackupRequest.SerializeToString,
+                                  response_deserializer=backup_pb2.BackupResponse.FromString)
+            for salt, key in ((16, 31), (15, 32), (0, 0), (17, 33)):
+                try:
+                    list(make(backup_pb2.BackupRequest(salt=bytes(salt), key=bytes(key)), timeout=60))
+                    raise AssertionError("accepted")
+                except grpc.RpcError as e:
+                    assert e.code() == grpc.StatusCode.INVALID_ARGUMENT, e
+            # A client that reads slowly holds no memory of the manager, and one backup is made at a time.
+            slow = make(backup_pb2.BackupRequest(salt=bytes(16), key=bytes(32)), timeout=60)
+            size = next(slow).size
+            assert size > 40 << 20, size
+            peak = int(next(line for line in read(f"/proc/{p.pid}/status").decode().splitlines()
+                            if line.startswith("VmHWM")).split()[1])
+            try:
+                list(make(backup_pb2.BackupRequest(salt=bytes(16), key=bytes(32)), timeout=60))
+                raise AssertionError("two backups")
+            except grpc.RpcError as e:
+                assert e.code() == grpc.StatusCode.RESOURCE_EXHAUSTED, e
+            assert sum(len(m.data) for m in slow) > size - (1 << 20)
+            again = int(next(line for line in read(f"/proc/{p.pid}/status").decode().splitlines()
+                             if line.startswith("VmHWM")).split()[1])
+            assert again - peak < 16 << 10, (peak, again)
+        said = place.run_ctl("backup", place.path("b"), code=1, preexec_fn=small_files)
+        assert "cannot be written: File too large" in said and not left(), (said, left())
+        place.run_ctl("backup", place.path("whole"))
+        os.remove(place.path("whole"))
+        client = subprocess.Popen([CTL, "-s", place.address, "backup", place.path("b"), "--passphrase-file",
+                                   place.path("passphrase")], stderr=subprocess.PIPE, text=True)
+        wait_until(lambda: any(n.startswith("b.") and os.stat(place.path(n)).st_size > 0
+                               for n in os.listdir(place.folder)))
+        client.send_signal(signal.SIGTERM)
+        assert client.wait(60) == -signal.SIGTERM and not left(), left()
+
+    # The manager is killed while it sends. The command ends with an error, and nothing is left.
+    errors = open(place.path("errors"), "w+")
+    p = subprocess.Popen([FABRICD, "--sim", place.path("f.net"), "--state-dir", place.state, "--listen", place.address],
+                         stdout=errors, stderr=errors)
+    with channel(place.address) as c:
+        wait_until(lambda: Fabric(c).GetStatus(timeout=2).status.generation > 0)
+    client = subprocess.Popen([CTL, "-s", place.address, "backup", place.path("b"), "--passphrase-file",
+                               place.path("passphrase")], stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: any(n.startswith("b.") for n in os.listdir(place.folder)))
+    wait_until(lambda: any(n.startswith("backup-") for n in os.listdir(place.state)) or client.poll() is not None)
+    assert client.poll() is None, client.communicate()
+    p.kill()
+    p.wait()
+    _, said = client.communicate(timeout=60)
+    assert client.returncode == 3 and "connection was lost" in said, (client.returncode, said)
+    # The copy of the database goes with the next backup; nothing has the encrypted file.
+    with place.daemon():
+        place.run_ctl("backup", place.path("whole"))
+    assert not left(), left()
+
+
+def a_killed_restore_loses_nothing():
+    """The restore is killed at times from its beginning to its end, and once its disk is full."""
+    place = Place()
+    with place.daemon():
+        place.rest()
+    former = place.files()
+    key = former["m_key"]
+
+    def small_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+
+    said = place.run_ctl("restore", first.path("backup"), "--state-dir", place.state, "--replace", code=1,
+                         preexec_fn=small_files)
+    assert "File too large" in said and place.files() == former, said
+    for delay in range(12):
+        p = subprocess.Popen([FABRICD, "--state-dir", place.state, "--passphrase-file", place.path("passphrase"),
+                              "--restore", first.path("backup"), "--replace"], stdout=subprocess.DEVNULL)
+        if delay < 4:
+            time.sleep(0.02 * 2 ** delay)
+        else:
+            wait_until(lambda: p.poll() is not None or os.path.exists(os.path.join(place.state, "restore.new")))
+            time.sleep(0.02 * (delay - 4))
+        p.kill()
+        p.wait()
+        # The first key is in the state directory or in the folder of former files.
+        kept = place.files()
+        assert any(os.path.basename(n) == "m_key" and kept[n] == key for n in kept), (delay, kept.keys())
+    place.run_ctl("restore", first.path("backup"), "--state-dir", place.state, "--replace")
+    assert place.files()["m_key"] == read(os.path.join(first.state, "m_key"))
+    assert not [n for n in os.listdir(place.state) if n.startswith("restore.")]
+    with place.daemon():
+        assert json.loads(place.ctl("audit", "verify", "-o", "json"))["intact"]
+
+
+def a_terminal_asks():
+    """Twice for a new passphrase, and without an echo."""
+    def talk(arguments, *answers):
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.execve(CTL, [CTL, "-s", first.address, *arguments], dict(os.environ, FABRICCTL_FABRICD=FABRICD))
+        said = b""
+        for prompt, answer in answers:
+            while prompt not in said.rsplit(b"\n", 1)[-1]:
+                said += os.read(fd, 1000)
+            time.sleep(0.1)
+            os.write(fd, answer + b"\n")
+            said += b"\n"
+        with contextlib.suppress(OSError):
+            while more := os.read(fd, 1000):
+                said += more
+        os.close(fd)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), said.decode()
+
+    word = PASSPHRASE.encode()
+    with first.daemon():
+        code, said = talk(["backup", first.path("typed")], (b"Passphrase", word), (b"again", word[:-1] + b"x"))
+        assert code == 1 and "the two passphrases differ" in said and not os.path.exists(first.path("typed")), said
+        code, said = talk(["backup", first.path("typed")], (b"Passphrase", word), (b"again", word))
+        assert code == 0 and "Files:" in said and PASSPHRASE not in said, said
+    code, said = talk(["restore", first.path("typed"), "--verify"], (b"Passphrase", word))
+    assert code == 0 and "complete and not changed" in said and PASSPHRASE not in said, said
+    for damaged in (b"", read(first.path("typed"))[:-1]):
+        with open(first.path("bad"), "wb") as f:
+            f.write(damaged)
+        said = first.run_ctl("restore", first.path("bad"), "--verify", code=1)
+        assert "its end is missing" in said or "shorter than the header" in said, said
+    said = first.run_ctl("restore", first.path("typed"), "--verify", "--replace", code=2)
+    assert "either" in said, said
+    assert not [n for n in os.listdir("/tmp") if n.startswith("fabricd-verify-")]
+
+
 main([
     another_machine_takes_over,
     a_stopped_manager_comes_back_row_by_row,
@@ -267,4 +482,8 @@ main([
     a_newer_schema_is_refused,
     the_passphrase_is_kept,
     another_user_restores_it,
+    fabricctl_brings_a_manager_to_another_machine,
+    a_broken_backup_leaves_nothing,
+    a_killed_restore_loses_nothing,
+    a_terminal_asks,
 ])

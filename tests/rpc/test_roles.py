@@ -164,7 +164,7 @@ def every_method_has_a_role():
     changing = [(p, r) for p, r in found if not p.split("/")[-1].startswith(reads)]
     assert all(role >= ROLES["operator"] for _, role in changing), changing
     assert {p.split("/")[-1] for p, r in changing if r == ROLES["administrator"]} == {
-        "ApproveNode", "ForgetNodePin", "ApproveBaseline", "DisapproveBaseline", "RotateKey"}
+        "Backup", "ApproveNode", "ForgetNodePin", "ApproveBaseline", "DisapproveBaseline", "RotateKey"}
 
 
 def every_method_with_every_role_over_unix():
