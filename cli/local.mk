@@ -13,6 +13,7 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/authority.h \
 	cli/ctl/cmd_backup.c \
 	cli/ctl/cmd_restore.c \
+	cli/ctl/cmd_support.c \
 	cli/ctl/passphrase.c \
 	cli/ctl/passphrase.h \
 	cli/ctl/cmd_cc.c \

@@ -129,7 +129,7 @@ _fabricctl()
     done
     local offer=
     case "${words[*]:0:2}" in
-    '') offer='status node port partition multicast class service subscription link key path route cc topo event audit backup restore cert sweep reroute version whoami sim' ;;
+    '') offer='status node port partition multicast class service subscription link key path route cc topo event audit backup restore support-bundle cert sweep reroute version whoami sim' ;;
     node) offer='list show pins approve' ;;
     port) offer='list show counters disable enable' ;;
     partition | multicast | class) offer='list show' ;;
@@ -146,7 +146,7 @@ _fabricctl()
     sim) offer='unlink relink degrade' ;;
     'node list') offer='switch adapter router' ;;
     'event '* | 'reroute list') cur=${cur:--} ;;
-    backup | restore) [[ $cur == -* ]] || { compopt -o default && return; } ;;
+    backup | restore | support-bundle) [[ $cur == -* ]] || { compopt -o default && return; } ;;
     *) [[ $cur == -* ]] || { _fabricctl_offer_names "${words[*]:0:2}" && return; } ;;
     esac
     if [[ $cur == -* ]]; then

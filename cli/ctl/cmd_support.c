@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The command `fabricctl support-bundle` collects what a report about a fault needs. Each part is
+ * the output of a program: of fabricctl itself, called with the same connection, or of a program of
+ * the system. So the bundle has only what the caller may read, one part that fails or hangs does
+ * not spoil the others, and the manager has no code for it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/ctl/cmd.h"
+
+#define PART_TIME_S 120
+#define WORDS_MOST 24
+
+struct part {
+    const char *file;
+    /* The program and its arguments. If the first word is "fabricctl", this program runs with the
+     * options of the connection. */
+    const char *words[12];
+};
+
+static const struct part parts[] = {
+    /* The first part shows whether a manager answers. */
+    {"status.json", {"fabricctl", "-o", "json", "status"}},
+    {"version.json", {"fabricctl", "-o", "json", "version"}},
+    {"whoami.json", {"fabricctl", "-o", "json", "whoami"}},
+    {"nodes.json", {"fabricctl", "-o", "json", "node", "list"}},
+    {"links.json", {"fabricctl", "-o", "json", "link", "list"}},
+    {"links-flapping.json", {"fabricctl", "-o", "json", "link", "flapping"}},
+    {"links-unhealthy.json", {"fabricctl", "-o", "json", "link", "unhealthy"}},
+    {"events.json", {"fabricctl", "-o", "json", "event", "list", "-n", "5000"}},
+    {"reroutes.json", {"fabricctl", "-o", "json", "reroute", "list", "-n", "500"}},
+    {"verdict.json", {"fabricctl", "-o", "json", "route", "verify"}},
+    {"contingency.json", {"fabricctl", "-o", "json", "route", "contingency"}},
+    {"partitions.json", {"fabricctl", "-o", "json", "partition", "list"}},
+    {"classes.json", {"fabricctl", "-o", "json", "class", "list"}},
+    {"multicast.json", {"fabricctl", "-o", "json", "multicast", "list"}},
+    {"keys.json", {"fabricctl", "-o", "json", "key", "show"}},
+    {"congestion.json", {"fabricctl", "-o", "json", "cc", "status"}},
+    {"node-pins.json", {"fabricctl", "-o", "json", "node", "pins"}},
+    {"baseline.json", {"fabricctl", "-o", "json", "topo", "baseline"}},
+    {"audit-verdict.json", {"fabricctl", "-o", "json", "audit", "verify"}},
+    /* An allow-list, because the environment of a unit can have secrets. */
+    {"unit.txt",
+     {"systemctl", "show", "fabricd", "--no-pager", "-p",
+      "ActiveState,SubState,Result,NRestarts,ActiveEnterTimestamp,ExecMainStatus,MemoryCurrent,"
+      "MemoryMax,TasksCurrent,CPUUsageNSec,LimitNOFILE"}},
+    {"journal.txt",
+     {"journalctl", "-u", "fabricd", "--since", "-1d", "-n", "20000", "--no-pager", "-o",
+      "short-iso-precise"}},
+    {"kernel.txt", {"uname", "-srvm"}},
+    {"system.txt", {"cat", "/etc/os-release"}},
+    {"cpus.txt", {"lscpu"}},
+    {"disk.txt", {"df", "-k", "/var/lib/fabricd"}},
+};
+#define PARTS (sizeof parts / sizeof parts[0])
+
+struct bundle {
+    const struct session *session;
+    char folder[PATH_MAX]; /* temporary folder of the parts */
+    FILE *readme;
+    bool no_manager;
+    unsigned left_out;
+};
+
+static bool path_of(char path[PATH_MAX], const struct bundle *b, const char *file)
+{
+    return (size_t)snprintf(path, PATH_MAX, "%s/%s", b->folder, file) < PATH_MAX;
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+static bool is_own(const struct part *p)
+{
+    return strcmp(p->words[0], "fabricctl") == 0;
+}
+
+static size_t add_option(const char *words[WORDS_MOST], size_t n, const char *name,
+                         const char *value)
+{
+    if (value == NULL)
+        return n;
+    words[n] = name;
+    words[n + 1] = value;
+    return n + 2;
+}
+
+/* Writes the whole command line of a part to words[]. */
+static void command_of(const struct part *p, const struct fab_client_options *c,
+                       const char *words[WORDS_MOST])
+{
+    size_t n = 0;
+    words[n++] = p->words[0];
+    if (is_own(p)) {
+        n = add_option(words, n, "-s", c->address);
+        n = add_option(words, n, "--tls-ca", c->ca);
+        n = add_option(words, n, "--tls-cert", c->cert);
+        n = add_option(words, n, "--tls-key", c->key);
+        n = add_option(words, n, "--tls-name", c->server_name);
+    }
+    for (size_t i = 1; i < sizeof p->words / sizeof p->words[0] && p->words[i] != NULL; i++)
+        words[n++] = p->words[i];
+    words[n] = NULL;
+}
+
+/* In the child: runs the program with its output in the files. Does not return. */
+static void become(const char *const *words, bool own, int out, int err)
+{
+    int nothing = open("/dev/null", O_RDONLY);
+    if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
+        dup2(err, STDERR_FILENO) < 0)
+        _exit(127);
+    alarm(PART_TIME_S);
+    char *const *argv = (char *const *)(uintptr_t)words;
+    if (own)
+        execv("/proc/self/exe", argv);
+    else
+        execvp(words[0], argv);
+    dprintf(STDERR_FILENO, "%s: %s\n", words[0], strerror(errno));
+    _exit(127);
+}
+
+/* Runs a program. Returns its exit status, or -1 if it was killed or could not be started. */
+static int run(const char *const *words, bool own, int out, int err)
+{
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0)
+        become(words, own, out, err);
+    if (pid < 0)
+        return -1;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+/* Writes the first line that the program printed on standard error to why[]. */
+static void read_why(int err, int status, char *why, size_t why_len)
+{
+    char text[500];
+    ssize_t n = pread(err, text, sizeof text - 1, 0);
+    text[n > 0 ? n : 0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    if (text[0] != '\0')
+        snprintf(why, why_len, "%s", text);
+    else if (status < 0)
+        snprintf(why, why_len, "it did not end within %d seconds", PART_TIME_S);
+    else
+        snprintf(why, why_len, "exit status %d", status);
+}
+
+/* Collects a part, and writes its line of the README. */
+static void collect(struct bundle *b, const struct part *p)
+{
+    const char *words[WORDS_MOST];
+    char path[PATH_MAX], errors[PATH_MAX], why[500] = "";
+    struct stat st;
+    command_of(p, b->session->connection, words);
+    if (!path_of(path, b, p->file) || !path_of(errors, b, "errors"))
+        return;
+    int out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int err = open(errors, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int status = out >= 0 && err >= 0 ? run(words, is_own(p), out, err) : -1;
+    /* The exit status EXIT_UNSOUND goes with a whole answer. */
+    bool good = out >= 0 && fstat(out, &st) == 0 && st.st_size > 0 &&
+                (status == EXIT_OK || (is_own(p) && status == EXIT_UNSOUND));
+    read_why(err, status, why, sizeof why);
+    if (out >= 0)
+        close(out);
+    if (err >= 0)
+        close(err);
+    unlink(errors);
+    b->no_manager |= p == parts && status == EXIT_UNAVAILABLE;
+    if (good) {
+        fprintf(b->readme, "%-22s", p->file);
+    } else {
+        unlink(path);
+        b->left_out++;
+        fprintf(b->readme, "%-22s LEFT OUT (%s): ", p->file, why);
+    }
+    for (size_t i = 0; p->words[i] != NULL; i++)
+        fprintf(b->readme, " %s", p->words[i]);
+    fputc('\n', b->readme);
+}
+
+static int write_parts(struct bundle *b)
+{
+    char path[PATH_MAX], now[40];
+    time_t t = time(NULL);
+    struct tm utc;
+    strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&t, &utc));
+    b->readme = path_of(path, b, "README.txt") ? fopen(path, "we") : NULL;
+    if (b->readme == NULL)
+        return complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
+    fprintf(
+        b->readme,
+        "Support bundle of a fabric manager (fabricd), made at %s.\n\n"
+        "It has no keys, no certificates, and not the settings file: only answers of the manager\n"
+        "that its caller may read, the log of the manager, and facts about this machine. It has\n"
+        "names of nodes, GUIDs, and names of users and changed settings in the log. Read it\n"
+        "before you send it.\n\n"
+        "Each file is the output of the command beside it.\n\n",
+        now);
+    for (size_t i = 0; i < PARTS; i++)
+        if (!b->no_manager || !is_own(&parts[i]))
+            collect(b, &parts[i]);
+    if (b->no_manager)
+        fputs("\nNo manager answered, so its other parts are missing.\n", b->readme);
+    return fclose(b->readme) == 0 ? EXIT_OK
+                                  : complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
+}
+
+/* ---- the archive ----------------------------------------------------------------------------- */
+
+static void remove_parts(const struct bundle *b)
+{
+    char path[PATH_MAX];
+    for (size_t i = 0; i < PARTS; i++)
+        if (path_of(path, b, parts[i].file))
+            unlink(path);
+    if (path_of(path, b, "README.txt"))
+        unlink(path);
+    rmdir(b->folder);
+}
+
+static int pack(const struct bundle *b, const char *file)
+{
+    char part[PATH_MAX];
+    /* The names in the archive begin with fabricd-support/. */
+    const char *const words[] = {"tar",       "--create",    "--gzip",
+                                 "--file",    "-",           "--owner=0",
+                                 "--group=0", "--transform", "s,^\\.,fabricd-support,",
+                                 "-C",        b->folder,     ".",
+                                 NULL};
+    if ((size_t)snprintf(part, sizeof part, "%s.XXXXXX", file) >= sizeof part)
+        return complain(EXIT_FAILED, "%s: the name is too long", file);
+    int fd = mkostemp(part, O_CLOEXEC); /* mode 0600 */
+    if (fd < 0)
+        return complain(EXIT_FAILED, "%s: %s", file, strerror(errno));
+    int status = run(words, false, fd, STDERR_FILENO);
+    int rc = EXIT_OK;
+    if (status != 0)
+        rc = complain(EXIT_FAILED, "%s was not written: tar failed", file);
+    if (close(fd) != 0 || (rc == EXIT_OK && rename(part, file) != 0))
+        rc = complain(EXIT_FAILED, "%s: %s", file, strerror(errno));
+    if (rc != EXIT_OK)
+        unlink(part);
+    return rc;
+}
+
+static void default_name(char name[PATH_MAX])
+{
+    char host[200] = "", day[20];
+    time_t t = time(NULL);
+    struct tm local;
+    gethostname(host, sizeof host - 1);
+    host[strcspn(host, "./")] = '\0';
+    strftime(day, sizeof day, "%Y%m%d-%H%M%S", localtime_r(&t, &local));
+    snprintf(name, PATH_MAX, "fabricd-support-%s-%s.tar.gz", host, day);
+}
+
+static void say_result(const struct bundle *b, const char *file)
+{
+    struct out *o = b->session->out;
+    out_record(o, NULL);
+    out_text(o, "file", "Bundle", OUT_PLAIN, file);
+    out_number(o, "left_out", "Left out", OUT_PLAIN, b->left_out);
+    out_note(
+        o, OUT_DIM,
+        "README.txt in it says what the files are, and why parts were left out. Names of nodes "
+        "and users are in it: read it before you send it.");
+    out_record_end(o);
+}
+
+static int support_bundle(struct session *s)
+{
+    char name[PATH_MAX];
+    struct stat st;
+    struct bundle b = {.session = s};
+    const char *tmp = getenv("TMPDIR"), *file = s->argc > 0 ? s->argv[0] : name;
+    default_name(name);
+    if (lstat(file, &st) == 0)
+        return complain(EXIT_FAILED, "%s exists; choose another name, or remove it first", file);
+    if ((size_t)snprintf(b.folder, sizeof b.folder, "%s/fabricctl-XXXXXX",
+                         tmp != NULL ? tmp : "/tmp") >= sizeof b.folder ||
+        mkdtemp(b.folder) == NULL)
+        return complain(EXIT_FAILED, "%s: %s", b.folder, strerror(errno));
+    int rc = write_parts(&b);
+    if (rc == EXIT_OK)
+        rc = pack(&b, file);
+    remove_parts(&b);
+    if (rc != EXIT_OK)
+        return rc;
+    say_result(&b, file);
+    return b.no_manager ? complain(EXIT_UNAVAILABLE, "no manager answered, so the bundle has only "
+                                                     "facts about this machine")
+                        : EXIT_OK;
+}
+
+const struct cmd cmd_support_bundle = {
+    .noun = "support-bundle",
+    .args = "[FILE]",
+    .summary = "collect what a report about a fault needs",
+    .max_args = 1,
+    .run = support_bundle,
+};

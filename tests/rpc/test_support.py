@@ -1,0 +1,131 @@
+"""Support bundles: what is in them, what was left out, and that no secret is in them."""
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import tarfile
+
+from harness import BUILD, Fabric, channel, main, read, running, socket_path, wait_until
+
+CTL, FABSIM, FABRICD = (os.path.join(BUILD, p) for p in ("cli/fabricctl", "cli/fabsim", "fabricd/fabricd"))
+NOBODY = 65534
+SM_KEY, PASSWORD = "0x5ec2e7000badc0de", "swordfish-in-the-unit"
+
+
+class Place:
+    def __init__(self):
+        self.folder = os.path.dirname(socket_path())
+        self.address = f"unix:{self.folder}/s"
+        self.state = os.path.join(self.folder, "state")
+        subprocess.run([FABSIM, "generate", "leaf-spine", "--leaves", "2", "--spines", "2", "--hosts", "2",
+                        "-o", self.path("f.net")], check=True)
+        with open(self.path("f.yaml"), "w") as f:
+            f.write(f"subnet: {{m_key: generated, sm_key: {SM_KEY}}}\ncongestion: {{cc_key: generated}}\n")
+        os.chmod(self.path("f.yaml"), 0o600)
+        # The journal and the unit, whose environment has a secret.
+        os.mkdir(self.path("bin"))
+        for name, text in (("journalctl", "echo fabricd: a line of the journal"),
+                           ("systemctl", 'case "$*" in *" -p "*) echo ActiveState=active ;; '
+                            f'*) echo Environment={PASSWORD} ;; esac')):
+            with open(self.path("bin/" + name), "w") as f:
+                f.write(f"#!/bin/sh\n{text}\n")
+            os.chmod(self.path("bin/" + name), 0o755)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    @contextlib.contextmanager
+    def daemon(self):
+        command = [FABRICD, "--sim", self.path("f.net"), "-f", self.path("f.yaml"), "--state-dir", self.state,
+                   "--listen", self.address]
+        with channel(self.address) as c:
+            f = Fabric(c)
+            with running(command, lambda _: wait_until(lambda: f.GetStatus(timeout=2).status.generation > 0)) as p:
+                wait_until(lambda: f.GetStatus(timeout=2).status.state == "idle")
+                yield p
+
+    def bundle(self, name, code=0, **how):
+        """Makes a bundle. Returns {file: text}, and what the command printed."""
+        done = subprocess.run([CTL, "-s", self.address, "-o", "json", "support-bundle", name], capture_output=True,
+                              text=True, timeout=200, cwd=self.folder,
+                              env=dict(os.environ, TMPDIR=self.folder, PATH=self.path("bin") + ":" + os.environ["PATH"]),
+                              **how)
+        assert done.returncode == code, done
+        with tarfile.open(self.path(name)) as t:
+            members = t.getmembers()
+            assert all(m.name.split("/")[0] == "fabricd-support" and m.uid == m.gid == 0 for m in members), members
+            files = {os.path.basename(m.name): t.extractfile(m).read().decode() for m in members if m.isfile()}
+        assert os.stat(self.path(name)).st_mode & 0o777 == 0o600
+        assert not [n for n in os.listdir(self.folder) if n.startswith(("fabricctl-", name + "."))]
+        return files, done
+
+
+MANAGER = {"status.json", "version.json", "whoami.json", "nodes.json", "links.json", "links-flapping.json",
+           "links-unhealthy.json", "events.json", "reroutes.json", "verdict.json", "contingency.json", "partitions.json",
+           "classes.json", "multicast.json", "keys.json", "congestion.json", "node-pins.json", "baseline.json"}
+ADMINISTRATOR = {"audit-verdict.json"}
+LOCAL = {"unit.txt", "journal.txt", "kernel.txt", "system.txt", "README.txt"}
+
+
+def secrets_of(place):
+    found = {SM_KEY, SM_KEY[2:], str(int(SM_KEY, 16)), PASSWORD}
+    for name in ("m_key", "cc_key", "sa_key", "audit_key"):
+        words = re.findall(r"[0-9a-f]{16,}", read(os.path.join(place.state, name)).decode().lower())
+        assert words, name
+        for word in words:
+            found |= {word, word.lstrip("0"), str(int(word, 16))}
+    return found
+
+
+def an_administrator_collects_everything_but_secrets():
+    place = Place()
+    with place.daemon():
+        files, done = place.bundle("all.tar.gz")
+        again = subprocess.run([CTL, "-s", place.address, "support-bundle", "all.tar.gz"], capture_output=True,
+                               text=True, cwd=place.folder)
+        assert again.returncode == 1 and "exists; choose another name" in again.stderr, again
+    missing = (MANAGER | ADMINISTRATOR | LOCAL) - set(files)
+    assert not missing, (missing, files["README.txt"])
+    for name, text in files.items():
+        if name.endswith(".json"):
+            json.loads(text)
+    assert len(json.loads(files["nodes.json"])["nodes"]) == 8 and "a line of the journal" in files["journal.txt"]
+    assert files["unit.txt"] == "ActiveState=active\n", files["unit.txt"]
+    assert all(name in files["README.txt"] for name in files if name != "README.txt"), files["README.txt"]
+    whole = "\n".join(files.values()).lower()
+    for secret in secrets_of(place):
+        assert secret.lower() not in whole, secret
+
+
+def a_viewer_is_told_what_is_missing():
+    if os.geteuid() != 0:
+        return
+    place = Place()
+    with place.daemon():
+        os.chmod(place.folder, 0o777)
+        at = os.path.dirname(place.folder)
+        while at != "/":
+            os.chmod(at, os.stat(at).st_mode | 0o011)
+            at = os.path.dirname(at)
+        os.chmod(place.path("s"), 0o666)
+        files, done = place.bundle("viewer.tar.gz", user=NOBODY, group=NOBODY, extra_groups=[])
+    assert MANAGER <= set(files) and not ADMINISTRATOR & set(files), files["README.txt"]
+    line, = [x for x in files["README.txt"].splitlines() if x.startswith("audit-verdict.json")]
+    assert "LEFT OUT" in line and "administrator" in line, line
+    assert json.loads(done.stdout)["left_out"] >= 1, done
+
+
+def without_a_manager_the_machine_is_described():
+    place = Place()
+    files, done = place.bundle("local.tar.gz", code=3)
+    assert LOCAL <= set(files) and not (MANAGER | ADMINISTRATOR) & set(files), sorted(files)
+    assert "no manager answered" in done.stderr and "No manager answered" in files["README.txt"], done
+
+
+main([
+    an_administrator_collects_everything_but_secrets,
+    a_viewer_is_told_what_is_missing,
+    without_a_manager_the_machine_is_described,
+])
