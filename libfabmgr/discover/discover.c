@@ -340,13 +340,35 @@ static uint64_t awaited(const struct fab_discover *d, const struct query *q)
     return fab_discover_node_get(d, ref)->guid;
 }
 
+uint64_t fab_discover_awaited_by(const struct fab_discover *d, uint64_t tag)
+{
+    return tag < d->query_count && d->queries[tag]->live ? awaited(d, d->queries[tag]) : 0;
+}
+
 uint32_t fab_discover_awaited(const struct fab_discover *d, uint64_t *guid, uint32_t max)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < d->query_count && count < max; i++) {
-        uint64_t what = d->queries[i]->live ? awaited(d, d->queries[i]) : 0;
+        uint64_t what = fab_discover_awaited_by(d, i);
         if (what != 0)
             guid[count++] = what;
+    }
+    return count;
+}
+
+uint32_t fab_discover_route_of(const struct fab_discover *d, uint64_t node_guid, uint64_t *guid,
+                               uint32_t max)
+{
+    uint32_t ref, at = d->self, count = 0;
+    uint8_t far_port;
+    if (fab_fabric_builder_find_node(d->builder, node_guid, &ref) != FAB_OK)
+        return 0;
+    const struct fab_path *path = &fab_discover_node_get(d, ref)->path;
+    for (unsigned hop = 1; path->hops != FAB_PATH_UNKNOWN && hop < path->hops && count < max;
+         hop++) {
+        if (fab_fabric_builder_peer(d->builder, at, path->port[hop], &at, &far_port) != FAB_OK)
+            break;
+        guid[count++] = fab_discover_node_get(d, at)->guid;
     }
     return count;
 }

@@ -32,6 +32,10 @@ struct fab_discover_config {
     /* For a targeted sweep: GUIDs of the nodes to query again. */
     const uint64_t *suspects;
     uint32_t suspect_count;
+    /* For a targeted sweep: GUIDs of switches that have probably failed. Routes lead through them
+     * only if there is no other way. */
+    const uint64_t *failed;
+    uint32_t failed_count;
     /* The places where ports were last seen; NULL: not known. A GUID that appears at another place
      * is accepted there only if it does not answer at its last place (contest.c). */
     struct fab_places *places;
@@ -100,6 +104,14 @@ bool fab_discover_done(const struct fab_discover *d);
  * times. A query for NodeInfo through a port lists the node that the base snapshot has behind this
  * port, or nothing. Returns the number of entries in guid[], at most `max`. */
 uint32_t fab_discover_awaited(const struct fab_discover *d, uint64_t *guid, uint32_t max);
+/* Returns the GUID of the node that fab_discover_awaited lists for the query with this tag; 0: the
+ * query is answered, or the node is not known. */
+uint64_t fab_discover_awaited_by(const struct fab_discover *d, uint64_t tag);
+/* Stores in guid[] the GUIDs of the switches through which the directed route to a known node
+ * leads, the nearest first. Returns their number, at most `max`; 0: the node or its route is not
+ * known. */
+uint32_t fab_discover_route_of(const struct fab_discover *d, uint64_t node_guid, uint64_t *guid,
+                               uint32_t max);
 /* Makes a snapshot of all nodes that can be reached over links from the manager's port. Call this
  * function only after fab_discover_done has returned true. The caller owns the reference to the
  * snapshot. Returns NOT_FOUND if the manager's own node did not respond, or NOMEM. */

@@ -27,6 +27,8 @@ struct known_node {
     uint8_t failures; /* number of queries that timed out */
     /* How many links to this node its neighbours have reported as down. */
     uint8_t lost_links;
+    /* The caller reports that the switch has probably failed. */
+    bool reported_failed;
     bool answered; /* at least one query was answered */
     /* This discovery has accepted a NodeInfo of the node (contest.c). */
     bool identified;
@@ -61,12 +63,12 @@ static inline bool fab_discover_node_is_unresponsive(const struct known_node *p)
     return p->failures >= FAILURES_UNRESPONSIVE && !p->answered;
 }
 
-/* If neighbours report this many links to a switch as down, and the switch does not answer, it has
- * probably failed. */
+/* If neighbours report this many links to a switch as down, or the caller knows that the switch has
+ * probably failed, and the switch does not answer, routes avoid it. */
 #define LOST_LINKS_FAILED 2
 static inline bool fab_discover_node_has_failed(const struct known_node *p)
 {
-    return p->lost_links >= LOST_LINKS_FAILED && !p->answered;
+    return (p->reported_failed || p->lost_links >= LOST_LINKS_FAILED) && !p->answered;
 }
 
 enum query_kind {

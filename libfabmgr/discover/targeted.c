@@ -52,6 +52,15 @@ static int add_suspects(struct fab_discover *d, const struct fab_discover_config
     return FAB_OK;
 }
 
+static void mark_failed(struct fab_discover *d, const struct fab_discover_config *config)
+{
+    for (uint32_t i = 0; i < config->failed_count; i++) {
+        uint32_t ref = fab_fabric_node_by_guid(d->base, config->failed[i]);
+        if (ref != FAB_NONE)
+            fab_discover_node_get(d, ref)->reported_failed = true;
+    }
+}
+
 int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discover_config *config)
 {
     d->base = config->base;
@@ -62,6 +71,7 @@ int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discove
         status = add_suspects(d, config);
     if (status != FAB_OK)
         return status;
+    mark_failed(d, config);
     d->self = fab_fabric_port(d->base, d->base->self_port)->node;
     d->self_port = fab_fabric_port(d->base, d->base->self_port)->num;
     d->paths_stale = true;

@@ -276,6 +276,32 @@ START_TEST(scoped_goes_round_who_is_silent)
 }
 END_TEST
 
+/* The caller knows that the spine on the route to a leaf does not answer. The sweep then reads the
+ * leaf over another spine, and sends nothing through the failed one. */
+START_TEST(scoped_avoids_who_has_failed)
+{
+    struct bench x = bench_new(leaf_spine(4, 2, 2, 1), 1);
+    struct fab_fabric *base = activate_and_look(&x.r, look(&x.r));
+    uint32_t port = last_cable(base, 3), spine = fab_fabric_peer_node(base, port);
+    const uint64_t leaf = base->nodes[fab_fabric_port(base, port)->node].guid;
+    const struct fab_discover_config config = {.base = base,
+                                               .suspects = &leaf,
+                                               .suspect_count = 1,
+                                               .failed = &base->nodes[spine].guid,
+                                               .failed_count = 1};
+    struct fab_discover *d = NULL;
+    uint32_t count;
+    fab_sim_silence(x.r.sim, fab_fabric_node_by_guid(x.built, base->nodes[spine].guid), true);
+    ck_assert_int_eq(fab_discover_new(&config, &d), FAB_OK);
+    ck_assert_int_eq(drive(&x.r, d), FAB_OK);
+    (void)fab_discover_unresponsive(d, &count);
+    ck_assert_uint_eq(count, 0);
+    fab_discover_free(d);
+    fab_fabric_unref(base);
+    bench_free(&x);
+}
+END_TEST
+
 /* A switch is off, and it is the only suspect. Its neighbours show that it is off. */
 START_TEST(scoped_asks_around_who_is_silent)
 {
@@ -375,6 +401,7 @@ static Suite *suite(void)
     tcase_add_test(c, scoped_asks_little);
     tcase_add_test(c, scoped_goes_round_who_is_silent);
     tcase_add_test(c, scoped_asks_around_who_is_silent);
+    tcase_add_test(c, scoped_avoids_who_has_failed);
     tcase_add_test(c, scoped_when_our_own_cable_goes);
     tcase_add_test(c, scoped_is_not_done_before_its_first_query);
     tcase_add_test(c, scoped_needs_a_self);

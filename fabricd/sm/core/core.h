@@ -64,6 +64,10 @@ struct sm_wiring {
     /* Returns whether the targeted sweep that follows a port probe, to check its result, will
      * soon read this switch. */
     bool (*check_waits)(const struct sm *s, uint64_t node_guid);
+    /* Returns whether the running targeted sweep awaits an answer of this node. */
+    bool (*sweep_awaits)(const struct sm *s, uint64_t node_guid);
+    /* Called if a switch that did not answer the running round answers over another route. */
+    void (*switch_answered)(struct sm *s, uint64_t node_guid);
     void (*trap_came)(struct sm *s);
     /* The core calls before_choice before it chooses the next round. add_facts sets the members of
      * struct sm_facts that the core does not know. */

@@ -338,6 +338,8 @@ static void on_retry(void *ctx)
     struct sm *s = ctx;
     struct sm_core *c = s->core;
     sm_request_targets(s, &c->retry);
+    if (c->retry.count > 0)
+        sm_pace_urgent(s);
     c->retry = (struct sm_guids){0};
     if (!s->model.view || !c->targets.count || c->heavy_later)
         sm_request_heavy(s);

@@ -116,6 +116,12 @@ int sm_excluded_connected(const struct sm_excluded *x, struct fab_fabric *f,
  * the check; the caller then requests a targeted sweep. */
 bool sm_silent_check(struct sm *s, uint64_t guid);
 bool sm_is_silent(const struct sm *s, uint64_t guid);
+/* Returns the switches that answered no request of a check within the last seconds, although no
+ * neighbour showed that they are silent. They have probably failed. The set is valid until the
+ * next call of a function in this header. */
+const struct sm_guids *sm_silent_failed(struct sm *s);
+/* Adds a switch to this set. Returns false if the set has it already. */
+bool sm_silent_note_failed(struct sm *s, uint64_t guid);
 uint32_t sm_silent_count(const struct sm *s);
 /* Returns the GUID of the silent switch with this index in the list; 0: the list has no such
  * index. */

@@ -12,7 +12,9 @@
  * If the switch answers, nothing is wrong with it. A neighbour that reports its link as down causes
  * a port probe of that neighbour at once. If the switch has not answered for VERDICT_TRIES times
  * the time of one try, and a neighbour reports its link as up, the switch is silent. If no
- * neighbour answers either, the manager does a targeted sweep.
+ * neighbour reports its link as up, the manager does a targeted sweep. For some seconds, the switch
+ * and those of its neighbours that did not answer either then count as failed: directed routes of
+ * sweeps avoid them, and a sweep waits for their answers no longer than one try.
  */
 #include <stdlib.h>
 
@@ -26,6 +28,11 @@
 /* Maximum number of neighbours over which the switch itself is asked. */
 #define PATHS_MOST 2
 #define VERDICT_TRIES 4
+/* If this many neighbours report their links as down, and none as up, the verdict comes after one
+ * try. */
+#define DOWN_LEAST 2
+/* How long switches that did not answer count as failed. */
+#define FAILED_US 5000000u
 
 /* A neighbour of the switch that is being checked. */
 struct neighbour {
@@ -76,9 +83,20 @@ bool sm_silent_extend(const struct fab_path *near, uint8_t port, struct fab_path
     return true;
 }
 
-static uint64_t verdict_us(const struct sm *s)
+/* Returns whether the neighbours show that the switch has failed: several links are down, and
+ * none of those known is up. */
+static bool is_down(const struct sm_check *c)
 {
-    return VERDICT_TRIES * sm_first_try_us(s);
+    uint32_t down = 0;
+    for (uint32_t i = 0; i < c->neighbours; i++)
+        down += c->neighbour[i].answered && !c->neighbour[i].up;
+    return c->asked == 0 && down >= DOWN_LEAST;
+}
+
+/* Returns the time of the verdict. */
+static uint64_t verdict_us(const struct sm *s, const struct sm_check *c)
+{
+    return c->begun_us + (is_down(c) ? 1 : VERDICT_TRIES) * sm_first_try_us(s);
 }
 
 static void arm(struct sm *s)
@@ -86,8 +104,8 @@ static void arm(struct sm *s)
     struct sm_silent_checks *x = &s->links->silent_checks;
     uint64_t now = clock_now_us(), due = UINT64_MAX;
     for (uint32_t i = 0; i < x->checks; i++)
-        if (x->check[i]->begun_us + verdict_us(s) < due)
-            due = x->check[i]->begun_us + verdict_us(s);
+        if (verdict_us(s, x->check[i]) < due)
+            due = verdict_us(s, x->check[i]);
     if (due == UINT64_MAX)
         loop_timer_cancel(x->verdict);
     else
@@ -103,6 +121,35 @@ static void drop_check(struct sm *s, uint32_t i)
     x->check[i] = x->check[--x->checks];
     free(c->neighbour);
     free(c);
+}
+
+/* ---- failed switches ------------------------------------------------------------------------- */
+
+const struct sm_guids *sm_silent_failed(struct sm *s)
+{
+    struct sm_silent_checks *x = &s->links->silent_checks;
+    if (clock_now_us() - x->lost_us > FAILED_US)
+        x->lost = x->judged = (struct sm_guids){0};
+    return &x->lost;
+}
+
+bool sm_silent_note_failed(struct sm *s, uint64_t guid)
+{
+    struct sm_silent_checks *x = &s->links->silent_checks;
+    bool fresh = !sm_guids_have(sm_silent_failed(s), guid);
+    sm_guids_add(&x->lost, guid);
+    x->lost_us = clock_now_us();
+    return fresh;
+}
+
+/* Notes that the switch, and those of its neighbours that did not answer, have probably failed. */
+static void note_failed(struct sm *s, const struct sm_check *c)
+{
+    (void)sm_silent_note_failed(s, c->guid);
+    sm_guids_add(&s->links->silent_checks.judged, c->guid);
+    for (uint32_t i = 0; i < c->neighbours; i++)
+        if (!c->neighbour[i].answered)
+            (void)sm_silent_note_failed(s, c->neighbour[i].guid);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -126,6 +173,8 @@ static void on_switch(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
         fab_wire_attr_unpack(&fab_wire_attr_switch_info, a->data, a->len, &info) != FAB_OK)
         return;
     c->over = true;
+    sm_guids_remove(&c->s->links->silent_checks.lost, c->guid);
+    sm_guids_remove(&c->s->links->silent_checks.judged, c->guid);
     compare(c->s, c->guid, &info);
     loop_timer_set(c->s->links->silent_checks.verdict, 0); /* the timer drops the check */
 }
@@ -150,11 +199,16 @@ static void on_port(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
         fab_wire_attr_unpack(&fab_wire_attr_port_info, a->data, a->len, &info) != FAB_OK)
         return;
     n->answered = true;
+    sm_guids_remove(&c->s->links->silent_checks.lost, n->guid);
     n->up = info.phys_state == FAB_PHYS_LINKUP;
     if (n->up) {
         ask_over(c, n);
         return;
     }
+    arm(c->s);
+    if (!sm_can_repair(c->s) && c->s->wiring->sweep_awaits(c->s, c->guid))
+        /* The sweep will give up, and then read the neighbours itself. */
+        return;
     sm_cause_set(c->s, "a switch does not answer, and its link is down");
     sm_request_ports(c->s, n->guid);
     loop_timer_set(c->s->links->silent_checks.schedule, 0);
@@ -299,7 +353,12 @@ static void judge(struct sm *s, const struct sm_check *c)
         up += c->neighbour[i].answered && c->neighbour[i].up;
     struct sm_silent *e = up > 0 ? sm_silent_add(s, c->guid) : NULL;
     if (!e) {
-        suspect_all(s, c->guid);
+        bool again = sm_guids_have(&s->links->silent_checks.judged, c->guid);
+        note_failed(s, c);
+        /* A second sweep within seconds would find nothing else. It would write to the switch, and
+         * its writes would begin the next check. */
+        if (!again && !s->wiring->sweep_awaits(s, c->guid))
+            suspect_all(s, c->guid);
         return;
     }
     bool avoid = sm_silent_can_leave_out(s->model.fabric, node);
@@ -314,9 +373,11 @@ static void on_verdict(void *ctx)
     struct sm_silent_checks *x = &s->links->silent_checks;
     for (uint32_t i = x->checks; i-- > 0;) {
         struct sm_check *c = x->check[i];
-        bool due = clock_now_us() >= c->begun_us + verdict_us(s);
+        bool due = clock_now_us() >= verdict_us(s, c);
         if (!c->over && due && s->model.fabric)
             judge(s, c);
+        else if (c->over)
+            s->wiring->switch_answered(s, c->guid);
         if (c->over || due)
             drop_check(s, i);
     }
@@ -336,6 +397,7 @@ void sm_silent_forget(struct sm *s)
     while (s->links->silent_checks.checks > 0)
         drop_check(s, s->links->silent_checks.checks - 1);
     loop_timer_cancel(s->links->silent_checks.verdict);
+    s->links->silent_checks.lost = s->links->silent_checks.judged = (struct sm_guids){0};
     sm_silent_fini(s);
 }
 

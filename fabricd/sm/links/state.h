@@ -70,6 +70,11 @@ struct sm_check;
 struct sm_silent_checks { /* state of silent_check.c */
     struct sm_check **check;
     uint32_t checks;
+    /* Switches that recently answered no request of a check, and lost_us: the manager's clock when
+     * the last of them was added. */
+    struct sm_guids lost;
+    struct sm_guids judged; /* those of them whose own check had this result */
+    uint64_t lost_us;
     struct loop_timer *begin, *verdict, *schedule;
 };
 struct sm_links {

@@ -6,9 +6,13 @@
  * If the result of a targeted sweep is implausible, it is discarded and a heavy sweep follows. It
  * is implausible if the manager's own node or more than half of the fabric is missing.
  */
+#include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
 #include "fabricd/sm/links/links.h"
 #include "fabricd/sm/sweep/state.h"
+
+/* A sweep counts as stalled for so long after the last call of `stalled`, in microseconds. */
+#define STALLED_US 20000u
 
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
@@ -97,6 +101,63 @@ int sm_sweep_judge(struct sm *s)
     return r == FAB_OK ? sm_silent_exclude(s, s->sweep->found) : r;
 }
 
+bool sm_sweep_awaits(const struct sm *s, uint64_t node_guid)
+{
+    uint64_t guid[64];
+    bool sweeps = sm_run_phase(s) == &sm_phase_discover && s->run.round->scoped;
+    uint32_t i = 0, count = sweeps ? fab_discover_awaited(s->sweep->discover, guid, 64) : 0;
+    while (i < count && guid[i] != node_guid)
+        i++;
+    return i < count;
+}
+
+/* The route to the switch probably leads through a failed switch. It is not known which switch of
+ * the route has failed, so the new routes avoid all of them. */
+void sm_sweep_answered_elsewhere(struct sm *s, uint64_t node_guid)
+{
+    uint64_t via[FAB_MAX_HOPS];
+    bool fresh = false;
+    if (!sm_sweep_awaits(s, node_guid) || clock_now_us() - s->sweep->stalled_us > STALLED_US)
+        return;
+    uint32_t count = fab_discover_route_of(s->sweep->discover, node_guid, via, FAB_MAX_HOPS);
+    for (uint32_t i = 0; i < count; i++)
+        fresh |= sm_silent_note_failed(s, via[i]);
+    if (fresh)
+        sm_round_repeat(s);
+}
+
+/* The requests that a sweep gives up, because their switches have probably failed. */
+struct given_up {
+    const struct fab_discover *discover;
+    const struct sm_guids *failed;
+    uint64_t tag[64];
+    uint32_t count;
+};
+
+static bool is_given_up(void *arg, uint64_t tag, const struct fab_path *path)
+{
+    struct given_up *g = arg;
+    uint64_t guid = fab_discover_awaited_by(g->discover, tag);
+    (void)path;
+    if (guid == 0 || g->count == 64 || !sm_guids_have(g->failed, guid))
+        return false;
+    g->tag[g->count++] = tag;
+    return true;
+}
+
+/* Ends the requests to switches that have probably failed, as if all tries had timed out. Each wave
+ * of a targeted sweep would otherwise wait for all tries. */
+static void give_up_failed(struct sm *s)
+{
+    struct given_up g = {.discover = s->sweep->discover, .failed = sm_silent_failed(s)};
+    if (!s->run.round->scoped || g.failed->count == 0)
+        return;
+    sm_run_give_up_if(s, is_given_up, &g);
+    for (uint32_t i = 0; i < g.count; i++)
+        (void)fab_discover_answer(s->sweep->discover, g.tag[i], FAB_E_TIMEOUT, NULL);
+    sm_run_pump(s);
+}
+
 /* Starts the check whether the switches with unanswered requests are silent (links/silent_check.c).
  * If one of them is silent, a targeted sweep begins again without it. */
 static void stalled(struct sm *s, uint64_t stalled_us)
@@ -104,6 +165,8 @@ static void stalled(struct sm *s, uint64_t stalled_us)
     uint64_t guid[64];
     if (!s->sweep->discover || stalled_us < sm_first_try_us(s))
         return;
+    s->sweep->stalled_us = clock_now_us();
+    give_up_failed(s);
     uint32_t count = fab_discover_awaited(s->sweep->discover, guid, 64);
     for (uint32_t i = 0; i < count; i++)
         (void)sm_silent_check(s, guid[i]);

@@ -24,6 +24,7 @@ struct step {
     struct fab_fabric *former;
     uint64_t *suspects;
     uint32_t suspect_count;
+    struct sm_guids failed; /* switches that have probably failed */
     struct fab_fabric *fabric;
     /* sm_model_lend lends the model to the task until the task ends. */
     struct sm_model model;
@@ -83,6 +84,8 @@ static void prepare(void *ctx)
         .base = l->base,
         .suspects = l->suspects,
         .suspect_count = l->suspect_count,
+        .failed = l->failed.guid,
+        .failed_count = l->failed.count,
         .places = l->places,
         .baseline = l->baseline,
         .silent = l->silent,
@@ -137,6 +140,7 @@ static int enter_prepare(struct sm *s)
     l->places = fab_discover_places_ref(s->model.places);
     l->baseline = fab_discover_baseline_ref(sm_baseline_barrier(s));
     l->silent = fab_discover_silent_ref(sm_silent_set(s));
+    l->failed = *sm_silent_failed(s);
     l->former = s->model.fabric ? fab_fabric_ref(s->model.fabric) : NULL;
     int r = set_out(s, l);
     if (r != FAB_OK) {

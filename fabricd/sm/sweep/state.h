@@ -50,6 +50,9 @@ struct sm_sweep {
     /* Number of switches whose LinearFDBTop is not the one that the manager wrote, in this light
      * sweep. */
     uint32_t changed_tops;
+    /* Manager's clock when requests of the discovery were last unanswered for the time of one
+     * try. */
+    uint64_t stalled_us;
     /* Discovery of the running targeted or heavy sweep; NULL: none runs. */
     struct fab_discover *discover;
     /* The new snapshot, which the model has not taken over yet; NULL: none. */

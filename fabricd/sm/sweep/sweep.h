@@ -10,6 +10,11 @@
 
 int sm_sweep_init(struct sm *s); /* returns OK or NOMEM */
 void sm_sweep_fini(struct sm *s);
+/* Returns whether the running targeted sweep awaits an answer of this node. */
+bool sm_sweep_awaits(const struct sm *s, uint64_t node_guid);
+/* Call this function if a switch that did not answer the running round answers over another route.
+ * A targeted sweep that awaits the switch begins again with other routes. */
+void sm_sweep_answered_elsewhere(struct sm *s, uint64_t node_guid);
 
 /* ---- the heavy sweep as a round (heavy_sweep.c) ---- */
 
