@@ -3,7 +3,8 @@
  * Lists the excluded links over which switches still forward packets. The snapshot does not have
  * these links, so that routes avoid them. But until all switches hold the new tables, old entries
  * lead packets over them. Proofs of the tables that switches hold therefore add these links to the
- * snapshot again.
+ * snapshot again. This also holds for a link that was just released, until a probe or a sweep has
+ * put it back into the snapshot.
  */
 #include <stdlib.h>
 
@@ -33,8 +34,7 @@ struct sm_excluded *sm_excluded_take(const struct sm *s, bool barred)
         x->link[x->count++] = of_silent[i];
     for (uint32_t i = 0; barred && i < s->links->count; i++) {
         const struct sm_flap *e = &s->links->list[i];
-        if (e->out && !e->offence && carries(f, e->guid[0], e->port[0]) &&
-            carries(f, e->guid[1], e->port[1]))
+        if (!e->offence && carries(f, e->guid[0], e->port[0]) && carries(f, e->guid[1], e->port[1]))
             x->link[x->count++] =
                 (struct fab_silent_link){{e->guid[0], e->guid[1]}, {e->port[0], e->port[1]}};
     }

@@ -96,7 +96,8 @@ extern const struct sm_phase sm_phase_port;
 /* ---- excluded links over which packets still pass (excluded.c) ---- */
 
 /* A list of links that the snapshot does not have, although they are up: links of silent switches,
- * and isolated or held-down links whose ports are still Active. The caller frees it with free(). */
+ * and links that are or were isolated or held down, and whose ports are still Active. The caller
+ * frees it with free(). */
 struct sm_excluded {
     uint32_t count;
     struct fab_silent_link link[]; /* [count] */
