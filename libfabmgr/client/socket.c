@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
@@ -89,6 +91,7 @@ static int connect_one(const struct addrinfo *a, uint64_t deadline, int *ret_fd)
     int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return errno;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
     if (connect(fd, a->ai_addr, a->ai_addrlen) < 0) {
         error = errno;
         if (error == EINPROGRESS) {
