@@ -22,6 +22,7 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_cc_export.c \
 	cli/ctl/cmd_congested.c \
 	cli/ctl/cmd_contingency.c \
+	cli/ctl/cmd_diagnostics.c \
 	cli/ctl/cmd_event.c \
 	cli/ctl/cmd_export.c \
 	cli/ctl/cmd_key.c \

@@ -578,6 +578,18 @@ static int start_sa(struct daemon *d)
     return sa_start(&in, &d->sa);
 }
 
+static struct metrics_input metrics_of(struct daemon *d)
+{
+    return (struct metrics_input){d->loop, d->bus,     d->sm,     d->pm,    d->cc,
+                                  d->sa,   &d->config, &d->calls, d->store, &d->tls_expiry};
+}
+
+static void write_metrics(void *ctx, struct fab_text *to)
+{
+    const struct metrics_input in = metrics_of(ctx);
+    metrics_page(&in, to);
+}
+
 static int start_rpc(struct daemon *d, char *why)
 {
     struct rpc_input in = {
@@ -592,10 +604,18 @@ static int start_rpc(struct daemon *d, char *why)
         .settings_file = d->options.config_file,
         .counts = &d->calls,
         .expiry = &d->tls_expiry,
+        .write_metrics = write_metrics,
+        .metrics_ctx = d,
         .sim = d->sim,
         .sim_transport = d->sim ? d->transport : NULL,
     };
     return rpc_start(&in, &d->rpc, why, WHY_LEN);
+}
+
+static int start_metrics(struct daemon *d, char *why)
+{
+    const struct metrics_input in = metrics_of(d);
+    return metrics_start(&in, &d->metrics, why, WHY_LEN);
 }
 
 static int open_transport(struct daemon *d, char *why)
@@ -639,9 +659,7 @@ static int start(struct daemon *d, char *why)
     if (r == FAB_OK && !d->options.replay)
         r = start_rpc(d, why);
     if (r == FAB_OK && !d->options.replay)
-        r = metrics_start(&(struct metrics_input){d->loop, d->bus, d->sm, d->pm, d->cc, d->sa,
-                                                  &d->config, &d->calls, d->store, &d->tls_expiry},
-                          &d->metrics, why, WHY_LEN);
+        r = start_metrics(d, why);
     return r;
 }
 

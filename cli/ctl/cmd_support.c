@@ -49,6 +49,10 @@ static const struct part parts[] = {
     {"node-pins.json", {"fabricctl", "-o", "json", "node", "pins"}},
     {"baseline.json", {"fabricctl", "-o", "json", "topo", "baseline"}},
     {"audit-verdict.json", {"fabricctl", "-o", "json", "audit", "verify"}},
+    {"settings.txt", {"fabricctl", "diagnostics", "settings"}},
+    {"metrics.txt", {"fabricctl", "diagnostics", "metrics"}},
+    {"database.txt", {"fabricctl", "diagnostics", "database"}},
+    {"process.txt", {"fabricctl", "diagnostics", "process"}},
     /* An allow-list, because the environment of a unit can have secrets. */
     {"unit.txt",
      {"systemctl", "show", "fabricd", "--no-pager", "-p",
@@ -207,10 +211,10 @@ static int write_parts(struct bundle *b)
     fprintf(
         b->readme,
         "Support bundle of a fabric manager (fabricd), made at %s.\n\n"
-        "It has no keys, no certificates, and not the settings file: only answers of the manager\n"
-        "that its caller may read, the log of the manager, and facts about this machine. It has\n"
-        "names of nodes, GUIDs, and names of users and changed settings in the log. Read it\n"
-        "before you send it.\n\n"
+        "It has no keys and no certificates: only answers of the manager that its caller may "
+        "read,\n"
+        "the log of the manager, and facts about this machine. It has names of nodes and users,\n"
+        "GUIDs, addresses and the settings. Read it before you send it.\n\n"
         "Each file is the output of the command beside it.\n\n",
         now);
     for (size_t i = 0; i < PARTS; i++)

@@ -74,6 +74,7 @@ _fabricctl_offer_names()
     'partition show') _fabricctl_offer "$(_fabricctl_partitions)" ;;
     'multicast show') _fabricctl_offer "$(_fabricctl_mlids)" ;;
     'node show' | 'node approve' | 'topo approve' | 'topo disapprove' | 'port list' | 'port counters' | 'link list' | 'cc log' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
+    diagnostics) _fabricctl_offer 'settings metrics database process' ;;
     *) return 1 ;;
     esac
     return 0
@@ -129,7 +130,7 @@ _fabricctl()
     done
     local offer=
     case "${words[*]:0:2}" in
-    '') offer='status node port partition multicast class service subscription link key path route cc topo event audit backup restore support-bundle cert sweep reroute version whoami sim' ;;
+    '') offer='status node port partition multicast class service subscription link key path route cc topo event audit backup restore diagnostics support-bundle cert sweep reroute version whoami sim' ;;
     node) offer='list show pins approve' ;;
     port) offer='list show counters disable enable' ;;
     partition | multicast | class) offer='list show' ;;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "fabricd/base/log.h"
+#include "libfabmgr/base/text.h"
 #include "libfabmgr/health/counters.h"
 #include "libfabmgr/mcast/groups.h"
 #include "libfabmgr/policy/policy.h"
@@ -228,6 +229,10 @@ void config_fini(struct config *c);
  * does not fit into ret[], it ends with "...". The contents of files that the settings name are not
  * compared. Returns NOMEM. */
 int config_difference(const struct config *old, const struct config *now, char *ret, size_t len);
+/* Appends the settings of the configuration file to the text, as lines "path: value". The value of
+ * a secret key is shown only if it says where the key comes from ("generated" or "file:PATH"). A
+ * setting that the schema does not have is not shown. */
+void config_show(const struct config *c, struct fab_text *to);
 /* Adds a listen address from the command line. With `replace`, it replaces all earlier
  * addresses; the caller sets this for the first address, so that the command line overrides the
  * file. Returns NOMEM or INVAL; for INVAL, why[] says what is wrong with the address. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "fabricd/config/config.h"
+#include "fabricd/config/raw.h"
 #include "libfabmgr/base/status.h"
 
 struct lines {
@@ -58,20 +59,6 @@ static const char *split(const char *line, size_t *ret_path_len)
     return colon != NULL ? colon + 2 : "";
 }
 
-/* Returns true if the setting with this path is a secret, such as an M_Key, whose value must not be
- * shown. Settings that name a file with keys are not secret. */
-static bool is_secret(const char *path, size_t len)
-{
-    static const char *const endings[] = {"_key", "password"};
-    len = strcspn(path, "[:") < len ? strcspn(path, "[:") : len;
-    for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
-        size_t n = strlen(endings[i]);
-        if (len >= n && memcmp(path + len - n, endings[i], n) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* Appends the text to ret[]. If it does not fit, appends "..." instead. */
 static void append(char *ret, size_t len, const char *text)
 {
@@ -91,7 +78,7 @@ static void tell(char *ret, size_t len, const char *old, const char *now)
     const char *line = old != NULL ? old : now;
     const char *before = old != NULL ? split(old, &path_len) : "not set";
     const char *after = now != NULL ? split(now, &path_len) : "not set";
-    if (is_secret(line, path_len))
+    if (setting_is_secret(line, path_len))
         snprintf(text, sizeof(text), "%s%.*s: %s", ret[0] != '\0' ? "; " : "", (int)path_len, line,
                  old == NULL   ? "added"
                  : now == NULL ? "removed"

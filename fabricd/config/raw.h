@@ -151,6 +151,13 @@ struct config;
 /* Returns a text that says what a key such as "subnet.lmc" accepts, for example "a number from 0 to
  * 7". The text is either constant or in buffer[]. */
 const char *setting_expected(const char *path, char *buffer, size_t len);
+/* Returns true if the value of a setting with this path, such as "rpc.roles.viewer[0].user", is a
+ * secret, or if the schema has no such setting. Settings that name a file with keys are not secret.
+ */
+bool setting_is_secret(const char *path, size_t len);
+/* Returns true if the value of a secret setting has no key, because the manager makes the key:
+ * "generated" or "derived". */
+bool setting_is_made(const char *value);
 /* Checks all keys except those whose values are lists, and stores their values in *c. Returns
  * NOMEM, RANGE or INVAL; for RANGE and INVAL, the report has the message. */
 int settings_apply(const struct raw *raw, struct report *report, struct config *c);

@@ -25,6 +25,11 @@ static bool begins_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+bool secret_is_elsewhere(const char *value)
+{
+    return begins_with(value, FROM_FILE) || begins_with(value, FROM_CREDENTIAL);
+}
+
 /* Writes the path of the credential to path[]. systemd gives each credential to the user of the
  * service alone. Returns FORMAT, with a message in the report. */
 static int find_credential(const char *key, const char *name, char *path, size_t len,
@@ -76,7 +81,7 @@ static int take_file(const char *key, char **value, struct report *report)
 {
     char *text = NULL;
     uint64_t number;
-    if (!begins_with(*value, FROM_FILE) && !begins_with(*value, FROM_CREDENTIAL))
+    if (!secret_is_elsewhere(*value))
         return FAB_OK;
     int rc = read_key(key, *value, &text, report);
     if (rc != FAB_OK)

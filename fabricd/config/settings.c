@@ -229,6 +229,13 @@ static const struct setting settings[] = {
     ELSEWHERE("qos.vlarb_low", "VL:WEIGHT with commas between, such as 0:64,1:192"),
     ELSEWHERE("qos.sl2vl", "16 VLs with commas between"),
     ELSEWHERE("qos.classes", "a list of at most 15 classes, each with a name"),
+    ELSEWHERE("qos.classes.name", "a name of at most 63 bytes"),
+    ELSEWHERE("qos.classes.share", "a number from 1 to 100 (percent)"),
+    ELSEWHERE("qos.classes.priority", "high or low"),
+    ELSEWHERE("qos.classes.sl", "a number from 0 to 15"),
+    ELSEWHERE("qos.classes.rate_limit", "a number from 1 to 100000 (Gb/s)"),
+    ELSEWHERE("qos.classes.mtu_limit", "256, 512, 1024, 2048 or 4096"),
+    ELSEWHERE("qos.classes.match", "a list of rules, such as [pkey=1]"),
     GROUP(contingency),
     NUMBER(contingency, memory, contingency_mb, 0, 65536, "MiB, 0: none are made"),
     NUMBER(contingency, cpu, contingency_cpu, 1, 100, "percent of one core"),
@@ -270,6 +277,11 @@ static const struct setting settings[] = {
 
 /* ---- expected values ---- */
 
+static bool is_key(const struct setting *s)
+{
+    return s->kind == KIND_SECRET || s->kind == KIND_KEY || s->kind == KIND_M_KEY;
+}
+
 const char *setting_expected(const char *path, char *buffer, size_t len)
 {
     const struct setting *s = settings, *end = settings + sizeof(settings) / sizeof(*settings);
@@ -284,6 +296,33 @@ const char *setting_expected(const char *path, char *buffer, size_t len)
              s->expected != NULL ? " (" : "", s->expected != NULL ? s->expected : "",
              s->expected != NULL ? ")" : "");
     return buffer;
+}
+
+/* Returns true if a path is that of the setting; an index such as "[0]" does not count. */
+static bool is_path_of(const struct setting *s, const char *path, size_t len)
+{
+    const char *at = s->path, *end = path + len;
+    while (path < end) {
+        if (*path == '[')
+            while (path < end && *path++ != ']')
+                ;
+        else if (*at == '\0' || *at++ != *path++)
+            return false;
+    }
+    return *at == '\0';
+}
+
+bool setting_is_secret(const char *path, size_t len)
+{
+    bool known = false;
+    for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+        if (!is_path_of(&settings[i], path, len))
+            continue;
+        if (is_key(&settings[i]))
+            return true;
+        known = true;
+    }
+    return !known;
 }
 
 const char *setting_path(const char *sentence)
@@ -381,9 +420,7 @@ static int apply_number(const struct setting *s, const char *text, void *to)
     return rc;
 }
 
-/* Returns true if the value of a key setting is "generated" or "derived", so that fabricd makes
- * the key. */
-static bool is_made(const char *text)
+bool setting_is_made(const char *text)
 {
     return strcmp(text, GENERATED) == 0 || strcmp(text, DERIVED) == 0;
 }
@@ -391,8 +428,8 @@ static bool is_made(const char *text)
 static int apply_key(const struct setting *s, const char *text, void *to)
 {
     uint64_t key = 0;
-    bool made =
-        s->kind == KIND_M_KEY ? is_made(text) : s->kind == KIND_KEY && strcmp(text, GENERATED) == 0;
+    bool made = s->kind == KIND_M_KEY ? setting_is_made(text)
+                                      : s->kind == KIND_KEY && strcmp(text, GENERATED) == 0;
     int rc = made ? FAB_OK : setting_parse_number(text, &key);
     if (rc == FAB_OK)
         store_number(to, s->size, key);
@@ -487,7 +524,7 @@ static int apply_value(const struct setting *s, const char *text, void *to)
     case KIND_M_KEY:
         return apply_key(s, text, to);
     case KIND_GENERATED:
-        *(bool *)to = is_made(text);
+        *(bool *)to = setting_is_made(text);
         return FAB_OK;
     case KIND_DERIVED:
         *(bool *)to = strcmp(text, DERIVED) == 0;
@@ -513,7 +550,7 @@ static const char *find_value(const struct setting *s, const struct raw *raw)
 
 static void report_wrong(struct report *report, const struct setting *s, const char *expected)
 {
-    if (s->kind == KIND_SECRET || s->kind == KIND_KEY || s->kind == KIND_M_KEY)
+    if (is_key(s))
         report_key(report, s->path, "%s: expected %s", s->path, expected);
     else
         report_value(report, s->path, expected);

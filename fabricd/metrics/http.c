@@ -15,7 +15,6 @@
 
 #include "fabricd/base/log.h"
 #include "fabricd/metrics/metrics.h"
-#include "fabricd/metrics/page.h"
 #include "libfabmgr/base/status.h"
 
 #define HEADERS_MOST 8192

@@ -1,1 +1,1 @@
-fabricd_libfabricd_la_SOURCES += %D%/metrics.h %D%/page.c %D%/page.h %D%/http.c
+fabricd_libfabricd_la_SOURCES += %D%/metrics.h %D%/page.c %D%/http.c

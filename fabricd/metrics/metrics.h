@@ -14,6 +14,7 @@
 #include "fabricd/pm/pm.h"
 #include "fabricd/sa/sa.h"
 #include "fabricd/sm/sm.h"
+#include "libfabmgr/base/text.h"
 
 struct cc;
 struct store;
@@ -32,6 +33,9 @@ struct metrics_input {
     /* when the TLS files expire; NULL: there is no RPC server */
     const struct tls_expiry *expiry;
 };
+/* Writes the page of metrics. */
+void metrics_page(const struct metrics_input *in, struct fab_text *to);
+
 struct metrics;
 /* Listens at the address `metrics` of the configuration. *ret is NULL if no address is configured.
  * Returns NOMEM, or IO if the address is in use or does not belong to this host. why[] then has a

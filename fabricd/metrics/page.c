@@ -4,7 +4,7 @@
  * HELP line. Names of counters end in _total, times are in seconds, and the last line is "# EOF".
  * The name of a released metric never changes.
  */
-#include "fabricd/metrics/page.h"
+#include "fabricd/metrics/metrics.h"
 
 #include <inttypes.h>
 #include <stddef.h>

@@ -26,6 +26,25 @@ char *answer_text(struct answer *a, const char *text)
     return clean;
 }
 
+char *answer_lines(struct answer *a, const char *text)
+{
+    size_t room = 3 * strlen(text) + 1, used = 0;
+    char *clean = answer_alloc(a, room, 1);
+    if (clean == NULL)
+        return (char *)(uintptr_t)protobuf_c_empty_string;
+    while (*text != '\0') {
+        size_t len = strcspn(text, "\n");
+        used += fab_grpc_utf8_clean(text, len, clean + used, room - used);
+        text += len;
+        if (*text == '\n') {
+            clean[used++] = '\n';
+            text++;
+        }
+    }
+    clean[used] = '\0';
+    return clean;
+}
+
 char *answer_guid(struct answer *a, uint64_t guid)
 {
     char *text = guid != 0 ? answer_alloc(a, 19, 1) : NULL;

@@ -34,6 +34,8 @@ void *answer_alloc(struct answer *a, size_t count, size_t item);
 /* answer_text copies a text, and replaces bytes that are not valid UTF-8. It and the functions
  * below never return NULL; if memory ran out, they return an empty string. */
 char *answer_text(struct answer *a, const char *text);
+/* Like answer_text, but keeps line ends. */
+char *answer_lines(struct answer *a, const char *text);
 /* Writes a GUID as a text such as "0x0002c90300a1b2c3"; "" if guid is 0. */
 char *answer_guid(struct answer *a, uint64_t guid);
 /* Writes a GID as a text such as "fe80::2:c903:a1:b2c3". */

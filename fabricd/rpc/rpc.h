@@ -16,6 +16,7 @@
 #include "fabricd/sa/sa.h"
 #include "fabricd/sm/sm.h"
 #include "fabricd/store/store.h"
+#include "libfabmgr/base/text.h"
 
 struct rpc;
 struct rpc_input {
@@ -34,6 +35,11 @@ struct rpc_input {
     uint64_t study_cpu_us;
     /* the times at which the TLS files expire are written here; NULL: they are not */
     struct tls_expiry *expiry;
+    /* Writes the page of metrics, which another room makes, for GetDiagnostics; NULL: there is
+     * none.
+     */
+    void (*write_metrics)(void *ctx, struct fab_text *to);
+    void *metrics_ctx;
     /* The simulated fabric in this process, for SimService. NULL: the server does not offer
      * SimService. */
     struct fab_sim *sim;

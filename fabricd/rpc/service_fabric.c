@@ -175,6 +175,9 @@ static const struct method methods[] = {
      .request = &fabric__v1__backup_request__descriptor,
      .handle = make_backup,
      .changes = true},
+    {.name = "GetDiagnostics",
+     .request = &fabric__v1__get_diagnostics_request__descriptor,
+     .handle = get_diagnostics},
 };
 
 const struct service service_fabric = {

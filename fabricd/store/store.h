@@ -15,6 +15,7 @@
 #include "fabricd/base/bus.h"
 #include "fabricd/base/reroute.h"
 #include "libfabmgr/address/address.h"
+#include "libfabmgr/base/text.h"
 #include "libfabmgr/discover/baseline.h"
 #include "libfabmgr/discover/places.h"
 #include "libfabmgr/policy/pins.h"
@@ -166,6 +167,11 @@ bool store_is_behind(struct store *s);
 /* Returns the number of records (events and table sets) that were dropped because the writer was
  * behind. */
 uint64_t store_dropped(struct store *s);
+/* Appends the size of the database, and the rows and bytes of each table and index, to the text.
+ * Uses a connection of its own, and reads the whole database, so call it on a worker thread. Calls
+ * stopped() at times, and ends early if it returns true. Returns NOMEM, IO, FORMAT or BUSY. */
+int store_describe(const struct store *s, bool (*stopped)(void *ctx), void *ctx,
+                   struct fab_text *to);
 /* Waits until all queued records are written or a write fails. For tests and shutdown. */
 void store_flush(struct store *s);
 

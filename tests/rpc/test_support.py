@@ -12,6 +12,7 @@ from harness import BUILD, Fabric, channel, main, read, running, socket_path, wa
 CTL, FABSIM, FABRICD = (os.path.join(BUILD, p) for p in ("cli/fabricctl", "cli/fabsim", "fabricd/fabricd"))
 NOBODY = 65534
 SM_KEY, PASSWORD = "0x5ec2e7000badc0de", "swordfish-in-the-unit"
+VIEWER = "daemon"
 
 
 class Place:
@@ -22,7 +23,9 @@ class Place:
         subprocess.run([FABSIM, "generate", "leaf-spine", "--leaves", "2", "--spines", "2", "--hosts", "2",
                         "-o", self.path("f.net")], check=True)
         with open(self.path("f.yaml"), "w") as f:
-            f.write(f"subnet: {{m_key: generated, sm_key: {SM_KEY}}}\ncongestion: {{cc_key: generated}}\n")
+            f.write(f"subnet: {{m_key: generated, sm_key: {SM_KEY}}}\ncongestion: {{cc_key: generated}}\n"
+                    f"rpc: {{roles: {{viewer: [{{user: {VIEWER}}}]}}}}\ntls: {{key: {self.path('tls.pem')}, "
+                    f"cert: {self.path('cert.pem')}, ca: {self.path('ca.pem')}}}\n")
         os.chmod(self.path("f.yaml"), 0o600)
         # The journal and the unit, whose environment has a secret.
         os.mkdir(self.path("bin"))
@@ -65,7 +68,7 @@ class Place:
 MANAGER = {"status.json", "version.json", "whoami.json", "nodes.json", "links.json", "links-flapping.json",
            "links-unhealthy.json", "events.json", "reroutes.json", "verdict.json", "contingency.json", "partitions.json",
            "classes.json", "multicast.json", "keys.json", "congestion.json", "node-pins.json", "baseline.json"}
-ADMINISTRATOR = {"audit-verdict.json"}
+ADMINISTRATOR = {"audit-verdict.json", "settings.txt", "metrics.txt", "database.txt", "process.txt"}
 LOCAL = {"unit.txt", "journal.txt", "kernel.txt", "system.txt", "README.txt"}
 
 
@@ -79,12 +82,29 @@ def secrets_of(place):
     return found
 
 
+def check_diagnostics(place, files):
+    settings = files["settings.txt"].splitlines()[1:]
+    assert sorted(settings) == sorted([
+        "subnet.m_key: generated", "subnet.sm_key: (not shown)", "congestion.cc_key: generated",
+        f"rpc.roles.viewer[0].user: {VIEWER}", f"tls.key: {place.path('tls.pem')}",
+        f"tls.cert: {place.path('cert.pem')}", f"tls.ca: {place.path('ca.pem')}"]), settings
+    assert "\nfabricd_switches 4\n" in files["metrics.txt"], files["metrics.txt"][:2000]
+    assert files["metrics.txt"].endswith("# EOF\n")
+    rows = {w[0]: w[1:] for w in map(str.split, files["database.txt"].splitlines()) if len(w) == 3}
+    assert int(rows["node"][0]) == 8 and int(rows["node"][1]) >= 4096, rows
+    assert int(rows["event"][0]) > 0, rows
+    for word in ("RLIMIT_NOFILE", "user CPU time", "Threads", "libsqlite3.so", "libprotobuf-c.so", "OpenSSL "):
+        assert word in files["process.txt"], (word, files["process.txt"])
+
+
 def an_administrator_collects_everything_but_secrets():
     place = Place()
     with place.daemon():
         files, done = place.bundle("all.tar.gz")
         again = subprocess.run([CTL, "-s", place.address, "support-bundle", "all.tar.gz"], capture_output=True,
                                text=True, cwd=place.folder)
+        unknown = subprocess.run([CTL, "-s", place.address, "diagnostics", "keys"], capture_output=True, text=True)
+        assert unknown.returncode == 4 and "settings, metrics, database and process" in unknown.stderr, unknown
         assert again.returncode == 1 and "exists; choose another name" in again.stderr, again
     missing = (MANAGER | ADMINISTRATOR | LOCAL) - set(files)
     assert not missing, (missing, files["README.txt"])
@@ -93,6 +113,7 @@ def an_administrator_collects_everything_but_secrets():
             json.loads(text)
     assert len(json.loads(files["nodes.json"])["nodes"]) == 8 and "a line of the journal" in files["journal.txt"]
     assert files["unit.txt"] == "ActiveState=active\n", files["unit.txt"]
+    check_diagnostics(place, files)
     assert all(name in files["README.txt"] for name in files if name != "README.txt"), files["README.txt"]
     whole = "\n".join(files.values()).lower()
     for secret in secrets_of(place):

@@ -8,7 +8,7 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/cc/cc.h"
-#include "fabricd/metrics/page.h"
+#include "fabricd/metrics/metrics.h"
 #include "fabricd/pm/pm.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/fault.h"

@@ -127,6 +127,54 @@ static const char everything[] =
     "  total_alias_guids: 15, transfers: 16, requests: 17, request_burst: 18}\n"
     "journal: {keep: 77}\n";
 
+/* Settings that `everything` lacks, because another test reads them. */
+static const char the_rest[] =
+    "congestion: {cc_key: generated, cc_key_lease: 60}\n"
+    "tls: {cert: /c, key: /k, ca: /a, crl: /r}\n"
+    "subnet: {m_key: derived, sm_key: 0x77, managers: ['0x0002c90300000001 leaf-01/7']}\n"
+    "qos:\n"
+    "  classes:\n"
+    "  - {name: storage, share: 30, match: ['pkey=1']}\n"
+    "rpc: {roles: {viewer: [{user: '7'}, {cn: a}], administrator: [{group: '0'}, {san: "
+    "'DNS:b'}]}}\n"
+    "audit: {max_age: 7, max_size: 8}\n"
+    "offenders: {max_isolated: 1}\n";
+
+static unsigned count_lines_with(const char *text, const char *what)
+{
+    unsigned n = 0;
+    for (const char *at = text; (at = strstr(at, what)) != NULL; at += strlen(what))
+        n++;
+    return n;
+}
+
+START_TEST(only_secrets_are_not_shown)
+{
+    struct config c = good(everything);
+    struct fab_text text = {0};
+    config_show(&c, &text);
+    const char *shown = fab_base_text_get(&text);
+    ck_assert_ptr_nonnull(strstr(shown, "\nsubnet.sm_key: (not shown)\n"));
+    ck_assert_ptr_nonnull(strstr(shown, "\nsubnet.sa_key: (not shown)\n"));
+    ck_assert_ptr_nonnull(strstr(shown, "\nsubnet.m_key: (not shown)\n"));
+    ck_assert_ptr_nonnull(strstr(shown, "\nsubnet.m_key_lease: 300\n"));
+    ck_assert_uint_eq(count_lines_with(shown, "(not shown)"), 3);
+    fab_base_text_fini(&text);
+    config_fini(&c);
+    c = good(the_rest);
+    config_show(&c, &text);
+    shown = fab_base_text_get(&text);
+    ck_assert_ptr_nonnull(strstr(shown, "\nsubnet.m_key: derived\n"));
+    ck_assert_ptr_nonnull(strstr(shown, "\ntls.key: /k\n"));
+    ck_assert_ptr_nonnull(strstr(shown, "\nrpc.roles.administrator[1].san: DNS:b\n"));
+    ck_assert_ptr_nonnull(strstr(shown, "\nqos.classes[0].match[0]: pkey=1\n"));
+    ck_assert_ptr_nonnull(strstr(shown, "\nsubnet.sm_key: (not shown)\n"));
+    ck_assert_uint_eq(count_lines_with(shown, "(not shown)"), 1);
+    fab_base_text_fini(&text);
+    config_fini(&c);
+}
+END_TEST
+
 START_TEST(every_key_arrives)
 {
     struct config c = good(everything);
@@ -769,6 +817,7 @@ int main(void)
     tcase_add_test(tcase, empty_files_give_the_defaults);
     tcase_add_test(tcase, systemd_names_the_folders);
     tcase_add_test(tcase, every_key_arrives);
+    tcase_add_test(tcase, only_secrets_are_not_shown);
     tcase_add_test(tcase, roles_arrive);
     tcase_add_test(tcase, an_empty_listen_list_serves_nobody);
     tcase_add_test(tcase, the_shipped_example_sets_nothing_but_is_complete);
