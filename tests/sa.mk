@@ -67,7 +67,7 @@ EXTRA_DIST += tests/bench/sa_against_opensm.sh tests/bench/sa_under_faults.sh te
 # What hosts register, and reports.
 UNIT_TESTS += tests/sim/test_sa_registry
 tests_sim_test_sa_registry_SOURCES = tests/sim/test_sa_registry.c tests/unit/same_service.h tests/sim/sa_scene.h tests/sim/lab.c tests/sim/lab.h
-tests_sim_test_sa_registry_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_sa_registry_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
 tests_sim_test_sa_registry_LDADD = $(DAEMON_TEST_LIBS)
 
 UNIT_TESTS += tests/sim/test_sa_reports

@@ -191,7 +191,7 @@ static int put(const struct change *c, uint32_t place, uint64_t guid)
         return r == FAB_E_NOMEM ? r : FAB_OK;
     const struct store_alias kept = {
         .port_guid = c->own, .guid = guid ? guid : old, .place = (uint16_t)place};
-    if (old != guid && c->s->in.store)
+    if (c->s->in.store && (old != guid || (guid != 0 && store_has_lost(c->s->in.store))))
         store_put_alias(c->s->in.store, &kept, guid != 0);
     return FAB_OK;
 }

@@ -28,7 +28,9 @@
  */
 
 /* Answers that the host must ask again, because the registration could not be stored. The
- * registration is in force until the manager restarts. */
+ * registration is in force. Its record stays in the queue of the store, which writes it when the
+ * database can be written again. If the record was dropped because it violates the schema, the
+ * repetition by the host stores it again (store_has_lost). */
 static void refuse_unstored(struct sa *s, const struct transport_mad *request)
 {
     s->stats.answered--; /* sa_refuse counts the answer again */

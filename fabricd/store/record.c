@@ -185,6 +185,24 @@ void batch_move(struct batch *to, struct batch *from)
     batch_init(from);
 }
 
+void batch_move_part(struct batch *to, struct batch *from)
+{
+    struct record *r = STAILQ_FIRST(&from->records);
+    to->leases = from->leases;
+    to->lease_count = from->lease_count;
+    to->has_leases = from->has_leases;
+    to->view = from->view;
+    from->leases = NULL;
+    from->lease_count = 0;
+    from->has_leases = false;
+    from->view = NULL;
+    if (to->has_leases || to->view != NULL || r == NULL)
+        return;
+    STAILQ_REMOVE_HEAD(&from->records, next);
+    from->record_count--;
+    batch_put_record(to, r);
+}
+
 static int compare_leases(const void *x, const void *y)
 {
     const struct fab_lease *a = x, *b = y;

@@ -134,6 +134,9 @@ void batch_put_leases(struct batch *b, struct fab_lease *leases, size_t count);
 void batch_put_record(struct batch *b, struct record *r); /* takes over the record */
 /* Appends all records of `from` to `to`, and empties `from`. */
 void batch_move(struct batch *to, struct batch *from);
+/* Moves the leases and the view of `from` to the empty batch `to`; if `from` has neither, moves its
+ * first record. */
+void batch_move_part(struct batch *to, struct batch *from);
 /* Sorts the leases by GUID. Keeps only the last lease of each GUID, and drops invalid leases. */
 void batch_tidy_leases(struct batch *b);
 

@@ -219,6 +219,11 @@ enum store_written store_written(struct store *s, uint64_t mark)
     return writer_written(s->writer, mark);
 }
 
+bool store_has_lost(struct store *s)
+{
+    return writer_has_lost(s->writer);
+}
+
 bool store_is_failing(struct store *s)
 {
     struct store_health health;

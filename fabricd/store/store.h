@@ -150,6 +150,10 @@ bool store_was_asked(struct store *s);
 enum store_written { STORE_PENDING, STORE_WRITTEN, STORE_FAILED };
 uint64_t store_mark(struct store *s);
 enum store_written store_written(struct store *s, uint64_t mark);
+/* Returns true if a record was dropped since the start because it violates the schema. The database
+ * may then lack what the caller stored earlier; a registration that is repeated is stored again
+ * even if it changes nothing. */
+bool store_has_lost(struct store *s);
 /* Returns true if the last transaction failed, or if the file of the database was deleted, moved or
  * replaced. A change would then not be stored. */
 bool store_is_failing(struct store *s);

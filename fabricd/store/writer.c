@@ -9,6 +9,10 @@
  * keeps `work` and writes it again at growing intervals. The queue grows during this time. When it
  * has QUEUE_MAX records, further events and table sets are dropped and counted.
  *
+ * If a transaction violates the schema, a further try would fail in the same way. The thread then
+ * writes each record of the batch in a transaction of its own, and drops only the records that
+ * violate the schema.
+ *
  * SQLite goes on writing to a file that was deleted or moved, and a restart would not find what it
  * wrote. So before each transaction, and every LOOK_US, the thread compares the file at the path
  * with the file that it opened. A difference is a failure like any other.
@@ -70,17 +74,17 @@ struct writer {
     uint32_t keep;
     unsigned flushing;
     bool stop;
-    /* true: the batch `work` has records that are not written yet */
+    /* true: the batches `work` and `aside` have records that are not written yet */
     bool unwritten;
     bool failing;     /* the last transaction failed, or the file is not at its path */
     char reason[200]; /* copy of `failure`, for other threads */
     /* true: a host waits until a record in `pending` is committed */
     bool urgent;
     /* put: number of records that were put into the queue so far. written: number of these
-     * records that were committed, or dropped after a failure (give_up_batch). */
+     * records that were committed, or dropped after a failure (give_up). */
     uint64_t put, written;
-    /* The records that give_up_batch dropped last: numbers lost_from + 1 to `lost`, counted as in
-     * `put`. */
+    /* The last batch of which a record was dropped had the records lost_from + 1 to `lost`, counted
+     * as in `put`. All of them count as lost, because a change can consist of several records. */
     uint64_t lost_from, lost;
     struct audit_limits limits;
     /* copy of chain.head, for other threads */
@@ -91,6 +95,10 @@ struct writer {
     char *path;
     struct file_identity file; /* the file that was opened */
     struct batch work;
+    /* The rest of a batch that violates the schema. Its records get a transaction each before
+     * `pending` is written. The batch had the records aside_from + 1 to aside_to. */
+    struct batch aside;
+    uint64_t aside_from, aside_to;
     struct lease_table leases;
     struct registry registry;
     struct writer_audit audit;
@@ -406,16 +414,45 @@ static void note_success(struct writer *w)
     w->retry_us = 0;
 }
 
-/* Logs that the records of a transaction are dropped because they violate the schema of the
- * database; a further try would fail in the same way. */
-static void give_up_batch(struct writer *w)
+/* Returns true if the batch `work` can be divided. */
+static bool has_parts(const struct writer *w)
 {
-    log_error(
-        "store",
-        "dropped %zu records that violate the schema; please report this fault of fabricd: %s",
-        w->work.record_count, w->failure);
+    bool has_tables = w->work.has_leases || w->work.view != NULL;
+    return w->work.record_count + has_tables > 1;
+}
+
+/* Divides a batch that violates the schema, so that only the records that violate it are lost. */
+static void set_aside(struct writer *w)
+{
+    w->aside_from = w->written;
+    w->aside_to = w->written + w->work.record_count;
+    batch_move(&w->aside, &w->work);
+}
+
+/* Drops a record, or the leases and the view, because the database refuses it for ever. */
+static void give_up(struct writer *w)
+{
+    log_error("store",
+              "dropped %s that violates the schema; please report this fault of fabricd: %s",
+              w->work.record_count > 0 ? "a record" : "a set of leases or a view", w->failure);
     /* without its copy of the rows, the writer writes all rows of the next view */
     registry_fini(&w->registry);
+    if (w->work.record_count > 0 && w->aside_to <= w->written) {
+        w->aside_from = w->written;
+        w->aside_to = w->written + w->work.record_count;
+    }
+}
+
+/* Counts the records of a transaction that are committed, or dropped if `status` is not OK. The
+ * caller holds the writer's mutex. */
+static void note_done(struct writer *w, size_t records, int status)
+{
+    if (status != FAB_OK && records > 0) {
+        w->lost_from = w->aside_from;
+        w->lost = w->aside_to;
+    }
+    w->queued -= records;
+    w->written += records;
 }
 
 static void write_and_settle(struct writer *w, uint32_t keep)
@@ -423,22 +460,21 @@ static void write_and_settle(struct writer *w, uint32_t keep)
     size_t records = w->work.record_count;
     batch_tidy_leases(&w->work);
     int status = write_work(w, keep);
-    bool done = status == FAB_OK || status == FAB_E_INVAL;
-    if (status == FAB_E_INVAL)
-        give_up_batch(w);
+    bool divided = status == FAB_E_INVAL && has_parts(w);
+    bool done = !divided && (status == FAB_OK || status == FAB_E_INVAL);
+    if (divided)
+        set_aside(w);
+    else if (status == FAB_E_INVAL)
+        give_up(w);
     if (done)
         batch_clear(&w->work);
     pthread_mutex_lock(&w->mutex);
-    w->unwritten = !done;
-    w->queued -= done ? records : 0;
-    if (status == FAB_E_INVAL) {
-        w->lost_from = w->written;
-        w->lost = w->written + records;
-    }
-    w->written += done ? records : 0;
+    w->unwritten = !batch_is_empty(&w->work) || !batch_is_empty(&w->aside);
+    if (done)
+        note_done(w, records, status);
     if (status == FAB_OK)
         note_success(w);
-    else
+    else if (!divided)
         note_failure(w);
     pthread_mutex_unlock(&w->mutex);
 }
@@ -458,7 +494,9 @@ static struct timespec in(uint64_t us)
 /* Returns true if the thread must write at once and not wait for more records. */
 static bool is_hurried(const struct writer *w)
 {
-    return w->stop || w->flushing > 0 || (!w->failing && (w->urgent || w->queued >= QUEUE_HURRY));
+    bool has_next = batch_is_empty(&w->work) && !batch_is_empty(&w->aside);
+    return has_next || w->stop || w->flushing > 0 ||
+           (!w->failing && (w->urgent || w->queued >= QUEUE_HURRY));
 }
 
 /* Notes whether the file of the database is at its path, while there is nothing to write. The
@@ -504,6 +542,19 @@ static void write_last_seen(struct writer *w)
         sql_run(&w->sql, SQL_ROLLBACK, "");
 }
 
+/* Makes the batch of the next transaction. The caller holds the writer's mutex. */
+static void take_work(struct writer *w)
+{
+    w->unwritten = true;
+    if (!batch_is_empty(&w->aside)) {
+        if (batch_is_empty(&w->work))
+            batch_move_part(&w->work, &w->aside);
+        return;
+    }
+    batch_move(&w->work, &w->pending);
+    w->urgent = false;
+}
+
 static void *writer_main(void *arg)
 {
     struct writer *w = arg;
@@ -512,10 +563,8 @@ static void *writer_main(void *arg)
     while (!last && wait_for_work(w)) {
         uint32_t keep = w->keep;
         /* the manager is stopping, so this is the last try; if it fails, the records are lost */
-        last = w->stop && w->failing;
-        batch_move(&w->work, &w->pending);
-        w->unwritten = true;
-        w->urgent = false;
+        last = w->stop && w->failing && !batch_is_empty(&w->work);
+        take_work(w);
         pthread_mutex_unlock(&w->mutex);
         write_and_settle(w, keep);
         pthread_mutex_lock(&w->mutex);
@@ -525,7 +574,7 @@ static void *writer_main(void *arg)
     pthread_mutex_unlock(&w->mutex);
     if (lost)
         log_error("store", "%s cannot be written; %zu records are lost", w->path,
-                  w->work.record_count);
+                  w->work.record_count + w->aside.record_count);
     else
         write_last_seen(w);
     return NULL;
@@ -563,6 +612,7 @@ static void writer_free(struct writer *w, sqlite3 *db)
     registry_fini(&w->registry);
     batch_clear(&w->pending);
     batch_clear(&w->work);
+    batch_clear(&w->aside);
     pthread_mutex_destroy(&w->mutex);
     pthread_cond_destroy(&w->wake);
     pthread_cond_destroy(&w->idle);
@@ -580,6 +630,7 @@ int writer_start(sqlite3 *db, const char *path, const struct writer_audit *audit
     }
     batch_init(&w->pending);
     batch_init(&w->work);
+    batch_init(&w->aside);
     w->keep = KEEP_DEFAULT;
     w->limits = (struct audit_limits){UINT32_MAX, UINT64_MAX / 2};
     w->audit = *audit;
@@ -736,6 +787,14 @@ enum store_written writer_written(struct writer *w, uint64_t mark)
                                                                       : STORE_PENDING;
     pthread_mutex_unlock(&w->mutex);
     return state;
+}
+
+bool writer_has_lost(struct writer *w)
+{
+    pthread_mutex_lock(&w->mutex);
+    bool lost = w->lost > 0;
+    pthread_mutex_unlock(&w->mutex);
+    return lost;
 }
 
 void writer_get_health(struct writer *w, struct store_health *ret)

@@ -33,8 +33,9 @@ void writer_put_lasting(struct writer *w, struct record *r);
 /* Puts a record into the queue that the writer commits at once and never drops. */
 void writer_put_urgent(struct writer *w, struct record *r);
 uint64_t writer_mark(struct writer *w);
-/* See store_written and store_get_health. */
+/* See store_written, store_has_lost and store_get_health. */
 enum store_written writer_written(struct writer *w, uint64_t mark);
+bool writer_has_lost(struct writer *w);
 void writer_get_health(struct writer *w, struct store_health *ret);
 bool writer_is_behind(struct writer *w);
 struct audit_head writer_audit_head(struct writer *w);

@@ -4,8 +4,11 @@
  * hosts see them.
  */
 #include <signal.h>
+#include <sqlite3.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 
+#include "fabricd/store/store.h"
 #include "tests/sim/sa_scene.h"
 #include "tests/unit/same_service.h"
 
@@ -153,7 +156,7 @@ END_TEST
 
 /* ---- multicast forwarding tables ---- */
 
-static void join_group(unsigned host, uint64_t low)
+static uint16_t try_to_join(unsigned host, uint64_t low)
 {
     struct fab_wire_mc_member_record r = {.mgid = {UINT64_C(0xff12401bffff0000), low},
                                           .port_gid = {UINT64_C(0xfe80) << 48, host_guid(host)},
@@ -167,8 +170,12 @@ static void join_group(unsigned host, uint64_t low)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         mask |= fab_wire_rec_component(&fab_wire_mc_member_record, names[i]);
     ck_assert_int_eq(fab_wire_rec_pack(&fab_wire_mc_member_record, &r, data, sizeof data), FAB_OK);
-    ck_assert_uint_eq(
-        ask(host_lid(host), FAB_METHOD_SET, FAB_SA_MC_MEMBER_RECORD, 0, mask, data, 56), 0);
+    return ask(host_lid(host), FAB_METHOD_SET, FAB_SA_MC_MEMBER_RECORD, 0, mask, data, 56);
+}
+
+static void join_group(unsigned host, uint64_t low)
+{
+    ck_assert_uint_eq(try_to_join(host, low), 0);
 }
 
 /* The host with the LID `from` requests the MulticastForwardingTableRecord of one MFT block of a
@@ -240,6 +247,126 @@ START_TEST(multicast_tables_are_those_of_the_switches)
 }
 END_TEST
 
+/* ---- registrations that the database does not take ---- */
+
+enum { SERVICE, SUBSCRIPTION, MEMBERSHIP, ALIAS, KINDS };
+static const char *const tables[KINDS] = {"service", "subscription", "multicast_member",
+                                          "alias_guid"};
+#define A_GROUP 0x77
+
+/* Sends a registration of this kind. Returns the status of the answer. */
+static uint16_t send_registration(unsigned kind)
+{
+    struct fab_wire_service_record a = service_of(1, 1, UINT32_MAX);
+    struct fab_inform_info info = all_notices(64);
+    struct fab_wire_guid_info_record guids = {.lid = host_lid(3)};
+    uint8_t data[FAB_REC_MAX];
+    switch (kind) {
+    case SERVICE:
+        return service(host_lid(1), FAB_METHOD_SET, 0, all_of_service(), &a, NULL);
+    case SUBSCRIPTION:
+        return inform(host_lid(2), 0, &info);
+    case MEMBERSHIP:
+        return try_to_join(2, A_GROUP);
+    default:
+        /* the second GUID of the first block; the manager chooses it */
+        ck_assert_int_eq(fab_wire_rec_pack(&fab_wire_guid_info_record, &guids, data, sizeof data),
+                         FAB_OK);
+        return ask(host_lid(3), FAB_METHOD_SET, FAB_SA_GUID_INFO_RECORD, 0, 3 | 2 << 4, data, 72);
+    }
+}
+
+/* Opens the database as another program, and returns the number that the query gives. A restart
+ * after kill -9 would find the same rows. */
+static int in_database(const char *sql)
+{
+    char path[128];
+    sqlite3 *db = NULL;
+    sqlite3_stmt *stmt = NULL;
+    int number = 0;
+    snprintf(path, sizeof path, "%s/fabricd.db", scene.dir);
+    ck_assert_int_eq(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_busy_timeout(db, 10000), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+    if (sqlite3_step(stmt) == SQLITE_ROW)
+        number = sqlite3_column_int(stmt, 0);
+    ck_assert_int_eq(sqlite3_finalize(stmt), SQLITE_OK);
+    sqlite3_close(db);
+    return number;
+}
+
+static int rows_of(unsigned kind)
+{
+    char sql[64];
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM %s", tables[kind]);
+    return in_database(sql);
+}
+
+/* The database refuses new rows of the table, or accepts them again. */
+static void set_refused(unsigned kind, bool refused)
+{
+    char sql[128];
+    if (refused)
+        snprintf(sql, sizeof sql,
+                 "CREATE TRIGGER refusal BEFORE INSERT ON %s BEGIN SELECT RAISE(ABORT, 'no'); END",
+                 tables[kind]);
+    else
+        snprintf(sql, sizeof sql, "DROP TRIGGER refusal");
+    (void)in_database(sql);
+}
+
+static void await_writable(void)
+{
+    /* an idle writer looks every two seconds whether it can write */
+    for (int i = 0; i < 1000 && store_is_failing(scene.lab.store); i++)
+        usleep(10000);
+    ck_assert(!store_is_failing(scene.lab.store));
+    store_flush(scene.lab.store);
+}
+
+/* A registration of each kind arrives while the disk is full; the host repeats it or not. */
+START_TEST(the_recovery_of_the_disk_stores_registrations)
+{
+    unsigned kind = (unsigned)_i / 2;
+    bool repeats = _i % 2;
+    signal(SIGXFSZ, SIG_IGN);
+    open_scene(true);
+    int before = rows_of(kind);
+    set_disk(true);
+    ck_assert_uint_eq(send_registration(kind), FAB_SMP_BUSY);
+    if (repeats)
+        ck_assert_uint_eq(send_registration(kind), FAB_SMP_BUSY);
+    set_disk(false);
+    await_writable();
+    ck_assert_int_eq(rows_of(kind), before + 1);
+    if (repeats)
+        ck_assert_uint_eq(send_registration(kind), 0);
+    ck_assert_int_eq(rows_of(kind), before + 1);
+    close_scene();
+}
+END_TEST
+
+/* The writer drops a record that violates the schema. The repetition is refused, and stored as soon
+ * as the database accepts it. */
+START_TEST(the_repetition_of_a_dropped_registration_is_stored)
+{
+    unsigned kind = (unsigned)_i;
+    open_scene(true);
+    int before = rows_of(kind);
+    set_refused(kind, true);
+    for (int i = 0; i < 3; i++)
+        ck_assert_uint_eq(send_registration(kind), FAB_SMP_BUSY);
+    ck_assert_int_eq(rows_of(kind), before);
+    set_refused(kind, false);
+    await_writable();
+    ck_assert_uint_eq(send_registration(kind), 0);
+    ck_assert_int_eq(rows_of(kind), before + 1);
+    start_again();
+    ck_assert_int_eq(rows_of(kind), before + 1);
+    close_scene();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("sa registry");
@@ -251,6 +378,8 @@ int main(void)
     tcase_add_test(tcase, what_is_not_stored_is_not_confirmed);
     tcase_add_test(tcase, senseless_services_are_refused);
     tcase_add_test(tcase, multicast_tables_are_those_of_the_switches);
+    tcase_add_loop_test(tcase, the_recovery_of_the_disk_stores_registrations, 0, 2 * KINDS);
+    tcase_add_loop_test(tcase, the_repetition_of_a_dropped_registration_is_stored, 0, KINDS);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

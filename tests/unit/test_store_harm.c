@@ -45,6 +45,38 @@ START_TEST(a_full_disk_loses_nothing_but_time)
 }
 END_TEST
 
+/* Makes the database refuse new rows of the table for ports that operators disabled. */
+#define REFUSAL                                                                                    \
+    "CREATE TRIGGER refusal BEFORE INSERT ON disabled_port BEGIN SELECT RAISE(ABORT, 'no'); END"
+
+/* One record violates the schema; the records before and behind it in the same transaction are
+ * stored. */
+START_TEST(only_the_record_that_violates_the_schema_is_lost)
+{
+    struct store *s = open_store();
+    struct fab_lease set[SET_SIZE];
+    fill_set(set, 3);
+    change(REFUSAL);
+    ck_assert(!store_has_lost(s));
+    put_events(s, 1, 10);
+    store_put_leases(s, set, SET_SIZE);
+    store_put_disabled(s, GUID(1), 2, true);
+    uint64_t mark = store_mark(s);
+    put_events(s, 11, 20);
+    store_flush(s);
+    store_flush(s);
+    ck_assert_int_eq(store_written(s, mark), STORE_FAILED);
+    ck_assert(store_has_lost(s));
+    ck_assert(!store_is_failing(s));
+    assert_leases(s, set, SET_SIZE);
+    ck_assert_uint_eq(store_last_event_seq(s), 20);
+    store_put_disabled(s, GUID(1), 2, true);
+    store_close(s); /* ends, although the last record is refused */
+    ck_assert_int_eq(ask("SELECT count(*) FROM event"), 20);
+    ck_assert_int_eq(ask("SELECT count(*) FROM disabled_port"), 0);
+}
+END_TEST
+
 /* Waits until the writer, which looks every two seconds, notices that it fails, or that it does
  * not. */
 static bool is_noticed(struct store *s, bool failing)
@@ -496,6 +528,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, make_dir, remove_dir);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_full_disk_loses_nothing_but_time);
+    tcase_add_test(tcase, only_the_record_that_violates_the_schema_is_lost);
     tcase_add_test(tcase, a_file_that_is_gone_is_noticed);
     tcase_add_test(tcase, kill_at_any_moment_leaves_one_whole_set);
     tcase_add_test(tcase, kill_while_it_is_made_leaves_all_or_nothing);

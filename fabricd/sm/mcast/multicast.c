@@ -477,6 +477,8 @@ uint16_t sm_mgroup_join(struct sm *s, const struct fab_mcast_request *ask,
     uint16_t status = fab_mcast_groups_join(s->mcast->groups, ask, ret);
     if (status == FAB_SA_NO_RESOURCES)
         emit_full(s, 0);
+    if (status == 0)
+        sm_stored_group_repeat(s, ret->mgid, ret->port_gid[1]);
     sm_multicast_kick(s);
     return status;
 }

@@ -35,6 +35,17 @@ static void on_member(void *ctx, const struct fab_mcast_group *group,
         store_put_member(s->in.store, &row, member->join_state != 0);
 }
 
+void sm_stored_group_repeat(struct sm *s, const uint64_t mgid[2], uint64_t port_guid)
+{
+    const struct fab_mcast_group *group = fab_mcast_groups_find(s->mcast->groups, mgid);
+    if (!s->in.store || !store_has_lost(s->in.store) || !group)
+        return;
+    store_put_group(s->in.store, &group->is, true);
+    size_t i = fab_mcast_group_lower_bound(group, port_guid);
+    if (i < group->members && group->member[i].gid[1] == port_guid)
+        on_member(s, group, &group->member[i]);
+}
+
 static int read_aliases(struct store *store, struct fab_sa_aliases *ret)
 {
     struct store_alias *row = NULL;

@@ -124,6 +124,9 @@ void sm_multicast_planned(struct sm *s, int status);
  * returns OK with no groups. */
 int sm_stored_groups_read(struct store *store, struct sm_stored_groups *ret);
 void sm_stored_groups_fini(struct sm_stored_groups *x);
+/* Stores a group and the membership of a port again, if the store has dropped a record since the
+ * start. Otherwise, a join that changes nothing would be confirmed although it is not stored. */
+void sm_stored_group_repeat(struct sm *s, const uint64_t mgid[2], uint64_t port_guid);
 /* Adds the stored groups and members to `groups`. May run on a worker thread. Returns OK or
  * NOMEM. */
 int sm_stored_groups_restore(const struct sm_stored_groups *x, struct fab_mcast_groups *groups);
