@@ -267,6 +267,58 @@ START_TEST(who_is_disabled_takes_over_from_nobody)
 }
 END_TEST
 
+static void reload(void *ctx)
+{
+    struct lab *lab = ctx;
+    struct sm_status status;
+    sm_get_status(lab->sm, &status);
+    ck_assert_str_eq(status.state, "programming");
+    ck_assert_int_eq(sm_reload(lab->sm), FAB_OK);
+    lab->other_answers = true; /* to the next try of the request */
+}
+
+/* The settings are reloaded when the manager has asked the sender of the packet for its SMInfo. */
+static void reload_when_asked(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
+{
+    (void)dlid;
+    if (head->attr_id != FAB_ATTR_SM_INFO || head->method != FAB_METHOD_GET)
+        return;
+    lab->sent = NULL;
+    ck_assert_int_eq(loop_post(lab->loop, reload, lab), FAB_OK);
+}
+
+static void hand_over_and_reload(struct lab *lab)
+{
+    lab->other_answers = false;
+    lab->sent = reload_when_asked;
+    hand_over(lab);
+}
+
+/* While the manager asks the sender of a control packet for its SMInfo, a reload of the settings
+ * aborts the running round. The packet takes effect all the same, and so do later packets. */
+START_TEST(an_aborted_round_keeps_the_confirmation_of_a_packet)
+{
+    struct lab lab;
+    uint8_t state;
+    lab_open_virtual(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab_play_other(&lab, OTHER, 3, FAB_SM_STANDBY);
+    lab.config.policy.sm_priority = 5;
+    lab_stop(&lab);
+    lab_begin(&lab, NULL);
+    lab.interrupt_at = 200;
+    lab.interrupt = hand_over_and_reload;
+    sm_start(lab.sm);
+    lab_run_for(&lab, 2);
+    ck_assert(lab.sent == NULL && lab.other_answers);
+    ck_assert_uint_eq(lab.replies, 1);
+    ck_assert_uint_eq(control(&lab, FAB_SM_HANDOVER, FAB_SM_MASTER, &state), 0);
+    ck_assert_uint_eq(state, FAB_SM_MASTER);
+    lab_run(&lab, 10, lab_is_idle, "the sweep after the packets");
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(looks_again_when_it_is_told_to_discover)
 {
     struct lab lab;
@@ -298,6 +350,7 @@ int main(void)
     tcase_add_test(t, takes_the_mastership_that_is_handed_over);
     tcase_add_test(t, refuses_control_packets_that_are_not_legal);
     tcase_add_test(t, a_handover_before_the_election_is_refused);
+    tcase_add_test(t, an_aborted_round_keeps_the_confirmation_of_a_packet);
     tcase_add_test(t, a_handover_amid_the_writes_makes_another_sweep);
     tcase_add_test(t, who_is_disabled_takes_over_from_nobody);
     tcase_add_test(t, looks_again_when_it_is_told_to_discover);

@@ -138,8 +138,8 @@ static void take_effect(struct sm *s)
 
 static void on_confirmation(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 {
-    struct sm *s = ctx;
-    struct sm_control *c = &s->ha->control;
+    struct sm_control *c = ctx;
+    struct sm *s = c->s;
     struct fab_sm_info info;
     (void)tag;
     c->pending = false;
@@ -174,7 +174,7 @@ static int confirm(struct sm *s)
         .dlid = 0xffff,
         .path = &c->sender.path,
         .done = on_confirmation,
-        .ctx = s,
+        .ctx = c,
     };
     int r = fab_mads_submit(s->mads, &req);
     if (r == FAB_OK)
@@ -188,6 +188,12 @@ static bool is_legal(const struct sm *s, uint32_t packet, const struct fab_sm_in
     struct fab_smstate copy = s->role;
     bool rediscover;
     return fab_smstate_control(&copy, packet, from, &rediscover) == 0;
+}
+
+void sm_ha_control_forget(struct sm *s)
+{
+    fab_mads_cancel(s->mads, &s->ha->control);
+    s->ha->control.pending = false;
 }
 
 void sm_ha_control(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
@@ -209,7 +215,8 @@ void sm_ha_control(struct sm *s, const struct transport_mad *mad, const struct f
         sm_reply(s, mad, FAB_METHOD_GET_RESP, FAB_SMP_BAD_VALUE, own);
         return;
     }
-    *c = (struct sm_control){.pending = true,
+    *c = (struct sm_control){.s = s,
+                             .pending = true,
                              .mad = *mad,
                              .packet = head->attr_mod,
                              .from = from,

@@ -180,7 +180,7 @@ void sm_ha_lose_port(struct sm *s)
 {
     bool was_master = sm_is_master(s);
     s->role.state = FAB_SM_NOT_ACTIVE;
-    s->ha->control.pending = false;
+    sm_ha_control_forget(s);
     s->ha->master_guid = 0;
     loop_timer_cancel(s->ha->poll_timer);
     fab_mads_cancel(s->mads, s);
@@ -211,6 +211,7 @@ void sm_ha_fini(struct sm *s)
         return;
     if (s->ha->announced)
         (void)set_is_sm(s, false);
+    sm_ha_control_forget(s);
     loop_timer_free(s->ha->poll_timer);
     free(s->ha);
     s->ha = NULL;

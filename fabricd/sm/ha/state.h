@@ -36,6 +36,9 @@ struct sm_election { /* state of election.c */
 /* A control packet from another manager. Before fabricd obeys it, fabricd asks the sender for its
  * SMInfo, to confirm that the packet is not forged (control.c). */
 struct sm_control {
+    /* The request for SMInfo has this struct, not the manager, as its context, so that the end of a
+     * round does not cancel it. */
+    struct sm *s;
     bool pending;
     struct transport_mad mad;
     uint32_t packet; /* enum fab_sm_control */
@@ -80,6 +83,8 @@ void sm_ha_own_info(struct sm *s, bool with_key, uint8_t data[FAB_SMP_DATA]);
 /* Handles a received SubnSet(SMInfo). */
 void sm_ha_control(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
                    const uint8_t *data, size_t len);
+/* Forgets the control packet that waits for a confirmation. */
+void sm_ha_control_forget(struct sm *s);
 
 /* ---- trust.c --------------------------------------------------------------------------------- */
 
