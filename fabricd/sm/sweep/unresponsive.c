@@ -35,6 +35,10 @@ static void emit(struct sm *s, const struct fab_unresponsive *place)
         sm_duplicate_found(s, place);
         return;
     }
+    if (sm_port_is_disabled(s, place->near_guid, place->near_port))
+        /* The switch has forgotten that an operator disabled the port; the manager disables the
+         * port again after this sweep. */
+        return;
     sm_place_name(s->model.fabric, place->near_guid, place->near_port, name);
     event_emit(s->in.bus, node_unresponsive, .subject = name, .guid = place->near_guid,
                .port = place->near_port, .attribute = sm_attr_name(place->attr_id),
