@@ -23,7 +23,7 @@ static void say_keys(struct out *o, const Fabric__V1__Port *p)
     out_text(o, "physical_state", NULL, OUT_PLAIN, show_physical_state(p->physical_state));
     out_rate_keys(o, p->rate);
     out_rates_keys(o, "", p->rates);
-    out_keys(o, &p->base, "degraded rate_reason");
+    out_keys(o, &p->base, "degraded rate_reason excluded");
     out_keys(o, &p->base, "mtu virtual_lanes");
     out_port_keys(o, "peer_", p->peer);
 }
@@ -34,7 +34,10 @@ static void say_row(struct out *o, const void *item)
     out_row(o);
     say_keys(o, p);
     out_port(o, "PORT", p->port);
-    out_text(o, NULL, "STATE", tone_port_state(p->state), show_port_state(p->state));
+    if (p->excluded[0] != '\0')
+        out_text(o, NULL, "STATE", OUT_WARN, p->excluded);
+    else
+        out_text(o, NULL, "STATE", tone_port_state(p->state), show_port_state(p->state));
     out_text(o, NULL, "PHYSICAL", OUT_PLAIN, show_physical_state(p->physical_state));
     out_rate(o, "RATE", p->rate);
     if (p->lid != 0)
@@ -87,6 +90,8 @@ static void say(struct out *o, const Fabric__V1__Port *p)
         out_text(o, NULL, "Port GUID", OUT_PLAIN, p->guid);
     out_textf(o, "State", tone_port_state(p->state), "%s, %s", show_port_state(p->state),
               show_physical_state(p->physical_state));
+    if (p->excluded[0] != '\0')
+        out_textf(o, "Excluded", OUT_WARN, "%s", p->excluded);
     if (p->lid != 0)
         out_textf(o, "LID", OUT_PLAIN, "%u (LMC %u)", p->lid, p->lmc);
     if (p->rate != NULL)

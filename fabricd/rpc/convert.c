@@ -58,12 +58,15 @@ static uint32_t main_port(const struct fab_fabric *f, uint32_t node)
     return n->first_port + 1;
 }
 
+/* Counts the active ports that have a link in the snapshot. Ports of isolated and held-down links
+ * stay Active in the devices, but their links are not in the snapshot. */
 static uint32_t count_active(const struct fab_fabric *f, uint32_t node)
 {
     uint32_t active = 0;
-    for (uint32_t i = 1; i <= f->nodes[node].num_ports; i++)
-        active +=
-            fab_fabric_port(f, f->nodes[node].first_port + i)->info.port_state == FAB_STATE_ACTIVE;
+    for (uint32_t i = 1; i <= f->nodes[node].num_ports; i++) {
+        const struct fab_port *p = fab_fabric_port(f, f->nodes[node].first_port + i);
+        active += p->info.port_state == FAB_STATE_ACTIVE && p->peer != FAB_NONE;
+    }
     return active;
 }
 

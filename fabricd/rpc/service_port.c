@@ -40,7 +40,58 @@ static bool is_wanted(const struct fab_fabric *f, uint32_t port, Fabric__V1__Por
     return state == 0 || (p->present && p->info.port_state == (uint8_t)state);
 }
 
-static void fill_ports(struct answer *a, const struct fab_view *v,
+/* The links that routes do not use, because they are isolated or held down. */
+struct excluded {
+    struct sm_isolation *isolated;
+    struct sm_flapping *flapping;
+    uint32_t isolated_count, flapping_count;
+};
+
+/* Returns false if there is no memory. */
+static bool read_excluded(struct answer *a, const struct sm *sm, struct excluded *ret)
+{
+    ret->isolated_count = sm_isolations(sm, NULL, 0);
+    ret->flapping_count = sm_flapping(sm, NULL, 0);
+    ret->isolated = answer_alloc(a, ret->isolated_count, sizeof *ret->isolated);
+    ret->flapping = answer_alloc(a, ret->flapping_count, sizeof *ret->flapping);
+    if (ret->isolated == NULL || ret->flapping == NULL)
+        return false;
+    sm_isolations(sm, ret->isolated, ret->isolated_count);
+    sm_flapping(sm, ret->flapping, ret->flapping_count);
+    return true;
+}
+
+static bool has_end(const uint64_t guid[2], const uint8_t port[2], uint64_t node, uint8_t num)
+{
+    return (guid[0] == node && port[0] == num) || (guid[1] == node && port[1] == num);
+}
+
+/* Returns why routes do not use the link of a port that is up; "": the link is not excluded. */
+static const char *why_excluded(const struct excluded *x, const struct fab_fabric *f, uint32_t id)
+{
+    const struct fab_port *p = fab_fabric_port(f, id);
+    uint64_t guid = f->nodes[p->node].guid;
+    if (!p->present || p->peer != FAB_NONE || p->info.port_state < FAB_STATE_INIT)
+        return "";
+    for (uint32_t i = 0; i < x->isolated_count; i++)
+        if (x->isolated[i].out && has_end(x->isolated[i].guid, x->isolated[i].port, guid, p->num))
+            return "isolated";
+    for (uint32_t i = 0; i < x->flapping_count; i++)
+        if (x->flapping[i].held && has_end(x->flapping[i].guid, x->flapping[i].port, guid, p->num))
+            return "held down";
+    return "";
+}
+
+static Fabric__V1__Port *port_of(struct answer *a, const struct fab_view *v,
+                                 const struct excluded *x, uint32_t port)
+{
+    Fabric__V1__Port *m = convert_port(a, v, port);
+    if (m != NULL)
+        m->excluded = answer_text(a, why_excluded(x, v->fabric, port));
+    return m;
+}
+
+static void fill_ports(struct answer *a, const struct fab_view *v, const struct excluded *x,
                        const Fabric__V1__ListPortsRequest *q, struct port_range r,
                        Fabric__V1__ListPortsResponse *m)
 {
@@ -51,7 +102,7 @@ static void fill_ports(struct answer *a, const struct fab_view *v,
             continue;
         if (m->n_ports == want)
             break;
-        m->ports[m->n_ports++] = convert_port(a, v, i);
+        m->ports[m->n_ports++] = port_of(a, v, x, i);
     }
     if (i < r.end && i > 0) {
         struct page_key last = page_key_of_port(v->fabric, i - 1, 'p');
@@ -65,10 +116,12 @@ void list_ports(struct call *c, const void *request)
     Fabric__V1__ListPortsResponse m = FABRIC__V1__LIST_PORTS_RESPONSE__INIT;
     struct answer a = {0};
     struct port_range r;
+    struct excluded x;
     struct fab_view *v = need_view(c);
     if (v != NULL && read_port_range(c, v, 'p', q->page_token, q->node, &r) == FAB_OK) {
         m.generation = v->generation;
-        fill_ports(&a, v, q, r, &m);
+        if (read_excluded(&a, call_rpc(c)->in.sm, &x))
+            fill_ports(&a, v, &x, q, r, &m);
         answer_reply(&a, c, &m.base);
     }
 }
@@ -79,9 +132,11 @@ void get_port(struct call *c, const void *request)
     Fabric__V1__GetPortResponse m = FABRIC__V1__GET_PORT_RESPONSE__INIT;
     struct answer a = {0};
     uint32_t port;
+    struct excluded x;
     struct fab_view *v = need_view(c);
     if (v != NULL && find_port(c, v, q->node, q->port_number, &port) == FAB_OK) {
-        m.port = convert_port(&a, v, port);
+        if (read_excluded(&a, call_rpc(c)->in.sm, &x))
+            m.port = port_of(&a, v, &x, port);
         answer_reply(&a, c, &m.base);
     }
 }
