@@ -432,6 +432,7 @@ static void reload(struct daemon *d)
         log_error("config", "out of memory: the old settings stay active");
     pm_reload(d->pm);
     cc_reload(d->cc);
+    rpc_reload_roles(d->rpc);
     log_notice("config", "reloaded %s", d->options.config_file);
 }
 

@@ -172,11 +172,19 @@ static void refuse(struct call *c, enum config_role role, const char *method,
         config_role_name(needed));
 }
 
+static enum config_role role_now(const struct call *c)
+{
+    return access_grant(call_rpc(c)->in.config, call_caller(c)).role;
+}
+
+static bool permits(const struct call *c, const struct service *s, const struct method *m)
+{
+    return role_now(c) >= find_needed(call_rpc(c), s, m);
+}
+
 static void admit(struct call *c, const struct service *s, const struct method *m)
 {
-    const struct rpc *r = call_rpc(c);
-    enum config_role role = access_grant(r->in.config, call_caller(c)).role;
-    enum config_role needed = find_needed(r, s, m);
+    enum config_role role = role_now(c), needed = find_needed(call_rpc(c), s, m);
     call_set_role(c, role);
     if (role < needed)
         refuse(c, role, m->name, needed);
@@ -189,4 +197,4 @@ static void ended(struct call *c, enum fab_grpc_code code)
         counts->ended[call_role(c)][code]++;
 }
 
-const struct grpc_access access_by_role = {admit, ended};
+const struct grpc_access access_by_role = {admit, permits, ended};

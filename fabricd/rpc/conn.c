@@ -568,6 +568,14 @@ void conn_set_check(struct conn_set *set, SSL_CTX *ssl_ctx)
     }
 }
 
+void conn_set_review(struct conn_set *set)
+{
+    struct conn *c;
+    LIST_FOREACH (c, &set->conns, entry)
+        if (c->grpc != NULL)
+            grpc_review(c->grpc);
+}
+
 /* Lowers the limits of connections if the process may not open that many descriptors. */
 static void set_limits(struct conn_set *set)
 {

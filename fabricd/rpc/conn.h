@@ -44,4 +44,7 @@ bool conn_set_make_room(struct conn_set *set);
 /* Closes the TLS connections whose client certificate the context does not accept. */
 void conn_set_check(struct conn_set *set, SSL_CTX *ssl_ctx);
 
+/* Refuses the calls in progress that their callers may no longer make (grpc_review). */
+void conn_set_review(struct conn_set *set);
+
 #endif

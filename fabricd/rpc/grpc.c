@@ -653,3 +653,27 @@ void grpc_tick(struct grpc *g, uint64_t now_us)
     }
     g->busy = false;
 }
+
+/* Returns true if the call has begun a change, which does not stop. A stream, such as a backup, has
+ * a BEGIN row, too, but it can stop. */
+static bool is_changing(const struct call *c)
+{
+    bool stream = c->hooks != NULL && c->hooks->drain != NULL;
+    return c->notes != NULL && c->notes->number != 0 && !stream;
+}
+
+void grpc_review(struct grpc *g)
+{
+    const struct grpc_access *access = g->in.access;
+    const struct service *service;
+    struct call *c;
+    TAILQ_FOREACH (c, &g->calls, entry) {
+        if (access == NULL || c->finished || is_changing(c))
+            continue;
+        find_method(g, c->stream->request.path, &service);
+        if (access->permits(c, service, c->method))
+            continue;
+        tell_gone(c);
+        access->admit(c, service, c->method);
+    }
+}

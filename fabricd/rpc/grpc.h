@@ -23,6 +23,8 @@ struct grpc_access {
     /* Decides whether the caller may call the method, before the request is read: sets the role of
      * the call, and finishes the call if it is refused. */
     void (*admit)(struct call *c, const struct service *s, const struct method *m);
+    /* Returns true if the caller may call the method now. */
+    bool (*permits)(const struct call *c, const struct service *s, const struct method *m);
     /* the call has ended with this code; called once for each call */
     void (*ended)(struct call *c, enum fab_grpc_code code);
 };
@@ -63,5 +65,8 @@ size_t grpc_calls(const struct grpc *g);
  * call has a deadline. */
 uint64_t grpc_deadline(const struct grpc *g);
 void grpc_tick(struct grpc *g, uint64_t now_us); /* ends calls whose deadline has passed */
+/* Refuses the calls in progress that the caller may no longer make, because the roles have changed.
+ * A change that a call has begun is completed, so that the audit log has its true result. */
+void grpc_review(struct grpc *g);
 
 #endif

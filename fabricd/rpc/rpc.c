@@ -87,6 +87,11 @@ int rpc_reload_tls(struct rpc *r, const struct config_tls *tls, char *why, size_
     return FAB_OK;
 }
 
+void rpc_reload_roles(struct rpc *r)
+{
+    conn_set_review(r->conns);
+}
+
 static int open_listeners(struct rpc *r, char *why, size_t why_len)
 {
     const struct config *c = r->in.config;

@@ -52,6 +52,9 @@ int rpc_start(const struct rpc_input *in, struct rpc **ret, char *why, size_t wh
  * clients that they no longer permit are closed; the others stay. On an error nothing changes;
  * why[] names the file. Returns INVAL, DENIED or NOMEM. */
 int rpc_reload_tls(struct rpc *r, const struct config_tls *tls, char *why, size_t why_len);
+/* The roles of the settings may have changed: refuses the calls in progress of callers whose role
+ * no longer suffices. */
+void rpc_reload_roles(struct rpc *r);
 void rpc_stop(struct rpc *r); /* r may be NULL */
 
 #endif

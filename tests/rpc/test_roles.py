@@ -316,6 +316,47 @@ def a_reload_applies_to_open_connections():
             assert refused(caller.call("Sweep"), "Sweep", 3, "viewer")
 
 
+# Watches events, and says how the call ends.
+WATCHER = """
+import sys, grpc
+with grpc.insecure_channel(sys.argv[1]) as c:
+    stub = c.unary_stream(sys.argv[2], request_serializer=bytes, response_deserializer=bytes)
+    call = stub(b"", timeout=10)
+    call.initial_metadata()
+    print("begun", flush=True)
+    try:
+        for _ in call:
+            pass
+    except grpc.RpcError as e:
+        print(e.code().name, e.details(), flush=True)
+"""
+
+
+@contextlib.contextmanager
+def watcher(address, user):
+    with subprocess.Popen([sys.executable, "-B", "-c", WATCHER, address, SERVICE + "WatchEvents"], cwd="/",
+                          text=True, stdout=subprocess.PIPE, user=user, group=user, extra_groups=(),
+                          env={"PATH": os.environ["PATH"]}) as process:
+        try:
+            assert process.stdout.readline() == "begun\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def a_reload_ends_calls_of_those_who_lost_their_role():
+    with daemon("") as fabricd:
+        open_to_all(fabricd.address)
+        with watcher(fabricd.address, STRANGER) as loses, watcher(fabricd.address, STRANGER + 1) as keeps:
+            reload(fabricd, entries(tenant=[f"user: {STRANGER}"]), "reloaded")
+            ended = loses.stdout.readline()
+            assert ended.startswith(f"PERMISSION_DENIED refused: uid {STRANGER} has the role tenant, and WatchEvents "
+                                    "needs the role viewer;"), ended
+            reload(fabricd, entries(tenant=[f"user: {STRANGER + 1}"]), "reloaded")
+            assert keeps.stdout.readline().startswith(f"PERMISSION_DENIED refused: uid {STRANGER + 1} ")
+        fabricd.fabric.GetStatus(timeout=PATIENCE)
+
+
 def refusals_are_told_and_counted():
     port = free_port()
     with daemon(f"metrics: 127.0.0.1:{port}\n") as fabricd:
@@ -350,5 +391,6 @@ main([
     fabricctl_shows_who_one_is,
     fabricctl_says_which_entry_is_missing,
     a_reload_applies_to_open_connections,
+    a_reload_ends_calls_of_those_who_lost_their_role,
     refusals_are_told_and_counted,
 ])
