@@ -71,9 +71,9 @@ static void settle(struct lab *lab)
 }
 
 /* Returns the port id in the manager's snapshot. */
-static uint32_t seen_port(struct lab *lab, const struct limit *l)
+static uint32_t seen_port(struct lab *lab, const struct fab_fabric *seen, const struct limit *l)
 {
-    const struct fab_fabric *f = fab_sim_fabric(lab->sim), *seen = sm_view(lab->sm)->fabric;
+    const struct fab_fabric *f = fab_sim_fabric(lab->sim);
     const struct fab_port *p = fab_fabric_port(f, l->port);
     uint32_t node = fab_fabric_node_by_guid(seen, f->nodes[p->node].guid);
     ck_assert_uint_ne(node, FAB_NONE);
@@ -84,8 +84,9 @@ static uint32_t seen_port(struct lab *lab, const struct limit *l)
  * enabled, and what they run at. */
 static void assert_found(struct lab *lab, const struct limit *l)
 {
-    const struct fab_fabric *f = sm_view(lab->sm)->fabric;
-    uint32_t port = seen_port(lab, l);
+    struct fab_view *v = sm_view(lab->sm);
+    const struct fab_fabric *f = v->fabric;
+    uint32_t port = seen_port(lab, f, l);
     ck_assert_msg(fab_fabric_link_is_degraded(f, port), "%s", l->place[0]);
     const uint32_t end[2] = {port, fab_fabric_port(f, port)->peer};
     for (int i = 0; i < 2; i++) {
@@ -98,6 +99,7 @@ static void assert_found(struct lab *lab, const struct limit *l)
         ck_assert_uint_eq(fab_wire_link_width(info), l->lanes != 0 ? l->lanes : 4);
         ck_assert_str_eq(fab_wire_link_speed(info), l->speed != NULL ? l->speed : "EDR");
     }
+    fab_view_unref(v);
 }
 
 /* Returns whether an event of this type names both ends of the link. */
