@@ -56,8 +56,8 @@ static const struct part parts[] = {
     /* An allow-list, because the environment of a unit can have secrets. */
     {"unit.txt",
      {"systemctl", "show", "fabricd", "--no-pager", "-p",
-      "ActiveState,SubState,Result,NRestarts,ActiveEnterTimestamp,ExecMainStatus,MemoryCurrent,"
-      "MemoryMax,TasksCurrent,CPUUsageNSec,LimitNOFILE"}},
+      "ActiveState,SubState,Result,NRestarts,ActiveEnterTimestamp,ExecMainStatus,MemoryCurrent",
+      "-p", "MemoryMax,TasksCurrent,CPUUsageNSec,LimitNOFILE"}},
     {"journal.txt",
      {"journalctl", "-u", "fabricd", "--since", "-1d", "-n", "20000", "--no-pager", "-o",
       "short-iso-precise"}},
