@@ -7,6 +7,10 @@
  * overlay, or else in the caller's active tables. A plan finds the entries that lead into dead
  * links (affected.c). It decides these entries and those of the overlay, one column (LID) after the
  * other (column/column.c).
+ *
+ * If links only fail, a column is kept as it is when none of its entries leads into a newly dead
+ * link: all of its paths still work. So the time of a repair does not depend on the number of
+ * earlier faults.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +38,8 @@ struct job {
     uint32_t *stale;
     size_t revivals, stales;
     bool components_known, relabelled;
+    /* bitset [ports] of the ports whose links were alive at the last commit and are dead now */
+    uint64_t *newly_dead;
     char *why;
     size_t why_len;
 };
@@ -114,6 +120,55 @@ static uint8_t entry_of_cut(struct fab_repair *r, uint32_t sw)
         return c->entry[sw];
     uint32_t onward = fab_repair_channel(r->network, next, c->entry[next]);
     return c->label[channel] < c->label[onward] ? c->entry[sw] : FAB_LFT_NO_ROUTE;
+}
+
+/* ---- columns that stay as they are ----------------------------------------------------------- */
+
+static int list_newly_dead(struct job *j)
+{
+    j->newly_dead = fab_base_bits_new(j->r->network->ports);
+    if (j->newly_dead == NULL)
+        return FAB_E_NOMEM;
+    for (size_t i = 0; i < j->d->deads; i++)
+        fab_base_bits_set(j->newly_dead, j->d->dead[i]);
+    for (size_t i = 0; i < j->r->deads; i++)
+        fab_base_bits_clear(j->newly_dead, j->r->dead[i]);
+    return FAB_OK;
+}
+
+/* Returns true if the active entries of a column stay correct: no link comes back, the labels are
+ * those of the active tables, no entry leads into a newly dead link, and no entry drops packets. */
+static bool column_stays(const struct job *j, const uint64_t *affected, size_t affected_count,
+                         const struct fab_repair_entry *known, size_t knowns)
+{
+    const struct fab_repair_network *b = j->r->network;
+    bool stays = j->revivals == 0 && !j->relabelled;
+    for (size_t i = 0; stays && i < affected_count; i++) {
+        uint32_t sw = (uint32_t)affected[i], lid = (uint32_t)(affected[i] >> 32);
+        stays =
+            !fab_base_bits_get(j->newly_dead, b->first[sw] + fab_target_lft_at(j->lft, sw, lid));
+    }
+    for (size_t i = 0; stays && i < knowns; i++)
+        stays = known[i].now != FAB_LFT_NO_ROUTE;
+    return stays;
+}
+
+/* Adds the overlay's entries of a column that stays as it is, and counts its entries that lead into
+ * dead links. */
+static int keep_column(struct job *j, uint32_t lid, const uint64_t *affected, size_t affected_count,
+                       const struct fab_repair_entry *known, size_t knowns)
+{
+    uint32_t home = j->r->network->home[lid];
+    int status = FAB_OK;
+    for (size_t i = 0; status == FAB_OK && i < knowns; i++)
+        status = note_entry(j, lid, known[i].sw, known[i].baseline, known[i].now);
+    j->r->column.home = home;
+    for (size_t i = 0; home != FAB_NONE && j->r->alive[home] > 0 && i < affected_count; i++) {
+        uint32_t sw = (uint32_t)affected[i];
+        if (status == FAB_OK && sw != home)
+            status = note_cut(j, lid, sw);
+    }
+    return status;
 }
 
 /* ---- links that come back -------------------------------------------------------------------- */
@@ -257,6 +312,8 @@ static int decide_column(struct job *j, uint32_t lid, const uint64_t *affected,
     struct fab_repair *r = j->r;
     uint32_t home = r->network->home[lid];
     int status = FAB_OK;
+    if (column_stays(j, affected, affected_count, known, knowns))
+        return keep_column(j, lid, affected, affected_count, known, knowns);
     fab_repair_column_begin(r, j->lft, lid);
     for (size_t i = 0; i < knowns; i++)
         fab_repair_column_set(r, known[i].sw, known[i].baseline);
@@ -359,13 +416,18 @@ int fab_repair_delta_make(struct fab_repair *r, uint32_t set, const struct fab_l
     if (status == FAB_OK)
         status = list_revived(&j);
     if (status == FAB_OK)
+        status = list_newly_dead(&j);
+    if (status == FAB_OK)
         status = fab_repair_find_affected(r, lft, &d, &affected, &affected_count);
     if (status == FAB_OK)
         status = decide_columns(&j, affected, affected_count);
     fab_repair_undo_dead(r, &d);
+    int balance = fab_repair_balance_undo(r, &d);
+    status = status == FAB_OK ? balance : status;
     free(affected);
     free(j.revived);
     free(j.stale);
+    free(j.newly_dead);
     if (status == FAB_OK)
         *ret = d;
     else

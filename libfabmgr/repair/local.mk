@@ -3,6 +3,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/dead_links.c \
 	%D%/delta.c \
 	%D%/internal.h \
+	%D%/balance.c \
 	%D%/network.c \
 	%D%/paused.c \
 	%D%/proof.c \

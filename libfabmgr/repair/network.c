@@ -5,7 +5,7 @@
  * repair share its network. The network has no pointers into the fabric or its tables, so these may
  * be freed.
  *
- * It takes 5 bytes per port of a switch, 4 more per port for each VL and each set of labels, and 5
+ * It takes 13 bytes per port of a switch, 4 more per port for each VL and each set of labels, and 5
  * bytes per LID.
  */
 #include "libfabmgr/repair/internal.h"
@@ -26,6 +26,8 @@ static int alloc_base(struct fab_repair_network *b)
         fab_base_arena_alloc(&b->arena, fab_base_bits_words(top), sizeof(*b->is_endport));
     b->attached = fab_base_arena_alloc(&b->arena, n, sizeof(*b->attached));
     b->degree = fab_base_arena_alloc(&b->arena, n, sizeof(*b->degree));
+    b->load = fab_base_arena_alloc(&b->arena, ports, sizeof(*b->load));
+    b->weight = fab_base_arena_alloc(&b->arena, n, sizeof(*b->weight));
     return !b->arena.failed ? FAB_OK : FAB_E_NOMEM;
 }
 
@@ -132,6 +134,7 @@ size_t fab_repair_network_memory(const struct fab_repair_network *b)
            a_port = sizeof(*b->peer_sw) + sizeof(*b->peer_num);
     size_t a_lid = sizeof(*b->home) + (b->vl != NULL ? sizeof(*b->vl) : 0);
     return sizeof(*b) + a_switch * b->n + a_port * b->ports + a_lid * ((size_t)b->top + 1) +
+           sizeof(*b->weight) * b->n + sizeof(*b->load) * b->ports +
            sizeof(*b->label) * b->sets * b->vl_count * b->ports;
 }
 

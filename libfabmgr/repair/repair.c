@@ -50,7 +50,8 @@ static int make(struct fab_repair_network *b, struct fab_repair **ret)
     r->maxima = fab_base_alloc_array((size_t)b->n + 1, sizeof(*r->maxima));
     r->candidates = calloc(FAB_REPAIR_CANDIDATES, sizeof(*r->candidates));
     if (!r->candidates || !r->is_dead || !r->alive || !r->component || !r->maxima ||
-        alloc_column(&r->column, b->n) != FAB_OK) {
+        alloc_column(&r->column, b->n) != FAB_OK ||
+        fab_repair_balance_init(&r->balance, b) != FAB_OK) {
         fab_repair_free(r);
         return FAB_E_NOMEM;
     }
@@ -63,12 +64,21 @@ int fab_repair_new(const struct fab_repair_input *in, struct fab_repair **ret, c
                    size_t why_len)
 {
     struct fab_repair_network *b = NULL;
+    struct fab_repair *r = NULL;
     int status = fab_repair_network_new(in, &b);
     if (status == FAB_OK)
         status = fab_repair_labels_find(b, in, why, why_len);
+    if (status != FAB_OK) {
+        fab_repair_network_unref(b);
+        return status;
+    }
+    status = make(b, &r);
     if (status == FAB_OK)
-        return make(b, ret);
-    fab_repair_network_unref(b);
+        status = fab_repair_balance_count(r, in->lft);
+    if (status == FAB_OK)
+        *ret = r;
+    else
+        fab_repair_free(r);
     return status;
 }
 
@@ -89,7 +99,8 @@ int fab_repair_clone(const struct fab_repair *r, struct fab_repair **ret)
     twin->entry = copied(r->entry, r->entries, sizeof(*r->entry));
     twin->dead = copied(r->dead, r->deads, sizeof(*r->dead));
     twin->relabel = copied(r->relabel, r->relabels, sizeof(*r->relabel));
-    if (twin->entry == NULL || twin->dead == NULL || twin->relabel == NULL) {
+    if (twin->entry == NULL || twin->dead == NULL || twin->relabel == NULL ||
+        fab_repair_balance_copy(&r->balance, r->network, &twin->balance) != FAB_OK) {
         fab_repair_free(twin);
         return FAB_E_NOMEM;
     }
@@ -113,6 +124,7 @@ void fab_repair_free(struct fab_repair *r)
                    r->candidates, r->tile.table, c->touched,   c->heap};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         free(all[i]);
+    fab_repair_balance_fini(&r->balance);
     fab_repair_network_unref(r->network);
     free(r);
 }
@@ -129,7 +141,7 @@ size_t fab_repair_memory(const struct fab_repair *r)
            r->deads * sizeof(*r->dead) +
            (r->own_label != NULL ? sizeof(*r->own_label) * r->network->vl_count * r->network->ports
                                  : 0) +
-           fab_repair_network_memory(r->network);
+           fab_repair_balance_memory(r->network) + fab_repair_network_memory(r->network);
 }
 
 size_t fab_repair_overlay_size(const struct fab_repair *r)
@@ -152,6 +164,7 @@ int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint3
     if (lft->switch_count != r->network->n || lft->top < r->network->top)
         return FAB_E_INVAL;
     r->relax_work = 0;
+    fab_repair_balance_update(r, lft);
     for (uint32_t set = 0; set < r->network->sets && (status != FAB_OK || best.lost > 0); set++) {
         int set_status = fab_repair_delta_make(r, set, lft, dead, count, &d, why, why_len);
         if (set_status == FAB_OK && (status != FAB_OK || d.lost == 0)) {
@@ -205,6 +218,7 @@ static bool is_void(const struct fab_repair *r, const struct fab_repair_delta *d
 
 void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_repair_delta *d)
 {
+    fab_repair_balance_record(r, lft, d);
     for (size_t i = 0; i < d->changes; i++)
         fab_target_lft_set(lft, d->change[i].sw, d->change[i].lid, d->change[i].now);
     r->commits += !is_void(r, d);

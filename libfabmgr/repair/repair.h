@@ -5,10 +5,12 @@
  * time proportional to the change, not to the fabric.
  *
  * The baseline consists of the tables that a routing engine computed for a fabric. The active
- * tables are those that the switches hold. A repair makes them a function of the baseline and the
- * set of dead links alone: they depend neither on the order of the faults nor on earlier states.
- * (A contingency plan of an earlier state may give other paths, until the next repair.) Without
- * dead links, they equal the baseline byte for byte. A repair never changes service levels.
+ * tables are those that the switches hold. A repair gives each entry its baseline value if the path
+ * of this value still works and is as short as others. Otherwise the entry keeps its active value
+ * under the same condition. Otherwise the repair chooses among the shortest paths by the loads of
+ * their links (balance.c). So equal baselines, active tables and sets of dead links give equal
+ * results, and without dead links, the tables equal the baseline byte for byte. A repair never
+ * changes service levels.
  *
  * The proof uses labels. A channel is an ISL in one direction, on one virtual lane. Each channel
  * has a number, its label, such that packets continue from a channel only on channels with greater
@@ -178,5 +180,8 @@ int fab_repair_prepare_commit(const struct fab_repair_delta *d, const uint32_t *
  * delta's dead links as the present ones. Moves the array dead[] of the delta, and its private
  * arrays, into the repair. The other members of the delta can still be read. */
 void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_repair_delta *d);
+/* Brings the link loads, by which repairs choose paths, up to date with the active tables `lft`
+ * after a commit. Otherwise the next plan does so, and takes longer. */
+void fab_repair_balance_update(struct fab_repair *r, const struct fab_lft *lft);
 
 #endif

@@ -26,10 +26,10 @@
  * its paths are decided already. In a tree, the switches that send down are decided first, starting
  * with the lowest; then those that send up, starting with the highest.
  *
- * Among equally long paths, the path of the baseline wins. Otherwise the LID selects a path by a
- * rule that depends only on the number of candidates. So the LIDs that lose a link spread over all
- * other links, and each LID stays in one plane of a tree. The result depends only on the baseline
- * and the dead links.
+ * Among equally long paths, the path of the baseline wins, then the path of the active tables, so
+ * that a repair moves no path without need. Of the others, a few are compared, and the path with
+ * the lowest sum of link loads (balance.c) wins. The load of each decided path is added at once. So
+ * what a dead link carried spreads over all links that may carry it.
  */
 #include <string.h>
 
@@ -43,7 +43,6 @@
 /* Value of next_hop.num for a switch that found no path over channels with its first minimum label.
  * The switch is pending again, with a lower minimum label. */
 #define RETRY (FAB_NONE - 1)
-
 /* ---- the heap of pending switches ------------------------------------------------------------ */
 
 /* Packs a pending switch and its minimum label into one number for the heap. The heap returns the
@@ -228,54 +227,103 @@ candidates_of(struct fab_repair *r, uint32_t sw, uint32_t key, bool equal, const
     return c;
 }
 
-uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid)
+/* Returns the number of the k-th candidate, from 0 to count - 1, that switch `sw` tries for the
+ * LID. LIDs that a fault displaces from one link, and switches that it displaces from one path,
+ * begin with different candidates. The second one is chosen by a hash, so that two such entries
+ * seldom have both candidates in common. The others follow the second one. */
+static uint32_t candidate(uint32_t sw, uint32_t lid, uint32_t count, uint32_t k)
+{
+    uint32_t first = (lid / count + sw) % count;
+    if (k == 0 || count == 1)
+        return first;
+    uint32_t hash = (lid * 0x9e3779b1u ^ sw * 0x85ebca77u) * 0xc2b2ae3du >> 16;
+    uint32_t offset = (hash + k - 1) % (count - 1) + 1;
+    return first + offset < count ? first + offset : first + offset - count;
+}
+
+uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid,
+                                uint32_t k)
 {
     const uint32_t *label = fab_repair_labels_for(r, lid);
     uint32_t channel = fab_repair_channel(r->network, sw, entry);
     if (channel == FAB_NONE)
         return FAB_NONE;
     const struct fab_repair_candidates *all = candidates_of(r, sw, label[channel], false, label);
-    return r->network->peer_sw[r->network->first[sw] + all->num[lid / all->count % all->count]];
+    uint8_t num = all->num[candidate(sw, lid, all->count, k < all->count ? k : 0)];
+    return r->network->peer_sw[r->network->first[sw] + num];
 }
 
 struct search {
     const struct fab_repair_candidates *all;
-    /* first: id of port 0 of the switch. before: channel of the switch in the baseline. */
-    uint32_t first, before;
-    uint16_t best, enough;
+    uint32_t first; /* id of port 0 of the switch */
+    /* a path of at most `enough` hops is as good as a shorter one */
+    uint16_t enough;
+    /* The best path yet: the greater of its number of hops and `enough`, or FAR; its number of
+     * hops; its first channel; its cost (cost_of). */
+    uint16_t best, length;
     uint32_t channel;
+    int64_t cost;
 };
 
-static void try_channel(struct fab_repair *r, struct search *s, uint32_t channel)
+/* Returns the sum of the loads of the channels of the path that begins with `channel`. */
+static int64_t cost_of(struct fab_repair *r, uint32_t channel)
+{
+    const struct fab_repair_network *b = r->network;
+    int64_t cost = r->balance.load[channel];
+    for (uint32_t sw = b->peer_sw[channel]; sw != r->column.home; sw = b->peer_sw[channel]) {
+        channel = next_hop_of(r, sw)->channel;
+        cost += r->balance.load[channel];
+    }
+    return cost;
+}
+
+/* Compares the path that begins with `channel` with the best path yet. former: of equally long
+ * paths, this one wins. */
+static void try_channel(struct fab_repair *r, struct search *s, uint32_t channel, bool former)
 {
     uint16_t length = fab_base_bits_get(r->is_dead, channel) ? FAR : length_by(r, channel);
-    if (length < s->best || (length == s->best && channel == s->before && length != FAR)) {
-        s->best = length;
+    uint16_t counted = length > s->enough ? length : s->enough;
+    if (length == FAR || counted > s->best)
+        return;
+    int64_t cost = former ? INT64_MIN : cost_of(r, channel);
+    if (counted < s->best || cost < s->cost) {
+        s->best = counted;
+        s->length = length;
         s->channel = channel;
+        s->cost = cost;
     }
 }
 
-/* Tries the channels number `at` to end - 1 of the list of candidates, and stops when a path has at
- * most `enough` hops. In a tree, a comparison of labels excludes nearly all channels before a path
- * is followed. */
-static void try_candidates(struct fab_repair *r, struct search *s, uint32_t at, uint32_t end)
+/* Tries the channel of the baseline, or of the active tables. */
+static void try_former(struct fab_repair *r, struct search *s, uint8_t num)
 {
-    const struct fab_repair_next_hop *onward = r->column.next_hop;
-    const uint32_t *hop = r->network->peer_sw + s->first, *label = r->column.label + s->first;
-    const uint8_t *num = s->all->num;
-    const uint64_t tag = at_label(&r->column, 0);
-    for (; at < end && s->best > s->enough; at++) {
-        if (onward[hop[num[at]]].at > (tag | label[num[at]]))
-            try_channel(r, s, s->first + num[at]);
+    uint32_t channel = fab_repair_channel(r->network, s->all->sw, num);
+    uint32_t label = channel != FAB_NONE ? r->column.label[channel] : 0;
+    if (s->all->equal ? label == s->all->key : label >= s->all->key)
+        try_channel(r, s, channel, true);
+}
+
+/* Tries the candidates one after the other, until FAB_REPAIR_SAMPLES of them had at most `enough`
+ * hops. In a tree, a comparison of labels excludes nearly all channels before a path is followed.
+ */
+static void try_candidates(struct fab_repair *r, struct search *s, uint32_t sw)
+{
+    const struct fab_repair_column *c = &r->column;
+    const uint32_t *hop = r->network->peer_sw + s->first, *label = c->label + s->first;
+    const uint64_t tag = at_label(c, 0);
+    uint32_t count = s->all->count, at = candidate(sw, c->lid, count, 0), good = 0;
+    for (uint32_t k = 1; k <= count && good < FAB_REPAIR_SAMPLES; k++) {
+        uint8_t num = s->all->num[at];
+        if (c->next_hop[hop[num]].at > (tag | label[num])) {
+            try_channel(r, s, s->first + num, false);
+            good += s->best <= s->enough;
+        }
+        at = candidate(sw, c->lid, count, k);
     }
 }
 
-/* Chooses the shortest path over channels with labels of at least `key`, or the first path found
- * that has no more than `enough` hops. Returns its length in hops, or FAR. The LID determines the
- * sequence in which the candidates are tried. Let count be the number of candidates, and d0 and d1
- * the lowest two digits of LID / count in base count. Candidate d0 is tried first, then d1, d1 + 1,
- * ..., modulo count. This sequence does not depend on the dead links. So the LIDs that a fault
- * displaces spread over the candidates, and all other LIDs keep their paths. */
+/* Chooses the best path over channels with labels of at least `key`. Paths of at most `enough` hops
+ * count as equally long. Returns its length in hops, or FAR. */
 static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t enough,
                        uint32_t *ret_channel)
 {
@@ -284,18 +332,22 @@ static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t
      * again only if a switch has got a channel with a greater label since then (label_rose). */
     bool equal = c->next_hop[sw].num == RETRY && !c->label_rose;
     const struct fab_repair_candidates *all = candidates_of(r, sw, key, equal, c->label);
-    uint32_t first = r->network->first[sw];
-    struct search s = {
-        .all = all, .first = first, .before = first + c->entry[sw], .best = FAR, .enough = enough};
+    struct search s = {.all = all,
+                       .first = r->network->first[sw],
+                       .enough = enough,
+                       .best = FAR,
+                       .length = FAR,
+                       .cost = INT64_MAX};
+    uint8_t active = fab_repair_table_entry(c, sw);
     if (all->count == 0)
         return FAR;
-    uint32_t digits = c->lid / all->count, one = digits % all->count;
-    uint32_t next = digits / all->count % all->count;
-    try_candidates(r, &s, one, one + 1);
-    try_candidates(r, &s, next, all->count);
-    try_candidates(r, &s, 0, next);
+    try_former(r, &s, c->entry[sw]);
+    if (s.best > enough && active != c->entry[sw])
+        try_former(r, &s, active);
+    if (s.best > enough)
+        try_candidates(r, &s, sw);
     *ret_channel = s.channel;
-    return s.best;
+    return s.length;
 }
 
 /* ---- upstream -------------------------------------------------------------------------------- */
@@ -344,9 +396,25 @@ static void reopen_upstream(struct fab_repair *r, uint32_t sw, uint32_t key)
 
 /* ---- deciding -------------------------------------------------------------------------------- */
 
+/* Adds the load of the path over `channel`, unless the active tables have this path already.
+ * longer: the path is longer than before, so all neighbours that carry traffic to the switch are
+ * decided again and add their own paths. */
+static void add_load(struct fab_repair *r, uint32_t sw, uint32_t channel, bool longer)
+{
+    const struct fab_repair_network *b = r->network;
+    const struct fab_repair_column *c = &r->column;
+    uint32_t paths = longer ? b->attached[sw] : b->weight[sw];
+    if (paths == 0 || channel - b->first[sw] == fab_repair_table_entry(c, sw) ||
+        !fab_base_bits_get(b->is_endport, c->lid))
+        return;
+    for (; channel != FAB_NONE; channel = next_hop_of(r, b->peer_sw[channel])->channel)
+        fab_repair_balance_add(r, channel, paths);
+}
+
 static void settle(struct fab_repair *r, uint32_t sw, uint32_t channel, uint16_t length)
 {
     struct fab_repair_column *c = &r->column;
+    add_load(r, sw, channel, length > c->old[sw]);
     c->mark[sw] = FAB_MARK_SETTLED;
     c->entry[sw] = (uint8_t)(channel - r->network->first[sw]);
     c->len[sw] = length;

@@ -2,10 +2,10 @@
 /*
  * Prefetching brings table entries into the cache before the decisions read them.
  *
- * A decision follows two paths switch by switch: the old path, and the path that will most likely
- * replace it. Each hop waits for memory, since the tables of 128,000 endports take 1 GB and each
- * entry lies in another cache line. So this file first follows the paths of several affected
- * entries in parallel, only to load these lines.
+ * A decision follows some paths switch by switch: the old path, and those that may replace it. Each
+ * hop waits for memory, since the tables of 128,000 endports take 1 GB and each entry lies in
+ * another cache line. So this file first follows the paths of several affected entries in parallel,
+ * only to load these lines.
  *
  * The results of a repair do not depend on prefetching. At 65,536 endports, prefetching saves a
  * fifth of the repair time after the failure of a leaf switch's link.
@@ -14,6 +14,9 @@
 
 /* maximum number of switches of a path whose entries are prefetched; few paths are longer */
 #define HOPS 5
+/* number of paths that are prefetched for an entry: the old one, and those of the candidates that
+ * the decision tries first */
+#define PATHS 3
 
 struct walker {
     /* sw: the switch reached on the path; FAB_NONE: the path has ended */
@@ -37,19 +40,22 @@ void fab_repair_prefetch(struct fab_repair *r, const struct fab_lft *lft, const 
                          size_t count)
 {
     const struct fab_repair_network *b = r->network;
-    struct walker walker[2 * FAB_REPAIR_PREFETCH_MAX];
+    struct walker walker[PATHS * FAB_REPAIR_PREFETCH_MAX];
     for (size_t i = 0; i < count; i++) {
         struct walker w = {(uint32_t)affected[i], (uint32_t)(affected[i] >> 32)};
-        walker[2 * i] = walker[2 * i + 1] = w;
-        walker[2 * i + 1].sw = fab_repair_likely_next(r, w.sw, *entry_of(lft, &w), w.lid);
-        step(b, lft, &walker[2 * i]);
+        uint8_t entry = *entry_of(lft, &w);
+        walker[PATHS * i] = w;
+        step(b, lft, &walker[PATHS * i]);
+        for (uint32_t k = 0; k + 1 < PATHS; k++)
+            walker[PATHS * i + 1 + k] =
+                (struct walker){fab_repair_likely_next(r, w.sw, entry, w.lid, k), w.lid};
     }
     for (unsigned s = 0; s < HOPS; s++) {
-        for (size_t i = 0; i < 2 * count; i++) {
+        for (size_t i = 0; i < PATHS * count; i++) {
             if (walker[i].sw != FAB_NONE)
                 __builtin_prefetch(entry_of(lft, &walker[i]));
         }
-        for (size_t i = 0; i < 2 * count; i++)
+        for (size_t i = 0; i < PATHS * count; i++)
             step(b, lft, &walker[i]);
     }
 }
