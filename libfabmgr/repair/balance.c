@@ -89,10 +89,11 @@ static uint32_t leave(struct queue *q, uint64_t *ret_paths)
     return sw;
 }
 
-/* Counts the paths to the current LID (struct fab_repair_column). */
-static void count_column(struct fab_repair *r, struct queue *q)
+/* Adds the paths to the current LID (struct fab_repair_column) to load[]. Paths end at links that
+ * the running call has marked as dead. */
+static void count_column(const struct fab_repair *r, struct queue *q, int64_t *load)
 {
-    struct fab_repair_network *b = r->network;
+    const struct fab_repair_network *b = r->network;
     const struct fab_repair_column *c = &r->column;
     for (uint32_t sw = 0; sw < b->n; sw++) {
         if (b->attached[sw] > 0 && sw != c->home)
@@ -102,9 +103,9 @@ static void count_column(struct fab_repair *r, struct queue *q)
         uint64_t paths;
         uint32_t sw = leave(q, &paths);
         uint32_t channel = fab_repair_channel(b, sw, fab_repair_table_entry(c, sw));
-        if (channel == FAB_NONE)
+        if (channel == FAB_NONE || fab_base_bits_get(r->is_dead, channel))
             continue;
-        b->load[channel] += (int64_t)paths;
+        load[channel] += (int64_t)paths;
         if (b->peer_sw[channel] != c->home)
             arrive(q, b->peer_sw[channel], paths);
     }
@@ -124,7 +125,7 @@ static void find_weights(struct fab_repair_network *b, uint32_t lids)
 /* Counts the paths to the LIDs first to first + count - 1. Returns the number of LIDs of endports.
  */
 static uint32_t count_columns(struct fab_repair *r, const struct fab_lft *lft, uint32_t first,
-                              uint32_t count, struct queue *q)
+                              uint32_t count, struct queue *q, int64_t *load)
 {
     const struct fab_repair_network *b = r->network;
     uint32_t lids = 0;
@@ -132,33 +133,50 @@ static uint32_t count_columns(struct fab_repair *r, const struct fab_lft *lft, u
         if (b->home[lid] == FAB_NONE || !fab_base_bits_get(b->is_endport, lid))
             continue;
         fab_repair_column_begin(r, lft, lid);
-        count_column(r, q);
+        count_column(r, q, load);
         lids++;
     }
     return lids;
 }
 
-int fab_repair_balance_count(struct fab_repair *r, const struct fab_lft *lft)
+/* Fills load[] with the number of paths over each channel. Returns NOMEM. */
+static int count(struct fab_repair *r, const struct fab_lft *lft, int64_t *load, uint32_t *ret_lids)
 {
-    struct fab_repair_network *b = r->network;
+    const struct fab_repair_network *b = r->network;
     struct queue q = {.n = b->n};
-    uint32_t lids = 0;
     q.sw = fab_base_alloc_array((size_t)b->n + 1, sizeof(*q.sw));
     q.paths = calloc((size_t)b->n + 1, sizeof(*q.paths));
     int status = q.sw != NULL && q.paths != NULL ? FAB_OK : FAB_E_NOMEM;
-    for (uint32_t lid = 0, count; status == FAB_OK && lid <= b->top; lid += count) {
-        count = b->top - lid < FAB_REPAIR_TILE_LIDS ? b->top - lid + 1 : FAB_REPAIR_TILE_LIDS;
-        fab_repair_tile_load(r, lft, lid, count);
-        status = r->tile.count == count ? FAB_OK : FAB_E_NOMEM;
+    memset(load, 0, b->ports * sizeof(*load));
+    *ret_lids = 0;
+    for (uint32_t lid = 0, lids; status == FAB_OK && lid <= b->top; lid += lids) {
+        lids = b->top - lid < FAB_REPAIR_TILE_LIDS ? b->top - lid + 1 : FAB_REPAIR_TILE_LIDS;
+        fab_repair_tile_load(r, lft, lid, lids);
+        status = r->tile.count == lids ? FAB_OK : FAB_E_NOMEM;
         if (status == FAB_OK)
-            lids += count_columns(r, lft, lid, count, &q);
+            *ret_lids += count_columns(r, lft, lid, lids, &q, load);
     }
     r->tile.count = 0;
-    find_weights(b, lids);
-    memcpy(r->balance.load, b->load, b->ports * sizeof(*b->load));
     free(q.sw);
     free(q.paths);
     return status;
+}
+
+int fab_repair_balance_count_baseline(struct fab_repair *r, const struct fab_lft *lft)
+{
+    struct fab_repair_network *b = r->network;
+    uint32_t lids;
+    int status = count(r, lft, b->load, &lids);
+    find_weights(b, lids);
+    memcpy(r->balance.load, b->load, b->ports * sizeof(*b->load));
+    return status;
+}
+
+int fab_repair_balance_count(struct fab_repair *r, const struct fab_lft *lft)
+{
+    uint32_t lids;
+    r->balance.moves = 0;
+    return count(r, lft, r->balance.load, &lids);
 }
 
 /* ---- after a commit -------------------------------------------------------------------------- */
@@ -280,7 +298,7 @@ void fab_repair_balance_update(struct fab_repair *r, const struct fab_lft *lft)
 
 /* ---- while a repair is computed -------------------------------------------------------------- */
 
-void fab_repair_balance_add(struct fab_repair *r, uint32_t channel, uint32_t paths)
+void fab_repair_balance_add(struct fab_repair *r, uint32_t channel, int64_t paths)
 {
     struct fab_repair_balance *l = &r->balance;
     if (l->steps == l->step_room) {

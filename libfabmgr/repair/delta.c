@@ -40,6 +40,7 @@ struct job {
     bool components_known, relabelled;
     /* bitset [ports] of the ports whose links were alive at the last commit and are dead now */
     uint64_t *newly_dead;
+    struct fab_repair_window *window; /* NULL: this is no rebalance */
     char *why;
     size_t why_len;
 };
@@ -134,6 +135,18 @@ static int list_newly_dead(struct job *j)
     for (size_t i = 0; i < j->r->deads; i++)
         fab_base_bits_clear(j->newly_dead, j->r->dead[i]);
     return FAB_OK;
+}
+
+/* Returns true if the entries of the LID are rebalanced. */
+static bool is_rebalanced(struct job *j, uint32_t lid, size_t knowns)
+{
+    struct fab_repair_window *w = j->window;
+    if (w == NULL || knowns == 0 || lid <= w->after)
+        return false;
+    bool room = j->d->changes < w->most;
+    w->more = !room;
+    w->last = room ? lid : w->last;
+    return room;
 }
 
 /* Returns true if the active entries of a column stay correct: no link comes back, the labels are
@@ -312,7 +325,7 @@ static int decide_column(struct job *j, uint32_t lid, const uint64_t *affected,
     struct fab_repair *r = j->r;
     uint32_t home = r->network->home[lid];
     int status = FAB_OK;
-    if (column_stays(j, affected, affected_count, known, knowns))
+    if (!is_rebalanced(j, lid, knowns) && column_stays(j, affected, affected_count, known, knowns))
         return keep_column(j, lid, affected, affected_count, known, knowns);
     fab_repair_column_begin(r, j->lft, lid);
     for (size_t i = 0; i < knowns; i++)
@@ -402,11 +415,11 @@ static int find_labels(struct job *j)
 }
 
 int fab_repair_delta_make(struct fab_repair *r, uint32_t set, const struct fab_lft *lft,
-                          const uint32_t *dead, size_t count, struct fab_repair_delta *ret,
-                          char *why, size_t why_len)
+                          const uint32_t *dead, size_t count, struct fab_repair_window *window,
+                          struct fab_repair_delta *ret, char *why, size_t why_len)
 {
     struct fab_repair_delta d = {.label_set = set};
-    struct job j = {.r = r, .lft = lft, .d = &d, .why = why, .why_len = why_len};
+    struct job j = {.r = r, .lft = lft, .d = &d, .window = window, .why = why, .why_len = why_len};
     uint64_t *affected = NULL;
     size_t affected_count = 0;
     int status = fab_repair_list_dead(r->network, dead, count, &d);
@@ -417,6 +430,8 @@ int fab_repair_delta_make(struct fab_repair *r, uint32_t set, const struct fab_l
         status = list_revived(&j);
     if (status == FAB_OK)
         status = list_newly_dead(&j);
+    if (status == FAB_OK && window != NULL)
+        status = fab_repair_balance_count(r, lft);
     if (status == FAB_OK)
         status = fab_repair_find_affected(r, lft, &d, &affected, &affected_count);
     if (status == FAB_OK)

@@ -216,7 +216,8 @@ struct fab_repair_tile {
 
 /* A change of a link load that the running call has made (balance.c). */
 struct fab_repair_load_step {
-    uint32_t channel, paths;
+    uint32_t channel;
+    int64_t paths;
 };
 /* The link loads by which a repair chooses among equally long paths (balance.c). */
 struct fab_repair_balance {
@@ -233,6 +234,8 @@ struct fab_repair_balance {
     struct fab_repair_load_step *step;
     size_t steps, step_room;
     bool failed; /* memory for steps ran out in the running call */
+    /* the running call is fab_repair_rebalance */
+    bool improving;
 };
 
 /* A relabelled switch: while certain links are dead, it has the position `place` instead of its
@@ -358,14 +361,18 @@ void fab_repair_balance_fini(struct fab_repair_balance *l);
 int fab_repair_balance_copy(const struct fab_repair_balance *from,
                             const struct fab_repair_network *b, struct fab_repair_balance *to);
 size_t fab_repair_balance_memory(const struct fab_repair_network *b);
-/* Counts all paths of the baseline in network->load[] and network->weight[]. Returns NOMEM. */
+/* Counts all paths of the baseline `lft` in network->load[] and network->weight[]. Returns NOMEM.
+ */
+int fab_repair_balance_count_baseline(struct fab_repair *r, const struct fab_lft *lft);
+/* Counts all paths of the active tables `lft` in balance.load[]. Paths end at the links that the
+ * running call has marked as dead. Returns NOMEM; the loads are then too low. */
 int fab_repair_balance_count(struct fab_repair *r, const struct fab_lft *lft);
 /* Records the entries that the delta changes. `lft` holds the tables before the change. If memory
  * runs out, the loads stay as they are. */
 void fab_repair_balance_record(struct fab_repair *r, const struct fab_lft *lft,
                                const struct fab_repair_delta *d);
 /* Adds paths to a channel, until fab_repair_balance_undo is called. */
-void fab_repair_balance_add(struct fab_repair *r, uint32_t channel, uint32_t paths);
+void fab_repair_balance_add(struct fab_repair *r, uint32_t channel, int64_t paths);
 /* Takes back what was added, and allocates memory for the commit of the delta. Returns NOMEM if
  * there is none, or if there was none for an addition. */
 int fab_repair_balance_undo(struct fab_repair *r, const struct fab_repair_delta *d);
@@ -421,10 +428,17 @@ int fab_repair_find_affected(const struct fab_repair *r, const struct fab_lft *l
 uint64_t *fab_repair_radix_sort(uint64_t *keys, uint64_t *room, size_t count, unsigned shift,
                                 unsigned bits);
 
-/* Computes a delta (delta.c) with the set of labels number `label_set`. Returns UNSUPPORTED or
- * NOMEM, as fab_repair_plan does. */
+/* The LIDs whose displaced entries fab_repair_rebalance decides again: those after `after`, until
+ * `most` entries have changed. last: the last of them. more: there are further ones. */
+struct fab_repair_window {
+    uint32_t after, last;
+    size_t most;
+    bool more;
+};
+/* Computes a delta (delta.c) with the set of labels number `label_set`. window: NULL, or the LIDs
+ * to rebalance. Returns UNSUPPORTED or NOMEM, as fab_repair_plan does. */
 int fab_repair_delta_make(struct fab_repair *r, uint32_t label_set, const struct fab_lft *lft,
-                          const uint32_t *dead, size_t count, struct fab_repair_delta *ret,
-                          char *why, size_t why_len);
+                          const uint32_t *dead, size_t count, struct fab_repair_window *window,
+                          struct fab_repair_delta *ret, char *why, size_t why_len);
 
 #endif

@@ -74,7 +74,7 @@ int fab_repair_new(const struct fab_repair_input *in, struct fab_repair **ret, c
     }
     status = make(b, &r);
     if (status == FAB_OK)
-        status = fab_repair_balance_count(r, in->lft);
+        status = fab_repair_balance_count_baseline(r, in->lft);
     if (status == FAB_OK)
         *ret = r;
     else
@@ -166,7 +166,7 @@ int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint3
     r->relax_work = 0;
     fab_repair_balance_update(r, lft);
     for (uint32_t set = 0; set < r->network->sets && (status != FAB_OK || best.lost > 0); set++) {
-        int set_status = fab_repair_delta_make(r, set, lft, dead, count, &d, why, why_len);
+        int set_status = fab_repair_delta_make(r, set, lft, dead, count, NULL, &d, why, why_len);
         if (set_status == FAB_OK && (status != FAB_OK || d.lost == 0)) {
             fab_repair_delta_fini(&best);
             best = d;
@@ -180,6 +180,23 @@ int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint3
     }
     if (status == FAB_OK)
         *ret = best;
+    return status;
+}
+
+int fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft, size_t most, uint32_t *at,
+                         struct fab_repair_delta *ret)
+{
+    struct fab_repair_window w = {.after = *at, .most = most};
+    char why[200];
+    if (lft->switch_count != r->network->n || lft->top < r->network->top)
+        return FAB_E_INVAL;
+    r->relax_work = 0;
+    r->balance.improving = true;
+    int status =
+        fab_repair_delta_make(r, r->label_set, lft, r->dead, r->deads, &w, ret, why, sizeof(why));
+    r->balance.improving = false;
+    if (status == FAB_OK)
+        *at = w.more ? w.last : 0;
     return status;
 }
 

@@ -141,6 +141,14 @@ struct fab_repair_delta {
 int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,
                     size_t count, struct fab_repair_delta *ret, char *why, size_t why_len);
 void fab_repair_delta_fini(struct fab_repair_delta *d);
+/* Computes a delta for the same dead links that spreads load better: of the entries that differ
+ * from the baseline, moves those to lighter paths of the same length whose links become lighter by
+ * it. Begins with the LIDs after *at and stops after the LID with which at least `most` entries
+ * change; *at receives this LID, or 0 if no LIDs are left. Repeated calls end with a delta without
+ * changes at *at 0. Proof, order and commit follow as for fab_repair_plan. Returns the errors of
+ * fab_repair_plan. */
+int fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft, size_t most, uint32_t *at,
+                         struct fab_repair_delta *ret);
 
 /* Proves that the tables are correct after a delta, from its entries, the labels and the tables
  * alone. Assumes that the active tables are correct. Returns OK or NOMEM. If the proof fails,

@@ -2,7 +2,7 @@
 /*
  * Measures how well local repairs keep the balance of the routes while links fail.
  *
- *     bench_erosion [-s SEEDS] [-n SAMPLES] [radix,levels]...
+ *     bench_erosion [-s SEEDS] [-n SAMPLES] [-b STEPS] [radix,levels]...
  *
  * The defaults are 20 seeds on fat trees of 648 and of 3,456 hosts. For each seed, links between
  * switches, chosen at random, fail one after the other, and each failure is repaired. A link is
@@ -14,8 +14,9 @@
  * greatest ratio of the repaired max/mean to the fresh one over all seeds, the effective bisection
  * bandwidth (mean over SAMPLES random bisections, by default 100), and the least ratio of the
  * bandwidths. Then come the median and the maximum of the CPU time of a repair and of the number of
- * its writes. At the end, all links come back, and the tables must equal the baseline. None of
- * these figures depends on the order of the hosts. The program is not part of `make check`.
+ * its writes. With -b, up to STEPS steps of the incremental rebalance follow each repair, as long
+ * as they change entries. At the end, all links come back, and the tables must equal the baseline.
+ * None of these figures depends on the order of the hosts. The program is not part of `make check`.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,7 @@ struct world {
     struct fab_vls vls;
     struct fab_repair *repair;
     uint32_t dead[MOST_FAULTS], deads;
-    unsigned samples;
+    unsigned samples, steps;
 };
 
 /* ---- the fabric and its tables --------------------------------------------------------------- */
@@ -144,12 +145,36 @@ static bool repair(struct world *w, struct cost *ret)
     return true;
 }
 
+/* Number of entries that one step of the incremental rebalance changes, as in the manager. */
+#define STEP_ENTRIES 64
+
+static void rebalance(struct world *w)
+{
+    uint32_t at = 0;
+    size_t changes = 0;
+    for (unsigned step = 0; step < w->steps; step++) {
+        struct fab_repair_delta d;
+        struct fab_repair_change bad;
+        must(fab_repair_rebalance(w->repair, &w->lft, STEP_ENTRIES, &at, &d), "rebalance");
+        must(fab_repair_prove(w->repair, &w->lft, &d, &bad), "proof");
+        must(fab_repair_order(w->repair, &w->lft, &d), "order");
+        must(fab_repair_prepare_commit(&d, NULL, &w->lft), "commit");
+        fab_repair_commit(w->repair, &w->lft, &d);
+        changes += d.changes;
+        fab_repair_delta_fini(&d);
+        if (at == 0 && changes == 0)
+            return;
+        changes = at == 0 ? 0 : changes;
+    }
+}
+
 static void fail_link(struct world *w, const uint32_t *link, uint32_t *next, struct cost *ret)
 {
     struct fab_fabric *f;
     do
         w->dead[w->deads] = link[(*next)++];
     while (w->deads++, !repair(w, ret) && w->deads--);
+    rebalance(w);
     must(fab_fabric_next(w->now, &f), "next fabric");
     must(fab_fabric_remove_link(f, w->dead[w->deads - 1]), "link");
     fab_fabric_unref(w->now);
@@ -260,10 +285,10 @@ static void run_seed(struct world *w, uint64_t seed, double (*ret)[MOST_SEEDS][F
     free(link);
 }
 
-static void run(const char *what, unsigned seeds, unsigned samples)
+static void run(const char *what, unsigned seeds, unsigned samples, unsigned steps)
 {
     static double figure[STOPS][MOST_SEEDS][FIGURES];
-    struct world w = {.samples = samples};
+    struct world w = {.samples = samples, .steps = steps};
     make_fabric(&w, what);
     w.now = w.whole;
     run_engine(&w, false, &w.base, &w.vls);
@@ -281,18 +306,18 @@ static void run(const char *what, unsigned seeds, unsigned samples)
 
 int main(int argc, char **argv)
 {
-    unsigned seeds = 20, samples = 100;
+    unsigned seeds = 20, samples = 100, steps = 0;
     int i = 1;
     for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
         unsigned value = (unsigned)strtoul(argv[i + 1], NULL, 0);
-        *(argv[i][1] == 's' ? &seeds : &samples) = value;
+        *(argv[i][1] == 's' ? &seeds : argv[i][1] == 'b' ? &steps : &samples) = value;
     }
     seeds = seeds < 1 ? 1 : seeds > MOST_SEEDS ? MOST_SEEDS : seeds;
     if (i == argc) {
-        run("36,2", seeds, samples);
-        run("24,3", seeds, samples);
+        run("36,2", seeds, samples, steps);
+        run("24,3", seeds, samples, steps);
     }
     for (; i < argc; i++)
-        run(argv[i], seeds, samples);
+        run(argv[i], seeds, samples, steps);
     return 0;
 }

@@ -34,7 +34,7 @@ struct world {
      * and compares the plans */
     bool sets_compared;
     unsigned unsafe, caught, harmless, later_sets;
-    unsigned done, refused, lost, parted, stepped, drained;
+    unsigned done, refused, lost, parted, stepped, drained, rebalanced;
 };
 
 /* ---- worlds ---------------------------------------------------------------------------------- */
@@ -459,7 +459,7 @@ static inline void assert_set(struct world *w, const uint32_t *ports, uint32_t c
     for (uint32_t set = 0; set < r->network->sets && (want == FAB_NONE || lost > 0); set++) {
         struct fab_repair_delta by_set;
         int set_status =
-            fab_repair_delta_make(r, set, &w->lft, ports, count, &by_set, why, sizeof(why));
+            fab_repair_delta_make(r, set, &w->lft, ports, count, NULL, &by_set, why, sizeof(why));
         ck_assert(set_status == FAB_OK || set_status == FAB_E_UNSUPPORTED);
         if (set_status != FAB_OK)
             continue;
@@ -534,6 +534,48 @@ static inline bool change_to(struct world *w, const bool *dead, struct fab_prng 
     return true;
 }
 
+/* Does one step of the incremental rebalance, with all checks. Returns true if it changed entries.
+ */
+static inline bool rebalance_step(struct world *w, uint32_t *at, struct fab_prng *prng)
+{
+    struct fab_repair_delta d;
+    struct fab_repair_change bad;
+    ck_assert_int_eq(
+        fab_repair_rebalance(w->repair, &w->lft, 1 + fab_base_prng_below(prng, 8), at, &d), FAB_OK);
+    ck_assert_int_eq(fab_repair_prove(w->repair, &w->lft, &d, &bad), FAB_OK);
+    ck_assert_int_eq(fab_repair_order(w->repair, &w->lft, &d), FAB_OK);
+    struct fab_fabric *f = with_dead_links(w, w->dead);
+    if (w->looked_at) {
+        const char *fault = watch_writes(w, f, &d, prng, true);
+        ck_assert_msg(fault == NULL, "%s: %s during a rebalance", w->name, fault);
+    }
+    fab_repair_commit(w->repair, &w->lft, &d);
+    struct fab_verdict v = judged(w, f, &w->lft);
+    if (d.lost == 0)
+        assert_good(f, &v, w->name);
+    else
+        assert_good_for_ends(w, f, &w->lft, &v);
+    bool changed = d.changes > 0;
+    w->rebalanced += changed;
+    fab_verify_verdict_fini(&v);
+    fab_fabric_unref(f);
+    fab_repair_delta_fini(&d);
+    return changed;
+}
+
+/* Does up to `most` steps of the incremental rebalance, until no entry changes any more. */
+static inline void rebalance(struct world *w, struct fab_prng *prng, unsigned most)
+{
+    uint32_t at = 0;
+    bool changed = false;
+    for (unsigned i = 0; i < most; i++) {
+        changed = rebalance_step(w, &at, prng) || changed;
+        if (at == 0 && !changed)
+            return;
+        changed = changed && at > 0;
+    }
+}
+
 struct tally {
     unsigned done, refused, unsafe, caught;
 };
@@ -576,9 +618,10 @@ static inline struct tally run_sequence(struct world *w, struct fab_prng *prng, 
         for (unsigned k = 0; k < at_once; k++)
             toggle(w, next, prng, dead * 5 > w->count);
         /* After a refused repair, the next step begins without dead links. */
-        if (change_to(w, next, prng))
+        if (change_to(w, next, prng)) {
             memcpy(w->dead, next, w->count * sizeof(*next));
-        else if (dead > 0)
+            rebalance(w, prng, (unsigned)fab_base_prng_below(prng, 6));
+        } else if (dead > 0)
             memset(w->dead, 0, w->count * sizeof(*next));
     }
     memset(next, 0, w->count * sizeof(*next));
@@ -588,9 +631,9 @@ static inline struct tally run_sequence(struct world *w, struct fab_prng *prng, 
                   "%s: the tables differ after all links came back", w->name);
     ck_assert_uint_eq(fab_repair_overlay_size(w->repair), 0);
     printf("# %s (%s): %u changes, %u refused, %u with losses; in steps %u (unsafe without: %u), "
-           "in parts %u, drained %u",
+           "in parts %u, drained %u, steps of rebalance %u",
            w->name, fab_repair_label_source(w->repair), w->done, w->refused, w->lost, w->stepped,
-           w->unsafe, w->parted, w->drained);
+           w->unsafe, w->parted, w->drained, w->rebalanced);
     if (w->spoiled)
         printf("; spoiled: %u caught, %u harmless", w->caught, w->harmless);
     printf("\n");

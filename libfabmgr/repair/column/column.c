@@ -312,7 +312,8 @@ static void try_candidates(struct fab_repair *r, struct search *s, uint32_t sw)
     const uint32_t *hop = r->network->peer_sw + s->first, *label = c->label + s->first;
     const uint64_t tag = at_label(c, 0);
     uint32_t count = s->all->count, at = candidate(sw, c->lid, count, 0), good = 0;
-    for (uint32_t k = 1; k <= count && good < FAB_REPAIR_SAMPLES; k++) {
+    uint32_t most = r->balance.improving ? count : FAB_REPAIR_SAMPLES;
+    for (uint32_t k = 1; k <= count && good < most; k++) {
         uint8_t num = s->all->num[at];
         if (c->next_hop[hop[num]].at > (tag | label[num])) {
             try_channel(r, s, s->first + num, false);
@@ -344,7 +345,10 @@ static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t
     try_former(r, &s, c->entry[sw]);
     if (s.best > enough && active != c->entry[sw])
         try_former(r, &s, active);
-    if (s.best > enough)
+    if (s.best <= enough && s.channel == s.first + active && active != c->entry[sw] &&
+        r->balance.improving)
+        s.cost = cost_of(r, s.channel) - (int64_t)r->network->weight[sw] * s.length;
+    if (s.best > enough || s.cost > INT64_MIN)
         try_candidates(r, &s, sw);
     *ret_channel = s.channel;
     return s.length;
@@ -396,6 +400,19 @@ static void reopen_upstream(struct fab_repair *r, uint32_t sw, uint32_t key)
 
 /* ---- deciding -------------------------------------------------------------------------------- */
 
+/* Subtracts `paths` from the channels of the path from `sw` by the active tables. */
+static void subtract_active(struct fab_repair *r, uint32_t sw, int64_t paths)
+{
+    const struct fab_repair_network *b = r->network;
+    for (uint32_t hops = 0; hops < b->max_hops && sw != r->column.home; hops++) {
+        uint32_t channel = fab_repair_channel(b, sw, fab_repair_table_entry(&r->column, sw));
+        if (channel == FAB_NONE)
+            return;
+        fab_repair_balance_add(r, channel, -paths);
+        sw = b->peer_sw[channel];
+    }
+}
+
 /* Adds the load of the path over `channel`, unless the active tables have this path already.
  * longer: the path is longer than before, so all neighbours that carry traffic to the switch are
  * decided again and add their own paths. */
@@ -403,10 +420,12 @@ static void add_load(struct fab_repair *r, uint32_t sw, uint32_t channel, bool l
 {
     const struct fab_repair_network *b = r->network;
     const struct fab_repair_column *c = &r->column;
-    uint32_t paths = longer ? b->attached[sw] : b->weight[sw];
+    int64_t paths = longer ? b->attached[sw] : b->weight[sw];
     if (paths == 0 || channel - b->first[sw] == fab_repair_table_entry(c, sw) ||
         !fab_base_bits_get(b->is_endport, c->lid))
         return;
+    if (r->balance.improving)
+        subtract_active(r, sw, paths);
     for (; channel != FAB_NONE; channel = next_hop_of(r, b->peer_sw[channel])->channel)
         fab_repair_balance_add(r, channel, paths);
 }
