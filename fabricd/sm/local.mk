@@ -56,6 +56,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/fault/lost_reads.c \
 	%D%/fault/lost_switch.c \
 	%D%/fault/port_probe.c \
+	%D%/fault/rebalance_step.c \
 	%D%/fault/repair_search.c \
 	%D%/fault/returned_links.c \
 	%D%/fault/state.h \

@@ -167,7 +167,7 @@ struct sm_status {
     struct sm_proof proof;  /* the last proof of all tables */
 };
 void sm_get_status(const struct sm *s, struct sm_status *ret);
-#define SM_PHASE_TIMES_MAX 160
+#define SM_PHASE_TIMES_MAX 180
 /* Fills in the times of the phases that have ended at least once, and returns their number. */
 uint32_t sm_phase_times(const struct sm *s, struct sm_phase_time ret[SM_PHASE_TIMES_MAX]);
 /* Returns the numbers of nodes, ports and links in the fabric of the view. They are counted once

@@ -296,6 +296,12 @@ void fab_repair_balance_update(struct fab_repair *r, const struct fab_lft *lft)
         memcpy(l->load, r->network->load, r->network->ports * sizeof(*l->load));
 }
 
+void fab_repair_balance_take(struct fab_repair *r, const struct fab_repair *clone)
+{
+    memcpy(r->balance.load, clone->balance.load, r->network->ports * sizeof(*r->balance.load));
+    r->balance.moves = 0;
+}
+
 /* ---- while a repair is computed -------------------------------------------------------------- */
 
 void fab_repair_balance_add(struct fab_repair *r, uint32_t channel, int64_t paths)

@@ -149,6 +149,11 @@ size_t fab_repair_overlay_size(const struct fab_repair *r)
     return r->entries;
 }
 
+uint64_t fab_repair_commits(const struct fab_repair *r)
+{
+    return r->commits;
+}
+
 const char *fab_repair_label_source(const struct fab_repair *r)
 {
     return r->network->label_source;

@@ -64,6 +64,8 @@ int fab_repair_clone(const struct fab_repair *r, struct fab_repair **ret);
 size_t fab_repair_memory(const struct fab_repair *r);
 /* Returns the number of entries in which the active tables differ from the baseline. */
 size_t fab_repair_overlay_size(const struct fab_repair *r);
+/* Returns the number of commits that changed the state. */
+uint64_t fab_repair_commits(const struct fab_repair *r);
 /* Returns a text for the log which says where the labels come from, for example "order of the
  * ranks". */
 const char *fab_repair_label_source(const struct fab_repair *r);
@@ -188,6 +190,9 @@ int fab_repair_prepare_commit(const struct fab_repair_delta *d, const uint32_t *
  * delta's dead links as the present ones. Moves the array dead[] of the delta, and its private
  * arrays, into the repair. The other members of the delta can still be read. */
 void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_repair_delta *d);
+/* Takes over the link loads of a clone that has the same state: fab_repair_rebalance has counted
+ * them. */
+void fab_repair_balance_take(struct fab_repair *r, const struct fab_repair *clone);
 /* Brings the link loads, by which repairs choose paths, up to date with the active tables `lft`
  * after a commit. Otherwise the next plan does so, and takes longer. */
 void fab_repair_balance_update(struct fab_repair *r, const struct fab_lft *lft);

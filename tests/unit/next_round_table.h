@@ -26,7 +26,8 @@ enum {
     LIGHT = 1 << 12,
     PORT = 1 << 13,
     KEYS = 1 << 14,
-    ALL_FACTS = (1 << 15) - 1
+    STEP = 1 << 15,
+    ALL_FACTS = (1 << 16) - 1
 };
 
 static inline unsigned facts_bits(const struct sm_facts *f)
@@ -37,7 +38,7 @@ static inline unsigned facts_bits(const struct sm_facts *f)
            (f->targets ? TARGETS : 0u) | (f->heavy ? HEAVY : 0u) |
            (f->background_ready ? BACKGROUND : 0u) | (f->background_behind ? BEHIND : 0u) |
            (f->reroute ? REROUTE : 0u) | (f->rebalance ? REBALANCE : 0u) | (f->light ? LIGHT : 0u) |
-           (f->port ? PORT : 0u) | (f->keys ? KEYS : 0u);
+           (f->port ? PORT : 0u) | (f->keys ? KEYS : 0u) | (f->step ? STEP : 0u);
 }
 
 static const struct next_round_row {
@@ -135,6 +136,8 @@ static const struct next_round_row {
     {KNOWN | SETTLING | READY | PROBES | LIGHT, {SM_NEXT_ROUND, SM_ROUND_REPAIR}},
     {KNOWN | SETTLING | READY | PROBES | TARGETS, {SM_NEXT_ROUND, SM_ROUND_REPAIR}},
     {KNOWN | SETTLING | READY | PROBES | TARGETS | PORT, {SM_NEXT_ROUND, SM_ROUND_REPAIR}},
+    {KNOWN | READY | STEP, {SM_NEXT_ROUND, SM_ROUND_STEP}},
+    {KNOWN | READY | BEHIND | STEP, {SM_NEXT_ROUND, SM_ROUND_STEP}},
 };
 #define NEXT_ROUND_ROWS (sizeof(next_round_table) / sizeof(*next_round_table))
 

@@ -22,7 +22,8 @@ static struct sm_facts facts_of(unsigned bits)
                              .rebalance = bits & REBALANCE,
                              .light = bits & LIGHT,
                              .port = bits & PORT,
-                             .keys = bits & KEYS};
+                             .keys = bits & KEYS,
+        .step = bits & STEP};
 }
 
 static struct sm_next choose(unsigned bits)
@@ -92,11 +93,17 @@ static const struct {
     unsigned facts, without;
     enum sm_round_kind kind;
 } urgency[] = {
-    {PORT, 0, SM_ROUND_PORT},           {BACKGROUND | BEHIND, HEAVY, SM_ROUND_HEAVY},
-    {TARGETS, 0, SM_ROUND_TARGETED},    {HEAVY, 0, SM_ROUND_HEAVY},
-    {BACKGROUND, 0, SM_ROUND_HEAVY},    {REROUTE, 0, SM_ROUND_REROUTE},
-    {KEYS, 0, SM_ROUND_KEYS},           {LIGHT, 0, SM_ROUND_LIGHT},
-    {REBALANCE, 0, SM_ROUND_REBALANCE}, {0, 0, SM_ROUND_NONE},
+    {PORT, 0, SM_ROUND_PORT},
+    {BACKGROUND | BEHIND, HEAVY, SM_ROUND_HEAVY},
+    {TARGETS, 0, SM_ROUND_TARGETED},
+    {HEAVY, 0, SM_ROUND_HEAVY},
+    {BACKGROUND, 0, SM_ROUND_HEAVY},
+    {REROUTE, 0, SM_ROUND_REROUTE},
+    {KEYS, 0, SM_ROUND_KEYS},
+    {LIGHT, 0, SM_ROUND_LIGHT},
+    {REBALANCE, 0, SM_ROUND_REBALANCE},
+    {STEP, 0, SM_ROUND_STEP},
+    {0, 0, SM_ROUND_NONE},
 };
 
 START_TEST(the_most_urgent_round_is_next)

@@ -4,7 +4,7 @@
  *
  * A failed link comes first: if local repair is possible, a port probe precedes all other rounds.
  * Then come, in this order: enabling or disabling a port, targeted sweeps, heavy sweeps, reroutes,
- * changes of M_Keys, light sweeps, rebalances.
+ * changes of M_Keys, light sweeps, rebalances, steps of the incremental rebalance.
  *
  * A single trap starts a round at once. While traps keep coming, all rounds except port probes wait
  * for a pause (sweep.trap_settle).
@@ -37,7 +37,9 @@ static enum sm_round_kind most_urgent(const struct sm_facts *f)
         return SM_ROUND_KEYS;
     if (f->light)
         return SM_ROUND_LIGHT;
-    return f->rebalance ? SM_ROUND_REBALANCE : SM_ROUND_NONE;
+    if (f->rebalance)
+        return SM_ROUND_REBALANCE;
+    return f->step ? SM_ROUND_STEP : SM_ROUND_NONE;
 }
 
 struct sm_next sm_next_round(const struct sm_facts *f)

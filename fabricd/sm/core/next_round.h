@@ -31,6 +31,8 @@ struct sm_facts {
     bool port; /* enabling or disabling a port is requested */
     /* Some ports have a known M_Key other than the current one. */
     bool keys;
+    /* A step of the incremental rebalance was computed. */
+    bool step;
 };
 enum sm_next_action {
     SM_NEXT_NOTHING,

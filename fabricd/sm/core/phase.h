@@ -70,6 +70,8 @@ enum sm_round_kind {
     SM_ROUND_PORT, /* enables or disables one port */
     /* Probes ports, and repairs the routes around failed ISLs. */
     SM_ROUND_REPAIR,
+    /* Carries out a step of the incremental rebalance. */
+    SM_ROUND_STEP,
     /* Writes the current M_Key to ports that are known to have another one. */
     SM_ROUND_KEYS,
     SM_ROUND_KINDS

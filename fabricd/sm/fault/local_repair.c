@@ -54,9 +54,8 @@ static void add_tables(struct sm *s, const struct fab_repair_delta *d, bool earl
             plan->ops[(*count)++] = op_of(s, d, i);
 }
 
-/* Makes the plan of a repair. links: the writes that bring up returned links. */
-static int plan_of(struct sm *s, const struct fab_repair_delta *d, const struct fab_plan *links,
-                   struct fab_plan *ret)
+int sm_repair_plan_writes(struct sm *s, const struct fab_repair_delta *d,
+                          const struct fab_plan *links, struct fab_plan *ret)
 {
     uint32_t up = links->stage_start[FAB_STAGE_COUNT], count = 0;
     struct fab_plan plan = {.ops = calloc(d->writes + up + 1, sizeof(*plan.ops))};
@@ -156,7 +155,7 @@ static int carry_out(struct sm *s, struct sm_repair_search *x)
     if (r == FAB_OK)
         r = sm_returns_restore(s, &links);
     if (r == FAB_OK)
-        r = plan_of(s, d, &links, &plan);
+        r = sm_repair_plan_writes(s, d, &links, &plan);
     if (r == FAB_OK)
         r = fab_repair_count_paused(
             sm_repair_session(s)->state,
@@ -179,10 +178,7 @@ static int carry_out(struct sm *s, struct sm_repair_search *x)
     return r;
 }
 
-/* Returns whether the repair would change tables of a silent switch that routes cannot avoid. The
- * manager cannot write them, so an engine must compute new tables around the entries that the
- * switch holds. */
-static bool writes_fixed_tables(struct sm *s, const struct fab_repair_delta *d)
+bool sm_repair_writes_fixed(struct sm *s, const struct fab_repair_delta *d)
 {
     const struct fab_fabric *f = s->model.fabric;
     for (size_t i = 0; sm_silent_count(s) > 0 && i < d->writes; i++) {
@@ -236,7 +232,7 @@ static int leave(struct sm *s)
         p->more |= x->delta.cut > 0;
         r = carry_out(s, x);
         sm_reroute_repaired(s, x->delta.lost > 0 ||
-                                   (r == FAB_OK && writes_fixed_tables(s, &x->delta)));
+                                   (r == FAB_OK && sm_repair_writes_fixed(s, &x->delta)));
     } else
         r = give_up(s, x);
     sm_repair_search_free(x);

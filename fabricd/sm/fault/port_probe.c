@@ -398,7 +398,8 @@ int sm_fault_init(struct sm *s)
     if (!s->fault)
         return FAB_E_NOMEM;
     s->fault->check_timer = loop_timer_new(s->in.loop, on_check, s);
-    return s->fault->check_timer ? sm_contingency_init(s) : FAB_E_NOMEM;
+    int r = s->fault->check_timer ? sm_contingency_init(s) : FAB_E_NOMEM;
+    return r == FAB_OK ? sm_step_init(s) : r;
 }
 
 void sm_fault_fini(struct sm *s)
@@ -406,6 +407,7 @@ void sm_fault_fini(struct sm *s)
     if (!s->fault)
         return;
     sm_contingency_fini(s);
+    sm_step_fini(s);
     loop_tasks_orphan(&s->fault->tasks);
     loop_timer_free(s->fault->check_timer);
     sm_probe_fini(&s->fault->probe);

@@ -101,6 +101,19 @@ struct sm_contingency_state { /* state of contingency.c */
     /* Number of endport pairs whose paths use the most loaded channel of the active tables. */
     uint64_t load;
 };
+struct sm_step;
+struct sm_step_state { /* state of rebalance_step.c */
+    struct loop_timer *timer;
+    struct loop_task *task; /* computes the next step; NULL: none runs */
+    struct sm_step *ready;  /* a computed step that waits for its round; NULL: none */
+    /* The last step belongs to this state of the repair session: the number of the active tables
+     * (model.tables), and the number of commits. */
+    uint64_t tables_number, commits;
+    uint32_t at; /* as for fab_repair_rebalance, after the last step */
+    bool moved;  /* the present pass over the LIDs has changed entries */
+    /* A whole pass has changed nothing, so no step is due in this state. */
+    bool settled;
+};
 /* A search for a repair (repair_search.c). While its worker task runs, only the task may access the
  * members. */
 struct sm_repair_search {
@@ -139,9 +152,24 @@ struct sm_fault {
     struct sm_guids unchecked;
     struct loop_timer *check_timer;
     struct sm_contingency_state contingency;
+    struct sm_step_state step;
     void (*on_patch)(void *ctx); /* the listener of sm_on_patch, or NULL */
     void *on_patch_ctx;
 };
+
+/* Functions of rebalance_step.c. */
+int sm_step_init(struct sm *s); /* returns OK or NOMEM */
+void sm_step_fini(struct sm *s);
+
+/* Functions of local_repair.c. */
+/* Makes the plan of the writes of a delta. links: the writes that bring up returned links. Returns
+ * OK or NOMEM. */
+int sm_repair_plan_writes(struct sm *s, const struct fab_repair_delta *d,
+                          const struct fab_plan *links, struct fab_plan *ret);
+/* Returns whether the delta changes tables of a silent switch that routes cannot avoid. The manager
+ * cannot write them, so an engine must compute new tables around the entries that the switch
+ * holds. */
+bool sm_repair_writes_fixed(struct sm *s, const struct fab_repair_delta *d);
 
 /* Functions of port_probe.c. */
 int sm_probe_add(struct sm_probe *p, const struct sm_link *link); /* returns OK or NOMEM */

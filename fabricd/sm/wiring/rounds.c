@@ -25,6 +25,8 @@ static const struct sm_phase *const light_phases[] = {&sm_phase_light, NULL};
 static const struct sm_phase *const port_phases[] = {&sm_phase_port, NULL};
 static const struct sm_phase *const repair_phases[] = {
     &sm_phase_probe, &sm_phase_repair, &sm_phase_program_repair, &sm_phase_report_repair, NULL};
+static const struct sm_phase *const step_phases[] = {&sm_phase_step, &sm_phase_program_repair,
+                                                     &sm_phase_report_step, NULL};
 
 #define SERVES(kind) (1u << SM_ROUND_##kind)
 
@@ -82,6 +84,7 @@ const struct sm_round sm_rounds[SM_ROUND_KINDS] = {
                          .causes = true,
                          .informs = true,
                          .ended = sm_probe_ended},
+    [SM_ROUND_STEP] = {.name = "incremental rebalance", .phases = step_phases},
     [SM_ROUND_KEYS] = {.name = "change of M_Keys",
                        .phases = keys_phases,
                        .meets = SM_REQUEST_KEYS,

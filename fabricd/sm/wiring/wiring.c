@@ -27,6 +27,7 @@ static void add_facts(const struct sm *s, struct sm_facts *facts)
     facts->port = sm_port_waits(s);
     facts->background_ready = sm_background_ready(s);
     facts->background_behind = sm_background_behind(s);
+    facts->step = sm_step_waits(s);
 }
 
 static void round_ended(struct sm *s, int status)
@@ -51,6 +52,7 @@ static void trap_came(struct sm *s)
 static void round_over(struct sm *s)
 {
     sm_contingency_prepare(s);
+    sm_step_prepare(s);
     sm_reproof_prepare(s);
 }
 
