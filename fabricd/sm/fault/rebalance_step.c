@@ -21,7 +21,7 @@
 /* A pause is at least this many times as long as the computation before it. */
 #define PAUSE_FACTOR 4
 /* A step ends with the LID with which this number of entries has changed. */
-#define STEP_ENTRIES 64
+#define STEP_ENTRIES 256
 
 struct sm_step { /* While the worker task runs, only the task may access the members. */
     struct fab_repair *copy;
