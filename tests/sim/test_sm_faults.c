@@ -107,7 +107,8 @@ START_TEST(mends_tables_in_place)
         ck_assert_uint_eq(last.links_lost, 1);
         /* writes are LID routed, except to switches whose route used the failed link */
         ck_assert_uint_ge(lab.sets_by_lid, last.blocks - last.blocks / 4);
-        ck_assert_uint_eq(patches, port - 21u);
+        /* steps of the incremental rebalance change tables in place, too */
+        ck_assert_uint_ge(patches, port - 21u);
         /* The limit: a probe of all 36 ports at both ends of the link, one read of another
          * neighbour of each end, and the writes. A sweep would take more. */
         ck_assert_uint_le(e->smps_sent - before_it.smps_sent, 2 * 36 + 2 + last.blocks);

@@ -43,6 +43,9 @@
 /* Value of next_hop.num for a switch that found no path over channels with its first minimum label.
  * The switch is pending again, with a lower minimum label. */
 #define RETRY (FAB_NONE - 1)
+/* A rebalance moves a path only if this lowers the sum of the link loads by more than 1 / MARGIN.
+ */
+#define MARGIN 32
 /* ---- the heap of pending switches ------------------------------------------------------------ */
 
 /* Packs a pending switch and its minimum label into one number for the heap. The heap returns the
@@ -323,6 +326,14 @@ static void try_candidates(struct fab_repair *r, struct search *s, uint32_t sw)
     }
 }
 
+/* Returns the cost below which another path is worth a write: the cost of the path of the active
+ * tables without the paths that would move, less a margin. */
+static int64_t cost_to_beat(struct fab_repair *r, uint32_t sw, const struct search *s)
+{
+    int64_t cost = cost_of(r, s->channel);
+    return cost - (int64_t)r->network->weight[sw] * s->length - cost / MARGIN;
+}
+
 /* Chooses the best path over channels with labels of at least `key`. Paths of at most `enough` hops
  * count as equally long. Returns its length in hops, or FAR. */
 static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t enough,
@@ -345,9 +356,9 @@ static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t
     try_former(r, &s, c->entry[sw]);
     if (s.best > enough && active != c->entry[sw])
         try_former(r, &s, active);
-    if (s.best <= enough && s.channel == s.first + active && active != c->entry[sw] &&
-        r->balance.improving)
-        s.cost = cost_of(r, s.channel) - (int64_t)r->network->weight[sw] * s.length;
+    if (r->balance.improving && s.best <= enough && s.channel == s.first + active &&
+        active != c->entry[sw])
+        s.cost = cost_to_beat(r, sw, &s);
     if (s.best > enough || s.cost > INT64_MIN)
         try_candidates(r, &s, sw);
     *ret_channel = s.channel;
