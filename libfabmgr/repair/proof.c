@@ -223,7 +223,8 @@ static int check_columns(struct proof *p)
         while (e_end < entries && entry[e_end].lid == lid)
             e_end++;
         const struct fab_repair_change *first = c < c_end ? &d->change[c] : NULL;
-        status = check_column(p, lid, first, c_end - c, entry + e, e_end - e);
+        const struct fab_repair_entry *known = e < e_end ? entry + e : NULL;
+        status = check_column(p, lid, first, c_end - c, known, e_end - e);
         if (status == FAB_OK && fab_repair_must_stop(p->r))
             status = FAB_E_BUSY;
         c = c_end;

@@ -23,7 +23,7 @@ static struct sm_facts facts_of(unsigned bits)
                              .light = bits & LIGHT,
                              .port = bits & PORT,
                              .keys = bits & KEYS,
-        .step = bits & STEP};
+                             .step = bits & STEP};
 }
 
 static struct sm_next choose(unsigned bits)
