@@ -123,8 +123,10 @@ static void done(void *owner, void *ctx)
         sm_schedule(s);
         return;
     }
-    if (x->status == FAB_OK && is_current(s, x))
+    if (x->status == FAB_OK && is_current(s, x)) {
+        fab_repair_balance_take(sm_repair_session(s)->state, x->copy);
         skip(s, x);
+    }
     step_free(x);
     sm_step_prepare(s);
 }

@@ -204,6 +204,15 @@ static uint16_t length_by(struct fab_repair *r, uint32_t channel)
     return length != FAR && length + 1u < r->network->max_hops ? (uint16_t)(length + 1) : FAR;
 }
 
+/* Returns true if the neighbour at the other end of this port's link forwards packets for the
+ * current LID to this switch. */
+static bool sends_here(struct fab_repair *r, uint32_t port)
+{
+    uint32_t from = r->network->peer_sw[port];
+    return from != FAB_NONE && next_hop_of(r, from)->num == r->network->peer_num[port] &&
+           !fab_base_bits_get(r->is_dead, port);
+}
+
 /* ---- choosing -------------------------------------------------------------------------------- */
 
 /* Returns the channels of switch `sw` whose labels are at least `key`, or, with `equal`, exactly
@@ -326,12 +335,25 @@ static void try_candidates(struct fab_repair *r, struct search *s, uint32_t sw)
     }
 }
 
+/* Returns the number of endports whose packets for the current LID reach switch `sw`. Switches that
+ * are not decided yet send nowhere. */
+static int64_t endports_behind(struct fab_repair *r, uint32_t sw)
+{
+    const struct fab_repair_network *b = r->network;
+    int64_t ends = b->attached[sw];
+    for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
+        if (sends_here(r, port))
+            ends += endports_behind(r, b->peer_sw[port]);
+    }
+    return ends;
+}
+
 /* Returns the cost below which another path is worth a write: the cost of the path of the active
- * tables without the paths that would move, less a margin. */
+ * tables without the paths that would move, less a margin. INT64_MIN: no paths would move. */
 static int64_t cost_to_beat(struct fab_repair *r, uint32_t sw, const struct search *s)
 {
-    int64_t cost = cost_of(r, s->channel);
-    return cost - (int64_t)r->network->weight[sw] * s->length - cost / MARGIN;
+    int64_t cost = cost_of(r, s->channel), paths = endports_behind(r, sw);
+    return paths > 0 ? cost - paths * s->length - cost / MARGIN : INT64_MIN;
 }
 
 /* Chooses the best path over channels with labels of at least `key`. Paths of at most `enough` hops
@@ -366,15 +388,6 @@ static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t
 }
 
 /* ---- upstream -------------------------------------------------------------------------------- */
-
-/* Returns true if the neighbour at the other end of this port's link forwards packets for the
- * current LID to this switch. */
-static bool sends_here(struct fab_repair *r, uint32_t port)
-{
-    uint32_t from = r->network->peer_sw[port];
-    return from != FAB_NONE && next_hop_of(r, from)->num == r->network->peer_num[port] &&
-           !fab_base_bits_get(r->is_dead, port);
-}
 
 /* Returns true if endports send packets for the current LID through this switch. If no endport
  * does, this switch and the switches that send through it keep their entries. The path lengths that
@@ -432,6 +445,8 @@ static void add_load(struct fab_repair *r, uint32_t sw, uint32_t channel, bool l
     const struct fab_repair_network *b = r->network;
     const struct fab_repair_column *c = &r->column;
     int64_t paths = longer ? b->attached[sw] : b->weight[sw];
+    if (r->balance.improving)
+        paths = endports_behind(r, sw);
     if (paths == 0 || channel - b->first[sw] == fab_repair_table_entry(c, sw) ||
         !fab_base_bits_get(b->is_endport, c->lid))
         return;
