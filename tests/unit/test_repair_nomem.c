@@ -40,6 +40,19 @@ static int change(struct fab_repair *r, uint32_t count)
     return status;
 }
 
+static int rebalance(struct fab_repair *r)
+{
+    struct fab_repair_delta d = {0};
+    uint32_t at = 0;
+    int status = fab_repair_rebalance(r, &t->lft, 1, &at, &d);
+    if (status == FAB_OK)
+        status = fab_repair_order(r, &t->lft, &d);
+    if (status == FAB_OK)
+        fab_repair_commit(r, &t->lft, &d);
+    fab_repair_delta_fini(&d);
+    return status;
+}
+
 /* Whichever allocation fails, the tables stay unchanged. */
 static int all(void)
 {
@@ -56,6 +69,8 @@ static int all(void)
     status = fab_repair_new(&in, &r, why, sizeof(why));
     if (status == FAB_OK)
         status = change(r, 2);
+    if (status == FAB_OK)
+        status = rebalance(r);
     if (status == FAB_OK)
         status = fab_repair_clone(r, &twin);
     if (status == FAB_OK)
