@@ -111,6 +111,14 @@ struct record *record_of_hosts(const struct record_hosts *hosts)
     return r;
 }
 
+struct record *record_of_forget(const struct record_forget *forget)
+{
+    struct record *r = record_new(RECORD_FORGET, 0);
+    if (r != NULL)
+        r->forget = *forget;
+    return r;
+}
+
 struct record *record_of_audit(const struct audit_row *row)
 {
     size_t room = 0;

@@ -27,6 +27,7 @@ enum record_kind {
     RECORD_PIN,
     RECORD_BASELINE,
     RECORD_HOSTS,
+    RECORD_FORGET,
     RECORD_AUDIT
 };
 
@@ -54,6 +55,13 @@ struct record_isolated {
 struct record_pin {
     struct fab_pin pin;
     bool there;
+};
+
+/* Nodes and links to forget (gone.h). guid != 0: only this node. */
+struct record_forget {
+    uint64_t guid;
+    int64_t before;
+    uint32_t nodes;
 };
 
 /* Kinds of registrations of hosts. HOSTS_ASKED is not a registration: it stores the fact that
@@ -91,6 +99,7 @@ struct record {
         struct fab_baseline *baseline;
         struct reroute reroute;
         struct record_hosts hosts;
+        struct record_forget forget;
         struct audit_row audit;
     };
     /* memory for the texts to which the pointers of this record point */
@@ -109,6 +118,7 @@ struct record *record_of_pin(const struct fab_pin *pin, bool there);
 struct record *record_of_baseline(struct fab_baseline *baseline);
 struct record *record_of_reroute(const struct reroute *reroute);
 struct record *record_of_hosts(const struct record_hosts *hosts);
+struct record *record_of_forget(const struct record_forget *forget);
 struct record *record_of_audit(const struct audit_row *row);
 
 /* The records of one transaction. A new set of leases replaces the set in the batch, and a new
