@@ -1,4 +1,6 @@
 libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/find.c \
+	%D%/gone.c \
+	%D%/gone.h \
 	%D%/view.c \
 	%D%/view.h
