@@ -25,6 +25,10 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_diagnostics.c \
 	cli/ctl/cmd_event.c \
 	cli/ctl/cmd_export.c \
+	cli/ctl/cmd_gone.c \
+	cli/ctl/gone.h \
+	cli/ctl/when.c \
+	cli/ctl/when.h \
 	cli/ctl/cmd_key.c \
 	cli/ctl/cmd_link.c \
 	cli/ctl/cmd_class.c \

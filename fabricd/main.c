@@ -45,6 +45,7 @@
 #include "fabricd/store_watch.h"
 #include "fabricd/transport/record.h"
 #include "fabricd/transport/transport.h"
+#include "fabricd/upkeep.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/base/version.h"
 #include "libfabmgr/fabric/text.h"
@@ -84,6 +85,7 @@ struct daemon {
     struct rpc *rpc;
     struct metrics *metrics;
     struct store_watch *store_watch;
+    struct upkeep *upkeep;
     struct device_watch *device_watch;
     struct call_counts calls;
     struct tls_expiry tls_expiry;
@@ -316,6 +318,8 @@ static void apply(struct daemon *d, struct config *now)
     d->config.contingency_cpu = now->contingency_cpu;
     d->config.rebalance_s = now->rebalance_s;
     d->config.log_level = now->log_level;
+    d->config.gone_days = now->gone_days;
+    d->config.gone_nodes = now->gone_nodes;
     d->config.journal_keep = now->journal_keep;
     log_init(now->log_level);
     d->config.audit_days = now->audit_days;
@@ -648,6 +652,8 @@ static int start(struct daemon *d, char *why)
     if (r == FAB_OK && !d->options.replay)
         r = store_watch_start(d->loop, d->bus, d->store, d->config.state_dir, &d->store_watch);
     if (r == FAB_OK)
+        r = upkeep_start(d->loop, d->store, &d->config, &d->upkeep);
+    if (r == FAB_OK)
         r = start_sm(d);
     if (r == FAB_OK)
         r = start_device_watch(d);
@@ -684,6 +690,7 @@ static void stop(struct daemon *d)
     signal(SIGALRM, give_up);
     alarm(LETS_GO_S);
     metrics_stop(d->metrics);
+    upkeep_stop(d->upkeep);
     store_watch_stop(d->store_watch);
     device_watch_stop(d->device_watch);
     rpc_stop(d->rpc);

@@ -52,7 +52,8 @@ struct session {
     bool explain, roce; /* each is true if its option was given: --explain, --roce */
     /* each is true if the option of this name was given: --waiting, --all, --forget */
     bool waiting, all, forget;
-    bool degraded;             /* the option --degraded was given */
+    bool degraded, gone;       /* each is true if its option was given: --degraded, --gone */
+    const char *older_than;    /* option --older-than; NULL: not given */
     const char *width, *speed; /* options --width and --speed; NULL: not given */
     const char *dir;           /* option --dir; NULL: not given */
     uint32_t days;             /* option --days; 0: not given */
@@ -104,7 +105,7 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
     cmd_cc_show, cmd_cc_congested, cmd_cc_log, cmd_cc_export, cmd_key_show, cmd_key_rotate,
     cmd_topo_approve, cmd_topo_disapprove, cmd_topo_baseline, cmd_audit_list, cmd_audit_export,
     cmd_audit_verify, cmd_whoami, cmd_backup, cmd_restore, cmd_support_bundle, cmd_diagnostics,
-    cmd_cert_init, cmd_cert_issue, cmd_cert_list, cmd_cert_revoke;
+    cmd_node_forget, cmd_cert_init, cmd_cert_issue, cmd_cert_list, cmd_cert_revoke;
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 

@@ -78,6 +78,25 @@ static void say_fabric(struct out *o, const Fabric__V1__FabricCounts *f)
              "switches adapters aggregation_nodes routers links active_links degraded_links");
 }
 
+static void add_kind(char *text, size_t len, uint32_t count, const char *one, const char *many)
+{
+    size_t n = strlen(text);
+    if (count > 0)
+        snprintf(text + n, len - n, "%s%u %s", n > 0 ? ", " : "", count, count == 1 ? one : many);
+}
+
+static void say_gone(struct out *o, const Fabric__V1__Status *s)
+{
+    char text[120] = "";
+    add_kind(text, sizeof text, s->gone_hosts, "host", "hosts");
+    add_kind(text, sizeof text, s->gone_switches, "switch", "switches");
+    add_kind(text, sizeof text, s->gone_others, "other node", "other nodes");
+    if (text[0] != '\0')
+        out_textf(o, "Gone", OUT_WARN,
+                  "%s (in the last 24 h); list them with 'fabricctl node list --gone'", text);
+    out_keys(o, &s->base, "gone_hosts gone_switches gone_others");
+}
+
 /* Prints why the manager chose the engine and rejected others. The reason has the form "5x5 torus;
  * passed over fattree: ...; dor: ...". */
 static void say_reason(struct out *o, const char *reason)
@@ -262,6 +281,7 @@ static void say(struct out *o, const Fabric__V1__Status *s)
     out_record(o, NULL);
     say_manager(o, s);
     say_fabric(o, s->fabric);
+    say_gone(o, s);
     say_routing(o, s);
     say_work(o, s->sweep, s->packets);
     say_unresponsive(o, s);

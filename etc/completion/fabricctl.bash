@@ -73,6 +73,7 @@ _fabricctl_offer_names()
     'class show') _fabricctl_offer "$(_fabricctl_classes)" ;;
     'partition show') _fabricctl_offer "$(_fabricctl_partitions)" ;;
     'multicast show') _fabricctl_offer "$(_fabricctl_mlids)" ;;
+    'node forget') _fabricctl_offer "$(_fabricctl_nodes --gone)" ;;
     'node show' | 'node approve' | 'topo approve' | 'topo disapprove' | 'port list' | 'port counters' | 'link list' | 'cc log' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
     diagnostics) _fabricctl_offer 'settings metrics database process' ;;
     *) return 1 ;;
@@ -113,7 +114,7 @@ _fabricctl()
     --job | --passphrase-file) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
     --engine) _fabricctl_offer_engines && return ;;
     --timeout | --tls-name | --sl | -n | --count | --after | --samples | --seed | --reason | --since | --until | --by | --object) return ;;
-    --method | --result | --days) return ;;
+    --method | --result | --days | --older-than) return ;;
     esac
     # The words of the command so far, without options and their values.
     words=()
@@ -122,7 +123,7 @@ _fabricctl()
         -s | --server | --tls-*) server+=("${line[i]}" "${line[++i]}") ;;
         -o | --output | --timeout | -n | --count | --after | --severity | --format | \
             --hosts | --job | --samples | --seed | --engine | --fail | --sl | \
-            --reason | --since | --until | --by | --object | --method | --result | --dir | --days | --width | --speed | \
+            --reason | --since | --until | --by | --object | --method | --result | --dir | --days | --width | --speed | --older-than | \
             --passphrase-file | --state-dir) ((++i)) ;;
         -*) ;;
         *) words+=("${line[i]}") ;;
@@ -131,7 +132,7 @@ _fabricctl()
     local offer=
     case "${words[*]:0:2}" in
     '') offer='status node port partition multicast class service subscription link key path route cc topo event audit backup restore diagnostics support-bundle cert sweep reroute version whoami sim' ;;
-    node) offer='list show pins approve' ;;
+    node) offer='list show pins approve forget' ;;
     port) offer='list show counters disable enable' ;;
     partition | multicast | class) offer='list show' ;;
     service | subscription) offer='list' ;;
@@ -145,7 +146,7 @@ _fabricctl()
     cert) offer='init issue list revoke' ;;
     reroute) offer='list show' ;;
     sim) offer='unlink relink degrade' ;;
-    'node list') offer='switch adapter router' ;;
+    'node list') offer='switch adapter router --gone' ;;
     'event '* | 'reroute list') cur=${cur:--} ;;
     backup | restore | support-bundle) [[ $cur == -* ]] || { compopt -o default && return; } ;;
     *) [[ $cur == -* ]] || { _fabricctl_offer_names "${words[*]:0:2}" && return; } ;;
@@ -153,9 +154,11 @@ _fabricctl()
     if [[ $cur == -* ]]; then
         offer='-s --server -o --output --timeout --tls-ca --tls-cert --tls-key --tls-name -h --help'
         [[ "${words[*]:0:2}" =~ ^(reroute\ list|route\ contingency|cc\ congested)$ ]] && offer+=' -n --count'
-        [[ "${words[*]:0:2}" =~ ^(backup|sweep|reroute|route\ rebalance|node\ approve|topo\ approve|topo\ disapprove|port\ disable|port\ enable|link\ isolate|link\ release|key\ rotate|sim\ unlink|sim\ relink|sim\ degrade)$ ]] && offer+=' --reason'
+        [[ "${words[*]:0:2}" =~ ^(backup|sweep|reroute|route\ rebalance|node\ approve|node\ forget|topo\ approve|topo\ disapprove|port\ disable|port\ enable|link\ isolate|link\ release|key\ rotate|sim\ unlink|sim\ relink|sim\ degrade)$ ]] && offer+=' --reason'
         [[ "${words[*]:0:2}" =~ ^audit\ (list|export)$ ]] && offer+=' --since --until --by --object --method --result'
-        [[ "${words[*]:0:2}" == 'link list' ]] && offer+=' --degraded'
+        [[ "${words[*]:0:2}" == 'link list' ]] && offer+=' --degraded --gone'
+        [[ "${words[*]:0:2}" == 'node list' ]] && offer+=' --gone'
+        [[ "${words[*]:0:2}" == 'node forget' ]] && offer+=' --older-than --dry-run'
         [[ "${words[*]:0:2}" == 'sim degrade' ]] && offer+=' --width --speed'
         [[ "${words[*]:0:2}" == 'audit list' ]] && offer+=' -n --count'
         [[ "${words[*]:0:2}" =~ ^cert\ (init|issue)$ ]] && offer+=' --dir --days'

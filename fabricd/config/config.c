@@ -66,6 +66,8 @@ int config_defaults(struct config *ret)
         .contingency_mb = 64,
         .contingency_cpu = 25,
         .rebalance_s = 60,
+        .gone_days = 30,
+        .gone_nodes = 10000,
         .journal_keep = 100000,
         .audit_days = 400,
         .audit_mb = 256,

@@ -95,6 +95,10 @@ struct raw_offenders {
     char *refused_manager, *forged_control, *max_isolated;
 };
 
+struct raw_gone {
+    char *max_age, *max_nodes;
+};
+
 struct raw_journal {
     char *keep;
 };
@@ -134,6 +138,7 @@ struct raw {
     struct raw_contingency *contingency;
     struct raw_quotas *quotas;
     struct raw_offenders *offenders;
+    struct raw_gone *gone;
     struct raw_journal *journal;
     struct raw_rpc *rpc;
     struct raw_audit *audit;

@@ -97,6 +97,7 @@ typedef void call_handler(struct call *c, const void *request);
 call_handler who_am_i;                                               /* in service_access.c */
 call_handler get_status, get_version, sweep, reroute, rebalance;     /* in service_status.c */
 call_handler list_nodes, get_node;                                   /* in service_node.c */
+call_handler list_gone_nodes, list_gone_links, forget_nodes;         /* in service_gone.c */
 call_handler list_node_pins, approve_node, forget_node_pin;          /* in service_pins.c */
 call_handler list_baseline, approve_baseline, disapprove_baseline;   /* in service_baseline.c */
 call_handler list_ports, get_port, disable_port, enable_port;        /* in service_port.c */
