@@ -524,6 +524,11 @@ tests_unit_test_view_SOURCES = tests/unit/test_view.c
 tests_unit_test_view_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_view_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_concern
+tests_unit_test_concern_SOURCES = tests/unit/test_concern.c
+tests_unit_test_concern_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_concern_LDADD = $(LIB_TEST_LIBS)
+
 # ---- fabric, policy, view: without memory
 UNIT_TESTS += tests/unit/test_fabric_nomem
 tests_unit_test_fabric_nomem_SOURCES = tests/unit/test_fabric_nomem.c

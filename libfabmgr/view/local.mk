@@ -1,4 +1,6 @@
 libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/concern.c \
+	%D%/concern.h \
 	%D%/find.c \
 	%D%/gone.c \
 	%D%/gone.h \
