@@ -26,6 +26,9 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_event.c \
 	cli/ctl/cmd_export.c \
 	cli/ctl/cmd_gone.c \
+	cli/ctl/cmd_history.c \
+	cli/ctl/events.c \
+	cli/ctl/events.h \
 	cli/ctl/gone.h \
 	cli/ctl/when.c \
 	cli/ctl/when.h \

@@ -67,6 +67,7 @@ struct session {
     /* options --since, --until, --by, --object, --method and --result of the audit log; NULL: not
      * given */
     const char *since, *until, *by, *object, *method, *result;
+    const char *subject, *type; /* options --subject and --type of events; NULL: not given */
     /* Option -o of commands that write files: name of the file; NULL: not given. */
     const char *file;
 };
@@ -86,6 +87,9 @@ struct cmd {
      * "fabric.v1.FabricService/DisablePort". Other methods that the command calls need no higher
      * role. NULL: the command needs no manager. */
     const char *method;
+    /* A method that needs a higher role, and that the command calls only if the caller has this
+     * role; NULL: there is none. */
+    const char *optional;
     /* true: the command may take minutes on a large fabric, so its time limit is longer */
     bool slow;
     /* true: the option -o of this command names a file; false: it names an output format */
@@ -105,7 +109,7 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
     cmd_cc_show, cmd_cc_congested, cmd_cc_log, cmd_cc_export, cmd_key_show, cmd_key_rotate,
     cmd_topo_approve, cmd_topo_disapprove, cmd_topo_baseline, cmd_audit_list, cmd_audit_export,
     cmd_audit_verify, cmd_whoami, cmd_backup, cmd_restore, cmd_support_bundle, cmd_diagnostics,
-    cmd_node_forget, cmd_cert_init, cmd_cert_issue, cmd_cert_list, cmd_cert_revoke;
+    cmd_node_forget, cmd_history, cmd_cert_init, cmd_cert_issue, cmd_cert_list, cmd_cert_revoke;
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 
@@ -128,6 +132,8 @@ void free_reply(void *message); /* message may be NULL */
 int say_error(const struct fab_client_error *e);
 int complain(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Returns the argument of an option for a field of a request; "" if the option was not given. */
+char *word_of(const char *given);
 /* Parses the first argument of the command, "NODE/PORT", into the node name and the port number.
  * *ret_node is valid until the session ends. On an error prints the reason. Returns the exit
  * code. */

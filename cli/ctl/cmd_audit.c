@@ -20,20 +20,15 @@ static const struct out_column columns[] = {
 
 /* ---- the filter ------------------------------------------------------------------------------ */
 
-static char *word(const char *given)
-{
-    return (char *)(uintptr_t)(given != NULL ? given : "");
-}
-
 /* Makes the request from the options. times[] has the memory for its times. */
 static int make_query(const struct session *s, Google__Protobuf__Timestamp times[2],
                       Fabric__V1__ListAuditRequest *ret)
 {
     fabric__v1__list_audit_request__init(ret);
-    ret->account = word(s->by);
-    ret->object = word(s->object);
-    ret->method = word(s->method);
-    ret->result = word(s->result);
+    ret->account = word_of(s->by);
+    ret->object = word_of(s->object);
+    ret->method = word_of(s->method);
+    ret->result = word_of(s->result);
     int rc = when_option("--since", s->since, &times[0], &ret->since);
     return rc == EXIT_OK ? when_option("--until", s->until, &times[1], &ret->until) : rc;
 }

@@ -36,10 +36,10 @@ static const struct cmd *const cmds[] = {
     &cmd_route_rebalance, &cmd_route_export,   &cmd_route_certify,   &cmd_reroute_list,
     &cmd_reroute_show,    &cmd_reroute,        &cmd_sweep,           &cmd_topo_export,
     &cmd_topo_baseline,   &cmd_topo_approve,   &cmd_topo_disapprove, &cmd_event_list,
-    &cmd_event_watch,     &cmd_audit_list,     &cmd_audit_export,    &cmd_audit_verify,
-    &cmd_backup,          &cmd_restore,        &cmd_diagnostics,     &cmd_support_bundle,
-    &cmd_cert_init,       &cmd_cert_issue,     &cmd_cert_list,       &cmd_cert_revoke,
-    &cmd_sim_unlink,      &cmd_sim_relink,     &cmd_sim_degrade,
+    &cmd_event_watch,     &cmd_history,        &cmd_audit_list,      &cmd_audit_export,
+    &cmd_audit_verify,    &cmd_backup,         &cmd_restore,         &cmd_diagnostics,
+    &cmd_support_bundle,  &cmd_cert_init,      &cmd_cert_issue,      &cmd_cert_list,
+    &cmd_cert_revoke,     &cmd_sim_unlink,     &cmd_sim_relink,      &cmd_sim_degrade,
 };
 #define HELP_COLUMN 38
 #define USAGE_LEN 160
@@ -135,9 +135,12 @@ static void print_help(int argc, char **argv)
          "                         route certify, -o FILE is the file to write\n"
          "      --reason TEXT      why; for the audit log\n"
          "      --since TIME, --until TIME\n"
-         "                         only records of this time or later, or before it: 2h, 7d,\n"
-         "                         yesterday, 2026-11-23, 2026-11-23T21:00:00 or, in UTC,\n"
-         "                         2026-11-23T21:00:00Z\n"
+         "                         only records and events of this time or later, or before\n"
+         "                         it: 2h, 7d, yesterday, 2026-11-23, 2026-11-23T21:00:00 or,\n"
+         "                         in UTC, 2026-11-23T21:00:00Z\n"
+         "      --subject WHAT     only events about this node or NODE/PORT, also if it is gone,\n"
+         "                         or about such subjects; * is any text\n"
+         "      --type TYPES       only events of these types, such as link-*,node-removed\n"
          "      --by WHO, --object WHAT, --method NAME, --result CODE\n"
          "                         only such records of the audit log; * is any text\n"
          "      --dir DIR          directory of the certificate authority (fabricd-ca)\n"
@@ -211,6 +214,8 @@ static const struct {
     {'L', "--replace"},
     {'v', "--verify"},
     {'g', "--degraded"},
+    {'z', "--subject"},
+    {'k', "--type"},
     {'B', "--gone"},
     {'O', "--older-than"},
     {'W', "--width"},
@@ -254,6 +259,8 @@ static const struct option long_options[] = {
     {"dir", required_argument, NULL, OPT_OWN + 'y'},
     {"days", required_argument, NULL, OPT_OWN + 'Y'},
     {"degraded", no_argument, NULL, OPT_OWN + 'g'},
+    {"subject", required_argument, NULL, OPT_OWN + 'z'},
+    {"type", required_argument, NULL, OPT_OWN + 'k'},
     {"gone", no_argument, NULL, OPT_OWN + 'B'},
     {"older-than", required_argument, NULL, OPT_OWN + 'O'},
     {"width", required_argument, NULL, OPT_OWN + 'W'},
@@ -337,6 +344,8 @@ static int parse_word(struct session *s, char letter, const char *text)
                       : letter == 'M' ? &s->method
                       : letter == 't' ? &s->result
                       : letter == 'y' ? &s->dir
+                      : letter == 'z' ? &s->subject
+                      : letter == 'k' ? &s->type
                       : letter == 'O' ? &s->older_than
                       : letter == 'W' ? &s->width
                       : letter == 'P' ? &s->speed

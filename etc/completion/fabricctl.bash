@@ -75,6 +75,7 @@ _fabricctl_offer_names()
     'multicast show') _fabricctl_offer "$(_fabricctl_mlids)" ;;
     'node forget') _fabricctl_offer "$(_fabricctl_nodes --gone)" ;;
     'node show' | 'node approve' | 'topo approve' | 'topo disapprove' | 'port list' | 'port counters' | 'link list' | 'cc log' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
+    history*) _fabricctl_offer_port ;;
     diagnostics) _fabricctl_offer 'settings metrics database process' ;;
     *) return 1 ;;
     esac
@@ -114,7 +115,7 @@ _fabricctl()
     --job | --passphrase-file) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
     --engine) _fabricctl_offer_engines && return ;;
     --timeout | --tls-name | --sl | -n | --count | --after | --samples | --seed | --reason | --since | --until | --by | --object) return ;;
-    --method | --result | --days | --older-than) return ;;
+    --method | --result | --days | --older-than | --subject | --type) return ;;
     esac
     # The words of the command so far, without options and their values.
     words=()
@@ -123,7 +124,7 @@ _fabricctl()
         -s | --server | --tls-*) server+=("${line[i]}" "${line[++i]}") ;;
         -o | --output | --timeout | -n | --count | --after | --severity | --format | \
             --hosts | --job | --samples | --seed | --engine | --fail | --sl | \
-            --reason | --since | --until | --by | --object | --method | --result | --dir | --days | --width | --speed | --older-than | \
+            --reason | --since | --until | --by | --object | --method | --result | --dir | --days | --width | --speed | --older-than | --subject | --type | \
             --passphrase-file | --state-dir) ((++i)) ;;
         -*) ;;
         *) words+=("${line[i]}") ;;
@@ -131,7 +132,7 @@ _fabricctl()
     done
     local offer=
     case "${words[*]:0:2}" in
-    '') offer='status node port partition multicast class service subscription link key path route cc topo event audit backup restore diagnostics support-bundle cert sweep reroute version whoami sim' ;;
+    '') offer='status history node port partition multicast class service subscription link key path route cc topo event audit backup restore diagnostics support-bundle cert sweep reroute version whoami sim' ;;
     node) offer='list show pins approve forget' ;;
     port) offer='list show counters disable enable' ;;
     partition | multicast | class) offer='list show' ;;
@@ -166,6 +167,8 @@ _fabricctl()
         [[ ${words[0]} =~ ^(backup|restore)$ ]] && offer+=' --passphrase-file'
         [[ ${words[0]} == restore ]] && offer+=' --verify --replace --state-dir'
         [[ ${words[0]} == event ]] && offer+=' -n --count --severity'
+        [[ ${words[0]} == history ]] && offer+=' -n --count --since --until'
+        [[ "${words[*]:0:2}" == 'event list' ]] && offer+=' --since --until --subject --type'
         [[ "${words[*]:0:2}" == 'event watch' ]] && offer+=' --after'
         [[ "${words[*]:0:2}" =~ ^(node\ pins|topo\ baseline)$ ]] && offer+=' --waiting'
         [[ "${words[*]:0:2}" == 'topo approve' ]] && offer+=' --all --dry-run'

@@ -120,7 +120,8 @@ call_handler list_reroutes, get_reroute;                             /* in servi
 call_handler list_audit, verify_audit;                               /* in service_audit.c */
 call_handler make_backup;                                            /* in service_backup.c */
 call_handler get_diagnostics;                                        /* in service_diagnostics.c */
-call_handler list_events, watch_events;                              /* in service_event.c */
+call_handler list_events;                                            /* in service_event_list.c */
+call_handler watch_events;                                           /* in service_event.c */
 
 /* The ports with ids `first` to `end` - 1. */
 struct port_range {

@@ -38,6 +38,7 @@ struct rows {
     void **item; /* [count] messages */
     size_t count;
     struct page_key last;
+    const char *last_name; /* in the memory of the answer; the last node */
 };
 
 static bool begin(struct rows *r, struct call *c, const struct fab_view *v, struct answer *a,
@@ -52,6 +53,7 @@ static void add_node(void *ctx, const struct store_gone_node *n)
 {
     struct rows *r = ctx;
     r->item[r->count++] = gone_convert_node(&r->g, n);
+    r->last_name = answer_text(r->g.a, n->name);
     r->last =
         (struct page_key){.list = 'G', .number = (uint64_t)n->seen.gone_since, .high = n->guid};
 }
@@ -212,13 +214,10 @@ static int list_forgotten(struct store *store, struct forgetting *f, struct rows
 }
 
 static void forget(struct call *c, struct store *store, const struct forgetting *f,
-                   const char *before)
+                   const char *object, const char *before)
 {
     call_audit_change(c, before, "forgotten");
-    if (f->guid != 0)
-        call_audit_object(c, "0x%016" PRIx64, f->guid);
-    else
-        call_audit_object(c, "nodes and links that are gone");
+    call_audit_object(c, "%s", object);
     if (f->guid != 0)
         store_forget_node(store, f->guid);
     else
@@ -249,7 +248,8 @@ void forget_nodes(struct call *c, const void *request)
              m.node_count + m.link_count == 1 ? "is" : "are");
     snprintf(message, sizeof message, q->dry_run ? "%s would be forgotten" : "%s: forgotten", what);
     if (!q->dry_run)
-        forget(c, store, &f, what);
+        forget(c, store, &f, f.guid != 0 && r.count > 0 ? r.last_name : "nodes that are gone",
+               what);
     m.message = answer_text(&a, message);
     m.nodes = (Fabric__V1__GoneNode **)r.item;
     m.n_nodes = r.count;
