@@ -27,6 +27,7 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_export.c \
 	cli/ctl/cmd_gone.c \
 	cli/ctl/cmd_history.c \
+	cli/ctl/cmd_topo_snapshot.c \
 	cli/ctl/events.c \
 	cli/ctl/events.h \
 	cli/ctl/gone.h \

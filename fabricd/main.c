@@ -320,6 +320,8 @@ static void apply(struct daemon *d, struct config *now)
     d->config.log_level = now->log_level;
     d->config.gone_days = now->gone_days;
     d->config.gone_nodes = now->gone_nodes;
+    d->config.snapshots_keep = now->snapshots_keep;
+    d->config.snapshots_mb = now->snapshots_mb;
     d->config.journal_keep = now->journal_keep;
     log_init(now->log_level);
     d->config.audit_days = now->audit_days;
@@ -652,9 +654,9 @@ static int start(struct daemon *d, char *why)
     if (r == FAB_OK && !d->options.replay)
         r = store_watch_start(d->loop, d->bus, d->store, d->config.state_dir, &d->store_watch);
     if (r == FAB_OK)
-        r = upkeep_start(d->loop, d->store, &d->config, &d->upkeep);
-    if (r == FAB_OK)
         r = start_sm(d);
+    if (r == FAB_OK && !d->options.replay)
+        r = upkeep_start(d->loop, d->store, d->sm, &d->config, &d->upkeep);
     if (r == FAB_OK)
         r = start_device_watch(d);
     if (r == FAB_OK)

@@ -315,6 +315,10 @@ UNIT_TESTS += tests/unit/test_store_gone
 tests_unit_test_store_gone_SOURCES = tests/unit/test_store_gone.c
 tests_unit_test_store_gone_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_store_gone_LDADD = $(DAEMON_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_store_snapshots
+tests_unit_test_store_snapshots_SOURCES = tests/unit/test_store_snapshots.c
+tests_unit_test_store_snapshots_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_store_snapshots_LDADD = $(DAEMON_TEST_LIBS)
 UNIT_TESTS += tests/unit/test_store_hosts
 tests_unit_test_store_hosts_SOURCES = tests/unit/test_store_hosts.c tests/unit/same_service.h
 tests_unit_test_store_hosts_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
@@ -528,6 +532,11 @@ UNIT_TESTS += tests/unit/test_concern
 tests_unit_test_concern_SOURCES = tests/unit/test_concern.c
 tests_unit_test_concern_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_concern_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_topology_diff
+tests_unit_test_topology_diff_SOURCES = tests/unit/test_topology_diff.c
+tests_unit_test_topology_diff_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_topology_diff_LDADD = $(LIB_TEST_LIBS)
 
 # ---- fabric, policy, view: without memory
 UNIT_TESTS += tests/unit/test_fabric_nomem

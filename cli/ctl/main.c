@@ -35,11 +35,12 @@ static const struct cmd *const cmds[] = {
     &cmd_route_quality,   &cmd_route_compare,  &cmd_route_whatif,    &cmd_route_contingency,
     &cmd_route_rebalance, &cmd_route_export,   &cmd_route_certify,   &cmd_reroute_list,
     &cmd_reroute_show,    &cmd_reroute,        &cmd_sweep,           &cmd_topo_export,
-    &cmd_topo_baseline,   &cmd_topo_approve,   &cmd_topo_disapprove, &cmd_event_list,
-    &cmd_event_watch,     &cmd_history,        &cmd_audit_list,      &cmd_audit_export,
-    &cmd_audit_verify,    &cmd_backup,         &cmd_restore,         &cmd_diagnostics,
-    &cmd_support_bundle,  &cmd_cert_init,      &cmd_cert_issue,      &cmd_cert_list,
-    &cmd_cert_revoke,     &cmd_sim_unlink,     &cmd_sim_relink,      &cmd_sim_degrade,
+    &cmd_topo_baseline,   &cmd_topo_approve,   &cmd_topo_disapprove, &cmd_topo_snapshot,
+    &cmd_topo_list,       &cmd_topo_diff,      &cmd_event_list,      &cmd_event_watch,
+    &cmd_history,         &cmd_audit_list,     &cmd_audit_export,    &cmd_audit_verify,
+    &cmd_backup,          &cmd_restore,        &cmd_diagnostics,     &cmd_support_bundle,
+    &cmd_cert_init,       &cmd_cert_issue,     &cmd_cert_list,       &cmd_cert_revoke,
+    &cmd_sim_unlink,      &cmd_sim_relink,     &cmd_sim_degrade,
 };
 #define HELP_COLUMN 38
 #define USAGE_LEN 160
@@ -125,7 +126,7 @@ static void print_help(int argc, char **argv)
          "      --waiting          only nodes that wait for an approval\n"
          "      --all              all nodes that wait; with topo disapprove, the whole baseline\n"
          "      --dry-run          only print what would be approved or forgotten\n"
-         "      --forget           drop the pin of a node's name\n"
+         "      --forget           drop the pin of a node's name, or a snapshot\n"
          "      --cc               the CC_Key of congestion control instead of the M_Key\n"
          "      --give-up-absent   give up absent ports that may have the previous key\n"
          "      --explain          also show the reason of each value\n"

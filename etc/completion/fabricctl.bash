@@ -21,6 +21,12 @@ _fabricctl_classes()
         sed -n 's/^ *{"name": "\(\([^"\\]\|\\.\)\+\)", "share_percent".*/\1/p'
 }
 
+_fabricctl_snapshots()
+{
+    timeout 1 fabricctl "${server[@]}" -o json topo list 2>/dev/null |
+        sed -n 's/^ *{"name": "\([^"\\]*\)", "time".*/\1/p'
+}
+
 _fabricctl_partitions()
 {
     timeout 1 fabricctl "${server[@]}" -o json partition list 2>/dev/null |
@@ -76,6 +82,7 @@ _fabricctl_offer_names()
     'node forget') _fabricctl_offer "$(_fabricctl_nodes --gone)" ;;
     'node show' | 'node approve' | 'topo approve' | 'topo disapprove' | 'port list' | 'port counters' | 'link list' | 'cc log' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
     history*) _fabricctl_offer_port ;;
+    'topo diff'* | 'topo snapshot') _fabricctl_offer "$(_fabricctl_snapshots)" ;;
     diagnostics) _fabricctl_offer 'settings metrics database process' ;;
     *) return 1 ;;
     esac
@@ -141,7 +148,7 @@ _fabricctl()
     link) offer='list flapping unhealthy isolate release' ;;
     route) offer='show verify quality compare whatif contingency rebalance export certify' ;;
     cc) offer='status show congested log export' ;;
-    topo) offer='export baseline approve disapprove' ;;
+    topo) offer='export baseline approve disapprove snapshot list diff' ;;
     event) offer='list watch' ;;
     audit) offer='list export verify' ;;
     cert) offer='init issue list revoke' ;;
@@ -155,7 +162,7 @@ _fabricctl()
     if [[ $cur == -* ]]; then
         offer='-s --server -o --output --timeout --tls-ca --tls-cert --tls-key --tls-name -h --help'
         [[ "${words[*]:0:2}" =~ ^(reroute\ list|route\ contingency|cc\ congested)$ ]] && offer+=' -n --count'
-        [[ "${words[*]:0:2}" =~ ^(backup|sweep|reroute|route\ rebalance|node\ approve|node\ forget|topo\ approve|topo\ disapprove|port\ disable|port\ enable|link\ isolate|link\ release|key\ rotate|sim\ unlink|sim\ relink|sim\ degrade)$ ]] && offer+=' --reason'
+        [[ "${words[*]:0:2}" =~ ^(backup|sweep|reroute|route\ rebalance|node\ approve|node\ forget|topo\ approve|topo\ disapprove|topo\ snapshot|port\ disable|port\ enable|link\ isolate|link\ release|key\ rotate|sim\ unlink|sim\ relink|sim\ degrade)$ ]] && offer+=' --reason'
         [[ "${words[*]:0:2}" =~ ^audit\ (list|export)$ ]] && offer+=' --since --until --by --object --method --result'
         [[ "${words[*]:0:2}" == 'link list' ]] && offer+=' --degraded --gone'
         [[ "${words[*]:0:2}" == 'node list' ]] && offer+=' --gone'
@@ -173,6 +180,7 @@ _fabricctl()
         [[ "${words[*]:0:2}" =~ ^(node\ pins|topo\ baseline)$ ]] && offer+=' --waiting'
         [[ "${words[*]:0:2}" == 'topo approve' ]] && offer+=' --all --dry-run'
         [[ "${words[*]:0:2}" == 'topo disapprove' ]] && offer+=' --all'
+        [[ "${words[*]:0:2}" == 'topo snapshot' ]] && offer+=' --forget'
         [[ "${words[*]:0:2}" == 'node approve' ]] && offer+=' --all --forget'
         [[ "${words[*]:0:2}" == 'key rotate' ]] && offer+=' --cc --give-up-absent'
         [[ "${words[*]:0:2}" == 'cc show' ]] && offer+=' --explain --sl'

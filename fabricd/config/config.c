@@ -68,6 +68,8 @@ int config_defaults(struct config *ret)
         .rebalance_s = 60,
         .gone_days = 30,
         .gone_nodes = 10000,
+        .snapshots_keep = 30,
+        .snapshots_mb = 256,
         .journal_keep = 100000,
         .audit_days = 400,
         .audit_mb = 256,

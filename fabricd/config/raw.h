@@ -99,6 +99,10 @@ struct raw_gone {
     char *max_age, *max_nodes;
 };
 
+struct raw_snapshots {
+    char *keep, *max_size;
+};
+
 struct raw_journal {
     char *keep;
 };
@@ -139,6 +143,7 @@ struct raw {
     struct raw_quotas *quotas;
     struct raw_offenders *offenders;
     struct raw_gone *gone;
+    struct raw_snapshots *snapshots;
     struct raw_journal *journal;
     struct raw_rpc *rpc;
     struct raw_audit *audit;

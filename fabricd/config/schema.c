@@ -227,6 +227,12 @@ static const cyaml_schema_field_t gone_fields[] = {
     CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t snapshots_fields[] = {
+    WORD(raw_snapshots, keep),
+    WORD(raw_snapshots, max_size),
+    CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t journal_fields[] = {
     WORD(raw_journal, keep),
     CYAML_FIELD_END,
@@ -286,6 +292,7 @@ static const cyaml_schema_field_t top_fields[] = {
     GROUP(quotas),
     GROUP(offenders),
     GROUP(gone),
+    GROUP(snapshots),
     GROUP(journal),
     GROUP(rpc),
     GROUP(audit),

@@ -94,10 +94,12 @@ void backup_end(struct rpc *r); /* service_backup.c: frees the backup after all 
 
 /* The methods of FabricService, grouped by the file that defines them. */
 typedef void call_handler(struct call *c, const void *request);
-call_handler who_am_i;                                               /* in service_access.c */
-call_handler get_status, get_version, sweep, reroute, rebalance;     /* in service_status.c */
-call_handler list_nodes, get_node;                                   /* in service_node.c */
-call_handler list_gone_nodes, list_gone_links, forget_nodes;         /* in service_gone.c */
+call_handler who_am_i;                                           /* in service_access.c */
+call_handler get_status, get_version, sweep, reroute, rebalance; /* in service_status.c */
+call_handler list_nodes, get_node;                               /* in service_node.c */
+call_handler list_gone_nodes, list_gone_links, forget_nodes;     /* in service_gone.c */
+call_handler list_snapshots, compare_topologies, make_snapshot,
+    delete_snapshot;                                                 /* in service_topology.c */
 call_handler list_node_pins, approve_node, forget_node_pin;          /* in service_pins.c */
 call_handler list_baseline, approve_baseline, disapprove_baseline;   /* in service_baseline.c */
 call_handler list_ports, get_port, disable_port, enable_port;        /* in service_port.c */

@@ -13,6 +13,7 @@
 #include "fabricd/base/bus.h"
 #include "fabricd/base/reroute.h"
 #include "fabricd/store/audit.h"
+#include "fabricd/store/snapshots.h"
 #include "fabricd/store/store.h"
 #include "libfabmgr/address/address.h"
 #include "libfabmgr/view/view.h"
@@ -28,6 +29,7 @@ enum record_kind {
     RECORD_BASELINE,
     RECORD_HOSTS,
     RECORD_FORGET,
+    RECORD_SNAPSHOT,
     RECORD_AUDIT
 };
 
@@ -62,6 +64,15 @@ struct record_forget {
     uint64_t guid;
     int64_t before;
     uint32_t nodes;
+};
+
+/* A snapshot of the topology to write or to delete (snapshots.h). */
+struct record_snapshot {
+    struct fab_fabric *fabric; /* a reference that the record owns; NULL: delete the snapshot */
+    struct store_snapshot_limits limits;
+    int64_t time;
+    bool automatic;
+    const char *name, *by;
 };
 
 /* Kinds of registrations of hosts. HOSTS_ASKED is not a registration: it stores the fact that
@@ -100,6 +111,7 @@ struct record {
         struct reroute reroute;
         struct record_hosts hosts;
         struct record_forget forget;
+        struct record_snapshot snapshot;
         struct audit_row audit;
     };
     /* memory for the texts to which the pointers of this record point */
@@ -119,6 +131,7 @@ struct record *record_of_baseline(struct fab_baseline *baseline);
 struct record *record_of_reroute(const struct reroute *reroute);
 struct record *record_of_hosts(const struct record_hosts *hosts);
 struct record *record_of_forget(const struct record_forget *forget);
+struct record *record_of_snapshot(const struct record_snapshot *snapshot);
 struct record *record_of_audit(const struct audit_row *row);
 
 /* The records of one transaction. A new set of leases replaces the set in the batch, and a new

@@ -76,6 +76,20 @@ static const char *const texts[SQL_COUNT] = {
                               "WHERE current = 0 AND gone_since < ?1))",
     [SQL_GONE_NODES_FORGET] = "DELETE FROM node WHERE current = 0 AND gone_since < ?1",
 
+    [SQL_SNAPSHOT_PUT] =
+        "INSERT OR IGNORE INTO snapshot(name, time, automatic, made_by, hash, nodes, links, size, "
+        "topology) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [SQL_SNAPSHOT_DELETE] = "DELETE FROM snapshot WHERE name = ?1",
+    [SQL_SNAPSHOT_LAST_HASH] =
+        "SELECT hash FROM snapshot WHERE automatic ORDER BY time DESC LIMIT 1",
+    [SQL_SNAPSHOT_TRIM] =
+        "DELETE FROM snapshot WHERE name IN (SELECT name FROM snapshot WHERE automatic "
+        "ORDER BY time DESC, name LIMIT -1 OFFSET ?1)",
+    [SQL_SNAPSHOT_SHRINK] =
+        "DELETE FROM snapshot WHERE automatic AND name IN (SELECT name FROM (SELECT name, "
+        "sum(size) OVER (ORDER BY automatic, time DESC, name) AS total FROM snapshot) "
+        "WHERE total > ?1)",
+
     [SQL_SET_PUT] = "INSERT OR REPLACE INTO table_set(generation, time_us, engine, duration_us, "
                     "reason, deadlock_free, unreachable_pairs, switches, hosts, links) "
                     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",

@@ -19,8 +19,8 @@
  *
  * Three kinds of records are never dropped: leases and views, because only the last of each stays
  * in the queue; decisions of operators (disabled, isolated and exempt ports, pinned names, the
- * baseline, forgotten nodes), because there are few; and registrations of hosts, because the caller
- * checks store_is_behind first.
+ * baseline, forgotten nodes, snapshots), because there are few; and registrations of hosts, because
+ * the caller checks store_is_behind first.
  *
  * A registration is committed at once, because a host waits for the answer. Records that arrive
  * during a transaction are part of the next transaction.
@@ -225,6 +225,8 @@ static int put_record(struct writer *w, const struct record *r)
         return hosts_write(&w->sql, &r->hosts);
     case RECORD_FORGET:
         return registry_forget(&w->sql, &r->forget);
+    case RECORD_SNAPSHOT:
+        return snapshot_write(&w->sql, &r->snapshot);
     case RECORD_AUDIT:
         return audit_append(&w->next, &w->audit.key, &w->sql, &r->audit);
     }

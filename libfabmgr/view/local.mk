@@ -4,5 +4,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/find.c \
 	%D%/gone.c \
 	%D%/gone.h \
+	%D%/topology_diff.c \
+	%D%/topology_diff.h \
 	%D%/view.c \
 	%D%/view.h

@@ -142,7 +142,8 @@ SHOWN = """status | version | whoami | node list | node list --gone | node show 
     cc show a/1 --explain --sl 2 | cc congested | cc log | cc log a | cc export --roce | cc export --roce --explain
     cc export --roce --format sonic | path a b | route show a | route verify | route quality | route compare a b
     route whatif a/1 | route contingency | route contingency a | reroute list | reroute show 3 | topo baseline
-    topo approve --dry-run | node forget a --dry-run | event list | history a"""
+    topo approve --dry-run | node forget a --dry-run | event list | history a | topo list
+    topo diff a b"""
 # Each once: what is asked, and what is printed.
 ASKED = """node list switch | node list adapter | node list router | node list gateway | node pins --waiting
     port list a | port disable a/1 | port enable a/2 | port show a/255 | port show a/0 | link isolate a/3 | link release a/4
@@ -158,6 +159,7 @@ ASKED = """node list switch | node list adapter | node list router | node list g
     event list -n 4 | event list --severity debug | event list --severity error | event list --after 17 | event watch -n 2
     event list --subject a/1 --type link-*,node-removed | event list --since 2023-11-15T00:00:00Z --until 2023-11-16T00:00:00+01:00
     event list --since x | history | history a/1 --since 2023-11-15 -n 3 | history a b | history a --severity info
+    topo snapshot a | topo snapshot a --forget | topo snapshot | topo diff | topo diff a now | topo diff 2023-11-15T00:00:00Z b | topo diff a b c
     event list --after 9223372036854775807 | event list --after 9223372036854775808 | event list -n x | event list -n
     event watch --after 3 --severity warning -n 1 | sim unlink a/1 | sim relink a/2 | sim unlink a | sim degrade a/1
     sim degrade a/1 --width 12x --speed EDR | sim degrade a/1 --width 3x | sim degrade a | link list --degraded

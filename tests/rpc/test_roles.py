@@ -160,7 +160,7 @@ def every_method_has_a_role():
     assert len(found) > 50 and any("SimService" in path for path, _ in found), found
     without = [path for path, role in found if role not in ROLES.values()]
     assert not without, f"without the option fabric.v1.role: {without}"
-    reads = ("Get", "List", "WatchEvents", "WhoAmI", "WhatIf", "TracePath", "CompareEngines", "Export", "Verify")
+    reads = ("Get", "List", "WatchEvents", "WhoAmI", "WhatIf", "TracePath", "Compare", "Export", "Verify")
     changing = [(p, r) for p, r in found if not p.split("/")[-1].startswith(reads)]
     assert all(role >= ROLES["operator"] for _, role in changing), changing
     assert {p.split("/")[-1] for p, r in changing if r == ROLES["administrator"]} == {
