@@ -8,6 +8,7 @@
 #include "cli/ctl/list.h"
 #include "cli/ctl/show.h"
 #include "fabric/v1/node.pb-c.h"
+#include "libfabmgr/base/plural.h"
 
 static const struct out_column columns[] = {
     {"name", "NAME", false}, {"type", "TYPE", false},    {"guid", "GUID", false},
@@ -24,6 +25,7 @@ static void say_row(struct out *o, const void *item)
     out_number(o, "lid", "LID", n->lid != 0 ? OUT_PLAIN : OUT_WARN, n->lid);
     out_number(o, "active_ports", "ACTIVE", OUT_PLAIN, n->active_port_count);
     out_number(o, "ports", "PORTS", OUT_PLAIN, n->port_count);
+    out_number(o, "degraded_links", NULL, OUT_PLAIN, n->degraded_link_count);
     out_row_end(o);
 }
 
@@ -71,6 +73,10 @@ static void say(struct out *o, const Fabric__V1__GetNodeResponse *r)
     out_textf(o, "Ports", OUT_PLAIN, "%u, of which %u active", n->port_count, n->active_port_count);
     out_number(o, "ports", NULL, OUT_PLAIN, n->port_count);
     out_number(o, "active_ports", NULL, OUT_PLAIN, n->active_port_count);
+    if (n->degraded_link_count > 0)
+        out_textf(o, "Degraded", OUT_WARN, "%u link%s; see 'fabricctl link list --degraded %s'",
+                  n->degraded_link_count, fab_base_plural_s(n->degraded_link_count), n->guid);
+    out_number(o, "degraded_links", NULL, OUT_PLAIN, n->degraded_link_count);
     out_textf(o, "Device", OUT_PLAIN, "vendor 0x%06x, device 0x%04x (%u), revision 0x%x",
               n->vendor_id, n->device_id, n->device_id, n->revision);
     out_keys(o, &n->base, "vendor_id device_id revision");

@@ -2,6 +2,8 @@
 /*
  * The commands `fabricctl port list`, `show`, `disable` and `enable`.
  */
+#include <stdio.h>
+#include <string.h>
 
 #include "cli/ctl/list.h"
 #include "cli/ctl/show.h"
@@ -44,6 +46,7 @@ static void say_peer(struct out *o, const Fabric__V1__Port *p)
 static void say_row(struct out *o, const void *item)
 {
     const Fabric__V1__Port *p = item;
+    char rate[SHOW_LEN];
     out_row(o);
     say_keys(o, p);
     out_port(o, "PORT", p->port);
@@ -52,7 +55,10 @@ static void say_row(struct out *o, const void *item)
     else
         out_text(o, NULL, "STATE", tone_port_state(p->state), show_port_state(p->state));
     out_text(o, NULL, "PHYSICAL", OUT_PLAIN, show_physical_state(p->physical_state));
-    out_rate(o, "RATE", p->rate);
+    show_rate(p->rate, rate);
+    if (p->degraded)
+        snprintf(rate + strlen(rate), sizeof rate - strlen(rate), ", degraded");
+    out_text(o, NULL, "RATE", p->degraded ? OUT_WARN : OUT_PLAIN, rate);
     if (p->lid != 0)
         out_number(o, NULL, "LID", OUT_PLAIN, p->lid);
     else

@@ -106,4 +106,18 @@ def snapshots_survive_a_restart():
         assert "cannot be compared" in place.ctl("topo", "diff", "bad", code=1)
 
 
-main([snapshots_are_made_listed_and_forgotten, differences_say_what_changed, snapshots_survive_a_restart])
+def degraded_links_are_shown_at_their_node():
+    place = Place()
+    with place.daemon():
+        assert place.json("node", "show", "leaf-001")["degraded_links"] == 0
+        assert "Degraded" not in place.ctl("node", "show", "leaf-001")
+        place.ctl("sim", "degrade", "leaf-001/1", "--width", "1x")
+        wait_until(lambda: place.json("node", "show", "leaf-001")["degraded_links"] == 1)
+        assert "1 link; see 'fabricctl link list --degraded 0x" in place.ctl("node", "show", "host-0001")
+        assert [n["name"] for n in place.json("node", "list")["nodes"] if n["degraded_links"]] == ["leaf-001", "host-0001"]
+        (line,) = [l for l in place.ctl("port", "list", "leaf-001").split("\n") if "degraded" in l]
+        assert line.startswith("leaf-001/1 ") and "1x EDR (25 Gb/s), degraded" in line, line
+
+
+main([snapshots_are_made_listed_and_forgotten, differences_say_what_changed, snapshots_survive_a_restart,
+      degraded_links_are_shown_at_their_node])
