@@ -55,6 +55,8 @@ struct fab_view *need_view(struct call *c);
 /* Like need_view. Also finishes the call with an error if the view has no tables, and then returns
  * NULL. */
 struct fab_view *need_target(struct call *c);
+/* Returns the store. Finishes the call with an error and returns NULL if the manager has none. */
+struct store *need_store(struct call *c);
 /* Why a request is refused: a gRPC status, and a sentence for the client. */
 struct refusal {
     enum fab_grpc_code code;

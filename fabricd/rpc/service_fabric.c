@@ -245,6 +245,14 @@ struct fab_view *need_target(struct call *c)
     return NULL;
 }
 
+struct store *need_store(struct call *c)
+{
+    struct store *store = call_rpc(c)->in.store;
+    if (store == NULL)
+        call_finish(c, FAB_GRPC_UNIMPLEMENTED, "this manager has no database");
+    return store;
+}
+
 static int refuse_name(int status, const char *what, const char *why, struct refusal *ret)
 {
     ret->code = status == FAB_E_EXISTS ? FAB_GRPC_INVALID_ARGUMENT : fab_grpc_code_of(status);

@@ -15,15 +15,6 @@
 
 #define FORGOTTEN_SHOWN 1000u
 
-/* Finishes the call and returns NULL if the manager has no database. */
-static struct store *need_store(struct call *c)
-{
-    struct store *store = call_rpc(c)->in.store;
-    if (store == NULL)
-        call_finish(c, FAB_GRPC_UNIMPLEMENTED, "this manager has no database");
-    return store;
-}
-
 static void fail(struct call *c, struct answer *a, int status)
 {
     fab_base_arena_fini(&a->arena);

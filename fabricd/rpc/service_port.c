@@ -41,44 +41,62 @@ static bool is_wanted(const struct fab_fabric *f, uint32_t port, Fabric__V1__Por
     return state == 0 || (p->present && p->info.port_state == (uint8_t)state);
 }
 
-struct last_peer {
+/* The ports that were last connected to the ports of one node. */
+struct last_peers {
     struct answer *a;
-    uint64_t guid;
-    Fabric__V1__Port *m;
+    struct store *store; /* NULL: nothing is stored */
+    uint64_t node;       /* GUID; 0: no node was read yet */
+    struct {
+        Fabric__V1__PortRef *port;
+        Google__Protobuf__Timestamp *seen;
+    } of[256];
 };
+
+#define LAST_LINKS 1024 /* links of a node that are read, those that went down last first */
 
 static void take_last_peer(void *ctx, const struct store_gone_link *l)
 {
-    struct last_peer *last = ctx;
-    int far = l->end[0].guid == last->guid && l->end[0].port == last->m->port->port_number;
-    last->m->last_peer = ANSWER_NEW(last->a, Fabric__V1__PortRef, fabric__v1__port_ref);
-    if (last->m->last_peer == NULL)
-        return;
-    last->m->last_peer->node_guid = answer_guid(last->a, l->end[far].guid);
-    last->m->last_peer->node_name = answer_text(last->a, l->end[far].name);
-    last->m->last_peer->port_number = l->end[far].port;
-    last->m->last_peer_seen = convert_time(last->a, l->seen.last * 1000000);
+    struct last_peers *last = ctx;
+    for (int near = 0; near < 2; near++) {
+        uint8_t port = l->end[near].port;
+        if (l->end[near].guid != last->node || last->of[port].port != NULL)
+            continue;
+        Fabric__V1__PortRef *m = ANSWER_NEW(last->a, Fabric__V1__PortRef, fabric__v1__port_ref);
+        if (m == NULL)
+            return;
+        m->node_guid = answer_guid(last->a, l->end[!near].guid);
+        m->node_name = answer_text(last->a, l->end[!near].name);
+        m->port_number = l->end[!near].port;
+        last->of[port].port = m;
+        last->of[port].seen = convert_time(last->a, l->seen.last * 1000000);
+    }
 }
 
 /* Adds the port that was last connected to a port that has no peer. */
-static void add_last_peer(struct answer *a, const struct fab_fabric *f, struct store *store,
-                          uint32_t port, Fabric__V1__Port *m)
+static void add_last_peer(struct last_peers *last, const struct fab_fabric *f, uint32_t port,
+                          Fabric__V1__Port *m)
 {
     const struct fab_port *p = fab_fabric_port(f, port);
-    struct last_peer last = {a, f->nodes[p->node].guid, m};
-    const struct store_gone_links q = {.node = last.guid, .port = p->num, .after_since = INT64_MAX};
-    if (store != NULL && p->peer == FAB_NONE && p->num != 0 && m->port != NULL)
-        store_gone_links(store, &q, 1, take_last_peer, &last);
+    uint64_t guid = f->nodes[p->node].guid;
+    if (last->store == NULL || p->peer != FAB_NONE || p->num == 0)
+        return;
+    if (guid != last->node) {
+        const struct store_gone_links q = {.node = guid, .after_since = INT64_MAX};
+        *last = (struct last_peers){.a = last->a, .store = last->store, .node = guid};
+        store_gone_links(last->store, &q, LAST_LINKS, take_last_peer, last);
+    }
+    m->last_peer = last->of[p->num].port;
+    m->last_peer_seen = last->of[p->num].seen;
 }
 
-static Fabric__V1__Port *port_of(struct answer *a, const struct fab_view *v,
-                                 const struct excluded *x, struct store *store, uint32_t port)
+static Fabric__V1__Port *port_of(struct last_peers *last, const struct fab_view *v,
+                                 const struct excluded *x, uint32_t port)
 {
-    Fabric__V1__Port *m = convert_port(a, v, port);
+    Fabric__V1__Port *m = convert_port(last->a, v, port);
     if (m == NULL)
         return NULL;
-    m->excluded = answer_text(a, excluded_why(x, v->fabric, port));
-    add_last_peer(a, v->fabric, store, port, m);
+    m->excluded = answer_text(last->a, excluded_why(x, v->fabric, port));
+    add_last_peer(last, v->fabric, port, m);
     return m;
 }
 
@@ -86,6 +104,7 @@ static void fill_ports(struct answer *a, const struct fab_view *v, const struct 
                        struct store *store, const Fabric__V1__ListPortsRequest *q,
                        struct port_range r, Fabric__V1__ListPortsResponse *m)
 {
+    struct last_peers last = {.a = a, .store = store};
     uint32_t want = page_size(q->page_size), i;
     m->ports = answer_alloc(a, want, sizeof *m->ports);
     for (i = r.first; m->ports != NULL && i < r.end; i++) {
@@ -93,7 +112,7 @@ static void fill_ports(struct answer *a, const struct fab_view *v, const struct 
             continue;
         if (m->n_ports == want)
             break;
-        m->ports[m->n_ports++] = port_of(a, v, x, store, i);
+        m->ports[m->n_ports++] = port_of(&last, v, x, i);
     }
     if (i < r.end && i > 0) {
         struct page_key last = page_key_of_port(v->fabric, i - 1, 'p');
@@ -122,12 +141,13 @@ void get_port(struct call *c, const void *request)
     const Fabric__V1__GetPortRequest *q = request;
     Fabric__V1__GetPortResponse m = FABRIC__V1__GET_PORT_RESPONSE__INIT;
     struct answer a = {0};
+    struct last_peers last = {.a = &a, .store = call_rpc(c)->in.store};
     uint32_t port;
     struct excluded x;
     struct fab_view *v = need_view(c);
     if (v != NULL && find_port(c, v, q->node, q->port_number, &port) == FAB_OK) {
         if (excluded_read(&a, call_rpc(c)->in.sm, &x))
-            m.port = port_of(&a, v, &x, call_rpc(c)->in.store, port);
+            m.port = port_of(&last, v, &x, port);
         answer_reply(&a, c, &m.base);
     }
 }

@@ -18,14 +18,6 @@
 
 #define CHANGES_SHOWN 5000u
 
-static struct store *need_store(struct call *c)
-{
-    struct store *store = call_rpc(c)->in.store;
-    if (store == NULL)
-        call_finish(c, FAB_GRPC_UNIMPLEMENTED, "this manager has no database");
-    return store;
-}
-
 /* ---- the list -------------------------------------------------------------------------------- */
 
 static Fabric__V1__TopologySnapshot *convert(struct answer *a, const struct store_snapshot *s)

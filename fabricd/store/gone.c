@@ -10,12 +10,6 @@
 #include "fabricd/store/state.h"
 #include "libfabmgr/base/status.h"
 
-static const char *text_of(sqlite3_stmt *stmt, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(stmt, column);
-    return text != NULL ? text : "";
-}
-
 static void bind_guid(sqlite3_stmt *stmt, int i, uint64_t guid)
 {
     char text[SQL_GUID_SIZE];
@@ -36,9 +30,9 @@ static enum fab_node_type type_of(const char *kind)
 
 static void hand_node(sqlite3_stmt *stmt, store_gone_node_fn *fn, void *ctx)
 {
-    const char *kind = text_of(stmt, 2);
+    const char *kind = sql_text(stmt, 2);
     struct store_gone_node node = {
-        .name = text_of(stmt, 1),
+        .name = sql_text(stmt, 1),
         .type = type_of(kind),
         .aggregation = strcmp(kind, "aggregation") == 0,
         .ports = (uint32_t)sqlite3_column_int64(stmt, 3),
@@ -46,7 +40,7 @@ static void hand_node(sqlite3_stmt *stmt, store_gone_node_fn *fn, void *ctx)
                  sqlite3_column_int64(stmt, 6)},
     };
     /* a row that is not valid was edited by hand; it is skipped */
-    if (sql_guid_parse(text_of(stmt, 0), &node.guid) == FAB_OK)
+    if (sql_guid_parse(sql_text(stmt, 0), &node.guid) == FAB_OK)
         fn(ctx, &node);
 }
 
@@ -103,7 +97,7 @@ static int read_matches(sqlite3_stmt *stmt, struct store_gone_found *ret)
         uint64_t guid;
         if (found.count > 0 && match != found.match)
             break;
-        if (sql_guid_parse(text_of(stmt, 0), &guid) != FAB_OK)
+        if (sql_guid_parse(sql_text(stmt, 0), &guid) != FAB_OK)
             continue;
         if (found.count++ == 0) {
             found.match = match;
@@ -144,17 +138,17 @@ static void hand_link(sqlite3_stmt *stmt, store_gone_link_fn *fn, void *ctx)
 {
     struct store_gone_link link = {
         .width = (uint8_t)sqlite3_column_int(stmt, 8),
-        .speed = text_of(stmt, 9),
+        .speed = sql_text(stmt, 9),
         .seen = {sqlite3_column_int64(stmt, 10), sqlite3_column_int64(stmt, 11),
                  sqlite3_column_int64(stmt, 12)},
     };
     for (int i = 0; i < 2; i++) {
         int64_t port = sqlite3_column_int64(stmt, 4 * i + 1);
-        if (sql_guid_parse(text_of(stmt, 4 * i), &link.end[i].guid) != FAB_OK || port < 1 ||
+        if (sql_guid_parse(sql_text(stmt, 4 * i), &link.end[i].guid) != FAB_OK || port < 1 ||
             port > 254)
             return;
         link.end[i].port = (uint8_t)port;
-        link.end[i].name = text_of(stmt, 4 * i + 2);
+        link.end[i].name = sql_text(stmt, 4 * i + 2);
         link.end[i].is_switch = sqlite3_column_int(stmt, 4 * i + 3) != 0;
     }
     fn(ctx, &link);

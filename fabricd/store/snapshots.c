@@ -78,12 +78,6 @@ void store_delete_snapshot(struct store *s, const char *name)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static const char *text_of(sqlite3_stmt *stmt, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(stmt, column);
-    return text != NULL ? text : "";
-}
-
 int store_snapshots(struct store *s, store_snapshot_fn *fn, void *ctx)
 {
     sqlite3_stmt *stmt = NULL;
@@ -96,8 +90,8 @@ int store_snapshots(struct store *s, store_snapshot_fn *fn, void *ctx)
         if (code != SQLITE_ROW)
             break;
         const struct store_snapshot snapshot = {
-            .name = text_of(stmt, 0),
-            .by = text_of(stmt, 1),
+            .name = sql_text(stmt, 0),
+            .by = sql_text(stmt, 1),
             .time = sqlite3_column_int64(stmt, 2),
             .automatic = sqlite3_column_int(stmt, 3) != 0,
             .nodes = (uint32_t)sqlite3_column_int64(stmt, 4),

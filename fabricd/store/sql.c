@@ -290,6 +290,12 @@ int sql_run(struct sql *q, enum sql_id id, const char *types, ...)
     return sql_status(code);
 }
 
+const char *sql_text(sqlite3_stmt *stmt, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(stmt, column);
+    return text != NULL ? text : "";
+}
+
 int sql_number(struct sql *q, enum sql_id id, uint64_t *ret)
 {
     sqlite3_stmt *stmt = q->statements[id];

@@ -95,6 +95,9 @@ int sql_run(struct sql *q, enum sql_id id, const char *types, ...);
 /* Runs a statement without parameters that returns one number. Returns the errors of sql_status. */
 int sql_number(struct sql *q, enum sql_id id, uint64_t *ret);
 
+/* Returns the text in a column; "" for NULL, or if memory ran out. */
+const char *sql_text(sqlite3_stmt *stmt, int column);
+
 /* Converts a result code of SQLite to a status. After BUSY, IO, NOMEM and DENIED the caller may try
  * again. FORMAT: the file is damaged or not a database. INVAL: the statement violates the schema,
  * which is a bug in fabricd. */
