@@ -11,6 +11,11 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_audit.c \
 	cli/ctl/authority.c \
 	cli/ctl/authority.h \
+	cli/ctl/authority_files.c \
+	cli/ctl/authority_files.h \
+	cli/ctl/authority_list.c \
+	cli/ctl/signing.c \
+	cli/ctl/signing.h \
 	cli/ctl/cmd_backup.c \
 	cli/ctl/cmd_restore.c \
 	cli/ctl/cmd_support.c \

@@ -43,8 +43,9 @@ static const struct cmd *const cmds[] = {
     &cmd_event_watch,     &cmd_audit_list,      &cmd_audit_export,
     &cmd_audit_verify,    &cmd_backup,          &cmd_restore,
     &cmd_diagnostics,     &cmd_support_bundle,  &cmd_cert_init,
-    &cmd_cert_issue,      &cmd_cert_list,       &cmd_cert_revoke,
-    &cmd_sim_unlink,      &cmd_sim_relink,      &cmd_sim_degrade,
+    &cmd_cert_issue,      &cmd_cert_list,       &cmd_cert_renew,
+    &cmd_cert_revoke,     &cmd_sim_unlink,      &cmd_sim_relink,
+    &cmd_sim_degrade,
 };
 #define HELP_COLUMN 38
 #define USAGE_LEN 160
@@ -145,7 +146,8 @@ static void print_help(int argc, char **argv)
          "      --by WHO, --object WHAT, --method NAME, --result CODE\n"
          "                         only such records of the audit log; * is any text\n"
          "      --dir DIR          directory of the certificate authority (fabricd-ca)\n"
-         "      --days N           how long a new certificate is valid (365; an authority 3650)\n"
+         "      --days N           how long a new certificate is valid (365; an authority 3650;\n"
+         "                         renewed: as long as the former one)\n"
          "      --degraded         only degraded links\n"
          "      --width WIDTH, --speed SPEED\n"
          "                         limits of a simulated link: 1x to 12x, SDR to XDR\n"

@@ -142,7 +142,7 @@ _fabricctl()
     topo) offer='export baseline approve disapprove' ;;
     event) offer='list watch' ;;
     audit) offer='list export verify' ;;
-    cert) offer='init issue list revoke' ;;
+    cert) offer='init issue list renew revoke' ;;
     reroute) offer='list show' ;;
     sim) offer='unlink relink degrade' ;;
     'node list') offer='switch adapter router' ;;
@@ -158,7 +158,7 @@ _fabricctl()
         [[ "${words[*]:0:2}" == 'link list' ]] && offer+=' --degraded'
         [[ "${words[*]:0:2}" == 'sim degrade' ]] && offer+=' --width --speed'
         [[ "${words[*]:0:2}" == 'audit list' ]] && offer+=' -n --count'
-        [[ "${words[*]:0:2}" =~ ^cert\ (init|issue)$ ]] && offer+=' --dir --days'
+        [[ "${words[*]:0:2}" =~ ^cert\ (init|issue|renew)$ ]] && offer+=' --dir --days'
         [[ "${words[*]:0:2}" =~ ^cert\ (list|revoke)$ ]] && offer+=' --dir'
         [[ ${words[0]} =~ ^(backup|restore)$ ]] && offer+=' --passphrase-file'
         [[ ${words[0]} == restore ]] && offer+=' --verify --replace --state-dir'

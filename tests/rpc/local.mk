@@ -5,7 +5,7 @@ EXTRA_DIST += tests/rpc/python.sh tests/rpc/harness.py tests/rpc/place.py tests/
 	tests/rpc/test_audit_log.py tests/rpc/test_audit_log.sh tests/rpc/test_backup.py tests/rpc/test_backup.sh tests/rpc/test_cert.py tests/rpc/test_cert.sh tests/rpc/test_floods.py tests/rpc/test_floods.sh tests/rpc/test_roles.py tests/rpc/test_roles.sh tests/rpc/test_support.py tests/rpc/test_support.sh tests/rpc/test_studies.py tests/rpc/test_studies.sh tests/rpc/test_tls.py tests/rpc/test_tls.sh tests/rpc/test_golden.py tests/rpc/test_golden.sh \
 	tests/rpc/golden/answers.txt tests/rpc/golden/dragonfly.txt tests/rpc/golden/fabsim.txt tests/rpc/golden/leaf-spine.txt tests/rpc/golden/messages.txt \
 	tests/rpc/golden/serve.txt tests/rpc/golden/settings.txt tests/rpc/golden/torus.txt tests/rpc/golden/fake.txt tests/rpc/golden/mistakes.txt tests/rpc/golden/recordings.txt tests/rpc/golden/refused.txt \
-	tests/rpc/fake_cc.h tests/rpc/fake_sm.h
+	tests/rpc/fake_cc.h tests/rpc/fake_sm.h tests/rpc/kill_at.c
 
 if TESTS_ENABLED
 check_PROGRAMS += tests/rpc/rpc_server
@@ -15,6 +15,13 @@ endif
 tests_rpc_rpc_server_SOURCES = tests/rpc/rpc_server.c tests/rpc/fake_sm.c tests/rpc/fake_cc.c
 tests_rpc_rpc_server_CFLAGS = $(TEST_CFLAGS) $(OPENSSL_CFLAGS)
 tests_rpc_rpc_server_LDADD = $(FABRICD_LIBS)
+
+# A preload library of test_cert.py.
+check_DATA += tests/rpc/kill_at.so
+CLEANFILES += tests/rpc/kill_at.so
+tests/rpc/kill_at.so: tests/rpc/kill_at.c
+	@$(MKDIR_P) $(@D)
+	$(AM_V_CCLD)$(CC) -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -fPIC -shared -o $@ $(srcdir)/tests/rpc/kill_at.c -ldl
 
 # ---- hostile connections
 FUZZ_TARGETS += tests/fuzz/fuzz_rpc
