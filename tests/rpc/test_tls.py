@@ -11,8 +11,8 @@ import urllib.request
 
 import grpc
 
-from harness import (BUILD, PATIENCE, Fabric, channel, descriptors, free_port, main, make_authority, make_certificate,
-                     openssl, wait_until)
+from harness import (BUILD, PATIENCE, Fabric, channel, descriptors, fails, free_port, main, make_authority, make_certificate,
+                     openssl, read, wait_until)
 from place import Place, reload, revoke
 
 Code = grpc.StatusCode
@@ -117,6 +117,13 @@ def new_files_serve_new_connections_and_drop_nobody():
             assert place.status(good, place.ca) == Code.UNAVAILABLE
             assert not [s.ended for s in streams if s.ended]
 
+            # a second authority for the clients beside the first, as between the two in a change of authority
+            with open(place.path("ca.pem"), "ab") as f:
+                f.write(read(other + ".crt"))
+            reload(fabricd, "reloaded")
+            assert place.status(make_certificate(other, "new"), other) == place.status(good, other) == Code.OK
+            assert not [s.ended for s in streams if s.ended]
+
             # broken files change nothing
             with open(place.path("key.pem"), "w") as f:
                 f.write("no key\n")
@@ -170,6 +177,7 @@ def another_authority_replaces_the_clients():
 
 
 def refused_certificates_are_recorded():
+    """By the gRPC library for Python, and by fabricctl, which says why."""
     place = Place()
     place.settings(crl=True)
     good, bad = make_certificate(place.ca, "good"), make_certificate(place.ca, "bad")
@@ -181,17 +189,33 @@ def refused_certificates_are_recorded():
                 (bad, "bad", "certificate revoked", "it is revoked"),
                 (expired, "old", "certificate has expired", "it has expired or is not valid yet"),
                 (foreign, "root", "unable to get local issuer certificate", "unknown CA")):
+            assert not [r for r in place.audited("connect") if r["account"].endswith(" of " + name)]
+            assert place.status(certificate, place.ca) == Code.UNAVAILABLE
+            row, *_ = wait_until(lambda: [r for r in place.audited("connect")
+                                          if r["account"] == "refused certificate of " + name])
             for _ in range(20):
                 said = place.complaint(certificate)
                 assert f"the manager does not trust this certificate: {told}\n" in said, said
-            assert place.status(certificate, place.ca) == Code.UNAVAILABLE
-            wait_until(lambda: any(r["account"] == "refused certificate of " + name for r in place.audited("connect")))
-            row = next(r for r in place.audited("connect") if r["account"] == "refused certificate of " + name)
             assert row["result"] == "UNAUTHENTICATED" and row["source"] == "tls, 127.0.0.1", row
             assert row["message"].startswith(f"the certificate is not accepted: {why}; subject CN={name}, "), row
         before = len(place.audited("connect"))
         assert place.status(good) == Code.OK
         assert len(place.audited("connect")) == before
+
+
+def a_certificate_without_a_role_only_reads():
+    place = Place()
+    place.settings()
+    good, nobody = make_certificate(place.ca, "good"), make_certificate(place.ca, "nobody")
+    with place.daemon(), place.client(nobody) as c, place.client(good) as operator:
+        assert Fabric(c).GetStatus(timeout=PATIENCE).status.generation > 0
+        said = fails(Code.PERMISSION_DENIED, Fabric(c).DisablePort, node="leaf-002", port_number=1)
+        assert said.startswith("refused: certificate of nobody has the role viewer, and DisablePort needs"), said
+        Fabric(operator).DisablePort(node="leaf-002", port_number=1)
+        rows = wait_until(lambda: len(place.audited("DisablePort")) > 1 and place.audited("DisablePort"))
+        assert [(r["account"], r["result"], r["source"]) for r in rows] == [
+            ("certificate of good", "OK", "tls, 127.0.0.1"),
+            ("certificate of nobody", "PERMISSION_DENIED", "tls, 127.0.0.1")], rows
 
 
 def dated(place, name, begin_days, end_days):
@@ -253,6 +277,7 @@ def files_that_expire_are_told():
 main([
     files_that_expire_are_told,
     refused_certificates_are_recorded,
+    a_certificate_without_a_role_only_reads,
     new_files_serve_new_connections_and_drop_nobody,
     another_authority_replaces_the_clients,
     silent_connections_lock_nobody_out,
