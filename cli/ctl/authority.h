@@ -32,7 +32,7 @@ struct authority;
  * days. EXISTS: the directory has an authority; nothing changed. */
 int authority_make(const char *dir, unsigned days, char *why, size_t why_len);
 /* Opens the authority in the directory, and locks it until authority_close. NOT_FOUND: there is
- * none. */
+ * none. DENIED: others can read its key. */
 int authority_open(const char *dir, struct authority **ret, char *why, size_t why_len);
 void authority_close(struct authority *a); /* a may be NULL */
 

@@ -320,6 +320,17 @@ int authority_open_dir(const char *dir, struct authority **ret, char *why, size_
     return rc;
 }
 
+/* Refuses the private key of the authority if other users can read it. */
+static int check_key_mode(const struct authority *a, char *why, size_t why_len)
+{
+    struct stat st;
+    if (fstatat(a->dir, "ca.key", &st, 0) != 0 || (st.st_mode & (S_IRWXG | S_IRWXO)) == 0)
+        return FAB_OK;
+    return authority_fail(FAB_E_DENIED, why, why_len, a->path, "ca.key",
+                          "other users can read or write it; run 'chmod 600' on it, and make "
+                          "another authority if others may know it");
+}
+
 int authority_open(const char *dir, struct authority **ret, char *why, size_t why_len)
 {
     struct authority *a = NULL;
@@ -328,6 +339,8 @@ int authority_open(const char *dir, struct authority **ret, char *why, size_t wh
         rc = authority_read_cert(a, "ca.pem", &a->by.cert, why, why_len);
     if (rc == FAB_E_NOT_FOUND)
         snprintf(why, why_len, "%s: there is no authority; 'fabricctl cert init' makes one", dir);
+    if (rc == FAB_OK)
+        rc = check_key_mode(a, why, why_len);
     if (rc == FAB_OK && !read_key(a, "ca.key", a->by.cert, &a->by.key))
         rc = authority_fail(FAB_E_IO, why, why_len, dir, "ca.key", "it is not the key of ca.pem");
     if (rc == FAB_OK)

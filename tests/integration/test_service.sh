@@ -23,8 +23,11 @@ chmod 1777 "$root/tmp"
 check 'make install' make -s -C "$build" install DESTDIR="$root"
 unit=$(find "$root" -name fabricd.service)
 rules=$(find "$root" -name 60-fabricd.rules)
-like 'a udev rule gives the management devices to the user of the service alone' "$(cat "$rules")" \
-    'KERNEL=="umad\*", OWNER="fabricd", GROUP="root", MODE="0600"'
+for device in umad issm; do
+    same "udev gives $device devices to the user of the service alone" \
+        "SUBSYSTEM==\"infiniband_mad\", KERNEL==\"$device*\", OWNER=\"fabricd\", GROUP=\"root\", MODE=\"0600\"" \
+        "$(grep "$device" "$rules")"
+done
 
 # bring PROGRAM...: copies programs of this machine, and the libraries that they need, into the chroot.
 bring() {

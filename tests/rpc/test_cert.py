@@ -126,7 +126,7 @@ def mistakes_change_nothing():
         refused(folder, 2, "letters, digits", "renew", "../x")
         good(folder, "revoke", "alice")
         refused(folder, 1, "revoked already", "revoke", "alice")
-        refused(folder, 1, "the certificate of alice is revoked; 'fabricctl cert issue alice' issues a new one", "renew",
+        refused(folder, 1, "certificate of alice is revoked; 'fabricctl cert issue alice' issues a new one", "renew",
                 "alice")
 
         # a certificate of somebody else
@@ -136,8 +136,12 @@ def mistakes_change_nothing():
             shutil.copy(os.path.join(other, "ca", "mallory.pem"), os.path.join(folder, "ca"))
         refused(folder, 1, "mallory.pem is no certificate of this authority", "renew", "mallory")
 
-        # the key of another authority, and damaged files
+        # a key that others can read; the key of another authority
         key = os.path.join(folder, "ca", "ca.key")
+        for mode in (0o644, 0o640, 0o602):
+            os.chmod(key, mode)
+            refused(folder, 1, "other users can read or write it; run 'chmod 600' on it", "issue", "bob")
+        os.chmod(key, 0o600)
         openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", key)
         refused(folder, 1, "it is not the key of ca.pem", "issue", "bob", "--days", "10")
 
