@@ -213,8 +213,12 @@ static int renew_authority(struct authority *a, unsigned days, char *why, size_t
     if (crl == NULL) {
         rc = authority_no_memory(why, why_len);
     } else if (expires_before(cert, a->by.cert)) {
+        char expires[24];
+        authority_expiry_text(a->by.cert, expires, sizeof expires);
         snprintf(why, why_len,
-                 "the authority would expire earlier than now; choose more days with --days");
+                 "the new certificate of the authority would expire before the present one (%s); "
+                 "choose more days with --days",
+                 expires);
         rc = FAB_E_INVAL;
     } else {
         rc = write_authority(a, cert, crl, why, why_len);

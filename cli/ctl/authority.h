@@ -54,8 +54,8 @@ struct authority_renewed {
  * certificate of `name`, which stays valid. `name` is AUTHORITY_OWN_NAME: gives the authority and
  * its revocation list a new period of validity; its key stays, and so do all certificates. days is
  * 0: the period is as long as the former one. NOT_FOUND: there is no such certificate. EXISTS: it
- * is revoked. INVAL: the certificate would expire after the authority, or the authority earlier
- * than now. */
+ * is revoked. INVAL: the certificate would expire after the authority, or the authority before
+ * the present one. */
 int authority_renew(struct authority *a, const char *name, unsigned days,
                     struct authority_renewed *ret, char *why, size_t why_len);
 
