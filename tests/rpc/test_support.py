@@ -1,58 +1,40 @@
 """Support bundles: what is in them, what was left out, and that no secret is in them."""
 
-import contextlib
 import json
 import os
 import re
 import subprocess
 import tarfile
 
-from harness import BUILD, Fabric, channel, main, read, running, socket_path, wait_until
+from harness import main, read
+from place import CTL, Place
 
-CTL, FABSIM, FABRICD = (os.path.join(BUILD, p) for p in ("cli/fabricctl", "cli/fabsim", "fabricd/fabricd"))
 NOBODY = 65534
 SM_KEY, PASSWORD = "0x5ec2e7000badc0de", "swordfish-in-the-unit"
 VIEWER = "daemon"
 
 
-class Place:
+class Machine(Place):
+    """A machine with a journal, and a unit whose environment has a secret."""
+
     def __init__(self):
-        self.folder = os.path.dirname(socket_path())
-        self.address = f"unix:{self.folder}/s"
-        self.state = os.path.join(self.folder, "state")
-        subprocess.run([FABSIM, "generate", "leaf-spine", "--leaves", "2", "--spines", "2", "--hosts", "2",
-                        "-o", self.path("f.net")], check=True)
-        with open(self.path("f.yaml"), "w") as f:
-            f.write(f"subnet: {{m_key: generated, sm_key: {SM_KEY}}}\ncongestion: {{cc_key: generated}}\n"
-                    f"rpc: {{roles: {{viewer: [{{user: {VIEWER}}}]}}}}\ntls: {{key: {self.path('tls.pem')}, "
-                    f"cert: {self.path('cert.pem')}, ca: {self.path('ca.pem')}}}\n")
-        os.chmod(self.path("f.yaml"), 0o600)
-        # The journal and the unit, whose environment has a secret.
+        super().__init__()
+        self.write("f.yaml",
+                   f"subnet: {{m_key: generated, sm_key: {SM_KEY}}}\ncongestion: {{cc_key: generated}}\n"
+                   f"rpc: {{roles: {{viewer: [{{user: {VIEWER}}}]}}}}\ntls: {{key: {self.path('tls.pem')}, "
+                   f"cert: {self.path('cert.pem')}, ca: {self.path('ca.pem')}}}\n")
         os.mkdir(self.path("bin"))
-        for name, text in (("journalctl", "echo fabricd: a line of the journal"),
-                           ("systemctl", 'case "$*" in *" -p "*) echo ActiveState=active ;; '
-                            f'*) echo Environment={PASSWORD} ;; esac')):
-            with open(self.path("bin/" + name), "w") as f:
-                f.write(f"#!/bin/sh\n{text}\n")
-            os.chmod(self.path("bin/" + name), 0o755)
+        self.program("journalctl", "echo fabricd: a line of the journal")
+        self.program("systemctl", 'case "$*" in *" -p "*) echo ActiveState=active ;; '
+                     f'*) echo Environment={PASSWORD} ;; esac')
 
-    def path(self, name):
-        return os.path.join(self.folder, name)
+    def program(self, name, text):
+        self.write("bin/" + name, f"#!/bin/sh\n{text}\n", 0o755)
 
-    @contextlib.contextmanager
-    def daemon(self):
-        command = [FABRICD, "--sim", self.path("f.net"), "-f", self.path("f.yaml"), "--state-dir", self.state,
-                   "--listen", self.address]
-        with channel(self.address) as c:
-            f = Fabric(c)
-            with running(command, lambda _: wait_until(lambda: f.GetStatus(timeout=2).status.generation > 0)) as p:
-                wait_until(lambda: f.GetStatus(timeout=2).status.state == "idle")
-                yield p
-
-    def bundle(self, name, code=0, **how):
+    def bundle(self, name, *options, code=0, **how):
         """Makes a bundle. Returns {file: text}, and what the command printed."""
-        done = subprocess.run([CTL, "-s", self.address, "-o", "json", "support-bundle", name], capture_output=True,
-                              text=True, timeout=200, cwd=self.folder,
+        done = subprocess.run([CTL, "-s", self.address, "-o", "json", "support-bundle", name, *options],
+                              capture_output=True, text=True, timeout=200, cwd=self.folder,
                               env=dict(os.environ, TMPDIR=self.folder, PATH=self.path("bin") + ":" + os.environ["PATH"]),
                               **how)
         assert done.returncode == code, done
@@ -98,8 +80,9 @@ def check_diagnostics(place, files):
 
 
 def an_administrator_collects_everything_but_secrets():
-    place = Place()
+    place = Machine()
     with place.daemon():
+        place.rest()
         files, done = place.bundle("all.tar.gz")
         again = subprocess.run([CTL, "-s", place.address, "support-bundle", "all.tar.gz"], capture_output=True,
                                text=True, cwd=place.folder)
@@ -123,8 +106,9 @@ def an_administrator_collects_everything_but_secrets():
 def a_viewer_is_told_what_is_missing():
     if os.geteuid() != 0:
         return
-    place = Place()
+    place = Machine()
     with place.daemon():
+        place.rest()
         os.chmod(place.folder, 0o777)
         at = os.path.dirname(place.folder)
         while at != "/":
@@ -139,7 +123,7 @@ def a_viewer_is_told_what_is_missing():
 
 
 def without_a_manager_the_machine_is_described():
-    place = Place()
+    place = Machine()
     files, done = place.bundle("local.tar.gz", code=3)
     assert LOCAL <= set(files) and not (MANAGER | ADMINISTRATOR) & set(files), sorted(files)
     assert "no manager answered" in done.stderr and "No manager answered" in files["README.txt"], done

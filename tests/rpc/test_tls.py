@@ -13,7 +13,7 @@ import grpc
 
 from harness import (BUILD, PATIENCE, Fabric, channel, descriptors, fails, free_port, main, make_authority, make_certificate,
                      openssl, read, wait_until)
-from place import Place, reload, revoke
+from place import TlsPlace, reload, revoke
 
 Code = grpc.StatusCode
 STREAMS = 50
@@ -83,16 +83,16 @@ class Flood:
 
 
 def silent_connections_lock_nobody_out():
-    place = Place()
+    place = TlsPlace()
     place.settings()
     good = make_certificate(place.ca, "good")
-    with place.daemon() as p, channel("unix:" + place.path("s")) as old:
+    with place.daemon() as p, channel(place.address) as old:
         before = descriptors(p)
         for how in ({"held": 300}, {"held": 300, "a_second": 1000}):
             with Flood(place.port, **how) as flood:
                 for _ in range(20):
                     Fabric(old).GetStatus()
-                    with channel("unix:" + place.path("s")) as new:
+                    with channel(place.address) as new:
                         Fabric(new).GetStatus()
                     assert place.status(good) == Code.OK
                 assert descriptors(p) < before + 100, descriptors(p)
@@ -101,7 +101,7 @@ def silent_connections_lock_nobody_out():
 
 
 def new_files_serve_new_connections_and_drop_nobody():
-    place = Place()
+    place = TlsPlace()
     place.settings()
     good, bad = make_certificate(place.ca, "good"), make_certificate(place.ca, "bad")
     with place.daemon() as fabricd:
@@ -161,7 +161,7 @@ def new_files_serve_new_connections_and_drop_nobody():
 
 
 def another_authority_replaces_the_clients():
-    place = Place()
+    place = TlsPlace()
     place.settings()
     good = make_certificate(place.ca, "good")
     with place.daemon() as fabricd:
@@ -178,7 +178,7 @@ def another_authority_replaces_the_clients():
 
 def refused_certificates_are_recorded():
     """By the gRPC library for Python, and by fabricctl, which says why."""
-    place = Place()
+    place = TlsPlace()
     place.settings(crl=True)
     good, bad = make_certificate(place.ca, "good"), make_certificate(place.ca, "bad")
     expired = make_certificate(place.ca, "old", days=-1)
@@ -235,7 +235,7 @@ def dated(place, name, begin_days, end_days):
 
 
 def files_that_expire_are_told():
-    place = Place()
+    place = TlsPlace()
     port = free_port()
     place.settings()
     with open(place.path("f.yaml"), "a") as f:
@@ -248,12 +248,12 @@ def files_that_expire_are_told():
         return f.GetStatus().status.certificate_alarm
 
     place.install(place.ca, dated(place, "soon", -200, 20.5))
-    with place.daemon() as p, channel("unix:" + place.path("s")) as c:
+    with place.daemon() as p, channel(place.address) as c:
         f = Fabric(c)
         said = f"{place.path('cert.pem')} (tls.cert) expires at "
         assert alarm().startswith(said) and alarm().endswith("(20 days left)"), alarm()
         assert len(events("certificate-expiring")) == 1 and events("certificate-expiring")[0] == alarm()
-        shown = subprocess.run([os.path.join(BUILD, "cli/fabricctl"), "-s", "unix:" + place.path("s"), "status"],
+        shown = subprocess.run([os.path.join(BUILD, "cli/fabricctl"), "-s", place.address, "status"],
                                capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
         assert f"Certificates: {alarm()}; replace the file and run 'systemctl reload fabricd'\n" in shown, shown
         text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE).read().decode()
