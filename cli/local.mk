@@ -6,6 +6,20 @@ bin_PROGRAMS += cli/fabricctl cli/fabsim
 # cli/fabricctl is the program.
 noinst_LTLIBRARIES += cli/libctl.la
 cli_libctl_la_SOURCES = \
+	cli/ctl/anonymize.c \
+	cli/ctl/anonymize.h \
+	cli/ctl/anonymize_json.c \
+	cli/ctl/anonymize_json.h \
+	cli/ctl/anonymize_number.c \
+	cli/ctl/anonymize_number.h \
+	cli/ctl/anonymize_text.c \
+	cli/ctl/anonymize_text.h \
+	cli/ctl/bundle.c \
+	cli/ctl/bundle.h \
+	cli/ctl/plain_words.c \
+	cli/ctl/plain_words.h \
+	cli/ctl/pseudonyms.c \
+	cli/ctl/pseudonyms.h \
 	cli/ctl/cmd.c \
 	cli/ctl/cmd.h \
 	cli/ctl/cmd_audit.c \
@@ -64,8 +78,18 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/show.h \
 	cli/ctl/show_quality.c \
 	cli/ctl/show_quality.h
+nodist_cli_libctl_la_SOURCES = cli/ctl/vocabulary.c
 cli_libctl_la_CFLAGS = $(AM_CFLAGS) $(PROTOBUFC_CFLAGS) $(OPENSSL_CFLAGS)
 cli_libctl_la_CPPFLAGS = $(AM_CPPFLAGS) -DSBINDIR='"$(sbindir)"'
+
+# The words that a support bundle may show. The file keeps its time if the words are the same.
+EXTRA_DIST += cli/ctl/make_vocabulary.sh cli/ctl/vocabulary.txt
+CLEANFILES += cli/ctl/vocabulary.c cli/ctl/vocabulary.stamp
+cli/ctl/vocabulary.c: cli/ctl/vocabulary.stamp
+cli/ctl/vocabulary.stamp: cli/ctl/make_vocabulary.sh cli/ctl/vocabulary.txt fabricd/base/events.def $(fabricd_libfabricd_la_SOURCES) $(libfabmgr_libfabmgr_la_SOURCES)
+	$(AM_V_GEN)$(MKDIR_P) cli/ctl && sh $(srcdir)/cli/ctl/make_vocabulary.sh $(srcdir) >cli/ctl/vocabulary.new && \
+	{ cmp -s cli/ctl/vocabulary.new cli/ctl/vocabulary.c && rm cli/ctl/vocabulary.new || \
+	mv cli/ctl/vocabulary.new cli/ctl/vocabulary.c; } && touch $@
 
 cli_fabricctl_SOURCES = cli/ctl/main.c
 cli_fabricctl_CFLAGS = $(AM_CFLAGS) $(PROTOBUFC_CFLAGS)

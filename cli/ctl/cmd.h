@@ -63,6 +63,8 @@ struct session {
     const char *passphrase_file, *state_dir;
     /* each is true if the option of this name was given: --replace, --verify */
     bool replace, verify;
+    bool anonymize;  /* the option --anonymize was given */
+    const char *map; /* option --map; NULL: not given */
     /* options --since, --until, --by, --object, --method and --result of the audit log; NULL: not
      * given */
     const char *since, *until, *by, *object, *method, *result;

@@ -157,6 +157,8 @@ static void print_help(int argc, char **argv)
          "      --state-dir DIR    where a backup is restored (/var/lib/fabricd)\n"
          "      --replace          put former files of the state directory aside\n"
          "      --verify           only check the backup, and show what it has\n"
+         "      --anonymize        pseudonyms instead of names, GUIDs and addresses\n"
+         "      --map FILE         write the table of the pseudonyms to FILE\n"
          "  -h, --help             this text\n"
          "  -V, --version          the version of fabricctl\n"
          "\nExit status: 0 success, 1 failure, 2 usage error, 3 no manager answers, 4 not found,\n"
@@ -214,6 +216,8 @@ static const struct {
     {'T', "--state-dir"},
     {'L', "--replace"},
     {'v', "--verify"},
+    {'z', "--anonymize"},
+    {'q', "--map"},
     {'g', "--degraded"},
     {'W', "--width"},
     {'P', "--speed"},
@@ -262,6 +266,8 @@ static const struct option long_options[] = {
     {"state-dir", required_argument, NULL, OPT_OWN + 'T'},
     {"replace", no_argument, NULL, OPT_OWN + 'L'},
     {"verify", no_argument, NULL, OPT_OWN + 'v'},
+    {"anonymize", no_argument, NULL, OPT_OWN + 'z'},
+    {"map", required_argument, NULL, OPT_OWN + 'q'},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
     {0},
@@ -341,6 +347,7 @@ static int parse_word(struct session *s, char letter, const char *text)
                       : letter == 'P' ? &s->speed
                       : letter == 'p' ? &s->passphrase_file
                       : letter == 'T' ? &s->state_dir
+                      : letter == 'q' ? &s->map
                                       : &s->format;
     *to = text;
     return EXIT_OK;
@@ -416,6 +423,9 @@ static int parse_own(struct options *o, char letter, const char *text)
         return EXIT_OK;
     case 'v':
         s->verify = true;
+        return EXIT_OK;
+    case 'z':
+        s->anonymize = true;
         return EXIT_OK;
     default:
         return parse_word(s, letter, text);

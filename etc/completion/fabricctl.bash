@@ -110,7 +110,7 @@ _fabricctl()
     --severity) mapfile -t COMPREPLY < <(compgen -W 'debug info warning error' -- "$cur") && return ;;
     --tls-ca | --tls-cert | --tls-key) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
     --dir | --state-dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur") && return ;;
-    --job | --passphrase-file) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
+    --job | --passphrase-file | --map) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
     --engine) _fabricctl_offer_engines && return ;;
     --timeout | --tls-name | --sl | -n | --count | --after | --samples | --seed | --reason | --since | --until | --by | --object) return ;;
     --method | --result | --days) return ;;
@@ -123,7 +123,7 @@ _fabricctl()
         -o | --output | --timeout | -n | --count | --after | --severity | --format | \
             --hosts | --job | --samples | --seed | --engine | --fail | --sl | \
             --reason | --since | --until | --by | --object | --method | --result | --dir | --days | --width | --speed | \
-            --passphrase-file | --state-dir) ((++i)) ;;
+            --passphrase-file | --state-dir | --map) ((++i)) ;;
         -*) ;;
         *) words+=("${line[i]}") ;;
         esac
@@ -162,6 +162,7 @@ _fabricctl()
         [[ "${words[*]:0:2}" =~ ^cert\ (list|revoke)$ ]] && offer+=' --dir'
         [[ ${words[0]} =~ ^(backup|restore)$ ]] && offer+=' --passphrase-file'
         [[ ${words[0]} == restore ]] && offer+=' --verify --replace --state-dir'
+        [[ ${words[0]} == support-bundle ]] && offer+=' --anonymize --map'
         [[ ${words[0]} == event ]] && offer+=' -n --count --severity'
         [[ "${words[*]:0:2}" == 'event watch' ]] && offer+=' --after'
         [[ "${words[*]:0:2}" =~ ^(node\ pins|topo\ baseline)$ ]] && offer+=' --waiting'

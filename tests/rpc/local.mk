@@ -55,6 +55,12 @@ tests_unit_test_ctl_CFLAGS = $(TEST_CFLAGS) $(PROTOBUFC_CFLAGS)
 tests_unit_test_ctl_LDADD = cli/libctl.la libfabmgr/client/libfabclient.la proto/libfabproto.la \
 	$(LIB_TEST_LIBS) $(NGHTTP2_LIBS) $(PROTOBUFC_LIBS) $(OPENSSL_LIBS)
 
+UNIT_TESTS += tests/unit/test_anonymize
+tests_unit_test_anonymize_SOURCES = tests/unit/test_anonymize.c
+tests_unit_test_anonymize_CFLAGS = $(TEST_CFLAGS) $(PROTOBUFC_CFLAGS)
+tests_unit_test_anonymize_LDADD = cli/libctl.la libfabmgr/client/libfabclient.la proto/libfabproto.la \
+	$(LIB_TEST_LIBS) $(NGHTTP2_LIBS) $(PROTOBUFC_LIBS) $(OPENSSL_LIBS)
+
 # ---- lists of hosts, as the manager and fabricctl read them
 UNIT_TESTS += tests/unit/test_names
 tests_unit_test_names_SOURCES = tests/unit/test_names.c
