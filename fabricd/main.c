@@ -751,7 +751,7 @@ int main(int argc, char **argv)
     }
     d.has_config = true;
     if (d.options.backup || d.options.restore) {
-        log_init(LOG_LEVEL_WARNING);
+        log_init_command();
         status = maintenance_run(&d.options, &d.config);
         config_fini(&d.config);
         return status;

@@ -220,7 +220,7 @@ static int read_backup(struct load *l)
     if (status != FAB_OK) {
         snprintf(why, sizeof(why), "%s", l->why);
         snprintf(l->why, l->why_len, "%s: %s%s", l->b->file, why,
-                 l->verify ? "" : "; nothing was changed");
+                 l->verify ? "" : "; the state directory is as it was");
     }
     return status;
 }
