@@ -119,6 +119,30 @@ static size_t grouped(struct anonymize_text *t, const char *text, size_t len, si
     return whole;
 }
 
+#define OCTETS_LEAST 6 /* fewer can be a time */
+
+/* An Ethernet or IPoIB address, or a fingerprint: pairs of digits with colons or hyphens. */
+static size_t octets(struct anonymize_text *t, const char *text, size_t len)
+{
+    size_t n = 0, found_len = 0, pairs = 0;
+    while (len - n >= 2 && span(text + n, 2, "") == 2 &&
+           (n == 0 || (text[n - 1] == text[2] && memchr(":-", text[2], 2) != NULL))) {
+        pairs++;
+        n += len - n > 2 ? 3 : 2;
+    }
+    n = 3 * pairs - 1;
+    if (pairs < OCTETS_LEAST || !ends(text, len, n))
+        return 0;
+    if (t->pass == ANONYMIZE_LEARN)
+        anonymize_note(t, pseudonyms_learn(t->pseudonyms, PSEUDONYM_WORD, text, n));
+    const struct pseudonym *found = pseudonyms_find(t->pseudonyms, text, n, &found_len);
+    if (t->to != NULL && found != NULL && found_len == n)
+        pseudonyms_write(t->pseudonyms, found, t->to);
+    else if (t->to != NULL)
+        fab_base_text_add(t->to, "(withheld)");
+    return n;
+}
+
 /* ---- addresses ------------------------------------------------------------------------------- */
 
 static void write_gid(struct anonymize_text *t, const uint8_t gid[16], bool padded)
@@ -188,8 +212,8 @@ static size_t ipv4(struct anonymize_text *t, const char *text, size_t len)
 
 size_t anonymize_number(struct anonymize_text *t, const char *text, size_t len, size_t at)
 {
-    static size_t (*const forms[])(struct anonymize_text *, const char *, size_t) = {hexadecimal,
-                                                                                     gid, ipv4};
+    static size_t (*const forms[])(struct anonymize_text *, const char *,
+                                   size_t) = {octets, hexadecimal, gid, ipv4};
     char before = at > 0 ? text[at - 1] : ' ';
     const char *from = text + at;
     bool starts = isxdigit((unsigned char)from[0]) ||

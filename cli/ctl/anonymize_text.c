@@ -215,7 +215,8 @@ void anonymize_nodes(struct anonymize_text *t, const char *text, size_t len)
         const char *comma = memmem(text, len, ", ", 2), *and = memmem(text, len, " and ", 5);
         const char *end = comma != NULL ? comma : and != NULL ? and : text + len;
         size_t n = (size_t)(end - text), gap = comma != NULL ? 2 : and != NULL ? 5 : 0;
-        if (digits(text, n) > 0 && memmem(text, n, " more", 5) != NULL)
+        size_t number = digits(text, n);
+        if (number > 0 && n == number + 5 && begins(text + number, 5, " more"))
             copy(t, text, n);
         else
             anonymize_node(t, text, n);

@@ -10,7 +10,7 @@ examples='alice|dgx' # names in the examples of messages
         sed 's/\\[a-z]/ /g; s/%[-+ #0-9.*l]*[a-zA-Z]/ /g'
     sed 's,//.*,,' proto/fabric/v1/*.proto
     cat fabricd/base/events.def cli/ctl/vocabulary.txt
-} | tr -c 'A-Za-z0-9' '\n' | tr A-Z a-z | grep '[a-z]' | grep .. | grep -vxE "$examples" | sort -u | awk '
+} | tr -c 'A-Za-z0-9' '\n' | tr '[:upper:]' '[:lower:]' | grep '[a-z]' | grep .. | grep -vxE "$examples" | sort -u | awk '
     BEGIN {
         print "/* Made by make_vocabulary.sh. */\n#include \"cli/ctl/plain_words.h\"\n"
         print "const char *const vocabulary[] = {"

@@ -78,6 +78,9 @@ static const struct {
     {"ff12:401b:8011::ffff:ffff", "ff12:401b:8011::ffff:ffff"},
     {"127.0.0.1 and ::1", "127.0.0.1 and ::1"},
     {"10.1.2.3:4711.", "198.18.0.1:4711."},
+    {"00:02:c9:12:34:56 and 00-11-22-33-44-55.", "word-# and word-#."},
+    {"80:00:02:08:fe:80:00:00:00:00:00:00:e4:1d:2d:03:00:00:00:10", "word-#"},
+    {"at 10:11:12, 2026-11-28", "at 10:11:12, 2026-11-28"},
     {"1764327791000000 us", "1764327791000000 us"},
 };
 
@@ -103,6 +106,7 @@ static const struct {
      "{\"fields\": {\"by\": \"user-# (user-#)\"}, \"message\": \"by user-#\"}"},
     {{"events.json", "{\"names\": \"a1, b2 and 3 more\"}"},
      "{\"names\": \"node-#, node-# and 3 more\"}"},
+    {{"events.json", "{\"names\": \"a1 and 3 b7 more\"}"}, "{\"names\": \"node-# and node-#\"}"},
     {{"audit.json", "{\"account\": \"certificate of x9.example\"}"},
      "{\"account\": \"certificate of certificate-#\"}"},
     {{"whoami.json", "{\"user\": \"root\", \"uid\": 1000, \"gid\": 5}"},
