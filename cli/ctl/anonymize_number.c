@@ -124,7 +124,7 @@ static size_t grouped(struct anonymize_text *t, const char *text, size_t len, si
 /* An Ethernet or IPoIB address, or a fingerprint: pairs of digits with colons or hyphens. */
 static size_t octets(struct anonymize_text *t, const char *text, size_t len)
 {
-    size_t n = 0, found_len = 0, pairs = 0;
+    size_t n = 0, pairs = 0;
     while (len - n >= 2 && span(text + n, 2, "") == 2 &&
            (n == 0 || (text[n - 1] == text[2] && memchr(":-", text[2], 2) != NULL))) {
         pairs++;
@@ -133,13 +133,7 @@ static size_t octets(struct anonymize_text *t, const char *text, size_t len)
     n = 3 * pairs - 1;
     if (pairs < OCTETS_LEAST || !ends(text, len, n))
         return 0;
-    if (t->pass == ANONYMIZE_LEARN)
-        anonymize_note(t, pseudonyms_learn(t->pseudonyms, PSEUDONYM_WORD, text, n));
-    const struct pseudonym *found = pseudonyms_find(t->pseudonyms, text, n, &found_len);
-    if (t->to != NULL && found != NULL && found_len == n)
-        pseudonyms_write(t->pseudonyms, found, t->to);
-    else if (t->to != NULL)
-        fab_base_text_add(t->to, "(withheld)");
+    anonymize_whole(t, PSEUDONYM_WORD, text, n);
     return n;
 }
 
@@ -197,16 +191,14 @@ static size_t ipv4(struct anonymize_text *t, const char *text, size_t len)
     memcpy(word, text, n);
     if (inet_pton(AF_INET, word, &address) != 1)
         return 0;
-    bool general = is_general_ipv4(ntohl(address.s_addr));
-    if (t->pass == ANONYMIZE_LEARN && !general)
-        anonymize_note(t, pseudonyms_learn(t->pseudonyms, PSEUDONYM_IPV4, word, n));
-    const struct pseudonym *found = pseudonyms_find(t->pseudonyms, word, n, &found_len);
-    if (t->pass == ANONYMIZE_CHECK && !general && found != NULL)
+    if (is_general_ipv4(ntohl(address.s_addr))) {
+        if (t->to != NULL)
+            fab_base_text_add(t->to, word);
+        return n;
+    }
+    if (t->pass == ANONYMIZE_CHECK && pseudonyms_find(t->pseudonyms, word, n, &found_len) != NULL)
         anonymize_note(t, FAB_E_DENIED);
-    if (t->to != NULL && found != NULL && found_len == n && !general)
-        pseudonyms_write(t->pseudonyms, found, t->to);
-    else if (t->to != NULL)
-        fab_base_text_add(t->to, general ? word : "(withheld)");
+    anonymize_whole(t, PSEUDONYM_IPV4, word, n);
     return n;
 }
 

@@ -87,15 +87,15 @@ static size_t known(struct anonymize_text *t, const char *text, size_t len)
     return n + device;
 }
 
-/* Replaces a name of `len` characters. It was learned, unless it was then a part of another one. */
-static void replace(struct anonymize_text *t, enum pseudonym_kind kind, const char *text,
-                    size_t len)
+void anonymize_whole(struct anonymize_text *t, enum pseudonym_kind kind, const char *text,
+                     size_t len)
 {
     size_t found_len = 0;
     learn(t, kind, text, len);
     const struct pseudonym *found = pseudonyms_find(t->pseudonyms, text, len, &found_len);
     if (t->to == NULL)
         return;
+    /* It was learned, unless it was then a part of another name. */
     if (found != NULL && found_len == len)
         pseudonyms_write(t->pseudonyms, found, t->to);
     else
@@ -122,6 +122,16 @@ static bool is_home(const char *text, size_t at)
     return at >= strlen(home) && memcmp(text + at - strlen(home), home, strlen(home)) == 0;
 }
 
+/* Returns the length of the first piece of a plain token, so that a name may begin at the next one:
+ * "link-uid 1000". Tokens whose rest is not plain, such as a version, are one piece. */
+static size_t first_piece(const char *token, size_t len)
+{
+    size_t n = 0;
+    while (n < len && pseudonyms_in_word(token[n]))
+        n++;
+    return n < len && plain_words_has(token + n, len - n) ? n : len;
+}
+
 /* Handles a token that is no known name. */
 static size_t token(struct anonymize_text *t, const char *text, size_t len, size_t at)
 {
@@ -129,12 +139,13 @@ static size_t token(struct anonymize_text *t, const char *text, size_t len, size
     size_t uid = uid_len(from, len - at), n = plain_words_token(from, len - at);
     if (uid > 0 || is_home(text, at)) {
         n = uid > 0 ? uid : n;
-        replace(t, PSEUDONYM_PERSON, from, n);
+        anonymize_whole(t, PSEUDONYM_PERSON, from, n);
     } else if (t->strict ? plain_words_has(from, n) : !is_own_directory(text, len, at)) {
+        n = first_piece(from, n);
         copy(t, from, n);
     } else {
         bool port = port_len(from + n, len - at - n) > 0;
-        replace(t, port ? PSEUDONYM_NODE : PSEUDONYM_WORD, from, n);
+        anonymize_whole(t, port ? PSEUDONYM_NODE : PSEUDONYM_WORD, from, n);
     }
     return n;
 }

@@ -40,5 +40,8 @@ void anonymize_node(struct anonymize_text *t, const char *text, size_t len);
 void anonymize_nodes(struct anonymize_text *t, const char *text, size_t len);
 /* The same for an account of the manager, such as "alice (uid 1000)" or "certificate of ops". */
 void anonymize_account(struct anonymize_text *t, const char *text, size_t len);
+/* Learns or writes a word that cannot stay, whatever it means. */
+void anonymize_whole(struct anonymize_text *t, enum pseudonym_kind kind, const char *text,
+                     size_t len);
 
 #endif

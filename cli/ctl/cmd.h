@@ -129,6 +129,9 @@ void free_reply(void *message); /* message may be NULL */
 int say_error(const struct fab_client_error *e);
 int complain(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Complains if there is a file of this name. Returns the exit code. */
+int check_absent(const char *file);
+
 /* Parses the first argument of the command, "NODE/PORT", into the node name and the port number.
  * *ret_node is valid until the session ends. On an error prints the reason. Returns the exit
  * code. */

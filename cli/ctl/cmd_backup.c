@@ -53,14 +53,6 @@ struct sink {
     bool progress;         /* a line of progress is on the terminal */
 };
 
-static int check_absent(const char *file)
-{
-    struct stat st;
-    if (lstat(file, &st) == 0)
-        return complain(EXIT_FAILED, "%s exists; choose another name, or remove it first", file);
-    return errno == ENOENT ? EXIT_OK : complain(EXIT_FAILED, "%s: %s", file, strerror(errno));
-}
-
 static int sink_open(struct sink *s, const char *file)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};

@@ -381,14 +381,6 @@ static int make_bundle(struct bundle *b, const char *file)
     return rc;
 }
 
-static int check_absent(const char *file)
-{
-    struct stat st;
-    return lstat(file, &st) == 0
-               ? complain(EXIT_FAILED, "%s exists; choose another name, or remove it first", file)
-               : EXIT_OK;
-}
-
 static int support_bundle(struct session *s)
 {
     char name[PATH_MAX];
