@@ -240,7 +240,8 @@ static int write_readme(const struct bundle *b)
         "send it.\n";
     static const char anonymous[] =
         "Names, GUIDs, addresses and reasons are replaced by pseudonyms, which are the same in all "
-        "files.\nPorts, LIDs and the topology are as they were.\n";
+        "files.\nPorts, LIDs and the topology are as they were. A name that is also a word of "
+        "fabricd's messages\ncan be left: read the bundle before you send it.\n";
     char path[PATH_MAX], now[40];
     time_t t = time(NULL);
     struct tm utc;
@@ -251,7 +252,7 @@ static int write_readme(const struct bundle *b)
     fprintf(to,
             "Support bundle of a fabric manager (fabricd), made at %s.\n\n"
             "It has no keys and no certificates: only answers of the manager that its caller may "
-            "read,\nthe log of the manager, and facts about this machine. %s\n"
+            "read,\nthe log of the manager, and facts about this machine.\n%s\n"
             "Each file is the output of the command beside it.\n\n",
             now, b->anonymizer != NULL ? anonymous : plain);
     describe_parts(to, b);

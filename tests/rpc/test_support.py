@@ -6,7 +6,7 @@ import re
 import subprocess
 import tarfile
 
-from harness import WORK, main, read, wait_until
+from harness import main, read, wait_until
 from place import CTL, Place
 
 NOBODY = 65534
@@ -24,12 +24,22 @@ class Machine(Place):
                    f"rpc: {{roles: {{viewer: [{{user: {VIEWER}}}]}}}}\ntls: {{key: {self.path('tls.pem')}, "
                    f"cert: {self.path('cert.pem')}, ca: {self.path('ca.pem')}}}\n")
         os.mkdir(self.path("bin"))
+        os.chmod(self.path("bin"), 0o755)
         self.program("journalctl", "echo fabricd: a line of the journal")
         self.program("systemctl", 'case "$*" in *" -p "*) echo ActiveState=active ;; '
                      f'*) echo Environment={PASSWORD} ;; esac')
 
     def program(self, name, text):
         self.write("bin/" + name, f"#!/bin/sh\n{text}\n", 0o755)
+
+    def open_to_all(self):
+        """Lets all users reach the socket, and write to the folder."""
+        os.chmod(self.folder, 0o777)
+        at = os.path.dirname(self.folder)
+        while at != "/":
+            os.chmod(at, os.stat(at).st_mode | 0o011)
+            at = os.path.dirname(at)
+        os.chmod(self.path("s"), 0o666)
 
     def bundle(self, name, *options, code=0, **how):
         """Makes a bundle. Returns {file: text}, and what the command printed."""
@@ -109,12 +119,7 @@ def a_viewer_is_told_what_is_missing():
     place = Machine()
     with place.daemon():
         place.rest()
-        os.chmod(place.folder, 0o777)
-        at = os.path.dirname(place.folder)
-        while at != "/":
-            os.chmod(at, os.stat(at).st_mode | 0o011)
-            at = os.path.dirname(at)
-        os.chmod(place.path("s"), 0o666)
+        place.open_to_all()
         files, done = place.bundle("viewer.tar.gz", user=NOBODY, group=NOBODY, extra_groups=[])
     assert MANAGER <= set(files) and not ADMINISTRATOR & set(files), files["README.txt"]
     line, = [x for x in files["README.txt"].splitlines() if x.startswith("audit-verdict.json")]
@@ -163,7 +168,8 @@ class Named(Machine):
 
     def write_journal(self, process):
         lines = (process.log() + JOURNAL).splitlines()
-        self.write("journal", "".join(f"2026-11-28T10:00:00.123456+0000 mgmt-babel fabricd[77]: {x}\n" for x in lines))
+        self.write("journal", "".join(f"2026-11-28T10:00:00.123456+0000 mgmt-babel fabricd[77]: {x}\n" for x in lines),
+                   0o644)
         self.program("journalctl", f"cat {self.path('journal')}")
 
     def make_history(self):
@@ -172,14 +178,19 @@ class Named(Machine):
         self.ctl("topo", "approve", "--reason", "fjords of Norway")
         self.ctl("sim", "unlink", "hermes mlx5_0/1")
         self.rest()
-        os.chmod(self.folder, 0o755)
-        os.chmod(self.path("s"), 0o666)
+        self.open_to_all()
         if os.geteuid() == 0:
-            for at in (WORK, self.folder):
-                os.chmod(at, 0o755)
             subprocess.run([CTL, "-s", self.address, "port", "enable", "vogon/2", "--reason", "norway"], user=60001,
                            group=60001, extra_groups=[], check=True, capture_output=True)
         wait_until(lambda: "hermes" not in self.ctl("node", "list"))
+
+    def bundle_of_viewer(self, name, *options):
+        """A bundle of a user who may not read the audit log, in which the reasons are."""
+        how = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+        files, _ = self.bundle(name, *options, **how)
+        assert how == {} or "audit-verdict.json" not in files
+        assert "is master" in files["journal.txt"], files["journal.txt"]
+        return files
 
 
 def spellings(guid):
@@ -207,8 +218,9 @@ def an_anonymous_bundle_has_no_name():
         plain, _ = place.bundle("plain.tar.gz")
         files, done = place.bundle("anonymous.tar.gz", "--anonymize", "--map", place.path("map"))
         other, _ = place.bundle("other.tar.gz", "--anonymize")
+        viewer = place.bundle_of_viewer("viewer.tar.gz", "--anonymize")
     assert list(find_originals(plain)), "the test finds nothing even in a plain bundle"
-    for texts in (files, other):
+    for texts in (files, other, viewer):
         assert not list(find_originals(texts)), list(find_originals(texts))
     assert set(files) == set(plain), set(files) ^ set(plain)
     assert not any("(withheld)" in text for text in files.values())
