@@ -204,7 +204,7 @@ def refused_certificates_are_recorded():
 
 
 def a_certificate_without_a_role_only_reads():
-    place = Place()
+    place = TlsPlace()
     place.settings()
     good, nobody = make_certificate(place.ca, "good"), make_certificate(place.ca, "nobody")
     with place.daemon(), place.client(nobody) as c, place.client(good) as operator:
