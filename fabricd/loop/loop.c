@@ -452,7 +452,7 @@ static int add_work(struct loop *l, struct worker **w, loop_fn *work, loop_fn *d
     if (!*w) {
         cpu_set_t was;
         unbind(l, &was);
-        *w = worker_new(l, true);
+        *w = worker_new(l, w == &l->soon ? "fabricd-short" : "fabricd-worker", true);
         (void)sched_setaffinity(0, sizeof(was), &was);
     }
     return *w ? worker_add(*w, work, done, ctx) : FAB_E_NOMEM;

@@ -27,7 +27,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +34,7 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
+#include "fabricd/base/thread.h"
 #include "fabricd/store/division.h"
 #include "fabricd/store/file_identity.h"
 #include "fabricd/store/rows.h"
@@ -429,6 +429,7 @@ static void *writer_main(void *arg)
 {
     struct writer *w = arg;
     bool last = false;
+    thread_set_name("fabricd-writer");
     pthread_mutex_lock(&w->mutex);
     while (!last && wait_for_work(w)) {
         uint32_t keep = w->keep;
@@ -461,17 +462,6 @@ static void init_threading(struct writer *w)
     pthread_cond_init(&w->wake, &monotonic);
     pthread_cond_init(&w->idle, NULL);
     pthread_condattr_destroy(&monotonic);
-}
-
-/* Starts the writer thread with all signals blocked, because the loop thread handles signals. */
-static int start_thread(struct writer *w)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&w->thread, NULL, writer_main, w);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error == 0 ? FAB_OK : FAB_E_NOMEM;
 }
 
 static void writer_free(struct writer *w, sqlite3 *db)
@@ -519,7 +509,7 @@ int writer_start(sqlite3 *db, const char *path, const struct writer_audit *audit
         status = audit_chain_load(db, &audit->head, &w->chain);
     w->head = w->chain.head;
     if (status == FAB_OK)
-        status = start_thread(w);
+        status = thread_start(&w->thread, writer_main, w) == 0 ? FAB_OK : FAB_E_NOMEM;
     if (status == FAB_OK)
         *ret = w;
     else
