@@ -48,6 +48,12 @@ tests_unit_test_listen_SOURCES = tests/unit/test_listen.c
 tests_unit_test_listen_CFLAGS = $(TEST_CFLAGS) $(PROTOBUFC_CFLAGS) $(OPENSSL_CFLAGS) $(LIBEVENT_CFLAGS)
 tests_unit_test_listen_LDADD = $(DAEMON_TEST_LIBS)
 
+# ---- TLS handshakes on their own thread
+UNIT_TESTS += tests/unit/test_handshake
+tests_unit_test_handshake_SOURCES = tests/unit/test_handshake.c
+tests_unit_test_handshake_CFLAGS = $(TEST_CFLAGS) $(OPENSSL_CFLAGS)
+tests_unit_test_handshake_LDADD = $(DAEMON_TEST_LIBS) $(OPENSSL_LIBS)
+
 # ---- what fabricctl prints, and the arguments it reads
 UNIT_TESTS += tests/unit/test_ctl
 tests_unit_test_ctl_SOURCES = tests/unit/test_ctl.c
