@@ -3,7 +3,9 @@
 import collections
 import os
 import re
+import signal
 import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -11,6 +13,7 @@ import urllib.request
 
 import grpc
 
+import http2
 from harness import (BUILD, PATIENCE, Fabric, channel, descriptors, fails, free_port, main, make_authority, make_certificate,
                      openssl, read, wait_until)
 from place import TlsPlace, reload, revoke
@@ -234,6 +237,124 @@ def dated(place, name, begin_days, end_days):
     return path
 
 
+class Slow:
+    """A TLS client that waits in the middle of its handshake."""
+
+    def __init__(self, place, certificate):
+        context = ssl.create_default_context(cafile=place.ca + ".crt")
+        context.load_cert_chain(certificate + ".crt", certificate + ".key")
+        context.set_alpn_protocols(["h2"])
+        self.received, self.sent = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = context.wrap_bio(self.received, self.sent, server_hostname="localhost")
+        self.socket = socket.create_connection(("127.0.0.1", place.port))
+        self.socket.settimeout(PATIENCE)
+        self.step(self.tls.do_handshake)
+
+    def step(self, function):
+        """Calls a function of the TLS client; returns its result, or None if it waits for the server."""
+        try:
+            return function()
+        except ssl.SSLWantReadError:
+            return None
+        finally:
+            self.socket.sendall(self.sent.read())
+
+    def until(self, function):
+        while (result := self.step(function)) is None:
+            more = self.socket.recv(65536)
+            if not more:
+                raise ConnectionResetError
+            self.received.write(more)
+        return result
+
+    def finish(self):
+        """Completes the handshake; True if the server then serves HTTP/2."""
+        try:
+            self.until(lambda: self.tls.do_handshake() or True)
+            self.step(lambda: self.tls.write(http2.PREFACE + http2.settings()))
+            return len(self.until(lambda: self.tls.read(1))) == 1
+        except (ssl.SSLError, ConnectionError):
+            return False
+        finally:
+            self.socket.close()
+
+
+def threads(process):
+    names = []
+    for task in os.listdir(f"/proc/{process.pid}/task"):
+        with open(f"/proc/{process.pid}/task/{task}/comm") as f:
+            names.append(f.read().strip())
+    return names
+
+
+def a_handshake_may_last_over_a_reload():
+    place = TlsPlace()
+    place.settings()
+    good, bad = make_certificate(place.ca, "good"), make_certificate(place.ca, "bad")
+    with place.daemon() as fabricd, channel("unix:" + place.path("s")) as local:
+        assert {"fabricd", "fabricd-tls", "fabricd-writer"} <= set(threads(fabricd)), threads(fabricd)
+        slow = [Slow(place, bad if i % 2 else good) for i in range(6)]
+        for _ in range(10):
+            Fabric(local).GetStatus()
+            assert place.status(good) == Code.OK
+        assert slow[0].finish() and slow[1].finish()
+        revoke(place, bad)
+        place.settings(crl=True)
+        reload(fabricd, "reloaded")
+        assert slow[2].finish() and not slow[3].finish()
+        wait_until(lambda: "the connection of certificate of bad is closed: certificate revoked" in fabricd.log())
+        # the daemon ends while the last two are pending (Place.daemon checks its exit status)
+    for s in slow[4:]:
+        assert not s.finish()
+
+
+def the_rate_of_an_address_holds_among_many_others():
+    place = TlsPlace()
+    port = free_port()
+    place.settings()
+    with open(place.path("f.yaml"), "a") as f:
+        f.write(f"metrics: 127.0.0.1:{port}\n")
+
+    def connect(address, times):
+        for _ in range(times):
+            with socket.socket() as s:
+                s.bind((address, 0))
+                s.connect(("127.0.0.1", place.port))
+
+    def refused():
+        text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE).read().decode()
+        return int(re.search(r'rpc_limited_total{limit="rate"} (\d+)', text).group(1))
+
+    with place.daemon():
+        begun = time.monotonic()
+        connect("127.0.0.2", 200)
+        for i in range(200):
+            connect(f"127.0.1.{1 + i}", 1)
+        assert refused() == 0
+        connect("127.0.0.2", 300)
+        earned = 20 * (time.monotonic() - begun) + 1
+        wait_until(lambda: refused() >= 300 - earned)
+        assert refused() > 100 or earned > 200, refused()
+
+
+def a_reload_that_waits_delays_nobody():
+    place = TlsPlace()
+    place.settings()
+    with open(place.path("f.yaml")) as f:
+        text = f.read()
+    with place.daemon() as fabricd, channel("unix:" + place.path("s")) as local:
+        os.unlink(place.path("f.yaml"))
+        os.mkfifo(place.path("f.yaml"))  # the daemon waits for its settings until this test writes them
+        fabricd.send_signal(signal.SIGHUP)
+        wait_until(lambda: "fabricd-block" in threads(fabricd))
+        for _ in range(20):
+            Fabric(local).GetStatus(timeout=5)
+        assert "reloaded" not in fabricd.log()
+        with open(place.path("f.yaml"), "w") as f:
+            f.write(text)
+        wait_until(lambda: "reloaded " in fabricd.log())
+
+
 def files_that_expire_are_told():
     place = TlsPlace()
     port = free_port()
@@ -281,4 +402,7 @@ main([
     new_files_serve_new_connections_and_drop_nobody,
     another_authority_replaces_the_clients,
     silent_connections_lock_nobody_out,
+    a_handshake_may_last_over_a_reload,
+    a_reload_that_waits_delays_nobody,
+    the_rate_of_an_address_holds_among_many_others,
 ])
