@@ -19,7 +19,8 @@
  * another: local clients, network clients that have proven who they are, and network clients that
  * have not done so yet. If a pool is full, the client that has most of its connections loses one of
  * them. A client is a user or a certificate name, or, before the end of the TLS handshake, an
- * address.
+ * address. An address from which a client has proven who it is before keeps its handshakes, while a
+ * flood from many other addresses displaces its own.
  */
 #include "fabricd/rpc/conn.h"
 
@@ -49,6 +50,7 @@
 #include "fabricd/rpc/tls.h"
 #include "fabricd/rpc/turned_away.h"
 #include "libfabmgr/base/plural.h"
+#include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/grpc/grpc.h"
 
@@ -71,6 +73,7 @@ struct conn {
     struct conn_set *set;
     enum pool pool;
     struct client *client;       /* NULL: not known yet */
+    uint64_t peer;               /* see conn_accept_tls */
     struct handshake *handshake; /* of TLS; NULL: it has ended, or the socket is a Unix socket */
     /* The next members are NULL until the TLS handshake is complete. */
     struct bufferevent *bev;
@@ -94,6 +97,9 @@ struct conn_set {
     struct handshakes *handshakes; /* NULL: no TLS address is served */
     SSL_CTX *ssl_ctx;              /* of new TLS connections */
     struct turned_away turned_away;
+    /* Addresses (see conn_accept_tls) from which a handshake was completed. Each is in the place
+     * that its hash selects, and replaces an older one there. */
+    uint64_t proven[RPC_PEERS];
 };
 
 /* ---- clients --------------------------------------------------------------------------------- */
@@ -224,6 +230,16 @@ static int dispensable(const struct conn *c)
     return is_idle(c) ? 1 : 0;
 }
 
+static uint64_t *proven_place(const struct conn *c)
+{
+    return &c->set->proven[fab_base_mix64(c->peer) % RPC_PEERS];
+}
+
+static bool is_proven(const struct conn *c)
+{
+    return *proven_place(c) == c->peer;
+}
+
 /* Returns true if c should be closed rather than `other`, which is newer and in the same pool. */
 static bool goes_first(const struct conn *c, const struct conn *other)
 {
@@ -233,13 +249,16 @@ static bool goes_first(const struct conn *c, const struct conn *other)
         return mine > theirs;
     if (my_rank != their_rank)
         return my_rank > their_rank;
+    if (c->pool == POOL_HANDSHAKE && is_proven(c) != is_proven(other))
+        return is_proven(other);
     return my_rank != 1 || c->last_in <= other->last_in;
 }
 
 /* If the newcomer's pool has too many connections, closes one: of the client with most of them, the
- * oldest that has not completed its handshakes, the one that has been idle for the longest time, or
- * the oldest. Returns false if the newcomer must be closed instead, because it belongs to this
- * client and all other connections of the client have calls. */
+ * oldest that has not completed its handshakes (of unproven addresses, if there are any), the one
+ * that has been idle for the longest time, or the oldest. Returns false if the newcomer must be
+ * closed instead, because it belongs to this client and all other connections of the client have
+ * calls. */
 static bool make_way(struct conn *newcomer)
 {
     struct conn_set *set = newcomer->set;
@@ -455,6 +474,7 @@ static int begin_tls(struct conn *c, const struct handshake_result *r)
         log_notice("rpc", "the connection of %s is closed: %s", r->caller->text, why);
         return FAB_E_DENIED;
     }
+    *proven_place(c) = c->peer;
     return conn_begin(c, r->caller);
 }
 
@@ -491,6 +511,7 @@ static int begin_unix(struct conn *c, int fd)
 static bool join_peer(struct conn *c, uint64_t peer)
 {
     struct client *client = client_of(c->set, peer);
+    c->peer = peer;
     if (client == NULL)
         return false;
     move(c, client, POOL_HANDSHAKE);

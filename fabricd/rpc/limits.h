@@ -13,7 +13,8 @@
  * time of the handshake thread: about 0.4 ms with an RSA 2048 key of the manager (P-256: 0.2 ms) if
  * the client sends only a ClientHello, and 0.6 ms (0.45 ms) if it completes the handshake with a
  * certificate. So one address takes about 1 % of a core. Each listener has RPC_PEERS token buckets,
- * and addresses whose hashes have the same remainder share one. */
+ * and addresses whose hashes have the same remainder share one. As many addresses are remembered
+ * from which a handshake was completed. */
 #define RPC_PEER_BURST 200u
 #define RPC_PEER_RATE 20u
 #define RPC_PEERS 4096

@@ -63,8 +63,13 @@ static uint64_t peer_of(const struct sockaddr *from)
     uint64_t peer = 0;
     if (from->sa_family == AF_INET)
         peer = ((const struct sockaddr_in *)(const void *)from)->sin_addr.s_addr;
-    else if (from->sa_family == AF_INET6)
-        memcpy(&peer, &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr, sizeof peer);
+    if (from->sa_family != AF_INET6)
+        return peer;
+    const struct in6_addr *at = &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr;
+    if (IN6_IS_ADDR_V4MAPPED(at))
+        memcpy(&peer, &at->s6_addr[12], 4);
+    else
+        memcpy(&peer, at, sizeof peer);
     return peer;
 }
 

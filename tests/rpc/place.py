@@ -73,8 +73,8 @@ class TlsPlace(Place):
             *([f"  crl: {self.path('crl')}.pem"] if crl else []),
             "rpc: {roles: {operator: [{cn: good}, {cn: bad}]}}")))
 
-    def daemon(self, *options):
-        return super().daemon("--listen", f"tls:127.0.0.1:{self.port}", *options)
+    def daemon(self, *options, host="127.0.0.1"):
+        return super().daemon("--listen", f"tls:{host}:{self.port}", *options)
 
     def client(self, certificate, server_ca=None):
         credentials = grpc.ssl_channel_credentials(read((server_ca or self.ca) + ".crt"), read(certificate + ".key"),
