@@ -19,8 +19,8 @@
  * another: local clients, network clients that have proven who they are, and network clients that
  * have not done so yet. If a pool is full, the client that has most of its connections loses one of
  * them. A client is a user or a certificate name, or, before the end of the TLS handshake, an
- * address. An address from which a client has proven who it is before keeps its handshakes, while a
- * flood from many other addresses displaces its own.
+ * address. The handshakes of an address from which a client has proven who it is before go first,
+ * so that a flood from many other addresses displaces and delays only its own.
  */
 #include "fabricd/rpc/conn.h"
 
@@ -554,8 +554,8 @@ void conn_accept_tls(struct conn_set *set, int fd, uint64_t peer)
             conn_close(c);
         return;
     }
-    if (handshake_begin(set->handshakes, fd, set->ssl_ctx, on_handshake, c, &c->handshake) ==
-        FAB_OK)
+    const struct handshake_input in = {fd, set->ssl_ctx, is_proven(c), on_handshake, c};
+    if (handshake_begin(set->handshakes, &in, &c->handshake) == FAB_OK)
         set_timer(c, c->accepted);
     else
         conn_close(c);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The thread waits with epoll for bytes of clients, and continues one handshake at a time, without
- * the lock. All others are in a list: `pending`, or `finished` if the loop thread has not taken the
- * result yet. If the loop thread cancels the handshake on which the thread works, the thread frees
- * it; the loop thread frees all others itself, so that their descriptors are free at once.
+ * the lock. Urgent handshakes are in a set of epoll of their own, which is itself in the other set.
+ * All others are in a list: `pending`, or `finished` if the loop thread has not taken the result
+ * yet. If the loop thread cancels the handshake on which the thread works, the thread frees it; the
+ * loop thread frees all others itself, so that their descriptors are free at once.
  *
  * The thread also reads the names in the client's certificate, since only the loop thread is short
  * of time. OpenSSL counts the references of an SSL_CTX, so a handshake keeps the context with which
@@ -31,16 +32,14 @@ struct handshake {
     /* The list that has this handshake; NULL: the thread works on it. Guarded by the lock. */
     struct handshake_list *list;
     bool cancelled; /* while list was NULL */
-    SSL_CTX *context;
-    handshake_done *done;
-    void *ctx;
+    struct handshake_input in;
     struct handshake_result result;
 };
 
 struct handshakes {
     pthread_t thread;
-    int epoll;
-    int stop; /* eventfd: ends the thread */
+    int epoll, urgent; /* two sets of epoll */
+    int stop;          /* eventfd: ends the thread */
     /* eventfd, a semaphore: each finished handshake increments it, and each call of on_finished
      * decrements it. So the loop takes one result in each iteration. */
     int ready;
@@ -67,7 +66,7 @@ static void handshake_free(struct handshake *h)
     SSL_free(h->result.ssl);
     if (h->result.fd >= 0)
         close(h->result.fd);
-    SSL_CTX_free(h->context);
+    SSL_CTX_free(h->in.context);
     free(h);
 }
 
@@ -75,8 +74,13 @@ static void handshake_free(struct handshake *h)
 
 static bool make_ssl(struct handshake *h)
 {
-    h->result.ssl = SSL_new(h->context);
+    h->result.ssl = SSL_new(h->in.context);
     return h->result.ssl != NULL && SSL_set_fd(h->result.ssl, h->result.fd) == 1;
+}
+
+static int epoll_of(const struct handshake *h)
+{
+    return h->in.urgent ? h->set->urgent : h->set->epoll;
 }
 
 /* Continues a handshake. Returns the event of epoll for which it waits, or 0 at its end. */
@@ -134,10 +138,10 @@ static void run(struct handshakes *set, struct handshake *h)
     uint32_t wanted = advance(h);
     struct epoll_event e = {.events = wanted | EPOLLONESHOT, .data.ptr = h};
     /* the loop thread closes only sockets of handshakes in the lists, so fd is still this one */
-    if (wanted != 0 && epoll_ctl(set->epoll, EPOLL_CTL_MOD, h->result.fd, &e) < 0)
+    if (wanted != 0 && epoll_ctl(epoll_of(h), EPOLL_CTL_MOD, h->result.fd, &e) < 0)
         wanted = 0;
     else if (wanted == 0)
-        epoll_ctl(set->epoll, EPOLL_CTL_DEL, h->result.fd, NULL);
+        epoll_ctl(epoll_of(h), EPOLL_CTL_DEL, h->result.fd, NULL);
     put_back(set, h, wanted == 0);
 }
 
@@ -147,9 +151,12 @@ static void *run_handshakes(void *ctx)
     thread_set_name("fabricd-tls");
     for (;;) {
         struct epoll_event e;
-        int count = epoll_wait(set->epoll, &e, 1, -1);
-        if (count == 1 && e.data.ptr == NULL)
+        int count = epoll_wait(set->urgent, &e, 1, 0);
+        if (count < 1)
+            count = epoll_wait(set->epoll, &e, 1, -1);
+        if (count == 1 && e.data.ptr == &set->stop)
             return NULL;
+        /* if the set `urgent` is ready, no handshake has this address */
         struct handshake *h = count == 1 ? take_pending(set, e.data.ptr) : NULL;
         if (h != NULL)
             run(set, h);
@@ -171,7 +178,7 @@ static void on_finished(void *ctx)
     pthread_mutex_unlock(&set->lock);
     if (h == NULL) /* it was cancelled */
         return;
-    h->done(h->ctx, &h->result);
+    h->in.done(h->in.ctx, &h->result);
     if (h->result.complete) {
         h->result.ssl = NULL;
         h->result.fd = -1;
@@ -179,22 +186,21 @@ static void on_finished(void *ctx)
     handshake_free(h);
 }
 
-int handshake_begin(struct handshakes *set, int fd, SSL_CTX *context, handshake_done *done,
-                    void *ctx, struct handshake **ret)
+int handshake_begin(struct handshakes *set, const struct handshake_input *in,
+                    struct handshake **ret)
 {
     struct handshake *h = calloc(1, sizeof *h);
     struct epoll_event e = {.events = EPOLLIN | EPOLLONESHOT, .data.ptr = h};
-    if (h == NULL || SSL_CTX_up_ref(context) != 1) {
+    if (h == NULL || SSL_CTX_up_ref(in->context) != 1) {
         free(h);
-        close(fd);
+        close(in->fd);
         return FAB_E_NOMEM;
     }
-    *h = (struct handshake){
-        .set = set, .context = context, .done = done, .ctx = ctx, .result.fd = fd};
+    *h = (struct handshake){.set = set, .in = *in, .result.fd = in->fd};
     pthread_mutex_lock(&set->lock);
     put(&set->pending, h);
     pthread_mutex_unlock(&set->lock);
-    if (epoll_ctl(set->epoll, EPOLL_CTL_ADD, fd, &e) < 0) {
+    if (epoll_ctl(epoll_of(h), EPOLL_CTL_ADD, in->fd, &e) < 0) {
         handshake_cancel(h);
         return FAB_E_NOMEM;
     }
@@ -222,19 +228,21 @@ void handshake_cancel(struct handshake *h)
 
 static int open_descriptors(struct handshakes *set)
 {
-    struct epoll_event e = {.events = EPOLLIN};
+    struct epoll_event stop = {.events = EPOLLIN, .data.ptr = &set->stop};
+    struct epoll_event urgent = {.events = EPOLLIN, .data.ptr = &set->urgent};
     set->epoll = epoll_create1(EPOLL_CLOEXEC);
+    set->urgent = epoll_create1(EPOLL_CLOEXEC);
     set->stop = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     set->ready = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC | EFD_SEMAPHORE);
-    return set->epoll >= 0 && set->ready >= 0 &&
-                   epoll_ctl(set->epoll, EPOLL_CTL_ADD, set->stop, &e) == 0
+    return set->ready >= 0 && epoll_ctl(set->epoll, EPOLL_CTL_ADD, set->stop, &stop) == 0 &&
+                   epoll_ctl(set->epoll, EPOLL_CTL_ADD, set->urgent, &urgent) == 0
                ? FAB_OK
                : FAB_E_NOMEM;
 }
 
 static void close_descriptors(struct handshakes *set)
 {
-    const int fds[] = {set->epoll, set->stop, set->ready};
+    const int fds[] = {set->epoll, set->urgent, set->stop, set->ready};
     for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
         if (fds[i] >= 0)
             close(fds[i]);

@@ -40,11 +40,18 @@ int handshakes_new(struct loop *loop, struct handshakes **ret);
  * NULL. */
 void handshakes_free(struct handshakes *h);
 
-/* Begins the handshake of a client on the nonblocking socket fd, and takes the socket over. When
- * the handshake is complete or has failed, `done` is called on the loop thread; *ret is not valid
- * from then on. On NOMEM the socket is closed. */
-int handshake_begin(struct handshakes *h, int fd, SSL_CTX *context, handshake_done *done, void *ctx,
-                    struct handshake **ret);
+struct handshake_input {
+    int fd; /* a connected nonblocking socket */
+    SSL_CTX *context;
+    /* true: the thread continues this handshake before those that are not urgent */
+    bool urgent;
+    handshake_done *done;
+    void *ctx;
+};
+/* Begins the handshake of a client, and takes its socket over. When the handshake is complete or
+ * has failed, `done` is called on the loop thread; *ret is not valid from then on. On NOMEM the
+ * socket is closed. */
+int handshake_begin(struct handshakes *h, const struct handshake_input *in, struct handshake **ret);
 /* Ends a handshake and closes its connection, without a call of `done`. h may be NULL. */
 void handshake_cancel(struct handshake *h);
 

@@ -33,6 +33,7 @@ static struct loop *loop;
 static struct loop_timer *tick;
 static struct handshakes *handshakes;
 static SSL_CTX *server, *alice, *mallory;
+static int turns; /* number of results of all clients */
 
 struct identity {
     EVP_PKEY *key;
@@ -44,7 +45,7 @@ struct client {
     SSL *ssl;
     int fd, server_fd;
     struct handshake *handshake;
-    int results;
+    int results, turn;
     bool complete;
     char text[CALLER_TEXT_LEN];
     long verified;
@@ -149,6 +150,7 @@ static void on_done(void *ctx, const struct handshake_result *r)
     struct client *c = ctx;
     c->handshake = NULL;
     c->results++;
+    c->turn = ++turns;
     c->complete = r->complete;
     c->error = r->error;
     c->verified = SSL_get_verify_result(r->ssl);
@@ -161,15 +163,20 @@ static void on_done(void *ctx, const struct handshake_result *r)
     close(r->fd);
 }
 
-static void connect_client(struct client *c, SSL_CTX *context)
+static void connect_client_as(struct client *c, SSL_CTX *context, bool urgent)
 {
     int pair[2];
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair), 0);
     *c = (struct client){.ssl = SSL_new(context), .fd = pair[0], .server_fd = pair[1]};
     SSL_set_fd(c->ssl, c->fd);
     SSL_set_connect_state(c->ssl);
-    ck_assert_int_eq(handshake_begin(handshakes, pair[1], server, on_done, c, &c->handshake),
-                     FAB_OK);
+    const struct handshake_input in = {pair[1], server, urgent, on_done, c};
+    ck_assert_int_eq(handshake_begin(handshakes, &in, &c->handshake), FAB_OK);
+}
+
+static void connect_client(struct client *c, SSL_CTX *context)
+{
+    connect_client_as(c, context, false);
 }
 
 static void free_client(struct client *c)
@@ -346,6 +353,28 @@ START_TEST(a_stalled_handshake_delays_no_other)
 }
 END_TEST
 
+/* An urgent handshake overtakes those that were ready before it. */
+START_TEST(urgent_handshakes_go_first)
+{
+    struct client blocking, c[6];
+    block_thread(&blocking);
+    for (int i = 0; i < 6; i++) {
+        connect_client_as(&c[i], alice, i >= 4);
+        ck_assert_int_eq(write(c[i].fd, "no TLS", 6), 6);
+    }
+    sem_post(&leave);
+    for (int i = 0; i < 6; i++) {
+        while (c[i].results == 0)
+            turn();
+        ck_assert_int_eq(c[i].turn, i < 4 ? i + 3 : i - 3);
+        free_client(&c[i]);
+    }
+    finish(&blocking);
+    ck_assert(blocking.complete);
+    free_client(&blocking);
+}
+END_TEST
+
 /* ---- cancelling and stopping ----------------------------------------------------------------- */
 
 START_TEST(a_pending_handshake_is_cancelled)
@@ -381,7 +410,7 @@ static void cancel_some(struct fab_prng *random, bool stops)
 {
     struct client c[20];
     for (int i = 0; i < 20; i++) {
-        connect_client(&c[i], i % 4 == 0 ? mallory : alice);
+        connect_client_as(&c[i], i % 4 == 0 ? mallory : alice, i % 3 == 0);
         (void)SSL_do_handshake(c[i].ssl);
     }
     for (uint64_t i = fab_base_prng_below(random, 200); i > 0; i--)
@@ -424,6 +453,7 @@ int main(void)
     tcase_add_test(tcase, a_handshake_keeps_its_context);
     tcase_add_test(tcase, the_loop_runs_while_a_handshake_is_computed);
     tcase_add_test(tcase, a_stalled_handshake_delays_no_other);
+    tcase_add_test(tcase, urgent_handshakes_go_first);
     tcase_add_test(tcase, a_pending_handshake_is_cancelled);
     tcase_add_test(tcase, a_handshake_is_cancelled_while_it_is_computed);
     tcase_add_test(tcase, handshakes_end_at_any_moment);
