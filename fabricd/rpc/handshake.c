@@ -19,10 +19,14 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/queue.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "fabricd/base/thread.h"
 #include "libfabmgr/base/status.h"
+
+/* The loop thread, and clients on this host, get the processor before the handshakes. */
+#define NICE 10
 
 TAILQ_HEAD(handshake_list, handshake);
 
@@ -149,6 +153,10 @@ static void *run_handshakes(void *ctx)
 {
     struct handshakes *set = ctx;
     thread_set_name("fabricd-tls");
+    /* on Linux, a thread has a nice value of its own; if the system refuses, clients are only
+     * slower
+     */
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
     for (;;) {
         struct epoll_event e;
         int count = epoll_wait(set->urgent, &e, 1, 0);
