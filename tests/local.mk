@@ -275,6 +275,17 @@ tests_unit_test_condition_SOURCES = tests/unit/test_condition.c
 tests_unit_test_condition_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_condition_LDADD = $(LIB_TEST_LIBS)
 
+# ---- cabling: the fewest moves of cables, and differences from a plan
+UNIT_TESTS += tests/unit/test_cabling_moves
+tests_unit_test_cabling_moves_SOURCES = tests/unit/test_cabling_moves.c
+tests_unit_test_cabling_moves_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_cabling_moves_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_cabling
+tests_unit_test_cabling_SOURCES = tests/unit/test_cabling.c tests/unit/cabling_mistakes.h
+tests_unit_test_cabling_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_cabling_LDADD = $(LIB_TEST_LIBS)
+
 # ---- fabric: generate
 UNIT_TESTS += tests/unit/test_generate
 tests_unit_test_generate_SOURCES = tests/unit/test_generate.c

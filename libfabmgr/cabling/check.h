@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The parts of a comparison. For this folder only. */
+#ifndef LIBFABMGR_CABLING_CHECK_H
+#define LIBFABMGR_CABLING_CHECK_H
+
+#include "libfabmgr/cabling/compare.h"
+
+/* Finds the nodes of the plan in the fabric, and makes the sites and the numbers of their ports.
+ * Returns OK or NOMEM. */
+int fab_cabling_match(struct fab_cabling_check *c);
+/* Finds the rails and planes of the plan. Returns OK or NOMEM. */
+int fab_cabling_find_rails(struct fab_cabling_check *c);
+/* Returns the kind of a cable between the ports a and b that is not planned. */
+enum fab_cabling_kind fab_cabling_classify(const struct fab_cabling_check *c, uint32_t a,
+                                           uint32_t b);
+/* Adds a difference. Returns OK or NOMEM. */
+int fab_cabling_add(struct fab_cabling_check *c, const struct fab_cabling_difference *d);
+/* Returns less than 0 if port a comes before port b in the order of racks, names and numbers. */
+int fab_cabling_port_order(const struct fab_cabling_check *c, uint32_t a, uint32_t b);
+
+#endif

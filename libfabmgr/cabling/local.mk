@@ -1,0 +1,17 @@
+libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/check.h \
+	%D%/compare.c \
+	%D%/compare.h \
+	%D%/match.c \
+	%D%/moves.c \
+	%D%/moves.h \
+	%D%/name.c \
+	%D%/name.h \
+	%D%/plan.c \
+	%D%/plan.h \
+	%D%/rails.c \
+	%D%/read.c \
+	%D%/read.h \
+	%D%/read_csv.c \
+	%D%/read_netdiscover.c \
+	%D%/read_topo.c

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Comparison of fabrics with plans: 50 seeded mistakes each in fat trees, a rail fabric and a real
+ * fabric are all named, with the right cables and the fewest moves; a faithful fabric has no
+ * difference; links that are down are missing and nothing else.
+ */
+#include "libfabmgr/cabling/compare.h"
+#include "tests/unit/cabling_mistakes.h"
+#include "tests/unit/fabrics.h"
+
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/base/text.h"
+
+#define MISTAKES 50
+
+/* ---- fabrics --------------------------------------------------------------------------------- */
+
+/* Gives each switch some ports more, so that cables can be in wrong ports. */
+static struct fab_fabric *with_free_ports(struct fab_builder *plain, uint32_t radix)
+{
+    const struct fab_variation more = {.radix = radix};
+    struct fab_fabric *f = sealed(plain);
+    struct fab_builder *b = NULL;
+    ck_assert_int_eq(fab_fabric_generate_variation(f, &more, &b), 0);
+    fab_fabric_unref(f);
+    return sealed(b);
+}
+
+static struct fab_fabric *tree(uint32_t radix, uint32_t levels)
+{
+    const struct fab_fat_tree_spec spec = {.radix = radix, .levels = levels};
+    struct fab_builder *b = NULL;
+    ck_assert_int_eq(fab_fabric_generate_fat_tree(&spec, &b), 0);
+    return with_free_ports(b, radix + 4);
+}
+
+static struct fab_fabric *tree_648(void)
+{
+    return tree(36, 2);
+}
+
+static struct fab_fabric *tree_3456(void)
+{
+    return tree(24, 3);
+}
+
+static struct fab_fabric *rails_1280(void)
+{
+    const struct fab_rail_spec spec = {.servers = 1280,
+                                       .adapters = 8,
+                                       .group_size = 32,
+                                       .spines = 16,
+                                       .parallel = 2,
+                                       .cores = 4,
+                                       .core_parallel = 4};
+    struct fab_builder *b = NULL;
+    ck_assert_int_eq(fab_fabric_generate_rail(&spec, &b), 0);
+    return with_free_ports(b, 100);
+}
+
+/* Returns NULL if the folder of real fabrics is not given. */
+static struct fab_fabric *sat11(void)
+{
+    const char *folder = getenv("FABRICD_TOPOLOGIES");
+    char path[4096];
+    if (folder == NULL) {
+        printf("# SKIP sat11: FABRICD_TOPOLOGIES is not set\n");
+        return NULL;
+    }
+    snprintf(path, sizeof path, "%s/sat11-hdr-2021/sat11.repaired.ibnetdiscover", folder);
+    FILE *file = fopen(path, "rb");
+    ck_assert_msg(file != NULL, "%s cannot be opened", path);
+    char *text = malloc(4u << 20);
+    size_t len = fread(text, 1, 4u << 20, file);
+    fclose(file);
+    struct fab_fabric *f = read_fabric(text, len);
+    free(text);
+    return f;
+}
+
+static const struct {
+    const char *name;
+    struct fab_fabric *(*make)(void);
+} fabrics[] = {
+    {"648 hosts", tree_648},
+    {"3,456 hosts", tree_3456},
+    {"1,280 hosts with 8 adapters", rails_1280},
+    {"sat11", sat11},
+};
+
+static struct fab_cabling_plan *plan_of(const struct fab_fabric *f)
+{
+    struct fab_cabling_plan *p = fab_cabling_plan_new();
+    ck_assert_ptr_nonnull(p);
+    ck_assert_int_eq(fab_cabling_plan_add_fabric(p, f, true), 0);
+    return p;
+}
+
+static struct fab_cabling_check *compare(const struct fab_cabling_plan *p,
+                                         const struct fab_fabric *f)
+{
+    struct fab_cabling_check *c = NULL;
+    ck_assert_int_eq(fab_cabling_compare(p, f, &c), 0);
+    return c;
+}
+
+/* ---- seeded mistakes ------------------------------------------------------------------------- */
+
+static uint32_t port_at(const struct fab_cabling_check *c, const struct place *place)
+{
+    for (uint32_t i = 0; i < c->site_count; i++) {
+        const struct fab_cabling_site *s = &c->sites[i];
+        uint64_t guid = s->observed != FAB_NONE ? c->fabric->nodes[s->observed].guid
+                                                : c->plan->nodes[s->planned].guid;
+        if (guid == place->guid)
+            return s->first_port + place->port;
+    }
+    ck_abort_msg("no node 0x%016" PRIx64, place->guid);
+}
+
+/* Finds the only difference of a cable. */
+static const struct fab_cabling_difference *find(const struct fab_cabling_check *c, uint32_t a,
+                                                 uint32_t b)
+{
+    const struct fab_cabling_difference *found = NULL;
+    for (size_t i = 0; i < c->difference_count; i++) {
+        const struct fab_cabling_difference *d = &c->differences[i];
+        if ((d->a != a || d->b != b) && (d->a != b || d->b != a))
+            continue;
+        ck_assert_msg(found == NULL, "a cable has two differences");
+        found = d;
+    }
+    ck_assert_msg(found != NULL, "no difference of %s/%u", fab_cabling_site_of(c, a)->name,
+                  fab_cabling_port_number(c, a));
+    return found;
+}
+
+static bool is_kind_of(enum fab_cabling_kind kind, enum mistake_kind mistake)
+{
+    static const uint32_t kinds[MISTAKE_KINDS] = {
+        [SWAP_AT_SWITCH] = 1u << FAB_CABLING_SWAPPED | 1u << FAB_CABLING_WRONG_RAIL |
+                           1u << FAB_CABLING_WRONG_PLANE,
+        [SWAP_BETWEEN] = 1u << FAB_CABLING_SWAPPED | 1u << FAB_CABLING_WRONG_RAIL |
+                         1u << FAB_CABLING_WRONG_PLANE,
+        [RING] = 1u << FAB_CABLING_WRONG_PORT | 1u << FAB_CABLING_WRONG_HOST |
+                 1u << FAB_CABLING_WRONG_RAIL | 1u << FAB_CABLING_WRONG_PLANE,
+        [WRONG_PORT] = 1u << FAB_CABLING_WRONG_PORT,
+        [WRONG_HOST] = 1u << FAB_CABLING_WRONG_HOST,
+        [SWAP_RAILS] = 1u << FAB_CABLING_WRONG_RAIL | 1u << FAB_CABLING_SWAPPED,
+        [ABSENT_CABLE] = 1u << FAB_CABLING_MISSING,
+        [EXTRA_CABLE] = 1u << FAB_CABLING_EXTRA,
+        [SLOW] = 1u << FAB_CABLING_WRONG_SPEED,
+    };
+    return (kinds[mistake] >> kind & 1) != 0;
+}
+
+static bool is_of_mistake(const struct fab_cabling_check *c, const struct mistake *x, uint32_t port)
+{
+    for (unsigned i = 0; i < x->cables; i++)
+        for (unsigned end = 0; end < 2; end++)
+            if (port_at(c, &x->cable[i][end]) == port)
+                return true;
+    return false;
+}
+
+/* The moves of a mistake: as many as needed, all of one kind. A cable end moves between the ports
+ * of the mistake's cables; where a port got its cable from elsewhere, to the planned port. */
+static void check_moves(const struct fab_cabling_check *c, const struct mistake *x, uint32_t group)
+{
+    unsigned moves = 0;
+    for (size_t i = 0; i < c->moves.count; i++) {
+        const struct fab_cabling_move *m = &c->moves.moves[i];
+        if (m->group != group)
+            continue;
+        moves++;
+        ck_assert_int_eq(m->step, x->step);
+        ck_assert(is_of_mistake(c, x, m->a));
+        if (m->step == FAB_CABLING_MOVE)
+            ck_assert_uint_eq(c->planned[m->b], m->other);
+        else
+            ck_assert(is_of_mistake(c, x, m->b));
+    }
+    ck_assert_uint_eq(moves, x->moves);
+}
+
+static void check_mistake(const struct fab_cabling_check *c, const struct mistake *x)
+{
+    for (unsigned i = 0; i < x->cables; i++) {
+        uint32_t a = port_at(c, &x->cable[i][0]), b = port_at(c, &x->cable[i][1]);
+        const struct fab_cabling_difference *d = find(c, a, b);
+        ck_assert_msg(is_kind_of(d->kind, x->kind), "mistake %d is named %s", (int)x->kind,
+                      fab_cabling_kind_name(d->kind));
+        if (x->kind != ABSENT_CABLE && x->kind != SLOW) {
+            ck_assert_uint_eq(d->planned_a, c->planned[d->a]);
+            ck_assert_uint_eq(d->planned_b, c->planned[d->b]);
+        }
+        if (i == 0 && x->moves > 0)
+            check_moves(c, x, d->group);
+    }
+}
+
+/* Makes mistakes of all kinds that the fabric has a place for. */
+static unsigned make_mistakes(struct mistakes *m, struct mistake *list)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; count < MISTAKES && i < 4 * MISTAKES; i++)
+        count += make_mistake(m, i % MISTAKE_KINDS, &list[count]);
+    ck_assert_uint_eq(count, MISTAKES);
+    return count;
+}
+
+static void check_all(const struct fab_cabling_check *c, const struct mistake *list, unsigned down)
+{
+    unsigned differences = down, moves = down;
+    for (unsigned i = 0; i < MISTAKES; i++) {
+        check_mistake(c, &list[i]);
+        differences += list[i].cables;
+        moves += list[i].moves;
+    }
+    ck_assert_uint_eq(c->difference_count, differences);
+    ck_assert_uint_eq(c->moves.count, moves);
+}
+
+/* Reports the mistakes in a fabric, with some links down. */
+static void try_mistakes(const struct fab_fabric *plain, const struct fab_cabling_plan *plan,
+                         uint64_t seed, unsigned down)
+{
+    struct mistake list[MISTAKES];
+    struct mistakes m;
+    struct fab_fabric *f = NULL;
+    mistakes_init(&m, plain, seed);
+    make_mistakes(&m, list);
+    ck_assert_uint_eq(take_down(&m, down), down);
+    ck_assert_int_eq(fab_fabric_builder_seal(m.b, &f), 0);
+    struct fab_cabling_check *c = compare(plan, f);
+    check_all(c, list, down);
+    ck_assert(!fab_cabling_is_foreign(c));
+    fab_cabling_check_free(c);
+    fab_fabric_unref(f);
+    mistakes_fini(&m);
+}
+
+START_TEST(mistakes_are_all_named)
+{
+    struct fab_fabric *f = fabrics[_i].make();
+    if (f == NULL)
+        return;
+    struct fab_cabling_plan *plan = plan_of(f);
+    uint64_t seed = test_seed(fabrics[_i].name, 20 + (uint64_t)_i);
+    for (unsigned round = 0; round < test_rounds(8); round++) {
+        try_mistakes(f, plan, seed + round, 0);
+        try_mistakes(f, plan, seed + round, f->link_count / 100);
+    }
+    fab_cabling_plan_free(plan);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+START_TEST(a_faithful_fabric_has_no_difference)
+{
+    struct fab_fabric *f = fabrics[_i].make();
+    if (f == NULL)
+        return;
+    struct fab_cabling_plan *plan = plan_of(f);
+    struct fab_cabling_check *c = compare(plan, f);
+    ck_assert_uint_eq(c->difference_count, 0);
+    ck_assert_uint_eq(c->moves.count, 0);
+    ck_assert_uint_eq(c->correct, f->link_count);
+    ck_assert_uint_eq(c->matched[FAB_CABLING_UNMATCHED], 0);
+    fab_cabling_check_free(c);
+    fab_cabling_plan_free(plan);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cabling");
+    TCase *mistakes = tcase_create("mistakes");
+    tcase_add_loop_test(mistakes, mistakes_are_all_named, 0, 4);
+    tcase_add_loop_test(mistakes, a_faithful_fabric_has_no_difference, 0, 4);
+    tcase_set_timeout(mistakes, 120);
+    suite_add_tcase(suite, mistakes);
+    return test_run(suite);
+}
