@@ -20,6 +20,8 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/plain_words.h \
 	cli/ctl/pseudonyms.c \
 	cli/ctl/pseudonyms.h \
+	cli/ctl/cabling.c \
+	cli/ctl/cabling.h \
 	cli/ctl/cmd.c \
 	cli/ctl/cmd.h \
 	cli/ctl/cmd_audit.c \
@@ -39,6 +41,7 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_cert.c \
 	cli/ctl/cmd_cc.h \
 	cli/ctl/cmd_cc_export.c \
+	cli/ctl/cmd_check.c \
 	cli/ctl/cmd_congested.c \
 	cli/ctl/cmd_contingency.c \
 	cli/ctl/cmd_diagnostics.c \
@@ -76,6 +79,8 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/output_text.c \
 	cli/ctl/show.c \
 	cli/ctl/show.h \
+	cli/ctl/show_cabling.c \
+	cli/ctl/show_cabling.h \
 	cli/ctl/show_quality.c \
 	cli/ctl/show_quality.h
 nodist_cli_libctl_la_SOURCES = cli/ctl/vocabulary.c

@@ -21,7 +21,7 @@ enum exit_code {
     EXIT_USAGE = 2,       /* the command line is invalid */
     EXIT_UNAVAILABLE = 3, /* no manager answered in time */
     EXIT_NOT_FOUND = 4,   /* the named object does not exist */
-    EXIT_UNSOUND = 5,     /* the routes did not pass the verification */
+    EXIT_UNSOUND = 5,     /* the object of a check did not pass: routes, cables, the audit log */
 };
 
 struct cmd;
@@ -106,7 +106,7 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
     cmd_cc_show, cmd_cc_congested, cmd_cc_log, cmd_cc_export, cmd_key_show, cmd_key_rotate,
     cmd_topo_approve, cmd_topo_disapprove, cmd_topo_baseline, cmd_audit_list, cmd_audit_export,
     cmd_audit_verify, cmd_whoami, cmd_backup, cmd_restore, cmd_support_bundle, cmd_diagnostics,
-    cmd_cert_init, cmd_cert_issue, cmd_cert_list, cmd_cert_renew, cmd_cert_revoke;
+    cmd_cert_init, cmd_cert_issue, cmd_cert_list, cmd_cert_renew, cmd_cert_revoke, cmd_topo_check;
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 

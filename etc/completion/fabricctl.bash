@@ -139,7 +139,7 @@ _fabricctl()
     link) offer='list flapping unhealthy isolate release' ;;
     route) offer='show verify quality compare whatif contingency rebalance export certify' ;;
     cc) offer='status show congested log export' ;;
-    topo) offer='export baseline approve disapprove' ;;
+    topo) offer='check export baseline approve disapprove' ;;
     event) offer='list watch' ;;
     audit) offer='list export verify' ;;
     cert) offer='init issue list renew revoke' ;;
@@ -147,7 +147,7 @@ _fabricctl()
     sim) offer='unlink relink degrade' ;;
     'node list') offer='switch adapter router' ;;
     'event '* | 'reroute list') cur=${cur:--} ;;
-    backup | restore | support-bundle) [[ $cur == -* ]] || { compopt -o default && return; } ;;
+    backup | restore | support-bundle | 'topo check') [[ $cur == -* ]] || { compopt -o default && return; } ;;
     *) [[ $cur == -* ]] || { _fabricctl_offer_names "${words[*]:0:2}" && return; } ;;
     esac
     if [[ $cur == -* ]]; then

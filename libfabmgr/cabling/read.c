@@ -36,8 +36,8 @@ static const struct format {
     {"CSV", fab_cabling_read_csv},
 };
 
-/* The first line with "->" or a comma, or the first line of ibnetdiscover text, decides. Without
- * such a line, the reader of CSV reports what it expects. */
+/* The first line that has "->" or a comma, or that is a line of ibnetdiscover text, decides.
+ * Comments do not count. Without such a line, the reader of CSV reports what it expects. */
 static const struct format *find_format(const char *text, size_t len)
 {
     struct fab_text_error ignored;
@@ -45,9 +45,11 @@ static const struct format *find_format(const char *text, size_t len)
     fab_fabric_scan_init(&s, text, len, &ignored);
     while (fab_fabric_scan_line(&s)) {
         size_t left = (size_t)(s.eol - s.line);
+        if (fab_fabric_scan_is(&s, "#"))
+            continue;
         if (begins_netdiscover(&s))
             return &formats[0];
-        if (s.line[0] != '#' && memmem(s.line, left, "->", 2) != NULL)
+        if (memmem(s.line, left, "->", 2) != NULL)
             return &formats[1];
         if (memchr(s.line, ',', left) != NULL)
             return &formats[2];

@@ -101,21 +101,25 @@ static unsigned find_column(const struct csv *c, enum column column)
     return FIELDS_MAX;
 }
 
-static int read_header(struct csv *c)
+/* Reads the row with the names of the columns, which may be a comment. Other comments are ignored:
+ * *ret_named is false then. */
+static int read_header(struct csv *c, bool comment, bool *ret_named)
 {
     int rc = split(c);
     if (rc != FAB_OK)
-        return rc;
-    for (unsigned i = 0; i < COLUMNS; i++)
+        return comment ? FAB_OK : rc;
+    bool all = true;
+    for (unsigned i = 0; i < COLUMNS; i++) {
         c->field[i] = find_column(c, i);
-    for (unsigned i = NODE_A; i <= PORT_B; i++)
-        if (c->field[i] == FIELDS_MAX)
-            return fab_fabric_scan_fail(
-                &c->scan, c->scan.line,
-                "expected a row with the names of the columns: node_a,port_a,node_b,port_b, or "
-                "#StartDevice,StartPort,EndDevice,EndPort; or another format: ibnetdiscover, "
-                ".topo");
-    return FAB_OK;
+        all = all && (c->field[i] != FIELDS_MAX || i > PORT_B);
+    }
+    *ret_named = all;
+    if (all || comment)
+        return FAB_OK;
+    return fab_fabric_scan_fail(
+        &c->scan, c->scan.line,
+        "expected a row with the names of the columns: node_a,port_a,node_b,port_b, or "
+        "#StartDevice,StartPort,EndDevice,EndPort; or another format: ibnetdiscover, .topo");
 }
 
 /* ---- ends ------------------------------------------------------------------------------------ */
@@ -244,9 +248,8 @@ int fab_cabling_read_csv(struct fab_cabling_plan *p, const char *text, size_t le
         bool comment = fab_fabric_scan_is(&c.scan, "#");
         if (c.scan.at == c.scan.eol)
             continue;
-        if (!named && (!comment || memchr(c.scan.at, ',', (size_t)(c.scan.eol - c.scan.at)))) {
-            rc = read_header(&c);
-            named = true;
+        if (!named) {
+            rc = read_header(&c, comment, &named);
         } else if (!comment) {
             rc = read_row(&c);
         }
