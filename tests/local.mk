@@ -281,6 +281,11 @@ tests_unit_test_cabling_moves_SOURCES = tests/unit/test_cabling_moves.c
 tests_unit_test_cabling_moves_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_cabling_moves_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_cabling_read
+tests_unit_test_cabling_read_SOURCES = tests/unit/test_cabling_read.c
+tests_unit_test_cabling_read_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_cabling_read_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_cabling
 tests_unit_test_cabling_SOURCES = tests/unit/test_cabling.c tests/unit/cabling_mistakes.h
 tests_unit_test_cabling_CFLAGS = $(TEST_CFLAGS)
@@ -611,6 +616,11 @@ UNIT_TESTS += tests/unit/test_partition_incast
 tests_unit_test_partition_incast_SOURCES = tests/unit/test_partition_incast.c
 tests_unit_test_partition_incast_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_partition_incast_LDADD = $(LIB_TEST_LIBS)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_cabling
+tests_fuzz_fuzz_cabling_SOURCES = tests/fuzz/fuzz_cabling.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_cabling_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_cabling_LDFLAGS = $(FUZZ_LINK)
 
 FUZZ_TARGETS += tests/fuzz/fuzz_partitions
 tests_fuzz_fuzz_partitions_SOURCES = tests/fuzz/fuzz_partitions.c $(FUZZ_MAIN)

@@ -70,8 +70,7 @@ static const struct out_column difference_columns[] = {
 
 static bool is_of_node(enum fab_cabling_kind kind)
 {
-    return kind == FAB_CABLING_ABSENT || kind == FAB_CABLING_DUPLICATE_NAME ||
-           kind == FAB_CABLING_OTHER_NAME;
+    return kind == FAB_CABLING_ABSENT || kind == FAB_CABLING_DUPLICATE_NAME;
 }
 
 static void expected_rate(const struct fab_cabling_difference *d, char text[TEXT_LEN])
@@ -87,24 +86,19 @@ static void expected_rate(const struct fab_cabling_difference *d, char text[TEXT
     snprintf(text, TEXT_LEN, "%s; the link runs at %s", planned, now);
 }
 
-static void expected_node(const struct fab_cabling_check *c, const struct fab_cabling_difference *d,
-                          char text[TEXT_LEN])
+static void expected_node(const struct fab_cabling_difference *d, char text[TEXT_LEN])
 {
-    const struct fab_cabling_site *s = fab_cabling_site_of(c, d->a);
     if (d->kind == FAB_CABLING_ABSENT)
         snprintf(text, TEXT_LEN, "%" PRIu32 " links; the node is not in the fabric", d->count);
-    else if (d->kind == FAB_CABLING_DUPLICATE_NAME)
-        snprintf(text, TEXT_LEN, "a name of one node; %" PRIu32 " nodes have it", d->count);
     else
-        snprintf(text, TEXT_LEN, "this name; its links show that it is \"%s\", GUID 0x%016" PRIx64,
-                 c->fabric->nodes[s->observed].desc, c->fabric->nodes[s->observed].guid);
+        snprintf(text, TEXT_LEN, "a name of one node; %" PRIu32 " nodes have it", d->count);
 }
 
 static void expected(const struct fab_cabling_check *c, const struct fab_cabling_difference *d,
                      char text[TEXT_LEN])
 {
     if (is_of_node(d->kind))
-        expected_node(c, d, text);
+        expected_node(d, text);
     else if (d->kind == FAB_CABLING_WRONG_WIDTH || d->kind == FAB_CABLING_WRONG_SPEED)
         expected_rate(d, text);
     else if (d->kind == FAB_CABLING_MISSING)
@@ -296,6 +290,35 @@ static void say_nodes(struct out *o, const struct fab_cabling_check *c)
     out_number(o, "nodes_by_place", NULL, OUT_PLAIN, place);
 }
 
+/* Prints which planned nodes have other names in the fabric. */
+static void say_other_names(struct out *o, const struct fab_cabling_check *c)
+{
+    static const struct out_column columns[] = {{"node", "", false}};
+    const struct fab_cabling_site *example = NULL;
+    out_table(o, "other_names", columns, 0, false);
+    for (uint32_t i = 0; i < c->site_count; i++) {
+        const struct fab_cabling_site *s = &c->sites[i];
+        if (s->match != FAB_CABLING_BY_PLACE)
+            continue;
+        char guid[24];
+        snprintf(guid, sizeof guid, "0x%016" PRIx64, c->fabric->nodes[s->observed].guid);
+        example = example != NULL ? example : s;
+        out_row(o);
+        out_text(o, "node", NULL, OUT_PLAIN, s->name);
+        out_text(o, "name", NULL, OUT_PLAIN, c->fabric->nodes[s->observed].desc);
+        out_text(o, "guid", NULL, OUT_PLAIN, guid);
+        out_row_end(o);
+    }
+    out_table_end(o);
+    if (example != NULL)
+        out_textf(o, "Names", OUT_WARN,
+                  "%" PRIu32 " nodes have other names than planned, such as %s: \"%s\", GUID "
+                  "0x%016" PRIx64,
+                  c->matched[FAB_CABLING_BY_PLACE], example->name,
+                  c->fabric->nodes[example->observed].desc,
+                  c->fabric->nodes[example->observed].guid);
+}
+
 /* Prints the number of differences of each kind, such as "2 swapped, 1 missing". */
 static void say_kinds(struct out *o, const struct fab_cabling_check *c)
 {
@@ -322,6 +345,7 @@ void show_cabling(struct out *o, const struct fab_cabling_check *c)
     out_record(o, NULL);
     out_text(o, "format", NULL, OUT_PLAIN, c->plan->format);
     say_nodes(o, c);
+    say_other_names(o, c);
     out_textf(o, "Links", c->correct == planned ? OUT_GOOD : OUT_WARN,
               "%" PRIu32 " of %" PRIu32 " planned links are up and as planned", c->correct,
               planned);

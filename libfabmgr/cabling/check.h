@@ -13,8 +13,10 @@ int fab_cabling_find_rails(struct fab_cabling_check *c);
 /* Returns the kind of a cable between the ports a and b that is not planned. */
 enum fab_cabling_kind fab_cabling_classify(const struct fab_cabling_check *c, uint32_t a,
                                            uint32_t b);
-/* Adds a difference. Returns OK or NOMEM. */
+/* These functions add a difference, of a cable or of a node. They return OK or NOMEM. */
 int fab_cabling_add(struct fab_cabling_check *c, const struct fab_cabling_difference *d);
+int fab_cabling_add_site(struct fab_cabling_check *c, enum fab_cabling_kind kind, uint32_t site,
+                         uint32_t count);
 /* Returns less than 0 if port a comes before port b in the order of racks, names and numbers. */
 int fab_cabling_port_order(const struct fab_cabling_check *c, uint32_t a, uint32_t b);
 

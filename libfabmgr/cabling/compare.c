@@ -23,7 +23,6 @@ const char *fab_cabling_kind_name(enum fab_cabling_kind kind)
         [FAB_CABLING_WRONG_WIDTH] = "wrong-width",
         [FAB_CABLING_WRONG_SPEED] = "wrong-speed",
         [FAB_CABLING_DUPLICATE_NAME] = "duplicate-name",
-        [FAB_CABLING_OTHER_NAME] = "other-name",
     };
     return names[kind];
 }
@@ -131,6 +130,19 @@ int fab_cabling_add(struct fab_cabling_check *c, const struct fab_cabling_differ
     return FAB_OK;
 }
 
+int fab_cabling_add_site(struct fab_cabling_check *c, enum fab_cabling_kind kind, uint32_t site,
+                         uint32_t count)
+{
+    uint32_t port = c->sites[site].first_port;
+    return fab_cabling_add(c, &(struct fab_cabling_difference){.kind = kind,
+                                                               .a = port,
+                                                               .b = port,
+                                                               .planned_a = FAB_NONE,
+                                                               .planned_b = FAB_NONE,
+                                                               .count = count,
+                                                               .group = FAB_NONE});
+}
+
 /* Returns which of two ports is named first, the one with the lower value: 0 for a leaf, 1 for
  * another switch, 2 for a host. */
 static unsigned precedence(const struct fab_cabling_check *c, uint32_t port)
@@ -224,28 +236,13 @@ static int add_missing(struct fab_cabling_check *c)
     return rc;
 }
 
-static int add_site(struct fab_cabling_check *c, enum fab_cabling_kind kind, uint32_t site,
-                    uint32_t count)
-{
-    uint32_t port = c->sites[site].first_port;
-    return fab_cabling_add(c, &(struct fab_cabling_difference){.kind = kind,
-                                                               .a = port,
-                                                               .b = port,
-                                                               .planned_a = FAB_NONE,
-                                                               .planned_b = FAB_NONE,
-                                                               .count = count,
-                                                               .group = FAB_NONE});
-}
-
-static int add_sites(struct fab_cabling_check *c)
+static int add_absent(struct fab_cabling_check *c)
 {
     int rc = FAB_OK;
     for (uint32_t i = 0; i < c->site_count && rc == FAB_OK; i++) {
-        uint32_t absent = absent_links(c, c->sites[i].first_port);
+        uint32_t port = c->sites[i].first_port, absent = absent_links(c, port);
         if (absent > 1)
-            rc = add_site(c, FAB_CABLING_ABSENT, i, absent);
-        else if (c->sites[i].match == FAB_CABLING_BY_PLACE)
-            rc = add_site(c, FAB_CABLING_OTHER_NAME, i, 0);
+            rc = fab_cabling_add_site(c, FAB_CABLING_ABSENT, i, absent);
     }
     return rc;
 }
@@ -383,7 +380,7 @@ static int compare(struct fab_cabling_check *c)
     int (*const steps[])(struct fab_cabling_check *) = {fab_cabling_match, make_matchings,
                                                         set_planned};
     int (*const more[])(struct fab_cabling_check *) = {
-        fab_cabling_find_rails, find_moves, add_wrong_cables, add_missing, add_sites,
+        fab_cabling_find_rails, find_moves, add_wrong_cables, add_missing, add_absent,
         check_correct,          sort_moves};
     int rc = FAB_OK;
     for (size_t i = 0; i < sizeof steps / sizeof *steps && rc == FAB_OK; i++)

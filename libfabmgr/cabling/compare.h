@@ -49,7 +49,6 @@ enum fab_cabling_kind {
     FAB_CABLING_WRONG_WIDTH,
     FAB_CABLING_WRONG_SPEED,
     FAB_CABLING_DUPLICATE_NAME, /* more nodes have this name than planned */
-    FAB_CABLING_OTHER_NAME,     /* a node was found by its place, but has another name */
     FAB_CABLING_KINDS,
 };
 /* Returns a word such as "missing" or "wrong-host". */

@@ -189,31 +189,40 @@ static void match_spellings(struct matcher *m)
 
 /* ---- matching by place ----------------------------------------------------------------------- */
 
-/* Returns the node of the fabric at the other end of a planned link of an unmatched node. FAB_NONE:
- * the link's other node is unmatched, or there is no cable, or it leads to a matched node or to
- * another port than planned. */
+/* Returns the port of the fabric at the other end of the cable in the port to which a planned link
+ * of an unmatched node leads. FAB_NONE: the node of that port is unmatched, or there is no cable.
+ */
 static uint32_t seen_at(const struct matcher *m, uint32_t end)
 {
     const struct fab_cabling_link *l = &m->plan->links[end / 2];
-    unsigned here = end % 2;
-    uint32_t peer = m->to_fabric[l->node[1 - here]];
-    if (peer == FAB_NONE || l->port[1 - here] > m->fabric->nodes[peer].num_ports)
+    uint32_t peer = m->to_fabric[l->node[1 - end % 2]];
+    uint8_t number = l->port[1 - end % 2];
+    if (peer == FAB_NONE || number > m->fabric->nodes[peer].num_ports)
         return FAB_NONE;
-    uint32_t port = fab_fabric_port_id(m->fabric, peer, l->port[1 - here]);
-    uint32_t far = fab_fabric_port(m->fabric, port)->peer;
-    if (far == FAB_NONE || fab_fabric_port(m->fabric, far)->num != l->port[here])
-        return FAB_NONE;
-    uint32_t node = fab_fabric_port(m->fabric, far)->node;
-    return m->to_plan[node] == FAB_NONE ? node : FAB_NONE;
+    return fab_fabric_port(m->fabric, fab_fabric_port_id(m->fabric, peer, number))->peer;
 }
 
-/* Finds the node that most planned links of node n show, by the majority vote of Boyer and Moore.
- * *ret_votes: the number of these links. */
-static uint32_t find_majority(const struct matcher *m, uint32_t n, uint32_t *ret_votes)
+/* Returns the node that a planned link of an unmatched node shows to be this node. FAB_NONE: the
+ * link shows none, because the cable leads to a matched node, or to another port than planned. */
+static uint32_t vote(const struct matcher *m, uint32_t end)
 {
-    uint32_t candidate = FAB_NONE, lead = 0, votes = 0;
+    uint32_t far = seen_at(m, end);
+    if (far == FAB_NONE)
+        return FAB_NONE;
+    const struct fab_port *p = fab_fabric_port(m->fabric, far);
+    bool as_planned = p->num == m->plan->links[end / 2].port[end % 2];
+    return as_planned && m->to_plan[p->node] == FAB_NONE ? p->node : FAB_NONE;
+}
+
+/* Finds the node for which most planned links of node n vote, by the majority vote of Boyer and
+ * Moore. *ret_votes: the number of these links; *ret_seen: the number of links that may vote. */
+static uint32_t find_majority(const struct matcher *m, uint32_t n, uint32_t *ret_votes,
+                              uint32_t *ret_seen)
+{
+    uint32_t candidate = FAB_NONE, lead = 0, votes = 0, seen = 0;
     for (uint32_t i = m->first_end[n]; i < m->first_end[n + 1]; i++) {
-        uint32_t node = seen_at(m, m->ends[i]);
+        uint32_t node = vote(m, m->ends[i]);
+        seen += seen_at(m, m->ends[i]) != FAB_NONE;
         if (node == FAB_NONE)
             continue;
         if (lead == 0)
@@ -221,27 +230,30 @@ static uint32_t find_majority(const struct matcher *m, uint32_t n, uint32_t *ret
         lead += node == candidate ? 1u : -1u;
     }
     for (uint32_t i = m->first_end[n]; i < m->first_end[n + 1] && candidate != FAB_NONE; i++)
-        votes += seen_at(m, m->ends[i]) == candidate;
+        votes += vote(m, m->ends[i]) == candidate;
     *ret_votes = votes;
+    *ret_seen = seen;
     return candidate;
 }
 
-static uint32_t count_cables(const struct fab_fabric *f, uint32_t node)
+/* Returns the number of cables between a node and matched nodes. */
+static uint32_t count_known(const struct matcher *m, uint32_t node)
 {
     uint32_t count = 0;
-    for (uint32_t i = 1; i <= f->nodes[node].num_ports; i++)
-        count += fab_fabric_port(f, f->nodes[node].first_port + i)->peer != FAB_NONE;
+    for (uint32_t i = 1; i <= m->fabric->nodes[node].num_ports; i++) {
+        uint32_t peer = fab_fabric_peer_node(m->fabric, m->fabric->nodes[node].first_port + i);
+        count += peer != FAB_NONE && m->to_plan[peer] != FAB_NONE;
+    }
     return count;
 }
 
 static bool match_place(struct matcher *m, uint32_t n)
 {
-    uint32_t votes, links = m->first_end[n + 1] - m->first_end[n];
-    uint32_t node = find_majority(m, n, &votes);
+    uint32_t votes, seen, node = find_majority(m, n, &votes, &seen);
     if (node == FAB_NONE || !may_be(m, n, node))
         return false;
     bool named = strcmp(m->plan->nodes[n].key, m->observed.keys[node]) == 0;
-    bool sure = votes >= 2 && votes * 2 > links && votes * 2 > count_cables(m->fabric, node);
+    bool sure = votes >= 2 && votes * 2 > seen && votes * 2 > count_known(m, node);
     if (!named && !sure)
         return false;
     take(m, n, node, named ? FAB_CABLING_BY_NAME : FAB_CABLING_BY_PLACE);
@@ -328,31 +340,39 @@ static int make_sites(struct matcher *m)
     return make_ports(c);
 }
 
-/* Reports each name that more nodes of the fabric have than of the plan. Aggregation nodes all have
- * the same name. */
+/* Returns the number of nodes with this name, and sets *ret_first to the position of the first. */
+static uint32_t count_name(const struct names *n, const char *key, uint32_t *ret_first)
+{
+    uint32_t at = lower_bound(n, key, strlen(key) + 1), count = 0;
+    *ret_first = at;
+    while (at + count < n->count && strcmp(n->keys[n->order[at + count]], key) == 0)
+        count++;
+    return count;
+}
+
+static bool are_all_matched(const struct matcher *m, uint32_t first, uint32_t count)
+{
+    for (uint32_t i = first; i < first + count; i++)
+        if (m->to_plan[m->observed.order[i]] == FAB_NONE)
+            return false;
+    return true;
+}
+
+/* Reports each name that more nodes of the fabric have than of the plan. Names that the plan does
+ * not have are of no interest if all their nodes were found by other means, such as names from the
+ * factory. Aggregation nodes all have the same name. */
 static int find_duplicates(struct matcher *m)
 {
-    const struct names *o = &m->observed, *p = &m->planned;
+    const struct names *o = &m->observed;
     int rc = FAB_OK;
-    for (uint32_t i = 0, next; i < o->count && rc == FAB_OK; i = next) {
-        const char *key = o->keys[o->order[i]];
-        uint32_t first = o->order[i], planned = 0;
-        for (next = i; next < o->count && strcmp(o->keys[o->order[next]], key) == 0; next++)
-            ;
-        for (uint32_t k = lower_bound(p, key, strlen(key) + 1);
-             k < p->count && strcmp(p->keys[p->order[k]], key) == 0; k++)
-            planned++;
-        if (next - i < 2 || next - i <= planned || m->fabric->nodes[first].aggregation)
+    for (uint32_t i = 0, count; i < o->count && rc == FAB_OK; i += count) {
+        uint32_t node = o->order[i], at, ignored;
+        count = count_name(o, o->keys[node], &at);
+        uint32_t planned = count_name(&m->planned, o->keys[node], &ignored);
+        if (count < 2 || count <= planned || m->fabric->nodes[node].aggregation ||
+            (planned == 0 && are_all_matched(m, i, count)))
             continue;
-        uint32_t port = m->check->sites[first].first_port;
-        rc = fab_cabling_add(m->check,
-                             &(struct fab_cabling_difference){.kind = FAB_CABLING_DUPLICATE_NAME,
-                                                              .a = port,
-                                                              .b = port,
-                                                              .planned_a = FAB_NONE,
-                                                              .planned_b = FAB_NONE,
-                                                              .count = next - i,
-                                                              .group = FAB_NONE});
+        rc = fab_cabling_add_site(m->check, FAB_CABLING_DUPLICATE_NAME, node, count);
     }
     return rc;
 }

@@ -223,17 +223,46 @@ static void check_all(const struct fab_cabling_check *c, const struct mistake *l
     ck_assert_uint_eq(c->moves.count, moves);
 }
 
-/* Reports the mistakes in a fabric, with some links down. */
+/* Gives all switches the same name. */
+static void forget_names(struct mistakes *m)
+{
+    static const char name[] = "Quantum Mellanox Technologies";
+    for (uint32_t i = 0; i < m->plain->switch_count; i++)
+        ck_assert_int_eq(fab_fabric_builder_set_desc(m->b, i, name, sizeof name - 1), 0);
+}
+
+/* Returns what a manager at the first adapter port with a link sees. */
+static struct fab_fabric *seen(struct mistakes *m)
+{
+    struct fab_fabric *all = NULL, *f = NULL;
+    uint32_t dropped;
+    ck_assert_int_eq(fab_fabric_builder_seal(m->b, &all), 0);
+    ck_assert_int_eq(fab_fabric_reachable(all, &f, &dropped), 0);
+    fab_fabric_unref(all);
+    return f;
+}
+
+/* Puts the manager at an adapter port whose cable has no mistake. */
+static void place_manager(struct mistakes *m)
+{
+    const struct fab_port *p = plain_port(m, choose(m, m->plain->switch_count, has_cable));
+    fab_fabric_builder_set_self(m->b, p->node, p->num);
+}
+
+/* Reports the mistakes in a fabric, with some links down. The switches have their names, or those
+ * of the factory. */
 static void try_mistakes(const struct fab_fabric *plain, const struct fab_cabling_plan *plan,
-                         uint64_t seed, unsigned down)
+                         uint64_t seed, unsigned down, bool names)
 {
     struct mistake list[MISTAKES];
     struct mistakes m;
-    struct fab_fabric *f = NULL;
     mistakes_init(&m, plain, seed);
+    place_manager(&m);
     make_mistakes(&m, list);
     ck_assert_uint_eq(take_down(&m, down), down);
-    ck_assert_int_eq(fab_fabric_builder_seal(m.b, &f), 0);
+    if (!names)
+        forget_names(&m);
+    struct fab_fabric *f = seen(&m);
     struct fab_cabling_check *c = compare(plan, f);
     check_all(c, list, down);
     ck_assert(!fab_cabling_is_foreign(c));
@@ -250,9 +279,25 @@ START_TEST(mistakes_are_all_named)
     struct fab_cabling_plan *plan = plan_of(f);
     uint64_t seed = test_seed(fabrics[_i].name, 20 + (uint64_t)_i);
     for (unsigned round = 0; round < test_rounds(8); round++) {
-        try_mistakes(f, plan, seed + round, 0);
-        try_mistakes(f, plan, seed + round, f->link_count / 100);
+        try_mistakes(f, plan, seed + round, 0, true);
+        try_mistakes(f, plan, seed + round, f->link_count / 100, true);
     }
+    fab_cabling_plan_free(plan);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+/* The switches have the same name, and the plan has no GUIDs. So each switch is found by its hosts
+ * or by its neighbours, in spite of the mistakes. */
+START_TEST(mistakes_are_named_without_names_of_switches)
+{
+    struct fab_fabric *f = fabrics[_i].make();
+    struct fab_cabling_plan *plan = plan_of(f);
+    uint64_t seed = test_seed(fabrics[_i].name, 40 + (uint64_t)_i);
+    for (uint32_t i = 0; i < f->switch_count; i++)
+        plan->nodes[i].guid = 0;
+    for (unsigned round = 0; round < test_rounds(4); round++)
+        try_mistakes(f, plan, seed + round, f->link_count / 100, false);
     fab_cabling_plan_free(plan);
     fab_fabric_unref(f);
 }
@@ -280,6 +325,7 @@ int main(void)
     Suite *suite = suite_create("cabling");
     TCase *mistakes = tcase_create("mistakes");
     tcase_add_loop_test(mistakes, mistakes_are_all_named, 0, 4);
+    tcase_add_loop_test(mistakes, mistakes_are_named_without_names_of_switches, 0, 3);
     tcase_add_loop_test(mistakes, a_faithful_fabric_has_no_difference, 0, 4);
     tcase_set_timeout(mistakes, 120);
     suite_add_tcase(suite, mistakes);
