@@ -22,6 +22,8 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/pseudonyms.h \
 	cli/ctl/cabling.c \
 	cli/ctl/cabling.h \
+	cli/ctl/check_watch.c \
+	cli/ctl/check_watch.h \
 	cli/ctl/cmd.c \
 	cli/ctl/cmd.h \
 	cli/ctl/cmd_audit.c \

@@ -53,6 +53,7 @@ struct session {
     /* each is true if the option of this name was given: --waiting, --all, --forget */
     bool waiting, all, forget;
     bool degraded;             /* the option --degraded was given */
+    bool watch;                /* the option --watch was given */
     const char *width, *speed; /* options --width and --speed; NULL: not given */
     const char *dir;           /* option --dir; NULL: not given */
     uint32_t days;             /* option --days; 0: not given */

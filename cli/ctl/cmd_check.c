@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "cli/ctl/cabling.h"
+#include "cli/ctl/check_watch.h"
 #include "cli/ctl/show_cabling.h"
 #include "libfabmgr/base/status.h"
 
@@ -45,17 +46,22 @@ static int say(struct session *s, const struct fab_cabling_plan *plan,
     return rc;
 }
 
+static int check_once(struct session *s, const struct fab_cabling_plan *plan)
+{
+    struct fab_fabric *fabric = NULL;
+    struct fab_client_error error;
+    int rc = fetch_fabric(s, &fabric, &error);
+    rc = rc == EXIT_OK ? say(s, plan, fabric) : say_error(&error);
+    fab_fabric_unref(fabric);
+    return rc;
+}
+
 static int check(struct session *s)
 {
     struct fab_cabling_plan *plan = NULL;
-    struct fab_fabric *fabric = NULL;
-    struct fab_client_error error;
     int rc = read_plan(s, &plan);
     if (rc == EXIT_OK)
-        rc = fetch_fabric(s, &fabric, &error) == EXIT_OK ? EXIT_OK : say_error(&error);
-    if (rc == EXIT_OK)
-        rc = say(s, plan, fabric);
-    fab_fabric_unref(fabric);
+        rc = s->watch ? watch_cabling(s, plan) : check_once(s, plan);
     fab_cabling_plan_free(plan);
     return rc;
 }
@@ -63,10 +69,11 @@ static int check(struct session *s)
 const struct cmd cmd_topo_check = {
     .noun = "topo",
     .verb = "check",
-    .args = "PLAN...",
+    .args = "PLAN... [--watch [-n COUNT]]",
     .summary = "compare the cables with a plan, and how to mend them",
     .min_args = 1,
     .max_args = 64,
+    .options = "nk",
     .method = "fabric.v1.FabricService/Export",
     .run = check,
 };

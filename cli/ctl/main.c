@@ -119,7 +119,8 @@ static void print_help(int argc, char **argv)
          "                         0: no limit\n"
          "      --tls-ca FILE, --tls-cert FILE, --tls-key FILE, --tls-name NAME\n"
          "                         for tls: addresses\n"
-         "  -n, --count N          how many events, reroutes, contingencies or congested ports\n"
+         "  -n, --count N          how many events, reroutes, contingencies, congested ports or\n"
+         "                         pictures of topo check --watch\n"
          "      --after SEQ        only events after this sequence number\n"
          "      --severity WORD    only events of at least this severity (info)\n"
          "      --hosts A,B[1-8]   hosts of a job, in the order of its ranks\n"
@@ -149,6 +150,7 @@ static void print_help(int argc, char **argv)
          "      --days N           how long a new certificate is valid (365; an authority 3650;\n"
          "                         renewed: as long as the former one)\n"
          "      --degraded         only degraded links\n"
+         "      --watch            show the progress every 5 seconds, until all is as planned\n"
          "      --width WIDTH, --speed SPEED\n"
          "                         limits of a simulated link: 1x to 12x, SDR to XDR\n"
          "      --passphrase-file FILE\n"
@@ -220,6 +222,7 @@ static const struct {
     {'z', "--anonymize"},
     {'q', "--map"},
     {'g', "--degraded"},
+    {'k', "--watch"},
     {'W', "--width"},
     {'P', "--speed"},
 };
@@ -261,6 +264,7 @@ static const struct option long_options[] = {
     {"dir", required_argument, NULL, OPT_OWN + 'y'},
     {"days", required_argument, NULL, OPT_OWN + 'Y'},
     {"degraded", no_argument, NULL, OPT_OWN + 'g'},
+    {"watch", no_argument, NULL, OPT_OWN + 'k'},
     {"width", required_argument, NULL, OPT_OWN + 'W'},
     {"speed", required_argument, NULL, OPT_OWN + 'P'},
     {"passphrase-file", required_argument, NULL, OPT_OWN + 'p'},
@@ -418,6 +422,9 @@ static int parse_own(struct options *o, char letter, const char *text)
         return EXIT_OK;
     case 'g':
         s->degraded = true;
+        return EXIT_OK;
+    case 'k':
+        s->watch = true;
         return EXIT_OK;
     case 'L':
         s->replace = true;

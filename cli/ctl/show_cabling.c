@@ -215,59 +215,68 @@ static bool knows_racks(const struct fab_cabling_check *c)
     return false;
 }
 
-static void say_differences(struct out *o, const struct fab_cabling_check *c, bool missing,
-                            bool racks, size_t most)
+/* How much of the lists to print. */
+struct extent {
+    bool missing; /* also planned links without a cable, and nodes that are not there */
+    bool racks;   /* a column with the rack */
+    size_t most;  /* maximum number of rows; 0: all */
+};
+
+/* Returns true if one more row may be printed, of which `*count` have come before. A blank line
+ * precedes the first one. */
+static bool may_say(struct out *o, const struct extent *x, size_t *count)
 {
-    size_t said = 0, left = 0;
-    out_table(o, "differences", difference_columns + !racks, DIFFERENCE_COLUMNS - !racks, false);
-    for (size_t i = 0; i < c->difference_count; i++) {
-        const struct fab_cabling_difference *d = &c->differences[i];
-        if (!missing && (d->kind == FAB_CABLING_MISSING || d->kind == FAB_CABLING_ABSENT))
-            continue;
-        if (most > 0 && said == most)
-            left++;
-        else
-            say_difference(o, c, d, racks);
-        said += said < most || most == 0;
-    }
-    out_table_end(o);
-    if (left > 0)
-        out_note(o, OUT_DIM, "and %zu more", left);
+    if (*count == 0)
+        out_note(o, OUT_PLAIN, "%s", "");
+    return (*count)++ < x->most || x->most == 0;
 }
 
-static void say_moves(struct out *o, const struct fab_cabling_check *c, bool missing, bool racks,
-                      size_t most)
+static void say_rest(struct out *o, const struct extent *x, size_t count)
 {
-    size_t said = 0, left = 0;
+    if (x->most > 0 && count > x->most)
+        out_note(o, OUT_DIM, "and %zu more", count - x->most);
+}
+
+static void say_differences(struct out *o, const struct fab_cabling_check *c,
+                            const struct extent *x)
+{
+    size_t count = 0;
+    out_table(o, "differences", difference_columns + !x->racks, DIFFERENCE_COLUMNS - !x->racks,
+              false);
+    for (size_t i = 0; i < c->difference_count; i++) {
+        const struct fab_cabling_difference *d = &c->differences[i];
+        bool missing = d->kind == FAB_CABLING_MISSING || d->kind == FAB_CABLING_ABSENT;
+        if ((x->missing || !missing) && may_say(o, x, &count))
+            say_difference(o, c, d, x->racks);
+    }
+    out_table_end(o);
+    say_rest(o, x, count);
+}
+
+static void say_moves(struct out *o, const struct fab_cabling_check *c, const struct extent *x)
+{
+    size_t count = 0;
     unsigned job = 0;
     uint32_t group = FAB_NONE;
-    out_table(o, "moves", move_columns + !racks, MOVE_COLUMNS - !racks, false);
+    out_table(o, "moves", move_columns + !x->racks, MOVE_COLUMNS - !x->racks, false);
     for (size_t i = 0; i < c->moves.count; i++) {
         const struct fab_cabling_move *m = &c->moves.moves[i];
-        if (!missing && m->step == FAB_CABLING_CONNECT)
+        if (!x->missing && m->step == FAB_CABLING_CONNECT)
             continue;
         job += m->group != group;
         group = m->group;
-        if (most > 0 && said == most)
-            left++;
-        else
-            say_move(o, c, m, job, racks);
-        said += said < most || most == 0;
+        if (may_say(o, x, &count))
+            say_move(o, c, m, job, x->racks);
     }
     out_table_end(o);
-    if (left > 0)
-        out_note(o, OUT_DIM, "and %zu more", left);
+    say_rest(o, x, count);
 }
 
 void show_cabling_lists(struct out *o, const struct fab_cabling_check *c, bool missing, size_t most)
 {
-    bool racks = knows_racks(c);
-    if (c->difference_count > 0)
-        out_note(o, OUT_PLAIN, "%s", "");
-    say_differences(o, c, missing, racks, most);
-    if (c->moves.count > 0)
-        out_note(o, OUT_PLAIN, "%s", "");
-    say_moves(o, c, missing, racks, most);
+    const struct extent x = {.missing = missing, .racks = knows_racks(c), .most = most};
+    say_differences(o, c, &x);
+    say_moves(o, c, &x);
 }
 
 /* ---- summary --------------------------------------------------------------------------------- */

@@ -156,6 +156,7 @@ _fabricctl()
         [[ "${words[*]:0:2}" =~ ^(backup|sweep|reroute|route\ rebalance|node\ approve|topo\ approve|topo\ disapprove|port\ disable|port\ enable|link\ isolate|link\ release|key\ rotate|sim\ unlink|sim\ relink|sim\ degrade)$ ]] && offer+=' --reason'
         [[ "${words[*]:0:2}" =~ ^audit\ (list|export)$ ]] && offer+=' --since --until --by --object --method --result'
         [[ "${words[*]:0:2}" == 'link list' ]] && offer+=' --degraded'
+        [[ "${words[*]:0:2}" == 'topo check' ]] && offer+=' -n --count --watch'
         [[ "${words[*]:0:2}" == 'sim degrade' ]] && offer+=' --width --speed'
         [[ "${words[*]:0:2}" == 'audit list' ]] && offer+=' -n --count'
         [[ "${words[*]:0:2}" =~ ^cert\ (init|issue|renew)$ ]] && offer+=' --dir --days'

@@ -20,4 +20,8 @@ int fab_cabling_add_site(struct fab_cabling_check *c, enum fab_cabling_kind kind
 /* Returns less than 0 if port a comes before port b in the order of racks, names and numbers. */
 int fab_cabling_port_order(const struct fab_cabling_check *c, uint32_t a, uint32_t b);
 
+/* Returns which of two ports is named first, the one with the lower value: 0 for a leaf, 1 for
+ * another switch, 2 for a host. */
+unsigned fab_cabling_precedence(const struct fab_cabling_check *c, uint32_t port);
+
 #endif

@@ -143,9 +143,7 @@ int fab_cabling_add_site(struct fab_cabling_check *c, enum fab_cabling_kind kind
                                                                .group = FAB_NONE});
 }
 
-/* Returns which of two ports is named first, the one with the lower value: 0 for a leaf, 1 for
- * another switch, 2 for a host. */
-static unsigned precedence(const struct fab_cabling_check *c, uint32_t port)
+unsigned fab_cabling_precedence(const struct fab_cabling_check *c, uint32_t port)
 {
     const struct fab_cabling_site *s = fab_cabling_site_of(c, port);
     if (!s->is_switch)
@@ -161,7 +159,7 @@ static unsigned precedence(const struct fab_cabling_check *c, uint32_t port)
 /* Adds a difference of a cable or link, with its ports in the order in which people name them. */
 static int add_link(struct fab_cabling_check *c, struct fab_cabling_difference d)
 {
-    unsigned a = precedence(c, d.a), b = precedence(c, d.b);
+    unsigned a = fab_cabling_precedence(c, d.a), b = fab_cabling_precedence(c, d.b);
     if (b < a || (b == a && fab_cabling_port_order(c, d.b, d.a) < 0))
         d = (struct fab_cabling_difference){.kind = d.kind,
                                             .a = d.b,
@@ -303,7 +301,7 @@ static int compare_differences(const void *x, const void *y, void *ctx)
 
 static uint32_t first_port(const struct fab_cabling_check *c, const struct fab_cabling_move *m)
 {
-    unsigned a = precedence(c, m->a), b = precedence(c, m->b);
+    unsigned a = fab_cabling_precedence(c, m->a), b = fab_cabling_precedence(c, m->b);
     return b < a || (b == a && fab_cabling_port_order(c, m->b, m->a) < 0) ? m->b : m->a;
 }
 
@@ -433,48 +431,4 @@ bool fab_cabling_is_foreign(const struct fab_cabling_check *c)
     uint32_t planned = c->plan->node_count, observed = c->fabric->node_count;
     uint32_t fewer = planned < observed ? planned : observed;
     return 2 * (planned - c->matched[FAB_CABLING_UNMATCHED]) < fewer;
-}
-
-/* ---- progress -------------------------------------------------------------------------------- */
-
-static int compare_progress(const void *x, const void *y)
-{
-    const struct fab_cabling_progress *a = x, *b = y;
-    return strverscmp(a->rack, b->rack);
-}
-
-/* Joins entries of the same rack, which are adjacent. Returns the number of entries left. */
-static size_t join(struct fab_cabling_progress *items, size_t count)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (kept > 0 && strcmp(items[kept - 1].rack, items[i].rack) == 0) {
-            items[kept - 1].planned += items[i].planned;
-            items[kept - 1].correct += items[i].correct;
-        } else {
-            items[kept++] = items[i];
-        }
-    return kept;
-}
-
-int fab_cabling_progress(const struct fab_cabling_check *c, struct fab_cabling_progress **ret,
-                         size_t *ret_count)
-{
-    struct fab_cabling_progress *items = fab_base_alloc_array(c->plan->link_count, sizeof *items);
-    size_t count = 0;
-    if (items == NULL)
-        return FAB_E_NOMEM;
-    for (uint32_t p = 0; p < c->port_count; p++) {
-        uint32_t q = c->planned[p];
-        if (q == FAB_NONE || q < p)
-            continue;
-        uint32_t first = precedence(c, q) < precedence(c, p) ? q : p;
-        items[count++] = (struct fab_cabling_progress){fab_cabling_site_of(c, first)->rack, 1,
-                                                       c->actual[p] == q};
-    }
-    if (count > 1)
-        qsort(items, count, sizeof *items, compare_progress);
-    *ret_count = join(items, count);
-    *ret = items;
-    return FAB_OK;
 }

@@ -108,13 +108,4 @@ static inline unsigned fab_cabling_port_number(const struct fab_cabling_check *c
  * than half of the nodes of the plan, or of the fabric if it has fewer. */
 bool fab_cabling_is_foreign(const struct fab_cabling_check *c);
 
-struct fab_cabling_progress {
-    const char *rack;          /* "": not known */
-    uint32_t planned, correct; /* numbers of links */
-};
-/* Counts the links by the rack of their first port, in the order of the racks' names. The caller
- * frees *ret. Returns OK or NOMEM. */
-int fab_cabling_progress(const struct fab_cabling_check *c, struct fab_cabling_progress **ret,
-                         size_t *ret_count);
-
 #endif

@@ -9,6 +9,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/name.h \
 	%D%/plan.c \
 	%D%/plan.h \
+	%D%/progress.c \
+	%D%/progress.h \
 	%D%/rails.c \
 	%D%/read.c \
 	%D%/read.h \
