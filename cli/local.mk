@@ -49,6 +49,7 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_diagnostics.c \
 	cli/ctl/cmd_event.c \
 	cli/ctl/cmd_export.c \
+	cli/ctl/cmd_infer.c \
 	cli/ctl/cmd_key.c \
 	cli/ctl/cmd_link.c \
 	cli/ctl/cmd_class.c \

@@ -286,8 +286,13 @@ tests_unit_test_cabling_read_SOURCES = tests/unit/test_cabling_read.c
 tests_unit_test_cabling_read_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_cabling_read_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_cabling_infer
+tests_unit_test_cabling_infer_SOURCES = tests/unit/test_cabling_infer.c tests/unit/cabling_fabrics.h
+tests_unit_test_cabling_infer_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_cabling_infer_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_cabling
-tests_unit_test_cabling_SOURCES = tests/unit/test_cabling.c tests/unit/cabling_mistakes.h
+tests_unit_test_cabling_SOURCES = tests/unit/test_cabling.c tests/unit/cabling_fabrics.h tests/unit/cabling_mistakes.h
 tests_unit_test_cabling_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_cabling_LDADD = $(LIB_TEST_LIBS)
 

@@ -151,7 +151,7 @@ static int show_once(struct watching *w)
     if (rc != EXIT_OK && error.code != FAB_GRPC_FAILED_PRECONDITION)
         return say_error(&error);
     if (w->clear)
-        out_note(w->s->out, OUT_PLAIN, "\033[H\033[J%s", w->s->argv[0]);
+        fputs("\033[H\033[J", stdout);
     if (rc != EXIT_OK) {
         out_note(w->s->out, OUT_WARN, "%s", error.message);
         return EXIT_OK;

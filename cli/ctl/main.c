@@ -38,14 +38,14 @@ static const struct cmd *const cmds[] = {
     &cmd_route_compare,   &cmd_route_whatif,   &cmd_route_contingency,
     &cmd_route_rebalance, &cmd_route_export,   &cmd_route_certify,
     &cmd_reroute_list,    &cmd_reroute_show,   &cmd_reroute,
-    &cmd_sweep,           &cmd_topo_check,     &cmd_topo_export,
-    &cmd_topo_baseline,   &cmd_topo_approve,   &cmd_topo_disapprove,
-    &cmd_event_list,      &cmd_event_watch,    &cmd_audit_list,
-    &cmd_audit_export,    &cmd_audit_verify,   &cmd_backup,
-    &cmd_restore,         &cmd_diagnostics,    &cmd_support_bundle,
-    &cmd_cert_init,       &cmd_cert_issue,     &cmd_cert_list,
-    &cmd_cert_renew,      &cmd_cert_revoke,    &cmd_sim_unlink,
-    &cmd_sim_relink,      &cmd_sim_degrade,
+    &cmd_sweep,           &cmd_topo_infer,     &cmd_topo_check,
+    &cmd_topo_export,     &cmd_topo_baseline,  &cmd_topo_approve,
+    &cmd_topo_disapprove, &cmd_event_list,     &cmd_event_watch,
+    &cmd_audit_list,      &cmd_audit_export,   &cmd_audit_verify,
+    &cmd_backup,          &cmd_restore,        &cmd_diagnostics,
+    &cmd_support_bundle,  &cmd_cert_init,      &cmd_cert_issue,
+    &cmd_cert_list,       &cmd_cert_renew,     &cmd_cert_revoke,
+    &cmd_sim_unlink,      &cmd_sim_relink,     &cmd_sim_degrade,
 };
 #define HELP_COLUMN 38
 #define USAGE_LEN 160

@@ -6,14 +6,14 @@
 
 #include "libfabmgr/base/plural.h"
 
-#define PORT_LEN 160
 #define TEXT_LEN 700
 
 /* ---- ports ----------------------------------------------------------------------------------- */
 
-static const char *port_text(const struct fab_cabling_check *c, uint32_t port, char text[PORT_LEN])
+const char *show_cabling_port(const struct fab_cabling_check *c, uint32_t port,
+                              char text[SHOW_CABLING_PORT])
 {
-    snprintf(text, PORT_LEN, "%s/%u", fab_cabling_site_of(c, port)->name,
+    snprintf(text, SHOW_CABLING_PORT, "%s/%u", fab_cabling_site_of(c, port)->name,
              fab_cabling_port_number(c, port));
     return text;
 }
@@ -21,8 +21,9 @@ static const char *port_text(const struct fab_cabling_check *c, uint32_t port, c
 static void link_text(const struct fab_cabling_check *c, uint32_t a, uint32_t b,
                       char text[TEXT_LEN])
 {
-    char first[PORT_LEN], second[PORT_LEN];
-    snprintf(text, TEXT_LEN, "%s - %s", port_text(c, a, first), port_text(c, b, second));
+    char first[SHOW_CABLING_PORT], second[SHOW_CABLING_PORT];
+    snprintf(text, TEXT_LEN, "%s - %s", show_cabling_port(c, a, first),
+             show_cabling_port(c, b, second));
 }
 
 static void mode_text(struct fab_link_modes mode, char text[32])
@@ -160,11 +161,11 @@ static bool replaces_host(const struct fab_cabling_check *c, const struct fab_ca
 static void step_text(const struct fab_cabling_check *c, const struct fab_cabling_move *m,
                       char text[TEXT_LEN])
 {
-    char a[PORT_LEN], b[PORT_LEN], other[PORT_LEN];
-    port_text(c, m->a, a);
-    port_text(c, m->b, b);
+    char a[SHOW_CABLING_PORT], b[SHOW_CABLING_PORT], other[SHOW_CABLING_PORT];
+    show_cabling_port(c, m->a, a);
+    show_cabling_port(c, m->b, b);
     if (m->other != FAB_NONE)
-        port_text(c, m->other, other);
+        show_cabling_port(c, m->other, other);
     if (replaces_host(c, m))
         snprintf(text, TEXT_LEN,
                  "connect %s to %s instead of %s, which is not in the plan (or give it the planned "

@@ -139,7 +139,7 @@ _fabricctl()
     link) offer='list flapping unhealthy isolate release' ;;
     route) offer='show verify quality compare whatif contingency rebalance export certify' ;;
     cc) offer='status show congested log export' ;;
-    topo) offer='check export baseline approve disapprove' ;;
+    topo) offer='check infer export baseline approve disapprove' ;;
     event) offer='list watch' ;;
     audit) offer='list export verify' ;;
     cert) offer='init issue list renew revoke' ;;

@@ -2,11 +2,17 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/check.h \
 	%D%/compare.c \
 	%D%/compare.h \
+	%D%/infer.c \
+	%D%/infer.h \
+	%D%/levels.c \
+	%D%/levels.h \
 	%D%/match.c \
 	%D%/moves.c \
 	%D%/moves.h \
 	%D%/name.c \
 	%D%/name.h \
+	%D%/pattern.c \
+	%D%/pattern.h \
 	%D%/plan.c \
 	%D%/plan.h \
 	%D%/progress.c \

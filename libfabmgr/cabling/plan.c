@@ -164,12 +164,18 @@ static int add_fabric_node(struct fab_cabling_plan *p, const struct fab_node *n)
     return FAB_OK;
 }
 
-int fab_cabling_plan_add_fabric(struct fab_cabling_plan *p, const struct fab_fabric *f, bool rates)
+int fab_cabling_plan_add_nodes(struct fab_cabling_plan *p, const struct fab_fabric *f)
 {
-    uint32_t first = p->node_count, other;
     int rc = FAB_OK;
     for (uint32_t i = 0; i < f->node_count && rc == FAB_OK; i++)
         rc = add_fabric_node(p, &f->nodes[i]);
+    return rc;
+}
+
+int fab_cabling_plan_add_fabric(struct fab_cabling_plan *p, const struct fab_fabric *f, bool rates)
+{
+    uint32_t first = p->node_count, other;
+    int rc = fab_cabling_plan_add_nodes(p, f);
     for (uint32_t i = 0; i < f->port_count && rc == FAB_OK; i++) {
         const struct fab_port *a = fab_fabric_port(f, i);
         if (a->peer == FAB_NONE || a->peer < i)

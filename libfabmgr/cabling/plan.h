@@ -55,6 +55,8 @@ void fab_cabling_plan_free(struct fab_cabling_plan *p); /* p may be NULL */
  * have a part of the file. Also returns NOMEM. */
 int fab_cabling_plan_read(struct fab_cabling_plan *p, const char *text, size_t len,
                           struct fab_text_error *ret_error);
+/* Adds all nodes of a fabric in the order of their ids, with their GUIDs. Returns OK or NOMEM. */
+int fab_cabling_plan_add_nodes(struct fab_cabling_plan *p, const struct fab_fabric *f);
 /* Adds all nodes and links of a fabric, with their GUIDs, and with their rates if `rates` is true.
  * INVAL: a node of the plan has one of these ports already. Also returns NOMEM. */
 int fab_cabling_plan_add_fabric(struct fab_cabling_plan *p, const struct fab_fabric *f, bool rates);
