@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "libfabmgr/base/plural.h"
+#include "libfabmgr/cabling/name.h"
 
 #define TEXT_LEN 700
 
@@ -89,7 +89,10 @@ static void expected_rate(const struct fab_cabling_difference *d, char text[TEXT
 
 static void expected_node(const struct fab_cabling_difference *d, char text[TEXT_LEN])
 {
-    if (d->kind == FAB_CABLING_ABSENT)
+    if (d->kind == FAB_CABLING_ABSENT && d->nodes > 1)
+        snprintf(text, TEXT_LEN, "%" PRIu32 " links of %" PRIu32 " nodes; none is in the fabric",
+                 d->count, d->nodes);
+    else if (d->kind == FAB_CABLING_ABSENT)
         snprintf(text, TEXT_LEN, "%" PRIu32 " links; the node is not in the fabric", d->count);
     else
         snprintf(text, TEXT_LEN, "a name of one node; %" PRIu32 " nodes have it", d->count);
@@ -112,6 +115,19 @@ static void expected(const struct fab_cabling_check *c, const struct fab_cabling
         snprintf(text, TEXT_LEN, "no cable");
 }
 
+/* Writes the cable, the node, or the host with all its adapters. */
+static void subject(const struct fab_cabling_check *c, const struct fab_cabling_difference *d,
+                    char text[TEXT_LEN])
+{
+    const struct fab_cabling_site *s = fab_cabling_site_of(c, d->a);
+    if (!is_of_node(d->kind))
+        link_text(c, d->a, d->b, text);
+    else if (d->nodes > 1)
+        snprintf(text, TEXT_LEN, "%.*s", (int)fab_cabling_system_len(s->key), s->key);
+    else
+        snprintf(text, TEXT_LEN, "%s", s->name);
+}
+
 static enum out_tone tone_of(enum fab_cabling_kind kind)
 {
     return kind == FAB_CABLING_MISSING || kind == FAB_CABLING_ABSENT ? OUT_WARN : OUT_BAD;
@@ -130,10 +146,7 @@ static void say_difference(struct out *o, const struct fab_cabling_check *c,
     say_port_keys(o, c, "b_", is_of_node(d->kind) ? FAB_NONE : d->b);
     say_port_keys(o, c, "planned_a_", d->planned_a);
     say_port_keys(o, c, "planned_b_", d->planned_b);
-    if (is_of_node(d->kind))
-        snprintf(text, sizeof text, "%s", fab_cabling_site_of(c, d->a)->name);
-    else
-        link_text(c, d->a, d->b, text);
+    subject(c, d, text);
     out_text(o, NULL, "CABLE", OUT_PLAIN, text);
     expected(c, d, text);
     out_text(o, "planned", "PLANNED", OUT_PLAIN, text);

@@ -8,6 +8,12 @@
 /* Finds the nodes of the plan in the fabric, and makes the sites and the numbers of their ports.
  * Returns OK or NOMEM. */
 int fab_cabling_match(struct fab_cabling_check *c);
+/* Finds the planned nodes and hosts that are not in the fabric, and adds a difference for each that
+ * has several planned links. Returns OK or NOMEM. */
+int fab_cabling_find_absent(struct fab_cabling_check *c);
+/* Returns the number of sites of the same host or modular switch, which are adjacent in c->by_name
+ * from position `first`. */
+uint32_t fab_cabling_system_size(const struct fab_cabling_check *c, uint32_t first);
 /* Finds the rails and planes of the plan. Returns OK or NOMEM. */
 int fab_cabling_find_rails(struct fab_cabling_check *c);
 /* Returns the kind of a cable between the ports a and b that is not planned. */
@@ -16,7 +22,7 @@ enum fab_cabling_kind fab_cabling_classify(const struct fab_cabling_check *c, ui
 /* These functions add a difference, of a cable or of a node. They return OK or NOMEM. */
 int fab_cabling_add(struct fab_cabling_check *c, const struct fab_cabling_difference *d);
 int fab_cabling_add_site(struct fab_cabling_check *c, enum fab_cabling_kind kind, uint32_t site,
-                         uint32_t count);
+                         uint32_t count, uint32_t nodes);
 /* Returns less than 0 if port a comes before port b in the order of racks, names and numbers. */
 int fab_cabling_port_order(const struct fab_cabling_check *c, uint32_t a, uint32_t b);
 

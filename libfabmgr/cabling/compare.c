@@ -131,7 +131,7 @@ int fab_cabling_add(struct fab_cabling_check *c, const struct fab_cabling_differ
 }
 
 int fab_cabling_add_site(struct fab_cabling_check *c, enum fab_cabling_kind kind, uint32_t site,
-                         uint32_t count)
+                         uint32_t count, uint32_t nodes)
 {
     uint32_t port = c->sites[site].first_port;
     return fab_cabling_add(c, &(struct fab_cabling_difference){.kind = kind,
@@ -140,6 +140,7 @@ int fab_cabling_add_site(struct fab_cabling_check *c, enum fab_cabling_kind kind
                                                                .planned_a = FAB_NONE,
                                                                .planned_b = FAB_NONE,
                                                                .count = count,
+                                                               .nodes = nodes,
                                                                .group = FAB_NONE});
 }
 
@@ -191,23 +192,11 @@ static int add_wrong_cables(struct fab_cabling_check *c)
     return rc;
 }
 
-/* Returns the number of planned links of a site that is not in the fabric; 0: it is there. */
-static uint32_t absent_links(const struct fab_cabling_check *c, uint32_t port)
-{
-    const struct fab_cabling_site *s = fab_cabling_site_of(c, port);
-    uint32_t count = 0;
-    if (s->observed != FAB_NONE)
-        return 0;
-    for (unsigned k = 1; k < s->ports; k++)
-        count += c->planned[s->first_port + k] != FAB_NONE;
-    return count;
-}
-
-/* Returns true if the link is one of several of a node that is not in the fabric. The node is one
- * difference, and no cable needs a move. */
+/* Returns true if the link is one of several of a node or host that is not in the fabric. The node
+ * is one difference, and no cable needs a move. */
 static bool is_of_absent(const struct fab_cabling_check *c, uint32_t a, uint32_t b)
 {
-    return absent_links(c, a) > 1 || absent_links(c, b) > 1;
+    return c->absent[c->port_site[a]] || c->absent[c->port_site[b]];
 }
 
 static int add_missing(struct fab_cabling_check *c)
@@ -231,17 +220,6 @@ static int add_missing(struct fab_cabling_check *c)
     }
     if (rc == FAB_OK)
         m->count = kept;
-    return rc;
-}
-
-static int add_absent(struct fab_cabling_check *c)
-{
-    int rc = FAB_OK;
-    for (uint32_t i = 0; i < c->site_count && rc == FAB_OK; i++) {
-        uint32_t port = c->sites[i].first_port, absent = absent_links(c, port);
-        if (absent > 1)
-            rc = fab_cabling_add_site(c, FAB_CABLING_ABSENT, i, absent);
-    }
     return rc;
 }
 
@@ -378,7 +356,7 @@ static int compare(struct fab_cabling_check *c)
     int (*const steps[])(struct fab_cabling_check *) = {fab_cabling_match, make_matchings,
                                                         set_planned};
     int (*const more[])(struct fab_cabling_check *) = {
-        fab_cabling_find_rails, find_moves, add_wrong_cables, add_missing, add_absent,
+        fab_cabling_find_rails, find_moves, add_wrong_cables, fab_cabling_find_absent, add_missing,
         check_correct,          sort_moves};
     int rc = FAB_OK;
     for (size_t i = 0; i < sizeof steps / sizeof *steps && rc == FAB_OK; i++)
@@ -420,6 +398,8 @@ void fab_cabling_check_free(struct fab_cabling_check *c)
     free(c->link);
     free(c->rail);
     free(c->plane);
+    free(c->by_name);
+    free(c->absent);
     free(c->differences);
     fab_cabling_moves_fini(&c->moves);
     fab_base_arena_fini(&c->arena);

@@ -38,7 +38,7 @@ struct fab_cabling_site {
 };
 
 enum fab_cabling_kind {
-    FAB_CABLING_ABSENT,      /* a planned node with several links is not in the fabric */
+    FAB_CABLING_ABSENT,      /* a planned node, or a whole host, with several links is not there */
     FAB_CABLING_MISSING,     /* a planned link has no cable, or is down */
     FAB_CABLING_SWAPPED,     /* two cables have exchanged their ends */
     FAB_CABLING_WRONG_PORT,  /* a cable leads to another port than planned */
@@ -66,6 +66,8 @@ struct fab_cabling_difference {
     struct fab_link_modes planned_rate, rate;
     /* ABSENT: number of planned links; DUPLICATE_NAME: number of nodes with the name */
     uint32_t count;
+    /* ABSENT: number of nodes of the host or modular switch, if none of them is there; or 1 */
+    uint32_t nodes;
     uint32_t group; /* of the moves that mend it; FAB_NONE: none */
 };
 
@@ -79,6 +81,8 @@ struct fab_cabling_check {
     uint32_t *port_site, *planned, *actual, *link;
     /* [port_count] rail of a port, from 1; 0: not known (rails.c) */
     uint8_t *rail;
+    uint32_t *by_name; /* [site_count] sites in the order of their keys; numbers count by value */
+    bool *absent;      /* [site_count] the site is a part of an absent node or host (ABSENT) */
     /* [site_count] a site of the same plane, the same for all of them; FAB_NONE: no plane */
     uint32_t *plane;
     struct fab_cabling_moves moves;             /* ordered by rack, switch and port */

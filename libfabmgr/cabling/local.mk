@@ -1,4 +1,5 @@
 libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/absent.c \
 	%D%/check.h \
 	%D%/compare.c \
 	%D%/compare.h \

@@ -320,6 +320,26 @@ static int make_ports(struct fab_cabling_check *c)
     return FAB_OK;
 }
 
+static int compare_sites(const void *a, const void *b, void *ctx)
+{
+    const struct fab_cabling_site *sites = ctx;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    int order = strverscmp(sites[x].key, sites[y].key);
+    return order != 0 ? order : (x > y) - (x < y);
+}
+
+static int sort_sites(struct fab_cabling_check *c)
+{
+    c->by_name = fab_base_alloc_array(c->site_count, sizeof *c->by_name);
+    if (c->by_name == NULL)
+        return FAB_E_NOMEM;
+    for (uint32_t i = 0; i < c->site_count; i++)
+        c->by_name[i] = i;
+    if (c->site_count > 1)
+        qsort_r(c->by_name, c->site_count, sizeof *c->by_name, compare_sites, c->sites);
+    return FAB_OK;
+}
+
 /* Makes the sites. Those of the fabric have the ids of their nodes. */
 static int make_sites(struct matcher *m)
 {
@@ -337,7 +357,8 @@ static int make_sites(struct matcher *m)
     for (uint32_t i = 0; i < m->plan->node_count; i++)
         if (m->to_fabric[i] == FAB_NONE)
             set_site(m, &c->sites[c->site_count++], i, FAB_NONE);
-    return make_ports(c);
+    int rc = make_ports(c);
+    return rc == FAB_OK ? sort_sites(c) : rc;
 }
 
 /* Returns the number of nodes with this name, and sets *ret_first to the position of the first. */
@@ -372,7 +393,7 @@ static int find_duplicates(struct matcher *m)
         if (count < 2 || count <= planned || m->fabric->nodes[node].aggregation ||
             (planned == 0 && are_all_matched(m, i, count)))
             continue;
-        rc = fab_cabling_add_site(m->check, FAB_CABLING_DUPLICATE_NAME, node, count);
+        rc = fab_cabling_add_site(m->check, FAB_CABLING_DUPLICATE_NAME, node, count, 1);
     }
     return rc;
 }

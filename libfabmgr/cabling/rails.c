@@ -9,34 +9,18 @@
  * A plane is a set of at least two switches that the planned links between switches connect.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "libfabmgr/base/sets.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/cabling/check.h"
-#include "libfabmgr/cabling/name.h"
 
 #define RAILS_MAX 254u
 #define MIXED 255u
 
 /* ---- rails ----------------------------------------------------------------------------------- */
 
-static int compare_sites(const void *a, const void *b, void *ctx)
-{
-    const struct fab_cabling_site *sites = ctx;
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    int order = strverscmp(sites[x].key, sites[y].key);
-    return order != 0 ? order : (x > y) - (x < y);
-}
-
-static bool same_system(const struct fab_cabling_site *a, const struct fab_cabling_site *b)
-{
-    size_t len = fab_cabling_system_len(a->key);
-    return len == fab_cabling_system_len(b->key) && memcmp(a->key, b->key, len) == 0;
-}
-
-/* Numbers the planned ports of one host, whose adapters are sites[0..count-1]. */
+/* Numbers the planned ports of the adapters among some sites of one system. */
 static void number_host(struct fab_cabling_check *c, const uint32_t *sites, uint32_t count)
 {
     unsigned rail = 0;
@@ -44,7 +28,7 @@ static void number_host(struct fab_cabling_check *c, const uint32_t *sites, uint
     for (uint32_t i = 0; i < count; i++)
         for (unsigned k = 1; k < c->sites[sites[i]].ports; k++) {
             uint32_t port = c->sites[sites[i]].first_port + k;
-            if (c->planned[port] == FAB_NONE || rail == RAILS_MAX)
+            if (c->sites[sites[i]].is_switch || c->planned[port] == FAB_NONE || rail == RAILS_MAX)
                 continue;
             c->rail[port] = (uint8_t)++rail;
             only = port;
@@ -53,24 +37,12 @@ static void number_host(struct fab_cabling_check *c, const uint32_t *sites, uint
         c->rail[only] = 0;
 }
 
-static int number_hosts(struct fab_cabling_check *c)
+static void number_hosts(struct fab_cabling_check *c)
 {
-    uint32_t *order = fab_base_alloc_array(c->site_count, sizeof *order), count = 0;
-    if (order == NULL)
-        return FAB_E_NOMEM;
-    for (uint32_t i = 0; i < c->site_count; i++)
-        if (!c->sites[i].is_switch && c->sites[i].planned != FAB_NONE)
-            order[count++] = i;
-    if (count > 1)
-        qsort_r(order, count, sizeof *order, compare_sites, c->sites);
-    for (uint32_t i = 0, next; i < count; i = next) {
-        next = i + 1;
-        while (next < count && same_system(&c->sites[order[i]], &c->sites[order[next]]))
-            next++;
-        number_host(c, order + i, next - i);
+    for (uint32_t i = 0, count; i < c->site_count; i += count) {
+        count = fab_cabling_system_size(c, i);
+        number_host(c, c->by_name + i, count);
     }
-    free(order);
-    return FAB_OK;
 }
 
 /* Sets the rail of each switch that has one, at its port 0. */
@@ -111,12 +83,10 @@ int fab_cabling_find_rails(struct fab_cabling_check *c)
     c->plane = fab_base_alloc_array(c->site_count, sizeof *c->plane);
     if (c->rail == NULL || c->plane == NULL)
         return FAB_E_NOMEM;
-    int rc = number_hosts(c);
-    if (rc == FAB_OK) {
-        number_switches(c);
-        find_planes(c);
-    }
-    return rc;
+    number_hosts(c);
+    number_switches(c);
+    find_planes(c);
+    return FAB_OK;
 }
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
