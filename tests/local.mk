@@ -286,6 +286,12 @@ tests_unit_test_cabling_read_SOURCES = tests/unit/test_cabling_read.c
 tests_unit_test_cabling_read_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_cabling_read_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_cabling_nomem
+tests_unit_test_cabling_nomem_SOURCES = tests/unit/test_cabling_nomem.c
+tests_unit_test_cabling_nomem_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_cabling_nomem_LDADD = $(LIB_TEST_LIBS)
+tests_unit_test_cabling_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
 UNIT_TESTS += tests/unit/test_cabling_infer
 tests_unit_test_cabling_infer_SOURCES = tests/unit/test_cabling_infer.c tests/unit/cabling_fabrics.h
 tests_unit_test_cabling_infer_CFLAGS = $(TEST_CFLAGS)

@@ -6,6 +6,7 @@
 
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/cabling/check.h"
 #include "libfabmgr/cabling/levels.h"
 #include "libfabmgr/cabling/name.h"
 #include "libfabmgr/cabling/pattern.h"
@@ -124,13 +125,54 @@ static void find_odd_rails(struct fab_cabling_shape *s, const struct fab_cabling
     }
 }
 
+/* Returns the number of connected ports of a host with several, whose adapters are `count` sites
+ * from position `first` of c->by_name; 0: another system. */
+static uint8_t count_rails(const struct fab_cabling_check *c, uint32_t first, uint32_t count)
+{
+    uint8_t most = 0;
+    for (uint32_t i = first; i < first + count; i++) {
+        const struct fab_cabling_site *s = &c->sites[c->by_name[i]];
+        for (unsigned k = 1; k < s->ports && !s->is_switch; k++)
+            most = c->rail[s->first_port + k] > most ? c->rail[s->first_port + k] : most;
+    }
+    return most;
+}
+
+static void clear_rails(struct fab_cabling_check *c, uint32_t first, uint32_t count)
+{
+    for (uint32_t i = first; i < first + count; i++) {
+        const struct fab_cabling_site *s = &c->sites[c->by_name[i]];
+        memset(&c->rail[s->first_port], 0, s->ports);
+    }
+}
+
+/* Forgets the rails of hosts with more or fewer connected ports than most hosts: if a link is down,
+ * nobody knows whose rail it was. */
+static void forget_incomplete_hosts(struct fab_cabling_check *c)
+{
+    struct histogram sizes = {0};
+    for (uint32_t i = 0, count; i < c->site_count; i += count) {
+        count = fab_cabling_system_size(c, i);
+        sizes.count[count_rails(c, i, count)]++;
+    }
+    sizes.count[0] = 0;
+    uint8_t usual = mode_of(&sizes);
+    for (uint32_t i = 0, count; i < c->site_count; i += count) {
+        count = fab_cabling_system_size(c, i);
+        uint8_t rails = count_rails(c, i, count);
+        if (rails != 0 && rails != usual)
+            clear_rails(c, i, count);
+    }
+}
+
 /* If all adapters of all switches were of rail 1, there would be no rails. */
 static int find_rails(struct fab_cabling_shape *s)
 {
-    const struct fab_cabling_check *c = s->check;
+    struct fab_cabling_check *c = s->check;
     s->adapter_rails = fab_base_alloc_array(s->adapters, sizeof *s->adapter_rails);
     if (s->adapter_rails == NULL)
         return FAB_E_NOMEM;
+    forget_incomplete_hosts(c);
     for (uint32_t i = 0; i < c->site_count; i++)
         if (c->sites[i].is_switch)
             find_odd_rails(s, &c->sites[i]);
