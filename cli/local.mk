@@ -68,9 +68,12 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_sim.c \
 	cli/ctl/cmd_status.c \
 	cli/ctl/cmd_sweep.c \
+	cli/ctl/cmd_topo_isolate.c \
 	cli/ctl/cmd_version.c \
 	cli/ctl/cmd_whatif.c \
 	cli/ctl/cmd_whoami.c \
+	cli/ctl/excluded.c \
+	cli/ctl/excluded.h \
 	cli/ctl/job.c \
 	cli/ctl/job.h \
 	cli/ctl/list.c \

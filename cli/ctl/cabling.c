@@ -7,9 +7,11 @@
 #include "cli/ctl/cabling.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/ctl/excluded.h"
 #include "fabric/v1/export.pb-c.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -81,7 +83,7 @@ static bool each(void *ctx, const ProtobufCMessage *message)
     return t->status == FAB_OK;
 }
 
-static int make_fabric(const struct fab_text *t, struct fab_fabric **ret_fabric,
+static int make_fabric(struct session *s, const struct fab_text *t, struct fab_fabric **ret_fabric,
                        struct fab_client_error *ret_error)
 {
     struct fab_text_error error = {0};
@@ -89,11 +91,12 @@ static int make_fabric(const struct fab_text *t, struct fab_fabric **ret_fabric,
     int status = t->status;
     if (status == FAB_OK)
         status = fab_fabric_text_read(fab_base_text_get(t), t->len, &b, &error);
-    if (status == FAB_OK)
+    int rc = status == FAB_OK ? add_excluded_links(s, b, ret_error) : EXIT_FAILED;
+    if (rc == EXIT_OK)
         status = fab_fabric_builder_seal(b, ret_fabric);
     fab_fabric_builder_free(b);
     if (status == FAB_OK)
-        return EXIT_OK;
+        return rc;
     ret_error->code = FAB_GRPC_INTERNAL;
     snprintf(ret_error->message, sizeof ret_error->message,
              "the fabric that the manager sent could not be read: %s",
@@ -109,7 +112,49 @@ int fetch_fabric(struct session *s, struct fab_fabric **ret_fabric,
     q.format = FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_IBNETDISCOVER;
     fab_client_stream(s->client, "fabric.v1.FabricService/Export", &q.base,
                       &fabric__v1__export_response__descriptor, each, &t, ret_error);
-    int rc = ret_error->code == FAB_GRPC_OK ? make_fabric(&t, ret_fabric, ret_error) : EXIT_FAILED;
+    int rc =
+        ret_error->code == FAB_GRPC_OK ? make_fabric(s, &t, ret_fabric, ret_error) : EXIT_FAILED;
     fab_base_text_fini(&t);
     return rc;
+}
+
+/* ---- comparison ------------------------------------------------------------------------------ */
+
+/* Prints that the names of the plan and those of the fabric have nothing in common, with examples.
+ * Returns the exit code. */
+static int complain_foreign(const struct fab_cabling_check *c)
+{
+    const char *planned = "", *observed = "";
+    for (uint32_t i = c->site_count; i-- > 0;) {
+        if (c->sites[i].observed == FAB_NONE)
+            planned = c->sites[i].name;
+        else if (c->sites[i].planned == FAB_NONE)
+            observed = c->sites[i].name;
+    }
+    return complain(
+        EXIT_FAILED,
+        "only %" PRIu32 " of the %" PRIu32 " nodes of the plan are among the %" PRIu32
+        " nodes of the fabric, too few to compare them: the plan has names such as \"%s\", the "
+        "fabric names such as \"%s\"; set the names of switches and hosts (NodeDescription) as in "
+        "the plan, or use a plan with GUIDs (ibnetdiscover)",
+        c->plan->node_count - c->matched[FAB_CABLING_UNMATCHED], c->plan->node_count,
+        c->fabric->node_count, planned, observed);
+}
+
+int compare_fabric(struct session *s, const struct fab_cabling_plan *plan, struct compared *ret)
+{
+    struct fab_client_error error;
+    *ret = (struct compared){0};
+    if (fetch_fabric(s, &ret->fabric, &error) != EXIT_OK)
+        return say_error(&error);
+    int status = fab_cabling_compare(plan, ret->fabric, &ret->check);
+    if (status != FAB_OK)
+        return complain(EXIT_FAILED, "%s", fab_base_status_text(status));
+    return fab_cabling_is_foreign(ret->check) ? complain_foreign(ret->check) : EXIT_OK;
+}
+
+void compared_fini(struct compared *x)
+{
+    fab_cabling_check_free(x->check);
+    fab_fabric_unref(x->fabric);
 }

@@ -108,7 +108,7 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
     cmd_topo_approve, cmd_topo_disapprove, cmd_topo_baseline, cmd_audit_list, cmd_audit_export,
     cmd_audit_verify, cmd_whoami, cmd_backup, cmd_restore, cmd_support_bundle, cmd_diagnostics,
     cmd_cert_init, cmd_cert_issue, cmd_cert_list, cmd_cert_renew, cmd_cert_revoke, cmd_topo_check,
-    cmd_topo_infer;
+    cmd_topo_infer, cmd_topo_isolate;
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 

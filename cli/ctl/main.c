@@ -23,29 +23,30 @@
 /* All commands, in the order in which the help shows them. The first match counts, so a command
  * without a verb must come after all commands that have the same noun and also a verb. */
 static const struct cmd *const cmds[] = {
-    &cmd_status,          &cmd_version,        &cmd_whoami,
-    &cmd_node_list,       &cmd_node_show,      &cmd_node_pins,
-    &cmd_node_approve,    &cmd_port_list,      &cmd_port_show,
-    &cmd_port_counters,   &cmd_port_disable,   &cmd_port_enable,
-    &cmd_link_list,       &cmd_link_flapping,  &cmd_link_unhealthy,
-    &cmd_link_isolate,    &cmd_link_release,   &cmd_key_show,
-    &cmd_key_rotate,      &cmd_class_list,     &cmd_class_show,
-    &cmd_partition_list,  &cmd_partition_show, &cmd_multicast_list,
-    &cmd_multicast_show,  &cmd_service_list,   &cmd_subscription_list,
-    &cmd_cc_status,       &cmd_cc_show,        &cmd_cc_congested,
-    &cmd_cc_log,          &cmd_cc_export,      &cmd_path,
-    &cmd_route_show,      &cmd_route_verify,   &cmd_route_quality,
-    &cmd_route_compare,   &cmd_route_whatif,   &cmd_route_contingency,
-    &cmd_route_rebalance, &cmd_route_export,   &cmd_route_certify,
-    &cmd_reroute_list,    &cmd_reroute_show,   &cmd_reroute,
-    &cmd_sweep,           &cmd_topo_infer,     &cmd_topo_check,
-    &cmd_topo_export,     &cmd_topo_baseline,  &cmd_topo_approve,
-    &cmd_topo_disapprove, &cmd_event_list,     &cmd_event_watch,
-    &cmd_audit_list,      &cmd_audit_export,   &cmd_audit_verify,
-    &cmd_backup,          &cmd_restore,        &cmd_diagnostics,
-    &cmd_support_bundle,  &cmd_cert_init,      &cmd_cert_issue,
-    &cmd_cert_list,       &cmd_cert_renew,     &cmd_cert_revoke,
-    &cmd_sim_unlink,      &cmd_sim_relink,     &cmd_sim_degrade,
+    &cmd_status,          &cmd_version,         &cmd_whoami,
+    &cmd_node_list,       &cmd_node_show,       &cmd_node_pins,
+    &cmd_node_approve,    &cmd_port_list,       &cmd_port_show,
+    &cmd_port_counters,   &cmd_port_disable,    &cmd_port_enable,
+    &cmd_link_list,       &cmd_link_flapping,   &cmd_link_unhealthy,
+    &cmd_link_isolate,    &cmd_link_release,    &cmd_key_show,
+    &cmd_key_rotate,      &cmd_class_list,      &cmd_class_show,
+    &cmd_partition_list,  &cmd_partition_show,  &cmd_multicast_list,
+    &cmd_multicast_show,  &cmd_service_list,    &cmd_subscription_list,
+    &cmd_cc_status,       &cmd_cc_show,         &cmd_cc_congested,
+    &cmd_cc_log,          &cmd_cc_export,       &cmd_path,
+    &cmd_route_show,      &cmd_route_verify,    &cmd_route_quality,
+    &cmd_route_compare,   &cmd_route_whatif,    &cmd_route_contingency,
+    &cmd_route_rebalance, &cmd_route_export,    &cmd_route_certify,
+    &cmd_reroute_list,    &cmd_reroute_show,    &cmd_reroute,
+    &cmd_sweep,           &cmd_topo_isolate,    &cmd_topo_infer,
+    &cmd_topo_check,      &cmd_topo_export,     &cmd_topo_baseline,
+    &cmd_topo_approve,    &cmd_topo_disapprove, &cmd_event_list,
+    &cmd_event_watch,     &cmd_audit_list,      &cmd_audit_export,
+    &cmd_audit_verify,    &cmd_backup,          &cmd_restore,
+    &cmd_diagnostics,     &cmd_support_bundle,  &cmd_cert_init,
+    &cmd_cert_issue,      &cmd_cert_list,       &cmd_cert_renew,
+    &cmd_cert_revoke,     &cmd_sim_unlink,      &cmd_sim_relink,
+    &cmd_sim_degrade,
 };
 #define HELP_COLUMN 38
 #define USAGE_LEN 160
@@ -131,7 +132,7 @@ static void print_help(int argc, char **argv)
          "      --fail WHAT        NODE/PORT: a link; NODE: all its links; may be repeated\n"
          "      --waiting          only nodes that wait for an approval\n"
          "      --all              all nodes that wait; with topo disapprove, the whole baseline\n"
-         "      --dry-run          only print what would be approved\n"
+         "      --dry-run          only print what would be approved or isolated\n"
          "      --forget           drop the pin of a node's name\n"
          "      --cc               the CC_Key of congestion control instead of the M_Key\n"
          "      --give-up-absent   give up absent ports that may have the previous key\n"

@@ -139,7 +139,7 @@ _fabricctl()
     link) offer='list flapping unhealthy isolate release' ;;
     route) offer='show verify quality compare whatif contingency rebalance export certify' ;;
     cc) offer='status show congested log export' ;;
-    topo) offer='check infer export baseline approve disapprove' ;;
+    topo) offer='check infer isolate export baseline approve disapprove' ;;
     event) offer='list watch' ;;
     audit) offer='list export verify' ;;
     cert) offer='init issue list renew revoke' ;;
@@ -147,13 +147,13 @@ _fabricctl()
     sim) offer='unlink relink degrade' ;;
     'node list') offer='switch adapter router' ;;
     'event '* | 'reroute list') cur=${cur:--} ;;
-    backup | restore | support-bundle | 'topo check') [[ $cur == -* ]] || { compopt -o default && return; } ;;
+    backup | restore | support-bundle | 'topo check' | 'topo isolate') [[ $cur == -* ]] || { compopt -o default && return; } ;;
     *) [[ $cur == -* ]] || { _fabricctl_offer_names "${words[*]:0:2}" && return; } ;;
     esac
     if [[ $cur == -* ]]; then
         offer='-s --server -o --output --timeout --tls-ca --tls-cert --tls-key --tls-name -h --help'
         [[ "${words[*]:0:2}" =~ ^(reroute\ list|route\ contingency|cc\ congested)$ ]] && offer+=' -n --count'
-        [[ "${words[*]:0:2}" =~ ^(backup|sweep|reroute|route\ rebalance|node\ approve|topo\ approve|topo\ disapprove|port\ disable|port\ enable|link\ isolate|link\ release|key\ rotate|sim\ unlink|sim\ relink|sim\ degrade)$ ]] && offer+=' --reason'
+        [[ "${words[*]:0:2}" =~ ^(backup|sweep|reroute|route\ rebalance|node\ approve|topo\ approve|topo\ disapprove|topo\ isolate|port\ disable|port\ enable|link\ isolate|link\ release|key\ rotate|sim\ unlink|sim\ relink|sim\ degrade)$ ]] && offer+=' --reason'
         [[ "${words[*]:0:2}" =~ ^audit\ (list|export)$ ]] && offer+=' --since --until --by --object --method --result'
         [[ "${words[*]:0:2}" == 'link list' ]] && offer+=' --degraded'
         [[ "${words[*]:0:2}" == 'topo check' ]] && offer+=' -n --count --watch'
@@ -168,6 +168,7 @@ _fabricctl()
         [[ "${words[*]:0:2}" == 'event watch' ]] && offer+=' --after'
         [[ "${words[*]:0:2}" =~ ^(node\ pins|topo\ baseline)$ ]] && offer+=' --waiting'
         [[ "${words[*]:0:2}" == 'topo approve' ]] && offer+=' --all --dry-run'
+        [[ "${words[*]:0:2}" == 'topo isolate' ]] && offer+=' --dry-run'
         [[ "${words[*]:0:2}" == 'topo disapprove' ]] && offer+=' --all'
         [[ "${words[*]:0:2}" == 'node approve' ]] && offer+=' --all --forget'
         [[ "${words[*]:0:2}" == 'key rotate' ]] && offer+=' --cc --give-up-absent'

@@ -236,6 +236,8 @@ static int check_rate(struct fab_cabling_check *c, uint32_t port)
     uint32_t id = fab_fabric_port_id(c->fabric, s->observed, (uint8_t)(port - s->first_port));
     d.rate = fab_wire_link_modes(&fab_fabric_port(c->fabric, id)->info, FAB_LINK_ACTIVE);
     int rc = FAB_OK;
+    if (d.rate.widths == 0 || d.rate.speeds == 0) /* the fabric does not tell */
+        return FAB_OK;
     if (d.planned_rate.widths != 0 && d.planned_rate.widths != d.rate.widths) {
         d.kind = FAB_CABLING_WRONG_WIDTH;
         rc = add_link(c, d);

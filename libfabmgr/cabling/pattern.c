@@ -210,7 +210,7 @@ static void vote_for_columns(const struct pattern *p, struct columns *c)
     }
 }
 
-/* Returns true if more than half of the cables of a switch are as its group votes. Other switches
+/* Returns true if at least half of the cables of a switch are as its group votes. Other switches
  * are meant to be cabled in another way. */
 static bool conforms(const struct pattern *p, const struct columns *c, uint32_t s)
 {
@@ -221,7 +221,7 @@ static bool conforms(const struct pattern *p, const struct columns *c, uint32_t 
         seen++;
         same += upper_of(p, s, k) == c->upper[k].candidate;
     }
-    return same * 2 > seen;
+    return same * 2 >= seen;
 }
 
 /* Adds the links of a switch of the present group for which there are majorities. */

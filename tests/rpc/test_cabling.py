@@ -13,11 +13,11 @@ UP, UNSOUND = 0, 5
 
 
 class Cables:
-    """The cables of a fabric of 3 leaves, 2 spines and 6 hosts, which can be changed before fabricd starts."""
+    """The cables of a fabric with two hosts on each leaf, which can be changed before fabricd starts."""
 
-    def __init__(self):
-        self.text = subprocess.run([FABSIM, *"generate leaf-spine --leaves 3 --spines 2 --hosts 2 --radix 8".split()],
-                                   capture_output=True, text=True, check=True).stdout
+    def __init__(self, leaves=3, spines=2):
+        command = f"generate leaf-spine --leaves {leaves} --spines {spines} --hosts 2 --radix 8"
+        self.text = subprocess.run([FABSIM, *command.split()], capture_output=True, text=True, check=True).stdout
         self.names, self.peer = {}, {}
         for line in self.text.splitlines():
             if head := re.match(r'(?:Switch|Ca)\s+\d+ "([^"]+)"\s+# "([^"]+)"', line):
@@ -188,10 +188,47 @@ def the_bring_up_is_watched():
         wait_until(lambda: place.ctl("topo", "check", place.plan, "--watch"))
 
 
+def wrong_links_are_isolated():
+    cables = Cables()
+    cables.swap(("leaf-001", 3), ("leaf-001", 4))
+    place = Place(cables)
+    with place.daemon():
+        before = place.check(place.plan)
+        assert before["kinds"] == {"swapped": 2}
+        dry = json.loads(place.ctl("topo", "isolate", place.plan, "--dry-run", "-o", "json"))["links"]
+        assert [link["result"] for link in dry] == ["would be isolated"] * 2
+        # without both links, leaf-001 would be cut off
+        done = json.loads(place.ctl("topo", "isolate", place.plan, "-o", "json", code=1))["links"]
+        assert [link["link"] for link in done] == ["leaf-001/3 - spine-002/1", "leaf-001/4 - spine-001/1"]
+        assert done[0]["result"] == "isolated" and done[1]["result"] != "isolated", done
+        wait_until(lambda: "Excluded" in place.ctl("port", "show", "leaf-001/3"))
+        # an isolated link is still a cable
+        assert place.check(place.plan) == before
+        place.ctl("link", "release", "leaf-001/3")
+        wait_until(lambda: "Excluded" not in place.ctl("port", "show", "leaf-001/3"))
+        assert place.check(place.plan) == before
+
+
+def the_shape_is_inferred():
+    cables = Cables(leaves=5, spines=4)
+    cables.swap(("leaf-002", 3), ("leaf-002", 4))
+    place = Place(cables)
+    with place.daemon():
+        shape = json.loads(place.ctl("topo", "infer", "-o", "json"))
+        assert shape["tree"] and shape["hosts"] == 10 and shape["rails"] == 0
+        assert [(x["switches"], x["hosts"], x["down"], x["up"], x["odd"]) for x in shape["levels"]] == [
+            (5, 2, 0, 4, 0), (4, 0, 5, 0, 0)], shape["levels"]
+        assert shape["links"] == shape["links_in_pattern"] == 20
+        assert [m["text"] for m in shape["moves"]] == ["swap the cables at leaf-002/3 and leaf-002/4"]
+        assert "a tree of 2 levels" in place.ctl("topo", "infer")
+
+
 main([
     a_faithful_fabric_has_no_difference,
     each_mistake_is_named_with_its_moves,
     hosts_and_racks,
     plans_are_checked,
     the_bring_up_is_watched,
+    wrong_links_are_isolated,
+    the_shape_is_inferred,
 ])
