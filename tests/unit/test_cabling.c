@@ -241,6 +241,114 @@ START_TEST(mistakes_are_named_without_names_of_switches)
 }
 END_TEST
 
+/* ---- any mistakes ---------------------------------------------------------------------------- */
+
+/* A port of the builder, and the port at the other end of its link, if it has one. */
+struct end {
+    uint32_t ref, peer_ref;
+    uint8_t port, peer_port;
+    bool linked;
+};
+
+static struct end random_end(struct mistakes *m)
+{
+    struct end e = {.ref = (uint32_t)fab_base_prng_below(&m->prng, m->plain->switch_count)};
+    e.port = (uint8_t)(1 + fab_base_prng_below(&m->prng, m->plain->nodes[e.ref].num_ports));
+    e.linked = fab_fabric_builder_peer(m->b, e.ref, e.port, &e.peer_ref, &e.peer_port) == FAB_OK;
+    return e;
+}
+
+/* Exchanges what two random ports have: two cable ends, or one and nothing. */
+static void exchange_ends(struct mistakes *m)
+{
+    struct end a = random_end(m), b = random_end(m);
+    if ((a.ref == b.ref && a.port == b.port) ||
+        (a.linked && a.peer_ref == b.ref && a.peer_port == b.port))
+        return;
+    fab_fabric_builder_unlink(m->b, a.ref, a.port);
+    fab_fabric_builder_unlink(m->b, b.ref, b.port);
+    if (b.linked)
+        ck_assert_int_eq(fab_fabric_builder_link(m->b, a.ref, a.port, b.peer_ref, b.peer_port), 0);
+    if (a.linked)
+        ck_assert_int_eq(fab_fabric_builder_link(m->b, b.ref, b.port, a.peer_ref, a.peer_port), 0);
+}
+
+static void pull_some(struct mistakes *m, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct end e = random_end(m);
+        fab_fabric_builder_unlink(m->b, e.ref, e.port);
+    }
+}
+
+static void set_cable(uint32_t *cable, uint32_t a, uint32_t b)
+{
+    if (a != FAB_NONE)
+        cable[a] = b;
+}
+
+/* Makes the moves of a result, and checks that all cables are as planned then. */
+static void check_result(const struct fab_cabling_check *c)
+{
+    uint32_t *cable = malloc(c->port_count * sizeof *cable);
+    memcpy(cable, c->actual, c->port_count * sizeof *cable);
+    for (size_t i = 0; i < c->moves.count; i++) {
+        const struct fab_cabling_move *m = &c->moves.moves[i];
+        uint32_t x = cable[m->a], y = cable[m->b];
+        bool connects = m->step == FAB_CABLING_CONNECT, removes = m->step == FAB_CABLING_REMOVE;
+        ck_assert_int_eq(x == m->b, removes);
+        cable[m->a] = removes ? FAB_NONE : connects ? m->b : y;
+        cable[m->b] = removes ? FAB_NONE : connects ? m->a : x;
+        if (removes || connects)
+            continue;
+        set_cable(cable, y, m->a);
+        set_cable(cable, x, m->b);
+    }
+    ck_assert_mem_eq(cable, c->planned, c->port_count * sizeof *cable);
+    free(cable);
+}
+
+/* Each wrong cable is named once, and no correct one. */
+static void check_names(const struct fab_cabling_check *c)
+{
+    unsigned wrong = 0, named = 0;
+    for (uint32_t p = 0; p < c->port_count; p++)
+        wrong += c->actual[p] != FAB_NONE && c->actual[p] > p && c->planned[p] != c->actual[p];
+    for (size_t i = 0; i < c->difference_count; i++) {
+        const struct fab_cabling_difference *d = &c->differences[i];
+        if (d->kind == FAB_CABLING_MISSING)
+            continue;
+        ck_assert_uint_eq(c->actual[d->a], d->b);
+        ck_assert_uint_ne(c->planned[d->a], d->b);
+        named++;
+    }
+    ck_assert_uint_eq(named, wrong);
+}
+
+START_TEST(any_mistakes_are_mended)
+{
+    struct fab_fabric *plain = tree_648(), *f = NULL;
+    struct fab_cabling_plan *plan = plan_of(plain);
+    uint64_t seed = test_seed("any mistakes", 60);
+    for (unsigned round = 0; round < test_rounds(40); round++) {
+        struct mistakes m;
+        mistakes_init(&m, plain, seed + round);
+        for (unsigned i = 0; i < 10 * round; i++)
+            exchange_ends(&m);
+        pull_some(&m, 5 * round);
+        ck_assert_int_eq(fab_fabric_builder_seal(m.b, &f), 0);
+        struct fab_cabling_check *c = compare(plan, f);
+        check_result(c);
+        check_names(c);
+        fab_cabling_check_free(c);
+        fab_fabric_unref(f);
+        mistakes_fini(&m);
+    }
+    fab_cabling_plan_free(plan);
+    fab_fabric_unref(plain);
+}
+END_TEST
+
 START_TEST(a_faithful_fabric_has_no_difference)
 {
     struct fab_fabric *f = fabrics[_i].make();
@@ -264,6 +372,7 @@ int main(void)
     TCase *mistakes = tcase_create("mistakes");
     tcase_add_loop_test(mistakes, mistakes_are_all_named, 0, 4);
     tcase_add_loop_test(mistakes, mistakes_are_named_without_names_of_switches, 0, 3);
+    tcase_add_test(mistakes, any_mistakes_are_mended);
     tcase_add_loop_test(mistakes, a_faithful_fabric_has_no_difference, 0, 4);
     tcase_set_timeout(mistakes, 120);
     suite_add_tcase(suite, mistakes);
