@@ -1,6 +1,7 @@
 #!/bin/bash
-# test_cabling.sh: topo check on ibsim (fabsim serve cannot connect other ports than before). The plan is what ibnetdiscover printed while the cables were right. Then cables
-# are moved in the simulator; the moves that fabricctl prints are made there, and ibnetdiscover prints the same as before.
+# test_cabling.sh: topo check on ibsim (fabsim serve cannot connect other ports than before). The plan is
+# what ibnetdiscover printed while the cables were right. Then cables are moved in the simulator; the moves
+# that fabricctl prints are made there, and ibnetdiscover prints the same as before.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 need ibnetdiscover
