@@ -219,6 +219,45 @@ static void say_move(struct out *o, const struct fab_cabling_check *c,
     out_row_end(o);
 }
 
+/* ---- nodes that have exchanged their places ----------------------------------------------------
+ */
+
+/* Writes the name of a switch, or that of a host without its adapter. */
+static const char *unit_text(const struct fab_cabling_check *c, uint32_t site,
+                             char text[SHOW_CABLING_PORT])
+{
+    const struct fab_cabling_site *s = &c->sites[site];
+    if (s->is_switch)
+        snprintf(text, SHOW_CABLING_PORT, "%s", s->name);
+    else
+        snprintf(text, SHOW_CABLING_PORT, "%.*s", (int)fab_cabling_system_len(s->key), s->key);
+    return text;
+}
+
+static void say_exchanges(struct out *o, const struct fab_cabling_check *c)
+{
+    char a[SHOW_CABLING_PORT], b[SHOW_CABLING_PORT];
+    if (c->exchange_count > 0)
+        out_note(o, OUT_PLAIN, "%s", "");
+    out_table(o, "exchanged_nodes", NULL, 0, false);
+    for (size_t i = 0; i < c->exchange_count; i++) {
+        const struct fab_cabling_exchange *x = &c->exchanges[i];
+        out_row(o);
+        out_text(o, "a", NULL, OUT_PLAIN, unit_text(c, x->a, a));
+        out_text(o, "b", NULL, OUT_PLAIN, unit_text(c, x->b, b));
+        out_number(o, "cables", NULL, OUT_PLAIN, x->cables);
+        out_row_end(o);
+    }
+    out_table_end(o);
+    for (size_t i = 0; i < c->exchange_count; i++)
+        out_note(
+            o, OUT_WARN,
+            "%s and %s have exchanged %" PRIu32
+            " cables, port by port: perhaps each is in the place of the other, or has its name.",
+            unit_text(c, c->exchanges[i].a, a), unit_text(c, c->exchanges[i].b, b),
+            c->exchanges[i].cables);
+}
+
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 static bool knows_racks(const struct fab_cabling_check *c)
@@ -291,6 +330,7 @@ void show_cabling_lists(struct out *o, const struct fab_cabling_check *c, bool m
     const struct extent x = {.missing = missing, .racks = knows_racks(c), .most = most};
     say_differences(o, c, &x);
     say_moves(o, c, &x);
+    say_exchanges(o, c);
 }
 
 /* ---- summary --------------------------------------------------------------------------------- */

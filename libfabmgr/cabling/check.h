@@ -14,6 +14,8 @@ int fab_cabling_find_absent(struct fab_cabling_check *c);
 /* Returns the number of sites of the same host or modular switch, which are adjacent in c->by_name
  * from position `first`. */
 uint32_t fab_cabling_system_size(const struct fab_cabling_check *c, uint32_t first);
+/* Finds nodes that have exchanged their places, from the moves. Returns OK or NOMEM. */
+int fab_cabling_find_exchanges(struct fab_cabling_check *c);
 /* Finds the rails and planes of the plan. Returns OK or NOMEM. */
 int fab_cabling_find_rails(struct fab_cabling_check *c);
 /* Returns the kind of a cable between the ports a and b that is not planned. */

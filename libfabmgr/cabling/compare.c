@@ -357,9 +357,14 @@ static int compare(struct fab_cabling_check *c)
 {
     int (*const steps[])(struct fab_cabling_check *) = {fab_cabling_match, make_matchings,
                                                         set_planned};
-    int (*const more[])(struct fab_cabling_check *) = {
-        fab_cabling_find_rails, find_moves, add_wrong_cables, fab_cabling_find_absent, add_missing,
-        check_correct,          sort_moves};
+    int (*const more[])(struct fab_cabling_check *) = {fab_cabling_find_rails,
+                                                       find_moves,
+                                                       add_wrong_cables,
+                                                       fab_cabling_find_absent,
+                                                       add_missing,
+                                                       check_correct,
+                                                       sort_moves,
+                                                       fab_cabling_find_exchanges};
     int rc = FAB_OK;
     for (size_t i = 0; i < sizeof steps / sizeof *steps && rc == FAB_OK; i++)
         rc = steps[i](c);
@@ -402,6 +407,7 @@ void fab_cabling_check_free(struct fab_cabling_check *c)
     free(c->plane);
     free(c->by_name);
     free(c->absent);
+    free(c->exchanges);
     free(c->differences);
     fab_cabling_moves_fini(&c->moves);
     fab_base_arena_fini(&c->arena);

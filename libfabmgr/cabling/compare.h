@@ -71,6 +71,13 @@ struct fab_cabling_difference {
     uint32_t group; /* of the moves that mend it; FAB_NONE: none */
 };
 
+/* Two switches or hosts that have exchanged cables port by port, so that each seems to have the
+ * place, or the name, of the other. */
+struct fab_cabling_exchange {
+    uint32_t a, b;   /* sites; of a host with several adapters, one of them */
+    uint32_t cables; /* number of swapped pairs of cables */
+};
+
 struct fab_cabling_check {
     const struct fab_cabling_plan *plan; /* borrowed */
     const struct fab_fabric *fabric;     /* borrowed */
@@ -88,6 +95,8 @@ struct fab_cabling_check {
     struct fab_cabling_moves moves;             /* ordered by rack, switch and port */
     struct fab_cabling_difference *differences; /* [difference_count] in the same order */
     size_t difference_count, difference_room;
+    struct fab_cabling_exchange *exchanges; /* [exchange_count] */
+    size_t exchange_count;
     uint32_t matched[FAB_CABLING_BY_PLACE + 1]; /* number of planned nodes by enum match */
     uint32_t correct;                           /* planned links that have their cable */
     uint32_t kinds[FAB_CABLING_KINDS];          /* number of differences of each kind */

@@ -3,6 +3,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/check.h \
 	%D%/compare.c \
 	%D%/compare.h \
+	%D%/exchanges.c \
 	%D%/infer.c \
 	%D%/infer.h \
 	%D%/levels.c \

@@ -241,6 +241,55 @@ START_TEST(mistakes_are_named_without_names_of_switches)
 }
 END_TEST
 
+/* ---- exchanged nodes ------------------------------------------------------------------------- */
+
+/* Gives two nodes each other's name. */
+static void exchange_names(struct fab_builder *b, const struct fab_fabric *f, uint32_t x,
+                           uint32_t y)
+{
+    const char *name[2] = {f->nodes[x].desc, f->nodes[y].desc};
+    ck_assert_int_eq(fab_fabric_builder_set_desc(b, x, name[1], strlen(name[1])), 0);
+    ck_assert_int_eq(fab_fabric_builder_set_desc(b, y, name[0], strlen(name[0])), 0);
+}
+
+static uint32_t node_named(const struct fab_fabric *f, const char *name)
+{
+    for (uint32_t i = 0; i < f->node_count; i++)
+        if (strcmp(f->nodes[i].desc, name) == 0)
+            return i;
+    ck_abort_msg("no node %s", name);
+}
+
+START_TEST(exchanged_nodes_are_named)
+{
+    struct fab_fabric *plain = rails_1280(), *f = NULL;
+    struct fab_cabling_plan *plan = plan_of(plain);
+    struct fab_builder *b = fab_fabric_builder_from(plain);
+    char x[40], y[40];
+    for (unsigned i = 0; i < 8; i++) {
+        snprintf(x, sizeof x, "node-0007/mlx5_%u", i);
+        snprintf(y, sizeof y, "node-0912/mlx5_%u", i);
+        exchange_names(b, plain, node_named(plain, x), node_named(plain, y));
+    }
+    exchange_names(b, plain, node_named(plain, "su05-leaf-2"), node_named(plain, "su09-leaf-2"));
+    ck_assert_int_eq(fab_fabric_builder_seal(b, &f), 0);
+    struct fab_cabling_check *c = compare(plan, f);
+    ck_assert_uint_eq(c->exchange_count, 2);
+    ck_assert_uint_eq(c->exchanges[0].cables, 64);
+    ck_assert_uint_eq(c->exchanges[1].cables, 8);
+    ck_assert_str_eq(c->sites[c->exchanges[0].a].name, "su09-leaf-2");
+    ck_assert_str_eq(c->sites[c->exchanges[0].b].name, "su05-leaf-2");
+    ck_assert_str_eq(c->sites[c->exchanges[1].a].name, "node-0912/mlx5_0");
+    ck_assert_str_eq(c->sites[c->exchanges[1].b].name, "node-0007/mlx5_0");
+    ck_assert_uint_eq(c->moves.count, 72);
+    fab_cabling_check_free(c);
+    fab_cabling_plan_free(plan);
+    fab_fabric_builder_free(b);
+    fab_fabric_unref(f);
+    fab_fabric_unref(plain);
+}
+END_TEST
+
 /* ---- any mistakes ---------------------------------------------------------------------------- */
 
 /* A port of the builder, and the port at the other end of its link, if it has one. */
@@ -372,6 +421,7 @@ int main(void)
     TCase *mistakes = tcase_create("mistakes");
     tcase_add_loop_test(mistakes, mistakes_are_all_named, 0, 4);
     tcase_add_loop_test(mistakes, mistakes_are_named_without_names_of_switches, 0, 3);
+    tcase_add_test(mistakes, exchanged_nodes_are_named);
     tcase_add_test(mistakes, any_mistakes_are_mended);
     tcase_add_loop_test(mistakes, a_faithful_fabric_has_no_difference, 0, 4);
     tcase_set_timeout(mistakes, 120);
