@@ -77,12 +77,13 @@ class Place:
         return path
 
     @contextlib.contextmanager
-    def daemon(self):
+    def daemon(self, settings="{}", ready=lambda status: status.generation > 0):
         command = [FABRICD, "--sim", self.write("wired.net", self.cables.net()), "--sim-at", "host-0003",
-                   "--state-dir", os.path.join(self.folder, "state"), "--listen", self.address]
+                   "-f", self.write("fabricd.yaml", settings), "--state-dir", os.path.join(self.folder, "state"),
+                   "--listen", self.address]
         with channel(self.address) as c:
             fabric = Fabric(c)
-            with running(command, lambda p: wait_until(lambda: fabric.GetStatus(timeout=10).status.generation > 0)):
+            with running(command, lambda p: wait_until(lambda: ready(fabric.GetStatus(timeout=10).status))):
                 yield
 
     def ctl(self, *arguments, code=UP):
@@ -188,6 +189,13 @@ def the_bring_up_is_watched():
         wait_until(lambda: place.ctl("topo", "check", place.plan, "--watch"))
 
 
+def cables_are_checked_before_there_are_tables():
+    place = Place(Cables(leaves=4))
+    with place.daemon("routing: {engine: dor}", lambda status: status.alarm != ""):
+        assert place.check(place.plan, code=UP)["correct_links"] == 16
+        assert "no forwarding tables yet" in place.ctl("topo", "export", "--format", "dot", code=1)
+
+
 def wrong_links_are_isolated():
     cables = Cables()
     cables.swap(("leaf-001", 3), ("leaf-001", 4))
@@ -229,6 +237,7 @@ main([
     hosts_and_racks,
     plans_are_checked,
     the_bring_up_is_watched,
+    cables_are_checked_before_there_are_tables,
     wrong_links_are_isolated,
     the_shape_is_inferred,
 ])
