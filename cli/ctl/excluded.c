@@ -24,8 +24,7 @@ static int call(struct session *s, const char *method, const ProtobufCMessage *r
 static int add_link(struct fab_builder *b, const Fabric__V1__PortRef *const ends[2],
                     const Fabric__V1__LinkRate *rate)
 {
-    struct fab_port_info info = {.port_state = FAB_STATE_ACTIVE,
-                                 .phys_state = FAB_PHYS_LINKUP};
+    struct fab_port_info info = {.port_state = FAB_STATE_ACTIVE, .phys_state = FAB_PHYS_LINKUP};
     char text[40] = "";
     uint32_t ref[2];
     for (unsigned i = 0; i < 2; i++)
