@@ -6,7 +6,6 @@
  * missing.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/cabling/check.h"
@@ -15,13 +14,10 @@
 uint32_t fab_cabling_system_size(const struct fab_cabling_check *c, uint32_t first)
 {
     const char *key = c->sites[c->by_name[first]].key;
-    size_t len = fab_cabling_system_len(key);
     uint32_t count = 1;
-    for (; first + count < c->site_count; count++) {
-        const char *other = c->sites[c->by_name[first + count]].key;
-        if (fab_cabling_system_len(other) != len || memcmp(other, key, len) != 0)
-            break;
-    }
+    while (first + count < c->site_count &&
+           fab_cabling_is_same_system(key, c->sites[c->by_name[first + count]].key))
+        count++;
     return count;
 }
 

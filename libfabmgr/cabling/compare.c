@@ -335,8 +335,7 @@ static unsigned distance(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct fab_cabling_check *c = ctx;
     const struct fab_cabling_site *x = fab_cabling_site_of(c, a), *y = fab_cabling_site_of(c, b);
-    size_t len = fab_cabling_system_len(x->key);
-    if (x == y || (len == fab_cabling_system_len(y->key) && memcmp(x->key, y->key, len) == 0))
+    if (fab_cabling_is_same_system(x->key, y->key))
         return 0;
     if (x->rack[0] != '\0' && strcmp(x->rack, y->rack) == 0)
         return 1;

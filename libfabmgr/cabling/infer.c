@@ -205,11 +205,8 @@ static int count_hosts(struct fab_cabling_shape *s)
     }
     if (count > 1)
         qsort(keys, count, sizeof *keys, compare_keys);
-    for (size_t i = 0; i < count; i++) {
-        size_t len = fab_cabling_system_len(keys[i]);
-        s->hosts += i == 0 || fab_cabling_system_len(keys[i - 1]) != len ||
-                    memcmp(keys[i - 1], keys[i], len) != 0;
-    }
+    for (size_t i = 0; i < count; i++)
+        s->hosts += i == 0 || !fab_cabling_is_same_system(keys[i - 1], keys[i]);
     free(keys);
     return FAB_OK;
 }

@@ -361,39 +361,27 @@ static int make_sites(struct matcher *m)
     return rc == FAB_OK ? sort_sites(c) : rc;
 }
 
-/* Returns the number of nodes with this name, and sets *ret_first to the position of the first. */
-static uint32_t count_name(const struct names *n, const char *key, uint32_t *ret_first)
+/* Returns the number of nodes with this name. */
+static uint32_t count_name(const struct names *n, const char *key)
 {
     uint32_t at = lower_bound(n, key, strlen(key) + 1), count = 0;
-    *ret_first = at;
     while (at + count < n->count && strcmp(n->keys[n->order[at + count]], key) == 0)
         count++;
     return count;
 }
 
-static bool are_all_matched(const struct matcher *m, uint32_t first, uint32_t count)
-{
-    for (uint32_t i = first; i < first + count; i++)
-        if (m->to_plan[m->observed.order[i]] == FAB_NONE)
-            return false;
-    return true;
-}
-
-/* Reports each name that more nodes of the fabric have than of the plan. Names that the plan does
- * not have are of no interest if all their nodes were found by other means, such as names from the
- * factory. Aggregation nodes all have the same name. */
+/* Reports each name of the plan that more nodes of the fabric have than of the plan. Aggregation
+ * nodes all have the same name. */
 static int find_duplicates(struct matcher *m)
 {
     const struct names *o = &m->observed;
     int rc = FAB_OK;
     for (uint32_t i = 0, count; i < o->count && rc == FAB_OK; i += count) {
-        uint32_t node = o->order[i], at, ignored;
-        count = count_name(o, o->keys[node], &at);
-        uint32_t planned = count_name(&m->planned, o->keys[node], &ignored);
-        if (count < 2 || count <= planned || m->fabric->nodes[node].aggregation ||
-            (planned == 0 && are_all_matched(m, i, count)))
-            continue;
-        rc = fab_cabling_add_site(m->check, FAB_CABLING_DUPLICATE_NAME, node, count, 1);
+        uint32_t node = o->order[i];
+        count = count_name(o, o->keys[node]);
+        uint32_t planned = count_name(&m->planned, o->keys[node]);
+        if (planned > 0 && count > 1 && count > planned && !m->fabric->nodes[node].aggregation)
+            rc = fab_cabling_add_site(m->check, FAB_CABLING_DUPLICATE_NAME, node, count, 1);
     }
     return rc;
 }

@@ -50,3 +50,9 @@ size_t fab_cabling_system_len(const char *key)
 {
     return strcspn(key, "/");
 }
+
+bool fab_cabling_is_same_system(const char *a, const char *b)
+{
+    size_t len = fab_cabling_system_len(a);
+    return fab_cabling_system_len(b) == len && memcmp(a, b, len) == 0;
+}

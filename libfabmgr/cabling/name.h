@@ -3,6 +3,7 @@
 #ifndef LIBFABMGR_CABLING_NAME_H
 #define LIBFABMGR_CABLING_NAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define FAB_CABLING_NAME_MAX 127u /* longest name that a plan may have, in bytes */
@@ -23,5 +24,7 @@ void fab_cabling_key(const char *name, size_t len, char key[FAB_CABLING_KEY]);
 /* Returns the length of the system in a key: the text before the first '/', such as "node-7" (a
  * host) or "core-1" (a modular switch). */
 size_t fab_cabling_system_len(const char *key);
+/* Returns true if two keys are of the same system: the same host, or the same modular switch. */
+bool fab_cabling_is_same_system(const char *a, const char *b);
 
 #endif

@@ -14,6 +14,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/cabling/check.h"
+#include "libfabmgr/cabling/name.h"
 
 #define RAILS_MAX 254u
 #define MIXED 255u
@@ -131,7 +132,8 @@ enum fab_cabling_kind fab_cabling_classify(const struct fab_cabling_check *c, ui
     if (pa != FAB_NONE && pb != FAB_NONE && c->actual[pa] == pb)
         return FAB_CABLING_SWAPPED;
     if (host && pa != FAB_NONE && !fab_cabling_site_of(c, pa)->is_switch &&
-        c->port_site[pa] != c->port_site[b])
+        !fab_cabling_is_same_system(fab_cabling_site_of(c, pa)->key,
+                                    fab_cabling_site_of(c, b)->key))
         return FAB_CABLING_WRONG_HOST;
     return FAB_CABLING_WRONG_PORT;
 }

@@ -90,13 +90,23 @@ static bool is_named(struct span field, const char *name)
     return *name == '\0';
 }
 
+/* Some NDT files write "#Fields:" before the name of the first column. */
+static struct span without_mark(struct span field)
+{
+    static const char mark[] = "#Fields:";
+    const size_t len = sizeof mark - 1;
+    if (field.len > len && strncasecmp(field.s, mark, len) == 0)
+        return (struct span){field.s + len, field.len - len};
+    return field;
+}
+
 /* Finds the column in the row with the names. The order of its names in the table is the order of
  * preference. */
 static unsigned find_column(const struct csv *c, enum column column)
 {
     for (unsigned i = 0; i < 3 && column_names[column][i] != NULL; i++)
         for (unsigned field = 0; field < c->count; field++)
-            if (is_named(c->fields[field], column_names[column][i]))
+            if (is_named(without_mark(c->fields[field]), column_names[column][i]))
                 return field;
     return FIELDS_MAX;
 }

@@ -67,6 +67,10 @@ static const struct {
      "U height,LinkType,Speed,,Cable Length\n"
      "row,X13,U3,host-1,mlx5_0,U3,leaf-1,Port 1,R26,U41,Data,200000,200G HDR cable,40\n",
      "host-1/mlx5_0/1 leaf-1/1 4x HDR\n"},
+    {"CSV",
+     ",rack #,#Fields:StartDevice,StartPort,EndDevice,EndPort\n,R1,leaf-1,Port 2,spine-1,Blade "
+     "1_Port 1/9\n",
+     "leaf-1/2 spine-1/l01/u1/9\n"},
     {".topo",
      "# a comment, with a comma\n\nMQM8700 leaf-1\n  P1 -4x-50G-> HCA host-1 HCA-1/P1\n"
      "\tP21 -> MQM8700 spine-1 P1 # up\n  P22 -4x-> CS8500 core-1 L16/U2/P20\n\n"
