@@ -100,10 +100,14 @@ static void say_summary(struct out *o, const struct fab_cabling_shape *s)
                   rails);
     out_textf(o, "Hosts", OUT_PLAIN, "%" PRIu32 " with %" PRIu32 " connected port%s", s->hosts,
               s->adapters, fab_base_plural_s(s->adapters));
-    out_textf(o, "Pattern", OUT_PLAIN,
-              "most switches show where %" PRIu32 " links between switches belong; the fabric has "
-              "%" PRIu32,
-              s->links_in_pattern, s->links);
+    if (s->links_in_pattern > 0)
+        out_textf(o, "Pattern", OUT_PLAIN,
+                  "most switches show where %" PRIu32
+                  " links between switches belong; the fabric has %" PRIu32,
+                  s->links_in_pattern, s->links);
+    else
+        out_textf(o, "Pattern", OUT_PLAIN, "none found in %" PRIu32 " links between switches",
+                  s->links);
     out_bool(o, "tree", NULL, OUT_PLAIN, tree);
     out_number(o, "hosts", NULL, OUT_PLAIN, s->hosts);
     out_number(o, "adapter_ports", NULL, OUT_PLAIN, s->adapters);

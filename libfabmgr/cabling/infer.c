@@ -79,11 +79,14 @@ static int find_odd_switches(struct fab_cabling_shape *s, const struct fab_fabri
 static int describe_levels(struct fab_cabling_shape *s, const struct fab_fabric *f,
                            const struct fab_cabling_links *links)
 {
+    uint32_t sides = 0; /* both ends of the links to the side */
     for (uint32_t i = 0; i < f->switch_count; i++) {
         if (links[i].level > s->level_count && links[i].level <= FAB_CABLING_LEVELS)
             s->level_count = links[i].level;
-        s->links += links[i].up + links[i].side;
+        s->links += links[i].up;
+        sides += links[i].side;
     }
+    s->links += sides / 2;
     for (unsigned i = 0; i < s->level_count; i++)
         describe_level(f, links, i + 1, &s->levels[i]);
     return find_odd_switches(s, f, links);
