@@ -275,6 +275,33 @@ tests_unit_test_condition_SOURCES = tests/unit/test_condition.c
 tests_unit_test_condition_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_condition_LDADD = $(LIB_TEST_LIBS)
 
+# ---- cabling: the fewest moves of cables, and differences from a plan
+UNIT_TESTS += tests/unit/test_cabling_moves
+tests_unit_test_cabling_moves_SOURCES = tests/unit/test_cabling_moves.c
+tests_unit_test_cabling_moves_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_cabling_moves_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_cabling_read
+tests_unit_test_cabling_read_SOURCES = tests/unit/test_cabling_read.c
+tests_unit_test_cabling_read_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_cabling_read_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_cabling_nomem
+tests_unit_test_cabling_nomem_SOURCES = tests/unit/test_cabling_nomem.c
+tests_unit_test_cabling_nomem_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_cabling_nomem_LDADD = $(LIB_TEST_LIBS)
+tests_unit_test_cabling_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
+UNIT_TESTS += tests/unit/test_cabling_infer
+tests_unit_test_cabling_infer_SOURCES = tests/unit/test_cabling_infer.c tests/unit/cabling_fabrics.h
+tests_unit_test_cabling_infer_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_cabling_infer_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_cabling
+tests_unit_test_cabling_SOURCES = tests/unit/test_cabling.c tests/unit/cabling_fabrics.h tests/unit/cabling_mistakes.h
+tests_unit_test_cabling_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_cabling_LDADD = $(LIB_TEST_LIBS)
+
 # ---- fabric: generate
 UNIT_TESTS += tests/unit/test_generate
 tests_unit_test_generate_SOURCES = tests/unit/test_generate.c
@@ -619,6 +646,11 @@ tests_unit_test_partition_incast_SOURCES = tests/unit/test_partition_incast.c
 tests_unit_test_partition_incast_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_partition_incast_LDADD = $(LIB_TEST_LIBS)
 
+FUZZ_TARGETS += tests/fuzz/fuzz_cabling
+tests_fuzz_fuzz_cabling_SOURCES = tests/fuzz/fuzz_cabling.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_cabling_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_cabling_LDFLAGS = $(FUZZ_LINK)
+
 FUZZ_TARGETS += tests/fuzz/fuzz_partitions
 tests_fuzz_fuzz_partitions_SOURCES = tests/fuzz/fuzz_partitions.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_partitions_LDADD = libfabmgr/libfabmgr.la
@@ -945,6 +977,6 @@ TARBALL_TESTS = tests/layers.sh tests/help.sh tests/events.sh tests/unit/test_co
 # Those that have threads: make check TESTS='$(THREAD_TESTS)' in a build with --enable-thread-sanitizer. The
 # scenarios are not among them, as their worker runs in virtual time, on the loop's own thread.
 THREAD_TESTS = tests/unit/test_pages tests/unit/test_pool tests/unit/test_loop tests/unit/test_store tests/unit/test_store_hosts \
-	tests/unit/test_transport_sim tests/sim/test_cc tests/sim/test_sm tests/sim/test_sm_faults \
+	tests/unit/test_transport_sim tests/unit/test_handshake tests/sim/test_cc tests/sim/test_sm tests/sim/test_sm_faults \
 	tests/sim/test_sm_others tests/sim/test_sa_agent tests/sim/test_replay \
-	tests/rpc/test_floods.sh tests/rpc/test_grpcio.sh tests/rpc/test_fabricctl.sh tests/rpc/test_studies.sh
+	tests/rpc/test_floods.sh tests/rpc/test_grpcio.sh tests/rpc/test_fabricctl.sh tests/rpc/test_studies.sh tests/rpc/test_tls.sh

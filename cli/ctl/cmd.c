@@ -5,10 +5,12 @@
 #include "cli/ctl/cmd.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "fabric/v1/access.pb-c.h"
 #include "libfabmgr/base/status.h"
@@ -111,6 +113,14 @@ void free_reply(void *message)
 {
     if (message != NULL)
         protobuf_c_message_free_unpacked(message, NULL);
+}
+
+int check_absent(const char *file)
+{
+    struct stat st;
+    if (lstat(file, &st) == 0)
+        return complain(EXIT_FAILED, "%s exists; choose another name, or remove it first", file);
+    return errno == ENOENT ? EXIT_OK : complain(EXIT_FAILED, "%s: %s", file, strerror(errno));
 }
 
 int parse_port(struct session *s, char **ret_node, uint32_t *ret_number)

@@ -145,7 +145,7 @@ const struct cmd cmd_event_list = {
     .args = "[-n COUNT] [--severity WORD] [--since TIME] [--until TIME] [--subject WHAT] [--type "
             "TYPES]",
     .summary = "the newest events (50; with --since, all), oldest first",
-    .options = "nsiuzk",
+    .options = "nsiuJK",
     .method = "fabric.v1.FabricService/ListEvents",
     .run = list,
 };

@@ -237,7 +237,7 @@ static struct study_client *admit(struct studies *all, struct call *c)
         return NULL;
     }
     if (all->worker == NULL)
-        all->worker = worker_new(all->rpc->in.loop, false);
+        all->worker = worker_new(all->rpc->in.loop, "fabricd-study", false);
     if (all->worker == NULL) {
         call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
         return NULL;
