@@ -6,11 +6,34 @@ bin_PROGRAMS += cli/fabricctl cli/fabsim
 # cli/fabricctl is the program.
 noinst_LTLIBRARIES += cli/libctl.la
 cli_libctl_la_SOURCES = \
+	cli/ctl/anonymize.c \
+	cli/ctl/anonymize.h \
+	cli/ctl/anonymize_json.c \
+	cli/ctl/anonymize_json.h \
+	cli/ctl/anonymize_number.c \
+	cli/ctl/anonymize_number.h \
+	cli/ctl/anonymize_text.c \
+	cli/ctl/anonymize_text.h \
+	cli/ctl/bundle.c \
+	cli/ctl/bundle.h \
+	cli/ctl/plain_words.c \
+	cli/ctl/plain_words.h \
+	cli/ctl/pseudonyms.c \
+	cli/ctl/pseudonyms.h \
+	cli/ctl/cabling.c \
+	cli/ctl/cabling.h \
+	cli/ctl/check_watch.c \
+	cli/ctl/check_watch.h \
 	cli/ctl/cmd.c \
 	cli/ctl/cmd.h \
 	cli/ctl/cmd_audit.c \
 	cli/ctl/authority.c \
 	cli/ctl/authority.h \
+	cli/ctl/authority_files.c \
+	cli/ctl/authority_files.h \
+	cli/ctl/authority_list.c \
+	cli/ctl/signing.c \
+	cli/ctl/signing.h \
 	cli/ctl/cmd_backup.c \
 	cli/ctl/cmd_restore.c \
 	cli/ctl/cmd_support.c \
@@ -20,11 +43,21 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_cert.c \
 	cli/ctl/cmd_cc.h \
 	cli/ctl/cmd_cc_export.c \
+	cli/ctl/cmd_check.c \
 	cli/ctl/cmd_congested.c \
 	cli/ctl/cmd_contingency.c \
 	cli/ctl/cmd_diagnostics.c \
 	cli/ctl/cmd_event.c \
 	cli/ctl/cmd_export.c \
+	cli/ctl/cmd_gone.c \
+	cli/ctl/cmd_history.c \
+	cli/ctl/cmd_infer.c \
+	cli/ctl/cmd_topo_snapshot.c \
+	cli/ctl/events.c \
+	cli/ctl/events.h \
+	cli/ctl/gone.h \
+	cli/ctl/when.c \
+	cli/ctl/when.h \
 	cli/ctl/cmd_key.c \
 	cli/ctl/cmd_link.c \
 	cli/ctl/cmd_class.c \
@@ -43,9 +76,12 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_sim.c \
 	cli/ctl/cmd_status.c \
 	cli/ctl/cmd_sweep.c \
+	cli/ctl/cmd_topo_isolate.c \
 	cli/ctl/cmd_version.c \
 	cli/ctl/cmd_whatif.c \
 	cli/ctl/cmd_whoami.c \
+	cli/ctl/excluded.c \
+	cli/ctl/excluded.h \
 	cli/ctl/job.c \
 	cli/ctl/job.h \
 	cli/ctl/list.c \
@@ -57,10 +93,22 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/output_text.c \
 	cli/ctl/show.c \
 	cli/ctl/show.h \
+	cli/ctl/show_cabling.c \
+	cli/ctl/show_cabling.h \
 	cli/ctl/show_quality.c \
 	cli/ctl/show_quality.h
+nodist_cli_libctl_la_SOURCES = cli/ctl/vocabulary.c
 cli_libctl_la_CFLAGS = $(AM_CFLAGS) $(PROTOBUFC_CFLAGS) $(OPENSSL_CFLAGS)
 cli_libctl_la_CPPFLAGS = $(AM_CPPFLAGS) -DSBINDIR='"$(sbindir)"'
+
+# The words that a support bundle may show. The file keeps its time if the words are the same.
+EXTRA_DIST += cli/ctl/make_vocabulary.sh cli/ctl/vocabulary.txt
+CLEANFILES += cli/ctl/vocabulary.c cli/ctl/vocabulary.stamp
+cli/ctl/vocabulary.c: cli/ctl/vocabulary.stamp
+cli/ctl/vocabulary.stamp: cli/ctl/make_vocabulary.sh cli/ctl/vocabulary.txt fabricd/base/events.def $(fabricd_libfabricd_la_SOURCES) $(libfabmgr_libfabmgr_la_SOURCES)
+	$(AM_V_GEN)$(MKDIR_P) cli/ctl && sh $(srcdir)/cli/ctl/make_vocabulary.sh $(srcdir) >cli/ctl/vocabulary.new && \
+	{ cmp -s cli/ctl/vocabulary.new cli/ctl/vocabulary.c && rm cli/ctl/vocabulary.new || \
+	mv cli/ctl/vocabulary.new cli/ctl/vocabulary.c; } && touch $@
 
 cli_fabricctl_SOURCES = cli/ctl/main.c
 cli_fabricctl_CFLAGS = $(AM_CFLAGS) $(PROTOBUFC_CFLAGS)

@@ -30,6 +30,7 @@
 #include "fabricd/cc/cc.h"
 #include "fabricd/device_watch.h"
 #include "fabricd/loop/loop.h"
+#include "fabricd/loop/task.h"
 #include "fabricd/maintenance.h"
 #include "fabricd/metrics/metrics.h"
 #include "fabricd/options.h"
@@ -45,6 +46,7 @@
 #include "fabricd/store_watch.h"
 #include "fabricd/transport/record.h"
 #include "fabricd/transport/transport.h"
+#include "fabricd/upkeep.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/base/version.h"
 #include "libfabmgr/fabric/text.h"
@@ -61,7 +63,8 @@
 #else
 #define SANITIZED 0
 #endif
-/* maximum time to close the port, in seconds, because a driver may hang */
+/* maximum time to close the port, and to end threads, in seconds, because a driver or the name
+ * service may hang */
 #define LETS_GO_S 5
 
 struct daemon {
@@ -84,11 +87,13 @@ struct daemon {
     struct rpc *rpc;
     struct metrics *metrics;
     struct store_watch *store_watch;
+    struct upkeep *upkeep;
     struct device_watch *device_watch;
     struct call_counts calls;
     struct tls_expiry tls_expiry;
     struct loop_timer *watchdog;
     uint64_t watchdog_us;
+    struct loop_tasks reloads;
 };
 
 static int fail(char *why, const char *what)
@@ -316,6 +321,10 @@ static void apply(struct daemon *d, struct config *now)
     d->config.contingency_cpu = now->contingency_cpu;
     d->config.rebalance_s = now->rebalance_s;
     d->config.log_level = now->log_level;
+    d->config.gone_days = now->gone_days;
+    d->config.gone_nodes = now->gone_nodes;
+    d->config.snapshots_keep = now->snapshots_keep;
+    d->config.snapshots_mb = now->snapshots_mb;
     d->config.journal_keep = now->journal_keep;
     log_init(now->log_level);
     d->config.audit_days = now->audit_days;
@@ -388,20 +397,23 @@ static int check_rotation(const struct daemon *d, const struct config *now, char
     return FAB_E_EXISTS;
 }
 
-/* Reads the settings file again, and the files that it names. On an error nothing changes, and
- * why[] has the reason. */
-static int read_again(struct daemon *d, struct config *ret, char *why)
+/* The settings that a reload reads. */
+struct reload {
+    const struct options *options;
+    int status;
+    struct config now; /* unless `status` is an error */
+    char why[WHY_LEN];
+};
+
+/* Completes the settings with the files that they name, and checks them. On an error nothing
+ * changes, and why[] has the reason. */
+static int accept_settings(struct daemon *d, struct config *now, char *why)
 {
-    int r = options_config(&d->options, ret, why, WHY_LEN);
-    if (r != FAB_OK)
-        return r;
-    r = take_keys(d, ret, why);
+    int r = take_keys(d, now, why);
     if (r == FAB_OK)
-        r = check_rotation(d, ret, why);
+        r = check_rotation(d, now, why);
     if (r == FAB_OK)
-        r = rpc_reload_tls(d->rpc, &ret->tls, why, WHY_LEN);
-    if (r != FAB_OK)
-        config_fini(ret);
+        r = rpc_reload_tls(d->rpc, &now->tls, why, WHY_LEN);
     return r;
 }
 
@@ -413,21 +425,15 @@ static void refuse_reload(struct daemon *d, const char *why)
     note(d, FAB_GRPC_FAILED_PRECONDITION, "reload", d->options.config_file, "", message);
 }
 
-static void reload(struct daemon *d)
+static void use_settings(struct daemon *d, struct config *now)
 {
-    struct config now;
-    char why[WHY_LEN], difference[1500];
-    if (read_again(d, &now, why) != FAB_OK) {
-        refuse_reload(d, why);
-        return;
-    }
-    note_restarts(&d->config, &now);
-    if (config_difference(&d->config, &now, difference, sizeof(difference)) != FAB_OK)
+    char difference[1500];
+    note_restarts(&d->config, now);
+    if (config_difference(&d->config, now, difference, sizeof(difference)) != FAB_OK)
         snprintf(difference, sizeof(difference), "not known: out of memory");
     note(d, FAB_GRPC_OK, "reload", d->options.config_file,
          difference[0] != '\0' ? difference : "no setting changed", "");
-    apply(d, &now);
-    config_fini(&now);
+    apply(d, now);
     if (sm_reload(d->sm) != FAB_OK)
         log_error("config", "out of memory: the old settings stay active");
     pm_reload(d->pm);
@@ -436,16 +442,56 @@ static void reload(struct daemon *d)
     log_notice("config", "reloaded %s", d->options.config_file);
 }
 
+static void read_settings(void *ctx, struct loop_task *t)
+{
+    struct reload *r = ctx;
+    (void)t;
+    r->status = options_config(r->options, &r->now, r->why, WHY_LEN);
+}
+
+static void drop_settings(void *owner, void *ctx)
+{
+    struct reload *r = ctx;
+    (void)owner;
+    if (r->status == FAB_OK)
+        config_fini(&r->now);
+    free(r);
+}
+
+static void on_settings(void *owner, void *ctx)
+{
+    struct daemon *d = owner;
+    struct reload *r = ctx;
+    if (r->status == FAB_OK && accept_settings(d, &r->now, r->why) == FAB_OK)
+        use_settings(d, &r->now);
+    else
+        refuse_reload(d, r->why);
+    drop_settings(d, r);
+    if (!loop_tasks_any(&d->reloads))
+        sd_notify(0, "READY=1");
+}
+
+/* Reads the settings on a worker thread: rpc.roles has names of users, and a directory server may
+ * not answer for a long time. */
 static void on_reload(void *ctx)
 {
+    static const struct loop_task_ops ops = {"reload", read_settings, on_settings, drop_settings};
     struct daemon *d = ctx;
     if (!d->options.config_file) {
         log_notice("config", "SIGHUP ignored: fabricd was started without a settings file (-f)");
         return;
     }
+    struct reload *r = calloc(1, sizeof(*r));
+    if (!r) {
+        refuse_reload(d, "out of memory");
+        return;
+    }
+    *r = (struct reload){.options = &d->options, .status = FAB_E_NOMEM};
     sd_notify(0, "RELOADING=1");
-    reload(d);
-    sd_notify(0, "READY=1");
+    const struct loop_task_config task = {
+        .ops = &ops, .tasks = &d->reloads, .owner = d, .ctx = r, .place = LOOP_TASK_BLOCKING};
+    if (loop_task_start(d->loop, &task, NULL) != FAB_OK)
+        refuse_reload(d, "out of memory");
 }
 
 static void on_watchdog(void *ctx)
@@ -649,6 +695,8 @@ static int start(struct daemon *d, char *why)
         r = store_watch_start(d->loop, d->bus, d->store, d->config.state_dir, &d->store_watch);
     if (r == FAB_OK)
         r = start_sm(d);
+    if (r == FAB_OK && !d->options.replay)
+        r = upkeep_start(d->loop, d->store, d->sm, &d->config, &d->upkeep);
     if (r == FAB_OK)
         r = start_device_watch(d);
     if (r == FAB_OK)
@@ -666,7 +714,8 @@ static int start(struct daemon *d, char *why)
 
 static void give_up(int signo)
 {
-    static const char text[] = "fabricd: the port does not let go; ending without it\n";
+    static const char text[] =
+        "fabricd: the port or the name service does not answer; ending without it\n";
     (void)signo;
     ssize_t ignored = write(STDERR_FILENO, text, sizeof(text) - 1);
     (void)ignored;
@@ -674,16 +723,18 @@ static void give_up(int signo)
 }
 
 /* Stops all parts. The store is flushed before the port is closed, because closing the port may
- * hang until give_up ends the process. The second alarm limits the time that exit handlers of
- * libraries may take. */
+ * hang until give_up ends the process. The second alarm limits the time of a reload that waits for
+ * the name service, and of exit handlers of libraries. */
 static void stop(struct daemon *d)
 {
     sd_notify(0, "STOPPING=1");
+    loop_tasks_orphan(&d->reloads);
     if (d->store)
         store_flush(d->store);
     signal(SIGALRM, give_up);
     alarm(LETS_GO_S);
     metrics_stop(d->metrics);
+    upkeep_stop(d->upkeep);
     store_watch_stop(d->store_watch);
     device_watch_stop(d->device_watch);
     rpc_stop(d->rpc);
@@ -698,11 +749,11 @@ static void stop(struct daemon *d)
     bus_free(d->bus);
     alarm(0);
     store_close(d->store);
+    alarm(LETS_GO_S);
     loop_free(d->loop);
     if (d->has_config)
         config_fini(&d->config);
     recording_close(&d->recording);
-    alarm(LETS_GO_S);
 }
 
 static int run(struct daemon *d)
@@ -751,7 +802,7 @@ int main(int argc, char **argv)
     }
     d.has_config = true;
     if (d.options.backup || d.options.restore) {
-        log_init(LOG_LEVEL_WARNING);
+        log_init_command();
         status = maintenance_run(&d.options, &d.config);
         config_fini(&d.config);
         return status;

@@ -41,9 +41,10 @@ static void print_restore(const struct store_backup *b, const struct store_backu
         printf("The former files are in %s/%s.\n", b->dir, r->aside);
     if (r->settings)
         printf("The settings are in %s/fabricd.yaml.restored; compare them with those of this "
-               "machine.\n",
+               "machine. Files that they name, such as TLS keys, are not in the backup.\n",
                b->dir);
-    printf("Before you start fabricd here, stop the manager of which this is the backup.\n");
+    printf("Before you start fabricd here, stop the manager on %s, of which this is the backup.\n",
+           r->host[0] != '\0' ? r->host : "the other machine");
 }
 
 static void print_verified(const struct store_backup *b, const struct store_backup_result *r)
@@ -52,10 +53,10 @@ static void print_verified(const struct store_backup *b, const struct store_back
            b->file, r->host[0] != '\0' ? r->host : "an unknown host", r->made, r->version, r->files,
            (double)r->bytes / (1 << 20));
     printf("It has %s.\n", r->settings ? "a settings file" : "no settings file");
-    printf("Rows of its database:");
+    printf("Rows of its database (tables without rows are not listed):\n");
     for (unsigned i = 0; i < r->tables; i++)
-        printf("%s %s %" PRIu64, i > 0 ? "," : "", r->table[i].name, r->table[i].rows);
-    printf("\n");
+        if (r->table[i].rows > 0)
+            printf("  %-20s %10" PRIu64 "\n", r->table[i].name, r->table[i].rows);
 }
 
 int maintenance_run(const struct options *o, const struct config *c)

@@ -16,6 +16,7 @@ include libfabmgr/discover/local.mk
 include libfabmgr/smstate/local.mk
 include libfabmgr/health/local.mk
 include libfabmgr/address/local.mk
+include libfabmgr/cabling/local.mk
 include libfabmgr/congestion/local.mk
 include libfabmgr/mcast/local.mk
 include libfabmgr/partition/local.mk

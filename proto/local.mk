@@ -11,6 +11,7 @@ CONTRACT_PROTOS = \
 	proto/fabric/v1/event.proto \
 	proto/fabric/v1/export.proto \
 	proto/fabric/v1/fabric_service.proto \
+	proto/fabric/v1/gone.proto \
 	proto/fabric/v1/key.proto \
 	proto/fabric/v1/link.proto \
 	proto/fabric/v1/node.proto \
@@ -23,7 +24,8 @@ CONTRACT_PROTOS = \
 	proto/fabric/v1/reroute.proto \
 	proto/fabric/v1/route.proto \
 	proto/fabric/v1/sim_service.proto \
-	proto/fabric/v1/status.proto
+	proto/fabric/v1/status.proto \
+	proto/fabric/v1/topology.proto
 # What everybody has who speaks gRPC.
 OTHER_PROTOS = \
 	proto/google/protobuf/descriptor.proto \

@@ -275,6 +275,33 @@ tests_unit_test_condition_SOURCES = tests/unit/test_condition.c
 tests_unit_test_condition_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_condition_LDADD = $(LIB_TEST_LIBS)
 
+# ---- cabling: the fewest moves of cables, and differences from a plan
+UNIT_TESTS += tests/unit/test_cabling_moves
+tests_unit_test_cabling_moves_SOURCES = tests/unit/test_cabling_moves.c
+tests_unit_test_cabling_moves_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_cabling_moves_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_cabling_read
+tests_unit_test_cabling_read_SOURCES = tests/unit/test_cabling_read.c
+tests_unit_test_cabling_read_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_cabling_read_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_cabling_nomem
+tests_unit_test_cabling_nomem_SOURCES = tests/unit/test_cabling_nomem.c
+tests_unit_test_cabling_nomem_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_cabling_nomem_LDADD = $(LIB_TEST_LIBS)
+tests_unit_test_cabling_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
+UNIT_TESTS += tests/unit/test_cabling_infer
+tests_unit_test_cabling_infer_SOURCES = tests/unit/test_cabling_infer.c tests/unit/cabling_fabrics.h
+tests_unit_test_cabling_infer_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_cabling_infer_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_cabling
+tests_unit_test_cabling_SOURCES = tests/unit/test_cabling.c tests/unit/cabling_fabrics.h tests/unit/cabling_mistakes.h
+tests_unit_test_cabling_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_cabling_LDADD = $(LIB_TEST_LIBS)
+
 # ---- fabric: generate
 UNIT_TESTS += tests/unit/test_generate
 tests_unit_test_generate_SOURCES = tests/unit/test_generate.c
@@ -311,6 +338,14 @@ EXTRA_DIST += tests/unit/state_dir.h
 tests_unit_test_store_harm_SOURCES = tests/unit/test_store_harm.c
 tests_unit_test_store_harm_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_store_harm_LDADD = $(DAEMON_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_store_gone
+tests_unit_test_store_gone_SOURCES = tests/unit/test_store_gone.c
+tests_unit_test_store_gone_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_store_gone_LDADD = $(DAEMON_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_store_snapshots
+tests_unit_test_store_snapshots_SOURCES = tests/unit/test_store_snapshots.c
+tests_unit_test_store_snapshots_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_store_snapshots_LDADD = $(DAEMON_TEST_LIBS)
 UNIT_TESTS += tests/unit/test_store_hosts
 tests_unit_test_store_hosts_SOURCES = tests/unit/test_store_hosts.c tests/unit/same_service.h
 tests_unit_test_store_hosts_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
@@ -520,6 +555,16 @@ tests_unit_test_view_SOURCES = tests/unit/test_view.c
 tests_unit_test_view_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_view_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_concern
+tests_unit_test_concern_SOURCES = tests/unit/test_concern.c
+tests_unit_test_concern_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_concern_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_topology_diff
+tests_unit_test_topology_diff_SOURCES = tests/unit/test_topology_diff.c
+tests_unit_test_topology_diff_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_topology_diff_LDADD = $(LIB_TEST_LIBS)
+
 # ---- fabric, policy, view: without memory
 UNIT_TESTS += tests/unit/test_fabric_nomem
 tests_unit_test_fabric_nomem_SOURCES = tests/unit/test_fabric_nomem.c
@@ -600,6 +645,11 @@ UNIT_TESTS += tests/unit/test_partition_incast
 tests_unit_test_partition_incast_SOURCES = tests/unit/test_partition_incast.c
 tests_unit_test_partition_incast_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_partition_incast_LDADD = $(LIB_TEST_LIBS)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_cabling
+tests_fuzz_fuzz_cabling_SOURCES = tests/fuzz/fuzz_cabling.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_cabling_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_cabling_LDFLAGS = $(FUZZ_LINK)
 
 FUZZ_TARGETS += tests/fuzz/fuzz_partitions
 tests_fuzz_fuzz_partitions_SOURCES = tests/fuzz/fuzz_partitions.c $(FUZZ_MAIN)
@@ -930,6 +980,6 @@ TARBALL_TESTS = tests/layers.sh tests/help.sh tests/events.sh tests/unit/test_co
 # Those that have threads: make check TESTS='$(THREAD_TESTS)' in a build with --enable-thread-sanitizer. The
 # scenarios are not among them, as their worker runs in virtual time, on the loop's own thread.
 THREAD_TESTS = tests/unit/test_pages tests/unit/test_pool tests/unit/test_loop tests/unit/test_store tests/unit/test_store_hosts \
-	tests/unit/test_transport_sim tests/sim/test_cc tests/sim/test_sm tests/sim/test_sm_faults \
+	tests/unit/test_transport_sim tests/unit/test_handshake tests/sim/test_cc tests/sim/test_sm tests/sim/test_sm_faults \
 	tests/sim/test_sm_others tests/sim/test_sa_agent tests/sim/test_replay \
-	tests/rpc/test_floods.sh tests/rpc/test_grpcio.sh tests/rpc/test_fabricctl.sh tests/rpc/test_studies.sh
+	tests/rpc/test_floods.sh tests/rpc/test_grpcio.sh tests/rpc/test_fabricctl.sh tests/rpc/test_studies.sh tests/rpc/test_tls.sh

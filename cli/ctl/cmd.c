@@ -5,10 +5,12 @@
 #include "cli/ctl/cmd.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "fabric/v1/access.pb-c.h"
 #include "libfabmgr/base/status.h"
@@ -28,6 +30,11 @@ int complain(int exit_code, const char *fmt, ...)
     va_end(ap);
     fputc('\n', stderr);
     return exit_code;
+}
+
+char *word_of(const char *given)
+{
+    return (char *)(uintptr_t)(given != NULL ? given : "");
 }
 
 static int exit_code_of(enum fab_grpc_code code)
@@ -68,12 +75,19 @@ const char *role_name(unsigned role)
     return names[role < sizeof names / sizeof names[0] ? role : 0];
 }
 
+/* Returns true if the help names the role that the method needs. */
+static bool may_call(const struct cmd *c, const char *method)
+{
+    return c == NULL || role_of(method) <= role_of(c->method) ||
+           (c->optional != NULL && strcmp(c->optional, method) == 0);
+}
+
 int ask_service(struct session *s, const char *method, const ProtobufCMessage *request,
                 const ProtobufCMessageDescriptor *reply, void *ret)
 {
     struct fab_client_error error;
     ProtobufCMessage *m;
-    assert(s->cmd == NULL || role_of(method) <= role_of(s->cmd->method));
+    assert(may_call(s->cmd, method));
     enum fab_grpc_code code = fab_client_call(s->client, method, request, reply, &m, &error);
     if (code == FAB_GRPC_UNIMPLEMENTED && strstr(method, ".SimService/") != NULL)
         return complain(EXIT_FAILED, "not supported: this manager runs on a real fabric; only the "
@@ -99,6 +113,14 @@ void free_reply(void *message)
 {
     if (message != NULL)
         protobuf_c_message_free_unpacked(message, NULL);
+}
+
+int check_absent(const char *file)
+{
+    struct stat st;
+    if (lstat(file, &st) == 0)
+        return complain(EXIT_FAILED, "%s exists; choose another name, or remove it first", file);
+    return errno == ENOENT ? EXIT_OK : complain(EXIT_FAILED, "%s: %s", file, strerror(errno));
 }
 
 int parse_port(struct session *s, char **ret_node, uint32_t *ret_number)

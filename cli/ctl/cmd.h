@@ -21,7 +21,7 @@ enum exit_code {
     EXIT_USAGE = 2,       /* the command line is invalid */
     EXIT_UNAVAILABLE = 3, /* no manager answered in time */
     EXIT_NOT_FOUND = 4,   /* the named object does not exist */
-    EXIT_UNSOUND = 5,     /* the routes did not pass the verification */
+    EXIT_UNSOUND = 5,     /* the object of a check did not pass: routes, cables, the audit log */
 };
 
 struct cmd;
@@ -52,7 +52,9 @@ struct session {
     bool explain, roce; /* each is true if its option was given: --explain, --roce */
     /* each is true if the option of this name was given: --waiting, --all, --forget */
     bool waiting, all, forget;
-    bool degraded;             /* the option --degraded was given */
+    bool degraded, gone;       /* each is true if its option was given: --degraded, --gone */
+    bool watch;                /* the option --watch was given */
+    const char *older_than;    /* option --older-than; NULL: not given */
     const char *width, *speed; /* options --width and --speed; NULL: not given */
     const char *dir;           /* option --dir; NULL: not given */
     uint32_t days;             /* option --days; 0: not given */
@@ -63,9 +65,12 @@ struct session {
     const char *passphrase_file, *state_dir;
     /* each is true if the option of this name was given: --replace, --verify */
     bool replace, verify;
+    bool anonymize;  /* the option --anonymize was given */
+    const char *map; /* option --map; NULL: not given */
     /* options --since, --until, --by, --object, --method and --result of the audit log; NULL: not
      * given */
     const char *since, *until, *by, *object, *method, *result;
+    const char *subject, *type; /* options --subject and --type of events; NULL: not given */
     /* Option -o of commands that write files: name of the file; NULL: not given. */
     const char *file;
 };
@@ -85,6 +90,9 @@ struct cmd {
      * "fabric.v1.FabricService/DisablePort". Other methods that the command calls need no higher
      * role. NULL: the command needs no manager. */
     const char *method;
+    /* A method that needs a higher role, and that the command calls only if the caller has this
+     * role; NULL: there is none. */
+    const char *optional;
     /* true: the command may take minutes on a large fabric, so its time limit is longer */
     bool slow;
     /* true: the option -o of this command names a file; false: it names an output format */
@@ -104,7 +112,9 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
     cmd_cc_show, cmd_cc_congested, cmd_cc_log, cmd_cc_export, cmd_key_show, cmd_key_rotate,
     cmd_topo_approve, cmd_topo_disapprove, cmd_topo_baseline, cmd_audit_list, cmd_audit_export,
     cmd_audit_verify, cmd_whoami, cmd_backup, cmd_restore, cmd_support_bundle, cmd_diagnostics,
-    cmd_cert_init, cmd_cert_issue, cmd_cert_list, cmd_cert_revoke;
+    cmd_node_forget, cmd_history, cmd_topo_snapshot, cmd_topo_list, cmd_topo_diff, cmd_cert_init,
+    cmd_cert_issue, cmd_cert_list, cmd_cert_renew, cmd_cert_revoke, cmd_topo_check, cmd_topo_infer,
+    cmd_topo_isolate;
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 
@@ -126,6 +136,11 @@ void free_reply(void *message); /* message may be NULL */
 /* The next functions print an error message on standard error, and return the exit code for it. */
 int say_error(const struct fab_client_error *e);
 int complain(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Returns the argument of an option for a field of a request; "" if the option was not given. */
+char *word_of(const char *given);
+/* Complains if there is a file of this name. Returns the exit code. */
+int check_absent(const char *file);
 
 /* Parses the first argument of the command, "NODE/PORT", into the node name and the port number.
  * *ret_node is valid until the session ends. On an error prints the reason. Returns the exit

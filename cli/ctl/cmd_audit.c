@@ -5,10 +5,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/ctl/list.h"
 #include "cli/ctl/show.h"
+#include "cli/ctl/when.h"
 #include "fabric/v1/audit.pb-c.h"
 
 static const struct out_column columns[] = {
@@ -20,76 +20,17 @@ static const struct out_column columns[] = {
 
 /* ---- the filter ------------------------------------------------------------------------------ */
 
-/* Parses an age such as "2h", and sets *ret to the time that lies so far back. Returns false if the
- * text is not an age. */
-static bool parse_age(const char *text, time_t *ret)
-{
-    static const struct {
-        char unit;
-        unsigned seconds;
-    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
-    char *end;
-    unsigned long n = strtoul(text, &end, 10);
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        if (text[0] < '0' || text[0] > '9' || n > 1000000 || end[0] != units[i].unit ||
-            end[1] != '\0')
-            continue;
-        *ret = time(NULL) - (time_t)(n * units[i].seconds);
-        return true;
-    }
-    return false;
-}
-
-/* Parses a date, with or without a time of day. The time is local unless the text ends in Z.
- * Returns false if the text is not a date. */
-static bool parse_date(const char *text, time_t *ret)
-{
-    static const char *const formats[] = {"%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S",
-                                          "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"};
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-        struct tm tm = {.tm_isdst = -1};
-        const char *end = strptime(text, formats[i], &tm);
-        if (end == NULL || (end[0] != '\0' && strcmp(end, "Z") != 0))
-            continue;
-        *ret = end[0] == 'Z' ? timegm(&tm) : mktime(&tm);
-        return *ret >= 0;
-    }
-    return false;
-}
-
-static int parse_time(const char *option, const char *text, Google__Protobuf__Timestamp *room,
-                      Google__Protobuf__Timestamp **ret)
-{
-    time_t seconds = 0;
-    if (text == NULL)
-        return EXIT_OK;
-    if (!parse_age(text, &seconds) && !parse_date(text, &seconds))
-        return complain(EXIT_USAGE,
-                        "%s \"%s\": an age such as 2h or 7d, or a time such as 2026-11-23 or "
-                        "2026-11-23T21:00:00Z is expected",
-                        option, text);
-    google__protobuf__timestamp__init(room);
-    room->seconds = seconds;
-    *ret = room;
-    return EXIT_OK;
-}
-
-static char *word(const char *given)
-{
-    return (char *)(uintptr_t)(given != NULL ? given : "");
-}
-
 /* Makes the request from the options. times[] has the memory for its times. */
 static int make_query(const struct session *s, Google__Protobuf__Timestamp times[2],
                       Fabric__V1__ListAuditRequest *ret)
 {
     fabric__v1__list_audit_request__init(ret);
-    ret->account = word(s->by);
-    ret->object = word(s->object);
-    ret->method = word(s->method);
-    ret->result = word(s->result);
-    int rc = parse_time("--since", s->since, &times[0], &ret->since);
-    return rc == EXIT_OK ? parse_time("--until", s->until, &times[1], &ret->until) : rc;
+    ret->account = word_of(s->by);
+    ret->object = word_of(s->object);
+    ret->method = word_of(s->method);
+    ret->result = word_of(s->result);
+    int rc = when_option("--since", s->since, &times[0], &ret->since);
+    return rc == EXIT_OK ? when_option("--until", s->until, &times[1], &ret->until) : rc;
 }
 
 /* ---- list and export ------------------------------------------------------------------------- */

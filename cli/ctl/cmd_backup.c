@@ -53,14 +53,6 @@ struct sink {
     bool progress;         /* a line of progress is on the terminal */
 };
 
-static int check_absent(const char *file)
-{
-    struct stat st;
-    if (lstat(file, &st) == 0)
-        return complain(EXIT_FAILED, "%s exists; choose another name, or remove it first", file);
-    return errno == ENOENT ? EXIT_OK : complain(EXIT_FAILED, "%s: %s", file, strerror(errno));
-}
-
 static int sink_open(struct sink *s, const char *file)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -70,7 +62,7 @@ static int sink_open(struct sink *s, const char *file)
         return complain(EXIT_FAILED, "%s: the name is too long", file);
     int fd = mkostemp(name, O_CLOEXEC); /* mode 0600 */
     if (fd < 0)
-        return complain(EXIT_FAILED, "%s: %s", file, strerror(errno));
+        return complain(EXIT_FAILED, "%s cannot be written: %s", file, strerror(errno));
     memcpy(part, name, sizeof part);
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         signal(signals[i], on_signal);

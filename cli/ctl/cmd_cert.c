@@ -3,8 +3,12 @@
  * The commands `fabricctl cert ...` run a small certificate authority in a directory, for the TLS
  * addresses of the manager. They need no manager.
  */
+#include <inttypes.h>
+#include <string.h>
+
 #include "cli/ctl/authority.h"
 #include "cli/ctl/cmd.h"
+#include "libfabmgr/base/plural.h"
 #include "libfabmgr/base/status.h"
 
 #define DEFAULT_DIR "fabricd-ca"
@@ -84,15 +88,81 @@ static int revoke(struct session *s)
     return EXIT_OK;
 }
 
+static void say_renewed(struct session *s, const struct authority_renewed *r)
+{
+    const char *name = s->argv[0], *dir = dir_of(s);
+    out_text(s->out, "name", "Renewed", OUT_PLAIN, name);
+    out_text(s->out, "directory", NULL, OUT_PLAIN, dir);
+    out_text(s->out, "expires", "Expires", OUT_PLAIN, r->expires);
+    out_text(s->out, "former_expires", NULL, OUT_PLAIN, r->former_expires);
+    if (strcmp(name, AUTHORITY_OWN_NAME) == 0) {
+        out_textf(s->out, "Files", OUT_PLAIN, "%s/ca.pem, %s/crl.pem", dir, dir);
+        out_note(s->out, OUT_DIM,
+                 "The key of the authority is the same, so all certificates stay as they are. Copy "
+                 "ca.pem to the clients and, with crl.pem, to the files tls.ca and tls.crl of the "
+                 "manager, and run 'systemctl reload fabricd' there. The former ca.pem and crl.pem "
+                 "%s %s.",
+                 r->former_valid ? "stay valid until" : "have expired at", r->former_expires);
+        return;
+    }
+    out_textf(s->out, "Files", OUT_PLAIN, "%s/%s.pem and, which must stay secret, %s/%s.key", dir,
+              name, dir, name);
+    if (r->former_valid)
+        out_note(s->out, OUT_DIM,
+                 "The former certificate stays valid until %s, or until 'fabricctl cert revoke "
+                 "%s', which revokes both. Replace the former files by the new ones where they are "
+                 "used; a manager reads them after 'systemctl reload fabricd'.",
+                 r->former_expires, name);
+    else
+        out_note(s->out, OUT_DIM,
+                 "The former certificate has expired at %s. Replace the former files by the new "
+                 "ones where they are used; a manager reads them after 'systemctl reload fabricd'.",
+                 r->former_expires);
+}
+
+static int renew(struct session *s)
+{
+    char why[WHY_LEN];
+    struct authority *a = NULL;
+    struct authority_renewed renewed;
+    int rc = authority_open(dir_of(s), &a, why, sizeof why);
+    if (rc == FAB_OK)
+        rc = authority_renew(a, s->argv[0], s->days, &renewed, why, sizeof why);
+    authority_close(a);
+    if (rc != FAB_OK)
+        return say_failure(rc, why);
+    out_record(s->out, NULL);
+    say_renewed(s, &renewed);
+    out_record_end(s->out);
+    return EXIT_OK;
+}
+
 static void say_row(void *ctx, const struct authority_issued *i)
 {
     struct out *o = ctx;
     out_row(o);
     out_text(o, "name", "NAME", OUT_PLAIN, i->name);
     out_text(o, "state", "STATE", i->valid ? OUT_GOOD : OUT_BAD, i->state);
-    out_text(o, "expires", "EXPIRES", OUT_PLAIN, i->expires);
+    out_text(o, "expires", "EXPIRES", i->expiring ? OUT_WARN : OUT_PLAIN, i->expires);
     out_text(o, "serial", "SERIAL", OUT_DIM, i->serial);
+    out_number(o, "days_left", NULL, OUT_PLAIN, i->days_left);
+    out_bool(o, "expiring", NULL, OUT_PLAIN, i->expiring);
     out_row_end(o);
+}
+
+/* Writes a line about a certificate that expires soon or has expired, in the words of the daemon's
+ * events certificate-expiring and certificate-expired. */
+static void say_warning(void *ctx, const struct authority_issued *i)
+{
+    struct out *o = ctx;
+    if (i->expiring)
+        out_note(o, OUT_WARN,
+                 "%s.pem expires at %s (%" PRIu64 " day%s left); 'fabricctl cert renew %s' renews "
+                 "it",
+                 i->name, i->expires, i->days_left, fab_base_plural_s(i->days_left), i->name);
+    else if (strcmp(i->state, "expired") == 0)
+        out_note(o, OUT_BAD, "%s.pem has expired at %s; 'fabricctl cert renew %s' renews it",
+                 i->name, i->expires, i->name);
 }
 
 static int list(struct session *s)
@@ -109,6 +179,8 @@ static int list(struct session *s)
         out_table(s->out, "certificates", columns, sizeof columns / sizeof columns[0], false);
         rc = authority_list(a, say_row, s->out, why, sizeof why);
         out_table_end(s->out);
+        if (rc == FAB_OK)
+            rc = authority_list(a, say_warning, s->out, why, sizeof why);
         out_record_end(s->out);
     }
     authority_close(a);
@@ -142,6 +214,17 @@ const struct cmd cmd_cert_list = {
     .summary = "certificates of the authority",
     .options = "y",
     .run = list,
+};
+
+const struct cmd cmd_cert_renew = {
+    .noun = "cert",
+    .verb = "renew",
+    .args = "NAME [--dir DIR] [--days N]",
+    .summary = "renew a certificate, or with NAME ca the authority",
+    .min_args = 1,
+    .max_args = 1,
+    .options = "yY",
+    .run = renew,
 };
 
 const struct cmd cmd_cert_revoke = {

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "cli/ctl/cmd.h"
+#include "cli/ctl/events.h"
 #include "cli/ctl/show.h"
 #include "fabric/v1/event.pb-c.h"
 
@@ -51,51 +51,31 @@ static void say_row(struct out *o, const Fabric__V1__Event *e)
     out_row_end(o);
 }
 
-/* The pages of a list of events. The manager sends the newest events first. fabricctl stores all
- * pages, and then prints the oldest events first. */
-struct pages {
-    Fabric__V1__ListEventsResponse **page;
-    size_t count;
-    uint64_t events;
-};
-
-static int fetch(struct session *s, uint64_t want, struct pages *p)
-{
-    Fabric__V1__ListEventsRequest q = FABRIC__V1__LIST_EVENTS_REQUEST__INIT;
-    q.min_severity = (Fabric__V1__EventSeverity)s->severity;
-    do {
-        Fabric__V1__ListEventsResponse *r = NULL;
-        void *more = reallocarray(p->page, p->count + 1, sizeof *p->page);
-        if (more == NULL)
-            return complain(EXIT_FAILED, "out of memory");
-        p->page = more;
-        q.page_size = want - p->events < 1000 ? (uint32_t)(want - p->events) : 1000;
-        int rc = ask(s, "ListEvents", &q.base, &fabric__v1__list_events_response__descriptor, &r);
-        if (rc != EXIT_OK)
-            return rc;
-        p->page[p->count++] = r;
-        p->events += r->n_events;
-        q.page_token = r->next_page_token;
-    } while (q.page_token[0] != '\0' && p->events < want);
-    return EXIT_OK;
-}
-
+/* The manager sends the newest events first. fabricctl prints the oldest events first. */
 static int list(struct session *s)
 {
-    struct pages p = {0};
-    int rc = fetch(s, s->count > 0 ? s->count : COUNT_DEFAULT, &p);
+    Fabric__V1__ListEventsRequest q = FABRIC__V1__LIST_EVENTS_REQUEST__INIT;
+    Google__Protobuf__Timestamp times[2];
+    struct events e = {0};
+    uint64_t most = s->count > 0 ? s->count : s->since != NULL ? 0 : COUNT_DEFAULT;
+    int rc = read_event_filter(s, times, &q);
+    q.subject = word_of(s->subject);
+    q.type = word_of(s->type);
+    if (rc == EXIT_OK)
+        rc = fetch_events(s, &q, most, &e);
+    if (rc != EXIT_OK) {
+        free_events(&e);
+        return rc;
+    }
     out_record(s->out, NULL);
     out_table(s->out, "events", columns, COLUMNS, false);
-    for (size_t i = p.count; i-- > 0;) {
-        for (size_t j = p.page[i]->n_events; j-- > 0;)
-            say_row(s->out, p.page[i]->events[j]);
-        free_reply(p.page[i]);
-    }
-    free(p.page);
+    for (size_t i = e.count; i-- > 0;)
+        say_row(s->out, e.event[i]);
     out_table_end(s->out);
-    if (rc == EXIT_OK && p.events == 0)
+    if (e.count == 0)
         out_note(s->out, OUT_DIM, "No event matches.");
     out_record_end(s->out);
+    free_events(&e);
     return rc;
 }
 
@@ -162,9 +142,10 @@ static int watch(struct session *s)
 const struct cmd cmd_event_list = {
     .noun = "event",
     .verb = "list",
-    .args = "[-n COUNT] [--severity WORD]",
-    .summary = "the newest events (50), oldest first",
-    .options = "ns",
+    .args = "[-n COUNT] [--severity WORD] [--since TIME] [--until TIME] [--subject WHAT] [--type "
+            "TYPES]",
+    .summary = "the newest events (50; with --since, all), oldest first",
+    .options = "nsiuJK",
     .method = "fabric.v1.FabricService/ListEvents",
     .run = list,
 };

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/ctl/gone.h"
 #include "cli/ctl/list.h"
 #include "cli/ctl/show.h"
 #include "fabric/v1/link.pb-c.h"
@@ -100,6 +101,10 @@ static int list(struct session *s)
         .none = "All links that are up run at the width and speed that both ports have enabled.",
     };
     Fabric__V1__ListLinksRequest q = FABRIC__V1__LIST_LINKS_REQUEST__INIT;
+    if (s->gone && s->degraded)
+        return complain(EXIT_USAGE, "--gone and --degraded exclude each other");
+    if (s->gone)
+        return list_gone_links(s, s->argc > 0 ? s->argv[0] : NULL);
     if (s->argc > 0)
         q.node = s->argv[0];
     q.degraded = s->degraded;
@@ -109,10 +114,10 @@ static int list(struct session *s)
 const struct cmd cmd_link_list = {
     .noun = "link",
     .verb = "list",
-    .args = "[NODE] [--degraded]",
-    .summary = "all links, or those of one node, or only degraded links",
+    .args = "[NODE] [--degraded | --gone]",
+    .summary = "all links, or those of one node; only degraded links, or links that are gone",
     .max_args = 1,
-    .options = "g",
+    .options = "gB",
     .method = "fabric.v1.FabricService/ListLinks",
     .run = list,
 };

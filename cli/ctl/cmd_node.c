@@ -4,9 +4,11 @@
  */
 #include <string.h>
 
+#include "cli/ctl/gone.h"
 #include "cli/ctl/list.h"
 #include "cli/ctl/show.h"
 #include "fabric/v1/node.pb-c.h"
+#include "libfabmgr/base/plural.h"
 
 static const struct out_column columns[] = {
     {"name", "NAME", false}, {"type", "TYPE", false},    {"guid", "GUID", false},
@@ -23,6 +25,7 @@ static void say_row(struct out *o, const void *item)
     out_number(o, "lid", "LID", n->lid != 0 ? OUT_PLAIN : OUT_WARN, n->lid);
     out_number(o, "active_ports", "ACTIVE", OUT_PLAIN, n->active_port_count);
     out_number(o, "ports", "PORTS", OUT_PLAIN, n->port_count);
+    out_number(o, "degraded_links", NULL, OUT_PLAIN, n->degraded_link_count);
     out_row_end(o);
 }
 
@@ -55,11 +58,12 @@ static int list(struct session *s)
     int rc = s->argc > 0 ? parse_type(s->argv[0], &q.type) : EXIT_OK;
     if (rc != EXIT_OK)
         return rc;
-    return say_list(s, &nodes, &q.base);
+    return s->gone ? list_gone_nodes(s, q.type) : say_list(s, &nodes, &q.base);
 }
 
-static void say(struct out *o, const Fabric__V1__Node *n)
+static void say(struct out *o, const Fabric__V1__GetNodeResponse *r)
 {
+    const Fabric__V1__Node *n = r->node;
     out_record(o, NULL);
     out_text(o, "name", "Name", OUT_PLAIN, n->name);
     out_text(o, "type", "Type", OUT_PLAIN, show_node_type(n));
@@ -69,9 +73,14 @@ static void say(struct out *o, const Fabric__V1__Node *n)
     out_textf(o, "Ports", OUT_PLAIN, "%u, of which %u active", n->port_count, n->active_port_count);
     out_number(o, "ports", NULL, OUT_PLAIN, n->port_count);
     out_number(o, "active_ports", NULL, OUT_PLAIN, n->active_port_count);
+    if (n->degraded_link_count > 0)
+        out_textf(o, "Degraded", OUT_WARN, "%u link%s; see 'fabricctl link list --degraded %s'",
+                  n->degraded_link_count, fab_base_plural_s(n->degraded_link_count), n->guid);
+    out_number(o, "degraded_links", NULL, OUT_PLAIN, n->degraded_link_count);
     out_textf(o, "Device", OUT_PLAIN, "vendor 0x%06x, device 0x%04x (%u), revision 0x%x",
               n->vendor_id, n->device_id, n->device_id, n->revision);
     out_keys(o, &n->base, "vendor_id device_id revision");
+    say_past(o, r);
     out_record_end(o);
 }
 
@@ -82,7 +91,9 @@ static int show(struct session *s)
     q.node = s->argv[0];
     int rc = ask(s, "GetNode", &q.base, &fabric__v1__get_node_response__descriptor, &r);
     if (rc == EXIT_OK && r->node != NULL)
-        say(s->out, r->node);
+        say(s->out, r);
+    else if (rc == EXIT_OK && r->gone != NULL)
+        say_gone_node(s->out, r->gone);
     free_reply(r);
     return rc;
 }
@@ -90,9 +101,10 @@ static int show(struct session *s)
 const struct cmd cmd_node_list = {
     .noun = "node",
     .verb = "list",
-    .args = "[switch|adapter|router]",
-    .summary = "all nodes, or those of one type",
+    .args = "[switch|adapter|router] [--gone]",
+    .summary = "all nodes, or those of one type; with --gone, those that are gone",
     .max_args = 1,
+    .options = "B",
     .method = "fabric.v1.FabricService/ListNodes",
     .run = list,
 };
@@ -100,7 +112,7 @@ const struct cmd cmd_node_show = {
     .noun = "node",
     .verb = "show",
     .args = "NODE",
-    .summary = "one node, by name, GUID or LID",
+    .summary = "one node, by name, GUID or LID, also if it is gone",
     .min_args = 1,
     .max_args = 1,
     .method = "fabric.v1.FabricService/GetNode",

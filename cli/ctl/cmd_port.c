@@ -2,6 +2,8 @@
 /*
  * The commands `fabricctl port list`, `show`, `disable` and `enable`.
  */
+#include <stdio.h>
+#include <string.h>
 
 #include "cli/ctl/list.h"
 #include "cli/ctl/show.h"
@@ -26,11 +28,25 @@ static void say_keys(struct out *o, const Fabric__V1__Port *p)
     out_keys(o, &p->base, "degraded rate_reason excluded");
     out_keys(o, &p->base, "mtu virtual_lanes");
     out_port_keys(o, "peer_", p->peer);
+    out_port_keys(o, "last_peer_", p->last_peer);
+    out_time_utc(o, "last_peer_seen", p->last_peer_seen);
+}
+
+/* Writes the peer of a port in text output, or the last one in parentheses. */
+static void say_peer(struct out *o, const Fabric__V1__Port *p)
+{
+    char last[SHOW_LEN];
+    show_port(p->last_peer, last);
+    if (p->peer == NULL && p->last_peer != NULL)
+        out_textf(o, "PEER", OUT_DIM, "(%s)", last);
+    else
+        out_port(o, "PEER", p->peer);
 }
 
 static void say_row(struct out *o, const void *item)
 {
     const Fabric__V1__Port *p = item;
+    char rate[SHOW_LEN];
     out_row(o);
     say_keys(o, p);
     out_port(o, "PORT", p->port);
@@ -39,12 +55,15 @@ static void say_row(struct out *o, const void *item)
     else
         out_text(o, NULL, "STATE", tone_port_state(p->state), show_port_state(p->state));
     out_text(o, NULL, "PHYSICAL", OUT_PLAIN, show_physical_state(p->physical_state));
-    out_rate(o, "RATE", p->rate);
+    show_rate(p->rate, rate);
+    if (p->degraded)
+        snprintf(rate + strlen(rate), sizeof rate - strlen(rate), ", degraded");
+    out_text(o, NULL, "RATE", p->degraded ? OUT_WARN : OUT_PLAIN, rate);
     if (p->lid != 0)
         out_number(o, NULL, "LID", OUT_PLAIN, p->lid);
     else
         out_none(o, NULL, "LID");
-    out_port(o, "PEER", p->peer);
+    say_peer(o, p);
     out_row_end(o);
 }
 
@@ -81,6 +100,7 @@ static void say_rates(struct out *o, const Fabric__V1__Port *p)
 
 static void say(struct out *o, const Fabric__V1__Port *p)
 {
+    char peer[SHOW_LEN], seen[SHOW_LEN];
     out_record(o, NULL);
     say_keys(o, p);
     out_port(o, "Port", p->port);
@@ -101,6 +121,11 @@ static void say(struct out *o, const Fabric__V1__Port *p)
         out_textf(o, "MTU", OUT_PLAIN, "%u bytes, %u virtual lane%s", p->mtu, p->virtual_lanes,
                   fab_base_plural_s(p->virtual_lanes));
     out_port(o, "Peer", p->peer);
+    if (p->peer == NULL && p->last_peer != NULL) {
+        show_port(p->last_peer, peer);
+        show_time(p->last_peer_seen, seen);
+        out_textf(o, "Last peer", OUT_PLAIN, "%s, last seen %s", peer, seen);
+    }
     out_record_end(o);
 }
 

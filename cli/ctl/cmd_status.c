@@ -78,6 +78,25 @@ static void say_fabric(struct out *o, const Fabric__V1__FabricCounts *f)
              "switches adapters aggregation_nodes routers links active_links degraded_links");
 }
 
+static void add_kind(char *text, size_t len, uint32_t count, const char *one, const char *many)
+{
+    size_t n = strlen(text);
+    if (count > 0)
+        snprintf(text + n, len - n, "%s%u %s", n > 0 ? ", " : "", count, count == 1 ? one : many);
+}
+
+static void say_gone(struct out *o, const Fabric__V1__Status *s)
+{
+    char text[120] = "";
+    add_kind(text, sizeof text, s->gone_hosts, "host", "hosts");
+    add_kind(text, sizeof text, s->gone_switches, "switch", "switches");
+    add_kind(text, sizeof text, s->gone_others, "other node", "other nodes");
+    if (text[0] != '\0')
+        out_textf(o, "Gone", OUT_WARN,
+                  "%s (in the last 24 h); list them with 'fabricctl node list --gone'", text);
+    out_keys(o, &s->base, "gone_hosts gone_switches gone_others");
+}
+
 /* Prints why the manager chose the engine and rejected others. The reason has the form "5x5 torus;
  * passed over fattree: ...; dor: ...". */
 static void say_reason(struct out *o, const char *reason)
@@ -229,32 +248,26 @@ static void say_waiting(struct out *o, const Fabric__V1__Status *s)
     out_keys(o, &s->base, "unapproved_count waiting_name_count");
 }
 
-static void say_store(struct out *o, const char *alarm)
+static void say_alarms(struct out *o, const Fabric__V1__Status *s)
 {
-    if (alarm[0] != '\0')
-        out_textf(o, "Database", OUT_BAD,
-                  "cannot be written (%s); changes and registrations are refused; see 'man 7 "
-                  "fabricd-events', store-failing",
-                  alarm);
-    out_text(o, "store_alarm", NULL, OUT_BAD, alarm);
-}
-
-static void say_device(struct out *o, const char *alarm)
-{
-    if (alarm[0] != '\0')
-        out_textf(o, "Port", OUT_BAD,
-                  "the manager's port is gone (%s), and the fabric is shown as it was; see 'man 7 "
-                  "fabricd-events', device-lost",
-                  alarm);
-    out_text(o, "device_alarm", NULL, OUT_BAD, alarm);
-}
-
-static void say_certificates(struct out *o, const char *alarm)
-{
-    if (alarm[0] != '\0')
-        out_textf(o, "Certificates", OUT_BAD,
-                  "%s; replace the file and run 'systemctl reload fabricd'", alarm);
-    out_text(o, "certificate_alarm", NULL, OUT_BAD, alarm);
+    const struct {
+        const char *key, *label, *alarm, *before, *after;
+    } rows[] = {
+        {"alarm", "Alarm", s->alarm, "", ""},
+        {"multicast_alarm", "Multicast", s->multicast_alarm, "", ""},
+        {"device_alarm", "Port", s->device_alarm, "the manager's port is gone (",
+         "), and the fabric is shown as it was; see 'man 7 fabricd-events', device-lost"},
+        {"store_alarm", "Database", s->store_alarm, "cannot be written (",
+         "); changes and registrations are refused; see 'man 7 fabricd-events', store-failing"},
+        {"certificate_alarm", "Certificates", s->certificate_alarm, "",
+         "; replace the file and run 'systemctl reload fabricd'"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (rows[i].alarm[0] != '\0')
+            out_textf(o, rows[i].label, OUT_BAD, "%s%s%s", rows[i].before, rows[i].alarm,
+                      rows[i].after);
+        out_text(o, rows[i].key, NULL, OUT_BAD, rows[i].alarm);
+    }
 }
 
 static void say(struct out *o, const Fabric__V1__Status *s)
@@ -262,16 +275,12 @@ static void say(struct out *o, const Fabric__V1__Status *s)
     out_record(o, NULL);
     say_manager(o, s);
     say_fabric(o, s->fabric);
+    say_gone(o, s);
     say_routing(o, s);
     say_work(o, s->sweep, s->packets);
     say_unresponsive(o, s);
     say_waiting(o, s);
-    out_text(o, "alarm", s->alarm[0] != '\0' ? "Alarm" : NULL, OUT_BAD, s->alarm);
-    out_text(o, "multicast_alarm", s->multicast_alarm[0] != '\0' ? "Multicast" : NULL, OUT_BAD,
-             s->multicast_alarm);
-    say_device(o, s->device_alarm);
-    say_store(o, s->store_alarm);
-    say_certificates(o, s->certificate_alarm);
+    say_alarms(o, s);
     out_record_end(o);
 }
 

@@ -16,7 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/ctl/bundle.h"
 #include "cli/ctl/cmd.h"
+#include "libfabmgr/base/status.h"
 
 #define PART_TIME_S 120
 #define WORDS_MOST 24
@@ -65,15 +67,24 @@ static const struct part parts[] = {
     {"system.txt", {"cat", "/etc/os-release"}},
     {"cpus.txt", {"lscpu"}},
     {"disk.txt", {"df", "-k", "/var/lib/fabricd"}},
+    /* Only the names in the parts without an extension are wanted, for --anonymize. */
+    {"audit", {"fabricctl", "audit", "export", "--since", "30d"}},
+    {"services", {"fabricctl", "-o", "json", "service", "list"}},
 };
 #define PARTS (sizeof parts / sizeof parts[0])
+
+struct outcome {
+    bool there;
+    char why[500]; /* why the part was left out; "": it was not wanted */
+};
 
 struct bundle {
     const struct session *session;
     char folder[PATH_MAX]; /* temporary folder of the parts */
-    FILE *readme;
+    struct outcome outcomes[PARTS];
     bool no_manager;
     unsigned left_out;
+    struct anonymizer *anonymizer; /* NULL: the bundle has the names as they are */
 };
 
 static bool path_of(char path[PATH_MAX], const struct bundle *b, const char *file)
@@ -86,6 +97,11 @@ static bool path_of(char path[PATH_MAX], const struct bundle *b, const char *fil
 static bool is_own(const struct part *p)
 {
     return strcmp(p->words[0], "fabricctl") == 0;
+}
+
+static bool is_names_only(const struct part *p)
+{
+    return strchr(p->file, '.') == NULL;
 }
 
 static size_t add_option(const char *words[WORDS_MOST], size_t n, const char *name,
@@ -165,11 +181,12 @@ static void read_why(int err, int status, char *why, size_t why_len)
         snprintf(why, why_len, "exit status %d", status);
 }
 
-/* Collects a part, and writes its line of the README. */
-static void collect(struct bundle *b, const struct part *p)
+static void collect(struct bundle *b, size_t i)
 {
+    const struct part *p = &parts[i];
     const char *words[WORDS_MOST];
-    char path[PATH_MAX], errors[PATH_MAX], why[500] = "";
+    char path[PATH_MAX], errors[PATH_MAX];
+    struct outcome *o = &b->outcomes[i];
     struct stat st;
     command_of(p, b->session->connection, words);
     if (!path_of(path, b, p->file) || !path_of(errors, b, "errors"))
@@ -178,52 +195,102 @@ static void collect(struct bundle *b, const struct part *p)
     int err = open(errors, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     int status = out >= 0 && err >= 0 ? run(words, is_own(p), out, err) : -1;
     /* The exit status EXIT_UNSOUND goes with a whole answer. */
-    bool good = out >= 0 && fstat(out, &st) == 0 && st.st_size > 0 &&
-                (status == EXIT_OK || (is_own(p) && status == EXIT_UNSOUND));
-    read_why(err, status, why, sizeof why);
+    o->there = out >= 0 && fstat(out, &st) == 0 && st.st_size > 0 &&
+               (status == EXIT_OK || (is_own(p) && status == EXIT_UNSOUND));
+    if (!o->there)
+        read_why(err, status, o->why, sizeof o->why);
     if (out >= 0)
         close(out);
     if (err >= 0)
         close(err);
     unlink(errors);
-    b->no_manager |= p == parts && status == EXIT_UNAVAILABLE;
-    if (good) {
-        fprintf(b->readme, "%-22s", p->file);
-    } else {
+    b->no_manager |= i == 0 && status == EXIT_UNAVAILABLE;
+    if (!o->there)
         unlink(path);
-        b->left_out++;
-        fprintf(b->readme, "%-22s LEFT OUT (%s): ", p->file, why);
-    }
-    for (size_t i = 0; p->words[i] != NULL; i++)
-        fprintf(b->readme, " %s", p->words[i]);
-    fputc('\n', b->readme);
+    b->left_out += !o->there && !is_names_only(p);
 }
 
-static int write_parts(struct bundle *b)
+static void collect_all(struct bundle *b)
 {
+    for (size_t i = 0; i < PARTS; i++)
+        if ((!b->no_manager || !is_own(&parts[i])) &&
+            (b->anonymizer != NULL || !is_names_only(&parts[i])))
+            collect(b, i);
+}
+
+static void describe_parts(FILE *to, const struct bundle *b)
+{
+    for (size_t i = 0; i < PARTS; i++) {
+        const struct outcome *o = &b->outcomes[i];
+        if (is_names_only(&parts[i]) || (!o->there && o->why[0] == '\0'))
+            continue;
+        fprintf(to, "%-22s", parts[i].file);
+        if (!o->there)
+            fprintf(to, " LEFT OUT (%s): ", o->why);
+        for (size_t w = 0; parts[i].words[w] != NULL; w++)
+            fprintf(to, " %s", parts[i].words[w]);
+        fputc('\n', to);
+    }
+}
+
+static int write_readme(const struct bundle *b)
+{
+    static const char plain[] =
+        "It has names of nodes and users, GUIDs, addresses and the settings. Read it before you "
+        "send it.\n";
+    static const char anonymous[] =
+        "Names, GUIDs, addresses and reasons are replaced by pseudonyms, which are the same in all "
+        "files.\nPorts, LIDs and the topology are as they were. A name that is also a word of "
+        "fabricd's messages\ncan be left: read the bundle before you send it.\n";
     char path[PATH_MAX], now[40];
     time_t t = time(NULL);
     struct tm utc;
     strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&t, &utc));
-    b->readme = path_of(path, b, "README.txt") ? fopen(path, "we") : NULL;
-    if (b->readme == NULL)
+    FILE *to = path_of(path, b, "README.txt") ? fopen(path, "we") : NULL;
+    if (to == NULL)
         return complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
-    fprintf(
-        b->readme,
-        "Support bundle of a fabric manager (fabricd), made at %s.\n\n"
-        "It has no keys and no certificates: only answers of the manager that its caller may "
-        "read,\n"
-        "the log of the manager, and facts about this machine. It has names of nodes and users,\n"
-        "GUIDs, addresses and the settings. Read it before you send it.\n\n"
-        "Each file is the output of the command beside it.\n\n",
-        now);
-    for (size_t i = 0; i < PARTS; i++)
-        if (!b->no_manager || !is_own(&parts[i]))
-            collect(b, &parts[i]);
+    fprintf(to,
+            "Support bundle of a fabric manager (fabricd), made at %s.\n\n"
+            "It has no keys and no certificates: only answers of the manager that its caller may "
+            "read,\nthe log of the manager, and facts about this machine.\n%s\n"
+            "Each file is the output of the command beside it.\n\n",
+            now, b->anonymizer != NULL ? anonymous : plain);
+    describe_parts(to, b);
     if (b->no_manager)
-        fputs("\nNo manager answered, so its other parts are missing.\n", b->readme);
-    return fclose(b->readme) == 0 ? EXIT_OK
-                                  : complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
+        fputs("\nNo manager answered, so its other parts are missing.\n", to);
+    return fclose(to) == 0 ? EXIT_OK : complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
+}
+
+/* ---- pseudonyms ------------------------------------------------------------------------------ */
+
+/* Replaces the names in all parts. If this is not possible, there is no bundle. */
+static int anonymize(struct bundle *b)
+{
+    int rc = EXIT_OK;
+    for (size_t i = 0; i < PARTS; i++)
+        if (strcmp(parts[i].file, "nodes.json") == 0 && !b->no_manager && !b->outcomes[i].there)
+            return complain(EXIT_FAILED,
+                            "refused: the names of the nodes are not known, so the bundle cannot "
+                            "be anonymized: %s",
+                            b->outcomes[i].why);
+    bundle_learn_here(b->anonymizer, b->session->connection->address);
+    /* Twice: when all names are known, other words remain than at the first time. */
+    for (size_t i = 0; i < 2 * PARTS && rc == EXIT_OK; i++) {
+        const struct outcome *o = &b->outcomes[i % PARTS];
+        bundle_learn_text(b->anonymizer, o->why);
+        if (o->there)
+            rc = bundle_learn_part(b->anonymizer, b->folder, parts[i % PARTS].file);
+    }
+    anonymizer_seal(b->anonymizer);
+    for (size_t i = 0; i < PARTS && rc == EXIT_OK; i++) {
+        struct outcome *o = &b->outcomes[i];
+        bundle_replace_text(b->anonymizer, o->why, sizeof o->why);
+        if (o->there && !is_names_only(&parts[i]))
+            rc = bundle_replace_part(b->anonymizer, b->folder, parts[i].file);
+        else if (o->there)
+            rc = bundle_remove_part(b->folder, parts[i].file);
+    }
+    return rc;
 }
 
 /* ---- the archive ----------------------------------------------------------------------------- */
@@ -264,12 +331,15 @@ static int pack(const struct bundle *b, const char *file)
     return rc;
 }
 
-static void default_name(char name[PATH_MAX])
+static void default_name(bool anonymous, char name[PATH_MAX])
 {
     char host[200] = "", day[20];
     time_t t = time(NULL);
     struct tm local;
-    gethostname(host, sizeof host - 1);
+    if (anonymous)
+        snprintf(host, sizeof host, "anonymous");
+    else
+        gethostname(host, sizeof host - 1);
     host[strcspn(host, "./")] = '\0';
     strftime(day, sizeof day, "%Y%m%d-%H%M%S", localtime_r(&t, &local));
     snprintf(name, PATH_MAX, "fabricd-support-%s-%s.tar.gz", host, day);
@@ -281,42 +351,74 @@ static void say_result(const struct bundle *b, const char *file)
     out_record(o, NULL);
     out_text(o, "file", "Bundle", OUT_PLAIN, file);
     out_number(o, "left_out", "Left out", OUT_PLAIN, b->left_out);
-    out_note(
-        o, OUT_DIM,
-        "README.txt in it says what the files are, and why parts were left out. Names of nodes "
-        "and users are in it: read it before you send it.");
+    out_bool(o, "anonymized", NULL, OUT_PLAIN, b->anonymizer != NULL);
+    if (b->anonymizer != NULL) {
+        bundle_say_replaced(o, b->anonymizer);
+        out_text(o, "map", b->session->map != NULL ? "Map" : NULL, OUT_PLAIN,
+                 b->session->map != NULL ? b->session->map : "");
+    }
+    out_note(o, OUT_DIM,
+             "README.txt in it says what the files are, and why parts were left out. %s: read it "
+             "before you send it.",
+             b->anonymizer != NULL ? "A name that is also a word of fabricd's messages can be left"
+                                   : "Names of nodes and users are in it");
     out_record_end(o);
+}
+
+static int make_bundle(struct bundle *b, const char *file)
+{
+    const char *map = b->session->map;
+    collect_all(b);
+    int rc = b->anonymizer != NULL ? anonymize(b) : EXIT_OK;
+    if (rc == EXIT_OK)
+        rc = write_readme(b);
+    if (rc == EXIT_OK && map != NULL)
+        rc = bundle_write_map(b->anonymizer, map);
+    if (rc != EXIT_OK)
+        return rc;
+    rc = pack(b, file);
+    if (rc != EXIT_OK && map != NULL)
+        unlink(map);
+    return rc;
 }
 
 static int support_bundle(struct session *s)
 {
     char name[PATH_MAX];
-    struct stat st;
     struct bundle b = {.session = s};
     const char *tmp = getenv("TMPDIR"), *file = s->argc > 0 ? s->argv[0] : name;
-    default_name(name);
-    if (lstat(file, &st) == 0)
-        return complain(EXIT_FAILED, "%s exists; choose another name, or remove it first", file);
-    if ((size_t)snprintf(b.folder, sizeof b.folder, "%s/fabricctl-XXXXXX",
-                         tmp != NULL ? tmp : "/tmp") >= sizeof b.folder ||
-        mkdtemp(b.folder) == NULL)
-        return complain(EXIT_FAILED, "%s: %s", b.folder, strerror(errno));
-    int rc = write_parts(&b);
-    if (rc == EXIT_OK)
-        rc = pack(&b, file);
-    remove_parts(&b);
+    default_name(s->anonymize, name);
+    if (s->map != NULL && !s->anonymize)
+        return complain(EXIT_USAGE, "--map goes with --anonymize");
+    int rc = check_absent(file);
+    if (rc == EXIT_OK && s->map != NULL)
+        rc = check_absent(s->map);
     if (rc != EXIT_OK)
         return rc;
-    say_result(&b, file);
-    return b.no_manager ? complain(EXIT_UNAVAILABLE, "no manager answered, so the bundle has only "
-                                                     "facts about this machine")
-                        : EXIT_OK;
+    if (s->anonymize && anonymizer_new(&b.anonymizer) != FAB_OK)
+        return complain(EXIT_FAILED, "out of memory");
+    if ((size_t)snprintf(b.folder, sizeof b.folder, "%s/fabricctl-XXXXXX",
+                         tmp != NULL ? tmp : "/tmp") < sizeof b.folder &&
+        mkdtemp(b.folder) != NULL) {
+        rc = make_bundle(&b, file);
+        remove_parts(&b);
+    } else {
+        rc = complain(EXIT_FAILED, "%s: %s", b.folder, strerror(errno));
+    }
+    if (rc == EXIT_OK)
+        say_result(&b, file);
+    anonymizer_free(b.anonymizer);
+    if (rc != EXIT_OK || !b.no_manager)
+        return rc;
+    return complain(EXIT_UNAVAILABLE,
+                    "no manager answered, so the bundle has only facts about this machine");
 }
 
 const struct cmd cmd_support_bundle = {
     .noun = "support-bundle",
-    .args = "[FILE]",
+    .args = "[FILE] [--anonymize [--map FILE]]",
     .summary = "collect what a report about a fault needs",
     .max_args = 1,
+    .options = "zq",
     .run = support_bundle,
 };

@@ -23,28 +23,44 @@
 /* All commands, in the order in which the help shows them. The first match counts, so a command
  * without a verb must come after all commands that have the same noun and also a verb. */
 static const struct cmd *const cmds[] = {
-    &cmd_status,          &cmd_version,         &cmd_whoami,
-    &cmd_node_list,       &cmd_node_show,       &cmd_node_pins,
-    &cmd_node_approve,    &cmd_port_list,       &cmd_port_show,
-    &cmd_port_counters,   &cmd_port_disable,    &cmd_port_enable,
-    &cmd_link_list,       &cmd_link_flapping,   &cmd_link_unhealthy,
-    &cmd_link_isolate,    &cmd_link_release,    &cmd_key_show,
-    &cmd_key_rotate,      &cmd_class_list,      &cmd_class_show,
-    &cmd_partition_list,  &cmd_partition_show,  &cmd_multicast_list,
-    &cmd_multicast_show,  &cmd_service_list,    &cmd_subscription_list,
-    &cmd_cc_status,       &cmd_cc_show,         &cmd_cc_congested,
-    &cmd_cc_log,          &cmd_cc_export,       &cmd_path,
-    &cmd_route_show,      &cmd_route_verify,    &cmd_route_quality,
-    &cmd_route_compare,   &cmd_route_whatif,    &cmd_route_contingency,
-    &cmd_route_rebalance, &cmd_route_export,    &cmd_route_certify,
-    &cmd_reroute_list,    &cmd_reroute_show,    &cmd_reroute,
-    &cmd_sweep,           &cmd_topo_export,     &cmd_topo_baseline,
-    &cmd_topo_approve,    &cmd_topo_disapprove, &cmd_event_list,
-    &cmd_event_watch,     &cmd_audit_list,      &cmd_audit_export,
-    &cmd_audit_verify,    &cmd_backup,          &cmd_restore,
-    &cmd_diagnostics,     &cmd_support_bundle,  &cmd_cert_init,
-    &cmd_cert_issue,      &cmd_cert_list,       &cmd_cert_revoke,
-    &cmd_sim_unlink,      &cmd_sim_relink,      &cmd_sim_degrade,
+    &cmd_status,          &cmd_version,
+    &cmd_whoami,          &cmd_node_list,
+    &cmd_node_show,       &cmd_node_pins,
+    &cmd_node_approve,    &cmd_node_forget,
+    &cmd_port_list,       &cmd_port_show,
+    &cmd_port_counters,   &cmd_port_disable,
+    &cmd_port_enable,     &cmd_link_list,
+    &cmd_link_flapping,   &cmd_link_unhealthy,
+    &cmd_link_isolate,    &cmd_link_release,
+    &cmd_key_show,        &cmd_key_rotate,
+    &cmd_class_list,      &cmd_class_show,
+    &cmd_partition_list,  &cmd_partition_show,
+    &cmd_multicast_list,  &cmd_multicast_show,
+    &cmd_service_list,    &cmd_subscription_list,
+    &cmd_cc_status,       &cmd_cc_show,
+    &cmd_cc_congested,    &cmd_cc_log,
+    &cmd_cc_export,       &cmd_path,
+    &cmd_route_show,      &cmd_route_verify,
+    &cmd_route_quality,   &cmd_route_compare,
+    &cmd_route_whatif,    &cmd_route_contingency,
+    &cmd_route_rebalance, &cmd_route_export,
+    &cmd_route_certify,   &cmd_reroute_list,
+    &cmd_reroute_show,    &cmd_reroute,
+    &cmd_sweep,           &cmd_topo_check,
+    &cmd_topo_infer,      &cmd_topo_isolate,
+    &cmd_topo_export,     &cmd_topo_baseline,
+    &cmd_topo_approve,    &cmd_topo_disapprove,
+    &cmd_topo_snapshot,   &cmd_topo_list,
+    &cmd_topo_diff,       &cmd_event_list,
+    &cmd_event_watch,     &cmd_history,
+    &cmd_audit_list,      &cmd_audit_export,
+    &cmd_audit_verify,    &cmd_backup,
+    &cmd_restore,         &cmd_diagnostics,
+    &cmd_support_bundle,  &cmd_cert_init,
+    &cmd_cert_issue,      &cmd_cert_list,
+    &cmd_cert_renew,      &cmd_cert_revoke,
+    &cmd_sim_unlink,      &cmd_sim_relink,
+    &cmd_sim_degrade,
 };
 #define HELP_COLUMN 38
 #define USAGE_LEN 160
@@ -118,7 +134,8 @@ static void print_help(int argc, char **argv)
          "                         0: no limit\n"
          "      --tls-ca FILE, --tls-cert FILE, --tls-key FILE, --tls-name NAME\n"
          "                         for tls: addresses\n"
-         "  -n, --count N          how many events, reroutes, contingencies or congested ports\n"
+         "  -n, --count N          how many events, reroutes, contingencies, congested ports or\n"
+         "                         pictures of topo check --watch\n"
          "      --after SEQ        only events after this sequence number\n"
          "      --severity WORD    only events of at least this severity (info)\n"
          "      --hosts A,B[1-8]   hosts of a job, in the order of its ranks\n"
@@ -129,8 +146,8 @@ static void print_help(int argc, char **argv)
          "      --fail WHAT        NODE/PORT: a link; NODE: all its links; may be repeated\n"
          "      --waiting          only nodes that wait for an approval\n"
          "      --all              all nodes that wait; with topo disapprove, the whole baseline\n"
-         "      --dry-run          only print what would be approved\n"
-         "      --forget           drop the pin of a node's name\n"
+         "      --dry-run          only print what would be approved, isolated or forgotten\n"
+         "      --forget           drop the pin of a node's name, or a snapshot\n"
          "      --cc               the CC_Key of congestion control instead of the M_Key\n"
          "      --give-up-absent   give up absent ports that may have the previous key\n"
          "      --explain          also show the reason of each value\n"
@@ -140,13 +157,21 @@ static void print_help(int argc, char **argv)
          "                         route certify, -o FILE is the file to write\n"
          "      --reason TEXT      why; for the audit log\n"
          "      --since TIME, --until TIME\n"
-         "                         only records of this time or later, or before it: 2h, 7d,\n"
-         "                         2026-11-23, 2026-11-23T21:00:00 or, in UTC, ...T21:00:00Z\n"
+         "                         only records and events of this time or later, or before\n"
+         "                         it: 2h, 7d, yesterday, 2026-11-23, 2026-11-23T21:00:00 or,\n"
+         "                         in UTC, 2026-11-23T21:00:00Z\n"
+         "      --subject WHAT     only events about this node or NODE/PORT, also if it is gone,\n"
+         "                         or about such subjects; * is any text\n"
+         "      --type TYPES       only events of these types, such as link-*,node-removed\n"
          "      --by WHO, --object WHAT, --method NAME, --result CODE\n"
          "                         only such records of the audit log; * is any text\n"
          "      --dir DIR          directory of the certificate authority (fabricd-ca)\n"
-         "      --days N           how long a new certificate is valid (365; an authority 3650)\n"
+         "      --days N           how long a new certificate is valid (365; an authority 3650;\n"
+         "                         renewed: as long as the former one)\n"
          "      --degraded         only degraded links\n"
+         "      --gone             nodes or links that were there, and are not any more\n"
+         "      --older-than AGE   all that has been gone for longer than this, such as 30d\n"
+         "      --watch            show the progress every 5 seconds, until all is as planned\n"
          "      --width WIDTH, --speed SPEED\n"
          "                         limits of a simulated link: 1x to 12x, SDR to XDR\n"
          "      --passphrase-file FILE\n"
@@ -155,10 +180,13 @@ static void print_help(int argc, char **argv)
          "      --state-dir DIR    where a backup is restored (/var/lib/fabricd)\n"
          "      --replace          put former files of the state directory aside\n"
          "      --verify           only check the backup, and show what it has\n"
+         "      --anonymize        pseudonyms instead of names, GUIDs and addresses\n"
+         "      --map FILE         write the table of the pseudonyms to FILE\n"
          "  -h, --help             this text\n"
          "  -V, --version          the version of fabricctl\n"
          "\nExit status: 0 success, 1 failure, 2 usage error, 3 no manager answers, 4 not found,\n"
-         "5 routes are not sound (route verify, quality, compare, whatif; path).");
+         "5 routes are not sound (route verify, quality, compare, whatif; path), or the\n"
+         "fabric is not cabled as planned (topo check).");
 }
 
 /* ---- the command line ------------------------------------------------------------------------ */
@@ -212,7 +240,14 @@ static const struct {
     {'T', "--state-dir"},
     {'L', "--replace"},
     {'v', "--verify"},
+    {'z', "--anonymize"},
+    {'q', "--map"},
     {'g', "--degraded"},
+    {'J', "--subject"},
+    {'K', "--type"},
+    {'B', "--gone"},
+    {'O', "--older-than"},
+    {'k', "--watch"},
     {'W', "--width"},
     {'P', "--speed"},
 };
@@ -254,12 +289,19 @@ static const struct option long_options[] = {
     {"dir", required_argument, NULL, OPT_OWN + 'y'},
     {"days", required_argument, NULL, OPT_OWN + 'Y'},
     {"degraded", no_argument, NULL, OPT_OWN + 'g'},
+    {"subject", required_argument, NULL, OPT_OWN + 'J'},
+    {"type", required_argument, NULL, OPT_OWN + 'K'},
+    {"gone", no_argument, NULL, OPT_OWN + 'B'},
+    {"older-than", required_argument, NULL, OPT_OWN + 'O'},
+    {"watch", no_argument, NULL, OPT_OWN + 'k'},
     {"width", required_argument, NULL, OPT_OWN + 'W'},
     {"speed", required_argument, NULL, OPT_OWN + 'P'},
     {"passphrase-file", required_argument, NULL, OPT_OWN + 'p'},
     {"state-dir", required_argument, NULL, OPT_OWN + 'T'},
     {"replace", no_argument, NULL, OPT_OWN + 'L'},
     {"verify", no_argument, NULL, OPT_OWN + 'v'},
+    {"anonymize", no_argument, NULL, OPT_OWN + 'z'},
+    {"map", required_argument, NULL, OPT_OWN + 'q'},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
     {0},
@@ -335,10 +377,14 @@ static int parse_word(struct session *s, char letter, const char *text)
                       : letter == 'M' ? &s->method
                       : letter == 't' ? &s->result
                       : letter == 'y' ? &s->dir
+                      : letter == 'J' ? &s->subject
+                      : letter == 'K' ? &s->type
+                      : letter == 'O' ? &s->older_than
                       : letter == 'W' ? &s->width
                       : letter == 'P' ? &s->speed
                       : letter == 'p' ? &s->passphrase_file
                       : letter == 'T' ? &s->state_dir
+                      : letter == 'q' ? &s->map
                                       : &s->format;
     *to = text;
     return EXIT_OK;
@@ -409,11 +455,20 @@ static int parse_own(struct options *o, char letter, const char *text)
     case 'g':
         s->degraded = true;
         return EXIT_OK;
+    case 'B':
+        s->gone = true;
+        return EXIT_OK;
+    case 'k':
+        s->watch = true;
+        return EXIT_OK;
     case 'L':
         s->replace = true;
         return EXIT_OK;
     case 'v':
         s->verify = true;
+        return EXIT_OK;
+    case 'z':
+        s->anonymize = true;
         return EXIT_OK;
     default:
         return parse_word(s, letter, text);

@@ -22,7 +22,7 @@ static int take_line(const char *from, const char line[LINE_LEN], char ret[PASSP
     size_t len = strcspn(line, "\r\n");
     if (len < PASSPHRASE_LEAST || len > PASSPHRASE_MOST)
         return complain(EXIT_FAILED, "%s: the passphrase has %s %d characters", from,
-                        len < PASSPHRASE_LEAST ? "less than" : "more than",
+                        len < PASSPHRASE_LEAST ? "fewer than" : "more than",
                         len < PASSPHRASE_LEAST ? PASSPHRASE_LEAST : PASSPHRASE_MOST);
     memcpy(ret, line, len);
     ret[len] = '\0';
@@ -36,11 +36,12 @@ static int read_file(const char *name, char ret[PASSPHRASE_MOST + 1])
     bool is_stdin = strcmp(name, "-") == 0;
     FILE *file = is_stdin ? stdin : fopen(name, "re");
     if (file == NULL)
-        return complain(EXIT_FAILED, "%s: %s", name, strerror(errno));
+        return complain(EXIT_FAILED, "passphrase file %s: %s", name, strerror(errno));
     int rc = EXIT_OK;
     if (!is_stdin && fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode) &&
         (st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-        rc = complain(EXIT_FAILED, "%s: other users can read or write it; run 'chmod 600' on it",
+        rc = complain(EXIT_FAILED,
+                      "passphrase file %s: other users can read or write it; run 'chmod 600' on it",
                       name);
     else if (fgets(line, sizeof line, file) == NULL)
         line[0] = '\0';

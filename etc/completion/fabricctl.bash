@@ -21,6 +21,12 @@ _fabricctl_classes()
         sed -n 's/^ *{"name": "\(\([^"\\]\|\\.\)\+\)", "share_percent".*/\1/p'
 }
 
+_fabricctl_snapshots()
+{
+    timeout 1 fabricctl "${server[@]}" -o json topo list 2>/dev/null |
+        sed -n 's/^ *{"name": "\([^"\\]*\)", "time".*/\1/p'
+}
+
 _fabricctl_partitions()
 {
     timeout 1 fabricctl "${server[@]}" -o json partition list 2>/dev/null |
@@ -73,7 +79,10 @@ _fabricctl_offer_names()
     'class show') _fabricctl_offer "$(_fabricctl_classes)" ;;
     'partition show') _fabricctl_offer "$(_fabricctl_partitions)" ;;
     'multicast show') _fabricctl_offer "$(_fabricctl_mlids)" ;;
+    'node forget') _fabricctl_offer "$(_fabricctl_nodes --gone)" ;;
     'node show' | 'node approve' | 'topo approve' | 'topo disapprove' | 'port list' | 'port counters' | 'link list' | 'cc log' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
+    history*) _fabricctl_offer_port ;;
+    'topo diff'* | 'topo snapshot') _fabricctl_offer "$(_fabricctl_snapshots)" ;;
     diagnostics) _fabricctl_offer 'settings metrics database process' ;;
     *) return 1 ;;
     esac
@@ -110,10 +119,10 @@ _fabricctl()
     --severity) mapfile -t COMPREPLY < <(compgen -W 'debug info warning error' -- "$cur") && return ;;
     --tls-ca | --tls-cert | --tls-key) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
     --dir | --state-dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur") && return ;;
-    --job | --passphrase-file) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
+    --job | --passphrase-file | --map) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
     --engine) _fabricctl_offer_engines && return ;;
     --timeout | --tls-name | --sl | -n | --count | --after | --samples | --seed | --reason | --since | --until | --by | --object) return ;;
-    --method | --result | --days) return ;;
+    --method | --result | --days | --older-than | --subject | --type) return ;;
     esac
     # The words of the command so far, without options and their values.
     words=()
@@ -122,16 +131,16 @@ _fabricctl()
         -s | --server | --tls-*) server+=("${line[i]}" "${line[++i]}") ;;
         -o | --output | --timeout | -n | --count | --after | --severity | --format | \
             --hosts | --job | --samples | --seed | --engine | --fail | --sl | \
-            --reason | --since | --until | --by | --object | --method | --result | --dir | --days | --width | --speed | \
-            --passphrase-file | --state-dir) ((++i)) ;;
+            --reason | --since | --until | --by | --object | --method | --result | --dir | --days | --width | --speed | --older-than | --subject | --type | \
+            --passphrase-file | --state-dir | --map) ((++i)) ;;
         -*) ;;
         *) words+=("${line[i]}") ;;
         esac
     done
     local offer=
     case "${words[*]:0:2}" in
-    '') offer='status node port partition multicast class service subscription link key path route cc topo event audit backup restore diagnostics support-bundle cert sweep reroute version whoami sim' ;;
-    node) offer='list show pins approve' ;;
+    '') offer='status history node port partition multicast class service subscription link key path route cc topo event audit backup restore diagnostics support-bundle cert sweep reroute version whoami sim' ;;
+    node) offer='list show pins approve forget' ;;
     port) offer='list show counters disable enable' ;;
     partition | multicast | class) offer='list show' ;;
     service | subscription) offer='list' ;;
@@ -139,34 +148,42 @@ _fabricctl()
     link) offer='list flapping unhealthy isolate release' ;;
     route) offer='show verify quality compare whatif contingency rebalance export certify' ;;
     cc) offer='status show congested log export' ;;
-    topo) offer='export baseline approve disapprove' ;;
+    topo) offer='check infer isolate export baseline approve disapprove snapshot list diff' ;;
     event) offer='list watch' ;;
     audit) offer='list export verify' ;;
-    cert) offer='init issue list revoke' ;;
+    cert) offer='init issue list renew revoke' ;;
     reroute) offer='list show' ;;
     sim) offer='unlink relink degrade' ;;
-    'node list') offer='switch adapter router' ;;
+    'node list') offer='switch adapter router --gone' ;;
     'event '* | 'reroute list') cur=${cur:--} ;;
-    backup | restore | support-bundle) [[ $cur == -* ]] || { compopt -o default && return; } ;;
+    backup | restore | support-bundle | 'topo check' | 'topo isolate') [[ $cur == -* ]] || { compopt -o default && return; } ;;
     *) [[ $cur == -* ]] || { _fabricctl_offer_names "${words[*]:0:2}" && return; } ;;
     esac
     if [[ $cur == -* ]]; then
         offer='-s --server -o --output --timeout --tls-ca --tls-cert --tls-key --tls-name -h --help'
         [[ "${words[*]:0:2}" =~ ^(reroute\ list|route\ contingency|cc\ congested)$ ]] && offer+=' -n --count'
-        [[ "${words[*]:0:2}" =~ ^(backup|sweep|reroute|route\ rebalance|node\ approve|topo\ approve|topo\ disapprove|port\ disable|port\ enable|link\ isolate|link\ release|key\ rotate|sim\ unlink|sim\ relink|sim\ degrade)$ ]] && offer+=' --reason'
+        [[ "${words[*]:0:2}" =~ ^(backup|sweep|reroute|route\ rebalance|node\ approve|node\ forget|topo\ approve|topo\ disapprove|topo\ isolate|topo\ snapshot|port\ disable|port\ enable|link\ isolate|link\ release|key\ rotate|sim\ unlink|sim\ relink|sim\ degrade)$ ]] && offer+=' --reason'
         [[ "${words[*]:0:2}" =~ ^audit\ (list|export)$ ]] && offer+=' --since --until --by --object --method --result'
-        [[ "${words[*]:0:2}" == 'link list' ]] && offer+=' --degraded'
+        [[ "${words[*]:0:2}" == 'link list' ]] && offer+=' --degraded --gone'
+        [[ "${words[*]:0:2}" == 'node list' ]] && offer+=' --gone'
+        [[ "${words[*]:0:2}" == 'node forget' ]] && offer+=' --older-than --dry-run'
+        [[ "${words[*]:0:2}" == 'topo check' ]] && offer+=' -n --count --watch'
         [[ "${words[*]:0:2}" == 'sim degrade' ]] && offer+=' --width --speed'
         [[ "${words[*]:0:2}" == 'audit list' ]] && offer+=' -n --count'
-        [[ "${words[*]:0:2}" =~ ^cert\ (init|issue)$ ]] && offer+=' --dir --days'
+        [[ "${words[*]:0:2}" =~ ^cert\ (init|issue|renew)$ ]] && offer+=' --dir --days'
         [[ "${words[*]:0:2}" =~ ^cert\ (list|revoke)$ ]] && offer+=' --dir'
         [[ ${words[0]} =~ ^(backup|restore)$ ]] && offer+=' --passphrase-file'
         [[ ${words[0]} == restore ]] && offer+=' --verify --replace --state-dir'
+        [[ ${words[0]} == support-bundle ]] && offer+=' --anonymize --map'
         [[ ${words[0]} == event ]] && offer+=' -n --count --severity'
+        [[ ${words[0]} == history ]] && offer+=' -n --count --since --until'
+        [[ "${words[*]:0:2}" == 'event list' ]] && offer+=' --since --until --subject --type'
         [[ "${words[*]:0:2}" == 'event watch' ]] && offer+=' --after'
         [[ "${words[*]:0:2}" =~ ^(node\ pins|topo\ baseline)$ ]] && offer+=' --waiting'
         [[ "${words[*]:0:2}" == 'topo approve' ]] && offer+=' --all --dry-run'
+        [[ "${words[*]:0:2}" == 'topo isolate' ]] && offer+=' --dry-run'
         [[ "${words[*]:0:2}" == 'topo disapprove' ]] && offer+=' --all'
+        [[ "${words[*]:0:2}" == 'topo snapshot' ]] && offer+=' --forget'
         [[ "${words[*]:0:2}" == 'node approve' ]] && offer+=' --all --forget'
         [[ "${words[*]:0:2}" == 'key rotate' ]] && offer+=' --cc --give-up-absent'
         [[ "${words[*]:0:2}" == 'cc show' ]] && offer+=' --explain --sl'

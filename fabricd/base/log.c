@@ -33,7 +33,8 @@
 static struct {
     enum log_level max;
     bool journal;
-} state = {LOG_LEVEL_INFO, false};
+    bool command; /* log_init_command was called */
+} state = {LOG_LEVEL_INFO, false, false};
 
 /* Returns true if stderr is the journal of systemd. JOURNAL_STREAM is "DEVICE:INODE" of the
  * stream that journald reads. The variable is also
@@ -53,6 +54,12 @@ void log_init(enum log_level max)
 {
     state.max = max;
     state.journal = stderr_is_journal();
+}
+
+void log_init_command(void)
+{
+    log_init(LOG_LEVEL_WARNING);
+    state.command = true;
 }
 
 enum log_level log_level(void)
@@ -217,12 +224,13 @@ void log_record(const char *subject, const struct log_field *fields, size_t coun
     struct log_field all[FIELDS_MAX] = {{"PRIORITY", "5"}, {"SYSLOG_IDENTIFIER", "fabricd"}};
     char *line = NULL;
     size_t used = 2;
-    if (state.journal && asprintf(&line, "%s: %s", subject, message) >= 0) {
+    if ((state.journal || state.command) && asprintf(&line, "%s: %s", subject, message) >= 0) {
         all[used++] = (struct log_field){"MESSAGE", line};
         for (size_t i = 0; i < count && used < FIELDS_MAX; i++)
             all[used++] = fields[i];
     }
-    if (line == NULL || !send_to_journal(all, used))
+    bool sent = line != NULL && send_to_journal(all, used);
+    if (!sent && !state.command)
         log_always(subject, "%s", message);
     free(line);
 }

@@ -17,6 +17,9 @@ enum log_level {
 /* Sets the log level of the process, at start and on reload. If stderr is the journal
  * (JOURNAL_STREAM), lines begin with a priority "<N>", otherwise with a time stamp. */
 void log_init(enum log_level max);
+/* Like log_init, for a program that does one job for a person at a terminal: it logs warnings and
+ * errors only, and log_record writes to the journal of systemd only, if there is one. */
+void log_init_command(void);
 enum log_level log_level(void);
 /* Writes one line. Any thread may call this function. `subject` is what the line is about, for
  * example "sm" or "port leaf-1/12". */
@@ -29,7 +32,8 @@ void log_always(const char *subject, const char *fmt, ...) __attribute__((format
 struct log_field {
     const char *name, *value;
 };
-/* Like log_always. If stderr is the journal of systemd, the journal entry also has these fields. */
+/* Like log_always. If stderr is the journal of systemd, the journal entry also has these fields.
+ * After log_init_command, only the journal gets the line. */
 void log_record(const char *subject, const struct log_field *fields, size_t count,
                 const char *message);
 /* Copies a text and replaces every byte that could control a terminal or end a line by \xNN.

@@ -183,6 +183,12 @@ struct config {
     uint32_t contingency_mb;
     /* time in s without changes and traps after which a rebalance is tried; 0: no rebalances */
     uint32_t rebalance_s;
+    /* gone_days: time in days after which nodes and links that are gone are forgotten. gone_nodes:
+     * maximum number of such nodes. */
+    uint32_t gone_days, gone_nodes;
+    /* snapshots_keep: number of automatic snapshots of the topology. snapshots_mb: maximum size of
+     * all snapshots in MiB. */
+    uint32_t snapshots_keep, snapshots_mb;
     uint32_t journal_keep; /* number of events kept in the store */
     /* audit_days: time in days for which rows of the audit log are kept. audit_mb: maximum size of
      * the audit log in MiB. */

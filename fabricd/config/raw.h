@@ -95,6 +95,14 @@ struct raw_offenders {
     char *refused_manager, *forged_control, *max_isolated;
 };
 
+struct raw_gone {
+    char *max_age, *max_nodes;
+};
+
+struct raw_snapshots {
+    char *keep, *max_size;
+};
+
 struct raw_journal {
     char *keep;
 };
@@ -134,6 +142,8 @@ struct raw {
     struct raw_contingency *contingency;
     struct raw_quotas *quotas;
     struct raw_offenders *offenders;
+    struct raw_gone *gone;
+    struct raw_snapshots *snapshots;
     struct raw_journal *journal;
     struct raw_rpc *rpc;
     struct raw_audit *audit;

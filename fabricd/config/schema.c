@@ -221,6 +221,18 @@ static const cyaml_schema_field_t offenders_fields[] = {
     CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t gone_fields[] = {
+    WORD(raw_gone, max_age),
+    WORD(raw_gone, max_nodes),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t snapshots_fields[] = {
+    WORD(raw_snapshots, keep),
+    WORD(raw_snapshots, max_size),
+    CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t journal_fields[] = {
     WORD(raw_journal, keep),
     CYAML_FIELD_END,
@@ -279,6 +291,8 @@ static const cyaml_schema_field_t top_fields[] = {
     GROUP(contingency),
     GROUP(quotas),
     GROUP(offenders),
+    GROUP(gone),
+    GROUP(snapshots),
     GROUP(journal),
     GROUP(rpc),
     GROUP(audit),

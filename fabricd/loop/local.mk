@@ -7,7 +7,6 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/loop.h \
 	%D%/task.c \
 	%D%/task.h \
-	%D%/thread.h \
 	%D%/timeline.c \
 	%D%/timeline.h \
 	%D%/iterations.c \

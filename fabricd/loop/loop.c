@@ -47,6 +47,11 @@ struct signal_watch {
     struct signal_watch *next;
 };
 
+/* The workers, and the names of their threads. */
+enum { WORKER_LONG, WORKER_SHORT, WORKER_BLOCKING };
+static const char *const worker_names[HOLD_WORKERS] = {"fabricd-worker", "fabricd-short",
+                                                       "fabricd-block"};
+
 struct loop {
     struct event_base *base;
     struct event *mailbox_event;
@@ -54,7 +59,7 @@ struct loop {
     pthread_mutex_t lock; /* guards the members first and last */
     struct letter *first, *last;
     struct signal_watch *signals;
-    struct worker *worker, *soon;
+    struct worker *workers[HOLD_WORKERS]; /* NULL: not created yet */
     /* CPU affinity of the process before any thread was pinned to a processor */
     cpu_set_t processors;
     /* thread pool for parallel computations; NULL: not created yet */
@@ -177,8 +182,8 @@ void loop_free(struct loop *l)
 {
     if (!l)
         return;
-    worker_free(l->worker);
-    worker_free(l->soon);
+    for (unsigned i = 0; i < HOLD_WORKERS; i++)
+        worker_free(l->workers[i]);
     thread_pool_free(l->pool);
     hold_free(l->hold);
     for (struct letter *letter = take_letters(l), *next; letter; letter = next) {
@@ -441,10 +446,11 @@ static void unbind(const struct loop *l, cpu_set_t *ret_was)
     (void)sched_setaffinity(0, sizeof(l->processors), &l->processors);
 }
 
-static int add_work(struct loop *l, struct worker **w, loop_fn *work, loop_fn *done, void *ctx)
+static int add_work(struct loop *l, unsigned worker, loop_fn *work, loop_fn *done, void *ctx)
 {
+    struct worker **w = &l->workers[worker];
     if (l->hold)
-        return hold_add(l->hold, w == &l->soon, work, done, ctx);
+        return hold_add(l->hold, worker, work, done, ctx);
     if (l->timeline) {
         work(ctx);
         return loop_post_done(l, done, ctx);
@@ -452,7 +458,7 @@ static int add_work(struct loop *l, struct worker **w, loop_fn *work, loop_fn *d
     if (!*w) {
         cpu_set_t was;
         unbind(l, &was);
-        *w = worker_new(l, true);
+        *w = worker_new(l, worker_names[worker], true);
         (void)sched_setaffinity(0, sizeof(was), &was);
     }
     return *w ? worker_add(*w, work, done, ctx) : FAB_E_NOMEM;
@@ -460,12 +466,17 @@ static int add_work(struct loop *l, struct worker **w, loop_fn *work, loop_fn *d
 
 int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx)
 {
-    return add_work(l, &l->worker, work, done, ctx);
+    return add_work(l, WORKER_LONG, work, done, ctx);
 }
 
 int loop_work_short(struct loop *l, loop_fn *work, loop_fn *done, void *ctx)
 {
-    return add_work(l, &l->soon, work, done, ctx);
+    return add_work(l, WORKER_SHORT, work, done, ctx);
+}
+
+int loop_work_blocking(struct loop *l, loop_fn *work, loop_fn *done, void *ctx)
+{
+    return add_work(l, WORKER_BLOCKING, work, done, ctx);
 }
 
 int loop_delay_work(struct loop *l, loop_delay_fn *delay, void *ctx)

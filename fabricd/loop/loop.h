@@ -60,6 +60,9 @@ int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 /* Like loop_work, but on a second worker thread. This thread is for work of a few milliseconds that
  * must not wait for long work. */
 int loop_work_short(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
+/* Like loop_work, but on a third worker thread. This thread is for work that waits for something
+ * outside of the process, such as the name service, for seconds or longer. */
+int loop_work_blocking(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 /* Returns after how many microseconds of virtual time the job begins that is being added. */
 typedef uint64_t loop_delay_fn(void *ctx);
 /* Delays jobs of workers, for tests. Only for a loop in virtual time, and at most once. Returns

@@ -72,6 +72,8 @@ static int run(struct loop_task *t)
         return loop_work(t->loop, work, finish, t);
     case LOOP_TASK_SHORT:
         return loop_work_short(t->loop, work, finish, t);
+    case LOOP_TASK_BLOCKING:
+        return loop_work_blocking(t->loop, work, finish, t);
     case LOOP_TASK_INLINE:
     default:
         work(t);

@@ -40,6 +40,8 @@ enum loop_task_place {
     /* worker thread for computations of a few milliseconds, which must not wait until a long
      * computation ends */
     LOOP_TASK_SHORT,
+    /* worker thread for work that waits for something outside of the process */
+    LOOP_TASK_BLOCKING,
     /* The task runs at once on the calling thread. This is for a replay, which has no worker
      * thread. */
     LOOP_TASK_INLINE

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "fabricd/loop/thread.h"
+#include "fabricd/base/thread.h"
 
 #define WORKERS_MAX 16
 
@@ -51,6 +51,7 @@ static void *help(void *ctx)
     struct helper *h = ctx;
     struct pool *c = h->pool;
     uint64_t seen = 0;
+    thread_set_name("fabricd-pool");
     pthread_mutex_lock(&c->lock);
     while (!c->stop) {
         if (c->round == seen) {

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "fabricd/loop/thread.h"
+#include "fabricd/base/thread.h"
 #include "libfabmgr/base/status.h"
 
 struct job {
@@ -20,13 +20,13 @@ struct job {
 
 struct worker {
     struct loop *loop;
+    const char *name; /* of the thread */
+    bool owes;        /* true: done() is called for every job */
     pthread_t thread;
-    pthread_mutex_t lock; /* guards the members below, except `owes` */
+    pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t wake;
     struct job *first, *last;
     bool stop;
-    /* true: done() is called for every job; this member never changes */
-    bool owes;
 };
 
 static struct job *next_job(struct worker *w)
@@ -52,6 +52,7 @@ static void post(const struct worker *w, const struct job *job)
 static void *run_jobs(void *ctx)
 {
     struct worker *w = ctx;
+    thread_set_name(w->name);
     for (struct job *job; (job = next_job(w)); free(job)) {
         job->work(job->ctx);
         post(w, job);
@@ -59,12 +60,13 @@ static void *run_jobs(void *ctx)
     return NULL;
 }
 
-struct worker *worker_new(struct loop *l, bool owes)
+struct worker *worker_new(struct loop *l, const char *name, bool owes)
 {
     struct worker *w = calloc(1, sizeof(*w));
     if (!w)
         return NULL;
     w->loop = l;
+    w->name = name;
     w->owes = owes;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->wake, NULL);

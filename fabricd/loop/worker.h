@@ -7,10 +7,11 @@
 #include "fabricd/loop/loop.h"
 
 struct worker;
-/* Creates a worker, whose jobs have a function work() for the worker's thread and a function
- * done() for the loop thread. If `owes` is true, done() is called for every job, at the latest
- * by loop_free. Returns NULL if memory ran out or no thread could be created. */
-struct worker *worker_new(struct loop *l, bool owes);
+/* Creates a worker with a thread of this name (thread_set_name), whose jobs have a function work()
+ * for the worker's thread and a function done() for the loop thread. If `owes` is true, done() is
+ * called for every job, at the latest by loop_free. Returns NULL if memory ran out or no thread
+ * could be created. */
+struct worker *worker_new(struct loop *l, const char *name, bool owes);
 /* Waits for the running job, and drops the queued jobs. done() of a dropped job is posted only if
  * `owes` is true. w may be NULL. */
 void worker_free(struct worker *w);

@@ -20,6 +20,7 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
+#include "libfabmgr/base/bucket.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/grpc/grpc.h"
 
@@ -38,19 +39,14 @@ struct audit_held {
     void *ctx;
 };
 
-/* The refusals of one kind that may still be recorded: a token bucket. */
-struct allowance {
-    uint64_t refusals; /* in millionths */
-    uint64_t at_us;    /* time in us at which this number was computed */
-};
-
 struct audit {
     struct store *store;
     struct loop_timer *look, *head;
     TAILQ_HEAD(, audit_held) held;
     /* number of the last row when the head was last logged */
     uint64_t logged;
-    struct allowance calls, certificates;
+    /* token buckets (libfabmgr/base/bucket.h): the refusals that may still be recorded */
+    uint64_t calls, certificates;
     /* number of refusals since the last row that were not recorded */
     uint64_t unrecorded;
 };
@@ -110,17 +106,10 @@ static bool is_refusal(const struct audit_row *row)
 
 /* Takes a token for a refusal. Returns false if there is none, so that the refusal must not be
  * recorded. */
-static bool may_record(struct allowance *w)
+static bool may_record(uint64_t *bucket)
 {
-    uint64_t now = clock_now_us();
-    w->refusals += (now - w->at_us) * REFUSALS_A_SECOND;
-    w->at_us = now;
-    if (w->refusals > REFUSALS_BURST * UINT64_C(1000000))
-        w->refusals = REFUSALS_BURST * UINT64_C(1000000);
-    if (w->refusals < 1000000)
-        return false;
-    w->refusals -= 1000000;
-    return true;
+    static const struct fab_bucket_rate rate = {1000000 / REFUSALS_A_SECOND, REFUSALS_BURST};
+    return fab_base_bucket_take(bucket, clock_now_us(), &rate);
 }
 
 bool audit_is_ready(const struct audit *a)
@@ -188,8 +177,6 @@ int audit_new(struct loop *loop, struct store *store, struct audit **ret)
         return FAB_E_NOMEM;
     TAILQ_INIT(&a->held);
     a->store = store;
-    a->calls = a->certificates =
-        (struct allowance){REFUSALS_BURST * UINT64_C(1000000), clock_now_us()};
     a->look = loop_timer_new(loop, on_look, a);
     a->head = loop_timer_new(loop, on_head, a);
     if (a->look == NULL || a->head == NULL) {

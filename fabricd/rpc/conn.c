@@ -7,6 +7,9 @@
  * buffer holds less than RPC_MAX_SOCKET_QUEUE. So a client that does not read is not served
  * further, and needs no more memory than its calls have queued.
  *
+ * The TLS handshake of a connection runs on another thread (handshake.h). The connection has no
+ * bufferevent until this handshake is complete.
+ *
  * Each connection has one timer. It fires when the handshake takes too long, when a call reaches
  * its deadline, or when the client counts as stalled or idle, whichever is first. If a service
  * finishes a call outside of this file (on_wake), the timer is set to fire at once. The connection
@@ -16,7 +19,8 @@
  * another: local clients, network clients that have proven who they are, and network clients that
  * have not done so yet. If a pool is full, the client that has most of its connections loses one of
  * them. A client is a user or a certificate name, or, before the end of the TLS handshake, an
- * address.
+ * address. The handshakes of an address from which a client has proven who it is before go first,
+ * so that a flood from many other addresses displaces and delays only its own.
  */
 #include "fabricd/rpc/conn.h"
 
@@ -25,8 +29,6 @@
 #include <event2/bufferevent_ssl.h>
 #include <event2/event.h>
 #include <inttypes.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <openssl/err.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,12 +44,17 @@
 #include "fabricd/rpc/audit.h"
 #include "fabricd/rpc/caller.h"
 #include "fabricd/rpc/grpc.h"
+#include "fabricd/rpc/handshake.h"
 #include "fabricd/rpc/limited.h"
 #include "fabricd/rpc/limits.h"
 #include "fabricd/rpc/tls.h"
+#include "fabricd/rpc/turned_away.h"
 #include "libfabmgr/base/plural.h"
+#include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/grpc/grpc.h"
+
+#define BEV_FLAGS (BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS)
 
 enum pool { POOL_LOCAL, POOL_NETWORK, POOL_HANDSHAKE, POOLS };
 static const unsigned pool_limits[POOLS] = {RPC_MAX_CONNECTIONS, RPC_MAX_CONNECTIONS,
@@ -65,11 +72,13 @@ struct conn {
     LIST_ENTRY(conn) entry;
     struct conn_set *set;
     enum pool pool;
-    struct client *client; /* NULL: not known yet */
+    struct client *client;       /* NULL: not known yet */
+    uint64_t peer;               /* see conn_accept_tls */
+    struct handshake *handshake; /* of TLS; NULL: it has ended, or the socket is a Unix socket */
+    /* The next members are NULL until the TLS handshake is complete. */
     struct bufferevent *bev;
-    /* TLS state of the socket; NULL: a Unix socket */
-    SSL *ssl;
-    struct grpc *grpc; /* NULL: the TLS handshake is not complete */
+    SSL *ssl; /* TLS state of the socket; NULL for a Unix socket, too */
+    struct grpc *grpc;
     struct loop_timer *timer;
     uint64_t accepted, last_in, last_out;
     /* true: the handling of received bytes was interrupted after RPC_TURN_US; take_in continues
@@ -85,6 +94,12 @@ struct conn_set {
     LIST_HEAD(, conn) conns; /* newest first */
     LIST_HEAD(, client) clients;
     unsigned count[POOLS], limit[POOLS];
+    struct handshakes *handshakes; /* NULL: no TLS address is served */
+    SSL_CTX *ssl_ctx;              /* of new TLS connections */
+    struct turned_away turned_away;
+    /* Addresses (see conn_accept_tls) from which a handshake was completed. Each is in the place
+     * that its hash selects, and replaces an older one there. */
+    uint64_t proven[RPC_PEERS];
 };
 
 /* ---- clients --------------------------------------------------------------------------------- */
@@ -145,6 +160,7 @@ static void conn_close(struct conn *c)
     if (c->client != NULL)
         leave(c->set, c->client, c->pool);
     loop_timer_free(c->timer);
+    handshake_cancel(c->handshake);
     if (c->ssl != NULL) {
         /* the TLS layer sends close_notify, but does not wait for the close_notify of the client */
         SSL_set_shutdown(c->ssl, SSL_RECEIVED_SHUTDOWN);
@@ -214,6 +230,16 @@ static int dispensable(const struct conn *c)
     return is_idle(c) ? 1 : 0;
 }
 
+static uint64_t *proven_place(const struct conn *c)
+{
+    return &c->set->proven[fab_base_mix64(c->peer) % RPC_PEERS];
+}
+
+static bool is_proven(const struct conn *c)
+{
+    return *proven_place(c) == c->peer;
+}
+
 /* Returns true if c should be closed rather than `other`, which is newer and in the same pool. */
 static bool goes_first(const struct conn *c, const struct conn *other)
 {
@@ -223,13 +249,16 @@ static bool goes_first(const struct conn *c, const struct conn *other)
         return mine > theirs;
     if (my_rank != their_rank)
         return my_rank > their_rank;
+    if (c->pool == POOL_HANDSHAKE && is_proven(c) != is_proven(other))
+        return is_proven(other);
     return my_rank != 1 || c->last_in <= other->last_in;
 }
 
 /* If the newcomer's pool has too many connections, closes one: of the client with most of them, the
- * oldest that has not completed its handshakes, the one that has been idle for the longest time, or
- * the oldest. Returns false if the newcomer must be closed instead, because it belongs to this
- * client and all other connections of the client have calls. */
+ * oldest that has not completed its handshakes (of unproven addresses, if there are any), the one
+ * that has been idle for the longest time, or the oldest. Returns false if the newcomer must be
+ * closed instead, because it belongs to this client and all other connections of the client have
+ * calls. */
 static bool make_way(struct conn *newcomer)
 {
     struct conn_set *set = newcomer->set;
@@ -396,141 +425,140 @@ static int make_grpc(struct conn *c, struct caller *caller)
 }
 
 /* Creates the gRPC connection of a client that is known now. */
-static int begin_grpc(struct conn *c)
+static int begin_grpc(struct conn *c, struct caller *caller)
 {
-    struct caller *caller;
-    int fd = bufferevent_getfd(c->bev);
-    int rc = c->ssl != NULL ? caller_of_tls(c->ssl, fd, &caller) : caller_of_unix(fd, &caller);
-    if (rc < 0)
-        return rc;
     struct client *client = client_of(c->set, hash(caller->text));
-    if (client != NULL) {
-        move(c, client, c->pool);
-        rc = make_grpc(c, caller);
-    }
-    caller_unref(caller);
-    return client != NULL ? rc : FAB_E_NOMEM;
-}
-
-static void log_tls_error(struct bufferevent *bev)
-{
-    struct sockaddr_storage at = {0};
-    socklen_t len = sizeof at;
-    char host[INET6_ADDRSTRLEN] = "";
-    unsigned long e = bufferevent_get_openssl_error(bev);
-    const char *why = e != 0 ? ERR_reason_error_string(e) : NULL;
-    if (e == 0)
-        return;
-    if (getpeername(bufferevent_getfd(bev), (struct sockaddr *)&at, &len) < 0 ||
-        getnameinfo((struct sockaddr *)&at, len, host, sizeof host, NULL, 0, NI_NUMERICHOST) != 0)
-        host[0] = '\0';
-    log_info("rpc", "a TLS client%s%s was turned away: %s", host[0] != '\0' ? " at " : "", host,
-             why != NULL ? why : "the handshake failed");
-}
-
-/* Records a client whose certificate was refused in the audit log. Returns false if the handshake
- * failed for another reason. */
-static bool record_refused(struct conn *c)
-{
-    char source[64], message[1024];
-    struct caller *who;
-    if (c->ssl == NULL || caller_refused(c->ssl, bufferevent_getfd(c->bev), &who) != FAB_OK)
-        return false;
-    snprintf(source, sizeof source, "tls, %s", who->address);
-    snprintf(message, sizeof message,
-             "the certificate is not accepted: %s; subject %.300s, issuer %.300s, serial %.60s",
-             X509_verify_cert_error_string(SSL_get_verify_result(c->ssl)), who->subject,
-             who->issuer, who->serial);
-    struct audit_row row = {.result = FAB_GRPC_UNAUTHENTICATED,
-                            .text = {[AUDIT_ACCOUNT] = who->text,
-                                     [AUDIT_SOURCE] = source,
-                                     [AUDIT_METHOD] = "connect",
-                                     [AUDIT_MESSAGE] = message}};
-    audit_refused(c->set->in.audit, &row);
-    caller_unref(who);
-    return true;
+    if (client == NULL)
+        return FAB_E_NOMEM;
+    move(c, client, c->pool);
+    return make_grpc(c, caller);
 }
 
 static void on_event(struct bufferevent *bev, short what, void *ctx)
 {
-    struct conn *c = ctx;
-    if ((what & BEV_EVENT_CONNECTED) != 0 && c->grpc == NULL && begin_grpc(c) == FAB_OK) {
-        go_on(c);
-        return;
-    }
-    if (c->grpc == NULL && !record_refused(c))
-        log_tls_error(bev);
-    conn_close(c);
+    (void)bev, (void)what;
+    conn_close(ctx);
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-static struct bufferevent *bev_new(struct conn *c, int fd, SSL_CTX *ssl_ctx)
+/* Serves the client with whom the socket is connected. On an error, the caller closes the
+ * connection. */
+static int conn_begin(struct conn *c, struct caller *caller)
 {
-    struct event_base *base = loop_base(c->set->in.loop);
-    const int flags = BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS;
-    if (ssl_ctx == NULL)
-        return bufferevent_socket_new(base, fd, flags);
-    c->ssl = SSL_new(ssl_ctx);
-    if (c->ssl == NULL)
-        return NULL;
-    struct bufferevent *bev =
-        bufferevent_openssl_socket_new(base, fd, c->ssl, BUFFEREVENT_SSL_ACCEPTING, flags);
-    if (bev == NULL) {
-        SSL_free(c->ssl);
-        c->ssl = NULL;
-        return NULL;
-    }
-    bufferevent_openssl_set_allow_dirty_shutdown(bev, 1);
-    return bev;
-}
-
-static int conn_begin(struct conn *c)
-{
-    c->timer = loop_timer_new(c->set->in.loop, on_timer, c);
-    if (c->timer == NULL || evbuffer_add_cb(bufferevent_get_output(c->bev), on_sent, c) == NULL)
+    if (evbuffer_add_cb(bufferevent_get_output(c->bev), on_sent, c) == NULL)
         return FAB_E_NOMEM;
     bufferevent_setcb(c->bev, on_read, on_write, on_event, c);
     bufferevent_setwatermark(c->bev, EV_READ, 0, 64 << 10);
     bufferevent_setwatermark(c->bev, EV_WRITE, RPC_MAX_SOCKET_QUEUE / 4, 0);
     if (bufferevent_enable(c->bev, EV_READ | EV_WRITE) < 0)
         return FAB_E_IO;
-    return c->ssl == NULL ? begin_grpc(c) : FAB_OK;
+    return begin_grpc(c, caller);
+}
+
+/* Takes over the socket of a complete TLS handshake. The settings may have been reloaded since the
+ * handshake began: then the new ones decide. */
+static int begin_tls(struct conn *c, const struct handshake_result *r)
+{
+    const char *why;
+    c->bev = bufferevent_openssl_socket_new(loop_base(c->set->in.loop), r->fd, r->ssl,
+                                            BUFFEREVENT_SSL_OPEN, BEV_FLAGS);
+    if (c->bev == NULL) {
+        SSL_free(r->ssl);
+        close(r->fd);
+        return FAB_E_NOMEM;
+    }
+    c->ssl = r->ssl;
+    bufferevent_openssl_set_allow_dirty_shutdown(c->bev, 1);
+    if (SSL_get_SSL_CTX(c->ssl) != c->set->ssl_ctx && !tls_accepts(c->set->ssl_ctx, c->ssl, &why)) {
+        log_notice("rpc", "the connection of %s is closed: %s", r->caller->text, why);
+        return FAB_E_DENIED;
+    }
+    *proven_place(c) = c->peer;
+    return conn_begin(c, r->caller);
+}
+
+static void on_handshake(void *ctx, const struct handshake_result *r)
+{
+    struct conn *c = ctx;
+    loop_at(c->set->in.loop, "rpc");
+    c->handshake = NULL;
+    if (!r->complete)
+        turned_away_note(&c->set->turned_away, c->set->in.audit, r);
+    if (r->complete && begin_tls(c, r) == FAB_OK)
+        go_on(c);
+    else
+        conn_close(c);
+}
+
+static int begin_unix(struct conn *c, int fd)
+{
+    struct caller *caller;
+    c->bev = bufferevent_socket_new(loop_base(c->set->in.loop), fd, BEV_FLAGS);
+    if (c->bev == NULL) {
+        close(fd);
+        return FAB_E_NOMEM;
+    }
+    int rc = caller_of_unix(fd, &caller);
+    if (rc < 0)
+        return rc;
+    rc = conn_begin(c, caller);
+    caller_unref(caller);
+    return rc == FAB_OK && !make_way(c) ? FAB_E_LIMIT : rc;
 }
 
 /* Counts a network client by its address until the handshake tells who it is. */
 static bool join_peer(struct conn *c, uint64_t peer)
 {
     struct client *client = client_of(c->set, peer);
+    c->peer = peer;
     if (client == NULL)
         return false;
     move(c, client, POOL_HANDSHAKE);
     return make_way(c);
 }
 
-void conn_accept(struct conn_set *set, int fd, SSL_CTX *ssl_ctx, uint64_t peer)
+static struct conn *conn_new(struct conn_set *set, enum pool pool)
 {
     struct conn *c = calloc(1, sizeof *c);
-    if (c == NULL) {
-        close(fd);
-        return;
-    }
-    c->set = set;
-    c->pool = ssl_ctx != NULL ? POOL_HANDSHAKE : POOL_LOCAL;
+    if (c == NULL)
+        return NULL;
+    *c = (struct conn){.set = set, .pool = pool};
     c->accepted = c->last_in = c->last_out = clock_now_us();
-    LIST_INSERT_HEAD(&set->conns, c, entry);
-    bool joined = ssl_ctx == NULL || join_peer(c, peer);
-    c->bev = joined ? bev_new(c, fd, ssl_ctx) : NULL;
-    if (c->bev == NULL)
-        close(fd);
-    if (c->bev == NULL || conn_begin(c) < 0 || (ssl_ctx == NULL && !make_way(c))) {
-        conn_close(c);
-        return;
+    c->timer = loop_timer_new(set->in.loop, on_timer, c);
+    if (c->timer == NULL) {
+        free(c);
+        return NULL;
     }
-    if (c->grpc != NULL)
+    LIST_INSERT_HEAD(&set->conns, c, entry);
+    return c;
+}
+
+void conn_accept_unix(struct conn_set *set, int fd)
+{
+    struct conn *c = conn_new(set, POOL_LOCAL);
+    if (c == NULL)
+        close(fd);
+    else if (begin_unix(c, fd) == FAB_OK)
         go_on(c);
     else
+        conn_close(c);
+}
+
+void conn_accept_tls(struct conn_set *set, int fd, uint64_t peer)
+{
+    struct conn *c = conn_new(set, POOL_HANDSHAKE);
+    if (c == NULL || !join_peer(c, peer)) {
+        close(fd);
+        if (c != NULL)
+            conn_close(c);
+        return;
+    }
+    const struct handshake_input in = {fd, set->ssl_ctx, is_proven(c), on_handshake, c};
+    if (handshake_begin(set->handshakes, &in, &c->handshake) == FAB_OK)
         set_timer(c, c->accepted);
+    else
+        conn_close(c);
 }
 
 void conn_set_note(struct conn_set *set, enum call_limit limit, const char *who)
@@ -554,9 +582,12 @@ bool conn_set_make_room(struct conn_set *set)
     return true;
 }
 
-void conn_set_check(struct conn_set *set, SSL_CTX *ssl_ctx)
+int conn_set_use(struct conn_set *set, SSL_CTX *ssl_ctx)
 {
     const char *why;
+    if (set->handshakes == NULL && handshakes_new(set->in.loop, &set->handshakes) != FAB_OK)
+        return FAB_E_NOMEM;
+    set->ssl_ctx = ssl_ctx;
     struct conn *c = LIST_FIRST(&set->conns);
     while (c != NULL) {
         struct conn *next = LIST_NEXT(c, entry);
@@ -566,6 +597,7 @@ void conn_set_check(struct conn_set *set, SSL_CTX *ssl_ctx)
         }
         c = next;
     }
+    return FAB_OK;
 }
 
 void conn_set_review(struct conn_set *set)
@@ -615,5 +647,6 @@ void conn_set_free(struct conn_set *set)
         return;
     while (!LIST_EMPTY(&set->conns))
         conn_close(LIST_FIRST(&set->conns));
+    handshakes_free(set->handshakes);
     free(set);
 }

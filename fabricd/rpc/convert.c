@@ -70,6 +70,14 @@ static uint32_t count_active(const struct fab_fabric *f, uint32_t node)
     return active;
 }
 
+static uint32_t count_degraded(const struct fab_fabric *f, uint32_t node)
+{
+    uint32_t degraded = 0;
+    for (uint32_t i = 1; i <= f->nodes[node].num_ports; i++)
+        degraded += fab_fabric_link_is_degraded(f, f->nodes[node].first_port + i);
+    return degraded;
+}
+
 Fabric__V1__Node *convert_node(struct answer *a, const struct fab_view *v, uint32_t node)
 {
     const struct fab_node *n = &v->fabric->nodes[node];
@@ -89,6 +97,7 @@ Fabric__V1__Node *convert_node(struct answer *a, const struct fab_view *v, uint3
     m->vendor_id = n->info.vendor_id;
     m->device_id = n->info.device_id;
     m->revision = n->info.revision;
+    m->degraded_link_count = count_degraded(v->fabric, node);
     return m;
 }
 

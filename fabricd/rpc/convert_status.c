@@ -21,6 +21,13 @@ Google__Protobuf__Timestamp *convert_time(struct answer *a, int64_t unix_us)
     return m;
 }
 
+int64_t read_time(const Google__Protobuf__Timestamp *t, int64_t otherwise)
+{
+    if (t == NULL || t->seconds > INT64_MAX / 1000000 - 1 || t->seconds < 0)
+        return otherwise;
+    return t->seconds * 1000000 + t->nanos / 1000;
+}
+
 Google__Protobuf__Duration *convert_duration(struct answer *a, uint64_t us)
 {
     Google__Protobuf__Duration *m =

@@ -13,11 +13,11 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/events.h"
+#include "libfabmgr/base/expiry.h"
 #include "libfabmgr/base/plural.h"
 #include "libfabmgr/base/status.h"
 
 #define LOOK_US 60000000
-#define DAY_S 86400
 
 enum stage { STAGE_VALID, STAGE_EXPIRING, STAGE_EXPIRED };
 
@@ -55,8 +55,7 @@ static void time_text(int64_t at_s, char *ret, size_t len)
 
 static uint64_t days_left(const struct expiry *e, enum tls_file f, int64_t now)
 {
-    int64_t at = e->times.file[f].at_s;
-    return at > now ? (uint64_t)(at - now) / DAY_S : 0;
+    return fab_base_days_left(now, e->times.file[f].at_s);
 }
 
 static void tell(struct expiry *e, enum tls_file f, enum stage stage, int64_t now)

@@ -10,13 +10,14 @@
  * connections */
 #define RPC_MAX_CLIENT_CALLS 400u
 /* New TLS connections of one address: at once, and a second from then on. A TLS handshake takes CPU
- * time of the event loop: about 0.4 ms with an RSA 2048 key of the manager (P-256: 0.2 ms) if the
- * client sends only a ClientHello, and 0.6 ms (0.45 ms) if it completes the handshake with a
- * certificate. So one address takes about 1 % of a core. RPC_PEERS addresses are remembered; if
- * more connect in turn, they replace each other, and begin with RPC_PEER_BURST again. */
+ * time of the handshake thread: about 0.4 ms with an RSA 2048 key of the manager (P-256: 0.2 ms) if
+ * the client sends only a ClientHello, and 0.6 ms (0.45 ms) if it completes the handshake with a
+ * certificate. So one address takes about 1 % of a core. Each listener has RPC_PEERS token buckets,
+ * and addresses whose hashes have the same remainder share one. As many addresses are remembered
+ * from which a handshake was completed. */
 #define RPC_PEER_BURST 200u
 #define RPC_PEER_RATE 20u
-#define RPC_PEERS 64
+#define RPC_PEERS 4096
 /* number of connections that a listener accepts in RPC_ACCEPT_US, so that they do not occupy the
  * event loop */
 #define RPC_ACCEPTS 32
@@ -51,6 +52,9 @@
 #define RPC_HANDSHAKE_US 10000000ull
 /* shortest time between two messages about displaced handshakes */
 #define RPC_TELL_US 60000000ull
+/* Messages about failed TLS handshakes: at once, and the time in us for each from then on. */
+#define RPC_TURNED_AWAY_BURST 20u
+#define RPC_TURNED_AWAY_US 5000000ull
 /* Maximum time in us from the headers of a call to the end of its request. */
 #define RPC_REQUEST_US 30000000ull
 /* Time in us after which a client that reads none of its pending bytes is disconnected. */

@@ -32,18 +32,13 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
 #include "fabricd/rpc/limits.h"
+#include "libfabmgr/base/bucket.h"
+#include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/status.h"
 
 #define REST_US 1000000
 /* one for the connection, and one to read /etc/passwd */
 #define SPARES 2
-
-/* A network address that connected recently, and how many connections it may still open. */
-struct peer {
-    uint64_t id; /* see conn_accept */
-    uint64_t used_us, grown_us;
-    unsigned budget;
-};
 
 struct listener {
     struct evconnlistener *ev;
@@ -53,22 +48,28 @@ struct listener {
     /* the connections accepted since turn_us */
     unsigned accepted;
     uint64_t turn_us;
-    struct peer peers[RPC_PEERS];
-    SSL_CTX *ssl_ctx; /* NULL: this listener is a Unix socket */
+    /* Token buckets (libfabmgr/base/bucket.h) for the new connections of network addresses. The key
+     * is random, so that no client can choose addresses that use up the bucket of another one. */
+    uint64_t buckets[RPC_PEERS], key;
     /* path of the Unix socket; NULL: the address is a TLS address */
     char *path;
     dev_t dev;
     ino_t ino;
 };
 
-/* See conn_accept. */
+/* See conn_accept_tls. */
 static uint64_t peer_of(const struct sockaddr *from)
 {
     uint64_t peer = 0;
     if (from->sa_family == AF_INET)
         peer = ((const struct sockaddr_in *)(const void *)from)->sin_addr.s_addr;
-    else if (from->sa_family == AF_INET6)
-        memcpy(&peer, &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr, sizeof peer);
+    if (from->sa_family != AF_INET6)
+        return peer;
+    const struct in6_addr *at = &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr;
+    if (IN6_IS_ADDR_V4MAPPED(at))
+        memcpy(&peer, &at->s6_addr[12], 4);
+    else
+        memcpy(&peer, at, sizeof peer);
     return peer;
 }
 
@@ -95,37 +96,12 @@ static bool release(struct listener *l)
     return freed || (l->path != NULL && conn_set_make_room(l->conns));
 }
 
-/* Returns the record of the address. A new one replaces the one that was unused for the longest
- * time.
- */
-static struct peer *find_peer(struct listener *l, uint64_t id, uint64_t now)
-{
-    struct peer *p = &l->peers[0];
-    for (int i = 0; i < RPC_PEERS; i++) {
-        if (l->peers[i].used_us > 0 && l->peers[i].id == id)
-            return &l->peers[i];
-        if (l->peers[i].used_us < p->used_us)
-            p = &l->peers[i];
-    }
-    *p = (struct peer){.id = id, .grown_us = now, .budget = RPC_PEER_BURST};
-    return p;
-}
-
 /* Returns false if the address opens too many connections a second. */
-static bool may_connect(struct listener *l, uint64_t id, uint64_t now)
+static bool may_connect(struct listener *l, uint64_t peer, uint64_t now)
 {
-    struct peer *p = find_peer(l, id, now);
-    uint64_t more = (now - p->grown_us) * RPC_PEER_RATE / 1000000;
-    p->used_us = now;
-    if (more > 0) {
-        p->budget =
-            p->budget + more < RPC_PEER_BURST ? (unsigned)(p->budget + more) : RPC_PEER_BURST;
-        p->grown_us = now;
-    }
-    if (p->budget == 0)
-        return false;
-    p->budget--;
-    return true;
+    static const struct fab_bucket_rate rate = {1000000 / RPC_PEER_RATE, RPC_PEER_BURST};
+    uint64_t *bucket = &l->buckets[fab_base_mix64(peer ^ l->key) % RPC_PEERS];
+    return fab_base_bucket_take(bucket, now, &rate);
 }
 
 static void refuse_rate(struct listener *l, int fd, const struct sockaddr *from, int len)
@@ -155,13 +131,14 @@ static void on_accept(struct evconnlistener *ev, evutil_socket_t fd, struct sock
 {
     (void)ev;
     struct listener *l = ctx;
-    uint64_t now = clock_now_us(), peer = peer_of(from);
+    uint64_t now = clock_now_us();
     count_accept(l, now);
-    if (l->ssl_ctx != NULL && !may_connect(l, peer, now)) {
+    if (l->path != NULL)
+        conn_accept_unix(l->conns, fd);
+    else if (may_connect(l, peer_of(from), now))
+        conn_accept_tls(l->conns, fd, peer_of(from));
+    else
         refuse_rate(l, fd, from, len);
-        return;
-    }
-    conn_accept(l->conns, fd, l->ssl_ctx, peer);
     reserve(l);
 }
 
@@ -352,7 +329,6 @@ static int open_socket(struct listener *l, const struct listen_input *in,
 {
     if (at->kind == CONFIG_LISTEN_UNIX)
         return open_unix(l, in, at->host, ret_fd, why, why_len);
-    l->ssl_ctx = in->ssl_ctx;
     return open_tls(at, ret_fd, why, why_len);
 }
 
@@ -369,6 +345,11 @@ int listen_open(const struct listen_input *in, const struct config_listen *at,
     int rc = open_socket(l, in, at, &fd, why, why_len);
     if (rc < 0)
         goto fail;
+    if (!loop_random(in->loop, &l->key, sizeof l->key)) {
+        snprintf(why, why_len, "%s: the kernel has no random numbers", at->text);
+        rc = FAB_E_IO;
+        goto fail;
+    }
     l->rest = loop_timer_new(in->loop, on_rested, l);
     l->ev = evconnlistener_new(loop_base(in->loop), on_accept, l,
                                LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 512, fd);
@@ -386,12 +367,6 @@ fail:
         close(fd);
     listen_close(l);
     return rc;
-}
-
-void listen_set_context(struct listener *l, SSL_CTX *ssl_ctx)
-{
-    if (l->ssl_ctx != NULL)
-        l->ssl_ctx = ssl_ctx;
 }
 
 void listen_close(struct listener *l)

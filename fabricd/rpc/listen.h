@@ -16,15 +16,12 @@ struct listen_input {
     /* name of the group that owns the files of Unix sockets; NULL or unknown: the group of the
      * process */
     const char *group;
-    SSL_CTX *ssl_ctx; /* TLS settings for "tls:" addresses */
 };
 /* Listens at an address. Replaces the file of a Unix socket on which no process answers. Returns
  * EXISTS (another process answers on the socket), INVAL, IO or NOMEM. why[] says what failed and
  * what to do. */
 int listen_open(const struct listen_input *in, const struct config_listen *at,
                 struct listener **ret, char *why, size_t why_len);
-/* New connections of a TLS address use this context. */
-void listen_set_context(struct listener *l, SSL_CTX *ssl_ctx);
 /* stops listening; removes the file of a Unix socket; l may be NULL */
 void listen_close(struct listener *l);
 

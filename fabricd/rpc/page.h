@@ -18,7 +18,7 @@ struct page_key {
     /* the list: 'n' nodes, 'p' ports, 'l' links, 'f' forwarding table, 'e' events, 'r' reroutes,
      * 'c' contingencies, 'x' counters, 'k' partitions, 'm' their members, 'v' services, 'i'
      * subscriptions, 'P' pinned names, 'b' baseline, 'g' multicast groups, 'h' their members,
-     * 'C' rules of a class, 'a' audit log */
+     * 'C' rules of a class, 'a' audit log, 'G' nodes that are gone, 'L' links that are gone */
     char list;
     /* Used in lists of nodes, ports and links. true: the element belongs to an adapter or router;
      * false: to a switch. These lists have all switches first. */
@@ -28,7 +28,7 @@ struct page_key {
     uint64_t number;
     uint32_t port;
     /* List of multicast groups: the upper 64 bits of the MGID, whose lower 64 bits are `number`.
-     * Other lists: 0. */
+     * Lists of nodes and links that are gone: the node GUID. Other lists: 0. */
     uint64_t high;
 };
 /* Parses a page token. *ret_given is false if the token is empty, which means the first page.

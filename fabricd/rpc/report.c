@@ -113,6 +113,7 @@ static int resolve_name(void *ctx, const char *name)
     int rc = fab_view_find_port(r->s->view, name, &port, why, sizeof why);
     if (rc == FAB_OK)
         return add_end(r, name, port);
+    snprintf(r->s->missing, sizeof r->s->missing, "%s", name);
     r->s->code = rc == FAB_E_EXISTS ? FAB_GRPC_INVALID_ARGUMENT : fab_grpc_code_of(rc);
     snprintf(r->s->why, sizeof r->s->why, "%s", why[0] != '\0' ? why : fab_base_status_text(rc));
     return rc;

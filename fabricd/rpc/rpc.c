@@ -79,12 +79,10 @@ int rpc_reload_tls(struct rpc *r, const struct config_tls *tls, char *why, size_
         snprintf(why, why_len, "out of memory");
         return FAB_E_NOMEM;
     }
-    for (size_t i = 0; i < r->listener_count; i++)
-        listen_set_context(r->listeners[i], ctx);
-    SSL_CTX_free(r->ssl_ctx); /* open connections keep a reference */
+    rc = conn_set_use(r->conns, ctx);
+    SSL_CTX_free(r->ssl_ctx); /* open connections and pending handshakes keep a reference */
     r->ssl_ctx = ctx;
-    conn_set_check(r->conns, ctx);
-    return FAB_OK;
+    return rc;
 }
 
 void rpc_reload_roles(struct rpc *r)
@@ -98,7 +96,9 @@ static int open_listeners(struct rpc *r, char *why, size_t why_len)
     int rc = needs_tls(c) ? read_tls(&c->tls, &r->ssl_ctx, why, why_len) : FAB_OK;
     if (rc == FAB_OK && r->ssl_ctx != NULL)
         rc = watch_expiry(r, r->ssl_ctx, &c->tls);
-    const struct listen_input in = {r->in.loop, r->conns, c->socket_group, r->ssl_ctx};
+    if (rc == FAB_OK && r->ssl_ctx != NULL)
+        rc = conn_set_use(r->conns, r->ssl_ctx);
+    const struct listen_input in = {r->in.loop, r->conns, c->socket_group};
     for (size_t i = 0; i < c->listen_count && rc == FAB_OK; i++) {
         rc = listen_open(&in, &c->listen[i], &r->listeners[r->listener_count], why, why_len);
         r->listener_count += rc == FAB_OK;

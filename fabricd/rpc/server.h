@@ -55,6 +55,8 @@ struct fab_view *need_view(struct call *c);
 /* Like need_view. Also finishes the call with an error if the view has no tables, and then returns
  * NULL. */
 struct fab_view *need_target(struct call *c);
+/* Returns the store. Finishes the call with an error and returns NULL if the manager has none. */
+struct store *need_store(struct call *c);
 /* Why a request is refused: a gRPC status, and a sentence for the client. */
 struct refusal {
     enum fab_grpc_code code;
@@ -94,9 +96,12 @@ void backup_end(struct rpc *r); /* service_backup.c: frees the backup after all 
 
 /* The methods of FabricService, grouped by the file that defines them. */
 typedef void call_handler(struct call *c, const void *request);
-call_handler who_am_i;                                               /* in service_access.c */
-call_handler get_status, get_version, sweep, reroute, rebalance;     /* in service_status.c */
-call_handler list_nodes, get_node;                                   /* in service_node.c */
+call_handler who_am_i;                                           /* in service_access.c */
+call_handler get_status, get_version, sweep, reroute, rebalance; /* in service_status.c */
+call_handler list_nodes, get_node;                               /* in service_node.c */
+call_handler list_gone_nodes, list_gone_links, forget_nodes;     /* in service_gone.c */
+call_handler list_snapshots, compare_topologies, make_snapshot,
+    delete_snapshot;                                                 /* in service_topology.c */
 call_handler list_node_pins, approve_node, forget_node_pin;          /* in service_pins.c */
 call_handler list_baseline, approve_baseline, disapprove_baseline;   /* in service_baseline.c */
 call_handler list_ports, get_port, disable_port, enable_port;        /* in service_port.c */
@@ -119,7 +124,8 @@ call_handler list_reroutes, get_reroute;                             /* in servi
 call_handler list_audit, verify_audit;                               /* in service_audit.c */
 call_handler make_backup;                                            /* in service_backup.c */
 call_handler get_diagnostics;                                        /* in service_diagnostics.c */
-call_handler list_events, watch_events;                              /* in service_event.c */
+call_handler list_events;                                            /* in service_event_list.c */
+call_handler watch_events;                                           /* in service_event.c */
 
 /* The ports with ids `first` to `end` - 1. */
 struct port_range {

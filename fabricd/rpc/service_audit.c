@@ -6,12 +6,15 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fabric/v1/audit.pb-c.h"
+#include "fabricd/rpc/concern.h"
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/page.h"
 #include "fabricd/rpc/study.h"
 #include "fabricd/store/audit.h"
+#include "libfabmgr/base/match.h"
 #include "libfabmgr/base/status.h"
 
 #define ROWS_A_PAGE 2000u
@@ -20,6 +23,7 @@
 
 struct rows {
     const Fabric__V1__ListAuditRequest *filter;
+    struct concern concern;
     int64_t since_us, until_us;
     struct answer *a;
     Fabric__V1__ListAuditResponse *m;
@@ -28,32 +32,9 @@ struct rows {
     uint64_t last;
 };
 
-/* Returns true if the text matches the pattern. A '*' in the pattern stands for any characters. */
-static bool matches(const char *pattern, const char *text)
-{
-    const char *star = NULL, *resume = NULL;
-    while (*text != '\0') {
-        if (*pattern == '*') {
-            star = pattern++;
-            resume = text;
-        } else if (*pattern == *text) {
-            pattern++;
-            text++;
-        } else if (star != NULL) {
-            pattern = star + 1;
-            text = ++resume;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*')
-        pattern++;
-    return *pattern == '\0';
-}
-
 static bool passes(const char *wanted, const char *text)
 {
-    return wanted[0] == '\0' || matches(wanted, text);
+    return wanted[0] == '\0' || fab_base_pattern_matches(wanted, text, strlen(text));
 }
 
 static const char *result_of(const struct audit_row *row)
@@ -69,7 +50,8 @@ static bool is_wanted(const struct rows *r, const struct audit_row *row)
     return !row->ended && row->time_us >= r->since_us && row->time_us < r->until_us &&
            passes(q->account, row->text[AUDIT_ACCOUNT]) &&
            passes(q->object, row->text[AUDIT_OBJECT]) &&
-           passes(q->method, row->text[AUDIT_METHOD]) && passes(q->result, result_of(row));
+           passes(q->method, row->text[AUDIT_METHOD]) && passes(q->result, result_of(row)) &&
+           concern_text(&r->concern, row->text[AUDIT_OBJECT]);
 }
 
 static Fabric__V1__AuditRecord *convert_row(struct answer *a, const struct audit_row *row)
@@ -101,13 +83,6 @@ static bool take(void *ctx, const struct audit_row *row)
     return r->m->n_records < r->want;
 }
 
-static int64_t microseconds(const Google__Protobuf__Timestamp *t, int64_t otherwise)
-{
-    if (t == NULL || t->seconds > INT64_MAX / 1000000 - 1 || t->seconds < 0)
-        return otherwise;
-    return t->seconds * 1000000 + t->nanos / 1000;
-}
-
 void list_audit(struct call *c, const void *request)
 {
     const Fabric__V1__ListAuditRequest *q = request;
@@ -118,12 +93,13 @@ void list_audit(struct call *c, const void *request)
     if (!read_page(c, 'a', q->page_token, q->page_size, &page))
         return;
     struct rows rows = {.filter = q,
-                        .since_us = microseconds(q->since, INT64_MIN),
-                        .until_us = microseconds(q->until, INT64_MAX),
+                        .since_us = read_time(q->since, INT64_MIN),
+                        .until_us = read_time(q->until, INT64_MAX),
                         .a = &a,
                         .m = &m,
                         .want = page.want};
     int rc = FAB_OK;
+    concern_read(&rows.concern, call_rpc(c), q->subject);
     m.records = answer_alloc(&a, page.want, sizeof *m.records);
     if (m.records != NULL && store != NULL)
         rc = store_audit_list(store, page.given ? page.key.number : 0, ROWS_A_PAGE, take, &rows);
@@ -184,12 +160,10 @@ static void verification_free(struct study *s)
 void verify_audit(struct call *c, const void *request)
 {
     static const struct study_kind kind = {work, tell, verification_free, NULL};
-    struct store *store = call_rpc(c)->in.store;
+    struct store *store = need_store(c);
     (void)request;
-    if (store == NULL) {
-        call_finish(c, FAB_GRPC_UNIMPLEMENTED, "this manager has no database");
+    if (store == NULL)
         return;
-    }
     struct verification *v = calloc(1, sizeof *v);
     if (v == NULL) {
         call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements ListEvents and WatchEvents.
+ * Implements WatchEvents.
  *
  * A follower is a call of WatchEvents, with the sequence number of the last event that it sent. It
  * has no queue. When the client can take more (drain), the follower reads the next events: from the
@@ -50,8 +50,6 @@ static bool is_severe(const struct event *e, int min_severity)
 {
     return (int)e->severity + 1 >= min_severity;
 }
-
-/* ---- WatchEvents ----------------------------------------------------------------------------- */
 
 static void follower_free(struct follower *f)
 {
@@ -254,88 +252,4 @@ void watch_events(struct call *c, const void *request)
     f->min_severity = (int)q->min_severity;
     LIST_INSERT_HEAD(&r->followers, f, entry);
     call_later(c, &hooks, f);
-}
-
-/* ---- ListEvents ------------------------------------------------------------------------------ */
-
-struct listing {
-    struct answer answer;
-    Fabric__V1__ListEventsResponse m;
-    int min_severity;
-    uint32_t want;
-    /* the list goes from new to old: all events with this sequence number or a greater one were
-     * examined */
-    uint64_t before;
-    uint32_t seen; /* number of events examined in this chunk */
-};
-
-static void list_event(void *ctx, const struct event *e)
-{
-    struct listing *l = ctx;
-    l->seen++;
-    if (l->m.n_events == l->want || e->seq >= l->before)
-        return;
-    l->before = e->seq;
-    if (is_severe(e, l->min_severity))
-        l->m.events[l->m.n_events++] = convert_event(&l->answer, e);
-}
-
-static void list_new(struct listing *l, const struct journal *j)
-{
-    uint64_t seq = journal_newest(j);
-    if (seq >= l->before)
-        seq = l->before - 1;
-    for (; seq >= journal_oldest(j) && seq > 0 && l->m.n_events < l->want; seq--) {
-        const struct event *e = journal_at(j, seq);
-        if (e != NULL)
-            list_event(l, e);
-    }
-    if (l->m.n_events < l->want && journal_oldest(j) < l->before)
-        l->before = journal_oldest(j);
-}
-
-/* Lists events from the store, newest first. Returns true if the store may have more events. */
-static bool list_old(struct listing *l, struct store *store)
-{
-    for (unsigned i = 0; i < STORE_CHUNKS_AT_ONCE; i++) {
-        uint32_t limit = l->want - l->m.n_events < STORE_CHUNK
-                             ? STORE_CHUNK
-                             : (uint32_t)(l->want - l->m.n_events);
-        if (l->m.n_events == l->want)
-            return true;
-        l->seen = 0;
-        if (store_events(store, 0, l->before, true, limit, list_event, l) < 0 || l->seen < limit)
-            return l->m.n_events == l->want && l->seen > 0;
-    }
-    return true;
-}
-
-void list_events(struct call *c, const void *request)
-{
-    const Fabric__V1__ListEventsRequest *q = request;
-    struct rpc *r = call_rpc(c);
-    struct listing l = {.m = FABRIC__V1__LIST_EVENTS_RESPONSE__INIT,
-                        .min_severity = (int)q->min_severity,
-                        .want = page_size(q->page_size),
-                        .before = INT64_MAX};
-    struct page_key key = {0};
-    bool given;
-    if (page_parse('e', q->page_token, &key, &given) < 0 || key.number > INT64_MAX) {
-        refuse_token(c, q->page_token);
-        return;
-    }
-    if (given)
-        l.before = key.number;
-    l.m.events = answer_alloc(&l.answer, l.want, sizeof *l.m.events);
-    bool more = false;
-    if (l.m.events != NULL && l.before > 0) {
-        list_new(&l, r->journal);
-        more =
-            r->in.store != NULL ? list_old(&l, r->in.store) : l.before > journal_oldest(r->journal);
-    }
-    if (more) {
-        key = (struct page_key){.list = 'e', .number = l.before};
-        l.m.next_page_token = page_token(&l.answer, &key);
-    }
-    answer_reply(&l.answer, c, &l.m.base);
 }

@@ -72,12 +72,13 @@ static struct exporting *exporting_new(const struct fab_view *v, struct fab_veri
 static int open_file(struct exporting *x, enum fab_export_format format)
 {
     const struct fab_view *v = x->view;
+    const struct fab_target *t = v->target;
     const struct fab_export_input in = {.fabric = v->fabric,
-                                        .lids = &v->target->lids,
-                                        .lft = &v->target->lft,
-                                        .vls = &v->target->vls,
+                                        .lids = t != NULL ? &t->lids : NULL,
+                                        .lft = t != NULL ? &t->lft : NULL,
+                                        .vls = t != NULL ? &t->vls : NULL,
                                         .policy = &v->policy,
-                                        .engine = v->target->engine,
+                                        .engine = t != NULL ? t->engine : NULL,
                                         .generation = v->generation,
                                         .numbers = &x->numbers};
     return fab_export_new(&in, format, &x->export);
@@ -159,8 +160,9 @@ static void certify(struct call *c, const struct fab_view *v)
 void export_file(struct call *c, const void *request)
 {
     const Fabric__V1__ExportRequest *q = request;
-    struct fab_view *v = need_target(c);
     int format = (int)q->format - 1; /* formats of the API begin at 1 */
+    /* the cables are of interest before there are tables */
+    struct fab_view *v = format == FAB_EXPORT_IBNETDISCOVER ? need_view(c) : need_target(c);
     if (v != NULL && format == FAB_EXPORT_CERTIFICATE)
         certify(c, v);
     else if (v != NULL)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "fabric/v1/fabric_service.pb-c.h"
+#include "fabricd/rpc/gone.h"
 #include "fabricd/rpc/request.h"
 #include "libfabmgr/base/status.h"
 
@@ -22,6 +23,30 @@ static const struct method methods[] = {
      .request = &fabric__v1__list_nodes_request__descriptor,
      .handle = list_nodes},
     {.name = "GetNode", .request = &fabric__v1__get_node_request__descriptor, .handle = get_node},
+    {.name = "ListGoneNodes",
+     .request = &fabric__v1__list_gone_nodes_request__descriptor,
+     .handle = list_gone_nodes},
+    {.name = "ListGoneLinks",
+     .request = &fabric__v1__list_gone_links_request__descriptor,
+     .handle = list_gone_links},
+    {.name = "ForgetNodes",
+     .request = &fabric__v1__forget_nodes_request__descriptor,
+     .handle = forget_nodes,
+     .changes = true},
+    {.name = "ListSnapshots",
+     .request = &fabric__v1__list_snapshots_request__descriptor,
+     .handle = list_snapshots},
+    {.name = "CompareTopologies",
+     .request = &fabric__v1__compare_topologies_request__descriptor,
+     .handle = compare_topologies},
+    {.name = "MakeSnapshot",
+     .request = &fabric__v1__make_snapshot_request__descriptor,
+     .handle = make_snapshot,
+     .changes = true},
+    {.name = "DeleteSnapshot",
+     .request = &fabric__v1__delete_snapshot_request__descriptor,
+     .handle = delete_snapshot,
+     .changes = true},
     {.name = "ListNodePins",
      .request = &fabric__v1__list_node_pins_request__descriptor,
      .handle = list_node_pins},
@@ -220,6 +245,14 @@ struct fab_view *need_target(struct call *c)
     return NULL;
 }
 
+struct store *need_store(struct call *c)
+{
+    struct store *store = call_rpc(c)->in.store;
+    if (store == NULL)
+        call_finish(c, FAB_GRPC_UNIMPLEMENTED, "this manager has no database");
+    return store;
+}
+
 static int refuse_name(int status, const char *what, const char *why, struct refusal *ret)
 {
     ret->code = status == FAB_E_EXISTS ? FAB_GRPC_INVALID_ARGUMENT : fab_grpc_code_of(status);
@@ -270,10 +303,22 @@ static int found(struct call *c, int rc, const struct refusal *refusal)
     return rc;
 }
 
+/* Like `found`, for a node or endport that the client named. If the text names a node that is gone,
+ * the message says so. */
+static int found_named(struct call *c, const struct fab_view *v, const char *what, int rc,
+                       struct refusal *refusal)
+{
+    if (what[0] == '\0' || !gone_is_better(call_rpc(c), v, what, rc) ||
+        !gone_explain(call_rpc(c), v, what, refusal->why, sizeof refusal->why))
+        return found(c, rc, refusal);
+    refusal->code = FAB_GRPC_NOT_FOUND;
+    return found(c, FAB_E_NOT_FOUND, refusal);
+}
+
 int find_node(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_node)
 {
     struct refusal refusal;
-    return found(c, look_up_node(v, what, ret_node, &refusal), &refusal);
+    return found_named(c, v, what, look_up_node(v, what, ret_node, &refusal), &refusal);
 }
 
 int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port)
@@ -281,14 +326,19 @@ int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_
     char why[512] = "";
     struct refusal refusal;
     int rc = what[0] == '\0' ? FAB_E_INVAL : fab_view_find_port(v, what, ret_port, why, sizeof why);
-    return rc < 0 ? found(c, refuse_name(rc, what, why, &refusal), &refusal) : FAB_OK;
+    if (rc < 0)
+        refuse_name(rc, what, why, &refusal);
+    return found_named(c, v, what, rc, &refusal);
 }
 
 int find_port(struct call *c, const struct fab_view *v, const char *node, uint32_t number,
               uint32_t *ret_port)
 {
     struct refusal refusal;
-    return found(c, look_up_port(v, node, number, ret_port, &refusal), &refusal);
+    uint32_t id;
+    int rc = find_node(c, v, node, &id);
+    return rc == FAB_OK ? found(c, look_up_port(v, node, number, ret_port, &refusal), &refusal)
+                        : rc;
 }
 
 void refuse_token(struct call *c, const char *token)

@@ -6,6 +6,7 @@
 
 #include "fabric/v1/node.pb-c.h"
 #include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/gone.h"
 #include "fabricd/rpc/page.h"
 #include "libfabmgr/base/status.h"
 
@@ -50,15 +51,80 @@ void list_nodes(struct call *c, const void *request)
     }
 }
 
+/* ---- GetNode --------------------------------------------------------------------------------- */
+
+#define EARLIER_SHOWN 8u
+
+struct past {
+    struct gone g;
+    Fabric__V1__GetNodeResponse *m;
+    uint64_t near; /* node GUID of the end that comes first */
+};
+
+static void take_node(void *ctx, const struct store_gone_node *n)
+{
+    struct past *p = ctx;
+    p->m->gone = gone_convert_node(&p->g, n);
+}
+
+static void add_earlier(void *ctx, const struct store_gone_link *l)
+{
+    struct past *p = ctx;
+    p->m->earlier_links[p->m->n_earlier_links++] = gone_convert_link(&p->g, l, p->near);
+}
+
+/* Adds a node that was at a switch port before, if the port's last link was not to the same node.
+ */
+static void add_replaced(void *ctx, const struct store_gone_link *l)
+{
+    struct past *p = ctx;
+    if (l->end[0].guid != p->near && l->end[1].guid != p->near)
+        p->m->replaced[p->m->n_replaced++] =
+            gone_convert_link(&p->g, l, l->end[l->end[0].is_switch].guid);
+}
+
+/* Adds the links that the node had before, and the nodes that it replaced. */
+static void add_past(struct past *p, uint32_t node)
+{
+    const struct fab_fabric *f = p->g.view->fabric;
+    const struct fab_node *n = &f->nodes[node];
+    struct store *store = p->g.rpc->in.store;
+    struct store_gone_links q = {.node = n->guid, .after_since = INT64_MAX};
+    p->m->earlier_links = answer_alloc(p->g.a, EARLIER_SHOWN, sizeof *p->m->earlier_links);
+    p->m->replaced = answer_alloc(p->g.a, n->num_ports, sizeof *p->m->replaced);
+    if (store == NULL || p->m->earlier_links == NULL || p->m->replaced == NULL)
+        return;
+    p->near = n->guid;
+    store_gone_links(store, &q, EARLIER_SHOWN, add_earlier, p);
+    for (uint32_t i = 1; i <= n->num_ports && n->type != FAB_NODE_SWITCH; i++) {
+        uint32_t peer = fab_fabric_port(f, n->first_port + i)->peer;
+        if (peer == FAB_NONE || !fab_fabric_node_is_switch(f, fab_fabric_port(f, peer)->node))
+            continue;
+        q.node = f->nodes[fab_fabric_port(f, peer)->node].guid;
+        q.port = fab_fabric_port(f, peer)->num;
+        store_gone_links(store, &q, 1, add_replaced, p);
+    }
+}
+
 void get_node(struct call *c, const void *request)
 {
     const Fabric__V1__GetNodeRequest *q = request;
     Fabric__V1__GetNodeResponse m = FABRIC__V1__GET_NODE_RESPONSE__INIT;
     struct answer a = {0};
+    struct past past = {.m = &m};
+    char why[512];
     uint32_t node;
+    uint64_t guid;
     struct fab_view *v = need_view(c);
-    if (v != NULL && find_node(c, v, q->node, &node) == FAB_OK) {
+    if (v == NULL || !gone_begin(&past.g, call_rpc(c), v, &a))
+        return;
+    int rc = fab_view_find_node(v, q->node, &node, why, sizeof why);
+    if (gone_is_better(call_rpc(c), v, q->node, rc) &&
+        gone_find(call_rpc(c), q->node, &guid) == FAB_OK)
+        store_gone_node(call_rpc(c)->in.store, guid, take_node, &past);
+    else if (find_node(c, v, q->node, &node) == FAB_OK)
         m.node = convert_node(&a, v, node);
-        answer_reply(&a, c, &m.base);
-    }
+    if (m.node != NULL)
+        add_past(&past, node);
+    answer_reply(&a, c, &m.base);
 }

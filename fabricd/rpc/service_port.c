@@ -6,6 +6,7 @@
 
 #include "fabric/v1/port.pb-c.h"
 #include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/gone.h"
 #include "fabricd/rpc/page.h"
 #include "fabricd/rpc/request.h"
 #include "libfabmgr/base/status.h"
@@ -40,61 +41,70 @@ static bool is_wanted(const struct fab_fabric *f, uint32_t port, Fabric__V1__Por
     return state == 0 || (p->present && p->info.port_state == (uint8_t)state);
 }
 
-/* The links that routes do not use, because they are isolated or held down. */
-struct excluded {
-    struct sm_isolation *isolated;
-    struct sm_flapping *flapping;
-    uint32_t isolated_count, flapping_count;
+/* The ports that were last connected to the ports of one node. */
+struct last_peers {
+    struct answer *a;
+    struct store *store; /* NULL: nothing is stored */
+    uint64_t node;       /* GUID; 0: no node was read yet */
+    struct {
+        Fabric__V1__PortRef *port;
+        Google__Protobuf__Timestamp *seen;
+    } of[256];
 };
 
-/* Returns false if there is no memory. */
-static bool read_excluded(struct answer *a, const struct sm *sm, struct excluded *ret)
+#define LAST_LINKS 1024 /* links of a node that are read, those that went down last first */
+
+static void take_last_peer(void *ctx, const struct store_gone_link *l)
 {
-    ret->isolated_count = sm_isolations(sm, NULL, 0);
-    ret->flapping_count = sm_flapping(sm, NULL, 0);
-    ret->isolated = answer_alloc(a, ret->isolated_count, sizeof *ret->isolated);
-    ret->flapping = answer_alloc(a, ret->flapping_count, sizeof *ret->flapping);
-    if (ret->isolated == NULL || ret->flapping == NULL)
-        return false;
-    sm_isolations(sm, ret->isolated, ret->isolated_count);
-    sm_flapping(sm, ret->flapping, ret->flapping_count);
-    return true;
+    struct last_peers *last = ctx;
+    for (int near = 0; near < 2; near++) {
+        uint8_t port = l->end[near].port;
+        if (l->end[near].guid != last->node || last->of[port].port != NULL)
+            continue;
+        Fabric__V1__PortRef *m = ANSWER_NEW(last->a, Fabric__V1__PortRef, fabric__v1__port_ref);
+        if (m == NULL)
+            return;
+        m->node_guid = answer_guid(last->a, l->end[!near].guid);
+        m->node_name = answer_text(last->a, l->end[!near].name);
+        m->port_number = l->end[!near].port;
+        last->of[port].port = m;
+        last->of[port].seen = convert_time(last->a, l->seen.last * 1000000);
+    }
 }
 
-static bool has_end(const uint64_t guid[2], const uint8_t port[2], uint64_t node, uint8_t num)
+/* Adds the port that was last connected to a port that has no peer. */
+static void add_last_peer(struct last_peers *last, const struct fab_fabric *f, uint32_t port,
+                          Fabric__V1__Port *m)
 {
-    return (guid[0] == node && port[0] == num) || (guid[1] == node && port[1] == num);
-}
-
-/* Returns why routes do not use the link of a port that is up; "": the link is not excluded. */
-static const char *why_excluded(const struct excluded *x, const struct fab_fabric *f, uint32_t id)
-{
-    const struct fab_port *p = fab_fabric_port(f, id);
+    const struct fab_port *p = fab_fabric_port(f, port);
     uint64_t guid = f->nodes[p->node].guid;
-    if (!p->present || p->peer != FAB_NONE || p->info.port_state < FAB_STATE_INIT)
-        return "";
-    for (uint32_t i = 0; i < x->isolated_count; i++)
-        if (x->isolated[i].out && has_end(x->isolated[i].guid, x->isolated[i].port, guid, p->num))
-            return "isolated";
-    for (uint32_t i = 0; i < x->flapping_count; i++)
-        if (x->flapping[i].held && has_end(x->flapping[i].guid, x->flapping[i].port, guid, p->num))
-            return "held down";
-    return "";
+    if (last->store == NULL || p->peer != FAB_NONE || p->num == 0)
+        return;
+    if (guid != last->node) {
+        const struct store_gone_links q = {.node = guid, .after_since = INT64_MAX};
+        *last = (struct last_peers){.a = last->a, .store = last->store, .node = guid};
+        store_gone_links(last->store, &q, LAST_LINKS, take_last_peer, last);
+    }
+    m->last_peer = last->of[p->num].port;
+    m->last_peer_seen = last->of[p->num].seen;
 }
 
-static Fabric__V1__Port *port_of(struct answer *a, const struct fab_view *v,
+static Fabric__V1__Port *port_of(struct last_peers *last, const struct fab_view *v,
                                  const struct excluded *x, uint32_t port)
 {
-    Fabric__V1__Port *m = convert_port(a, v, port);
-    if (m != NULL)
-        m->excluded = answer_text(a, why_excluded(x, v->fabric, port));
+    Fabric__V1__Port *m = convert_port(last->a, v, port);
+    if (m == NULL)
+        return NULL;
+    m->excluded = answer_text(last->a, excluded_why(x, v->fabric, port));
+    add_last_peer(last, v->fabric, port, m);
     return m;
 }
 
 static void fill_ports(struct answer *a, const struct fab_view *v, const struct excluded *x,
-                       const Fabric__V1__ListPortsRequest *q, struct port_range r,
-                       Fabric__V1__ListPortsResponse *m)
+                       struct store *store, const Fabric__V1__ListPortsRequest *q,
+                       struct port_range r, Fabric__V1__ListPortsResponse *m)
 {
+    struct last_peers last = {.a = a, .store = store};
     uint32_t want = page_size(q->page_size), i;
     m->ports = answer_alloc(a, want, sizeof *m->ports);
     for (i = r.first; m->ports != NULL && i < r.end; i++) {
@@ -102,7 +112,7 @@ static void fill_ports(struct answer *a, const struct fab_view *v, const struct 
             continue;
         if (m->n_ports == want)
             break;
-        m->ports[m->n_ports++] = port_of(a, v, x, i);
+        m->ports[m->n_ports++] = port_of(&last, v, x, i);
     }
     if (i < r.end && i > 0) {
         struct page_key last = page_key_of_port(v->fabric, i - 1, 'p');
@@ -120,8 +130,8 @@ void list_ports(struct call *c, const void *request)
     struct fab_view *v = need_view(c);
     if (v != NULL && read_port_range(c, v, 'p', q->page_token, q->node, &r) == FAB_OK) {
         m.generation = v->generation;
-        if (read_excluded(&a, call_rpc(c)->in.sm, &x))
-            fill_ports(&a, v, &x, q, r, &m);
+        if (excluded_read(&a, call_rpc(c)->in.sm, &x))
+            fill_ports(&a, v, &x, call_rpc(c)->in.store, q, r, &m);
         answer_reply(&a, c, &m.base);
     }
 }
@@ -131,12 +141,13 @@ void get_port(struct call *c, const void *request)
     const Fabric__V1__GetPortRequest *q = request;
     Fabric__V1__GetPortResponse m = FABRIC__V1__GET_PORT_RESPONSE__INIT;
     struct answer a = {0};
+    struct last_peers last = {.a = &a, .store = call_rpc(c)->in.store};
     uint32_t port;
     struct excluded x;
     struct fab_view *v = need_view(c);
     if (v != NULL && find_port(c, v, q->node, q->port_number, &port) == FAB_OK) {
-        if (read_excluded(&a, call_rpc(c)->in.sm, &x))
-            m.port = port_of(&a, v, &x, port);
+        if (excluded_read(&a, call_rpc(c)->in.sm, &x))
+            m.port = port_of(&last, v, &x, port);
         answer_reply(&a, c, &m.base);
     }
 }

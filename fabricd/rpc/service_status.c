@@ -5,10 +5,13 @@
 #include "fabricd/rpc/server.h"
 
 #include "fabric/v1/status.pb-c.h"
+#include "fabricd/base/clock.h"
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/expiry.h"
 #include "fabricd/rpc/limits.h"
 #include "fabricd/rpc/request.h"
+#include "fabricd/store/gone.h"
+#include "libfabmgr/base/status.h"
 #include "libfabmgr/base/version.h"
 
 /* Adds the reason why the database cannot be written. m: NULL if memory ran out. */
@@ -19,6 +22,20 @@ static void add_store(struct answer *a, Fabric__V1__Status *m, struct store *sto
         store_get_health(store, &health);
     if (m != NULL && health.failing)
         m->store_alarm = answer_text(a, health.reason);
+}
+
+#define GONE_SHOWN_S 86400 /* the status counts nodes that left in the last 24 hours */
+
+/* Adds how many nodes left recently. m: NULL if memory ran out. */
+static void add_gone(Fabric__V1__Status *m, struct store *store)
+{
+    struct store_gone_count count = {0};
+    int64_t from = clock_unix_us() / 1000000 - GONE_SHOWN_S;
+    if (m == NULL || store == NULL || store_gone_count(store, from, INT64_MAX, &count) != FAB_OK)
+        return;
+    m->gone_hosts = count.hosts;
+    m->gone_switches = count.switches;
+    m->gone_others = count.others;
 }
 
 /* Adds which TLS files expire. m: NULL if memory ran out. */
@@ -46,6 +63,7 @@ void get_status(struct call *c, const void *request)
     sm_get_status(sm, &s);
     m.status = convert_status(&a, &s, unresponsive, count, v, &census);
     add_store(&a, m.status, call_rpc(c)->in.store);
+    add_gone(m.status, call_rpc(c)->in.store);
     add_expiry(&a, m.status, call_rpc(c)->expiry);
     answer_reply(&a, c, &m.base);
     fab_view_unref(v);

@@ -106,6 +106,7 @@ static bool find_failures(struct whatif_study *w)
             return false;
         if (add_failure(w, w->failures.name[i], &refusal) < 0) {
             s->code = refusal.code;
+            snprintf(s->missing, sizeof s->missing, "%s", w->failures.name[i]);
             snprintf(s->why, sizeof s->why, "%s", refusal.why);
             return false;
         }

@@ -12,6 +12,7 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/loop/worker.h"
+#include "fabricd/rpc/gone.h"
 #include "fabricd/rpc/limits.h"
 #include "libfabmgr/base/status.h"
 
@@ -130,6 +131,13 @@ static void work(void *ctx)
 
 static void run_next(struct studies *all);
 
+/* If `work` did not find a name because its node is gone, the message says so. */
+static void explain_missing(struct study *s)
+{
+    if (s->code == FAB_GRPC_NOT_FOUND && s->missing[0] != '\0' && s->view != NULL)
+        gone_explain(s->all->rpc, s->view, s->missing, s->why, sizeof s->why);
+}
+
 static void done(void *ctx)
 {
     struct study *s = ctx;
@@ -137,6 +145,7 @@ static void done(void *ctx)
     bool more = false;
     if (s->over && s->call != NULL && all->rpc->in.counts != NULL)
         all->rpc->in.counts->studies_refused[STUDY_CPU]++;
+    explain_missing(s);
     if (s->call != NULL && s->code != FAB_GRPC_OK)
         call_finish(s->call, s->code, "%s", s->why);
     else if (s->call != NULL)
@@ -228,7 +237,7 @@ static struct study_client *admit(struct studies *all, struct call *c)
         return NULL;
     }
     if (all->worker == NULL)
-        all->worker = worker_new(all->rpc->in.loop, false);
+        all->worker = worker_new(all->rpc->in.loop, "fabricd-study", false);
     if (all->worker == NULL) {
         call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
         return NULL;

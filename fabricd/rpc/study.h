@@ -47,6 +47,8 @@ struct study {
     bool over;
     enum fab_grpc_code code;
     char why[600];
+    /* the name of a node or endport that `work` did not find; "": it found all */
+    char missing[256];
 };
 
 /* The studies of one client. */

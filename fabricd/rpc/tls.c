@@ -12,9 +12,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "libfabmgr/base/expiry.h"
 #include "libfabmgr/base/status.h"
-
-#define WARN_S (30 * INT64_C(86400))
 
 static int choose_h2(SSL *ssl, const unsigned char **out, unsigned char *out_len,
                      const unsigned char *in, unsigned in_len, void *ctx)
@@ -160,11 +159,11 @@ static int64_t unix_time(const ASN1_TIME *t)
 static void note_period(struct tls_expiry *e, enum tls_file file, const ASN1_TIME *from,
                         const ASN1_TIME *to)
 {
-    int64_t begin = unix_time(from), end = unix_time(to), early = (end - begin) / 3;
+    int64_t end = unix_time(to);
     if (end == 0 || (e->file[file].at_s != 0 && e->file[file].at_s <= end))
         return;
     e->file[file].at_s = end;
-    e->file[file].warn_s = end - (early < WARN_S ? early : WARN_S);
+    e->file[file].warn_s = fab_base_expiry_warn_s(unix_time(from), end);
 }
 
 static void note_certificate(struct tls_expiry *e, enum tls_file file, const X509 *cert)

@@ -65,7 +65,7 @@ int store_passphrase_read(const char *name, char ret[STORE_PASSPHRASE_MOST + 1],
     if (status == FAB_OK && (len < STORE_PASSPHRASE_LEAST || len > STORE_PASSPHRASE_MOST)) {
         status = FAB_E_RANGE;
         snprintf(why, why_len, "passphrase file %s: the first line has %s %d characters", name,
-                 len < STORE_PASSPHRASE_LEAST ? "less than" : "more than",
+                 len < STORE_PASSPHRASE_LEAST ? "fewer than" : "more than",
                  len < STORE_PASSPHRASE_LEAST ? STORE_PASSPHRASE_LEAST : STORE_PASSPHRASE_MOST);
     }
     if (status == FAB_OK) {

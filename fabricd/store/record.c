@@ -111,6 +111,28 @@ struct record *record_of_hosts(const struct record_hosts *hosts)
     return r;
 }
 
+struct record *record_of_forget(const struct record_forget *forget)
+{
+    struct record *r = record_new(RECORD_FORGET, 0);
+    if (r != NULL)
+        r->forget = *forget;
+    return r;
+}
+
+struct record *record_of_snapshot(const struct record_snapshot *snapshot)
+{
+    size_t name = strlen(snapshot->name) + 1;
+    struct record *r = record_new(RECORD_SNAPSHOT, name + strlen(snapshot->by) + 1);
+    if (r == NULL)
+        return NULL;
+    r->snapshot = *snapshot;
+    r->snapshot.name = strcpy(r->texts, snapshot->name);
+    r->snapshot.by = strcpy(r->texts + name, snapshot->by);
+    if (snapshot->fabric != NULL)
+        r->snapshot.fabric = fab_fabric_ref(snapshot->fabric);
+    return r;
+}
+
 struct record *record_of_audit(const struct audit_row *row)
 {
     size_t room = 0;
@@ -144,6 +166,8 @@ void batch_clear(struct batch *b)
         STAILQ_REMOVE_HEAD(&b->records, next);
         if (r->kind == RECORD_BASELINE)
             fab_discover_baseline_unref(r->baseline);
+        if (r->kind == RECORD_SNAPSHOT)
+            fab_fabric_unref(r->snapshot.fabric);
         free(r);
     }
     free(b->leases);

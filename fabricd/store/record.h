@@ -13,6 +13,7 @@
 #include "fabricd/base/bus.h"
 #include "fabricd/base/reroute.h"
 #include "fabricd/store/audit.h"
+#include "fabricd/store/snapshots.h"
 #include "fabricd/store/store.h"
 #include "libfabmgr/address/address.h"
 #include "libfabmgr/view/view.h"
@@ -27,6 +28,8 @@ enum record_kind {
     RECORD_PIN,
     RECORD_BASELINE,
     RECORD_HOSTS,
+    RECORD_FORGET,
+    RECORD_SNAPSHOT,
     RECORD_AUDIT
 };
 
@@ -54,6 +57,22 @@ struct record_isolated {
 struct record_pin {
     struct fab_pin pin;
     bool there;
+};
+
+/* Nodes and links to forget (gone.h). guid != 0: only this node. */
+struct record_forget {
+    uint64_t guid;
+    int64_t before;
+    uint32_t nodes;
+};
+
+/* A snapshot of the topology to write or to delete (snapshots.h). */
+struct record_snapshot {
+    struct fab_fabric *fabric; /* a reference that the record owns; NULL: delete the snapshot */
+    struct store_snapshot_limits limits;
+    int64_t time;
+    bool automatic;
+    const char *name, *by;
 };
 
 /* Kinds of registrations of hosts. HOSTS_ASKED is not a registration: it stores the fact that
@@ -91,6 +110,8 @@ struct record {
         struct fab_baseline *baseline;
         struct reroute reroute;
         struct record_hosts hosts;
+        struct record_forget forget;
+        struct record_snapshot snapshot;
         struct audit_row audit;
     };
     /* memory for the texts to which the pointers of this record point */
@@ -109,6 +130,8 @@ struct record *record_of_pin(const struct fab_pin *pin, bool there);
 struct record *record_of_baseline(struct fab_baseline *baseline);
 struct record *record_of_reroute(const struct reroute *reroute);
 struct record *record_of_hosts(const struct record_hosts *hosts);
+struct record *record_of_forget(const struct record_forget *forget);
+struct record *record_of_snapshot(const struct record_snapshot *snapshot);
 struct record *record_of_audit(const struct audit_row *row);
 
 /* The records of one transaction. A new set of leases replaces the set in the batch, and a new

@@ -144,11 +144,11 @@ static int put_all_rows(struct sql *q, const struct fab_view *v, int64_t now)
 
 static int put_all(struct sql *q, const struct fab_view *v, int64_t now)
 {
-    static const enum sql_id absent[] = {SQL_NODE_ALL_ABSENT, SQL_PORT_ALL_ABSENT,
-                                         SQL_LINK_ALL_ABSENT};
-    int status = FAB_OK;
-    for (size_t i = 0; i < 3 && status == FAB_OK; i++)
-        status = sql_run(q, absent[i], "");
+    int status = sql_run(q, SQL_NODE_ALL_ABSENT, "i", now);
+    if (status == FAB_OK)
+        status = sql_run(q, SQL_LINK_ALL_ABSENT, "i", now);
+    if (status == FAB_OK)
+        status = sql_run(q, SQL_PORT_ALL_ABSENT, "");
     return status == FAB_OK ? put_all_rows(q, v, now) : status;
 }
 
@@ -219,6 +219,31 @@ static int put_difference(const struct registry *r, struct sql *q, const struct 
         status = put_change(q, v->fabric, &changes[i], now);
     free(changes);
     return status == FAB_OK ? put_changed_ports(r, q, v, now) : status;
+}
+
+/* ---- rows that are gone ---- */
+
+#define LINKS_A_NODE 8 /* links that are gone and stay, for each node that is gone and stays */
+
+static int mark_excess(struct sql *q, uint32_t nodes)
+{
+    int status = sql_run(q, SQL_GONE_NODES_EXCESS, "i", (int64_t)nodes);
+    if (status == FAB_OK)
+        status = sql_run(q, SQL_GONE_LINKS_EXCESS, "i", (int64_t)nodes * LINKS_A_NODE);
+    return status;
+}
+
+int registry_forget(struct sql *q, const struct record_forget *forget)
+{
+    /* ports and links refer to nodes, so the nodes are deleted last */
+    static const enum sql_id deleting[] = {SQL_GONE_PORTS_FORGET, SQL_GONE_LINKS_FORGET,
+                                           SQL_GONE_NODES_FORGET};
+    int64_t before = forget->guid != 0 ? 0 : forget->before;
+    int status = forget->guid != 0 ? sql_run(q, SQL_GONE_NODE_MARK, "g", forget->guid)
+                                   : mark_excess(q, forget->nodes);
+    for (size_t i = 0; i < 3 && status == FAB_OK; i++)
+        status = sql_run(q, deleting[i], "i", before);
+    return status;
 }
 
 /* ---- the registry ---- */

@@ -28,6 +28,7 @@
 #include "fabricd/store/container.h"
 #include "fabricd/store/lock.h"
 #include "fabricd/store/schema.h"
+#include "fabricd/store/sizes.h"
 #include "libfabmgr/base/status.h"
 
 #define STAGE "restore.new"
@@ -219,7 +220,7 @@ static int read_backup(struct load *l)
     if (status != FAB_OK) {
         snprintf(why, sizeof(why), "%s", l->why);
         snprintf(l->why, l->why_len, "%s: %s%s", l->b->file, why,
-                 l->verify ? "" : "; nothing was changed");
+                 l->verify ? "" : "; the state directory is as it was");
     }
     return status;
 }
@@ -389,19 +390,6 @@ static int check_database(struct load *l, sqlite3 *db)
     return FAB_E_FORMAT;
 }
 
-static uint64_t count_rows(sqlite3 *db, const char *table)
-{
-    sqlite3_stmt *stmt = NULL;
-    uint64_t rows = 0;
-    char *sql = sqlite3_mprintf("SELECT count(*) FROM \"%w\"", table);
-    if (sql != NULL && sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-        sqlite3_step(stmt) == SQLITE_ROW)
-        rows = (uint64_t)sqlite3_column_int64(stmt, 0);
-    sqlite3_finalize(stmt);
-    sqlite3_free(sql);
-    return rows;
-}
-
 static void count_tables(sqlite3 *db, struct store_backup_result *ret)
 {
     static const char sql[] = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT "
@@ -411,7 +399,7 @@ static void count_tables(sqlite3 *db, struct store_backup_result *ret)
         while (sqlite3_step(stmt) == SQLITE_ROW && ret->tables < STORE_BACKUP_TABLES) {
             const char *name = (const char *)sqlite3_column_text(stmt, 0);
             snprintf(ret->table[ret->tables].name, sizeof(ret->table->name), "%s", name);
-            ret->table[ret->tables++].rows = count_rows(db, name);
+            ret->table[ret->tables++].rows = (uint64_t)sizes_count_rows(db, name);
         }
     sqlite3_finalize(stmt);
 }

@@ -279,9 +279,33 @@ static const char step_10[] = "CREATE TABLE audit ("
                               "CREATE INDEX audit_call ON audit(call) WHERE kind = 2;"
                               "CREATE INDEX audit_checkpoint ON audit(seq) WHERE kind = 4;";
 
-static const char *const steps_sql[] = {step_1, step_2, step_3, step_4, step_5,
-                                        step_6, step_7, step_8, step_9, step_10};
-const struct schema_steps schema_steps = {steps_sql, 10};
+/* gone_since: when the manager found that the node or link was no longer part of the fabric. It is
+ * later than last_seen if the node left while fabricd was stopped. It has no meaning in rows that
+ * are current. */
+static const char step_11[] = "ALTER TABLE node ADD COLUMN gone_since INTEGER NOT NULL DEFAULT 0;"
+                              "ALTER TABLE link ADD COLUMN gone_since INTEGER NOT NULL DEFAULT 0;"
+                              "UPDATE node SET gone_since = last_seen WHERE NOT current;"
+                              "UPDATE link SET gone_since = last_seen WHERE NOT current;"
+                              "CREATE INDEX node_gone ON node(gone_since) WHERE current = 0;"
+                              "CREATE INDEX link_gone ON link(gone_since) WHERE current = 0;"
+                              "CREATE INDEX link_end_b ON link(node_b, port_b);";
+
+/* Snapshots of the topology (snapshots.h). hash: of the topology. */
+static const char step_12[] = "CREATE TABLE snapshot ("
+                              "  name TEXT PRIMARY KEY,"
+                              "  time INTEGER NOT NULL,"
+                              "  automatic INTEGER NOT NULL," /* 1: the manager made it */
+                              "  made_by TEXT NOT NULL,"
+                              "  hash INTEGER NOT NULL,"
+                              "  nodes INTEGER NOT NULL,"
+                              "  links INTEGER NOT NULL,"
+                              "  size INTEGER NOT NULL," /* bytes of the topology */
+                              "  topology BLOB NOT NULL" /* the format of ibnetdiscover */
+                              ");";
+
+static const char *const steps_sql[] = {step_1, step_2, step_3, step_4,  step_5,  step_6,
+                                        step_7, step_8, step_9, step_10, step_11, step_12};
+const struct schema_steps schema_steps = {steps_sql, 12};
 
 /* ---- helpers ---- */
 

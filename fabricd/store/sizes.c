@@ -3,6 +3,8 @@
  * The sizes of the tables, for reports about faults. The virtual table dbstat of SQLite has the
  * sizes; if SQLite was built without it, only the numbers of rows are known.
  */
+#include "fabricd/store/sizes.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -36,7 +38,7 @@ static int64_t number(sqlite3 *db, const char *sql)
     return ret;
 }
 
-static int64_t count_rows(sqlite3 *db, const char *table)
+int64_t sizes_count_rows(sqlite3 *db, const char *table)
 {
     char *sql = sqlite3_mprintf("SELECT count(*) FROM \"%w\"", table);
     int64_t rows = sql != NULL ? number(db, sql) : 0;
@@ -69,7 +71,7 @@ static int tables(sqlite3 *db, struct fab_text *to)
             continue;
         if (type[0] == 't')
             fab_base_text_addf(to, "%-40s %12" PRId64 " %14" PRId64 "\n", name,
-                               count_rows(db, name), count_bytes(db, name));
+                               sizes_count_rows(db, name), count_bytes(db, name));
         else
             fab_base_text_addf(to, "  %-38s %12s %14" PRId64 "\n", name, "", count_bytes(db, name));
     }

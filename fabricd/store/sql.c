@@ -2,7 +2,8 @@
 /*
  * The SQL statements of the writer thread. Statements named _PUT write a row. Statements named
  * _ABSENT mark a row as no longer part of the fabric. Statements named _SEEN renew last_seen of all
- * rows that are part of the fabric. Times are Unix seconds.
+ * rows that are part of the fabric. Statements named _GONE concern rows that are no longer part of
+ * the fabric; gone_since = -1 marks those that _FORGET deletes. Times are Unix seconds.
  */
 #include "fabricd/store/sql.h"
 
@@ -34,8 +35,9 @@ static const char *const texts[SQL_COUNT] = {
         "ON CONFLICT(guid) DO UPDATE SET kind = excluded.kind, description = excluded.description, "
         "ports = excluded.ports, vendor_id = excluded.vendor_id, device_id = excluded.device_id, "
         "system_guid = excluded.system_guid, last_seen = excluded.last_seen, current = 1",
-    [SQL_NODE_ABSENT] = "UPDATE node SET current = 0, last_seen = ?2 WHERE guid = ?1",
-    [SQL_NODE_ALL_ABSENT] = "UPDATE node SET current = 0 WHERE current = 1",
+    [SQL_NODE_ABSENT] =
+        "UPDATE node SET current = 0, last_seen = ?2, gone_since = ?2 WHERE guid = ?1",
+    [SQL_NODE_ALL_ABSENT] = "UPDATE node SET current = 0, gone_since = ?1 WHERE current = 1",
     [SQL_NODE_SEEN] = "UPDATE node SET last_seen = ?1 WHERE current = 1",
 
     [SQL_PORT_PUT] =
@@ -53,10 +55,40 @@ static const char *const texts[SQL_COUNT] = {
                      "ON CONFLICT(node_a, port_a, node_b, port_b) DO UPDATE SET "
                      "width = excluded.width, speed = excluded.speed, "
                      "last_seen = excluded.last_seen, current = 1",
-    [SQL_LINK_ABSENT] = "UPDATE link SET current = 0, last_seen = ?5 "
+    [SQL_LINK_ABSENT] = "UPDATE link SET current = 0, last_seen = ?5, gone_since = ?5 "
                         "WHERE node_a = ?1 AND port_a = ?2 AND node_b = ?3 AND port_b = ?4",
-    [SQL_LINK_ALL_ABSENT] = "UPDATE link SET current = 0 WHERE current = 1",
+    [SQL_LINK_ALL_ABSENT] = "UPDATE link SET current = 0, gone_since = ?1 WHERE current = 1",
     [SQL_LINK_SEEN] = "UPDATE link SET last_seen = ?1 WHERE current = 1",
+
+    [SQL_GONE_NODES_EXCESS] =
+        "UPDATE node SET gone_since = -1 WHERE current = 0 AND guid IN (SELECT guid FROM node "
+        "WHERE current = 0 ORDER BY gone_since DESC, guid LIMIT -1 OFFSET ?1)",
+    [SQL_GONE_LINKS_EXCESS] =
+        "UPDATE link SET gone_since = -1 WHERE current = 0 AND (node_a, port_a, node_b, port_b) IN "
+        "(SELECT node_a, port_a, node_b, port_b FROM link WHERE current = 0 "
+        "ORDER BY gone_since DESC, node_a, port_a LIMIT -1 OFFSET ?1)",
+    [SQL_GONE_NODE_MARK] = "UPDATE node SET gone_since = -1 WHERE current = 0 AND guid = ?1",
+    [SQL_GONE_PORTS_FORGET] = "DELETE FROM port WHERE node_guid IN (SELECT guid FROM node "
+                              "WHERE current = 0 AND gone_since < ?1)",
+    [SQL_GONE_LINKS_FORGET] = "DELETE FROM link WHERE current = 0 AND (gone_since < ?1 OR "
+                              "node_a IN (SELECT guid FROM node WHERE current = 0 AND "
+                              "gone_since < ?1) OR node_b IN (SELECT guid FROM node "
+                              "WHERE current = 0 AND gone_since < ?1))",
+    [SQL_GONE_NODES_FORGET] = "DELETE FROM node WHERE current = 0 AND gone_since < ?1",
+
+    [SQL_SNAPSHOT_PUT] =
+        "INSERT OR IGNORE INTO snapshot(name, time, automatic, made_by, hash, nodes, links, size, "
+        "topology) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [SQL_SNAPSHOT_DELETE] = "DELETE FROM snapshot WHERE name = ?1",
+    [SQL_SNAPSHOT_LAST_HASH] =
+        "SELECT hash FROM snapshot WHERE automatic ORDER BY time DESC LIMIT 1",
+    [SQL_SNAPSHOT_TRIM] =
+        "DELETE FROM snapshot WHERE name IN (SELECT name FROM snapshot WHERE automatic "
+        "ORDER BY time DESC, name LIMIT -1 OFFSET ?1)",
+    [SQL_SNAPSHOT_SHRINK] =
+        "DELETE FROM snapshot WHERE automatic AND name IN (SELECT name FROM (SELECT name, "
+        "sum(size) OVER (ORDER BY automatic, time DESC, name) AS total FROM snapshot) "
+        "WHERE total > ?1)",
 
     [SQL_SET_PUT] = "INSERT OR REPLACE INTO table_set(generation, time_us, engine, duration_us, "
                     "reason, deadlock_free, unreachable_pairs, switches, hosts, links) "
@@ -256,6 +288,12 @@ int sql_run(struct sql *q, enum sql_id id, const char *types, ...)
     int code = sqlite3_step(stmt);
     sqlite3_reset(stmt);
     return sql_status(code);
+}
+
+const char *sql_text(sqlite3_stmt *stmt, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(stmt, column);
+    return text != NULL ? text : "";
 }
 
 int sql_number(struct sql *q, enum sql_id id, uint64_t *ret)

@@ -29,6 +29,17 @@ enum sql_id {
     SQL_LINK_ABSENT,
     SQL_LINK_ALL_ABSENT,
     SQL_LINK_SEEN,
+    SQL_GONE_NODES_EXCESS,
+    SQL_GONE_LINKS_EXCESS,
+    SQL_GONE_NODE_MARK,
+    SQL_GONE_PORTS_FORGET,
+    SQL_GONE_LINKS_FORGET,
+    SQL_GONE_NODES_FORGET,
+    SQL_SNAPSHOT_PUT,
+    SQL_SNAPSHOT_DELETE,
+    SQL_SNAPSHOT_LAST_HASH,
+    SQL_SNAPSHOT_TRIM,
+    SQL_SNAPSHOT_SHRINK,
     SQL_SET_PUT,
     SQL_SET_TRIM,
     SQL_EVENT_PUT,
@@ -83,6 +94,9 @@ void sql_fini(struct sql *q);
 int sql_run(struct sql *q, enum sql_id id, const char *types, ...);
 /* Runs a statement without parameters that returns one number. Returns the errors of sql_status. */
 int sql_number(struct sql *q, enum sql_id id, uint64_t *ret);
+
+/* Returns the text in a column; "" for NULL, or if memory ran out. */
+const char *sql_text(sqlite3_stmt *stmt, int column);
 
 /* Converts a result code of SQLite to a status. After BUSY, IO, NOMEM and DENIED the caller may try
  * again. FORMAT: the file is damaged or not a database. INVAL: the statement violates the schema,

@@ -622,27 +622,21 @@ static enum event_severity severity_of(const char *name)
     return EVENT_ERROR;
 }
 
-static const char *text_of(sqlite3_stmt *stmt, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(stmt, column);
-    return text != NULL ? text : "";
-}
-
 static void hand_row(sqlite3_stmt *stmt, sqlite3_stmt *fields_reader, bus_handler *fn, void *ctx)
 {
     struct fields fields;
     struct event e = {
         .seq = (uint64_t)sqlite3_column_int64(stmt, 0),
         .time_us = sqlite3_column_int64(stmt, 1),
-        .severity = severity_of(text_of(stmt, 2)),
-        .type = text_of(stmt, 3),
-        .subject = text_of(stmt, 4),
-        .message = text_of(stmt, 5),
+        .severity = severity_of(sql_text(stmt, 2)),
+        .type = sql_text(stmt, 3),
+        .subject = sql_text(stmt, 4),
+        .message = sql_text(stmt, 5),
         .port = (uint32_t)sqlite3_column_int64(stmt, 7),
-        .field_count = fields_read(fields_reader, text_of(stmt, 8), &fields),
+        .field_count = fields_read(fields_reader, sql_text(stmt, 8), &fields),
         .fields = fields.field,
     };
-    if (sql_guid_parse(text_of(stmt, 6), &e.guid) != FAB_OK)
+    if (sql_guid_parse(sql_text(stmt, 6), &e.guid) != FAB_OK)
         e.guid = 0;
     fn(ctx, &e);
 }
@@ -689,8 +683,8 @@ static void hand_reroute(sqlite3_stmt *stmt, reroute_handler *fn, void *ctx)
                                &r.last_write_us};
     uint32_t *const counts[] = {&r.entries,    &r.blocks,       &r.switches,   &r.failed,
                                 &r.links_lost, &r.links_gained, &r.nodes_lost, &r.nodes_gained};
-    snprintf(r.cause, sizeof(r.cause), "%s", text_of(stmt, 2));
-    snprintf(r.engine, sizeof(r.engine), "%s", text_of(stmt, 3));
+    snprintf(r.cause, sizeof(r.cause), "%s", sql_text(stmt, 2));
+    snprintf(r.engine, sizeof(r.engine), "%s", sql_text(stmt, 3));
     for (int i = 0; i < 5; i++)
         *times[i] = (uint64_t)sqlite3_column_int64(stmt, 4 + i);
     for (int i = 0; i < 8; i++)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fabricd/store/record.h"
 #include "fabricd/store/sql.h"
 #include "libfabmgr/address/address.h"
 #include "libfabmgr/view/view.h"
@@ -56,6 +57,13 @@ int registry_write(const struct registry *r, struct sql *q, const struct fab_vie
                    int64_t now, struct registry *ret);
 /* Renews last_seen of all rows that are part of the fabric. Returns the errors of sql_run. */
 int registry_touch(struct sql *q, int64_t now);
+/* Deletes rows of nodes that are gone, with their ports and links. Returns the errors of sql_run.
+ */
+int registry_forget(struct sql *q, const struct record_forget *forget);
+/* snapshots.c: writes a snapshot, unless it is automatic and the last automatic one has the same
+ * topology, and deletes those that exceed the limits; or deletes a snapshot. Returns NOMEM or the
+ * errors of sql_run. */
+int snapshot_write(struct sql *q, const struct record_snapshot *r);
 void registry_fini(struct registry *r);
 
 #endif

@@ -9,9 +9,7 @@
  * keeps `work` and writes it again at growing intervals. The queue grows during this time. When it
  * has QUEUE_MAX records, further events and table sets are dropped and counted.
  *
- * If a transaction violates the schema, a further try would fail in the same way. The thread then
- * writes each record of the batch in a transaction of its own, and drops only the records that
- * violate the schema.
+ * If a transaction violates the schema, the batch is divided (division.h).
  *
  * SQLite goes on writing to a file that was deleted or moved, and a restart would not find what it
  * wrote. So before each transaction, and every LOOK_US, the thread compares the file at the path
@@ -19,8 +17,8 @@
  *
  * Three kinds of records are never dropped: leases and views, because only the last of each stays
  * in the queue; decisions of operators (disabled, isolated and exempt ports, pinned names, the
- * baseline), because there are few; and registrations of hosts, because the caller checks
- * store_is_behind first.
+ * baseline, forgotten nodes, snapshots), because there are few; and registrations of hosts, because
+ * the caller checks store_is_behind first.
  *
  * A registration is committed at once, because a host waits for the answer. Records that arrive
  * during a transaction are part of the next transaction.
@@ -29,7 +27,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,9 +34,10 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
-#include "fabricd/store/fields.h"
+#include "fabricd/base/thread.h"
+#include "fabricd/store/division.h"
 #include "fabricd/store/file_identity.h"
-#include "fabricd/store/hosts.h"
+#include "fabricd/store/rows.h"
 #include "fabricd/store/sql.h"
 #include "fabricd/store/tables.h"
 #include "libfabmgr/base/status.h"
@@ -54,7 +52,6 @@
 /* interval at which an idle writer checks whether the file is still at its path */
 #define LOOK_US 2000000
 #define SEEN_EVERY_S 300 /* seconds between two renewals of last_seen */
-#define SETS_KEPT 10000
 /* The oldest events are deleted when the database has this many events more than it keeps. */
 #define TRIM_EVERY 256
 /* number of newest events that stay in the database */
@@ -74,7 +71,7 @@ struct writer {
     uint32_t keep;
     unsigned flushing;
     bool stop;
-    /* true: the batches `work` and `aside` have records that are not written yet */
+    /* true: `work` and `division` have records that are not written yet */
     bool unwritten;
     bool failing;     /* the last transaction failed, or the file is not at its path */
     char reason[200]; /* copy of `failure`, for other threads */
@@ -95,10 +92,8 @@ struct writer {
     char *path;
     struct file_identity file; /* the file that was opened */
     struct batch work;
-    /* The rest of a batch that violates the schema. Its records get a transaction each before
-     * `pending` is written. The batch had the records aside_from + 1 to aside_to. */
-    struct batch aside;
-    uint64_t aside_from, aside_to;
+    /* The records of a batch that violates the schema are written before `pending`. */
+    struct division division;
     struct lease_table leases;
     struct registry registry;
     struct writer_audit audit;
@@ -116,117 +111,10 @@ struct writer {
 
 /* ---- one transaction ---- */
 
-static const char *severity_name(enum event_severity severity)
-{
-    static const char *const names[] = {"debug", "info", "warning", "error"};
-    return names[(unsigned)severity < 4 ? severity : EVENT_ERROR];
-}
-
-static int put_event(struct writer *w, const struct event *e)
-{
-    struct fab_text fields = {0};
-    fields_write(e, &fields);
-    int status = fields.status;
-    if (status == FAB_OK)
-        status = sql_run(&w->sql, SQL_EVENT_PUT, "iittttgit", (int64_t)e->seq, e->time_us,
-                         severity_name(e->severity), e->type, e->subject, e->message, e->guid,
-                         (int64_t)e->port, fab_base_text_get(&fields));
-    fab_base_text_fini(&fields);
-    return status;
-}
-
-static int put_set(struct writer *w, const struct record_set *s)
-{
-    int status = sql_run(&w->sql, SQL_SET_PUT, "iititiiiii", (int64_t)s->generation, s->time_us,
-                         s->engine, (int64_t)s->duration_us, s->reason, (int64_t)s->deadlock_free,
-                         (int64_t)s->unreachable_pairs, (int64_t)s->switches, (int64_t)s->hosts,
-                         (int64_t)s->links);
-    if (status == FAB_OK && s->generation > SETS_KEPT)
-        status = sql_run(&w->sql, SQL_SET_TRIM, "i", (int64_t)(s->generation - SETS_KEPT));
-    return status;
-}
-
-static int put_port(struct writer *w, const struct record_port *p, enum sql_id put,
-                    enum sql_id delete)
-{
-    if (p->there)
-        return sql_run(&w->sql, put, "gii", p->node_guid, (int64_t)p->port, p->since);
-    return sql_run(&w->sql, delete, "gi", p->node_guid, (int64_t)p->port);
-}
-
-static int put_isolated(struct writer *w, const struct record_isolated *i)
-{
-    const struct store_isolated *l = &i->link;
-    if (!i->isolated)
-        return sql_run(&w->sql, SQL_ISOLATED_DELETE, "gi", l->guid[0], (int64_t)l->port[0]);
-    return sql_run(&w->sql, SQL_ISOLATED_PUT, "gigittiit", l->guid[0], (int64_t)l->port[0],
-                   l->guid[1], (int64_t)l->port[1], l->name[0], l->name[1], l->since_us,
-                   (int64_t)(l->offence ? 2 : l->operated), l->cause);
-}
-
-static int put_pin(struct writer *w, const struct record_pin *p)
-{
-    if (!p->there)
-        return sql_run(&w->sql, SQL_PIN_DELETE, "g", p->pin.guid);
-    return sql_run(&w->sql, SQL_PIN_PUT, "gtit", p->pin.guid, p->pin.name, p->pin.since_us,
-                   p->pin.by);
-}
-
-/* Replaces the stored baseline, in the transaction of the batch. */
-static int put_baseline(struct writer *w, const struct fab_baseline *b)
-{
-    size_t count;
-    const struct fab_approved *a = fab_discover_baseline_list(b, &count);
-    int status = sql_run(&w->sql, SQL_APPROVED_EMPTY, "");
-    for (size_t i = 0; i < count && status == FAB_OK; i++)
-        status = sql_run(&w->sql, SQL_APPROVED_PUT, "gixxiitit", a[i].place.guid,
-                         (int64_t)a[i].place.port, a[i].place.port_guid, a[i].place.near_guid,
-                         (int64_t)a[i].place.near_port, (int64_t)a[i].place.is_switch, a[i].name,
-                         a[i].since_us, a[i].by);
-    return status == FAB_OK
-               ? sql_run(&w->sql, SQL_META_PUT, "tt", "baseline", b != NULL ? "1" : "0")
-               : status;
-}
-
-static int put_reroute(struct writer *w, const struct reroute *r)
-{
-    int status =
-        sql_run(&w->sql, SQL_REROUTE_PUT, "iittiiiiiiiiiiiiiii", (int64_t)r->generation, r->time_us,
-                r->cause, r->engine, (int64_t)r->known_us, (int64_t)r->computed_us,
-                (int64_t)r->proved_us, (int64_t)r->first_write_us, (int64_t)r->last_write_us,
-                (int64_t)r->entries, (int64_t)r->blocks, (int64_t)r->switches, (int64_t)r->failed,
-                (int64_t)r->links_lost, (int64_t)r->links_gained, (int64_t)r->nodes_lost,
-                (int64_t)r->nodes_gained, (int64_t)r->lost_pairs, (int64_t)r->lost_us);
-    if (status == FAB_OK && r->generation > SETS_KEPT)
-        status = sql_run(&w->sql, SQL_REROUTE_TRIM, "i", (int64_t)(r->generation - SETS_KEPT));
-    return status;
-}
-
 static int put_record(struct writer *w, const struct record *r)
 {
-    switch (r->kind) {
-    case RECORD_EVENT:
-        return put_event(w, &r->event);
-    case RECORD_SET:
-        return put_set(w, &r->set);
-    case RECORD_DISABLED:
-        return put_port(w, &r->port, SQL_DISABLED_PUT, SQL_DISABLED_DELETE);
-    case RECORD_EXEMPT:
-        return put_port(w, &r->port, SQL_EXEMPT_PUT, SQL_EXEMPT_DELETE);
-    case RECORD_ISOLATED:
-        return put_isolated(w, &r->isolated);
-    case RECORD_PIN:
-        return put_pin(w, &r->pin);
-    case RECORD_BASELINE:
-        return put_baseline(w, r->baseline);
-    case RECORD_REROUTE:
-        return put_reroute(w, &r->reroute);
-    case RECORD_HOSTS:
-        return hosts_write(&w->sql, &r->hosts);
-    case RECORD_AUDIT:
-        return audit_append(&w->next, &w->audit.key, &w->sql, &r->audit);
-    }
-    return FAB_E_INVAL;
+    return r->kind == RECORD_AUDIT ? audit_append(&w->next, &w->audit.key, &w->sql, &r->audit)
+                                   : rows_write(&w->sql, r);
 }
 
 /* Deletes the oldest events. The events in the database are counted, because sequence numbers have
@@ -414,21 +302,6 @@ static void note_success(struct writer *w)
     w->retry_us = 0;
 }
 
-/* Returns true if the batch `work` can be divided. */
-static bool has_parts(const struct writer *w)
-{
-    bool has_tables = w->work.has_leases || w->work.view != NULL;
-    return w->work.record_count + has_tables > 1;
-}
-
-/* Divides a batch that violates the schema, so that only the records that violate it are lost. */
-static void set_aside(struct writer *w)
-{
-    w->aside_from = w->written;
-    w->aside_to = w->written + w->work.record_count;
-    batch_move(&w->aside, &w->work);
-}
-
 /* Drops a record, or the leases and the view, because the database refuses it for ever. */
 static void give_up(struct writer *w)
 {
@@ -437,10 +310,7 @@ static void give_up(struct writer *w)
               w->work.record_count > 0 ? "a record" : "a set of leases or a view", w->failure);
     /* without its copy of the rows, the writer writes all rows of the next view */
     registry_fini(&w->registry);
-    if (w->work.record_count > 0 && w->aside_to <= w->written) {
-        w->aside_from = w->written;
-        w->aside_to = w->written + w->work.record_count;
-    }
+    division_give_up(&w->division, &w->work, w->written);
 }
 
 /* Counts the records of a transaction that are committed, or dropped if `status` is not OK. The
@@ -448,8 +318,8 @@ static void give_up(struct writer *w)
 static void note_done(struct writer *w, size_t records, int status)
 {
     if (status != FAB_OK && records > 0) {
-        w->lost_from = w->aside_from;
-        w->lost = w->aside_to;
+        w->lost_from = w->division.from;
+        w->lost = w->division.to;
     }
     w->queued -= records;
     w->written += records;
@@ -460,16 +330,16 @@ static void write_and_settle(struct writer *w, uint32_t keep)
     size_t records = w->work.record_count;
     batch_tidy_leases(&w->work);
     int status = write_work(w, keep);
-    bool divided = status == FAB_E_INVAL && has_parts(w);
+    bool divided = status == FAB_E_INVAL && division_is_possible(&w->work);
     bool done = !divided && (status == FAB_OK || status == FAB_E_INVAL);
     if (divided)
-        set_aside(w);
+        division_begin(&w->division, &w->work, w->written);
     else if (status == FAB_E_INVAL)
         give_up(w);
     if (done)
         batch_clear(&w->work);
     pthread_mutex_lock(&w->mutex);
-    w->unwritten = !batch_is_empty(&w->work) || !batch_is_empty(&w->aside);
+    w->unwritten = !batch_is_empty(&w->work) || !division_is_done(&w->division);
     if (done)
         note_done(w, records, status);
     if (status == FAB_OK)
@@ -494,7 +364,7 @@ static struct timespec in(uint64_t us)
 /* Returns true if the thread must write at once and not wait for more records. */
 static bool is_hurried(const struct writer *w)
 {
-    bool has_next = batch_is_empty(&w->work) && !batch_is_empty(&w->aside);
+    bool has_next = batch_is_empty(&w->work) && !division_is_done(&w->division);
     return has_next || w->stop || w->flushing > 0 ||
            (!w->failing && (w->urgent || w->queued >= QUEUE_HURRY));
 }
@@ -546,9 +416,9 @@ static void write_last_seen(struct writer *w)
 static void take_work(struct writer *w)
 {
     w->unwritten = true;
-    if (!batch_is_empty(&w->aside)) {
+    if (!division_is_done(&w->division)) {
         if (batch_is_empty(&w->work))
-            batch_move_part(&w->work, &w->aside);
+            division_next(&w->division, &w->work);
         return;
     }
     batch_move(&w->work, &w->pending);
@@ -559,6 +429,7 @@ static void *writer_main(void *arg)
 {
     struct writer *w = arg;
     bool last = false;
+    thread_set_name("fabricd-writer");
     pthread_mutex_lock(&w->mutex);
     while (!last && wait_for_work(w)) {
         uint32_t keep = w->keep;
@@ -574,7 +445,7 @@ static void *writer_main(void *arg)
     pthread_mutex_unlock(&w->mutex);
     if (lost)
         log_error("store", "%s cannot be written; %zu records are lost", w->path,
-                  w->work.record_count + w->aside.record_count);
+                  w->work.record_count + w->division.rest.record_count);
     else
         write_last_seen(w);
     return NULL;
@@ -593,17 +464,6 @@ static void init_threading(struct writer *w)
     pthread_condattr_destroy(&monotonic);
 }
 
-/* Starts the writer thread with all signals blocked, because the loop thread handles signals. */
-static int start_thread(struct writer *w)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&w->thread, NULL, writer_main, w);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error == 0 ? FAB_OK : FAB_E_NOMEM;
-}
-
 static void writer_free(struct writer *w, sqlite3 *db)
 {
     sql_fini(&w->sql);
@@ -612,7 +472,7 @@ static void writer_free(struct writer *w, sqlite3 *db)
     registry_fini(&w->registry);
     batch_clear(&w->pending);
     batch_clear(&w->work);
-    batch_clear(&w->aside);
+    batch_clear(&w->division.rest);
     pthread_mutex_destroy(&w->mutex);
     pthread_cond_destroy(&w->wake);
     pthread_cond_destroy(&w->idle);
@@ -630,7 +490,7 @@ int writer_start(sqlite3 *db, const char *path, const struct writer_audit *audit
     }
     batch_init(&w->pending);
     batch_init(&w->work);
-    batch_init(&w->aside);
+    division_init(&w->division);
     w->keep = KEEP_DEFAULT;
     w->limits = (struct audit_limits){UINT32_MAX, UINT64_MAX / 2};
     w->audit = *audit;
@@ -649,7 +509,7 @@ int writer_start(sqlite3 *db, const char *path, const struct writer_audit *audit
         status = audit_chain_load(db, &audit->head, &w->chain);
     w->head = w->chain.head;
     if (status == FAB_OK)
-        status = start_thread(w);
+        status = thread_start(&w->thread, writer_main, w) == 0 ? FAB_OK : FAB_E_NOMEM;
     if (status == FAB_OK)
         *ret = w;
     else

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fabricd/base/thread.h"
 #include "libfabmgr/base/status.h"
 
 /* maximum number of buffers; 64 MiB in all */
@@ -70,6 +70,7 @@ static void *write_pieces(void *ctx)
 {
     struct tape *t = ctx;
     struct piece *p;
+    thread_set_name("fabricd-record");
     pthread_mutex_lock(&t->lock);
     while ((p = await_piece(t))) {
         int error = t->error;
@@ -83,17 +84,6 @@ static void *write_pieces(void *ctx)
     }
     pthread_mutex_unlock(&t->lock);
     return NULL;
-}
-
-/* Starts the thread with all signals blocked, because the loop thread handles them. */
-static int start_thread(struct tape *t)
-{
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &old);
-    int error = pthread_create(&t->thread, NULL, write_pieces, t);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return error;
 }
 
 static int status_of(int error)
@@ -129,7 +119,7 @@ int tape_open(const char *path, struct tape **ret, char *why, size_t why_len)
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->wake, NULL);
     if (!error)
-        error = start_thread(t);
+        error = thread_start(&t->thread, write_pieces, t);
     if (error) {
         snprintf(why, why_len, "%s: cannot record: %s", path, strerror(error));
         if (t->fd >= 0)

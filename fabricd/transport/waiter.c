@@ -7,13 +7,14 @@
 #include <infiniband/umad.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include "fabricd/base/thread.h"
 
 /* interval in ms in which the thread checks whether it must stop */
 #define POLL_MS 200
@@ -30,6 +31,7 @@ static void *wait_for_mads(void *ctx)
 {
     struct waiter *w = ctx;
     const uint64_t one = 1;
+    thread_set_name("fabricd-umad");
     for (;;) {
         while (sem_wait(&w->armed))
             ;
@@ -40,16 +42,6 @@ static void *wait_for_mads(void *ctx)
     }
 }
 
-static int start_thread(struct waiter *w)
-{
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &old);
-    int err = pthread_create(&w->thread, NULL, wait_for_mads, w);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return err;
-}
-
 struct waiter *waiter_new(int umad_port)
 {
     struct waiter *w = calloc(1, sizeof(*w));
@@ -58,7 +50,7 @@ struct waiter *waiter_new(int umad_port)
     w->umad_port = umad_port;
     sem_init(&w->armed, 0, 1);
     w->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (w->fd < 0 || start_thread(w)) {
+    if (w->fd < 0 || thread_start(&w->thread, wait_for_mads, w)) {
         if (w->fd >= 0)
             close(w->fd);
         sem_destroy(&w->armed);

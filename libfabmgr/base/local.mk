@@ -15,6 +15,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/owners.h \
 	%D%/pages.c \
 	%D%/pages.h \
+	%D%/expiry.h \
 	%D%/plural.h \
 	%D%/prng.c \
 	%D%/prng.h \

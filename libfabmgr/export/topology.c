@@ -16,14 +16,14 @@
 
 /* Prepares an export in the format of ibnetdiscover. libfabmgr/fabric/text_write.c writes this
  * format, and takes the LIDs from PortInfo. So this function copies the fabric, and writes the LIDs
- * of in->lids into the copy. */
+ * of in->lids into the copy. Without in->lids, the LIDs are those that the ports report. */
 
 static int open_ibnetdiscover(struct fab_export *e)
 {
     int rc = fab_fabric_clone(e->in.fabric, &e->copy);
     if (rc < 0)
         return rc;
-    for (uint32_t port = 0; port < e->copy->port_count; port++) {
+    for (uint32_t port = 0; e->in.lids != NULL && port < e->copy->port_count; port++) {
         uint32_t lid = e->in.lids->base[port];
         if (lid != 0 && lid <= UINT16_MAX) {
             fab_fabric_edit_port(e->copy, port)->info.lid = (uint16_t)lid;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A bounded cursor over the lines of a text, and errors with their position in the text. For this
- * folder only. */
+/* A bounded cursor over the lines of a text, and errors with their position in the text. For
+ * readers of topology files and of cabling plans (libfabmgr/cabling). */
 #ifndef LIBFABMGR_FABRIC_TEXT_SCAN_H
 #define LIBFABMGR_FABRIC_TEXT_SCAN_H
 

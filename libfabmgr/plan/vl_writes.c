@@ -52,6 +52,16 @@ static bool is_live(const struct fab_fabric *f, uint32_t port)
              fab_fabric_port(f, port)->info.port_state >= FAB_STATE_INIT));
 }
 
+/* Returns whether the SL-to-VL tables of a port can be written: at a switch,
+ * PortInfo:CapabilityMask of port 0 says so for all its ports. It does not if the manager could not
+ * read this PortInfo. */
+static bool has_sl2vl(const struct fab_fabric *f, uint32_t port)
+{
+    uint32_t node = fab_fabric_port(f, port)->node;
+    uint32_t base = fab_fabric_node_is_switch(f, node) ? f->nodes[node].first_port : port;
+    return (fab_fabric_port(f, base)->info.cap_mask & CAP_SL_MAPPING) != 0;
+}
+
 static struct fab_observed_vl_port wanted(const struct fab_plan_input *in, uint32_t port)
 {
     return (struct fab_observed_vl_port){.vls = fab_target_port_vls(in->fabric, in->policy, port),
@@ -179,8 +189,7 @@ static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pair
                s->now[s->count].class == s->want[s->count].class;
         s->count++;
     }
-    bool able = (fab_fabric_port(f, first)->info.cap_mask & CAP_SL_MAPPING) != 0;
-    return able && !(same && fab_target_vls_multiple(&in->target->vls)) &&
+    return has_sl2vl(f, first) && !(same && fab_target_vls_multiple(&in->target->vls)) &&
            (s->known || fab_target_vls_multiple(&in->target->vls));
 }
 
@@ -391,7 +400,7 @@ int fab_plan_vl_writes_of_endport(const struct fab_plan_input *in, uint32_t port
     bool wrong =
         now.vls == 0 ? many : fab_target_sl2vl_pack(in->observed->vls.vl[0][0], now.vls) != map;
     int ret = add_vlarb(in, port, now, add, ctx);
-    if (ret == FAB_OK && wrong && (p->info.cap_mask & CAP_SL_MAPPING) != 0)
+    if (ret == FAB_OK && wrong && has_sl2vl(in->fabric, port))
         ret = add(ctx, (struct fab_plan_op){
                            .node = p->node, .port = port, .attr_id = FAB_ATTR_SL2VL, .map = map});
     return ret;
@@ -452,6 +461,8 @@ static int note_port(const struct fab_plan_input *in, uint32_t port, struct fab_
 {
     struct fab_arb arb;
     held->port[port] = wanted(in, port);
+    if (!has_sl2vl(in->fabric, port))
+        held->port[port].vls = 0; /* the plan had no writes of its SL-to-VL tables */
     if (!fab_target_arb(in->fabric, in->policy, &in->target->vls, port, in->book, &arb))
         return FAB_OK;
     return number_of(held, &arb, &held->port[port].arbitrated);

@@ -35,11 +35,6 @@ struct search {
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-struct number {
-    uint64_t value;
-    bool guid;
-};
-
 /* Reads a text that consists of 1 to 16 hexadecimal digits. Returns false for any other text. */
 static bool read_hex(const char *s, size_t len, uint64_t *ret)
 {
@@ -62,20 +57,18 @@ static bool read_groups(const char *s, size_t len, uint64_t *ret)
     return read_hex(digits, sizeof digits, ret);
 }
 
-static bool read_number(const struct search *s, struct number *ret)
+bool fab_view_read_number(const char *t, size_t len, struct fab_view_number *ret)
 {
-    const char *t = s->what;
-    bool prefixed = s->len > 2 && t[0] == '0' && (t[1] | 32) == 'x';
-    *ret = (struct number){0};
+    bool prefixed = len > 2 && t[0] == '0' && (t[1] | 32) == 'x';
+    *ret = (struct fab_view_number){0};
     if (prefixed) {
-        ret->guid = s->len > 2 + 4;
-        return read_hex(t + 2, s->len - 2, &ret->value);
+        ret->guid = len > 2 + 4;
+        return read_hex(t + 2, len - 2, &ret->value);
     }
-    if (read_decimal(t, s->len, &ret->value))
+    if (read_decimal(t, len, &ret->value))
         return true;
     ret->guid = true;
-    return read_groups(t, s->len, &ret->value) ||
-           (s->len == 16 && read_hex(t, s->len, &ret->value));
+    return read_groups(t, len, &ret->value) || (len == 16 && read_hex(t, len, &ret->value));
 }
 
 static uint32_t port_of_lid(const struct fab_view *v, uint64_t lid)
@@ -114,6 +107,14 @@ static void collect(const struct search *s, struct matches ret[MATCHES])
         char next = desc[s->len];
         note(&ret[next == '\0' ? MATCH_NAME : next == ' ' ? MATCH_WORD : MATCH_BEGINNING], n);
     }
+}
+
+bool fab_view_has_name(const struct fab_view *v, const char *name, size_t len)
+{
+    const struct search s = {.v = v, .what = name, .len = len};
+    struct matches by[MATCHES];
+    collect(&s, by);
+    return by[MATCH_NAME].count + by[MATCH_WORD].count > 0;
 }
 
 /* Writes a message such as '"leaf" is ambiguous (6 matches): leaf-001, leaf-002, ...'. equal: the
@@ -206,12 +207,12 @@ static int node_by_name(const struct search *s, uint32_t *ret_node)
 
 /* Returns the port that the text names by LID or port GUID; FAB_NONE: no port has this LID or GUID.
  */
-static uint32_t port_by_number(const struct search *s, const struct number *n)
+static uint32_t port_by_number(const struct search *s, const struct fab_view_number *n)
 {
     return n->guid ? fab_fabric_port_by_guid(s->v->fabric, n->value) : port_of_lid(s->v, n->value);
 }
 
-static uint32_t node_by_number(const struct search *s, const struct number *n)
+static uint32_t node_by_number(const struct search *s, const struct fab_view_number *n)
 {
     uint32_t node = n->guid ? fab_fabric_node_by_guid(s->v->fabric, n->value) : FAB_NONE;
     if (node != FAB_NONE)
@@ -222,8 +223,9 @@ static uint32_t node_by_number(const struct search *s, const struct number *n)
 
 static int find_node(const struct search *s, uint32_t *ret_node)
 {
-    struct number number;
-    uint32_t node = read_number(s, &number) ? node_by_number(s, &number) : FAB_NONE;
+    struct fab_view_number number;
+    uint32_t node =
+        fab_view_read_number(s->what, s->len, &number) ? node_by_number(s, &number) : FAB_NONE;
     if (node == FAB_NONE)
         return node_by_name(s, ret_node);
     *ret_node = node;
@@ -287,8 +289,10 @@ static int end_by_number(const struct search *s, uint32_t node, uint64_t num, ui
 
 static int find_end(const struct search *s, uint32_t *ret_port)
 {
-    struct number number;
-    uint32_t node, port = read_number(s, &number) ? port_by_number(s, &number) : FAB_NONE;
+    struct fab_view_number number;
+    uint32_t node, port = fab_view_read_number(s->what, s->len, &number)
+                              ? port_by_number(s, &number)
+                              : FAB_NONE;
     if (port != FAB_NONE && has_lid(s->v, port)) {
         *ret_port = port;
         return FAB_OK;

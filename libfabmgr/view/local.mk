@@ -1,4 +1,10 @@
 libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/concern.c \
+	%D%/concern.h \
 	%D%/find.c \
+	%D%/gone.c \
+	%D%/gone.h \
+	%D%/topology_diff.c \
+	%D%/topology_diff.h \
 	%D%/view.c \
 	%D%/view.h

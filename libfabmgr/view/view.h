@@ -45,4 +45,15 @@ int fab_view_find_port(const struct fab_view *v, const char *what, uint32_t *ret
 int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret_node, char *why,
                        size_t why_len);
 
+/* Returns true if a node has this name, or a name whose first word it is. */
+bool fab_view_has_name(const struct fab_view *v, const char *name, size_t len);
+
+/* A number by which a user may name a node or port. */
+struct fab_view_number {
+    uint64_t value;
+    bool guid; /* false: a LID */
+};
+/* Reads a LID or a GUID in one of the forms above. Returns false if the text is neither. */
+bool fab_view_read_number(const char *text, size_t len, struct fab_view_number *ret);
+
 #endif

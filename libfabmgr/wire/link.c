@@ -8,6 +8,8 @@
  * is valid. The valid field has exactly one bit set. The fields of supported and enabled speeds are
  * bitsets.
  */
+#include <string.h>
+
 #include "libfabmgr/wire/wire.h"
 
 /* Widths and lane speeds in the order of the bits of struct fab_link_modes. */
@@ -115,6 +117,14 @@ const char *fab_wire_best_speed(uint8_t set)
 uint32_t fab_wire_best_lane_rate(uint8_t set)
 {
     return set != 0 ? speeds[highest(set)].rate : 0;
+}
+
+uint32_t fab_wire_speed_rate(const char *speed)
+{
+    for (size_t i = 0; i < FAB_LINK_SPEEDS; i++)
+        if (strcmp(speeds[i].name, speed) == 0)
+            return speeds[i].rate;
+    return 0;
 }
 
 /* ---- the active mode --------------------------------------------------------------------------

@@ -363,6 +363,8 @@ struct fab_link_modes fab_wire_link_modes(const struct fab_port_info *info,
 unsigned fab_wire_best_lanes(uint8_t widths);
 const char *fab_wire_best_speed(uint8_t speeds);
 uint32_t fab_wire_best_lane_rate(uint8_t speeds);
+/* Returns the rate in Mb/s of one lane at the speed with this name, such as "EDR"; 0: unknown. */
+uint32_t fab_wire_speed_rate(const char *speed);
 
 const char *fab_wire_port_state_name(uint8_t state); /* returns a name such as "Active" */
 const char *fab_wire_phys_state_name(uint8_t state); /* returns a name such as "LinkUp" */

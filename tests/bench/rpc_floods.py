@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""rpc_floods.py [--build DIR] [--seconds N] [--rate N] [--floods NAME,...]
+"""rpc_floods.py [--build DIR] [--seconds N] [--rate N] [--addresses N] [--floods NAME,...]
 
 Runs fabricd on its embedded simulated fabric, and floods it from another process: silent connections,
-half-open TLS handshakes and slow ones from 127.0.0.2 to 127.0.0.5, and floods of HTTP/2 frames by a
+half-open TLS handshakes and slow ones from 127.0.0.2 and other addresses, and floods of HTTP/2 frames by a
 client with a valid certificate (viewer). Meanwhile it measures calls of GetStatus on an open and on a
 new connection, on the Unix socket and with TLS, and the time of local repairs (from the trap to the
 last acknowledged LFT write) of links that are pulled and plugged in again. Prints median and worst of
-each in ms, beside those of a quiet time, with the ratio of the medians, and the longest CPU times of the
-loop. The links change so seldom that the manager does not collect changes (fabricd/sm/core/pace.c).
+each in ms, with the ratio of the median to that of the quiet times before and after the flood, the CPU time
+of the loop thread, and the longest CPU times of the loop. The links change so seldom that the manager does not collect changes (fabricd/sm/core/pace.c).
 Needs python3-grpcio; run it with Debian's /usr/bin/python3.
 """
 import argparse
@@ -34,6 +34,7 @@ def arguments():
     parser.add_argument("--build", default=TOP + "/build")
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--rate", type=int, default=1000, help="connections a second")
+    parser.add_argument("--addresses", type=int, default=4, help="addresses of the connections")
     parser.add_argument("--floods", default=",".join(CONNECTIONS + FRAMES))
     parser.add_argument("--flood", nargs=4, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -71,7 +72,8 @@ def flood_of_connections(kind, port):
     while True:
         while made < (time.monotonic() - begun) * args.rate:
             s = socket.socket()
-            s.bind((f"127.0.0.{2 + made % 4}", 0))
+            a = made % args.addresses
+            s.bind((f"127.0.{a // 250}.{2 + a % 250}", 0))
             s.setblocking(False)
             s.connect_ex(("127.0.0.1", port))
             held.append([s, time.monotonic() + 1, 0])
@@ -194,8 +196,9 @@ def metrics():
             {m[1]: int(m[2]) for m in re.finditer(r'rpc_limited_total\{limit="([^"]*)"\} (\d+)', page)})
 
 
-def cpu(process):
-    with open(f"/proc/{process.pid}/stat") as f:
+def cpu(process, task=False):
+    """CPU time of the process, or of its first thread, which runs the event loop."""
+    with open(f"/proc/{process.pid}/" + (f"task/{process.pid}/" if task else "") + "stat") as f:
         fields = f.read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -228,8 +231,9 @@ def repair(fabric, sim, times, number):
         times.of["repair"].append(row.last_write.seconds * 1e3 + row.last_write.nanos / 1e6)
 
 
-def measure(fabric, sim, secure, seconds, number):
-    times, end, repaired = Times(), time.monotonic() + seconds, 0
+def measure(p, fabric, sim, secure, seconds, number):
+    times, begun, repaired = Times(), time.monotonic(), 0
+    end, used, of_loop = begun + seconds, cpu(p), cpu(p, True)
     while time.monotonic() < end or number % 2:
         times.call("unix open", fabric.GetStatus)
         times.call("tls open", secure.GetStatus)
@@ -242,14 +246,16 @@ def measure(fabric, sim, secure, seconds, number):
             repair(fabric, sim, times, number)
             number += 1
         time.sleep(0.05)
+    took = time.monotonic() - begun
+    times.used, times.of_loop = (cpu(p) - used) / took * 100, (cpu(p, True) - of_loop) / took * 100
     return times, number
 
 
-def show(name, times, quiet, used):
-    print(f"{name} (fabricd used {used * 100:.0f} % of a processor)")
+def show(name, times, quiet):
+    print(f"{name} (fabricd used {times.used:.1f} % of a processor, its loop {times.of_loop:.1f} %)")
     for what, t in sorted(times.of.items()):
         mid = statistics.median(t)
-        ratio = f", {mid / statistics.median(quiet.of[what]):.2f} of quiet" if quiet else ""
+        ratio = f", {mid / statistics.median(x for q in quiet for x in q.of[what]):.2f} of quiet" if quiet else ""
         failed = f", {times.failed[what]} FAILED" if times.failed[what] else ""
         print(f"  {what:10} {len(t):5} times: median {mid:6.2f} ms, worst {max(t):7.2f} ms{ratio}{failed}", flush=True)
 
@@ -265,22 +271,22 @@ def main():
     with channel(unix) as c, tls() as d:
         fabric, sim, secure = Fabric(c), Fabric(c, "fabric.v1.SimService"), Fabric(d)
         with running(command, lambda p: wait_until(lambda: fabric.GetStatus(timeout=2).status.generation > 0)) as p:
-            _, number = measure(fabric, sim, secure, 2, 0)
-            used = cpu(p)
-            quiet, number = measure(fabric, sim, secure, args.seconds / 2, number)
-            show("quiet", quiet, None, (cpu(p) - used) / args.seconds * 2)
+            _, number = measure(p, fabric, sim, secure, 2, 0)
+            before, number = measure(p, fabric, sim, secure, args.seconds / 2, number)
+            show("quiet", before, [])
             for kind in args.floods.split(","):
-                flood = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--rate", str(args.rate), "--flood", kind,
-                                          str(port), flooder, ca])
+                flood = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--rate", str(args.rate), "--addresses",
+                                          str(args.addresses), "--flood", kind, str(port), flooder, ca])
                 time.sleep(1)
-                used = cpu(p)
-                times, number = measure(fabric, sim, secure, args.seconds, number)
-                show(kind, times, quiet, (cpu(p) - used) / args.seconds)
+                times, number = measure(p, fabric, sim, secure, args.seconds, number)
                 if flood.poll() is not None:
                     print("  THE FLOOD ENDED BY ITSELF")
                 flood.kill()
                 flood.wait()
                 time.sleep(1)
+                after, number = measure(p, fabric, sim, secure, args.seconds / 2, number)
+                show(kind, times, [before, after])
+                before = after
             held, limited = metrics()
             print("longest:", ", ".join(f"{w} {ms:.1f} ms" for w, ms in sorted(held.items(), key=lambda x: -x[1])[:5]))
             print("limits met:", ", ".join(f"{n} {c}" for n, c in limited.items()))

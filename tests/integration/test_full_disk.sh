@@ -1,6 +1,6 @@
 #!/bin/bash
 # test_full_disk.sh: the disk of the state directory fills up, and the state directory disappears.
-# Whatever fabricctl confirmed is there after kill -9; the rest was refused; status, events and the log
+# Whatever fabricctl and hosts got confirmed is there after kill -9; the rest was refused; status, events and the log
 # tell it, and that it is over. Meanwhile the manager routes round a cable that is pulled; in the end the
 # switches have the routes of the beginning.
 # shellcheck disable=SC2034
@@ -9,6 +9,8 @@ SIMULATOR=fabsim
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 need dump_fts sqlite3
 [ -n "$umad2sim" ] || need libumad2sim.so
+sa_host=$build/tests/support/sa_host
+[ -x "$sa_host" ] || make -s -C "$build" tests/support/sa_host >/dev/null 2>&1 || need "$sa_host"
 trap 'umount -l "$scratch/disk" 2>/dev/null; finish' EXIT
 
 mkdir disk
@@ -72,6 +74,29 @@ idle() {
     [ "$(status state)" = idle ]
 }
 
+# on HOST COMMAND...: registrations of a host, a line for each.
+on() {
+    at "$1" "$sa_host" "${@:2}" 2>/dev/null
+}
+
+# registers HOST NUMBER STATUS: a service, a membership, an alias GUID and a subscription of the host get
+# this status.
+registers() {
+    same "$4" "set $2: $3|join $2: $3|alias 1: $3|subscribe 145: $3" \
+        "$(on "$1" set "$2" "7$2" join "$2" alias 1 "0x000000000000a10$2" subscribe 145 | paste -sd'|')"
+}
+
+# churned HOST LOG: each service has the number that was confirmed last; one that was refused is not there.
+churned() {
+    local ids
+    mapfile -t ids < <(sed -n 's/^confirmed \([0-9]*\) .*/\1/p' "$2" | sort -nu)
+    sed -n 's/^confirmed //p' "$2" | sort -nsk1,1 | awk '{ last[$1] = $2 } END { for (i in last) print i, last[i] }' |
+        sort -n >confirmed.txt
+    on "$1" $(printf 'get %s ' "${ids[@]}") | awk '/^number/ { n = $2 } /^get/ { sub(":", "", $2); print $2, n; n = "" }' \
+        >found.txt
+    [ "${#ids[@]}" -gt 5 ] && diff confirmed.txt found.txt
+}
+
 killed() {
     stop "$manager" KILL
     rm -f disk/fill
@@ -94,6 +119,26 @@ check 'a cable that is pulled is routed round all the same' await 10 settled "$b
 sim_do 'Relink "leaf-001"[4]'
 check 'after kill -9 the manager starts' killed
 same 'with what was confirmed last' "$confirmed" "$(stored)"
+
+# ---- hosts
+
+registers host-0002 1 0x0000 'a host registers'
+start churn.log env SIM_HOST=host-0003 LD_PRELOAD="$umad2sim" timeout 30 "$sa_host" churn 25
+await 10 grep -q '^confirmed 30 ' churn.log
+check 'the disk is full while another one registers' fill_disk
+check 'which is answered BUSY' await 20 grep -q '^churn 25: 0x0001' churn.log
+registers host-0004 2 0x0001 'and so is all that further hosts register'
+stop "$manager" KILL
+check 'after kill -9 the manager starts, though the disk is still full' manager_up
+check 'with all services as they were confirmed last' churned host-0003 churn.log
+check 'after another kill -9, with space, it starts' killed
+check "all $(grep -c ^confirmed churn.log) services are as they were confirmed last" churned host-0003 churn.log
+same 'and so is what the first host registered' 'number 71|get 1: 0x0000|leave 1: 0x0000|unsubscribe 145: 0x0000|1' \
+    "$(on host-0002 get 1 leave 1 unsubscribe 145 | paste -sd'|')|$(sqlite3 "file:$scratch/state/fabricd.db?mode=ro" 'SELECT count(*) FROM alias_guid')"
+same 'and nothing that got BUSY' 'get 2: 0x0300|leave 2: 0x0200|unsubscribe 145: 0x0200' \
+    "$(on host-0004 get 2 leave 2 unsubscribe 145 | paste -sd'|')"
+
+# ---- the disk is full again, and then not
 
 check 'the disk is full again' fill_disk
 check 'changes are refused again' change_until_refused

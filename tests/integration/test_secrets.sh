@@ -1,11 +1,11 @@
 #!/bin/bash
-# test_secrets.sh: a manager with known secrets records, answers a viewer, shows its metrics, refuses settings
-# and crashes. None of the secrets is in what others can read or in what a viewer gets, in any form that
-# find_secrets.py knows: as text, decimal, bytes or protobuf number. The same search finds all of them in
-# the files of the manager.
+# test_secrets.sh: a manager with known secrets records, answers a viewer, shows its metrics, makes a backup and
+# support bundles, refuses settings and crashes. None of the secrets, and not the passphrase of the backup, is in
+# what others can read, in what a viewer gets or in a bundle, in any form that find_secrets.py knows: as text,
+# decimal, bytes or protobuf number. The same search finds all of them in the files of the manager.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-need setpriv openssl curl
+need setpriv openssl curl protoc
 [ "$(id -u)" = 0 ] || need a_root_shell
 "$python" -c "import grpc" 2>/dev/null || need python3-grpcio
 umask 022
@@ -39,14 +39,36 @@ same 'core dumps are off' 'Permission denied' \
 
 # ---- what others get
 
-"${nobody[@]}" env HOME=/ "$python" -B "$here/as_viewer.py" "$scratch/fabricd.sock" "$top"/proto/fabric/v1/*.proto \
-    "$top"/proto/grpc/health/v1/*.proto >viewer.out 2>viewer.err
-like 'a viewer calls every method, and some are refused' "$(cat viewer.err)" '^asked [5-9][0-9] refused [1-9]'
+protoc -I "$top/proto" --include_imports --descriptor_set_out reflection.set "$top/proto/grpc/reflection/v1/reflection.proto"
+chmod 644 reflection.set
+"${nobody[@]}" env HOME=/ "$python" -B "$here/as_viewer.py" "$scratch/fabricd.sock" "$scratch/reflection.set" \
+    >viewer.out 2>viewer.err
+like 'a viewer calls every method, and some are refused' "$(cat viewer.err)" '^asked [5-9][0-9] refused [1-9][0-9]* services [5-9]'
+same 'as many methods as the proto files have' "$(cat "$top"/proto/fabric/v1/*.proto "$top"/proto/grpc/*/*/*.proto | grep -c '^  rpc ')" \
+    "$(sed -n 's/^asked \([0-9]*\) .*/\1/p' viewer.err)"
 curl -s "http://127.0.0.1:$port/metrics" >metrics.out
 check 'the metrics are read' grep -q fabricd_master metrics.out
 "${nobody[@]}" "$fabricctl" -s "unix:$scratch/fabricd.sock" key show >show.out 2>&1
 ctl event list >events.out 2>&1
 ctl audit list >audit.out 2>&1
+
+# ---- a backup and support bundles
+
+install -m 600 /dev/null passphrase
+echo 'the quick brown secret fox' >passphrase
+check 'a backup is made' ctl backup backup --passphrase-file passphrase
+"$fabricctl" restore backup --verify --passphrase-file passphrase >verify.out 2>&1
+mkdir bin
+printf '#!/bin/sh\ncat %s/fabricd.log\n' "$scratch" >bin/journalctl
+chmod 755 bin bin/journalctl
+for how in '' --anonymize; do
+    mkdir "bundle$how"
+    # shellcheck disable=SC2086
+    check "a support bundle is made $how" env PATH="$scratch/bin:$PATH" "$fabricctl" -s "unix:$scratch/fabricd.sock" \
+        support-bundle "bundle$how.tgz" $how
+    tar -xzf "bundle$how.tgz" -C "bundle$how"
+    check "with the log $how" grep -q 'is master' "bundle$how/fabricd-support/journal.txt"
+done
 
 # settings that are refused, with keys in them
 cp f.yaml good.yaml
@@ -66,9 +88,13 @@ state_keys=$(sed -n 's/.*0x\([0-9a-f]*\).*/\1/p' state/sa_key)
     printf 'm_key %016x\n' "$(grep -om1 '0x[0-9a-f]\{9,16\}' state/m_key)"
     printf 'cc_key %016x\n' "$(grep -om1 '0x[0-9a-f]\{9,16\}' state/cc_key)"
     echo "audit_key $(head -1 state/audit_key)"
+    echo "passphrase $(tr -d '\n' <passphrase | od -An -tx1 | tr -d ' \n')"
     echo "tls_key $(sed -n 2p ca/manager.key | tr -d '\n' | od -An -tx1 | tr -d ' \n')"
 } >secrets
 chmod 600 secrets
+mapfile -t bundles < <(find bundle bundle--anonymize -type f)
+check 'the bundles have parts' [ "${#bundles[@]}" -gt 40 ]
+same 'support bundles have no secret' '' "$("$python" "$here/find_secrets.py" secrets "${bundles[@]}")"
 same 'the log names no secret, and neither do events, metrics and what a viewer gets' '' \
     "$("$python" "$here/find_secrets.py" secrets ./*.out viewer.err fabricd.log)"
 {
@@ -78,9 +104,11 @@ same 'the log names no secret, and neither do events, metrics and what a viewer 
 same 'the manager crashes' 139 $?
 same 'and leaves no core' '' "$(find . -name 'core*' -type f)"
 
-mapfile -t own < <(find state recording sm_key ca/manager.key -type f)
-same 'all secrets are in the files of the manager' 'audit_key cc_key m_key sa_key sm_key tls_key' \
+mapfile -t own < <(find state recording sm_key ca/manager.key passphrase -type f)
+same 'all secrets are in the files of the manager and its operator' \
+    'audit_key cc_key m_key passphrase sa_key sm_key tls_key' \
     "$("$python" "$here/find_secrets.py" secrets "${own[@]}" | cut -d' ' -f1 | sort -u | xargs)"
 mapfile -t others < <("${nobody[@]}" find . -type f -readable 2>/dev/null)
 check 'others can read some files' [ "${#others[@]}" -gt 5 ]
 same 'and none of them has a secret' '' "$("$python" "$here/find_secrets.py" secrets "${others[@]}")"
+same 'the encrypted backup has none in clear' '' "$("$python" "$here/find_secrets.py" secrets backup)"

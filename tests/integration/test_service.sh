@@ -1,7 +1,8 @@
 #!/bin/bash
 # test_service.sh: what `make install` installs, run as systemd would run it. In a chroot with nothing but
 # the installed files: sysusers.d makes the user of the service, and ExecStart of the unit runs as this user
-# without capabilities, manages the embedded fabric and a fabric of ibsim, and shows its keys to nobody.
+# without capabilities, manages the embedded fabric and a fabric of ibsim, makes no system call that the unit
+# denies, and shows its keys to nobody.
 . "$(dirname "$0")/lib.sh"
 need systemd-analyze systemd-sysusers setpriv ibsim
 [ "$(id -u)" = 0 ] || {
@@ -22,8 +23,11 @@ chmod 1777 "$root/tmp"
 check 'make install' make -s -C "$build" install DESTDIR="$root"
 unit=$(find "$root" -name fabricd.service)
 rules=$(find "$root" -name 60-fabricd.rules)
-like 'a udev rule gives the management devices to the user of the service alone' "$(cat "$rules")" \
-    'KERNEL=="umad\*", OWNER="fabricd", GROUP="root", MODE="0600"'
+for device in umad issm; do
+    same "udev gives $device devices to the user of the service alone" \
+        "SUBSYSTEM==\"infiniband_mad\", KERNEL==\"$device*\", OWNER=\"fabricd\", GROUP=\"root\", MODE=\"0600\"" \
+        "$(grep "$device" "$rules")"
+done
 
 # bring PROGRAM...: copies programs of this machine, and the libraries that they need, into the chroot.
 bring() {
@@ -55,7 +59,16 @@ for name in fabricd fabricd@; do
     check "$name: systemd-analyze security rates it 1.5 or better" \
         systemd-analyze security --offline=true --threshold=15 "$scratch/$name.service"
     echo "# $(systemd-analyze security --offline=true "$scratch/$name.service" | grep -o 'Overall.*[0-9.]')"
+    # what this figure does not count
+    missing=
+    for line in 'User=fabricd' 'CapabilityBoundingSet=' 'AmbientCapabilities=' 'LimitCORE=0' 'LimitNOFILE=65536' \
+        'MemoryMax=75%' 'StartLimitIntervalSec=0' 'IPAddressDeny=any' 'IPAddressAllow=localhost' \
+        'InaccessiblePaths=-/run/dbus' 'DeviceAllow=char-infiniband_mad rw' 'UMask=0077'; do
+        grep -qxF -- "$line" "$name.service" || missing="$missing $line"
+    done
+    same "$name: the unit limits the service" '' "$missing"
 done
+check 'no program is linked to D-Bus' sh -c "! ldd $root$program | grep -i dbus"
 
 # ---- the service
 
@@ -73,11 +86,20 @@ service() {
         shift
     done
     shift
-    start "$log" chroot "$root" /usr/bin/setpriv --reuid="$uid" --regid="$gid" --groups="$socket_gid" \
+    start "$log" ${trace[@]+"${trace[@]}"} chroot "$root" /usr/bin/setpriv --reuid="$uid" --regid="$gid" --groups="$socket_gid" \
         --inh-caps=-all --bounding-set=-all --no-new-privs /usr/bin/env --chdir=/var/lib/fabricd \
         STATE_DIRECTORY=/var/lib/fabricd RUNTIME_DIRECTORY=/run/fabricd "${variables[@]}" $exec_start "$@"
     await 20 ask status
 }
+# rights PID: the user, groups and capabilities of a process.
+rights() {
+    awk '/^(Uid|Gid|Groups|Cap...|NoNewPrivs):/ { sub(":", ""); $1 = $1; print }' "/proc/$1/status" | paste -sd,
+}
+no_rights="Uid $uid $uid $uid $uid,Gid $gid $gid $gid $gid,Groups $socket_gid"
+for set in Inh Prm Eff Bnd Amb; do
+    no_rights="$no_rights,Cap$set 0000000000000000"
+done
+no_rights="$no_rights,NoNewPrivs 1"
 ask() {
     timeout 60 "$fabricctl" -s "unix:$run/fabricd.sock" "$@"
 }
@@ -100,8 +122,7 @@ EOF
 service sim.log -- --sim /tmp/fabric.net --record /var/lib/fabricd/recording
 manager=$started
 check 'the service manages the embedded fabric' await 20 routed
-same 'the service runs without capabilities' '0000000000000000 0000000000000000' \
-    "$(awk '/^Cap(Eff|Bnd)/ { printf "%s%s", n++ ? " " : "", $2 }' "/proc/$manager/status")"
+same 'the service runs as its user, without capabilities' "$no_rights" "$(rights "$manager")"
 same 'the user of the service owns the socket, and the group fabric can use it' "$uid $socket_gid 660" \
     "$(stat -c '%u %g %a' "$run/fabricd.sock")"
 same 'the user of the service alone can read the state' "" "$(find "$state" -type f -perm /077)"
@@ -124,12 +145,33 @@ timeout 20 chroot "$root" /usr/bin/setpriv --reuid="$uid" --regid="$gid" --clear
 like 'a key that others can read is refused' "$(cat refused.txt)" 'sm_key: .*chmod 600'
 chmod 600 "$folder/sm_key"
 
+# ---- no system call is one that the unit denies
+
+if command -v strace >/dev/null; then
+    trace=(strace -f -o "$scratch/trace")
+    service traced.log -- --sim /tmp/fabric.net
+    check 'the service is traced' await 20 routed
+    for call in 'audit verify' 'route quality' 'diagnostics' 'sweep' 'port enable leaf-001/5'; do
+        check "it answers: $call" ask $call
+    done
+    manager=$(cat "/proc/$started/task/$started/children")
+    kill -HUP $manager
+    await 10 grep -q 'reloaded' traced.log
+    kill $manager
+    wait "$started"
+    check 'and makes no call that the unit denies' "$python" "$here/denied_calls.py" "$unit" "$program" <trace
+    check 'nor one to D-Bus' sh -c "! grep 'connect.*dbus' trace"
+    trace=()
+fi
+
 # ---- the same on ibsim
 
 cp "$root/tmp/fabric.net" fabric.net
 check 'ibsim starts' sim_start fabric.net
 service ibsim.log SIM_HOST=host-0001 LD_PRELOAD="$umad2sim" IBSIM_SOCKNAME="$IBSIM_SOCKNAME" -- --umad
 check 'the service manages a fabric of ibsim' await 30 routed
+same 'as the same user, without capabilities' "$no_rights" "$(rights "$started")"
+check 'a link is disabled there' ask port disable leaf-001/5
 stop "$started"
 same 'the service ends on request on ibsim' 0 $?
 sim_stop

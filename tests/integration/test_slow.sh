@@ -31,6 +31,6 @@ check 'an answer over RPC' ctl status
 kill -STOP "$sim_pid"
 stop "$manager" TERM
 same 'it ends on request when the simulator answers no more' 1 $?
-like 'and says so' "$(tail -1 fabricd.log)" 'the port does not let go'
+like 'and says so' "$(tail -1 fabricd.log)" 'the port or the name service does not answer'
 same 'the database is whole' ok "$(sqlite3 state/fabricd.db 'PRAGMA integrity_check')"
 sim_stop

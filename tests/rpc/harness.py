@@ -97,7 +97,7 @@ class Fabric:
 
 
 @contextlib.contextmanager
-def running(command, address_ready, env=None):
+def running(command, address_ready, env=None, ends_with=0):
     """A program that ends when its standard input is closed; stopped and checked at the end."""
     errors = open(os.path.join(WORK, "stderr"), "ab+")
     start = errors.seek(0, os.SEEK_END)
@@ -115,7 +115,7 @@ def running(command, address_ready, env=None):
             process.kill()
             code = process.wait()
         errors.close()
-    assert code == 0, f"{command[0]} ended with {code}: {process.log()[-3000:]}"
+    assert code == ends_with, f"{command[0]} ended with {code}: {process.log()[-3000:]}"
 
 
 def socket_path():

@@ -2,19 +2,26 @@
 EXTRA_DIST += tests/rpc/python.sh tests/rpc/harness.py tests/rpc/place.py tests/rpc/golden_file.py tests/rpc/http2.py tests/rpc/test_answers.py tests/rpc/test_answers.sh tests/rpc/test_fabricctl.py \
 	tests/rpc/test_daemon.py tests/rpc/test_daemon.sh tests/rpc/test_fabricctl.sh tests/rpc/test_grpcio.py tests/rpc/test_grpcio.sh tests/rpc/test_grpcjs.py tests/rpc/test_grpcjs.sh \
 	tests/rpc/grpcjs/client.js tests/rpc/grpcjs/package.json tests/rpc/grpcjs/package-lock.json \
-	tests/rpc/test_audit_log.py tests/rpc/test_audit_log.sh tests/rpc/test_backup.py tests/rpc/test_backup.sh tests/rpc/test_cert.py tests/rpc/test_cert.sh tests/rpc/test_floods.py tests/rpc/test_floods.sh tests/rpc/test_roles.py tests/rpc/test_roles.sh tests/rpc/test_support.py tests/rpc/test_support.sh tests/rpc/test_studies.py tests/rpc/test_studies.sh tests/rpc/test_tls.py tests/rpc/test_tls.sh tests/rpc/test_golden.py tests/rpc/test_golden.sh \
+	tests/rpc/test_audit_log.py tests/rpc/test_audit_log.sh tests/rpc/test_backup.py tests/rpc/test_backup.sh tests/rpc/test_cabling.py tests/rpc/test_cabling.sh tests/rpc/test_cert.py tests/rpc/test_cert.sh tests/rpc/test_floods.py tests/rpc/test_floods.sh tests/rpc/test_roles.py tests/rpc/test_roles.sh tests/rpc/test_support.py tests/rpc/test_support.sh tests/rpc/test_studies.py tests/rpc/test_studies.sh tests/rpc/test_tls.py tests/rpc/test_tls.sh tests/rpc/test_golden.py tests/rpc/test_golden.sh tests/rpc/gone_place.py tests/rpc/test_gone.py tests/rpc/test_gone.sh tests/rpc/test_history.py tests/rpc/test_history.sh tests/rpc/test_topology.py tests/rpc/test_topology.sh \
 	tests/rpc/golden/answers.txt tests/rpc/golden/dragonfly.txt tests/rpc/golden/fabsim.txt tests/rpc/golden/leaf-spine.txt tests/rpc/golden/messages.txt \
 	tests/rpc/golden/serve.txt tests/rpc/golden/settings.txt tests/rpc/golden/torus.txt tests/rpc/golden/fake.txt tests/rpc/golden/mistakes.txt tests/rpc/golden/recordings.txt tests/rpc/golden/refused.txt \
-	tests/rpc/fake_cc.h tests/rpc/fake_sm.h
+	tests/rpc/fake_cc.h tests/rpc/fake_sm.h tests/rpc/kill_at.c
 
 if TESTS_ENABLED
 check_PROGRAMS += tests/rpc/rpc_server
 TESTS += tests/rpc/test_answers.sh tests/rpc/test_audit_log.sh tests/rpc/test_backup.sh tests/rpc/test_cert.sh tests/rpc/test_daemon.sh tests/rpc/test_fabricctl.sh tests/rpc/test_golden.sh tests/rpc/test_grpcio.sh \
-	tests/rpc/test_floods.sh tests/rpc/test_roles.sh tests/rpc/test_support.sh tests/rpc/test_studies.sh tests/rpc/test_tls.sh
+	tests/rpc/test_cabling.sh tests/rpc/test_floods.sh tests/rpc/test_roles.sh tests/rpc/test_support.sh tests/rpc/test_studies.sh tests/rpc/test_tls.sh tests/rpc/test_gone.sh tests/rpc/test_history.sh tests/rpc/test_topology.sh
 endif
 tests_rpc_rpc_server_SOURCES = tests/rpc/rpc_server.c tests/rpc/fake_sm.c tests/rpc/fake_cc.c
 tests_rpc_rpc_server_CFLAGS = $(TEST_CFLAGS) $(OPENSSL_CFLAGS)
 tests_rpc_rpc_server_LDADD = $(FABRICD_LIBS)
+
+# A preload library of test_cert.py.
+check_DATA += tests/rpc/kill_at.so
+CLEANFILES += tests/rpc/kill_at.so
+tests/rpc/kill_at.so: tests/rpc/kill_at.c
+	@$(MKDIR_P) $(@D)
+	$(AM_V_CCLD)$(CC) -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -fPIC -shared -o $@ $(srcdir)/tests/rpc/kill_at.c -ldl
 
 # ---- hostile connections
 FUZZ_TARGETS += tests/fuzz/fuzz_rpc
@@ -41,11 +48,23 @@ tests_unit_test_listen_SOURCES = tests/unit/test_listen.c
 tests_unit_test_listen_CFLAGS = $(TEST_CFLAGS) $(PROTOBUFC_CFLAGS) $(OPENSSL_CFLAGS) $(LIBEVENT_CFLAGS)
 tests_unit_test_listen_LDADD = $(DAEMON_TEST_LIBS)
 
+# ---- TLS handshakes on their own thread
+UNIT_TESTS += tests/unit/test_handshake
+tests_unit_test_handshake_SOURCES = tests/unit/test_handshake.c
+tests_unit_test_handshake_CFLAGS = $(TEST_CFLAGS) $(OPENSSL_CFLAGS)
+tests_unit_test_handshake_LDADD = $(DAEMON_TEST_LIBS) $(OPENSSL_LIBS)
+
 # ---- what fabricctl prints, and the arguments it reads
 UNIT_TESTS += tests/unit/test_ctl
 tests_unit_test_ctl_SOURCES = tests/unit/test_ctl.c
 tests_unit_test_ctl_CFLAGS = $(TEST_CFLAGS) $(PROTOBUFC_CFLAGS)
 tests_unit_test_ctl_LDADD = cli/libctl.la libfabmgr/client/libfabclient.la proto/libfabproto.la \
+	$(LIB_TEST_LIBS) $(NGHTTP2_LIBS) $(PROTOBUFC_LIBS) $(OPENSSL_LIBS)
+
+UNIT_TESTS += tests/unit/test_anonymize
+tests_unit_test_anonymize_SOURCES = tests/unit/test_anonymize.c
+tests_unit_test_anonymize_CFLAGS = $(TEST_CFLAGS) $(PROTOBUFC_CFLAGS)
+tests_unit_test_anonymize_LDADD = cli/libctl.la libfabmgr/client/libfabclient.la proto/libfabproto.la \
 	$(LIB_TEST_LIBS) $(NGHTTP2_LIBS) $(PROTOBUFC_LIBS) $(OPENSSL_LIBS)
 
 # ---- lists of hosts, as the manager and fabricctl read them

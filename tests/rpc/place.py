@@ -1,4 +1,4 @@
-"""A fabricd with a Unix socket and a TLS address, and its certificates."""
+"""A fabricd on an embedded fabric, with its folder, and with or without a TLS address."""
 
 import contextlib
 import json
@@ -13,19 +13,54 @@ from harness import (BUILD, PATIENCE, Fabric, channel, free_port, make_authority
                      running, socket_path, wait_until)
 
 Code = grpc.StatusCode
+CTL, FABSIM, FABRICD = (os.path.join(BUILD, p) for p in ("cli/fabricctl", "cli/fabsim", "fabricd/fabricd"))
 
 
 class Place:
-    """A folder with the TLS files of a daemon, and the daemon."""
+    """A machine: a folder with a fabric, the settings and the state directory of a daemon, and its socket."""
 
-    def __init__(self):
+    def __init__(self, leaves=2, spines=2, hosts=2):
         self.folder = os.path.dirname(socket_path())
-        self.port = free_port()
-        self.ca = make_authority("tls")
-        self.install(self.ca, make_certificate(self.ca, "server"))
+        self.address = "unix:" + self.path("s")
+        self.state = self.path("state")
+        subprocess.run([FABSIM, "generate", "leaf-spine", "--leaves", str(leaves), "--spines", str(spines), "--hosts",
+                        str(hosts), "-o", self.path("f.net")], check=True)
 
     def path(self, name):
         return os.path.join(self.folder, name)
+
+    def write(self, name, text, mode=0o600):
+        with open(self.path(name), "w") as f:
+            f.write(text)
+        os.chmod(self.path(name), mode)
+
+    def ctl(self, *arguments, code=0):
+        done = subprocess.run([CTL, "-s", self.address, *arguments], capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == code, done
+        return done.stderr if code else done.stdout
+
+    @contextlib.contextmanager
+    def daemon(self, *options):
+        command = [FABRICD, "--sim", self.path("f.net"), "-f", self.path("f.yaml"), "--state-dir", self.state,
+                   "--listen", self.address, *options]
+        with channel(self.address) as c:
+            f = Fabric(c)
+            with running(command, lambda _: wait_until(lambda: f.GetStatus(timeout=2).status.generation > 0)) as p:
+                yield p
+
+    def rest(self):
+        """Waits until the manager is idle."""
+        wait_until(lambda: json.loads(self.ctl("status", "-o", "json"))["state"] == "idle")
+
+
+class TlsPlace(Place):
+    """A machine whose daemon has a TLS address, too."""
+
+    def __init__(self):
+        super().__init__(spines=1)
+        self.port = free_port()
+        self.ca = make_authority("tls")
+        self.install(self.ca, make_certificate(self.ca, "server"))
 
     def install(self, ca, certificate):
         for source, name in ((ca + ".crt", "ca.pem"), (certificate + ".crt", "cert.pem"),
@@ -33,23 +68,13 @@ class Place:
             shutil.copy(source, self.path(name))
 
     def settings(self, crl=False):
-        with open(self.path("f.yaml"), "w") as f:
-            f.write("".join(f"{line}\n" for line in (
-                "tls:", *(f"  {n}: {self.path(n)}.pem" for n in ("cert", "key", "ca")),
-                *([f"  crl: {self.path('crl')}.pem"] if crl else []),
-                "rpc: {roles: {operator: [{cn: good}, {cn: bad}]}}")))
+        self.write("f.yaml", "".join(f"{line}\n" for line in (
+            "tls:", *(f"  {n}: {self.path(n)}.pem" for n in ("cert", "key", "ca")),
+            *([f"  crl: {self.path('crl')}.pem"] if crl else []),
+            "rpc: {roles: {operator: [{cn: good}, {cn: bad}]}}")))
 
-    @contextlib.contextmanager
-    def daemon(self):
-        subprocess.run([os.path.join(BUILD, "cli/fabsim"), "generate", "leaf-spine", "--leaves", "2", "--spines", "1",
-                        "--hosts", "2", "-o", self.path("f.net")], check=True)
-        unix = "unix:" + self.path("s")
-        command = [os.path.join(BUILD, "fabricd/fabricd"), "--sim", self.path("f.net"), "-f", self.path("f.yaml"),
-                   "--state-dir", self.path("state"), "--listen", unix, "--listen", f"tls:127.0.0.1:{self.port}"]
-        with channel(unix) as c:
-            f = Fabric(c)
-            with running(command, lambda p: wait_until(lambda: f.GetStatus(timeout=2).status.generation > 0)) as p:
-                yield p
+    def daemon(self, *options, host="127.0.0.1"):
+        return super().daemon("--listen", f"tls:{host}:{self.port}", *options)
 
     def client(self, certificate, server_ca=None):
         credentials = grpc.ssl_channel_credentials(read((server_ca or self.ca) + ".crt"), read(certificate + ".key"),
@@ -58,15 +83,13 @@ class Place:
 
     def audited(self, method):
         """The audit records of this method, newest first."""
-        done = subprocess.run([os.path.join(BUILD, "cli/fabricctl"), "-s", "unix:" + self.path("s"), "audit", "export",
-                               "--method", method], capture_output=True, text=True, check=True, timeout=PATIENCE)
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        return [json.loads(line) for line in self.ctl("audit", "export", "--method", method).splitlines()]
 
     def complaint(self, certificate):
         """What fabricctl says to a client whose certificate is refused."""
-        done = subprocess.run([os.path.join(BUILD, "cli/fabricctl"), "-s", f"tls:127.0.0.1:{self.port}", "--tls-ca",
-                               self.ca + ".crt", "--tls-cert", certificate + ".crt", "--tls-key", certificate + ".key",
-                               "status"], capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run([CTL, "-s", f"tls:127.0.0.1:{self.port}", "--tls-ca", self.ca + ".crt", "--tls-cert",
+                               certificate + ".crt", "--tls-key", certificate + ".key", "status"],
+                              capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode != 0 and done.stdout == "", done
         return done.stderr
 

@@ -136,13 +136,14 @@ def serving():
 
 
 # Each in text and in JSON, with each kind of answer.
-SHOWN = """status | version | whoami | node list | node show a | node pins | port list | port show a/1 | port counters | link list | link flapping
+SHOWN = """status | version | whoami | node list | node list --gone | node show a | node pins | port list | port show a/1 | port counters | link list | link list --gone | link flapping
     link unhealthy | link unhealthy a/2 | key show | class list | class show a | partition list | partition show a
     multicast list | multicast show a | service list | subscription list | cc status | cc show a/1
     cc show a/1 --explain --sl 2 | cc congested | cc log | cc log a | cc export --roce | cc export --roce --explain
     cc export --roce --format sonic | path a b | route show a | route verify | route quality | route compare a b
     route whatif a/1 | route contingency | route contingency a | reroute list | reroute show 3 | topo baseline
-    topo approve --dry-run | event list"""
+    topo approve --dry-run | node forget a --dry-run | event list | history a | topo list
+    topo diff a b"""
 # Each once: what is asked, and what is printed.
 ASKED = """node list switch | node list adapter | node list router | node list gateway | node pins --waiting
     port list a | port disable a/1 | port enable a/2 | port show a/255 | port show a/0 | link isolate a/3 | link release a/4
@@ -153,7 +154,12 @@ ASKED = """node list switch | node list adapter | node list router | node list g
     route rebalance | route certify | reroute | reroute list -n 9 | reroute show 0 | reroute show 18446744073709551615 | sweep
     topo baseline --waiting | topo approve a b | topo approve --all | topo approve | topo approve --all --dry-run
     topo disapprove --all | topo disapprove a b | node approve a | node approve --all | node approve --forget a
+    node list switch --gone | link list a --gone | link list --gone --degraded | node forget | node forget a --older-than 30d
+    node forget a | node forget --older-than 30d | node forget --older-than 2w --dry-run | node forget --older-than x
     event list -n 4 | event list --severity debug | event list --severity error | event list --after 17 | event watch -n 2
+    event list --subject a/1 --type link-*,node-removed | event list --since 2023-11-15T00:00:00Z --until 2023-11-16T00:00:00+01:00
+    event list --since x | history | history a/1 --since 2023-11-15 -n 3 | history a b | history a --severity info
+    topo snapshot a | topo snapshot a --forget | topo snapshot | topo diff | topo diff a now | topo diff 2023-11-15T00:00:00Z b | topo diff a b c
     event list --after 9223372036854775807 | event list --after 9223372036854775808 | event list -n x | event list -n
     event watch --after 3 --severity warning -n 1 | sim unlink a/1 | sim relink a/2 | sim unlink a | sim degrade a/1
     sim degrade a/1 --width 12x --speed EDR | sim degrade a/1 --width 3x | sim degrade a | link list --degraded

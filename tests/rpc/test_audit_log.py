@@ -1,6 +1,7 @@
 """The audit log of fabricd on a simulated fabric: 500 changes by five users, found again by fabricctl,
 and a database that somebody changed while the daemon was stopped."""
 
+import collections
 import contextlib
 import json
 import os
@@ -13,15 +14,16 @@ import time
 
 from google.protobuf import descriptor_pb2
 
-from harness import (BUILD, PATIENCE, WORK, channel, dynamic, load, main, running, socket_path,
+from harness import (BUILD, PATIENCE, SLACK, WORK, channel, dynamic, load, main, running, socket_path,
                      wait_until)
 
-access_pb2, link_pb2, port_pb2, status_pb2 = (load(f"fabric.v1.{m}_pb2")
-                                              for m in ("access", "link", "port", "status"))
+access_pb2, audit_pb2, link_pb2, port_pb2, status_pb2 = (
+    load(f"fabric.v1.{m}_pb2") for m in ("access", "audit", "link", "port", "status"))
 CTL, FABSIM, FABRICD = (os.path.join(BUILD, p)
                         for p in ("cli/fabricctl", "cli/fabsim", "fabricd/fabricd"))
 SERVICE = "/fabric.v1.FabricService/"
 CHANGES = 500
+TAMPERINGS = 150
 # Users that /etc/passwd does not have, so that the test needs no names.
 ACCOUNTS, STRANGER = [60001, 60002, 60003, 60004, 60005], 60009
 
@@ -173,6 +175,37 @@ def filters_give_exactly_the_changes(place, first, second, between):
     assert not place.listed("--result", "UNFINISHED") and not place.listed("--by", account_of(STRANGER + 1))
 
 
+def pages_have_all_records(place, c, expected):
+    """The same by the RPC, with pages of seven rows, and with a filter."""
+    stub = c.unary_unary(SERVICE + "ListAudit", request_serializer=audit_pb2.ListAuditRequest.SerializeToString,
+                         response_deserializer=audit_pb2.ListAuditResponse.FromString)
+    for account in (account_of(ACCOUNTS[0]), "uid 6*"):
+        token, found, pages = "", [], 0
+        while pages == 0 or token:
+            page = stub(audit_pb2.ListAuditRequest(page_size=7, page_token=token, account=account), timeout=PATIENCE)
+            assert len(page.records) <= 7, page
+            found += page.records
+            token, pages = page.next_page_token, pages + 1
+        wanted = [e for e in expected if account in ("uid 6*", e[0])]
+        assert pages >= len(wanted) // 7, pages
+        numbers = [r.sequence for r in found]
+        assert numbers == sorted(set(numbers), reverse=True), numbers
+        has_exactly([{k: getattr(r, k) for k in ("account", "method", "object", "result", "reason")}
+                     for r in reversed(found)], wanted)
+
+
+def lists_are_quick(place):
+    """A list of all changes, filtered or not, takes a fraction of a second. Prints the longest time."""
+    longest = 0
+    for options in ((), ("--by", account_of(ACCOUNTS[2])), ("--object", "leaf-002/*"), ("--since", "1h"),
+                    ("--result", "NOT_FOUND")):
+        begun = time.monotonic()
+        place.ctl("audit", "list", "-n", str(2 * CHANGES), *options)
+        longest = max(longest, time.monotonic() - begun)
+    print(f"# longest time of audit list, {CHANGES} changes: {1000 * longest:.0f} ms")
+    assert longest < 2 * SLACK, longest
+
+
 def refused_calls_are_recorded(place):
     with Caller(place.address, STRANGER) as stranger:
         request = port_pb2.DisablePortRequest(node="leaf-001", port_number=1).SerializeToString()
@@ -231,6 +264,84 @@ def tampering_is_found(place):
             assert not verdict["intact"] and verdict["bad"] == row, (tamper.__name__, row, verdict)
 
 
+# ---- random tampering, while the daemon runs
+
+COLUMNS = ["kind", "time_us", "call", "result", "account", "source", "method", "object", "value_before",
+           "value_after", "reason", "message", "mac"]
+
+
+def renumber(db, rows):
+    """Gives rows the numbers of other rows: rows = {old number: new number}."""
+    for old, new in rows.items():
+        db.execute("UPDATE audit SET seq = ? WHERE seq = ?", (-new - 1, old))
+    db.execute("UPDATE audit SET seq = -seq - 1 WHERE seq < 0")
+
+
+def remove_some(db, dice, last):
+    first = dice.randint(1, last)
+    end = min(last, first + dice.choice([0, 0, 1, 30]))
+    db.execute("DELETE FROM audit WHERE seq BETWEEN ? AND ?", (first, end))
+    if dice.random() < 0.5:  # and close the gap
+        renumber(db, {n: n - (end - first + 1) for n in range(end + 1, last + 1)})
+    return first
+
+
+def change_one(db, dice, last):
+    row, column = dice.randint(1, last), dice.choice(COLUMNS)
+    value, = db.execute(f"SELECT {column} FROM audit WHERE seq = ?", (row,)).fetchone()
+    if isinstance(value, bytes):
+        at = dice.randrange(len(value))
+        value = value[:at] + bytes([value[at] ^ 1 << dice.randrange(8)]) + value[at + 1:]
+    else:
+        value = value + 1 if isinstance(value, int) else value + dice.choice(["x", " ", "\0", "\u00e9"])
+    db.execute(f"UPDATE audit SET {column} = ? WHERE seq = ?", (value, row))
+    return row
+
+
+def reorder_some(db, dice, last):
+    """Shuffles some rows, which need not be neighbours."""
+    rows = sorted(dice.sample(range(1, last + 1), dice.choice([2, 2, 5, 50])))
+    shuffled = rows[1:] + rows[:1] if dice.random() < 0.5 else rows[::-1]
+    renumber(db, dict(zip(rows, shuffled)))
+    return next(old for old, new in zip(rows, shuffled) if old != new)
+
+
+def cut_tail(db, dice, last):
+    first = dice.randint(1, last)
+    db.execute("DELETE FROM audit WHERE seq >= ?", (first,))
+    return first
+
+
+def copy_one(db, dice, last):
+    """Inserts a copy of a row at another place; a copy right behind the row is an inserted row, too."""
+    row, at = dice.randint(1, last), dice.randint(1, last + 1)
+    copied = list(db.execute("SELECT * FROM audit WHERE seq = ?", (row,)).fetchone())
+    renumber(db, {n: n + 1 for n in range(at, last + 1)})
+    db.execute(f"INSERT INTO audit VALUES({','.join('?' * len(copied))})", [at, *copied[1:]])
+    return at + (row == at)
+
+
+def random_tampering_is_found(place, seed):
+    """Rows at random positions are removed, changed, reordered, cut or copied, and then put back."""
+    dice, tried = random.Random(seed), collections.Counter()
+    print(f"# TEST_SEED={seed}")
+    with contextlib.closing(sqlite3.connect(f"{place.state}/fabricd.db", isolation_level=None, timeout=30)) as db:
+        db.execute("CREATE TEMP TABLE saved AS SELECT * FROM audit")
+        last, = db.execute("SELECT max(seq) FROM audit").fetchone()
+        assert last >= 2 * CHANGES, last
+        for _ in range(TAMPERINGS):
+            tamper = dice.choice([remove_some, change_one, reorder_some, cut_tail, copy_one])
+            db.execute("BEGIN IMMEDIATE")
+            bad = tamper(db, dice, last)
+            db.execute("COMMIT")
+            verdict = json.loads(place.ctl("audit", "verify", "-o", "json", code=5))
+            assert not verdict["intact"] and verdict["bad"] == bad, (seed, tamper.__name__, bad, verdict)
+            db.executescript("BEGIN IMMEDIATE; DELETE FROM audit; INSERT INTO audit SELECT * FROM saved; COMMIT")
+            tried[tamper.__name__] += 1
+        assert json.loads(place.ctl("audit", "verify", "-o", "json"))["intact"]
+    print(f"# found: {dict(tried)}")
+
+
 def a_day_of_changes_by_five_accounts():
     place = Place()
     todo = list(enumerate(changes(seed=18)))
@@ -242,8 +353,12 @@ def a_day_of_changes_by_five_accounts():
         second = expected_and_made(place, todo[CHANGES // 2:])
         filters_give_exactly_the_changes(place, first, second,
                                          time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)))
+        with channel(place.address) as c:
+            pages_have_all_records(place, c, first + second)
+        lists_are_quick(place)
         refused_calls_are_recorded(place)
         assert json.loads(place.ctl("audit", "verify", "-o", "json"))["intact"]
+        random_tampering_is_found(place, int(os.environ.get("TEST_SEED") or random.randrange(1 << 32)))
     tampering_is_found(place)
 
 

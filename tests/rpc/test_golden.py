@@ -15,6 +15,7 @@ import socket
 import sqlite3
 import struct
 import subprocess
+import time
 import urllib.request
 
 import grpc
@@ -178,6 +179,7 @@ class Place:
 
     def settle(self, condition=lambda: True):
         wait_until(lambda: condition() and self.is_quiet())
+        time.sleep(0.2)  # the writer of the database gathers records for 50 ms
 
     def show(self, commands, formats=("text", "json")):
         for line in commands:
@@ -422,7 +424,8 @@ REQUESTS = """Sweep | Reroute | Rebalance | IsolateLink node: "leaf-001" port_nu
     DisablePort node: "leaf-001" port_number: 2 | EnablePort node: "leaf-001" port_number: 2 | RotateKey give_up_absent: true
     ApproveBaseline | ApproveBaseline all: true | ApproveBaseline nodes: "leaf-001" | DisapproveBaseline all: true
     DisapproveBaseline nodes: "leaf-001" | ApproveNode all: true | ApproveNode node: "host-0003" | ForgetNodePin node: "old-0002" """
-READS = """GetStatus | GetVersion | ListNodes page_size: 1 | GetNode node: "leaf-001" | ListNodePins | ListBaseline | ListPorts page_size: 1
+READS = """GetStatus | GetVersion | ListGoneNodes | ListGoneLinks | ForgetNodes node: "host-0003" | ListSnapshots | MakeSnapshot name: "a" | DeleteSnapshot name: "a"
+    CompareTopologies before: "a" | ListNodes page_size: 1 | GetNode node: "leaf-001" | ListNodePins | ListBaseline | ListPorts page_size: 1
     GetPort node: "leaf-001" port_number: 1 | ListLinks page_size: 1 | ListFlappingLinks | ListUnhealthyLinks | ListPortCounters
     ListPartitions | ListPartitionMembers partition: "Default" page_size: 1 | ListServices | ListSubscriptions | ListMulticastGroups
     ListMulticastMembers group: "0xc000" | ListClasses | ListClassRules class: "default" | GetCongestion | ListCongestionLogs

@@ -192,7 +192,7 @@ def pages_add_up_to_the_whole():
 # Lists that need an argument, or that the fake manager does not have.
 NOT_PAGED_HERE = {"GetForwardingTable", "ListContingencies", "ListReroutes", "ListPortCounters",
                   "ListPartitionMembers", "ListMulticastMembers", "ListClassRules", "ListServices",
-                  "ListSubscriptions"}
+                  "ListSubscriptions", "ListGoneNodes", "ListGoneLinks"}
 
 
 def every_list_comes_in_pages():
@@ -835,6 +835,16 @@ def read_metrics(url):
     return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
 
 
+def has_ended(connection):
+    connection.setblocking(False)
+    try:
+        return connection.recv(1, socket.MSG_PEEK) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionResetError:
+        return True
+
+
 def metrics_are_served():
     fabsim, fabricd = (os.path.join(BUILD, p) for p in ("cli/fabsim", "fabricd/fabricd"))
     folder = os.path.dirname(socket_path())
@@ -886,6 +896,14 @@ def metrics_are_served():
                     assert False, path
                 except urllib.error.HTTPError as e:
                     assert e.code == code, (path[:20], e.code)
+            # connections that say nothing: the oldest ones are closed, and they lock nobody out
+            silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(100)]
+            wait_until(lambda: sum(has_ended(s) for s in silent) == 100 - 32)
+            assert all(has_ended(s) for s in silent[:68])
+            assert read_metrics(url + "/metrics")["fabricd_master"] == "1"
+            wait_until(lambda: all(has_ended(s) for s in silent))  # after 5 seconds
+            for s in silent:
+                s.close()
 
 
 def the_daemon_on_its_simulated_fabric():

@@ -6,7 +6,7 @@ import os
 import subprocess
 
 from harness import BUILD, PATIENCE, SOURCE, main, make_authority, make_certificate, wait_until
-from place import Place, revoke
+from place import TlsPlace, revoke
 
 CLIENT = os.path.join(SOURCE, "tests/rpc/grpcjs/client.js")
 
@@ -21,7 +21,7 @@ def ask(*calls):
 
 
 def local(place, method, count=0, **request):
-    return {"address": "unix:" + place.path("s"), "method": method, "request": request, "count": count}
+    return {"address": place.address, "method": method, "request": request, "count": count}
 
 
 def remote(place, certificate, method, **request):
@@ -30,7 +30,7 @@ def remote(place, certificate, method, **request):
 
 
 def unix_sockets_and_tls_are_served():
-    place = Place()
+    place = TlsPlace()
     place.settings()
     good = make_certificate(place.ca, "good")
     with place.daemon():
@@ -49,7 +49,7 @@ def unix_sockets_and_tls_are_served():
 
 def viewers_change_nothing():
     """A certificate without a role is a viewer: it reads."""
-    place = Place()
+    place = TlsPlace()
     place.settings()
     good, nobody = make_certificate(place.ca, "good"), make_certificate(place.ca, "nobody")
     with place.daemon():
@@ -66,7 +66,7 @@ def viewers_change_nothing():
 
 
 def untrusted_certificates_are_refused():
-    place = Place()
+    place = TlsPlace()
     place.settings(crl=True)
     good, revoked = make_certificate(place.ca, "good"), make_certificate(place.ca, "revoked")
     expired = make_certificate(place.ca, "expired", days=-1)

@@ -120,6 +120,10 @@ def methods_by_reflection():
                                response_deserializer=reply.FromString)
         listed, = info(iter([request(list_services="*")]), timeout=PATIENCE)
         names = {s.name for s in listed.list_services_response.service} | {"fabric.v1.SimService"}
+        # These two show nothing of the fabric, and everybody may call them. A further service needs roles.
+        others = {n for n in names if not n.startswith("fabric.")}
+        assert others == {"grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection",
+                          "grpc.reflection.v1alpha.ServerReflection"}, others
         found = []
         for name in sorted(n for n in names if n.startswith("fabric.")):
             answer, = info(iter([request(file_containing_symbol=name)]), timeout=PATIENCE)
@@ -139,18 +143,19 @@ def refused(result, method, needed, role):
     return code == Code.PERMISSION_DENIED
 
 
-def check_table(callers):
+def check_table(callers, services=("FabricService",)):
     """Each caller is refused exactly the methods that need a higher role. callers: {role: Caller}."""
-    wrong = []
+    wrong, called = [], 0
     for path, needed in methods_by_reflection():
-        if "SimService" in path:
-            continue  # the server in this test has no simulated fabric
+        if path.split("/")[1].split(".")[-1] not in services:
+            continue
+        called += 1
         for role, caller in callers.items():
             result = caller.call(path)
             assert result[0] not in (Code.UNIMPLEMENTED, Code.UNAVAILABLE) or ROLES[role] >= needed, (path, result)
             if refused(result, path, needed, role) != (ROLES[role] < needed):
                 wrong.append((path, role, result))
-    assert not wrong, wrong
+    assert called and not wrong, (called, wrong)
 
 
 # ---- the tests ---------------------------------------------------------------------------------
@@ -160,7 +165,7 @@ def every_method_has_a_role():
     assert len(found) > 50 and any("SimService" in path for path, _ in found), found
     without = [path for path, role in found if role not in ROLES.values()]
     assert not without, f"without the option fabric.v1.role: {without}"
-    reads = ("Get", "List", "WatchEvents", "WhoAmI", "WhatIf", "TracePath", "CompareEngines", "Export", "Verify")
+    reads = ("Get", "List", "WatchEvents", "WhoAmI", "WhatIf", "TracePath", "Compare", "Export", "Verify")
     changing = [(p, r) for p, r in found if not p.split("/")[-1].startswith(reads)]
     assert all(role >= ROLES["operator"] for _, role in changing), changing
     assert {p.split("/")[-1] for p, r in changing if r == ROLES["administrator"]} == {
@@ -179,6 +184,22 @@ def every_method_with_every_role_over_tls():
     with tls_server(ca, roles) as server, contextlib.ExitStack() as stack:
         check_table({role: stack.enter_context(
             Caller(server.where, certificate=make_certificate(ca, role), ca=ca)) for role in ROLES})
+
+
+def every_method_of_fabricd_with_every_role():
+    """The same with a whole daemon, which also has a simulated fabric and the methods for it."""
+    ca = make_authority("daemon")
+    server, port = make_certificate(ca, "server"), free_port()
+    certificates = {role: make_certificate(ca, role) for role in ROLES}
+    roles = entries(**{role: [f"user: {uid}", f"cn: {role}"] for role, uid in USERS.items()})
+    tls = f"tls: {{cert: {server}.crt, key: {server}.key, ca: {ca}.crt}}\n"
+    with daemon(roles + tls, "--listen", f"tls:127.0.0.1:{port}") as fabricd, contextlib.ExitStack() as stack:
+        open_to_all(fabricd.address)
+        for callers in ({role: Caller(fabricd.address, uid) for role, uid in USERS.items()},
+                        {role: Caller(f"localhost:{port}", certificate=certificates[role], ca=ca) for role in ROLES}):
+            for caller in callers.values():
+                stack.enter_context(caller)
+            check_table(callers, ("FabricService", "SimService"))
 
 
 def nobody_in_the_group_disables_no_port():
@@ -277,7 +298,7 @@ def fabricctl_says_which_entry_is_missing():
 
 
 @contextlib.contextmanager
-def daemon(text):
+def daemon(text, *options):
     """fabricd on a simulated fabric, with these settings."""
     folder = os.path.dirname(socket_path())
     topology, address, file = (os.path.join(folder, n) for n in ("f.net", "s", "f.yaml"))
@@ -286,7 +307,7 @@ def daemon(text):
     with open(file, "w") as f:
         f.write(text)
     command = [os.path.join(BUILD, "fabricd/fabricd"), "--sim", topology, "-f", file, "--state-dir",
-               os.path.join(folder, "state"), "--listen", "unix:" + address]
+               os.path.join(folder, "state"), "--listen", "unix:" + address, *options]
     with channel("unix:" + address) as c:
         f = Fabric(c)
         with running(command, lambda p: wait_until(lambda: f.GetStatus(timeout=2).status.generation > 0)) as process:
@@ -383,6 +404,7 @@ main([
     every_method_has_a_role,
     every_method_with_every_role_over_unix,
     every_method_with_every_role_over_tls,
+    every_method_of_fabricd_with_every_role,
     nobody_in_the_group_disables_no_port,
     groups_are_those_of_the_process,
     the_highest_role_counts,

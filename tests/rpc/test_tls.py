@@ -3,7 +3,9 @@
 import collections
 import os
 import re
+import signal
 import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -11,9 +13,10 @@ import urllib.request
 
 import grpc
 
-from harness import (BUILD, PATIENCE, Fabric, channel, descriptors, free_port, main, make_authority, make_certificate,
-                     openssl, wait_until)
-from place import Place, reload, revoke
+import http2
+from harness import (BUILD, PATIENCE, Fabric, channel, descriptors, fails, free_port, main, make_authority, make_certificate,
+                     openssl, read, wait_until)
+from place import TlsPlace, reload, revoke
 
 Code = grpc.StatusCode
 STREAMS = 50
@@ -83,16 +86,16 @@ class Flood:
 
 
 def silent_connections_lock_nobody_out():
-    place = Place()
+    place = TlsPlace()
     place.settings()
     good = make_certificate(place.ca, "good")
-    with place.daemon() as p, channel("unix:" + place.path("s")) as old:
+    with place.daemon() as p, channel(place.address) as old:
         before = descriptors(p)
         for how in ({"held": 300}, {"held": 300, "a_second": 1000}):
             with Flood(place.port, **how) as flood:
                 for _ in range(20):
                     Fabric(old).GetStatus()
-                    with channel("unix:" + place.path("s")) as new:
+                    with channel(place.address) as new:
                         Fabric(new).GetStatus()
                     assert place.status(good) == Code.OK
                 assert descriptors(p) < before + 100, descriptors(p)
@@ -101,7 +104,7 @@ def silent_connections_lock_nobody_out():
 
 
 def new_files_serve_new_connections_and_drop_nobody():
-    place = Place()
+    place = TlsPlace()
     place.settings()
     good, bad = make_certificate(place.ca, "good"), make_certificate(place.ca, "bad")
     with place.daemon() as fabricd:
@@ -115,6 +118,13 @@ def new_files_serve_new_connections_and_drop_nobody():
             reload(fabricd, "reloaded")
             assert place.status(good, other) == Code.OK
             assert place.status(good, place.ca) == Code.UNAVAILABLE
+            assert not [s.ended for s in streams if s.ended]
+
+            # a second authority for the clients beside the first, as between the two in a change of authority
+            with open(place.path("ca.pem"), "ab") as f:
+                f.write(read(other + ".crt"))
+            reload(fabricd, "reloaded")
+            assert place.status(make_certificate(other, "new"), other) == place.status(good, other) == Code.OK
             assert not [s.ended for s in streams if s.ended]
 
             # broken files change nothing
@@ -154,7 +164,7 @@ def new_files_serve_new_connections_and_drop_nobody():
 
 
 def another_authority_replaces_the_clients():
-    place = Place()
+    place = TlsPlace()
     place.settings()
     good = make_certificate(place.ca, "good")
     with place.daemon() as fabricd:
@@ -170,7 +180,8 @@ def another_authority_replaces_the_clients():
 
 
 def refused_certificates_are_recorded():
-    place = Place()
+    """By the gRPC library for Python, and by fabricctl, which says why."""
+    place = TlsPlace()
     place.settings(crl=True)
     good, bad = make_certificate(place.ca, "good"), make_certificate(place.ca, "bad")
     expired = make_certificate(place.ca, "old", days=-1)
@@ -181,17 +192,32 @@ def refused_certificates_are_recorded():
                 (bad, "bad", "certificate revoked", "it is revoked"),
                 (expired, "old", "certificate has expired", "it has expired or is not valid yet"),
                 (foreign, "root", "unable to get local issuer certificate", "unknown CA")):
+            assert not [r for r in place.audited("connect") if r["account"].endswith(" of " + name)]
+            assert place.status(certificate, place.ca) == Code.UNAVAILABLE
+            row, *_ = wait_until(lambda: [r for r in place.audited("connect")
+                                          if r["account"] == "refused certificate of " + name])
             for _ in range(20):
                 said = place.complaint(certificate)
                 assert f"the manager does not trust this certificate: {told}\n" in said, said
-            assert place.status(certificate, place.ca) == Code.UNAVAILABLE
-            wait_until(lambda: any(r["account"] == "refused certificate of " + name for r in place.audited("connect")))
-            row = next(r for r in place.audited("connect") if r["account"] == "refused certificate of " + name)
             assert row["result"] == "UNAUTHENTICATED" and row["source"] == "tls, 127.0.0.1", row
             assert row["message"].startswith(f"the certificate is not accepted: {why}; subject CN={name}, "), row
-        before = len(place.audited("connect"))
         assert place.status(good) == Code.OK
-        assert len(place.audited("connect")) == before
+        assert not [r for r in place.audited("connect") if r["account"].endswith(" of good")]
+
+
+def a_certificate_without_a_role_only_reads():
+    place = TlsPlace()
+    place.settings()
+    good, nobody = make_certificate(place.ca, "good"), make_certificate(place.ca, "nobody")
+    with place.daemon(), place.client(nobody) as c, place.client(good) as operator:
+        assert Fabric(c).GetStatus(timeout=PATIENCE).status.generation > 0
+        said = fails(Code.PERMISSION_DENIED, Fabric(c).DisablePort, node="leaf-002", port_number=1)
+        assert said.startswith("refused: certificate of nobody has the role viewer, and DisablePort needs"), said
+        Fabric(operator).DisablePort(node="leaf-002", port_number=1)
+        rows = wait_until(lambda: len(place.audited("DisablePort")) > 1 and place.audited("DisablePort"))
+        assert [(r["account"], r["result"], r["source"]) for r in rows] == [
+            ("certificate of good", "OK", "tls, 127.0.0.1"),
+            ("certificate of nobody", "PERMISSION_DENIED", "tls, 127.0.0.1")], rows
 
 
 def dated(place, name, begin_days, end_days):
@@ -210,8 +236,161 @@ def dated(place, name, begin_days, end_days):
     return path
 
 
+class Slow:
+    """A TLS client that waits in the middle of its handshake."""
+
+    def __init__(self, place, certificate):
+        context = ssl.create_default_context(cafile=place.ca + ".crt")
+        context.load_cert_chain(certificate + ".crt", certificate + ".key")
+        context.set_alpn_protocols(["h2"])
+        self.received, self.sent = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = context.wrap_bio(self.received, self.sent, server_hostname="localhost")
+        self.socket = socket.create_connection(("127.0.0.1", place.port))
+        self.socket.settimeout(PATIENCE)
+        self.step(self.tls.do_handshake)
+
+    def step(self, function):
+        """Calls a function of the TLS client; returns its result, or None if it waits for the server."""
+        try:
+            return function()
+        except ssl.SSLWantReadError:
+            return None
+        finally:
+            self.socket.sendall(self.sent.read())
+
+    def until(self, function):
+        while (result := self.step(function)) is None:
+            more = self.socket.recv(65536)
+            if not more:
+                raise ConnectionResetError
+            self.received.write(more)
+        return result
+
+    def finish(self):
+        """Completes the handshake; True if the server then serves HTTP/2."""
+        try:
+            self.until(lambda: self.tls.do_handshake() or True)
+            self.step(lambda: self.tls.write(http2.PREFACE + http2.settings()))
+            return len(self.until(lambda: self.tls.read(1))) == 1
+        except (ssl.SSLError, ConnectionError):
+            return False
+        finally:
+            self.socket.close()
+
+
+def threads(process):
+    names = []
+    for task in os.listdir(f"/proc/{process.pid}/task"):
+        with open(f"/proc/{process.pid}/task/{task}/comm") as f:
+            names.append(f.read().strip())
+    return names
+
+
+def a_handshake_may_last_over_a_reload():
+    place = TlsPlace()
+    place.settings()
+    good, bad = make_certificate(place.ca, "good"), make_certificate(place.ca, "bad")
+    with place.daemon() as fabricd, channel("unix:" + place.path("s")) as local:
+        assert {"fabricd", "fabricd-tls", "fabricd-writer"} <= set(threads(fabricd)), threads(fabricd)
+        slow = [Slow(place, bad if i % 2 else good) for i in range(6)]
+        for _ in range(10):
+            Fabric(local).GetStatus()
+            assert place.status(good) == Code.OK
+        assert slow[0].finish() and slow[1].finish()
+        revoke(place, bad)
+        place.settings(crl=True)
+        reload(fabricd, "reloaded")
+        assert slow[2].finish() and not slow[3].finish()
+        wait_until(lambda: "the connection of certificate of bad is closed: certificate revoked" in fabricd.log())
+        # the daemon ends while the last two are pending (Place.daemon checks its exit status)
+    for s in slow[4:]:
+        assert not s.finish()
+
+
+def limited(port, limit):
+    text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE).read().decode()
+    return int(re.search(r'rpc_limited_total{limit="%s"} (\d+)' % limit, text).group(1))
+
+
+def has_ipv6():
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
+
+
+def place_with_metrics():
+    place, port = TlsPlace(), free_port()
+    place.settings()
+    with open(place.path("f.yaml"), "a") as f:
+        f.write(f"metrics: 127.0.0.1:{port}\n")
+    return place, port
+
+
+def connect_from(address, place):
+    s = socket.socket()
+    s.bind((address, 0))
+    s.connect(("127.0.0.1", place.port))
+    return s
+
+
+def the_rate_of_an_address_holds_among_many_others():
+    place, port = place_with_metrics()
+    # at an IPv6 address, the kernel maps IPv4 addresses to IPv6 addresses
+    with place.daemon(host="[::]" if has_ipv6() else "127.0.0.1"):
+        begun = time.monotonic()
+        for i in range(400):
+            connect_from("127.0.0.2" if i < 200 else f"127.0.1.{i - 199}", place).close()
+        time.sleep(0.5)
+        assert limited(port, "rate") == 0
+        for _ in range(300):
+            connect_from("127.0.0.2", place).close()
+        earned = 20 * (time.monotonic() - begun) + 1
+        wait_until(lambda: limited(port, "rate") >= 300 - earned)
+        assert limited(port, "rate") > 100 or earned > 200
+
+
+def known_addresses_keep_their_handshakes():
+    place, port = place_with_metrics()
+    good = make_certificate(place.ca, "good")
+
+    def outlives_a_flood():
+        """Stalls a handshake while 200 other addresses connect; True if it can then be completed."""
+        before, slow = limited(port, "handshakes"), Slow(place, good)
+        others = [connect_from(f"127.0.2.{1 + i}", place) for i in range(200)]
+        wait_until(lambda: limited(port, "handshakes") >= before + 130)
+        result = slow.finish()
+        for s in others:
+            s.close()
+        return result
+
+    with place.daemon():
+        assert not outlives_a_flood()
+        assert place.status(good) == Code.OK
+        assert outlives_a_flood()
+
+
+def a_reload_that_waits_delays_nobody():
+    place = TlsPlace()
+    place.settings()
+    with open(place.path("f.yaml")) as f:
+        text = f.read()
+    with place.daemon() as fabricd, channel("unix:" + place.path("s")) as local:
+        os.unlink(place.path("f.yaml"))
+        os.mkfifo(place.path("f.yaml"))  # the daemon waits for its settings until this test writes them
+        fabricd.send_signal(signal.SIGHUP)
+        wait_until(lambda: "fabricd-block" in threads(fabricd))
+        for _ in range(20):
+            Fabric(local).GetStatus(timeout=5)
+        assert "reloaded" not in fabricd.log()
+        with open(place.path("f.yaml"), "w") as f:
+            f.write(text)
+        wait_until(lambda: "reloaded " in fabricd.log())
+
+
 def files_that_expire_are_told():
-    place = Place()
+    place = TlsPlace()
     port = free_port()
     place.settings()
     with open(place.path("f.yaml"), "a") as f:
@@ -224,12 +403,12 @@ def files_that_expire_are_told():
         return f.GetStatus().status.certificate_alarm
 
     place.install(place.ca, dated(place, "soon", -200, 20.5))
-    with place.daemon() as p, channel("unix:" + place.path("s")) as c:
+    with place.daemon() as p, channel(place.address) as c:
         f = Fabric(c)
         said = f"{place.path('cert.pem')} (tls.cert) expires at "
         assert alarm().startswith(said) and alarm().endswith("(20 days left)"), alarm()
         assert len(events("certificate-expiring")) == 1 and events("certificate-expiring")[0] == alarm()
-        shown = subprocess.run([os.path.join(BUILD, "cli/fabricctl"), "-s", "unix:" + place.path("s"), "status"],
+        shown = subprocess.run([os.path.join(BUILD, "cli/fabricctl"), "-s", place.address, "status"],
                                capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
         assert f"Certificates: {alarm()}; replace the file and run 'systemctl reload fabricd'\n" in shown, shown
         text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE).read().decode()
@@ -253,7 +432,12 @@ def files_that_expire_are_told():
 main([
     files_that_expire_are_told,
     refused_certificates_are_recorded,
+    a_certificate_without_a_role_only_reads,
     new_files_serve_new_connections_and_drop_nobody,
     another_authority_replaces_the_clients,
     silent_connections_lock_nobody_out,
+    a_handshake_may_last_over_a_reload,
+    a_reload_that_waits_delays_nobody,
+    known_addresses_keep_their_handshakes,
+    the_rate_of_an_address_holds_among_many_others,
 ])

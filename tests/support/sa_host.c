@@ -7,7 +7,7 @@
  *     get ID                  prints the number, or the status
  *     delete ID [KEY]
  *     churn SECONDS           sets services 1 to 60 in turn with rising numbers, and prints each
- *                             confirmed one; ends early if one fails
+ *                             confirmed one; ends early, with its status, if one fails
  *     subscribe TRAP, unsubscribe TRAP
  *     join NUMBER, leave NUMBER   a multicast group with this number
  *     alias PLACE GUID
@@ -106,8 +106,10 @@ static unsigned ask(uint8_t method, uint16_t attr_id, uint64_t mask, uint8_t dat
     (void)fab_wire_gmp_pack(&head, NULL, 0, mad);
     (void)fab_wire_attr_pack(&fab_wire_attr_sa_header, &sa, mad + FAB_SA_HEADER, 20);
     memcpy(mad + FAB_SA_DATA, data, FAB_SA_DATA_LEN);
+    bool busy = false;
     for (int i = 0; i < TRIES; i++) {
         double until = now() + TRY_MS / 1e3;
+        busy = false;
         send_mad(mad, (uint16_t)port.sm_lid);
         while (now() < until) {
             const uint8_t *got = receive(20);
@@ -116,13 +118,14 @@ static unsigned ask(uint8_t method, uint16_t attr_id, uint64_t mask, uint8_t dat
                 continue;
             if (fab_base_get_be16(got + 4) == FAB_SMP_BUSY) {
                 usleep(50000);
+                busy = true;
                 break;
             }
             memcpy(data, got + FAB_SA_DATA, FAB_SA_DATA_LEN);
             return fab_base_get_be16(got + 4);
         }
     }
-    return NO_ANSWER;
+    return busy ? FAB_SMP_BUSY : NO_ANSWER;
 }
 
 /* ---- services ---- */
@@ -157,7 +160,7 @@ static unsigned service(uint8_t method, uint64_t id, uint64_t key, uint64_t *num
     return status;
 }
 
-static void churn(double seconds)
+static unsigned churn(double seconds)
 {
     double until = now() + seconds;
     unsigned status = 0;
@@ -168,6 +171,7 @@ static void churn(double seconds)
             printf("confirmed %" PRIu64 " %" PRIu64 "\n", n % CHURNED + 1, n);
         fflush(stdout);
     }
+    return status;
 }
 
 /* ---- subscriptions, groups, aliases ---- */
@@ -289,7 +293,7 @@ static int run(char **argv)
         words = argv[1] != NULL && is_number(argv[2]) ? 3 : 2;
         status = service(FAB_METHOD_DELETE, a, c, &c);
     } else if (strcmp(what, "churn") == 0) {
-        churn((double)a);
+        status = churn((double)a);
     } else if (strcmp(what, "listen") == 0) {
         bool deaf = argv[1] != NULL && argv[2] != NULL && strcmp(argv[2], "deaf") == 0;
         words = deaf ? 3 : 2;

@@ -306,7 +306,9 @@ static const struct {
      "f.yaml:1:1: unknown key 'foo', expected one of: state_dir, port, on_device_lost, "
      "listen, socket_group, log_level, metrics, tls, sweep, flapping, counters, smp, subnet, "
      "routing, "
-     "partitions, multicast, congestion, qos, contingency, quotas, offenders, journal, rpc, audit"},
+     "partitions, multicast, congestion, qos, contingency, quotas, offenders, gone, snapshots, "
+     "journal, rpc, "
+     "audit"},
     {"qos: {classes: [{nam: a}]}\n",
      "f.yaml:1:17: unknown key 'nam' in qos.classes, expected one of: name, share, priority, sl, "
      "rate_limit, mtu_limit, match"},

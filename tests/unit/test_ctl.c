@@ -8,6 +8,7 @@
 
 #include "cli/ctl/cmd.h"
 #include "cli/ctl/show.h"
+#include "cli/ctl/when.h"
 #include "libfabmgr/base/status.h"
 #include "tests/unit/testing.h"
 
@@ -247,6 +248,63 @@ START_TEST(odd_numbers_have_words_too)
 }
 END_TEST
 
+/* ---- times ----------------------------------------------------------------------------------- */
+
+#define NOW 1796000000 /* 2026-11-29 23:33:20 UTC */
+
+/* Central European Time, with its summer time: a day of 25 hours is 2026-10-25. */
+static void set_zone(void)
+{
+    setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+    tzset();
+}
+
+static const struct {
+    const char *text;
+    int64_t time; /* 0: the text is no time */
+} times[] = {
+    {"now", NOW},
+    {"0s", NOW},
+    {"90s", NOW - 90},
+    {"2h", NOW - 7200},
+    {"7d", NOW - 7 * 86400},
+    {"2w", NOW - 14 * 86400},
+    {"today", 1795993200},
+    {"yesterday", 1795906800},
+    {"2026-11-29", 1795906800},
+    {"2026-10-25", 1792879200},
+    {"2026-10-26", 1792969200},
+    {"2026-11-29T12:00", 1795950000},
+    {"2026-11-29 12:00:05", 1795950005},
+    {"2026-11-29T12:00:05Z", 1795953605},
+    {"2026-11-29T12:00:05.123456Z", 1795953605},
+    {"2026-11-29T12:00:05+01:00", 1795950005},
+    {"2026-11-29T12:00:05-05:30", 1795973405},
+    {"", 0},
+    {"h", 0},
+    {"2", 0},
+    {"-2h", 0},
+    {"2h ago", 0},
+    {"9999999999d", 0},
+    {"tomorrow", 0},
+    {"2026-13-01", 0},
+    {"2026-11-29T12:00:05+1:00", 0},
+    {"2026-11-29T12:00:05+01:00x", 0},
+    {"2026-11-29T12:00:05+15:00", 0},
+    {"2026-11-29x", 0},
+};
+
+START_TEST(times_are_read)
+{
+    set_zone();
+    time_t t = 0;
+    bool good = when_time(times[_i].text, NOW, &t);
+    ck_assert_msg(good == (times[_i].time != 0), "\"%s\" gives %d", times[_i].text, good);
+    if (good)
+        ck_assert_msg(t == times[_i].time, "\"%s\" gives %lld", times[_i].text, (long long)t);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fabricctl");
@@ -261,6 +319,7 @@ int main(void)
     tcase_add_test(tcase, durations_are_readable);
     tcase_add_test(tcase, odd_numbers_have_words_too);
     tcase_add_test(tcase, engines_passed_over_have_a_line_each);
+    tcase_add_loop_test(tcase, times_are_read, 0, sizeof times / sizeof times[0]);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

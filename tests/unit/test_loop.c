@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fabricd/base/clock.h"
 #include "fabricd/loop/task.h"
@@ -195,6 +196,37 @@ START_TEST(what_is_done_is_told_at_the_end)
 }
 END_TEST
 
+static void wait_for_go(void *ctx)
+{
+    struct desk *d = ctx;
+    while (atomic_load(&d->left) == 0)
+        usleep(1000);
+}
+
+static void short_done(void *ctx)
+{
+    struct desk *d = ctx;
+    d->done++;
+    if (d->done == 2)
+        loop_stop(d->loop);
+}
+
+/* Work that waits for something outside of the process delays no other work. */
+START_TEST(blocking_work_delays_no_other_work)
+{
+    struct desk d = {.loop = loop_new()}, other = {.loop = d.loop};
+    ck_assert_int_eq(loop_work_blocking(d.loop, wait_for_go, note_done, &d), FAB_OK);
+    ck_assert_int_eq(loop_work(d.loop, job_work, short_done, &other), FAB_OK);
+    ck_assert_int_eq(loop_work_short(d.loop, job_work, short_done, &other), FAB_OK);
+    ck_assert_int_eq(loop_run(d.loop), FAB_OK);
+    ck_assert_int_eq(other.done, 2);
+    ck_assert_int_eq(d.done, 0);
+    atomic_store(&d.left, 1);
+    loop_free(d.loop);
+    ck_assert_int_eq(d.done, 1);
+}
+END_TEST
+
 /* ---- background tasks ------------------------------------------------------------------------ */
 
 struct owner {
@@ -258,13 +290,14 @@ START_TEST(a_task_gives_its_result_to_its_owner)
     struct owner o = {.generation = 1};
     start_sum(l, &o, LOOP_TASK_LONG);
     start_sum(l, &o, LOOP_TASK_SHORT);
+    start_sum(l, &o, LOOP_TASK_BLOCKING);
     ck_assert(loop_tasks_any(&o.tasks));
     ck_assert_int_eq(o.done, 0);
     ck_assert_int_eq(loop_run(l), FAB_OK);
-    ck_assert_int_eq(o.done, 2);
+    ck_assert_int_eq(o.done, 3);
     ck_assert(!loop_tasks_any(&o.tasks));
     start_sum(l, &o, LOOP_TASK_INLINE);
-    ck_assert_int_eq(o.done, 3);
+    ck_assert_int_eq(o.done, 4);
     ck_assert_ptr_null(o.task);
     ck_assert_int_eq(o.dropped + o.dropped_without_owner, 0);
     loop_free(l);
@@ -339,6 +372,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, timers_are_not_early);
     tcase_add_test(tcase, work_is_not_the_loops);
     tcase_add_test(tcase, what_is_done_is_told_at_the_end);
+    tcase_add_test(tcase, blocking_work_delays_no_other_work);
     tcase_add_test(tcase, a_task_gives_its_result_to_its_owner);
     tcase_add_test(tcase, a_cancelled_task_is_dropped);
     tcase_add_test(tcase, a_result_of_another_generation_is_dropped);

@@ -376,6 +376,26 @@ START_TEST(what_failed_is_tried_again)
 }
 END_TEST
 
+/* If the manager could not read PortInfo of port 0 of a switch, it does not know whether the switch
+ * has SL-to-VL tables, and writes none. It must not take them for written. */
+START_TEST(an_unread_port_0_leaves_tables_unknown)
+{
+    for (unsigned optimized = 0; optimized < 2; optimized++) {
+        struct world w = world_of(fat_tree(8, 2, 1), (uint8_t)optimized);
+        set_lanes(&w, BY_BOTH, 4);
+        (void)settle(&w);
+        struct fab_port_info *info = &fab_fabric_edit_port(w.f, w.f->nodes[0].first_port)->info;
+        uint32_t cap_mask = info->cap_mask;
+        info->cap_mask = 0;
+        set_lanes(&w, BY_IN, 3);
+        (void)carry_out(&w);
+        info->cap_mask = cap_mask;
+        ck_assert_uint_gt(settle(&w), 0);
+        world_fini(&w);
+    }
+}
+END_TEST
+
 START_TEST(a_plan_that_breaks_off_leaves_doubts)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 1);
@@ -513,6 +533,7 @@ int main(void)
         a_port_that_comes_up_gets_its_pairs,
         what_was_reset_is_written_anew,
         what_failed_is_tried_again,
+        an_unread_port_0_leaves_tables_unknown,
         a_plan_that_breaks_off_leaves_doubts,
         knowledge_moves_with_the_nodes,
         ends_with_fewer_lanes_fold_them,

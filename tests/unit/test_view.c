@@ -6,6 +6,7 @@
 #include "libfabmgr/view/view.h"
 
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/view/gone.h"
 #include "tests/unit/fabrics.h"
 
 #include <string.h>
@@ -268,6 +269,67 @@ END_TEST
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
 
+/* ---- links that are gone --------------------------------------------------------------------- */
+
+static void set_state(struct fab_fabric *f, uint64_t guid, uint8_t num, uint8_t state, uint8_t phys)
+{
+    uint32_t port = fab_fabric_port_id(f, fab_fabric_node_by_guid(f, guid), num);
+    struct fab_port_info info = fab_fabric_port(f, port)->info;
+    info.port_state = state;
+    info.phys_state = phys;
+    ck_assert_int_eq(fab_fabric_set_port_info(f, port, &info), FAB_OK);
+}
+
+static void assert_why(const struct fab_fabric *f, struct fab_gone_link link,
+                       enum fab_gone_cause cause, uint64_t guid)
+{
+    const struct fab_gone_link other = {{link.guid[1], link.guid[0]}, {link.port[1], link.port[0]}};
+    const struct fab_gone_link *const both[] = {&link, &other};
+    for (int i = 0; i < 2; i++) {
+        struct fab_gone_why why = fab_view_why_gone(f, both[i]);
+        ck_assert_int_eq(why.cause, cause);
+        if (guid == 0)
+            ck_assert_uint_eq(why.port, FAB_NONE);
+        else
+            ck_assert_uint_eq(f->nodes[fab_fabric_port(f, why.port)->node].guid, guid);
+    }
+}
+
+/* leaf-001/6 and leaf-002/6 have no links. */
+START_TEST(why_a_link_is_gone)
+{
+    const uint64_t leaf = 0x1001, other = 0x1002, unknown = 0x99;
+    struct fab_fabric *f = NULL;
+    ck_assert_int_eq(fab_fabric_next(v->fabric, &f), FAB_OK);
+    const struct fab_gone_link to_unknown = {{leaf, unknown}, {6, 1}};
+    const struct fab_gone_link between = {{leaf, other}, {6, 6}};
+    assert_why(f, (struct fab_gone_link){{0x98, unknown}, {1, 1}}, FAB_GONE_NODES, 0);
+    assert_why(f, (struct fab_gone_link){{leaf, unknown}, {200, 1}}, FAB_GONE_NODES, 0);
+    set_state(f, leaf, 6, FAB_STATE_DOWN, FAB_PHYS_POLLING);
+    set_state(f, other, 6, FAB_STATE_ACTIVE, FAB_PHYS_LINKUP);
+    assert_why(f, to_unknown, FAB_GONE_DOWN, leaf);
+    assert_why(f, between, FAB_GONE_DOWN, leaf);
+    set_state(f, leaf, 6, FAB_STATE_ACTIVE, FAB_PHYS_LINKUP);
+    assert_why(f, to_unknown, FAB_GONE_UP, leaf);
+    set_state(f, other, 6, FAB_STATE_DOWN, FAB_PHYS_DISABLED);
+    assert_why(f, between, FAB_GONE_DISABLED, other);
+    assert_why(f, (struct fab_gone_link){{other, leaf}, {6, 1}}, FAB_GONE_REPLACED, leaf);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+START_TEST(whole_names_and_first_words_are_names)
+{
+    static const struct {
+        const char *name;
+        bool has;
+    } names[] = {{"host-0001", true}, {"host-000", false}, {"twin", true}, {"twi", false},
+                 {"name/2", true},    {"name", false},     {"", false}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        ck_assert_int_eq(fab_view_has_name(v, names[i].name, strlen(names[i].name)), names[i].has);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("view");
@@ -279,6 +341,8 @@ int main(void)
     tcase_add_test(own, a_guid_of_node_and_port_means_the_port);
     tcase_add_checked_fixture(find, open_town, close_town);
     tcase_add_loop_test(find, ends_are_found, 0, COUNT(ends));
+    tcase_add_test(find, why_a_link_is_gone);
+    tcase_add_test(find, whole_names_and_first_words_are_names);
     tcase_add_loop_test(find, nodes_are_found, 0, COUNT(nodes));
     suite_add_tcase(suite, own);
     suite_add_tcase(suite, find);

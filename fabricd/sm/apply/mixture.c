@@ -206,14 +206,25 @@ static int begin(struct sm *s)
     return sm_phase_task_begin(s, &judging, j);
 }
 
-static int enter(struct sm *s)
+/* Returns whether the verdict is out of date. If all writes of a round succeed, the verdict of new
+ * tables holds. But if the round only completed earlier tables, the verdict is still that of the
+ * mixture before it: of failed writes, or of the entries of a silent switch that answers again. */
+static bool is_outdated(const struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;
-    if (p->failed_tables == 0 && (!s->apply->mixed || s->run.computed)) {
-        s->apply->mixed = false;
-        return FAB_OK;
-    }
-    return begin(s);
+    if (p->failed_tables > 0)
+        return true;
+    if (s->run.computed)
+        return false;
+    return s->apply->mixed || (p->writes > 0 && !fab_verify_verdict_good(&s->apply->verdict));
+}
+
+static int enter(struct sm *s)
+{
+    if (is_outdated(s))
+        return begin(s);
+    s->apply->mixed = false;
+    return FAB_OK;
 }
 
 static int enter_repairs(struct sm *s)
@@ -232,21 +243,24 @@ static void report(struct sm *s, const struct sm_judging *j)
     const struct sm_programming *p = &s->apply->program;
     const struct fab_verdict *v = &j->verdict;
     bool loop = v->witness.kind == FAB_E_LOOP;
-    if (fab_verify_verdict_good(v)) {
-        if (s->apply->mixture_alarm)
-            sm_alarm_clear(s);
+    if (v->deadlock_free && !loop && s->apply->mixture_alarm) {
+        sm_alarm_clear(s);
         s->apply->mixture_alarm = false;
-        return;
     }
+    if (fab_verify_verdict_good(v))
+        return;
     const char *what = loop                ? "they have a forwarding loop"
                        : !v->deadlock_free ? "they may deadlock"
                                            : "some endports cannot reach each other";
-    event_emit(s->in.bus, tables_mixed, .subject = "fabric", .reason = what,
-               .writes = p->failed_tables, .pairs = v->unreachable_pairs);
+    if (p->failed_tables)
+        event_emit(s->in.bus, tables_mixed, .subject = "fabric", .reason = what,
+                   .writes = p->failed_tables, .pairs = v->unreachable_pairs);
+    else
+        event_emit(s->in.bus, tables_still_mixed, .subject = "fabric", .reason = what,
+                   .pairs = v->unreachable_pairs);
     if (!loop && v->deadlock_free)
         return;
-    sm_alarm_set(s, "%u failed table writes left a mixture of old and new tables: %s",
-                 p->failed_tables, what);
+    sm_alarm_set(s, "failed table writes left a mixture of old and new tables: %s", what);
     s->apply->mixture_alarm = true;
 }
 

@@ -115,21 +115,17 @@ int sm_model_load_places(struct sm_model *m, struct store *store)
     return r;
 }
 
-/* Returns whether the active tables do not pass the verification, but new tables may pass it.
- * New tables are worth a try when a silent switch answers again, because entries of this switch
- * may be the cause of the failure. */
-static bool can_do_better(const struct sm_model *m, const struct fab_fabric *now)
+/* Returns whether a switch that was silent answers again. */
+static bool silent_switch_answers(const struct fab_fabric *old, const struct fab_fabric *now)
 {
     uint32_t i = 0;
-    if (!m->view || fab_verify_verdict_good(&m->view->verdict))
-        return false;
-    while (i < now->node_count && (!m->fabric->nodes[i].silent || now->nodes[i].silent))
+    while (i < now->node_count && (!old->nodes[i].silent || now->nodes[i].silent))
         i++;
     return i < now->node_count;
 }
 
-int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, const atomic_bool *stop,
-                   bool *ret_same)
+int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool flawed,
+                   const atomic_bool *stop, bool *ret_same)
 {
     struct fab_path *paths = NULL;
     struct fab_places *places = NULL;
@@ -150,9 +146,7 @@ int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, const atomic_b
     if (m->fabric)
         forget_rebooted(&m->observed, m->fabric, fabric);
     forget_reset_endports(&m->observed, fabric);
-    *ret_same = linked && !can_do_better(m, fabric);
-    if (!*ret_same)
-        sm_model_take_target(m, NULL);
+    *ret_same = linked && !(flawed && silent_switch_answers(m->fabric, fabric));
     free(m->paths);
     fab_discover_places_unref(m->places);
     fab_fabric_unref(m->fabric);

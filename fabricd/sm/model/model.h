@@ -66,10 +66,12 @@ struct sm_model {
 /* Makes `fabric` the new snapshot of the model. The caller gives up its reference to `fabric`
  * even if the function fails. The known tables of switches that are in both snapshots stay
  * known. *ret_same: the active tables stay, because the ids and links are those of the previous
- * snapshot. Another thread may set *stop to end the call early; the result is then BUSY, and the
- * model is unchanged. Returns OK, NOMEM or BUSY. */
-int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, const atomic_bool *stop,
-                   bool *ret_same);
+ * snapshot. flawed: the active tables do not pass the verification. They then do not stay when a
+ * silent switch answers again, because entries of this switch may be the cause. Another thread may
+ * set *stop to end the call early; the result is then BUSY, and the model is unchanged. Returns OK,
+ * NOMEM or BUSY. */
+int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool flawed,
+                   const atomic_bool *stop, bool *ret_same);
 /* Takes ownership of these tables, and makes them the active ones. NULL: there are no active tables
  * any more. */
 void sm_model_take_target(struct sm_model *m, struct fab_target *target);

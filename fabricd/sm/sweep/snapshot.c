@@ -13,6 +13,7 @@
 #include "fabricd/sm/links/links.h"
 #include "fabricd/sm/mcast/mcast.h"
 #include "fabricd/sm/sweep/state.h"
+#include "libfabmgr/verify/verify.h"
 
 /* While the worker task runs, it owns all members, except where noted. */
 struct step {
@@ -29,6 +30,7 @@ struct step {
     /* sm_model_lend lends the model to the task until the task ends. */
     struct sm_model model;
     bool lent, same;
+    bool flawed; /* the active tables do not pass the verification */
     struct sm_move moves[SM_MOVES];
     uint32_t move_count;
     /* The loop thread sets `stop` if the task must not adopt the snapshot any more. */
@@ -211,7 +213,7 @@ static void adopt(void *ctx)
     struct fab_fabric *fabric = l->fabric;
     l->fabric = NULL;
     l->places = fab_discover_places_ref(l->model.places);
-    l->status = sm_model_adopt(&l->model, fabric, &l->stop, &l->same);
+    l->status = sm_model_adopt(&l->model, fabric, l->flawed, &l->stop, &l->same);
     if (l->status == FAB_OK)
         l->move_count = sm_moves_find(l->places, l->model.places, l->moves);
 }
@@ -241,6 +243,7 @@ static int enter_adopt(struct sm *s)
     l->fabric = s->sweep->found;
     s->sweep->found = NULL;
     l->lent = true;
+    l->flawed = s->model.view && !fab_verify_verdict_good(&s->model.view->verdict);
     l->status = FAB_E_BUSY; /* until the task has run */
     sm_model_lend(&s->model, &l->model);
     s->sweep->adopting = &l->stop;

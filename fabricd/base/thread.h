@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Creates threads. For this folder only. */
-#ifndef FABRICD_LOOP_THREAD_H
-#define FABRICD_LOOP_THREAD_H
+/* Creates threads. */
+#ifndef FABRICD_BASE_THREAD_H
+#define FABRICD_BASE_THREAD_H
 
 #include <pthread.h>
 #include <signal.h>
@@ -16,6 +16,13 @@ static inline int thread_start(pthread_t *ret, void *(*fn)(void *ctx), void *ctx
     int err = pthread_create(ret, NULL, fn, ctx);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return err;
+}
+
+/* Names this thread for tools such as top and gdb. A name has at most 15 bytes. A thread names
+ * itself, because the kernel lets no other thread of an undumpable process do so. */
+static inline void thread_set_name(const char *name)
+{
+    pthread_setname_np(pthread_self(), name);
 }
 
 #endif

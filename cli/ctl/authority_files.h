@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The files of a certificate authority (authority.h), for the functions that make and change them.
+ * Each file is replaced as a whole, and a key and its certificate together: a command that is
+ * killed leaves the previous files or the new ones, or a state that the next command completes or
+ * undoes.
+ *
+ * All functions return OK, IO or NOMEM, or what is said below. why[] then has a sentence.
+ */
+#ifndef CLI_CTL_AUTHORITY_FILES_H
+#define CLI_CTL_AUTHORITY_FILES_H
+
+#include "cli/ctl/authority.h"
+#include "cli/ctl/signing.h"
+
+#define AUTHORITY_SERIAL_LEN 48
+#define AUTHORITY_FILE_LEN (AUTHORITY_NAME_MAX + AUTHORITY_SERIAL_LEN + 8)
+
+struct authority {
+    int dir; /* descriptor of the directory */
+    const char *path;
+    struct signer by;
+    X509_CRL *crl;
+};
+
+/* Opens and locks a directory, which may have no authority. NOT_FOUND: there is no directory. */
+int authority_open_dir(const char *dir, struct authority **ret, char *why, size_t why_len);
+
+/* What a file contains; one member is not NULL. */
+struct content {
+    X509 *cert;
+    EVP_PKEY *key;
+    X509_CRL *crl;
+};
+int authority_replace(const struct authority *a, const char *file, const struct content *c,
+                      char *why, size_t why_len);
+/* Reads a certificate, which the caller owns. NOT_FOUND: there is no such file. */
+int authority_read_cert(const struct authority *a, const char *file, X509 **ret, char *why,
+                        size_t why_len);
+/* Replaces the certificate and the key of a name. `former`: the current certificate of the name, if
+ * it stays valid and is to be kept; may be NULL. */
+int authority_replace_pair(const struct authority *a, const char *name, X509 *former,
+                           const struct content *pair, char *why, size_t why_len);
+/* Adds the certificates of a name that were replaced by renewals, and are not revoked. The caller
+ * frees them. `current`: the current certificate of the name. */
+int authority_add_formers(const struct authority *a, const char *name, const X509 *current,
+                          STACK_OF(X509) * to, char *why, size_t why_len);
+
+int authority_no_memory(char *why, size_t why_len); /* returns NOMEM */
+int authority_fail(int rc, char *why, size_t why_len, const char *path, const char *file,
+                   const char *reason); /* returns rc */
+/* Returns true if the text can be the name of a file and of a host. */
+bool authority_is_name(const char *text);
+/* INVAL: the text cannot be the name of a certificate. */
+int authority_check_name(const char *name, char *why, size_t why_len);
+
+bool authority_is_expired(const X509 *cert);
+/* Writes the time of the expiry as "2026-12-24 18:00 UTC". */
+void authority_expiry_text(const X509 *cert, char *ret, size_t len);
+void authority_serial_text(const X509 *cert, char ret[AUTHORITY_SERIAL_LEN]);
+
+#endif

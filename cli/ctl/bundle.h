@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Anonymizes the files of a support bundle. For cmd_support.c only. */
+#ifndef CLI_CTL_BUNDLE_H
+#define CLI_CTL_BUNDLE_H
+
+#include "cli/ctl/anonymize.h"
+#include "cli/ctl/output.h"
+
+/* Learns the names of this machine, of its user, and of the machine of the manager, whose address
+ * is given. */
+void bundle_learn_here(struct anonymizer *a, const char *address);
+void bundle_learn_text(struct anonymizer *a, const char *text);
+void bundle_replace_text(struct anonymizer *a, char *text, size_t size);
+
+/* The next functions print an error, and return the exit code. `folder`: that of the parts. */
+int bundle_learn_part(struct anonymizer *a, const char *folder, const char *file);
+int bundle_replace_part(struct anonymizer *a, const char *folder, const char *file);
+int bundle_remove_part(const char *folder, const char *file);
+/* Writes the table of pseudonyms to a new file with mode 0600. */
+int bundle_write_map(struct anonymizer *a, const char *file);
+
+/* Prints how many different originals of each kind were replaced. */
+void bundle_say_replaced(struct out *o, struct anonymizer *a);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the commands about cabling read: plans from files, and the fabric from the manager. */
+#ifndef CLI_CTL_CABLING_H
+#define CLI_CTL_CABLING_H
+
+#include "cli/ctl/cmd.h"
+#include "libfabmgr/cabling/compare.h"
+
+/* Reads the files that the command names into one plan. On an error prints the reason. Returns the
+ * exit code. */
+int read_plan(struct session *s, struct fab_cabling_plan **ret_plan);
+/* Gets the fabric from the manager. On failure, *ret_error says why. Returns the exit code. */
+int fetch_fabric(struct session *s, struct fab_fabric **ret_fabric,
+                 struct fab_client_error *ret_error);
+
+struct compared {
+    struct fab_fabric *fabric;
+    struct fab_cabling_check *check;
+};
+/* Gets the fabric from the manager and compares it with the plan. If the plan is of another fabric,
+ * and on other errors, prints the reason. Returns the exit code. The caller always calls
+ * compared_fini. */
+int compare_fabric(struct session *s, const struct fab_cabling_plan *plan, struct compared *ret);
+void compared_fini(struct compared *x);
+
+#endif

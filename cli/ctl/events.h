@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests events from the manager, for several commands. */
+#ifndef CLI_CTL_EVENTS_H
+#define CLI_CTL_EVENTS_H
+
+#include "cli/ctl/cmd.h"
+#include "fabric/v1/event.pb-c.h"
+
+/* Events of the manager, the newest first; they belong to the pages. */
+struct events {
+    Fabric__V1__ListEventsResponse **page;
+    size_t page_count;
+    Fabric__V1__Event **event;
+    size_t count;
+};
+/* Requests at most `most` events (0: all), page by page. Prints an error; returns the exit code.
+ * The caller frees the events in any case. */
+int fetch_events(struct session *s, Fabric__V1__ListEventsRequest *q, uint64_t most,
+                 struct events *ret);
+void free_events(struct events *e);
+
+/* Fills the filter of a request from the options --since, --until and --severity. times[] has the
+ * memory for its times. Prints an error; returns the exit code. */
+int read_event_filter(const struct session *s, Google__Protobuf__Timestamp times[2],
+                      Fabric__V1__ListEventsRequest *q);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/ctl/excluded.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric/v1/link.pb-c.h"
+#include "fabric/v1/port.pb-c.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/text.h"
+
+static int call(struct session *s, const char *method, const ProtobufCMessage *request,
+                const ProtobufCMessageDescriptor *reply, void *ret,
+                struct fab_client_error *ret_error)
+{
+    ProtobufCMessage *m = NULL;
+    fab_client_call(s->client, method, request, reply, &m, ret_error);
+    *(ProtobufCMessage **)ret = m;
+    return ret_error->code == FAB_GRPC_OK ? EXIT_OK : EXIT_FAILED;
+}
+
+/* Connects two ports and sets their width and speed. A port that has another link now, and a node
+ * that is no longer there, are ignored. */
+static int add_link(struct fab_builder *b, const Fabric__V1__PortRef *const ends[2],
+                    const Fabric__V1__LinkRate *rate)
+{
+    struct fab_port_info info = {.port_state = FAB_STATE_ACTIVE, .phys_state = FAB_PHYS_LINKUP};
+    char text[40] = "";
+    uint32_t ref[2];
+    for (unsigned i = 0; i < 2; i++)
+        if (fab_fabric_builder_find_node(b, strtoull(ends[i]->node_guid, NULL, 16), &ref[i]) < 0)
+            return FAB_OK;
+    int rc = fab_fabric_builder_link(b, ref[0], (uint8_t)ends[0]->port_number, ref[1],
+                                     (uint8_t)ends[1]->port_number);
+    if (rc != FAB_OK)
+        return rc == FAB_E_NOMEM ? rc : FAB_OK;
+    if (rate != NULL)
+        snprintf(text, sizeof text, "%ux %s", rate->width, rate->speed);
+    fab_fabric_text_parse_rate(text, strlen(text), &info);
+    for (unsigned i = 0; i < 2 && rc == FAB_OK; i++)
+        rc = fab_fabric_builder_set_port(b, ref[i], (uint8_t)ends[i]->port_number, 0, &info);
+    return rc;
+}
+
+/* Adds a link if it is up and excluded now. */
+static int add_if_excluded(struct session *s, struct fab_builder *b, const Fabric__V1__PortRef *x,
+                           const Fabric__V1__PortRef *y, struct fab_client_error *ret_error)
+{
+    const Fabric__V1__PortRef *const ends[2] = {x, y};
+    Fabric__V1__GetPortRequest q = FABRIC__V1__GET_PORT_REQUEST__INIT;
+    Fabric__V1__GetPortResponse *r = NULL;
+    if (x == NULL || y == NULL)
+        return EXIT_OK;
+    q.node = x->node_guid;
+    q.port_number = x->port_number;
+    int rc = call(s, "fabric.v1.FabricService/GetPort", &q.base,
+                  &fabric__v1__get_port_response__descriptor, &r, ret_error);
+    if (ret_error->code == FAB_GRPC_NOT_FOUND)
+        return EXIT_OK;
+    if (rc == EXIT_OK && r->port != NULL && r->port->excluded[0] != '\0' &&
+        r->port->physical_state == FABRIC__V1__PHYSICAL_STATE__PHYSICAL_STATE_LINK_UP &&
+        add_link(b, ends, r->port->rate) != FAB_OK) {
+        ret_error->code = FAB_GRPC_RESOURCE_EXHAUSTED;
+        snprintf(ret_error->message, sizeof ret_error->message, "out of memory");
+        rc = EXIT_FAILED;
+    }
+    free_reply(r);
+    return rc;
+}
+
+static int add_isolated(struct session *s, struct fab_builder *b,
+                        struct fab_client_error *ret_error)
+{
+    Fabric__V1__ListUnhealthyLinksRequest q = FABRIC__V1__LIST_UNHEALTHY_LINKS_REQUEST__INIT;
+    Fabric__V1__ListUnhealthyLinksResponse *r = NULL;
+    int rc = call(s, "fabric.v1.FabricService/ListUnhealthyLinks", &q.base,
+                  &fabric__v1__list_unhealthy_links_response__descriptor, &r, ret_error);
+    for (size_t i = 0; rc == EXIT_OK && i < r->n_links; i++)
+        if (r->links[i]->isolated && !r->links[i]->in_routes)
+            rc = add_if_excluded(s, b, r->links[i]->a, r->links[i]->b, ret_error);
+    free_reply(r);
+    return rc;
+}
+
+static int add_held_down(struct session *s, struct fab_builder *b,
+                         struct fab_client_error *ret_error)
+{
+    const Fabric__V1__ListFlappingLinksRequest q = FABRIC__V1__LIST_FLAPPING_LINKS_REQUEST__INIT;
+    Fabric__V1__ListFlappingLinksResponse *r = NULL;
+    int rc = call(s, "fabric.v1.FabricService/ListFlappingLinks", &q.base,
+                  &fabric__v1__list_flapping_links_response__descriptor, &r, ret_error);
+    for (size_t i = 0; rc == EXIT_OK && i < r->n_links; i++)
+        if (r->links[i]->held_down && r->links[i]->up)
+            rc = add_if_excluded(s, b, r->links[i]->a, r->links[i]->b, ret_error);
+    free_reply(r);
+    return rc;
+}
+
+int add_excluded_links(struct session *s, struct fab_builder *b, struct fab_client_error *ret_error)
+{
+    int rc = add_isolated(s, b, ret_error);
+    return rc == EXIT_OK ? add_held_down(s, b, ret_error) : rc;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Prints nodes and links that were part of the fabric and are not any more. */
+#ifndef CLI_CTL_GONE_H
+#define CLI_CTL_GONE_H
+
+#include "cli/ctl/cmd.h"
+#include "cli/ctl/show.h"
+
+/* The next functions print a list, and return the exit code. type 0: nodes of all types; node ==
+ * NULL: links of all nodes. */
+int list_gone_nodes(struct session *s, Fabric__V1__NodeType type);
+int list_gone_links(struct session *s, const char *node);
+/* Prints a node that is gone. */
+void say_gone_node(struct out *o, const Fabric__V1__GoneNode *n);
+/* Writes the earlier links of a node, and the nodes that it replaced, to an open record. */
+void say_past(struct out *o, const Fabric__V1__GetNodeResponse *r);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Prints the result of a comparison of the fabric with a cabling plan. */
+#ifndef CLI_CTL_SHOW_CABLING_H
+#define CLI_CTL_SHOW_CABLING_H
+
+#include "cli/ctl/output.h"
+#include "libfabmgr/cabling/compare.h"
+
+#define SHOW_CABLING_PORT 160
+/* Writes a port such as "leaf-03/17", and returns the text. */
+const char *show_cabling_port(const struct fab_cabling_check *c, uint32_t port,
+                              char text[SHOW_CABLING_PORT]);
+/* Prints the numbers of nodes and links, the differences, and the moves that mend them. */
+void show_cabling(struct out *o, const struct fab_cabling_check *c);
+/* Prints the differences and the moves. `missing`: also planned links without a cable, and nodes
+ * that are not there. At most `most` of each; 0: all. */
+void show_cabling_lists(struct out *o, const struct fab_cabling_check *c, bool missing,
+                        size_t most);
+
+#endif

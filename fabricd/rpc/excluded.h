@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Links that are up, and that routes do not use. For this folder only. */
+#ifndef FABRICD_RPC_EXCLUDED_H
+#define FABRICD_RPC_EXCLUDED_H
+
+#include "fabricd/rpc/answer.h"
+#include "fabricd/sm/sm.h"
+
+/* The links that routes do not use, because they are isolated or held down. */
+struct excluded {
+    struct sm_isolation *isolated;
+    struct sm_flapping *flapping;
+    uint32_t isolated_count, flapping_count;
+};
+/* Lists these links, in memory of the answer. Returns false if there is no memory. */
+bool excluded_read(struct answer *a, const struct sm *sm, struct excluded *ret);
+/* Returns why routes do not use the link of a port that is up: "isolated" or "held down"; "": the
+ * link is not excluded. */
+const char *excluded_why(const struct excluded *x, const struct fab_fabric *f, uint32_t port);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The division of a batch that violates the schema. A further try of the whole batch would fail in
+ * the same way, so each of its records gets a transaction of its own, and only the records that
+ * violate the schema are dropped. For the folder fabricd/store only.
+ */
+#ifndef FABRICD_STORE_DIVISION_H
+#define FABRICD_STORE_DIVISION_H
+
+#include "fabricd/store/record.h"
+
+struct division {
+    struct batch rest; /* the records that have no transaction yet */
+    /* The batch had the records from + 1 to `to`, in the order in which they were queued. */
+    uint64_t from, to;
+};
+
+void division_init(struct division *d);
+/* Returns true if no records are left, so the next batch can be written. */
+bool division_is_done(const struct division *d);
+/* Returns true if a batch that violates the schema can be divided. */
+bool division_is_possible(const struct batch *b);
+/* Divides the batch, and empties it. `written`: number of records that were queued before it. */
+void division_begin(struct division *d, struct batch *b, uint64_t written);
+/* Moves the next part to the empty batch `to`: the leases and the view, or one record. */
+void division_next(struct division *d, struct batch *to);
+/* Call this function before the records of `b`, which cannot be divided, are dropped. Then `from`
+ * and `to` are those of the batch of which they are a part, or of `b` itself. */
+void division_give_up(struct division *d, const struct batch *b, uint64_t written);
+
+#endif

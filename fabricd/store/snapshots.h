@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Snapshots of the topology: nodes, and links with their ports and rates, at a certain time. A
+ * snapshot is a text in the format of ibnetdiscover (libfabmgr/fabric/text.h). An operator makes
+ * snapshots with a name; the manager makes one each day if the topology has changed.
+ */
+#ifndef FABRICD_STORE_SNAPSHOTS_H
+#define FABRICD_STORE_SNAPSHOTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fabricd/store/store.h"
+#include "libfabmgr/fabric/fabric.h"
+
+#define STORE_SNAPSHOT_NAME 64   /* size of a name with its NUL */
+#define STORE_SNAPSHOTS_NAMED 64 /* maximum number of snapshots that operators made */
+
+/* Automatic snapshots that exceed a limit are deleted, the oldest first. */
+struct store_snapshot_limits {
+    uint32_t keep;  /* number of automatic snapshots */
+    uint64_t bytes; /* size of all snapshots */
+};
+struct store_snapshot {
+    const char *name, *by; /* by: who made it */
+    int64_t time;          /* Unix seconds */
+    bool automatic;
+    uint32_t nodes, links;
+    uint64_t size; /* bytes */
+};
+
+/* Puts a snapshot of the fabric into the queue of the writer thread, which makes the text.
+ * Nothing is written if there is a snapshot of this name, or if an automatic one would have the
+ * same topology as the last automatic one. store_delete_snapshot deletes the snapshot with this
+ * name. */
+void store_put_snapshot(struct store *s, const struct store_snapshot *snapshot,
+                        const struct fab_fabric *fabric,
+                        const struct store_snapshot_limits *limits);
+void store_delete_snapshot(struct store *s, const char *name);
+
+/* Calls fn for each snapshot, oldest first. fn must not call the store. Returns NOMEM, IO or
+ * FORMAT.
+ */
+typedef void store_snapshot_fn(void *ctx, const struct store_snapshot *snapshot);
+int store_snapshots(struct store *s, store_snapshot_fn *fn, void *ctx);
+/* Reads the topology of the snapshot with this name; name == NULL: of the last one that was made at
+ * `time` or before. *ret_fabric: the caller releases the reference. Any thread may call this
+ * function, which opens its own connection. Returns NOT_FOUND, NOMEM, IO or FORMAT. */
+int store_snapshot_load(const struct store *s, const char *name, int64_t time,
+                        struct fab_fabric **ret_fabric);
+/* Makes a fabric that has only what a snapshot has, so that it can be compared with snapshots.
+ * Returns OK or NOMEM. */
+int store_snapshot_of(const struct fab_fabric *fabric, struct fab_fabric **ret_fabric);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* When operators are warned that a certificate or revocation list expires. */
+#ifndef LIBFABMGR_BASE_EXPIRY_H
+#define LIBFABMGR_BASE_EXPIRY_H
+
+#include <stdint.h>
+
+#define FAB_BASE_DAY_S 86400
+
+/* Returns the Unix time in seconds from which on operators are warned about something that is valid
+ * from begin_s to end_s: 30 days before the end, or, if it is valid for less than 90 days, when a
+ * third of this period is left. */
+static inline int64_t fab_base_expiry_warn_s(int64_t begin_s, int64_t end_s)
+{
+    int64_t third = (end_s - begin_s) / 3, most = 30 * FAB_BASE_DAY_S;
+    return end_s - (third < most ? third : most);
+}
+
+/* Returns the number of whole days from now_s to end_s, or 0 if end_s is in the past. */
+static inline uint64_t fab_base_days_left(int64_t now_s, int64_t end_s)
+{
+    return end_s > now_s ? (uint64_t)(end_s - now_s) / FAB_BASE_DAY_S : 0;
+}
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The levels of the switches of a tree. For this folder only. */
+#ifndef LIBFABMGR_CABLING_LEVELS_H
+#define LIBFABMGR_CABLING_LEVELS_H
+
+#include "libfabmgr/fabric/fabric.h"
+
+/* The level of a switch, and the number of its links, by where they lead (infer.h). */
+struct fab_cabling_links {
+    uint8_t level; /* from 1; 0: no host is reachable */
+    uint8_t hosts, down, up, side;
+};
+/* Sets links[switch_count], which must be zero. Returns OK or NOMEM. */
+int fab_cabling_find_levels(const struct fab_fabric *f, struct fab_cabling_links *links);
+
+/* Returns the switch at the other end of the link of a port; FAB_NONE: there is no switch. */
+uint32_t fab_cabling_peer_switch(const struct fab_fabric *f, uint32_t port);
+
+#endif

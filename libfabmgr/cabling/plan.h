@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A cabling plan: which port shall be connected to which port, and at which rate.
+ *
+ * A plan is read from one or several files, for example one with the links between switches and one
+ * with the links of hosts. The formats are found out from the text:
+ *
+ *   - ibnetdiscover text, as saved from the fabric in a known good state, or as ibsim loads it
+ *   - ibutils .topo files (read_topo.c)
+ *   - CSV: NVIDIA UFM's NDT files, and point-to-point lists (read_csv.c)
+ */
+#ifndef LIBFABMGR_CABLING_PLAN_H
+#define LIBFABMGR_CABLING_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libfabmgr/base/arena.h"
+#include "libfabmgr/base/map.h"
+#include "libfabmgr/fabric/fabric.h"
+#include "libfabmgr/fabric/text.h"
+
+struct fab_cabling_node {
+    const char *name; /* as the plan spells it */
+    const char *key;  /* fab_cabling_key */
+    const char *rack; /* "": the plan does not tell */
+    uint64_t guid;    /* 0: the plan does not tell */
+    uint8_t type;     /* enum fab_node_type; 0: the plan does not tell */
+    uint8_t ports;    /* highest port number of the node in the plan */
+};
+struct fab_cabling_link {
+    uint32_t node[2];
+    uint8_t port[2];
+    /* one width and one speed (libfabmgr/wire/wire.h); a set without bits: the plan does not tell
+     */
+    struct fab_link_modes rate;
+};
+struct fab_cabling_plan {
+    struct fab_cabling_node *nodes; /* [node_count] */
+    struct fab_cabling_link *links; /* [link_count] */
+    uint32_t node_count, link_count;
+    const char *format; /* of the last file, such as "ibnetdiscover" */
+    /* The following members are private. */
+    size_t node_room, link_room;
+    struct fab_arena arena;
+    struct fab_map names; /* hash of a key -> node */
+    struct fab_map ports; /* node and port -> link */
+};
+
+struct fab_cabling_plan *fab_cabling_plan_new(void);    /* returns NULL if memory ran out */
+void fab_cabling_plan_free(struct fab_cabling_plan *p); /* p may be NULL */
+
+/* Adds a file to the plan. FORMAT: *ret_error has the position and the reason, and the plan may
+ * have a part of the file. Also returns NOMEM. */
+int fab_cabling_plan_read(struct fab_cabling_plan *p, const char *text, size_t len,
+                          struct fab_text_error *ret_error);
+/* Adds all nodes of a fabric in the order of their ids, with their GUIDs. Returns OK or NOMEM. */
+int fab_cabling_plan_add_nodes(struct fab_cabling_plan *p, const struct fab_fabric *f);
+/* Adds all nodes and links of a fabric, with their GUIDs, and with their rates if `rates` is true.
+ * INVAL: a node of the plan has one of these ports already. Also returns NOMEM. */
+int fab_cabling_plan_add_fabric(struct fab_cabling_plan *p, const struct fab_fabric *f, bool rates);
+
+/* ---- for the readers ------------------------------------------------------------------------- */
+
+/* Finds the node with this name, or adds it. RANGE: the name is empty or too long. Also returns
+ * NOMEM. */
+int fab_cabling_plan_node(struct fab_cabling_plan *p, const char *name, size_t len,
+                          uint32_t *ret_node);
+int fab_cabling_plan_set_rack(struct fab_cabling_plan *p, uint32_t node, const char *rack,
+                              size_t len);
+/* Adds a link, or its rate if the plan has the link already. EXISTS: one of the ports has another
+ * link, *ret_other. INVAL: both ends are the same port. Also returns NOMEM. */
+int fab_cabling_plan_link(struct fab_cabling_plan *p, const struct fab_cabling_link *link,
+                          uint32_t *ret_other);
+
+#endif

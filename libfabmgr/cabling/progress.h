@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How far the cabling of a fabric is, compared with its plan, and how long it will take. */
+#ifndef LIBFABMGR_CABLING_PROGRESS_H
+#define LIBFABMGR_CABLING_PROGRESS_H
+
+#include "libfabmgr/cabling/compare.h"
+
+struct fab_cabling_progress {
+    const char *rack;          /* "": not known; borrowed from the plan */
+    uint32_t planned, correct; /* numbers of links */
+};
+/* Counts the links by the rack of their first port, in the order of the racks' names. The caller
+ * frees *ret. Returns OK or NOMEM. */
+int fab_cabling_progress(const struct fab_cabling_check *c, struct fab_cabling_progress **ret,
+                         size_t *ret_count);
+
+/* The newest numbers of correct links, with their times. All zero: empty. */
+#define FAB_CABLING_SAMPLES 120u
+struct fab_cabling_estimate {
+    uint64_t time_us[FAB_CABLING_SAMPLES];
+    uint32_t correct[FAB_CABLING_SAMPLES];
+    uint32_t count; /* number of samples added */
+};
+void fab_cabling_estimate_add(struct fab_cabling_estimate *e, uint64_t time_us, uint32_t correct);
+/* Returns the links that become correct in a minute, on average over the stored samples; 0: not
+ * known, or none do. */
+double fab_cabling_estimate_rate(const struct fab_cabling_estimate *e);
+
+#endif

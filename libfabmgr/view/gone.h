@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Why a link that was part of the fabric is not part of it now. */
+#ifndef LIBFABMGR_VIEW_GONE_H
+#define LIBFABMGR_VIEW_GONE_H
+
+#include "libfabmgr/fabric/fabric.h"
+
+struct fab_gone_link {
+    uint64_t guid[2]; /* node GUIDs of the two ends */
+    uint8_t port[2];
+};
+
+enum fab_gone_cause {
+    FAB_GONE_NODES,    /* both nodes are gone */
+    FAB_GONE_REPLACED, /* the port has a link to another port now */
+    FAB_GONE_DISABLED, /* the port is disabled (physical state Disabled) */
+    FAB_GONE_DOWN,     /* the port is down */
+    FAB_GONE_UP        /* the port is up; the link is excluded, or its device does not answer */
+};
+struct fab_gone_why {
+    enum fab_gone_cause cause;
+    /* The port of the link that the cause is about. For FAB_GONE_NODES, FAB_NONE. */
+    uint32_t port;
+};
+/* Judges by the ports of the two ends as they are in the fabric now. If they differ, the cause that
+ * comes first in enum fab_gone_cause counts. `f` must not have the link. */
+struct fab_gone_why fab_view_why_gone(const struct fab_fabric *f, const struct fab_gone_link *link);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What changed from one topology to another, as a person describes it. */
+#ifndef LIBFABMGR_VIEW_TOPOLOGY_DIFF_H
+#define LIBFABMGR_VIEW_TOPOLOGY_DIFF_H
+
+#include "libfabmgr/fabric/fabric.h"
+
+enum fab_topology_kind {
+    FAB_TOPOLOGY_NODE_REMOVED,
+    FAB_TOPOLOGY_NODE_ADDED,
+    FAB_TOPOLOGY_NODE_RENAMED,
+    FAB_TOPOLOGY_LINK_MOVED, /* a port has a link to another port than before */
+    FAB_TOPOLOGY_LINK_REMOVED,
+    FAB_TOPOLOGY_LINK_ADDED,
+    FAB_TOPOLOGY_LINK_RATE /* another width or speed */
+};
+struct fab_topology_change {
+    enum fab_topology_kind kind;
+    /* Ids in the topology before and after; FAB_NONE: not there. For nodes, node ids; for links,
+     * the id of one port of the link: the port that has moved, or the port of an adapter. */
+    uint32_t before, after;
+};
+/* Computes the changes, sorted by kind. Links of nodes that were added or removed are left out.
+ * *ret_changes: the caller frees it. Returns OK or NOMEM. */
+int fab_view_topology_diff(const struct fab_fabric *before, const struct fab_fabric *after,
+                           struct fab_topology_change **ret_changes, size_t *ret_count);
+
+#endif
