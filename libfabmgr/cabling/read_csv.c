@@ -84,7 +84,7 @@ static bool is_named(struct span field, const char *name)
     for (size_t i = 0; i < field.len; i++) {
         if (memchr(" _#-", field.s[i], 4) != NULL)
             continue;
-        if (tolower((unsigned char)field.s[i]) != *name++)
+        if (*name == '\0' || tolower((unsigned char)field.s[i]) != *name++)
             return false;
     }
     return *name == '\0';

@@ -148,6 +148,17 @@ START_TEST(errors_have_their_line)
 }
 END_TEST
 
+/* A NUL ends the name of a column neither early nor late. */
+START_TEST(a_name_with_nul_is_no_column)
+{
+    static const char text[] = "node_a\0b,port_a,node_b,port_b\nleaf-1,1,host-1,HCA-1\n";
+    struct fab_cabling_plan *p = fab_cabling_plan_new();
+    struct fab_text_error e;
+    ck_assert_int_ne(fab_cabling_plan_read(p, text, sizeof text - 1, &e), 0);
+    fab_cabling_plan_free(p);
+}
+END_TEST
+
 START_TEST(several_files_are_one_plan)
 {
     static const char more[] = "T leaf-1\n  P2 -> T spine-1 P1\n";
@@ -328,6 +339,7 @@ int main(void)
     tcase_add_loop_test(reading, formats_are_read, 0, COUNT(plans));
     tcase_add_test(reading, racks_are_read);
     tcase_add_loop_test(reading, errors_have_their_line, 0, COUNT(errors));
+    tcase_add_test(reading, a_name_with_nul_is_no_column);
     tcase_add_test(reading, several_files_are_one_plan);
     tcase_add_loop_test(reading, names_have_keys, 0, COUNT(names));
     tcase_add_loop_test(matching, nodes_are_found, 0, COUNT(fabrics));
