@@ -21,7 +21,8 @@ static bool begins_netdiscover(struct text_scan *s)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         size_t len = strlen(words[i]);
         if (fab_fabric_scan_is(s, words[i]) &&
-            (words[i][len - 1] == '=' || memchr("\t 0123456789", s->at[len], 13) != NULL))
+            (words[i][len - 1] == '=' ||
+             (s->at + len < s->eol && memchr("\t 0123456789", s->at[len], 12) != NULL)))
             return true;
     }
     return false;
