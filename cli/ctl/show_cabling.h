@@ -10,7 +10,7 @@
 /* Writes a port such as "leaf-03/17", and returns the text. */
 const char *show_cabling_port(const struct fab_cabling_check *c, uint32_t port,
                               char text[SHOW_CABLING_PORT]);
-/* Prints the numbers of nodes and links, the differences, and the moves that mend them. */
+/* Prints the numbers of nodes and links, the differences, and the moves that correct them. */
 void show_cabling(struct out *o, const struct fab_cabling_check *c);
 /* Prints the differences and the moves. `missing`: also planned links without a cable, and nodes
  * that are not there. At most `most` of each; 0: all. */

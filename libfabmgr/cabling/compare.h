@@ -68,7 +68,7 @@ struct fab_cabling_difference {
     uint32_t count;
     /* ABSENT: number of nodes of the host or modular switch, if none of them is there; or 1 */
     uint32_t nodes;
-    uint32_t group; /* of the moves that mend it; FAB_NONE: none */
+    uint32_t group; /* of the moves that correct it; FAB_NONE: none */
 };
 
 /* Two switches or hosts that have exchanged cables port by port, so that each seems to have the

@@ -2,7 +2,7 @@
 /*
  * Finds nodes that have exchanged their places. If two switches or two hosts are in each other's
  * place, or have each other's name, then all their cables are swapped, port by port. The moves say
- * so once for each cable; one exchange of the nodes, or of their names, mends them all.
+ * so once for each cable; one exchange of the nodes, or of their names, corrects them all.
  */
 #include <stdlib.h>
 #include <string.h>

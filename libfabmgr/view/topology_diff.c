@@ -14,7 +14,7 @@ struct diff {
     const struct fab_fabric *before, *after;
     struct fab_topology_change *items; /* has room for each change of fab_fabric_diff */
     size_t count;
-    uint64_t *moved; /* ports of `after` whose links are told as moved */
+    uint64_t *moved; /* ports of `after` whose links are reported as moved */
 };
 
 static void add(struct diff *d, enum fab_topology_kind kind, uint32_t before, uint32_t after)

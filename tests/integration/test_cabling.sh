@@ -89,11 +89,11 @@ for m in json.load(open("result.json"))["moves"]:
     else:
         unplug(a)
 PYTHON
-same 'three jobs mend four differences' 3 "$("$python" -c 'import json; print(len(json.load(open("result.json"))["moves"]))')"
+same 'three jobs correct four differences' 3 "$("$python" -c 'import json; print(len(json.load(open("result.json"))["moves"]))')"
 while read -r command where; do
     cables "$command" <<<"$where"
 done <moves
-check 'a sweep finds the mended cables' ctl sweep
+check 'a sweep finds the corrected cables' ctl sweep
 check 'the fabric is as planned again' ctl topo check plan.txt
 discovered >after
 check 'ibnetdiscover prints the same as before' cmp before after

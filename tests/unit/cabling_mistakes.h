@@ -23,7 +23,7 @@ enum mistake_kind {
     MISTAKE_KINDS,
 };
 
-/* The wrong cables of a mistake, as node GUIDs and ports, and the moves that mend it. */
+/* The wrong cables of a mistake, as node GUIDs and ports, and the moves that correct it. */
 #define MISTAKE_CABLES 6
 struct place {
     uint64_t guid;

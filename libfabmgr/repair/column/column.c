@@ -46,6 +46,7 @@
 /* A rebalance moves a path only if this lowers the sum of the link loads by more than 1 / MARGIN.
  */
 #define MARGIN 32
+
 /* ---- the heap of pending switches ------------------------------------------------------------ */
 
 /* Packs a pending switch and its minimum label into one number for the heap. The heap returns the
