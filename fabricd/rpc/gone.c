@@ -28,8 +28,8 @@ static void name_port(const struct fab_fabric *f, uint32_t port, char text[PLACE
     snprintf(text, PLACE_LEN, "%s/%u", f->nodes[p->node].desc, p->num);
 }
 
-/* Writes the reason of a link that is gone. place: the node GUID of the end that the reader has
- * just been named, which is "this port"; 0: there is none. */
+/* Writes the reason of a link that is gone. place: the node GUID of the end that the text before
+ * names, which is "this port"; 0: there is none. */
 static void write_reason(const struct gone *g, const struct store_gone_link *l, uint64_t place,
                          char *text, size_t len)
 {
