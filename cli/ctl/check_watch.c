@@ -24,7 +24,7 @@ struct watching {
     struct session *s;
     const struct fab_cabling_plan *plan;
     struct fab_cabling_estimate estimate;
-    bool clear; /* standard output is a terminal, so each picture replaces the one before */
+    bool clear; /* standard output is a terminal, so each update replaces the one before */
     bool done;  /* the fabric is as planned */
 };
 
@@ -142,7 +142,7 @@ static int show_fabric(struct watching *w, const struct fab_fabric *fabric)
     return status == FAB_OK ? EXIT_OK : complain(EXIT_FAILED, "%s", fab_base_status_text(status));
 }
 
-/* Shows one picture. A manager that has no view of the fabric yet is no error. */
+/* Shows one update. A manager that has no view of the fabric yet is no error. */
 static int show_once(struct watching *w)
 {
     struct fab_fabric *fabric = NULL;

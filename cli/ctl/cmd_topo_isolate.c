@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The command `fabricctl topo isolate`, which keeps links between switches that are not cabled as
- * planned out of the routes, until the cables are corrected. It isolates one link after the other with
- * the method of `link isolate`, which refuses to cut anything off.
+ * planned out of the routes, until the cables are corrected. It isolates one link after the other
+ * with the method of `link isolate`, which refuses to cut anything off.
  */
 #include <inttypes.h>
 

@@ -135,7 +135,7 @@ static void print_help(int argc, char **argv)
          "      --tls-ca FILE, --tls-cert FILE, --tls-key FILE, --tls-name NAME\n"
          "                         for tls: addresses\n"
          "  -n, --count N          how many events, reroutes, contingencies, congested ports or\n"
-         "                         pictures of topo check --watch\n"
+         "                         updates of topo check --watch\n"
          "      --after SEQ        only events after this sequence number\n"
          "      --severity WORD    only events of at least this severity (info)\n"
          "      --hosts A,B[1-8]   hosts of a job, in the order of its ranks\n"
