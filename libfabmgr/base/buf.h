@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A reader and a writer of big-endian fields, which check the bounds of their buffer. After the
- * first overrun every read returns zero and every write does nothing. So the caller checks the
+/* A reader and a writer of big-endian fields. Both check the bounds of their buffer. After the
+ * first overrun, every read returns zero and every write does nothing, so the caller checks the
  * status only once, at the end. The functions fab_base_get_be* and fab_base_put_be* do not check
  * bounds. */
 #ifndef LIBFABMGR_BASE_BUF_H
