@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads GIDs. A GID has eight groups of up to four hexadecimal digits, separated by colons; "::"
- * can replace groups of zeros once. */
+/* Reads GIDs. A GID has eight groups of up to four hexadecimal digits, separated by colons. "::"
+ * stands for one or more groups of zeros, and may occur once. */
 #include "libfabmgr/policy/gid.h"
 
 #include <stddef.h>
