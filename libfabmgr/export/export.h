@@ -31,9 +31,8 @@ enum fab_export_format {
 struct fab_export_input { /* all pointers must stay valid until fab_export_free */
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;
-    /*
-     * the LFTs; the formats OPENSM_FDBS and OPENSM_LFTS need them; for other formats it may be NULL
-     */
+    /* the LFTs; required by the formats OPENSM_FDBS and OPENSM_LFTS; for other formats it may be
+     * NULL */
     const struct fab_lft *lft;
     const char *engine;  /* shown in JSON */
     uint64_t generation; /* shown in JSON */
