@@ -4,10 +4,11 @@
  *
  * A number is first looked up as a LID (decimal, or 0x and up to 4 digits) or as a GUID (0x and
  * more digits, or four groups of four digits with colons). If no node has this LID or GUID, the
- * text is looked up as a name. A node with exactly this name has precedence over nodes whose first
- * word is the text (the adapter "host-1 mlx5_0" for "host-1"). Those have precedence over nodes
- * whose names merely begin with the text ("host-10 mlx5_0"). If several nodes match, the error
- * message lists the first of them. If no node matches, the message suggests the most similar name.
+ * text is looked up as a name. There are three kinds of matches, and better ones have precedence:
+ * nodes with exactly this name; nodes whose first word is the text (the adapter "host-1 mlx5_0" for
+ * "host-1"); nodes whose names begin with the text ("host-10 mlx5_0"). If several nodes match
+ * equally well, the error message lists the first of them. If no node matches, the message suggests
+ * the most similar name.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -83,7 +84,7 @@ static uint32_t port_of_lid(const struct fab_view *v, uint64_t lid)
 /* How well a name matches the text; the first value is the best. */
 enum match { MATCH_NAME, MATCH_WORD, MATCH_BEGINNING, MATCHES };
 
-/* The nodes that match equally well: their number, and the first of them. */
+/* The nodes that match equally well: their number, and the ids of the first SHOWN of them. */
 struct matches {
     uint32_t count, first[SHOWN];
 };
@@ -117,8 +118,8 @@ bool fab_view_has_name(const struct fab_view *v, const char *name, size_t len)
     return by[MATCH_NAME].count + by[MATCH_WORD].count > 0;
 }
 
-/* Writes a message such as '"leaf" is ambiguous (6 matches): leaf-001, leaf-002, ...'. equal: the
- * matching names are equal, so the message shows their GUIDs, too. */
+/* Writes a message such as '"leaf" is ambiguous (6 matches): leaf-001, leaf-002, ...'. equal: all
+ * matching names are the same, so the message shows the GUIDs, too. */
 static int ambiguous(const struct search *s, const struct matches *m, bool equal)
 {
     uint32_t count = m->count;
@@ -241,7 +242,7 @@ int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret
 
 /* ---- ports ----------------------------------------------------------------------------------- */
 
-/* Returns true if the port has a LID. Before the manager has computed tables, returns true if
+/* Returns true if the port has a LID. If the manager has not computed tables yet, returns true if
  * the port can get a LID. */
 static bool has_lid(const struct fab_view *v, uint32_t port)
 {
