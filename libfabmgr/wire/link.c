@@ -4,8 +4,8 @@
  * VLs.
  *
  * Three fields give the speed of a lane: LinkSpeedActive (SDR, DDR, QDR), LinkSpeedExtActive (FDR
- * to NDR) and LinkSpeedExtActive2 (XDR). If several of them are not 0, the last one in this order
- * is valid. The valid field has exactly one bit set. The fields of supported and enabled speeds are
+ * to NDR) and LinkSpeedExtActive2 (XDR). If several of them are not 0, the last one of this list is
+ * valid. The valid field has exactly one bit set. The fields of supported and enabled speeds are
  * bitsets.
  */
 #include <string.h>
@@ -64,8 +64,8 @@ static bool is_one_bit(uint8_t mask)
     return mask != 0 && (mask & (mask - 1)) == 0;
 }
 
-/* Reads the active width and speed. The set of widths or speeds is empty if the valid field does
- * not have exactly one bit that is known. */
+/* Reads the active width and speed. If the valid field does not have exactly one known bit, the set
+ * of widths or speeds is empty. */
 static struct fab_link_modes active(const struct fab_port_info *p)
 {
     uint8_t speed = p->speed_ext2_active != 0  ? p->speed_ext2_active
