@@ -52,8 +52,8 @@ struct last_peers {
     } of[256];
 };
 
-#define LAST_LINKS                                                                                 \
-    1024 /* number of links of a node that are read; those that went down last come first */
+/* number of links of a node that are read; those that went down last come first */
+#define LAST_LINKS 1024
 
 static void take_last_peer(void *ctx, const struct store_gone_link *l)
 {

@@ -223,8 +223,8 @@ static int put_difference(const struct registry *r, struct sql *q, const struct 
 
 /* ---- rows that are gone ---- */
 
-#define LINKS_A_NODE                                                                               \
-    8 /* maximum number of gone links that stay, for each gone node that may stay */
+/* maximum number of gone links that stay, for each gone node that may stay */
+#define LINKS_A_NODE 8
 
 static int mark_excess(struct sql *q, uint32_t nodes)
 {

@@ -82,9 +82,9 @@ struct writer {
     /* put: number of records that were put into the queue so far. written: number of these
      * records that were committed, or dropped after a failure (give_up). */
     uint64_t put, written;
-    /* Some records of a batch were dropped. The batch had the records number lost_from + 1 to
-     * `lost`, counted as in `put`; for several such batches, these are those of the last one. All
-     * its records count as lost, because a change can consist of several records. */
+    /* The last batch of which records were dropped had the records number lost_from + 1 to `lost`,
+     * counted as in `put`. All of them count as lost, because a change can consist of several
+     * records. */
     uint64_t lost_from, lost;
     struct audit_limits limits;
     /* copy of chain.head, for other threads */
