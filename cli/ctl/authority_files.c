@@ -289,8 +289,7 @@ int authority_add_formers(const struct authority *a, const char *name, const X50
     return rc;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 void authority_close(struct authority *a)
 {

@@ -48,12 +48,12 @@ struct session {
     uint64_t seed;
     char **fails; /* [fail_count] arguments of the options --fail */
     size_t fail_count;
-    /* true if the options --cc, --give-up-absent were given */
+    /* each is true if its option was given: --cc, --give-up-absent */
     bool cc, give_up_absent;
-    bool explain, roce; /* true if the options --explain, --roce were given */
-    /* true if the options --waiting, --all, --forget were given */
+    bool explain, roce; /* each is true if its option was given: --explain, --roce */
+    /* each is true if its option was given: --waiting, --all, --forget */
     bool waiting, all, forget;
-    bool degraded, gone;       /* true if the options --degraded, --gone were given */
+    bool degraded, gone;       /* each is true if its option was given: --degraded, --gone */
     bool watch;                /* true if the option --watch was given */
     const char *older_than;    /* option --older-than; NULL: not given */
     const char *width, *speed; /* options --width and --speed; NULL: not given */
@@ -64,7 +64,7 @@ struct session {
     const char *format;        /* option --format; NULL: not given */
     /* options --passphrase-file and --state-dir; NULL: not given */
     const char *passphrase_file, *state_dir;
-    /* true if the options --replace, --verify were given */
+    /* each is true if its option was given: --replace, --verify */
     bool replace, verify;
     bool anonymize;  /* true if the option --anonymize was given */
     const char *map; /* option --map; NULL: not given */

@@ -260,8 +260,6 @@ static int write_readme(const struct bundle *b)
     return fclose(to) == 0 ? EXIT_OK : complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
 }
 
-/* ---- pseudonyms ------------------------------------------------------------------------------ */
-
 /* Replaces the names in all parts. If this fails, there is no bundle. */
 static int anonymize(struct bundle *b)
 {

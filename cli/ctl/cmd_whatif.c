@@ -80,8 +80,6 @@ static void say_engine(struct out *o, const Fabric__V1__EngineReport *e)
     out_lines(o, "witness", e->verdict != NULL ? e->verdict->witness : "");
 }
 
-/* ---- figures before and after the failures --------------------------------------------------- */
-
 static void say_pair(struct out *o, const char *name, unsigned decimals, double now, double then,
                      bool more_is_worse)
 {

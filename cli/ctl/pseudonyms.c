@@ -223,7 +223,7 @@ int pseudonyms_learn_number(struct pseudonyms *p, enum pseudonym_kind kind, uint
     return rc;
 }
 
-/* ---- the seal -------------------------------------------------------------------------------- */
+/* ---- numbering the pseudonyms ---------------------------------------------------------------- */
 
 static int by_mac(const void *a, const void *b)
 {

@@ -219,8 +219,7 @@ static void say_move(struct out *o, const struct fab_cabling_check *c,
     out_row_end(o);
 }
 
-/* ---- nodes that have exchanged their places ----------------------------------------------------
- */
+/* ---- nodes that have exchanged their places -------------------------------------------------- */
 
 /* Writes the name of a switch, or that of a host without its adapter. */
 static const char *unit_text(const struct fab_cabling_check *c, uint32_t site,

@@ -92,8 +92,8 @@ static double number(const struct fault_call *o, const char *name, double otherw
     return value != NULL ? value->number : otherwise;
 }
 
-/* Returns the value of an option as a 32-bit number; `otherwise`: the option was not given. A
- * larger value becomes UINT32_MAX. */
+/* Returns the value of an option as a 32-bit number, or `otherwise` if the option was not given. A
+ * value that is too large becomes UINT32_MAX. */
 static uint32_t number_u32(const struct fault_call *o, const char *name, double otherwise)
 {
     double value = number(o, name, otherwise);

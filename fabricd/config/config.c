@@ -388,8 +388,6 @@ static int take_partitions(const struct raw *raw, struct report *report, struct 
     return rc;
 }
 
-/* ---- routers ---- */
-
 static int take_routers(const struct raw *raw, struct report *report, struct config *c)
 {
     const char *file = raw->subnet != NULL ? raw->subnet->prefix_routes : NULL;

@@ -30,8 +30,6 @@
 #define ROLES_MAX 1024 /* maximum number of entries of one role */
 #define TEXT_MAX 4096  /* maximum length of a value in bytes */
 
-/* ---- the schema ---- */
-
 #define MAYBE (CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL)
 #define TEXT(group, key, least, most)                                                              \
     CYAML_FIELD_STRING_PTR(#key, MAYBE, struct group, key, least, most)

@@ -74,8 +74,7 @@ static void on_head(void *ctx)
     loop_timer_set(a->head, HEAD_US);
 }
 
-/* ---- results that wait for their rows
- * ---------------------------------------------------------- */
+/* ---- results that wait for their rows -------------------------------------------------------- */
 
 static void on_look(void *ctx)
 {

@@ -217,8 +217,7 @@ static void set_timer(struct conn *c, uint64_t now)
         loop_timer_set(c->timer, due > now ? due - now : 0);
 }
 
-/* ---- pools -----------------------------------------------------------------------------------
- */
+/* ---- pools ----------------------------------------------------------------------------------- */
 
 static bool is_idle(const struct conn *c)
 {
@@ -411,8 +410,7 @@ static void on_sent(struct evbuffer *out, const struct evbuffer_cb_info *info, v
         c->last_out = clock_now_us();
 }
 
-/* ---- the beginning and the end ----------------------------------------------------------------
- */
+/* ---- the beginning and the end --------------------------------------------------------------- */
 
 static int make_grpc(struct conn *c, struct caller *caller)
 {

@@ -170,8 +170,6 @@ void list_baseline(struct call *c, const void *request)
     answer_reply(&a, c, &m.base);
 }
 
-/* ---- approvals by name ----------------------------------------------------------------------- */
-
 /* Marks the devices and links that the request names. If a text names none, finishes the call
  * with an error and returns false. */
 static bool mark_all(struct call *c, const struct fab_view *v,

@@ -14,8 +14,8 @@
 
 #define STORE_CHUNK 256u
 #define STORE_CHUNKS_AT_ONCE 8u
-/* The list ends at the first event that is older than `since` by more than this time in us. The
- * events before it may still be newer than `since`, because the clock may have been set back. */
+/* The list, from new to old, ends at the first event that is older than `since` by more than this
+ * time in us. If the clock was set back, an earlier event can have a later time. */
 #define CLOCK_SLACK_US INT64_C(3600000000)
 
 struct listing {
@@ -100,8 +100,6 @@ static bool list_old(struct listing *l, struct store *store)
     }
     return true;
 }
-
-/* ---- the method ------------------------------------------------------------------------------ */
 
 void list_events(struct call *c, const void *request)
 {

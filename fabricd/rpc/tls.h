@@ -10,9 +10,9 @@
 #include "fabricd/base/tls_expiry.h"
 
 struct tls_files {
-    /* Paths of PEM files: certificate, private key, and authority of client certificates. */
+    /* Paths of PEM files: certificate, private key, and CA of client certificates. */
     const char *cert, *key, *ca;
-    /* path of a PEM file with revocation lists of these authorities; NULL or "": certificates are
+    /* path of a PEM file with revocation lists of this CA; NULL or "": certificates are
      * not checked for revocation */
     const char *crl;
 };

@@ -189,8 +189,6 @@ int store_gone_links(struct store *s, const struct store_gone_links *query, uint
     return sql_status(code);
 }
 
-/* ---- counts ---------------------------------------------------------------------------------- */
-
 int store_gone_count(struct store *s, int64_t from, int64_t before, struct store_gone_count *ret)
 {
     static const char sql[] =

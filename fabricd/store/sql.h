@@ -102,9 +102,7 @@ int sql_status(int sqlite_code);
 /* size in bytes of a GUID as text: "0x", 16 hexadecimal digits and the NUL */
 #define SQL_GUID_SIZE 19
 int sql_guid_parse(const char *text, uint64_t *ret); /* parses a GUID; returns OK or FORMAT */
-/*
- * size in bytes of a GID as text: eight groups of four hexadecimal digits, seven colons and the NUL
- */
+/* bytes of a GID as text: eight groups of four hexadecimal digits, seven colons and the NUL */
 #define SQL_GID_SIZE 40
 int sql_gid_parse(const char *text, uint64_t ret[2]); /* parses a GID; returns OK or FORMAT */
 

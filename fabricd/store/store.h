@@ -87,8 +87,7 @@ int store_load_pins(struct store *s, struct fab_pin **ret, size_t *ret_count);
 void store_put_baseline(struct store *s, struct fab_baseline *baseline);
 int store_load_baseline(struct store *s, struct fab_baseline **ret);
 
-/* ---- what hosts registered at the subnet administrator ---------------------------------------
- */
+/* ---- what hosts registered at the subnet administrator --------------------------------------- */
 
 /*
  * Registrations of hosts. They survive restarts and crashes, because the writer commits them at

@@ -195,8 +195,6 @@ static int read_end(struct csv *c, enum column node, enum column port, uint32_t 
     return fab_cabling_read_node(c->plan, &c->scan, name, part, ret_node);
 }
 
-/* ---- rates ----------------------------------------------------------------------------------- */
-
 /* Reads a rate such as "4x HDR", "HDR", or 200000 (Mb/s of four lanes). */
 static int read_rate(struct csv *c, struct span text, struct fab_link_modes *ret)
 {

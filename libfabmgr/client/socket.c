@@ -59,8 +59,7 @@ static int wait_for(int fd, short events, uint64_t deadline)
     }
 }
 
-/* ---- Unix --------------------------------------------------------------------------------------
- */
+/* ---- Unix ------------------------------------------------------------------------------------ */
 
 static int connect_unix(struct client_socket *s, const char *path, char *why, size_t why_len)
 {
@@ -81,8 +80,7 @@ static int connect_unix(struct client_socket *s, const char *path, char *why, si
     return FAB_E_IO;
 }
 
-/* ---- TCP ---------------------------------------------------------------------------------------
- */
+/* ---- TCP ------------------------------------------------------------------------------------- */
 
 static int connect_one(const struct addrinfo *a, uint64_t deadline, int *ret_fd)
 {
@@ -127,8 +125,7 @@ static int connect_tcp(struct client_socket *s, const char *host, const char *po
     return FAB_E_IO;
 }
 
-/* ---- TLS ---------------------------------------------------------------------------------------
- */
+/* ---- TLS ------------------------------------------------------------------------------------- */
 
 static int tls_complain(const char *what, char *why, size_t why_len)
 {

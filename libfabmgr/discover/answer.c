@@ -41,8 +41,7 @@ int fab_discover_query_failed(struct fab_discover *d, const struct query *q, int
     return result == FAB_OK && gives_up ? fab_discover_targeted_node_lost(d, p) : result;
 }
 
-/* ---- NodeInfo ---------------------------------------------------------------------------------
- */
+/* ---- NodeInfo -------------------------------------------------------------------------------- */
 
 static bool node_info_valid(const struct fab_node_info *info, bool root)
 {
@@ -121,8 +120,7 @@ static int take_root(struct fab_discover *d, const struct query *q,
     return p->type == FAB_NODE_SWITCH ? FAB_OK : read_port(d, p, info->local_port);
 }
 
-/* ---- devices that are not approved ------------------------------------------------------------
- */
+/* ---- devices that are not approved ----------------------------------------------------------- */
 
 /* Returns true if the device behind a port is not approved at this place (baseline.h). Then also
  * describes the device in *ret. The manager's own port is always accepted, and so is the switch to
@@ -211,8 +209,7 @@ static int take_node_info(struct fab_discover *d, const struct query *q, const u
                                                      : fab_discover_query_failed(d, q, status);
 }
 
-/* ---- other attributes -------------------------------------------------------------------------
- */
+/* ---- other attributes ------------------------------------------------------------------------ */
 
 static int take_node_desc(struct fab_discover *d, const struct known_node *p, const uint8_t *data)
 {

@@ -162,8 +162,6 @@ uint32_t fab_discover_names_missing(const struct fab_baseline_names *w)
     return FAB_NONE;
 }
 
-/* ---- nodes of the baseline ------------------------------------------------------------------- */
-
 /* Returns the node GUID of an approved place if the text names this node: by its GUID, by its
  * present name, or by its name when it was approved. Otherwise returns 0. */
 static uint64_t named_guid(const struct fab_approved *a, const struct fab_fabric *f,

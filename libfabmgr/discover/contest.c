@@ -22,8 +22,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
 
-/* ---- which NodeInfo is a claim ----------------------------------------------------------------
- */
+/* ---- which NodeInfo is a claim --------------------------------------------------------------- */
 
 static bool is_at(const struct fab_place *place, const struct known_node *near, uint8_t near_port)
 {
@@ -76,8 +75,7 @@ int fab_discover_claim_add(struct fab_discover *d, const struct query *q, struct
     return FAB_OK;
 }
 
-/* ---- port GUIDs -------------------------------------------------------------------------------
- */
+/* ---- port GUIDs ------------------------------------------------------------------------------ */
 
 static uint8_t guid_port(const struct fab_node_info *info)
 {
@@ -108,8 +106,7 @@ bool fab_discover_port_guid_taken(const struct fab_discover *d, const struct kno
     return true;
 }
 
-/* ---- duplicates -------------------------------------------------------------------------------
- */
+/* ---- duplicates ------------------------------------------------------------------------------ */
 
 /* Fills in the place of a port: the port at the other end of its link, or else the port by which
  * its node was found. */
@@ -145,8 +142,7 @@ int fab_discover_duplicate(struct fab_discover *d, const struct query *q,
     return fab_discover_unresponsive_add(d, entry);
 }
 
-/* ---- the last places --------------------------------------------------------------------------
- */
+/* ---- the last places ------------------------------------------------------------------------- */
 
 int fab_discover_identity_answered(const struct fab_discover *d, const struct query *q,
                                    const uint8_t *data)
@@ -207,8 +203,7 @@ static bool has_work(const struct fab_discover *d)
            !fab_discover_queue_empty(&d->identities) || !fab_discover_queue_empty(&d->walks);
 }
 
-/* ---- decisions --------------------------------------------------------------------------------
- */
+/* ---- decisions ------------------------------------------------------------------------------- */
 
 /* Returns true if the claim is false, so that the new device is a duplicate. There are two cases.
  * The device claims to be the manager's own port, which has a link already. Or the device claims to

@@ -54,8 +54,7 @@ void fab_discover_free(struct fab_discover *d)
     free(d);
 }
 
-/* ---- queries ----------------------------------------------------------------------------------
- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 static struct query *query_create(struct fab_discover *d)
 {
@@ -69,7 +68,7 @@ static struct query *query_create(struct fab_discover *d)
     struct query *q = fab_base_arena_alloc(&d->arena, 1, sizeof *q);
     if (q == NULL)
         return NULL;
-    /* While a query is in flight, its next_free is its own index. */
+    /* The free list does not use next_free while the query is in flight; it then has the tag. */
     q->next_free = d->query_count;
     d->queries[d->query_count++] = q;
     return q;
@@ -106,8 +105,7 @@ static void query_free(struct fab_discover *d, uint32_t tag)
     d->in_flight--;
 }
 
-/* ---- the next query ---------------------------------------------------------------------------
- */
+/* ---- the next query -------------------------------------------------------------------------- */
 
 /* Returns true if the answer to a query is still needed. It is not needed in three cases: the link
  * was already seen from its other end, the node is silent or unresponsive, or no route leads to the

@@ -131,7 +131,7 @@ struct detour {
     uint32_t *via;
 };
 
-/* Returns whether the route `path` begins with the route `start`. */
+/* Returns true if the route `path` begins with the route `start`. */
 static bool begins_with(const struct fab_path *path, const struct fab_path *start)
 {
     return path->hops != FAB_PATH_UNKNOWN && path->hops >= start->hops &&

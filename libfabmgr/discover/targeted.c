@@ -82,8 +82,7 @@ int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discove
     return d->status;
 }
 
-/* ---- routes -----------------------------------------------------------------------------------
- */
+/* ---- routes ---------------------------------------------------------------------------------- */
 
 static void forget_paths(struct fab_discover *d)
 {
@@ -199,8 +198,7 @@ int fab_discover_targeted_prune(struct fab_discover *d)
     return status;
 }
 
-/* ---- waves ------------------------------------------------------------------------------------
- */
+/* ---- waves ----------------------------------------------------------------------------------- */
 
 static int queue_node(struct fab_discover *d, struct known_node *p)
 {

@@ -42,7 +42,7 @@ struct fab_export_input { /* all pointers must stay valid until fab_export_free 
     const struct fab_verify_numbers *numbers; /* required by CERTIFICATE; otherwise may be NULL */
 };
 struct fab_export;
-/* Begins an export. INVAL: the format is unknown, or needs in->lft or in->numbers, which is
+/* Begins an export. INVAL: the format is unknown, or it needs in->lft or in->numbers and this is
  * NULL. Also returns NOMEM. */
 int fab_export_new(const struct fab_export_input *in, enum fab_export_format format,
                    struct fab_export **ret);

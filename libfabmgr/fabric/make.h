@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Adds devices with GUIDs and names, and links, for all generators. For this folder only.
- */
+/* Adds named devices and links, for all generators. For this folder only. */
 #ifndef LIBFABMGR_FABRIC_MAKE_H
 #define LIBFABMGR_FABRIC_MAKE_H
 

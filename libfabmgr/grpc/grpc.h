@@ -36,9 +36,7 @@ const char *fab_grpc_code_name(int code);
 /* Returns the gRPC code that corresponds to an enum fab_status. */
 enum fab_grpc_code fab_grpc_code_of(int status);
 
-/*
- * ---- framing: a byte "compressed", four bytes with the length of the message, the message -----
- */
+/* ---- framing: a byte "compressed", the length of the message in four bytes, the message ------ */
 
 #define FAB_GRPC_PREFIX 5
 

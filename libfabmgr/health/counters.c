@@ -90,8 +90,7 @@ bool fab_health_counters_increased(const struct fab_counters *was, const struct 
     return false;
 }
 
-/* ---- recent readings --------------------------------------------------------------------------
- */
+/* ---- recent readings ------------------------------------------------------------------------- */
 
 static uint64_t sum_up(uint64_t a, uint64_t b)
 {

@@ -65,8 +65,7 @@ uint64_t fab_health_counters_increase(const struct fab_counters *was,
                                       const struct fab_counters *now, enum fab_counter which);
 bool fab_health_counters_increased(const struct fab_counters *was, const struct fab_counters *now);
 
-/* ---- recent readings --------------------------------------------------------------------------
- */
+/* ---- recent readings ------------------------------------------------------------------------- */
 
 #define FAB_COUNTERS_KEPT 16 /* number of samples that a history keeps */
 

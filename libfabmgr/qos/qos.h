@@ -64,9 +64,7 @@ uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *
  * queries. */
 struct fab_qos_matcher {
     const struct fab_classes *classes; /* borrowed; NULL: every path is class 0 */
-    /*
-     * [ports] bit i is set if the port is in group i of the policy; NULL: the policy has no groups
-     */
+    /* [ports] bit i: the port is in group i of the policy; NULL: the policy has no groups */
     uint64_t *groups;
     uint32_t ports;
     const struct fab_partitions *partitions; /* borrowed */

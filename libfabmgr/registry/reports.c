@@ -73,8 +73,7 @@ void fab_registry_reports_configure(struct fab_subscriptions *s,
     s->ring->config = *config;
 }
 
-/* ---- lists ------------------------------------------------------------------------------------
- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static void append(struct fab_subscriptions *s, struct list *l, uint32_t slot)
 {
@@ -130,8 +129,7 @@ static void settle(struct fab_subscriptions *s, uint32_t slot)
     x->wait = FAB_REPORT_IDLE;
 }
 
-/* ---- subscriptions and notices ----------------------------------------------------------------
- */
+/* ---- subscriptions and notices --------------------------------------------------------------- */
 
 void fab_registry_reports_join(struct fab_subscriptions *s, uint32_t slot)
 {
@@ -165,8 +163,7 @@ static uint64_t oldest(const struct fab_report_ring *r)
     return r->head > FAB_REPORT_RING ? r->head - FAB_REPORT_RING : 0;
 }
 
-/* ---- sending ----------------------------------------------------------------------------------
- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static uint64_t report_timeout(const struct fab_reports_config *c,
                                const struct fab_inform_info *info)
@@ -323,8 +320,7 @@ int fab_registry_reports_output(struct fab_subscriptions *s, uint64_t now, uint3
     return r;
 }
 
-/* ---- responses --------------------------------------------------------------------------------
- */
+/* ---- responses ------------------------------------------------------------------------------- */
 
 uint32_t fab_registry_reports_find(const struct fab_subscriptions *s, uint64_t tid)
 {

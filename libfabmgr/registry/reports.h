@@ -39,9 +39,7 @@ struct fab_registry_reports_stats {
      * buffer; a notice counts once for each subscription that missed it */
     uint64_t lost;
 };
-/*
- * Only subscriptions.c calls the next four functions. Functions that return int may return NOMEM.
- */
+/* Only subscriptions.c calls the next four functions. Those returning int return OK or NOMEM. */
 int fab_registry_reports_init(struct fab_subscriptions *s);
 void fab_registry_reports_fini(struct fab_subscriptions *s);
 void fab_registry_reports_join(struct fab_subscriptions *s, uint32_t slot);
@@ -49,9 +47,7 @@ void fab_registry_reports_leave(struct fab_subscriptions *s, uint32_t slot);
 
 void fab_registry_reports_configure(struct fab_subscriptions *s,
                                     const struct fab_reports_config *config);
-/*
- * Adds a notice, which is reported to the subscriptions that exist now. NOMEM: the notice is lost.
- */
+/* Reports a notice to the subscriptions that exist now. NOMEM: the notice is lost. */
 int fab_registry_reports_add(struct fab_subscriptions *s, const struct fab_event_notice *notice);
 
 /* The caller's decision about a notice that a subscription selects. SEND: the subscriber may

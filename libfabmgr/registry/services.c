@@ -65,8 +65,7 @@ const struct fab_service *fab_registry_services_next(const struct fab_services *
     return at < s->count ? s->row[at] : NULL;
 }
 
-/* ---- changes ----------------------------------------------------------------------------------
- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 uint32_t fab_registry_services_of(const struct fab_services *s, uint64_t owner)
 {

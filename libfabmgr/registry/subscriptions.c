@@ -101,8 +101,7 @@ uint32_t fab_registry_subscriptions_of(const struct fab_subscriptions *s, const 
     return place(s, gid, UINT32_MAX) - place(s, gid, 0);
 }
 
-/* ---- changes ----------------------------------------------------------------------------------
- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static int take_slot(struct fab_subscriptions *s, uint32_t *ret)
 {

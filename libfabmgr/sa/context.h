@@ -35,9 +35,7 @@ struct fab_sa {
      * has a row of bytes, one for each LID up to the highest. Byte 0: the path is not in the
      * cache. NULL: there is no cache, because it would be too large or memory ran out. */
     uint8_t *cache;
-    /*
-     * [switch_count] number of the switch's row in the cache; FAB_NONE: the switch has no endports
-     */
+    /* [switch_count] row of the switch in the cache; FAB_NONE: the switch has no endports */
     uint32_t *row;
     uint8_t max_lmc;
     /* true: the tables passed the verification, and LMC is 0; each path then has a reverse path */

@@ -253,7 +253,7 @@ static bool fill_pkey(struct fab_sa_query *q, uint32_t port, uint32_t k, void *r
     return true;
 }
 
-/* ---- records of registrations, if the caller has no source of them ---------------------------- */
+/* ---- records of registrations, if the caller has no source of them --------------------------- */
 
 static uint32_t none(const struct fab_sa_query *q, uint32_t port)
 {

@@ -23,8 +23,7 @@ static const struct lane {
 /* LinkSpeedExtEnabled has this value if the operator disabled all extended speeds. */
 #define EXT_DISABLED 30
 
-/* ---- bits of PortInfo as sets of modes --------------------------------------------------------
- */
+/* ---- bits of PortInfo as sets of modes ------------------------------------------------------- */
 
 /* LinkWidth* has 1x in bit 0, 4x, 8x and 12x in bits 1 to 3, and 2x in bit 4. */
 static uint8_t width_set(uint8_t mask)
@@ -127,8 +126,7 @@ uint32_t fab_wire_speed_rate(const char *speed)
     return 0;
 }
 
-/* ---- the active mode --------------------------------------------------------------------------
- */
+/* ---- the active mode ------------------------------------------------------------------------- */
 
 unsigned fab_wire_link_width(const struct fab_port_info *info)
 {
@@ -146,8 +144,7 @@ uint32_t fab_wire_link_rate(const struct fab_port_info *info)
     return fab_wire_best_lanes(mode.widths) * fab_wire_best_lane_rate(mode.speeds);
 }
 
-/* ---- states, MTU and VLs -----------------------------------------------------------------------
- */
+/* ---- states, MTU and VLs --------------------------------------------------------------------- */
 
 const char *fab_wire_port_state_name(uint8_t state)
 {

@@ -48,8 +48,7 @@ const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id)
     return NULL;
 }
 
-/* ---- components -------------------------------------------------------------------------------
- */
+/* ---- components ------------------------------------------------------------------------------ */
 
 struct component {
     /* field of the component; NULL: the component is a gap of reserved bits, or a whole part */
@@ -57,9 +56,7 @@ struct component {
     const struct fab_part *part; /* NULL: the component is reserved bits */
     /* bit: first bit of the component on the wire; bits: number of its bits */
     uint16_t bit, bits;
-    /*
-     * member: offset of the component in the record's struct; size: its size there; both in bytes
-     */
+    /* offset (member) and size of the component in the record's struct, both in bytes */
     uint16_t member, size;
 };
 struct walk {

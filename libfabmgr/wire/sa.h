@@ -65,8 +65,7 @@ enum fab_sa_status {
 #define FAB_SA_CAP2_SPEED_HDR 0x8000
 #define FAB_SA_CAP2_SPEED_NDR 0x20000
 
-/* ---- headers ---------------------------------------------------------------------------------
- */
+/* ---- headers --------------------------------------------------------------------------------- */
 
 /* Byte offsets in a MAD, and lengths. */
 /* offset of the RMPP header in a MAD; it follows the common header */
@@ -112,8 +111,7 @@ struct fab_sa_header { /* defined in IBA 15.2.1.1 */
 };
 extern const struct fab_attr fab_wire_attr_rmpp, fab_wire_attr_sa_header;
 
-/* ---- records ---------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 struct fab_node_desc { /* defined in IBA 14.2.5.2 */
     uint8_t text[FAB_NODE_DESC_LEN];

@@ -260,8 +260,7 @@ struct fab_guid_block {
     uint64_t guid[8];
 };
 
-/* ---- one table per attribute ------------------------------------------------------------------
- */
+/* ---- one table per attribute ----------------------------------------------------------------- */
 
 struct fab_field {
     const char *name; /* name in the specification, such as "NeighborMTU" */
@@ -334,8 +333,7 @@ size_t fab_wire_attr_print(const struct fab_attr *a, const void *from, char *tex
  * equal. */
 const struct fab_field *fab_wire_attr_diff(const struct fab_attr *a, const void *x, const void *y);
 
-/* ---- links ------------------------------------------------------------------------------------
- */
+/* ---- links ----------------------------------------------------------------------------------- */
 
 /* The next functions compute three properties of a link from the active width and speed of its
  * port: the width in lanes (1, 2, 4, 8, 12; 0: unknown), the name of a lane's speed ("EDR"; "?":
