@@ -59,7 +59,7 @@ static void subject(struct anonymize_text *t, const char *text, size_t len)
 /* The rules for keys; the first rule that matches is applied. */
 static const struct rule {
     const char *part; /* NULL: any part */
-    const char *key;  /* a key, or "*" and the end of a key */
+    const char *key;  /* a "*" at the beginning stands for any text */
     rule_fn *apply;
 } rules[] = {
     {"nodes.json", "name", anonymize_node},

@@ -22,7 +22,7 @@ struct fab_claims {
     struct fab_lease *absent;
     uint32_t absent_count;
 };
-/* Collects the claims and the leases of absent ports. Returns OK or NOMEM. */
+/* Collects the claims of the ports, and the leases of absent ports. Returns OK or NOMEM. */
 int fab_address_claims_make(const struct fab_address_input *in, uint32_t max_lid,
                             struct fab_claims *ret);
 void fab_address_claims_fini(struct fab_claims *c);

@@ -56,7 +56,7 @@ struct fab_cabling_shape {
     struct fab_cabling_check *check; /* the fabric compared with this plan */
 };
 
-/* The fabric must exist as long as the result. Returns OK or NOMEM. */
+/* Infers the shape of the fabric, which must exist as long as the result. Returns OK or NOMEM. */
 int fab_cabling_infer(const struct fab_fabric *f, struct fab_cabling_shape **ret_shape);
 void fab_cabling_shape_free(struct fab_cabling_shape *s); /* s may be NULL */
 

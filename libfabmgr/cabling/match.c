@@ -376,7 +376,7 @@ static uint32_t count_name(const struct names *n, const char *key)
     return count;
 }
 
-/* Reports each name that more nodes of the fabric have than nodes of the plan. Names of aggregation
+/* Reports each name of which the fabric has more nodes than the plan. Names of aggregation
  * nodes are not reported, because these nodes all have the same name. */
 static int find_duplicates(struct matcher *m)
 {

@@ -87,7 +87,7 @@ static bool write_lst(struct fab_export *e, uint64_t row, struct fab_text *t)
 
 const struct fab_export_writer fab_export_write_lst = {.write = write_lst};
 
-/* ---- LFTs: a switch has a fixed number of rows, and a row covers some LIDs -------------------- */
+/* ---- LFTs: a switch has a fixed number of rows, and a row covers some LIDs ------------------- */
 
 struct place {
     uint32_t sw;
