@@ -18,8 +18,7 @@ struct fab_next_hops {
     /* [switches] switches, the farthest from the destination first */
     uint32_t *far;
     /* [switches] number of hosts whose packets to the destination start at the switch or pass
-     * through it
-     */
+     * through it */
     uint64_t *flow;
     /* [ports] load of each port: number of pairs of hosts routed over it so far, multiplied by
      * port_slow (rate of the fastest ISL / rate of this ISL) */

@@ -11,10 +11,10 @@ struct fab_layers_input {
     const struct fab_fabric *fabric;
     const struct fab_graph *graph;
     const struct fab_lids *lids;
-    /* the tables, which must be free of loops */
+    /* the tables; they must be free of loops */
     const struct fab_lft *lft;
 };
-/* Both functions below return LIMIT if more than FAB_VLS_MAX layers are needed, or NOMEM. The
+/* The two functions below return LIMIT if more than FAB_VLS_MAX layers are needed, or NOMEM. The
  * dependencies of a layer form no cycle, even if all switches send to all LIDs of the layer. */
 
 /* Assigns a layer to each LID: all paths to `lid` use ret_layer[lid]. ret_layer has lft->top + 1

@@ -9,9 +9,10 @@
  *   switch_order.c  ranks, and which direction is up; single_root.c gives spines legal paths to
  *                   each other
  *   tree.c          the position of a switch among its siblings, from the ports of its links
- *   slots.c         which port is the i-th port up, even if its link is missing dmodk.c         the
- *   number of each destination, and its slot at every switch legal_paths.c   the lengths of the
- *   legal paths fill.c          the LFT entries
+ *   slots.c         which port is the i-th port up, even if its link is missing
+ *   dmodk.c         the number of each destination, and its slot at every switch
+ *   legal_paths.c   the lengths of the legal paths
+ *   fill.c          the LFT entries
  *
  * All paths ascend and then descend by one order, so that one VL is free of deadlock. In a complete
  * tree every shift permutation is free of conflicts, and all-to-all loads all links of a level
@@ -30,9 +31,8 @@
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/fattree/fill.h"
 
-/* The engine refuses a fabric if more than 1 / IRREGULAR_SHARE of the switches have other links
- * than most switches of their level (slots.c), or if more than 1 / SHORT_SHARE of the uplinks are
- * missing. */
+/* The engine refuses a fabric if more than 1 / IRREGULAR_SHARE of the switches are irregular
+ * (slots.c), or if more than 1 / SHORT_SHARE of the uplinks are missing. */
 #define IRREGULAR_SHARE 5
 #define SHORT_SHARE 8
 
@@ -146,7 +146,7 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
                char *why, size_t why_len)
 
 {
-    (void)ret_vls; /* one VL */
+    (void)ret_vls; /* unused: the tables need one VL */
     struct fattree t = {.in = in};
     if (in->lids->port_count != in->fabric->port_count)
         return FAB_E_INVAL;

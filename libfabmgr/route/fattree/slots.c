@@ -74,7 +74,7 @@ static void find_first_ports(struct fab_tree *t)
 /* Figures about the links from one switch to the switches one rank above. */
 struct above {
     uint32_t neighbours, ports, positions, parallel;
-    /* number of links that can have a slot: at most `parallel` links to each neighbour */
+    /* number of links that can have a slot; these are at most `parallel` links to each neighbour */
     uint32_t usable;
     /* port_slow (struct fab_graph) of the slowest, and of the fastest, of the links that lead one
      * rank up */
@@ -134,11 +134,11 @@ static uint32_t count_slots(const struct fab_tree *t, uint32_t s, const struct a
 
 /* ---- regular switches ------------------------------------------------------------------------ */
 
-/* If some parallel links to a neighbour are missing, finds which ones remain. The port numbers tell
- * this: parallel links are on adjacent ports of the lower switch (side_by_side), or alternate with
- * the links to the other neighbours. num[count]: port numbers of the remaining links. first: the
- * lowest port number that leads up on this level. ret_parallel[k]: which of the parallel links is
- * at port num[k], from 0. */
+/* Finds which parallel links to a neighbour remain, if some are missing. Parallel links are on
+ * adjacent ports of the lower switch (side_by_side), or alternate with the links to the other
+ * neighbours. So the port numbers identify them. num[count]: port numbers of the remaining links.
+ * first: the lowest port number that leads up on this level. ret_parallel[k]: which of the parallel
+ * links (from 0) is at port num[k]. */
 static void identify_parallel(const struct above *a, const uint8_t *num, uint32_t count,
                               bool side_by_side, uint32_t first, uint32_t ret_parallel[256])
 {
@@ -241,8 +241,8 @@ static void find_dividers(struct fab_tree *t)
     }
 }
 
-/* Finds how many D-mod-k numbers each leaf gets. All leaves get as many as the leaf with the most
- * positions for hosts needs. */
+/* Finds how many D-mod-k numbers each leaf gets. All leaves get the same number, which suffices for
+ * the leaf with the most positions for hosts. */
 static void size_leaves(struct fab_tree *t)
 {
     const struct fab_fabric *f = t->f;
