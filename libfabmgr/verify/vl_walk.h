@@ -17,8 +17,8 @@ struct fab_verify_vl_walk {
     uint8_t *in_class;
     /* [ports] bitset of the VLs that packets use on the port */
     uint16_t *used;
-    /* [switches][classes] bitset of SLs, by switch and port class: packets to the current LIDs with
-     * these SLs have entered the switch by a port of this class */
+    /* [switches][classes] bitset of SLs, by switch and port class. A bit is set if packets to the
+     * current LIDs with this SL have entered the switch by a port of this class. */
     uint16_t *seen;
     /* [switches] LFT entry (out port) of each switch for the current LIDs */
     uint8_t *entry;
