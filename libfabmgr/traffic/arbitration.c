@@ -12,8 +12,8 @@ struct table {
     uint16_t count;
 };
 
-/* Returns the VL of the next table entry whose VL is also in `mask`, and moves `turn` to this
- * entry. Returns -1 if no entry of the table is for a VL in `mask`. */
+/* Returns the VL of the next table entry whose VL is in the bitset `mask`, and moves `turn` to this
+ * entry; -1: the table has no such entry. */
 static int find(const struct table *table, struct traffic_arbiter *turn, uint32_t mask)
 {
     for (uint32_t tried = 0; tried <= table->count && table->count > 0; tried++) {
@@ -67,8 +67,8 @@ uint8_t fab_traffic_arbitrate(struct fab_traffic *t, struct traffic_port *p, uin
 }
 
 /* Subtracts the bytes that `vl` sends from the remaining weight of the table's current entry, if
- * this entry is for `vl`. The entry may be for another VL, because fab_traffic_arbitrate does not
- * use the tables if only one VL can send. Also updates p->high_left. */
+ * this entry is for `vl`. It may be for another VL, because fab_traffic_arbitrate does not use the
+ * tables if only one VL can send. Also updates p->high_left. */
 void fab_traffic_arbitration_charge(struct fab_traffic *t, struct traffic_port *p, uint8_t vl,
                                     uint32_t bytes)
 {
