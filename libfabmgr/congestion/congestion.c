@@ -39,7 +39,7 @@ struct work {
 
 /* ---- facts common to all ports --------------------------------------------------------------- */
 
-/* Rounds a number of endports up to a power of two, or to 1.5 times a power of two, so that a few
+/* Rounds a number of endports up to a power of two, or to 1.5 times a power of two. So a few
  * endports more or less rarely change a setting. */
 static uint32_t rounded(uint32_t n)
 {

@@ -88,8 +88,8 @@ static const struct fab_congestion_event *find(const struct fab_congestion_log *
 }
 
 /* Computes the times of all entries of the new reading `now`; `was` is the previous reading.
- * Returns the number of new entries. If an entry is older than the previous reading but was not in
- * it, this is an error of the device, and the entry does not count as new. */
+ * Returns the number of new entries. An entry that is older than the previous reading, but was not
+ * in it, does not count as new: the device has made an error. */
 static uint32_t set_times(const struct fab_congestion_log *was, struct fab_congestion_log *now)
 {
     uint32_t fresh = 0;

@@ -223,10 +223,10 @@ static bool turns_up(const struct fab_lft_ordering *o, uint32_t from, uint32_t a
            is_up(o, at, to);
 }
 
-/* Adds soft edges (constraints that may be dropped), so that no packet goes down and then up while
- * sw and its next switch are written one after the other. Such a path may use the old entry of sw
- * and the new entry of the next switch; then sw is written first. Or it may use the new entry of sw
- * and the old entry of the next switch; then the next switch is written first. */
+/* Adds soft edges (constraints that may be dropped). They keep packets from going down and then up
+ * while sw and its next switch are written one after the other. Such a path may use the old entry
+ * of sw and the new entry of the next switch; then sw is written first. Or it may use the new entry
+ * of sw and the old entry of the next switch; then the next switch is written first. */
 static int avoid_mixed_turns(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t old = old_hop(o, sw), now = new_hop(o, sw);

@@ -157,10 +157,10 @@ static uint32_t count_endports(const struct fab_lft_ordering *o, uint32_t sw)
 }
 
 /* Computes the rank of each switch: the number of hops from the nearest leaf switch. A leaf switch
- * has at least a quarter as many endports as the switch with the most endports, so that a spine
- * with a server or two does not count as a leaf switch. The engine's ranks would be more exact, but
- * computing them takes longer than everything else in this file. On trees both ranks are the same.
- */
+ * has at least a quarter as many endports as the switch with the most endports. So a spine with a
+ * server or two does not count as a leaf switch. The engine's ranks would be more exact, but
+ * computing them takes longer than everything else in this file. On trees both ranks are the
+ * same. */
 static void find_ranks(struct fab_lft_ordering *o)
 {
     uint32_t count = o->in->fabric->switch_count, most = 0, queued = 0;

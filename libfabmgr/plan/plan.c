@@ -32,7 +32,7 @@ struct draft {
     size_t count, room;
 };
 
-/* Adds a write, unless its switch is silent and cannot receive it. */
+/* Adds a write. Does nothing if its switch is silent, because a silent switch cannot receive it. */
 static int add(struct draft *d, struct fab_plan_op op)
 {
     if (d->in->fabric->nodes[op.node].silent)
@@ -307,8 +307,8 @@ static int order_routes(struct draft *d, size_t start, struct fab_plan *plan)
 }
 
 /* Returns true if stage EARLY writes tables of a switch that is cut off from the fabric, but has
- * Active links to other switches, which are also cut off. The writes of the stage are the ops from
- * index `start` on. */
+ * Active links to other cut-off switches. The writes of the stage are the ops from index `start`
+ * on. */
 static bool early_mixes(const struct draft *d, size_t start)
 {
     uint32_t last = FAB_NONE;

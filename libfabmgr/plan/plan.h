@@ -51,8 +51,8 @@
  * tables, because it acknowledged their writes. The values of two ports of a switch determine the
  * SLtoVLMappingTable between these ports. Adapters and routers have one table per port. */
 struct fab_observed_vl_port {
-    /* number of data VLs; 0: the values of this port are unknown (at port 0 of a switch: those of
-     * all ports of the switch) */
+    /* Number of data VLs; 0: the values of this port are unknown. At port 0 of a switch, 0 means
+     * that the values of all its ports are unknown. */
     uint8_t vls;
     /* port class, on which the VLs of packets depend: an index of fab_observed_vls.vl[][] */
     uint8_t class;
@@ -175,15 +175,15 @@ struct fab_plan {
     /* number of LFT writes before which another write should come, because no safe order exists */
     uint32_t unordered;
     /* true: the order of some LFT writes was not analysed, because too many entries change. If
-     * `unchecked` is true or `unordered` is not 0, loops and packet losses are possible while the
-     * writes are under way, unless libfabmgr/transition has proved the order. */
+     * `unchecked` is true or `unordered` is not 0, the writes may cause loops and packet losses,
+     * unless libfabmgr/transition has proved the order. */
     bool unchecked;
     /* true: after an `awaited` LFT write has failed, no LFT write that waits may be sent, whatever
      * its block number */
     bool stepwise;
-    /* Some pairs that have a path before and after the plan lose it from the time when
-     * ops[lossy_first] is sent, until ops[lossy_end] is sent or the plan ends. If both are 0, no
-     * pair loses its path. */
+    /* Some pairs that have a path before and after the plan have none for a time. This time begins
+     * when ops[lossy_first] is sent, and ends when ops[lossy_end] is sent or the plan ends. If both
+     * are 0, no pair loses its path. */
     uint32_t lossy_first, lossy_end;
     /* true: stage EARLY changes tables of switches that Active links connect with each other; only
      * libfabmgr/transition puts these writes into a safe order */

@@ -163,8 +163,8 @@ static bool differs(const struct pairs *s, uint32_t in, uint32_t out)
 
 /* Collects the ports of a switch whose links are up: how many VLs each port uses, and which
  * SL-to-VL table it has, now and in the target. Returns false if no SL-to-VL table of the switch
- * needs a write. Then the switch does not support these tables, or holds those of the target
- * (several VLs), or its tables are unknown (one VL, so that any table is correct). */
+ * needs a write. Such a switch does not support these tables, or holds those of the target (several
+ * VLs). With one VL, unknown tables need no write either, because any table is correct. */
 static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pairs *ret)
 {
     const struct fab_fabric *f = in->fabric;

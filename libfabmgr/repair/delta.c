@@ -230,9 +230,9 @@ static void find_stale(struct job *j, uint32_t lid)
     }
 }
 
-/* Returns true if labels do not ascend at the switch at the end of `channel`. By the active tables,
- * packets to the LID that arrive over `channel` then leave over a channel whose new label is not
- * greater than the label of `channel`. */
+/* Returns true if labels do not ascend at the switch at the end of `channel`. This is so if packets
+ * to the LID that arrive over `channel` leave, by the active tables, over a channel whose new label
+ * is not greater than that of `channel`. */
 static bool turn_descends(const struct job *j, uint32_t channel, uint32_t lid)
 {
     const struct fab_repair *r = j->r;
@@ -241,11 +241,11 @@ static bool turn_descends(const struct job *j, uint32_t channel, uint32_t lid)
     return next != FAB_NONE && r->column.label[channel] >= r->column.label[next];
 }
 
-/* Marks the overlay's entry of `sw` as stale in two cases: the labels descend (turn_descends) at
- * the switch to which the entry leads, or they descend at `sw` for packets from a neighbour whose
- * entry is not in the overlay. If the neighbour's entry is in the overlay, that entry is marked
- * instead of the entry of `sw`. Then fewer packets are dropped, because packets that other switches
- * or endports send to `sw` still arrive. */
+/* Marks the overlay's entry of `sw` as stale in two cases. First, the labels descend
+ * (turn_descends) at the switch to which the entry leads. Second, they descend at `sw` for packets
+ * from a neighbour whose entry is not in the overlay. If the neighbour's entry is in the overlay,
+ * that entry is marked instead of the entry of `sw`. Then fewer packets are dropped, because
+ * packets that other switches or endports send to `sw` still arrive. */
 static void find_descending(struct job *j, uint32_t lid, uint32_t sw)
 {
     const struct fab_repair_network *b = j->r->network;

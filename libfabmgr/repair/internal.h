@@ -145,8 +145,8 @@ enum fab_repair_mark {
 /* The channel by which a switch forwards packets to the current LID. Values that were computed for
  * another LID must not be used. So the upper half of `at` is the inverted epoch (number of the
  * column) for which it was computed. The epoch increases from one LID to the next, so values of
- * earlier LIDs are greater. The single comparison `at` <= ~epoch << 32 | label, with the present
- * epoch, is true if the value belongs to the current LID and its label is at most `label`. */
+ * earlier LIDs are greater. One comparison tests both: `at` <= ~epoch << 32 | label is true if the
+ * value belongs to the current LID (`epoch`) and its label is at most `label`. */
 struct fab_repair_next_hop {
     /* ~epoch << 32 | label. The label is FAB_REPAIR_DELIVERED at the destination switch, and 0 if
      * the switch is undecided or sends nothing. */
@@ -263,7 +263,7 @@ struct fab_repair {
     /* While *stop is not 0, fab_repair_plan and fab_repair_prove return BUSY soon. Another thread
      * may set it. NULL: they cannot be stopped. */
     const int *stop;
-    /* scratch memory, which the functions of this folder use only while they run */
+    /* the following members are scratch memory, which functions use only while they run */
     /* bitset [ports] of the ports whose links are dead for the running call; no bit is set between
      * calls */
     uint64_t *is_dead;
@@ -405,8 +405,8 @@ void fab_repair_relabel_undo(struct fab_repair *r, const struct fab_repair_delta
 bool fab_repair_relabel_sound(const struct fab_repair *r, const struct fab_repair_delta *d);
 
 /* functions of labels/maxima.c */
-/* Fills r->maxima, unless it is already known or the labels do not follow from an order. Returns
- * NOMEM. */
+/* Fills r->maxima. Does nothing if it is already filled, or if the labels do not follow from an
+ * order. Returns NOMEM. */
 int fab_repair_maxima_find(struct fab_repair *r);
 /* Returns false if the labels certainly allow no path from `sw` to the switch `home`; true: there
  * may be a path. */

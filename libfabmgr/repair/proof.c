@@ -298,7 +298,7 @@ static bool any_revived(const struct fab_repair *r)
 }
 
 /* Checks the unchanged entries that lead into newly dead links. If links came back or the labels
- * have changed, checks those that lead into any dead link, because a switch that was cut off may be
+ * have changed, checks those that lead into any dead link: a switch that was cut off may be
  * connected again. key[count]: switch << 32 | LID of all changes, ascending. */
 static int check_dead(struct proof *p, const uint64_t *key, size_t count)
 {

@@ -171,9 +171,9 @@ bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repai
  * dependencies, and no working path is lost. d->write lists the most urgent writes of a step first.
  * Returns NOMEM. */
 int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab_repair_delta *d);
-/* Counts the pairs of a source endport and a destination LID that have a path by the tables `lft`,
- * but none while the delta's drained entries drop packets. `lft` are the tables before the commit.
- * The number is an upper limit. Returns NOMEM. */
+/* Counts the pairs of a source endport and a destination LID that lose their path while the delta's
+ * drained entries drop packets. `lft` are the tables before the commit. The number is an upper
+ * limit. Returns NOMEM. */
 int fab_repair_count_paused(const struct fab_repair *r, const struct fab_lft *lft,
                             const struct fab_repair_delta *d, uint64_t *ret_pairs);
 /* Sets ret[] to the 64 entries of the LFT block that the write w sends. `lft` are the tables before
@@ -194,7 +194,7 @@ void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_rep
  * state. */
 void fab_repair_balance_take(struct fab_repair *r, const struct fab_repair *clone);
 /* Updates the link loads, by which repairs choose paths, for the active tables `lft` after a
- * commit. Otherwise the next plan does so, and takes longer. */
+ * commit. Otherwise the next plan updates them, and takes longer. */
 void fab_repair_balance_update(struct fab_repair *r, const struct fab_lft *lft);
 
 #endif

@@ -7,9 +7,9 @@
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/policy/policy.h"
 
-/* The adapters of a host may appear one after the other. After the first GUID was pinned to a host
- * name, other GUIDs with this host name are also pinned if they first appear within this time, in
- * microseconds. */
+/* The adapters of a host may appear one after the other. Time in microseconds after the first GUID
+ * was pinned to a host name. Other GUIDs with this host name are also pinned if they first appear
+ * within it. */
 #define FAB_PINS_TOGETHER_US UINT64_C(120000000)
 
 /* The times at which the manager first found each host. If all bytes are zero, no host was found

@@ -42,7 +42,7 @@ int fab_target_lids_init(struct fab_lids *l, uint32_t port_count); /* returns NO
 /* Computes owner[] and top from base[] and lmc[]. Returns EXISTS if the LIDs of two ports overlap,
  * or NOMEM. */
 int fab_target_lids_index(struct fab_lids *l);
-/* Makes *ret_other a second owner of the arrays. From then on, nobody may change the arrays.
+/* Makes *ret_other a second owner of the arrays of *l. From then on, nobody may change them.
  * Returns NOMEM. */
 int fab_target_lids_share(struct fab_lids *l, struct fab_lids *ret_other);
 void fab_target_lids_fini(struct fab_lids *l);
@@ -83,9 +83,9 @@ void fab_target_lft_copy_row(const struct fab_lft *from, uint32_t from_sw, struc
  * write rows in place (fab_target_lft_row). */
 struct fab_lft fab_target_lft_share(const struct fab_lft *t);
 /* An owner changes an entry in three steps. fab_target_lft_unshare makes a version of the tables
- * for this owner, if they have other owners; it still shares all pages. fab_target_lft_own copies
- * the page with the entry, unless no other version shares it. fab_target_lft_set changes the entry.
- * The first two functions return NOMEM. */
+ * for this owner, if they have other owners. The new version still shares all pages.
+ * fab_target_lft_own copies the page with the entry, unless no other version shares it.
+ * fab_target_lft_set changes the entry. The first two functions return NOMEM. */
 int fab_target_lft_unshare(struct fab_lft *t);
 /* Allocates memory in advance, so that the next call of fab_target_lft_unshare takes less time.
  * Does nothing if there is no memory. */

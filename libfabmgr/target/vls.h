@@ -41,8 +41,8 @@ struct fab_vls {
     uint8_t *port_class;
     /* number of classes of ports, at least 1 */
     uint8_t classes;
-    /* vl[i][o][sl] is the VL on which a packet of SL `sl` leaves a switch, if it enters by a port
-     * of class i and leaves by a port of class o. Adapters send SL `sl` on VL vl[0][0][sl]. */
+    /* vl[i][o][sl] is the VL on which a switch forwards a packet of SL `sl` from a port of class i
+     * to a port of class o. Adapters send SL `sl` on VL vl[0][0][sl]. */
     uint8_t vl[FAB_VL_CLASSES][FAB_VL_CLASSES][FAB_SLS];
     /* Traffic classes, called levels here because `class` means a class of ports. Let the engine
      * have chosen SL e and VL v for a path. Packets of level c then use SL sl[c][e], and sl[0][e]
@@ -64,7 +64,7 @@ int fab_target_vls_by_lid(struct fab_vls *v, uint32_t top);
 int fab_target_vls_by_pair(struct fab_vls *v, uint32_t switches);
 int fab_target_vls_by_class(struct fab_vls *v, uint32_t ports);
 int fab_target_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy); /* returns NOMEM */
-/* Makes *ret_other a second owner of the arrays. From then on, nobody may change the arrays.
+/* Makes *ret_other a second owner of the arrays of *v. From then on, nobody may change them.
  * Returns NOMEM. */
 int fab_target_vls_share(struct fab_vls *v, struct fab_vls *ret_other);
 void fab_target_vls_fini(struct fab_vls *v);

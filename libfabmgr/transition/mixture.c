@@ -42,8 +42,8 @@ void fab_transition_deps_fini(struct fab_transition_deps *d)
     memset(d, 0, sizeof(*d));
 }
 
-/* Returns the word of the bitset of dependencies that has the bit for the dependency of `channel`
- * on the channel of port `num` of the next switch, on VL `vl`. */
+/* Returns the word with the bit for the dependency of `channel` on the channel of port `num` of the
+ * next switch, on VL `vl`. */
 static inline uint64_t *word_of(const struct fab_verify_deps *c, uint32_t channel, uint32_t num,
                                 uint32_t vl)
 {

@@ -118,7 +118,8 @@ static struct fab_plan_op *add(struct ordering *o, uint32_t sw, uint32_t block)
     return op;
 }
 
-/* Adds a write to ops[], unless its switch is silent and cannot receive it. */
+/* Adds a write to ops[]. Does nothing if its switch is silent, because a silent switch cannot
+ * receive it. */
 static void add_write(struct ordering *o, const struct fab_transition_write *w)
 {
     if (o->in->fabric->nodes[w->sw].silent)

@@ -101,7 +101,7 @@ bool fab_transition_is_acyclic(struct fab_transition_work *w, enum fab_transitio
 
 /* Computes the topological order of the channels. Returns true if the present entries have no cycle
  * of channel dependencies. If present and new entries together have no cycle either, the order
- * includes the dependencies of both, so that new entries can be added later without a change of the
+ * includes the dependencies of both. Then new entries can be added later without a change of the
  * order. */
 static bool sort_present(struct fab_transition_work *w)
 {

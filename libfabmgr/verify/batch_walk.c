@@ -342,8 +342,8 @@ static inline void note(uint64_t *bits, uint32_t words, uint8_t num, uint8_t nex
     fab_verify_deps_set(bits + (size_t)num * words, next_num);
 }
 
-/* Records that packets to the LIDs `from` to from + count - 1 of the batch, which leave by port
- * `num`, continue on channels of the next switch `to`. bits: the dependencies of the switch that
+/* Records the dependencies of packets that leave by port `num` on channels of the next switch `to`,
+ * for the LIDs `from` to from + count - 1 of the batch. bits: the dependencies of the switch that
  * has port `num`. Returns false if an LFT entry is a port that does not exist. */
 static bool note_next(const struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                       uint64_t *bits, uint8_t num, uint32_t to, uint32_t from, uint32_t count)

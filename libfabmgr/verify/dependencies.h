@@ -32,7 +32,7 @@ static inline uint64_t *fab_verify_deps_word(const struct fab_verify_deps *c, ui
 {
     return c->bits + ((size_t)channel * c->vl_count + next_vl) * c->words + (next_num - 1) / 64;
 }
-/* Returns whether packets of `channel` continue on this port and VL of the next switch. */
+/* Returns true if packets of `channel` continue on this port and VL of the next switch. */
 static inline bool fab_verify_deps_has(const struct fab_verify_deps *c, uint32_t channel,
                                        uint32_t next_num, uint32_t next_vl)
 {

@@ -6,10 +6,13 @@
  * A switch forwards a multicast packet by all ports in the port mask of its MLID, except the port
  * by which the packet came in (IBA 18.2.4.3.3). Let the masks of an MLID form a tree, and let each
  * branch be in the masks of both its ends. Then a packet of any sender passes each switch of the
- * tree once. So the proof checks for each MLID that | - each port in a mask leads to a receiving
- * member, or over a working link to a switch whose | mask leads back; | - these branches form no
- * cycle; | - all members that links connect are at switches of one tree, and each receiver is in
- * the mask | of its switch.
+ * tree once.
+ * So the proof checks for each MLID that
+ *   - each port in a mask leads to a receiving member, or over a working link to a switch whose
+ *     mask leads back;
+ *   - these branches form no cycle;
+ *   - all members that links connect are at switches of one tree, and each receiver is in the mask
+ *     of its switch.
  *
  * A packet waits in the input buffer of a switch until each of its copies has room in the next
  * buffer. So each input channel depends on each output channel of the mask. Unicast and multicast

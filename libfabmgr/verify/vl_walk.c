@@ -154,8 +154,8 @@ struct column {
     uint8_t num;
 };
 
-/* Follows packets of SL `sl` from the endports of switch `from`, until they meet a state (switch,
- * class of the in port, SL) that was visited before, or reach the end of the path. */
+/* Follows packets of SL `sl` from the endports of switch `from` to the end of their path, or to a
+ * state (switch, class of the in port, SL) that was visited before. */
 static void send(struct fab_verify_vl_walk *w, const struct column *c, uint32_t from, uint8_t sl)
 {
     const struct fab_verify_graph *graph = w->graph;

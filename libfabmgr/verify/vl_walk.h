@@ -23,7 +23,7 @@ struct fab_verify_vl_walk {
     /* [switches] LFT entry (out port) of each switch for the current LIDs */
     uint8_t *entry;
 };
-/* Returns whether the VL tables fit the fabric and all SLs, VLs and port classes are in range. */
+/* Returns true if the VL tables fit the fabric and all SLs, VLs and port classes are in range. */
 bool fab_verify_vls_valid(const struct fab_verify_graph *graph, const struct fab_vls *v);
 /* Creates a walk that has recorded no dependencies yet. Returns INVAL if the VL tables do not fit
  * the fabric, or NOMEM. */

@@ -191,7 +191,7 @@ static uint16_t length_before(const struct fab_repair *r, uint32_t sw)
     return passed;
 }
 
-/* Returns the number of hops of the path that begins with `channel`, whose link is not dead.
+/* Returns the number of hops of the path that begins with `channel`, a channel of a living link.
  * Returns FAR if the path does not continue to the destination, or if its labels do not ascend. */
 static uint16_t length_by(struct fab_repair *r, uint32_t channel)
 {
@@ -216,9 +216,9 @@ static bool sends_here(struct fab_repair *r, uint32_t port)
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* Returns the channels of switch `sw` whose labels are at least `key`, or, with `equal`, exactly
- * `key`. Channels of dead links are included. The list stays in a cache, because the entries for
- * later LIDs often need it again. */
+/* Returns the channels of switch `sw` whose labels are at least `key` or, if `equal` is true,
+ * exactly `key`. Channels of dead links are included. The list stays in a cache, because the
+ * entries for later LIDs often need it again. */
 static const struct fab_repair_candidates *
 candidates_of(struct fab_repair *r, uint32_t sw, uint32_t key, bool equal, const uint32_t *label)
 {

@@ -38,8 +38,8 @@ struct relaxation {
     uint32_t *best;
 };
 
-/* Adds to the heap the channels to the switch `sw` that have a label below `label`, and that leave
- * a switch whose best channel is not yet known. */
+/* Adds to the heap the channels to switch `sw` whose label is below `label`. Omits those that leave
+ * a switch whose best channel is known. */
 static void push_arriving(struct relaxation *g, uint32_t sw, uint32_t label)
 {
     const struct fab_repair *r = g->r;

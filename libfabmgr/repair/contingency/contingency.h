@@ -135,13 +135,13 @@ size_t fab_repair_contingency_left(const struct fab_repair_contingency_maker *m)
  * valid or nothing is left to compute, NOMEM, or BUSY. */
 int fab_repair_contingency_recheck(struct fab_repair_contingency_maker *m,
                                    const struct fab_repair_stored_plan *plan, uint64_t commits);
-/* Returns the number of plans that the maker found valid for its present state without a new proof,
- * because the changes of the tables do not touch them. */
+/* Returns the number of plans that needed no new proof for the present state, because the changes
+ * of the tables do not touch them. */
 uint32_t fab_repair_contingency_untouched(const struct fab_repair_contingency_maker *m);
 /* Computes the contingency of the next failure, in the order of order.c. If `keep` is true, stores
- * the plan in ret->plan, which the caller unrefs. Returns NOT_FOUND if nothing is left to compute,
- * BUSY if fab_repair_contingency_stop_at interrupted it (a later call computes this contingency),
- * NOMEM, or the error of a proof that failed (fab_repair_prove). */
+ * the plan in ret->plan, which the caller unrefs. Returns NOT_FOUND if nothing is left to compute.
+ * Returns BUSY if fab_repair_contingency_stop_at interrupted it; a later call computes this
+ * contingency. Also returns NOMEM, or the error of a proof that failed (fab_repair_prove). */
 int fab_repair_contingency_next(struct fab_repair_contingency_maker *m, bool keep,
                                 struct fab_repair_contingency *ret);
 

@@ -58,8 +58,8 @@ void fab_route_balance_fini(struct fab_balancer *b);
 enum fab_balance {
     /* all ports are chosen first; then the flows of all hosts are added to the loads */
     FAB_BALANCE_TOGETHER,
-    /* the flow of a switch's hosts is added as soon as the switch has chosen, so that switches that
-     * choose later avoid the links that this flow uses */
+    /* a switch adds the flow of its hosts as soon as it has chosen; switches that choose later then
+     * avoid the links with this flow */
     FAB_BALANCE_SPREAD,
 };
 /* Chooses the ports of all switches for a LID of a host, adds the loads that its entries cause, and

@@ -37,7 +37,7 @@ struct fab_cdg {
     size_t logged, log_room;
     bool logging;
     bool no_memory; /* the log could not grow */
-    /* scratch memory of the searches */
+    /* the following members are scratch memory of the searches */
     uint32_t stamp, *seen, *stack;
     struct fab_cdg_position *forward, *backward;
     uint32_t *pool;

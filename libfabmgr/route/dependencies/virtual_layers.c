@@ -107,9 +107,9 @@ static uint32_t channel_of(const struct layers *l, struct column c, uint32_t sw)
     return fab_route_cdg_counts_channel(&l->waits, sw, c.entry[sw * c.step]);
 }
 
-/* Calls count() for each LID that is attached to a switch. The entries of one LID in the LFTs of
- * different switches are far apart in memory, so the function first copies the entries of 64 LIDs
- * into a tile. */
+/* Calls count() for each LID that is attached to a switch. First copies the entries of 64 LIDs into
+ * a tile, because the entries of one LID in the LFTs of different switches are far apart in
+ * memory. */
 static void count_all(struct layers *l,
                       void (*count)(struct layers *l, uint32_t lid, struct column c))
 {

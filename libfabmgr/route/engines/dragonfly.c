@@ -98,9 +98,9 @@ static bool linked(const struct dragonfly *d, const struct fab_global_link *link
     return fab_route_graph_linked(&d->graph, at, link->from);
 }
 
-/* Returns the pivot (a switch with links to all others of the group) over which packets at switch
- * `at` reach another switch of the group, although the link to it is missing. If `out` is true,
- * that switch has a link to the next group; otherwise it is the destination. FAB_NONE: there is no
+/* Returns a pivot: a switch with links to all others of its group. Over it, packets at switch `at`
+ * reach another switch of the group, although the direct link is missing. If `out` is true, the
+ * other switch has a link to the next group; otherwise it is the destination. FAB_NONE: there is no
  * pivot. */
 static uint32_t pivot(struct dragonfly *d, uint32_t at, bool out, uint32_t number)
 {

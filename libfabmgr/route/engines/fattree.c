@@ -31,8 +31,8 @@
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/fattree/fill.h"
 
-/* The engine refuses a fabric if more than 1 / IRREGULAR_SHARE of the switches are irregular
- * (slots.c), or if more than 1 / SHORT_SHARE of the uplinks are missing. */
+/* Limits for the engine, which refuses other fabrics: at most 1 / IRREGULAR_SHARE of the switches
+ * are irregular (slots.c), and at most 1 / SHORT_SHARE of the uplinks are missing. */
 #define IRREGULAR_SHARE 5
 #define SHORT_SHARE 8
 
@@ -58,9 +58,8 @@ static uint32_t first_short(const struct fab_tree *t, bool irregular)
     return 0;
 }
 
-/* Returns true if many slots (the ports that D-mod-k selects, slots.c) have no link, or if many
- * switches have other slots than is usual on their level. In such a tree, D-mod-k does not balance
- * the loads. */
+/* Returns true if many slots (slots.c) have no link, or if many switches have other slots than is
+ * usual on their level. In such a tree, D-mod-k does not balance the loads. */
 static bool irregular(const struct fattree *t, char *why, size_t why_len)
 {
     const struct fab_tree *tree = &t->tree;

@@ -27,8 +27,8 @@ static inline void set_run(uint8_t *to, uint8_t num, uint32_t count)
 }
 
 /* The LIDs of adjacent destination switches. Each has a run of consecutive LIDs and at most one
- * further LID. The runs together are the LIDs lid to lid + len - 1, and the further LIDs together
- * are the LIDs tail to tail + tails - 1. */
+ * further LID. All runs together are the LIDs lid to lid + len - 1. The further LIDs are tail to
+ * tail + tails - 1. */
 struct span {
     uint32_t lid, len, tail, tails;
 };

@@ -104,8 +104,9 @@ static struct above links_above(const struct fab_tree *t, uint32_t s)
 
 /* Returns true if the switch is regular, so that its slots follow from the positions of the upper
  * switches. All its uplinks must be equally fast. The number of slots without a link must not
- * exceed a quarter of the slots, or the usual number of parallel links to one neighbour if that is
- * more. The number of links without a slot must not exceed a quarter of the slots. */
+ * exceed `tolerated`: a quarter of the slots, or the usual number of parallel links to one
+ * neighbour if that is more. The number of links without a slot must not exceed a quarter of the
+ * slots. */
 static bool is_regular(const struct above *a)
 {
     uint32_t slots = a->positions * a->parallel;

@@ -42,8 +42,8 @@
 /* cost of the evaluation of one move, as a number of visited counters; it is subtracted from the
  * budget */
 #define WEIGHING_COST 16
-/* If no order of the switches gives channel numbers that ascend along all paths, the search runs
- * this number of times, each time with other random numbers of the channels. */
+/* Number of searches if no order of the switches gives channel numbers that ascend along all paths.
+ * Each search uses other random numbers of the channels. */
 #define NUMBERINGS 32
 /* Number of passes over all entries in which the search reduces conflicts (flows to different
  * endports that share a channel). */

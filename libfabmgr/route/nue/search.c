@@ -117,7 +117,7 @@ void fab_route_nue_fini(struct fab_nue *d)
 
 /* ---- the escape tree ------------------------------------------------------------------------- */
 
-/* Returns whether the escape tree contains the arc or its reverse. */
+/* Returns true if the escape tree contains the arc or its reverse. */
 static bool in_tree(const struct fab_nue *d, uint32_t arc)
 {
     return d->escape_arc[d->cdg->tail[arc]] == arc ||
@@ -139,8 +139,8 @@ void fab_route_nue_add_escape_tree(struct fab_nue *d)
     }
 }
 
-/* For each switch on the path from `home` to the root of the escape tree, sets down[] to the slot
- * of the arc that leads back towards `home`. */
+/* Sets down[] for each switch on the path from `home` to the root of the escape tree: the slot of
+ * the arc that leads back towards `home`. */
 static void find_descent(struct fab_nue *d, uint32_t home)
 {
     memset(d->down, FAB_NUE_SLOT_NONE, d->g->n);
@@ -268,8 +268,8 @@ static bool change_path(struct fab_nue *d, uint32_t s, uint32_t arc, uint32_t in
     return good;
 }
 
-/* Gives the switch that arc `in` leads to another path of the same length, so that `in` can be
- * used. Returns false if there is no such path. */
+/* Changes the path of the switch to which arc `in` leads to another one of the same length, so that
+ * `in` can be used. Returns false if there is no such path. */
 static bool backtrack(struct fab_nue *d, uint32_t in)
 {
     uint32_t s = d->g->nbr[in];

@@ -45,9 +45,9 @@ struct fab_nue {
     uint8_t *slot;
     /* number of hosts whose path to `home` is longer than a shortest path */
     uint64_t detour_hosts;
-    /* scratch memory */
-    /* load from which on an arc counts as longer than one hop (span() in search.c); 0: every arc
-     * counts as one hop */
+    /* the following members are scratch memory */
+    /* an arc with at least this load counts as longer than one hop (span() in search.c); 0: every
+     * arc counts as one hop */
     uint64_t normal_load;
     /* Lists of arcs that are evaluated at a later level of the search. delayed[level %
      * FAB_NUE_LEVELS] is the first arc of the list of a level. */
@@ -61,15 +61,17 @@ struct fab_nue {
     /* [switches] number of hops to `home` along the escape tree, if the switch must use the tree;
      * otherwise FAB_NUE_UNREACHED */
     uint16_t *forced;
-    /* [switches] slot of the arc of the escape tree that leads back towards `home`, for each switch
-     * on the path from `home` to the root of the tree */
+    /* [switches] for each switch on the path from `home` to the root of the escape tree, the slot
+     * of the arc that leads back towards `home` */
     uint8_t *down;
     /* [switches] the best arc of each switch at the current level */
     uint32_t *best;
     /* [switches] sum of the loads of the arcs on the path from each switch to the destination
      * switch */
     uint64_t *cost;
-    uint32_t *found, *forced_list;     /* [switches] switches */
+    /* [switches] switches reached at the present level, and switches that must use the escape
+     * tree */
+    uint32_t *found, *forced_list;
     struct fab_nue_deferred *deferred; /* [arcs] */
     uint32_t forced_count, found_count, deferred_count;
     /* [switches] number of hosts that send to `home` through the switch */

@@ -112,7 +112,7 @@ struct sweep {
      * switches */
     struct row *down;
     /* [2 * switches] by the id of a row class (row_class of legal_paths.h): a switch whose path
-     * lengths are those of all members that are no destinations; FAB_NONE: not known yet */
+     * lengths equal those of all members that are no destinations; FAB_NONE: not known yet */
     uint32_t *first;
 };
 
