@@ -85,7 +85,7 @@ int fab_mcast_groups_new(const struct fab_fabric *f, struct fab_mcast_groups **r
  * (fab_mcast_net_new). Takes over the net, also if it fails. Returns OK or NOMEM. */
 int fab_mcast_groups_new_over(struct fab_mcast_net *net, struct fab_mcast_groups **ret);
 void fab_mcast_groups_free(struct fab_mcast_groups *g); /* g may be NULL */
-/* These functions adapt the trees to the fabric, or to the net, `now`. Return OK or NOMEM. */
+/* These functions adapt the trees to the fabric, or to the net, `now`. They return OK or NOMEM. */
 int fab_mcast_groups_update(struct fab_mcast_groups *g, const struct fab_fabric *now);
 int fab_mcast_groups_update_over(struct fab_mcast_groups *g, struct fab_mcast_net *now);
 const struct fab_mcast_group *fab_mcast_groups_find(const struct fab_mcast_groups *g,

@@ -193,7 +193,7 @@ static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pair
 
 static uint32_t first_out(const struct pairs *s)
 {
-    /* port 0 is never an out port, so the out ports begin after it */
+    /* num[0] is no out port if it is port 0 */
     return s->count > 0 && s->num[0] == 0 ? 1 : 0;
 }
 
@@ -459,7 +459,7 @@ static int note_port(const struct fab_plan_input *in, uint32_t port, struct fab_
     struct fab_arb arb;
     held->port[port] = wanted(in, port);
     if (!has_sl2vl(in->fabric, port))
-        held->port[port].vls = 0; /* the plan had no writes of its SL-to-VL tables */
+        held->port[port].vls = 0; /* the plan had no writes of this port's SL-to-VL tables */
     if (!fab_target_arb(in->fabric, in->policy, &in->target->vls, port, in->book, &arb))
         return FAB_OK;
     return number_of(held, &arb, &held->port[port].arbitrated);

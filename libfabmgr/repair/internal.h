@@ -335,8 +335,8 @@ int fab_repair_column_relax(struct fab_repair *r);
 #define FAB_REPAIR_SAMPLES 4
 /* maximum number of entries in one call of fab_repair_prefetch */
 #define FAB_REPAIR_PREFETCH_MAX 16
-/* Brings the table entries that the decisions about affected[count] will read into the processor's
- * cache (column/prefetch.c). Each element is LID << 32 | switch. */
+/* Loads table entries into the processor's cache: those that the decisions about affected[count]
+ * will read (column/prefetch.c). Each element is LID << 32 | switch. */
 void fab_repair_prefetch(struct fab_repair *r, const struct fab_lft *lft, const uint64_t *affected,
                          size_t count);
 

@@ -37,8 +37,8 @@ struct fab_whatif {
 int fab_study_whatif_make(const struct fab_whatif_input *in, struct fab_whatif *ret);
 void fab_study_whatif_fini(struct fab_whatif *w);
 
-/* Counts what a change from the tables `before` to the tables `now` would write, over the switches
- * that both have. */
+/* What a change from the tables `before` to the tables `now` would write. Only switches in both
+ * tables count. */
 struct fab_whatif_change {
     /* number of LFT entries and number of LFT blocks that differ, up to the top LID of `now` */
     uint64_t entries, blocks;

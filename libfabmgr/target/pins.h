@@ -18,7 +18,7 @@ struct fab_pins_arrivals {
     /* maps the node GUID of a host to a time in seconds of the manager's clock, or to
      * FAB_PINS_EARLIER */
     struct fab_map seconds;
-    /* whether the nodes of the first fabric were recorded */
+    /* true: the nodes of the first fabric were recorded */
     bool began;
 };
 /* value in `seconds` for hosts that were there before the manager could tell when they arrived */
@@ -26,8 +26,8 @@ struct fab_pins_arrivals {
 
 struct fab_pins_input {
     const struct fab_fabric *fabric;
-    /* The function uses only the patterns of the policy's partitions and traffic classes, not its
-     * member `pins`. */
+    /* fab_target_pins_update uses only the patterns of the policy's partitions and traffic classes,
+     * not its member `pins`. */
     const struct fab_policy *policy;
     const struct fab_pins *was;
     /* input and output; the function adds hosts that are new */

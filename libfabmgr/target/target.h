@@ -104,7 +104,7 @@ static inline const uint8_t *fab_target_lft_entry(const struct fab_lft *t, uint3
 {
     return t->pages.page[(size_t)sw * t->row_pages + lid / FAB_LFT_PAGE] + lid % FAB_LFT_PAGE;
 }
-/* Returns the entry of a switch for a LID, which must be less than `stride`. */
+/* Returns the entry of a switch for a LID below `stride`. */
 static inline uint8_t fab_target_lft_at(const struct fab_lft *t, uint32_t sw, size_t lid)
 {
     return *fab_target_lft_entry(t, sw, lid);
@@ -159,7 +159,7 @@ bool fab_target_can_reregister(const struct fab_port_info *info);
 /* Computes the PortInfo that the manager writes to `port`, from the PortInfo that it read from the
  * port and its peer. NeighborMTU and OpVLs are the lowest values of both ends and the policy.
  * HOQLife and VLStallCount have the leaf values towards endports. Fields of the link state are "no
- * change" (IBA 14.2.5.6). It also sets LID and LMC, SM LID, M_Key, GID prefix, timers and error
+ * change" (IBA 14.2.5.6). Also sets LID and LMC, SM LID, M_Key, GID prefix, timers and error
  * thresholds. */
 void fab_target_port_info(const struct fab_fabric *f, const struct fab_policy *p,
                           const struct fab_lids *lids, uint32_t port, uint32_t sm_lid,

@@ -28,10 +28,10 @@ struct check {
     const struct fab_fabric *f;
     uint32_t n;
     struct fab_arena arena;
-    /* [count] indices of the MFT blocks, sorted by group of 32 MLIDs, then by switch, then by
-     * position (group of 16 ports) */
+    /* [count] indices of the MFT blocks, sorted by MLID group, then by switch, then by group of 16
+     * ports */
     uint32_t *order;
-    /* group_at[g]: index in order[] of the first block of group g of 32 MLIDs */
+    /* group_at[g]: index in order[] of the first block of MLID group g */
     uint32_t group_at[FAB_VERIFY_MLID_GROUPS + 1];
     /* [switches] port mask of each switch for the current MLID */
     struct mask *mask;

@@ -21,7 +21,7 @@
 #include "libfabmgr/repair/contingency/contingency.h"
 
 #define SLOT_BITS 12
-/* minimum length in bytes of a repetition to encode */
+/* length in bytes of the shortest repetition that is encoded as a repetition */
 #define MIN_REPEAT 4
 
 struct compression {

@@ -150,7 +150,7 @@ struct fab_repair_contingencies {
      * `known` of an element is false if its link is dead, or its contingency is not yet
      * computed. */
     struct fab_repair_contingency *row;
-    /* number of elements of row[]; the first `links` of them are those of links */
+    /* rows: number of elements of row[]. links: number of elements for links, which come first. */
     size_t rows, links;
     /* number of elements of row[] for links that are not dead, and for switches */
     size_t cases;
@@ -171,8 +171,9 @@ struct fab_repair_contingencies {
 int fab_repair_contingencies_init(struct fab_repair_contingencies *c,
                                   const struct fab_repair *r); /* returns NOMEM */
 void fab_repair_contingencies_fini(struct fab_repair_contingencies *c);
-/* Returns true if the collection belongs to the network of the repair `r`: to the same switches,
- * ISLs and labels. Otherwise fab_repair_contingencies_adopt may bring it to the network of `r`. */
+/* Returns true if the collection and the repair `r` have the same network: the same switches, ISLs
+ * and labels. Otherwise fab_repair_contingencies_adopt may bring the collection to the network of
+ * `r`. */
 bool fab_repair_contingencies_valid(const struct fab_repair_contingencies *c,
                                     const struct fab_repair *r);
 /* Returns true if the collection was last brought to the present state of the repair `r`
@@ -302,8 +303,8 @@ void fab_repair_load_fini(struct fab_repair_load *l);
 /* Counts the paths to the next block of LIDs. Returns true if the caller must call again. */
 bool fab_repair_load_count(struct fab_repair_load *l, const struct fab_repair *r,
                            const struct fab_lft *lft);
-/* Adds the change that a delta makes to the numbers of paths. The delta's change[] is sorted by
- * LID, and `lft` are the tables before the delta. Returns NOMEM; the numbers are then unusable. */
+/* Updates the numbers of paths (l->load[]) for a delta. The delta's change[] is sorted by LID, and
+ * `lft` are the tables before the delta. Returns NOMEM; the numbers are then unusable. */
 int fab_repair_load_commit(struct fab_repair_load *l, const struct fab_repair *r,
                            const struct fab_lft *lft, const struct fab_repair_delta *d);
 /* Finds the channel that will have the most paths after a delta. Does not change the stored numbers

@@ -43,9 +43,9 @@ struct updn {
 };
 
 /* A link is overloaded if its load exceeds UNEVEN_PERCENT percent of the mean load. If more than 1
- * / UNEVEN_SHARE of the links are overloaded, sssp.c routes all LIDs anew. Otherwise it reroutes
- * only the LIDs on overloaded links, so that a fault that doubles the load of a few links changes
- * few entries. No LID is rerouted if LIDs x ports is above BALANCING_WORK. */
+ * / UNEVEN_SHARE of the links are overloaded, sssp.c routes all LIDs anew. Otherwise sssp.c
+ * reroutes only the LIDs on overloaded links, so that few entries change. No LID is rerouted if
+ * LIDs x ports is above BALANCING_WORK. */
 #define UNEVEN_PERCENT 150
 #define UNEVEN_SHARE 64
 #define BALANCING_WORK (UINT64_C(1) << 29)

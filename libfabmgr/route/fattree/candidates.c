@@ -35,8 +35,8 @@ struct choice {
      * number of its slots. nbrs: number of candidates. ports: number of links to candidates. */
     uint32_t lower_pos, slots, nbrs, ports;
     const uint8_t *slot_num, *slot_nbr;
-    /* the port in each slot of the destination switch (0: no link), if fab_route_parallel_missing
-     * is true; otherwise NULL */
+    /* [slots of the destination switch] the port in each slot; 0: no link. NULL if
+     * fab_route_parallel_missing is false. */
     const uint8_t *home;
     uint32_t nbr[256]; /* the candidates, as indices into updown.nbr */
     /* is[i]: whether the neighbour updown.nbr[updown.at[s] + i] is a candidate */

@@ -148,7 +148,8 @@ static bool fill_column(const struct fab_batch *b, uint32_t s,
 /* Writes the entries of switch `s` for a batch in which each destination switch has one LID. The
  * entry for destination switch i is the port decisions->key[i], except for two values of key[i].
  * FAB_DECISION_SLOTS: D-mod-k selects the port, which is in `pattern`. FAB_DECISION_CHOOSE:
- * fill_column selects the port. Returns false if there was a choice for each LID separately. */
+ * fill_column selects the port. Returns false if fill_column chose ports for each LID
+ * separately. */
 static bool fill_single(const struct fab_batch *b, uint32_t s,
                         const struct fab_decisions *decisions, const uint8_t *pattern)
 {

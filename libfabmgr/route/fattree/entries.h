@@ -62,10 +62,10 @@ struct fab_batch {
      * LIDs */
     bool single;
     uint8_t span[FAB_LEGAL_BATCH]; /* by column: enum fab_span */
-    /* Equal entries within a full class of switches (tree.h), by class id. class_row: an LFT row
-     * (of a switch, or a pattern) with the entries of one member of the class for this batch.
-     * class_row_of: the element of row_of[] for this member; FAB_NONE: no entries are known yet.
-     * Only entries that needed no choice among several candidates are stored. */
+    /* Entries for this batch that the members of a full class of switches (tree.h) share, by class
+     * id. class_row: an LFT row (of a switch, or a pattern) that has them. class_row_of: the
+     * element of row_of[] of the member for which they were made; FAB_NONE: no entries are known
+     * yet. Entries that needed a choice among several candidates are not stored. */
     uint32_t *class_row_of;
     const uint8_t **class_row;
     /* Cache of entries for this batch. The index is a hash of a switch's port class and row_of[].
@@ -85,8 +85,8 @@ bool fab_route_batch_follows(const struct fab_batch *b, const struct fab_batch *
 /* ---- one switch ------------------------------------------------------------------------------ */
 
 /* Values of fab_decisions.key[] that are not port numbers. SLOTS: all DLIDs take their slots.
- * CHOOSE: the port must be chosen for each DLID separately. No switch has ports with these numbers.
- */
+ * CHOOSE: the port must be chosen for each DLID separately. No port to a neighbour has these
+ * numbers. */
 #define FAB_DECISION_SLOTS 0xff
 #define FAB_DECISION_CHOOSE 0
 struct fab_decisions {

@@ -28,7 +28,7 @@
 
 /* Returns the number of links from switch s to the neighbour updown.nbr[i]; 0 if this neighbour is
  * not one rank above s. */
-static uint32_t cables_up(const struct fab_tree *t, uint32_t s, uint32_t i)
+static uint32_t links_up(const struct fab_tree *t, uint32_t s, uint32_t i)
 {
     bool up = t->o->rank[t->updown->nbr[i]] == t->o->rank[s] + 1;
     return up ? t->ports.at[i + 1] - t->ports.at[i] : 0;
@@ -45,7 +45,7 @@ static void find_usual_parallels(struct fab_tree *t)
             if (t->o->rank[s] != rank)
                 continue;
             for (uint32_t i = t->updown->at[s]; i < t->updown->at[s + 1]; i++)
-                count[cables_up(t, s, i)]++;
+                count[links_up(t, s, i)]++;
         }
         count[0] = 0;
         t->parallel[rank] = 1;
@@ -85,7 +85,7 @@ static struct above links_above(const struct fab_tree *t, uint32_t s)
 {
     struct above a = {.parallel = t->parallel[t->o->rank[s]], .fastest = UINT8_MAX};
     for (uint32_t i = t->updown->at[s]; i < t->updown->at[s + 1]; i++) {
-        uint32_t ports = cables_up(t, s, i);
+        uint32_t ports = links_up(t, s, i);
         if (ports == 0)
             continue;
         a.neighbours++;
@@ -161,14 +161,14 @@ static void fill_regular(struct fab_tree *t, uint32_t s, const struct above *a)
     bool side_by_side = false;
     for (uint32_t i = t->updown->at[s]; i < t->updown->at[s + 1]; i++) {
         const uint8_t *num = t->ports.num + t->ports.at[i];
-        uint32_t count = cables_up(t, s, i);
+        uint32_t count = links_up(t, s, i);
         if (count == 0)
             continue;
         side_by_side = side_by_side || (count > 1 && num[1] == num[0] + 1);
     }
     for (uint32_t i = t->updown->at[s]; i < t->updown->at[s + 1]; i++) {
         const uint8_t *num = t->ports.num + t->ports.at[i];
-        uint32_t count = cables_up(t, s, i), parallel[256];
+        uint32_t count = links_up(t, s, i), parallel[256];
         if (count < a->parallel)
             identify_parallel(a, num, count, side_by_side, first, parallel);
         for (uint32_t k = 0; k < count && k < a->parallel; k++) {
@@ -235,7 +235,7 @@ static void find_dividers(struct fab_tree *t)
             uint64_t here = (uint64_t)t->divider[s] * (is_regular(&a) ? a.positions : a.neighbours);
             for (uint32_t i = t->updown->at[s]; i < t->updown->at[s + 1]; i++) {
                 uint32_t *above = &t->divider[t->updown->nbr[i]];
-                if (cables_up(t, s, i) > 0 && here > *above)
+                if (links_up(t, s, i) > 0 && here > *above)
                     *above = (uint32_t)(here < DIVIDER_MAX ? here : DIVIDER_MAX);
             }
         }
