@@ -70,8 +70,9 @@ static bool find_port(const struct fab_plan_input *in, uint32_t node, uint32_t n
     return is_served(in->fabric, ret->port);
 }
 
-/* Finds the P_Key block of a row, which has the number port number * FAB_PKEY_BLOCKS_MAX + block
- * number. Returns false if the node has no such block, or if its contents are unknown. */
+/* Finds the P_Key block of a node for row number `row`: port number * FAB_PKEY_BLOCKS_MAX + block
+ * number. Returns false if the node has no such block, or if the contents of the block are
+ * unknown. */
 static bool find_pkeys(const struct fab_plan_input *in, uint32_t node, uint32_t row,
                        struct fab_scrub_item *ret)
 {
@@ -102,8 +103,9 @@ static bool maps_sls(const struct fab_fabric *f, uint32_t port)
     return (fab_fabric_port(f, port)->info.cap_mask & CAP_SL_MAPPING) != 0;
 }
 
-/* Finds the SLtoVLMappingTable of a row of a switch, which has the number in port << 8 | out port.
- * Returns false if the switch has no such table, or if its contents are unknown. */
+/* Finds the SLtoVLMappingTable of a switch for row number `row`: number of the in port * 256 +
+ * number of the out port. Returns false if the switch has no such table, or if the contents of the
+ * table are unknown. */
 static bool find_sl2vl_of_switch(const struct fab_plan_input *in, uint32_t node, uint32_t row,
                                  struct fab_scrub_item *ret)
 {
@@ -138,8 +140,9 @@ static bool arb_of(const struct fab_plan_input *in, uint32_t port, struct fab_ar
     return ret->lows + ret->highs > 0;
 }
 
-/* Finds the VLArbitrationTable block of a row, which has the number port number * FAB_ARB_BLOCKS +
- * block number - 1. Returns false if the node has no such block, or if its contents are unknown. */
+/* Finds the VLArbitrationTable block of a node for row number `row`: port number * FAB_ARB_BLOCKS +
+ * block number - 1. Returns false if the node has no such block, or if the contents of the block
+ * are unknown. */
 static bool find_vlarb(const struct fab_plan_input *in, uint32_t node, uint32_t row,
                        struct fab_scrub_item *ret)
 {

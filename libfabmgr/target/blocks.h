@@ -28,7 +28,7 @@ struct fab_blocks { /* an all-zero value is empty */
     size_t count, room;
 };
 void fab_target_blocks_fini(struct fab_blocks *b);
-/* Returns NOMEM. */
+/* Copies the blocks. Returns NOMEM. */
 int fab_target_blocks_copy(const struct fab_blocks *b, struct fab_blocks *ret_copy);
 /* Sets all entries of a block, and adds the block if it is absent. Returns NOMEM, with nothing
  * changed, if there is no memory. */

@@ -39,7 +39,7 @@ struct fab_pkeys {
     /* private: number of structs that share the arrays; NULL: the arrays are not shared */
     int *owners;
 };
-/* Returns NOMEM. */
+/* Copies the tables. Returns NOMEM. */
 int fab_target_pkeys_copy(const struct fab_pkeys *p, struct fab_pkeys *ret_copy);
 /* Makes *ret_other a second owner of the arrays of *p. From then on, nobody may change them.
  * Returns NOMEM. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Checks the masks of each MLID (multicast.h), and collects the channel dependencies of those that
- * pass. The MFT blocks are sorted by group of 32 MLIDs and switch, so the time is proportional to
- * the number of blocks and of ports in masks.
+ * pass. The MFT blocks are sorted by MLID group and switch, so the time is proportional to the
+ * number of blocks and of ports in masks.
  */
 #include "libfabmgr/verify/multicast.h"
 

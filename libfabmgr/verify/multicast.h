@@ -31,7 +31,7 @@
 
 #define FAB_VERIFY_MLID_FIRST 0xc000u
 #define FAB_VERIFY_MLIDS 0x3fffu
-/* number of groups of 32 MLIDs; the MLIDs of a group share MFT blocks */
+/* number of MLID groups (32 MLIDs each) */
 #define FAB_VERIFY_MLID_GROUPS 512
 
 struct fab_verify_multicast_member {
@@ -50,15 +50,15 @@ struct fab_verify_multicast_lid {
 };
 struct fab_verify_multicast_input {
     const struct fab_fabric *fabric;
-    /* The MFT blocks, by switch id. The number of a block is its group of 32 MLIDs + 512 * its
-     * group of 16 ports (IBA 14.2.5.12). The masks in absent blocks count as zero. */
+    /* The MFT blocks, by switch id. The number of a block is its MLID group + 512 * its group of 16
+     * ports (IBA 14.2.5.12). The masks in absent blocks count as zero. */
     const struct fab_blocks *mft;
     const struct fab_verify_multicast_member *member;
     /* [lids] the MLIDs to check, ascending, each of them once. The port masks of all other MLIDs
      * must be zero. */
     const struct fab_verify_multicast_lid *lid;
     uint32_t lids;
-    /* Bitset of the groups of 32 MLIDs to check; NULL: all groups. */
+    /* bitset of the MLID groups to check; NULL: all groups */
     const uint64_t *groups;
     /* The dependencies of the unicast tables of the same fabric, and of the multicast trees of
      * earlier proofs with `keep`. The new trees must close no cycle with them. NULL: the proof does

@@ -100,7 +100,7 @@ int fab_verify_graph_make(const struct fab_verify_input *in, struct fab_verify_g
         fab_verify_graph_fini(&graph);
         return FAB_E_NOMEM;
     }
-    /* every element: FAB_HOP_DEAD */
+    /* sets all elements to FAB_HOP_DEAD */
     memset(graph.hop, 0xff, graph.ports * sizeof(*graph.hop));
     for (uint32_t s = 0; s < graph.n; s++) {
         graph.first[s] = f->nodes[s].first_port;

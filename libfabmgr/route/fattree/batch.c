@@ -93,9 +93,9 @@ void fab_route_batch_begin(struct fab_batch *b, uint32_t first)
     b->first = first;
     b->count = left < BATCH ? left : BATCH;
     fab_route_legal_rows(b->t->updown, b->dmodk->sw + first, b->count, b->paths);
-    /* all elements: FAB_NONE */
+    /* sets all elements to FAB_NONE */
     memset(b->class_row_of, 0xff, b->t->g->n * 2 * sizeof(*b->class_row_of));
-    /* all elements: FAB_NONE */
+    /* sets all elements to FAB_NONE */
     memset(b->cached, 0xff, sizeof(b->cached));
     find_ranges(b);
     join_columns(b);

@@ -241,7 +241,7 @@ void fab_route_legal_rows(const struct fab_updown *s, const uint32_t *destinatio
                           uint8_t *ret_paths)
 {
     struct sweep w = lay_out(s, ret_paths);
-    memset(w.first, 0xff, 2 * (size_t)s->n * sizeof(*w.first)); /* all elements: FAB_NONE */
+    memset(w.first, 0xff, 2 * (size_t)s->n * sizeof(*w.first)); /* sets all elements to FAB_NONE */
     /* clears here[] and over[], which are adjacent in memory */
     memset(w.here, false, 2 * (size_t)s->n * sizeof(bool));
     for (uint32_t i = 0; i < count; i++) {

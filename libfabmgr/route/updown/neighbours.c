@@ -71,7 +71,7 @@ static uint64_t hash_both(const void *ctx, uint32_t sw)
  * scratch memory. */
 static void list_lower_classes(struct fab_updown *s, uint32_t *first)
 {
-    memset(first, 0xff, s->n * sizeof(*first)); /* all elements: FAB_NONE */
+    memset(first, 0xff, s->n * sizeof(*first)); /* sets all elements to FAB_NONE */
     for (uint32_t p = 0; p < s->n; p++) {
         uint32_t sw = s->by_height[p], *lowest = &first[s->lower_class[sw]];
         if (*lowest == FAB_NONE)
