@@ -117,8 +117,8 @@ struct fab_congestion_input {
      * NULL pointer: unknown */
     const uint32_t *fan_in;
     /* [port_count] For each adapter port, the maximum number of senders that partitions permit to
-     * any endport to which this port can send. It replaces fan_in if it is lower. 0, or a NULL
-     * pointer: unknown. */
+     * any endport to which this port can send. This number replaces fan_in if it is lower than
+     * fan_in. 0, or a NULL pointer: unknown. */
     const uint32_t *port_fan_in;
 };
 struct fab_congestion {

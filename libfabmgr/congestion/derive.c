@@ -126,8 +126,8 @@ static uint32_t typical_packet_ns(const struct fab_congestion_basis *b)
 }
 
 /* Returns the additional factor by which the table must slow a sender down, because endports can be
- * slower than its own link; 1: no endport is slower. It is the geometric mean of the sender's own
- * rate and the slowest endport's rate, divided by the slowest endport's rate. */
+ * slower than its own link; 1: no endport is slower. The factor is the geometric mean of the
+ * sender's own rate and the slowest endport's rate, divided by the slowest endport's rate. */
 static double typical_ratio(const struct fab_congestion_basis *b)
 {
     if (b->slowest == 0 || b->slowest >= b->rate)

@@ -56,8 +56,8 @@ static inline bool fab_congestion_log_marked(const struct fab_congestion_log *lo
 }
 
 /* Counts, for each LID, the adapters that were throttled at `since_us` or later because they sent
- * to this LID. The caller calls the function once for the log of each adapter. It adds 1 to
- * senders[lid] for each destination LID in the log that is below `lids` and is not the adapter's
+ * to this LID. The caller calls the function once for the log of each adapter. The function adds 1
+ * to senders[lid] for each destination LID in the log that is below `lids` and is not the adapter's
  * own LID. */
 void fab_congestion_log_incasts(const struct fab_congestion_log *log, uint64_t since_us,
                                 uint16_t *senders, uint32_t lids);

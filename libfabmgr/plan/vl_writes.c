@@ -129,9 +129,9 @@ static int add_vlarb(const struct fab_plan_input *in, uint32_t port,
 struct pairs {
     const struct fab_plan_input *in;
     uint32_t sw, count;
-    uint8_t num[PORTS]; /* [count] numbers of ports in service */
-    /* [count] the values from which the VL tables of the ports are computed. now: of the present
-     * tables, as far as they are known. want: of the wanted tables. */
+    uint8_t num[PORTS]; /* [count] numbers of the ports for which is_live() is true */
+    /* [count] the values from which the VL tables of the ports are computed. now: for the present
+     * tables, as far as they are known. want: for the wanted tables. */
     struct fab_observed_vl_port now[PORTS];
     struct fab_observed_vl_port want[PORTS];
     /* known: the tables of the switch are known. by_in: a write of scope LINE sets the tables of

@@ -122,7 +122,8 @@ static inline uint64_t fab_repair_heap_pop(uint64_t *heap, uint32_t *count)
     return top;
 }
 
-/* An entry of the active tables that differs from the baseline. These entries form the overlay. */
+/* An entry of the active tables that differs from the baseline. All such entries form the
+ * overlay. */
 struct fab_repair_entry {
     uint32_t lid, sw;
     uint8_t baseline, now;

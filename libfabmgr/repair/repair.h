@@ -57,8 +57,8 @@ struct fab_repair_input {
 int fab_repair_new(const struct fab_repair_input *in, struct fab_repair **ret, char *why,
                    size_t why_len);
 void fab_repair_free(struct fab_repair *r);
-/* Copies the state, so that another thread can work with the copy. Both share the description of
- * the network and the labels, which never change. Returns NOMEM. */
+/* Copies the state of a repair, so that another thread can work with the copy. The copy shares the
+ * network and the labels, which never change. Returns NOMEM. */
 int fab_repair_clone(const struct fab_repair *r, struct fab_repair **ret);
 /* Returns the size of the repair in bytes, including memory that clones share. */
 size_t fab_repair_memory(const struct fab_repair *r);

@@ -167,8 +167,8 @@ static int make_writes(struct ordering *o, bool parted)
 /* ---- precedences ----------------------------------------------------------------------------- */
 
 /* Returns the label of the channel to which the entry `num` of switch `sw` forwards. Returns 0 if
- * the entry needs no rule for the order of writes. It then forwards to no channel, or, after a
- * relabelling, its link is dead and carries no packets. */
+ * the entry needs no rule for the order of writes. Such an entry forwards to no channel or, after a
+ * relabelling, to a dead link, which carries no packets. */
 static uint32_t label_of(const struct ordering *o, const uint32_t *label, uint32_t sw, uint8_t num)
 {
     uint32_t channel = fab_repair_channel(o->r->network, sw, num);

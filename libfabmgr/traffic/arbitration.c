@@ -67,8 +67,8 @@ uint8_t fab_traffic_arbitrate(struct fab_traffic *t, struct traffic_port *p, uin
 }
 
 /* Subtracts the bytes that `vl` sends from the remaining weight of the table's current entry, if
- * this entry is for `vl`. It may be for another VL, because fab_traffic_arbitrate does not use the
- * tables if only one VL can send. Also updates p->high_left. */
+ * this entry is for `vl`. The entry may be for another VL, because fab_traffic_arbitrate does not
+ * use the tables if only one VL can send. Also updates p->high_left. */
 void fab_traffic_arbitration_charge(struct fab_traffic *t, struct traffic_port *p, uint8_t vl,
                                     uint32_t bytes)
 {

@@ -177,8 +177,8 @@ static uint8_t class_in(const struct fab_vls *v, uint32_t port)
 }
 
 /* Returns the VL on which packets with SL `sl` leave by `port`, by the old (which = 0) or new
- * (which = 1) SL-to-VL tables. `class` is that of the port by which the packets entered: old class
- * * number of new classes + new class. */
+ * (which = 1) SL-to-VL tables. class: the classes of the port by which the packets entered, as (old
+ * class * number of new classes) + new class. */
 static uint32_t vl_of(const struct fab_transition_lanes *l, unsigned which, uint32_t class,
                       uint32_t port, uint8_t sl)
 {

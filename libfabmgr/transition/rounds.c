@@ -538,8 +538,8 @@ int fab_transition_move_all(struct fab_transition_work *w, bool along)
 
 /* Drains all waiting LIDs, and then updates all of them in one round. While the LIDs are drained,
  * packets to them meet only entries that do not change and are a part of the present tables.
- * Afterwards packets meet only entries of the new tables. Both are safe if neither the present nor
- * the new tables have a cycle. */
+ * Afterwards packets meet only entries of the new tables. Both situations are safe if neither the
+ * present nor the new tables have a cycle. */
 static int drain_all(struct fab_transition_work *w)
 {
     replace(w, FAB_TRANSITION_WAITS, FAB_TRANSITION_IS_DRAINED);

@@ -187,8 +187,8 @@ void fab_repair_contingencies_follow(struct fab_repair_contingencies *c,
 /* Brings the collection to another repair, `r`, which was made for new tables of the same fabric.
  * The networks of both repairs must agree: they have the same switches, ports and highest LID, and
  * the same labels for each link that exists in both. The contingencies of these links and of the
- * switches stay. They count as those of an earlier state; the function increases the number of
- * commits of `r` accordingly. Returns NOT_FOUND if the networks do not agree, or NOMEM; the
+ * switches stay. They count as contingencies of an earlier state; the function increases the number
+ * of commits of `r` accordingly. Returns NOT_FOUND if the networks do not agree, or NOMEM; the
  * collection is then unchanged. */
 int fab_repair_contingencies_adopt(struct fab_repair_contingencies *c, struct fab_repair *r);
 /* Stores a computed contingency in its element of row[], in place of the previous one. Takes

@@ -36,8 +36,8 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Returns a hash of the entries that the delta changes, and of their values in the tables. It does
- * not depend on the order of the changes. */
+/* Returns a hash of the entries that the delta changes, and of their values in the tables. The hash
+ * does not depend on the order of the changes. */
 static uint64_t hash_of(const struct fab_lft *lft, const struct fab_repair_delta *d)
 {
     uint64_t sum = 0;

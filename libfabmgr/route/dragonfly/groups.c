@@ -106,8 +106,8 @@ static void rank_members(struct search *x)
     }
 }
 
-/* Sorts the `count` links from one group to another. Link i then leads to the switch at position i
- * (modulo count) of the second group, if there is such a link. The number of a destination LID
+/* Sorts the `count` links from one group to another. Link i then leads to a switch whose position
+ * in the second group, modulo count, is i, if there is such a link. The number of a destination LID
  * selects the link, and the LIDs at one switch have consecutive numbers. So packets to these LIDs
  * enter the group over different links. */
 static void align_links(const struct search *x, struct fab_global_link *link, uint32_t count)

@@ -46,7 +46,7 @@ struct fattree {
     struct fab_lft lft;
 };
 
-/* ---- refusing irregular trees, describing the others ----------------------------------------- */
+/* ---- which trees the engine refuses ---------------------------------------------------------- */
 
 static uint32_t first_short(const struct fab_tree *t, bool irregular)
 {

@@ -14,8 +14,8 @@
 #define FAB_NUE_LEVELS 16
 
 /* An arc that is not yet in use: the next arc on the path is earlier in the topological order of
- * the channel dependency graph. It can be used only if a search finds that this dependency closes
- * no cycle. */
+ * the channel dependency graph. Such an arc can be used only if a search finds that its dependency
+ * closes no cycle. */
 struct fab_nue_deferred {
     uint64_t cost;
     uint32_t arc;
