@@ -12,8 +12,8 @@ struct fab_mcast_distances {
     const struct fab_mcast_net *net;
     /* bitset of the core switches, which are the switches farthest from endports */
     uint64_t *core;
-    /* [switches] for each root, the array of the number of hops from each switch to it; NULL: not
-     * computed yet, or the switch is not a root */
+    /* [switches] dist[root] is an array with the number of hops from each switch to this root;
+     * NULL: not computed yet, or the switch is no root */
     uint16_t **dist;
     /* [switches] memory for the queue of the breadth-first search */
     uint32_t *queue;

@@ -158,9 +158,9 @@ bool fab_mcast_groups_has_member(const struct fab_mcast_groups *g, uint64_t guid
 /* Returns the number of MLIDs that the manager may assign: `most`, or the size of the smallest MFT,
  * whichever is less. */
 uint32_t fab_mcast_groups_room(const struct fab_mcast_groups *g);
-/* Makes the multicast groups that the partitions p configure fixed: they exist even without
- * members. No other group stays fixed. p == NULL: no group is configured. Returns NOMEM, or LIMIT
- * if *ret_left_out groups got no MLID. */
+/* Marks as fixed the multicast groups that the partitions p configure, and no others. Fixed groups
+ * exist even without members. p == NULL: no group is configured. Returns NOMEM, or LIMIT if
+ * *ret_left_out groups got no MLID. */
 int fab_mcast_groups_configure(struct fab_mcast_groups *g, const struct fab_partitions *p,
                                uint8_t life, size_t *ret_left_out);
 

@@ -238,16 +238,16 @@ void fab_plan_port_when_up(const struct fab_plan_input *in, uint32_t port,
                            struct fab_port_info *ret);
 void fab_plan_fini(struct fab_plan *p);
 /* These functions keep `o` consistent with the VL tables in the devices. Before the caller carries
- * out a plan, it calls fab_plan_vls_begin, which marks the VL tables that the plan writes as
- * unknown. After the plan it calls fab_plan_vls_done, which records that all devices hold the
- * tables of the target. Then it calls fab_plan_observed_forget_vls for each device that did not
- * accept a write. fab_plan_vls_done may return NOMEM; then all VL tables count as unknown. */
+ * out a plan, it calls fab_plan_vls_begin, which marks as unknown the VL tables that the plan
+ * writes. After the plan it calls fab_plan_vls_done, which records that all devices hold the tables
+ * of the target. Then it calls fab_plan_observed_forget_vls for each device that did not accept a
+ * write. fab_plan_vls_done may return NOMEM; then all VL tables count as unknown. */
 void fab_plan_vls_begin(const struct fab_plan_input *in, const struct fab_plan *plan,
                         struct fab_observed *o);
 int fab_plan_vls_done(const struct fab_plan_input *in, struct fab_observed *o);
-/* Does for one device what fab_plan_vls_done does for all devices. If the mapping of SLs to VLs has
- * changed since the last fab_plan_vls_done, or after NOMEM, the VL tables of the device are
- * unknown. */
+/* Does for one device what fab_plan_vls_done does for all devices. The VL tables of the device
+ * become unknown after NOMEM, or if the mapping of SLs to VLs has changed since the last
+ * fab_plan_vls_done. */
 int fab_plan_vls_done_at(const struct fab_plan_input *in, struct fab_observed *o, uint32_t node);
 /* Encodes a write: the 64 bytes of the attribute, and the attribute modifier. Returns INVAL if
  * op->attr_id is not one of the attributes that struct fab_plan_op lists. */

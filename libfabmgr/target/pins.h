@@ -7,9 +7,8 @@
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/policy/policy.h"
 
-/* The adapters of a host may appear one after the other. Time in microseconds after the first GUID
- * was pinned to a host name. Other GUIDs with this host name are also pinned if they first appear
- * within it. */
+/* Time in microseconds after the first GUID was pinned to a host name. The other adapters of the
+ * host may appear later; their GUIDs are also pinned if they first appear within this time. */
 #define FAB_PINS_TOGETHER_US UINT64_C(120000000)
 
 /* The times at which the manager first found each host. If all bytes are zero, no host was found

@@ -271,8 +271,8 @@ struct search {
     uint32_t first; /* id of port 0 of the switch */
     /* a path of at most `enough` hops is as good as a shorter one */
     uint16_t enough;
-    /* The best path yet: the greater of its number of hops and `enough`, or FAR; its number of
-     * hops; its first channel; its cost (cost_of). */
+    /* The best path found so far. best: the greater of `length` and `enough`; FAR: no path yet.
+     * length: its number of hops. channel: its first channel. cost: see cost_of. */
     uint16_t best, length;
     uint32_t channel;
     int64_t cost;
@@ -406,10 +406,10 @@ static bool carries_endports(struct fab_repair *r, uint32_t sw)
     return false;
 }
 
-/* Makes neighbours pending that send packets for the current LID to switch `sw`. If key > 0, these
- * are the neighbours that send over a channel with a label of at least `key`. If key is 0, the path
- * of `sw` became longer, but its label did not become lower; these are then the neighbours that
- * carry traffic of endports. */
+/* Makes pending those neighbours that send packets for the current LID to switch `sw`. If key > 0,
+ * these are the neighbours that send over a channel with a label of at least `key`. If key is 0,
+ * the path of `sw` became longer, but its label did not become lower; these are then the neighbours
+ * that carry traffic of endports. */
 static void reopen_upstream(struct fab_repair *r, uint32_t sw, uint32_t key)
 {
     struct fab_repair_column *c = &r->column;

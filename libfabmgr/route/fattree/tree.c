@@ -108,8 +108,8 @@ struct positions {
      * FAB_NONE if it has no links to them */
     uint32_t *least_port;
     uint32_t *rail; /* [switches] rail of each leaf */
-    /* [2 * switches] State of a search, for each group, for the number that most of its upper
-     * switches have (majority algorithm of Boyer and Moore). `vote` is the number that leads at
+    /* [2 * switches] By group: state of the search for the number that most upper switches of the
+     * group have (majority algorithm of Boyer and Moore). `vote` is the number that leads at
      * present, and `votes` is its lead. */
     uint32_t *vote, *votes;
     struct member *members; /* [switches] */
