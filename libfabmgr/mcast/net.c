@@ -122,9 +122,8 @@ bool fab_mcast_net_same_switches(const struct fab_mcast_net *n, const struct fab
     return same;
 }
 
-/*
- * Returns true if both nets have the same ports, and the same switches with MFTs of the same size.
- */
+/* Returns true if both nets have the same ports, and the same switches with MFTs of the same
+ * size. */
 static bool has_same_ports(const struct fab_mcast_net *n, const struct fab_mcast_net *now)
 {
     return n->switches == now->switches && n->ports == now->ports &&

@@ -9,9 +9,8 @@
 
 struct fab_mcast_vertex {
     uint32_t sw;
-    /*
-     * id of the port of the branch towards the root; FAB_NONE: this switch is the top of the tree
-     */
+    /* id of the port of the branch towards the root; FAB_NONE: this switch is the top of the
+     * tree */
     uint32_t up;
     uint32_t children; /* number of branches from switches below */
     /* Sum of the ids of the switches whose branches lead to this switch. If there is only one such
@@ -49,9 +48,8 @@ struct fab_mcast_trees {
     struct fab_mcast_tree **tree;
     uint32_t slots;
     uint32_t count;
-    /*
-     * [port_count] number of trees that use the link at the port; the same for both ports of a link
-     */
+    /* [port_count] number of trees that use the link at the port; the same for both ports of a
+     * link */
     uint32_t *load;
     /* [switch_count] number of trees that have this switch as root */
     uint32_t *roots;

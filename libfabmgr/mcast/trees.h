@@ -67,9 +67,8 @@ int fab_mcast_trees_update_over(struct fab_mcast_trees *t, struct fab_mcast_net 
 int fab_mcast_trees_follow(struct fab_mcast_trees *t, struct fab_mcast_guide *guide);
 bool fab_mcast_trees_have_guide(const struct fab_mcast_trees *t);
 
-/*
- * Returns the switches and links of the present fabric. The pointer is valid until the next update.
- */
+/* Returns the switches and links of the present fabric. The pointer is valid until the next
+ * update. */
 const struct fab_mcast_net *fab_mcast_trees_net(const struct fab_mcast_trees *t);
 /* Returns the blocks of all MFTs. In a block, `id` is the switch, `number` is fab_mft_number, and
  * the entries are port masks. Blocks that trees no longer use have only zeros. */
