@@ -41,6 +41,7 @@ library_floors='
 3 discover
 3 smstate
 3 health
+3 hosts
 3 cabling
 4 address
 4 route

@@ -702,6 +702,11 @@ tests_unit_test_scrub_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_scrub_LDADD = $(LIB_TEST_LIBS)
 
 # ---- target: pins, copies, attributes about tables
+UNIT_TESTS += tests/unit/test_hosts
+tests_unit_test_hosts_SOURCES = tests/unit/test_hosts.c
+tests_unit_test_hosts_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_hosts_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_pins
 tests_unit_test_pins_SOURCES = tests/unit/test_pins.c
 tests_unit_test_pins_CFLAGS = $(TEST_CFLAGS)

@@ -68,7 +68,7 @@ tests_unit_test_anonymize_LDADD = cli/libctl.la libfabmgr/client/libfabclient.la
 	$(LIB_TEST_LIBS) $(NGHTTP2_LIBS) $(PROTOBUFC_LIBS) $(OPENSSL_LIBS)
 
 # ---- lists of hosts, as the manager and fabricctl read them
-UNIT_TESTS += tests/unit/test_names
-tests_unit_test_names_SOURCES = tests/unit/test_names.c
-tests_unit_test_names_CFLAGS = $(TEST_CFLAGS) $(PROTOBUFC_CFLAGS)
-tests_unit_test_names_LDADD = cli/libctl.la libfabmgr/client/libfabclient.la $(DAEMON_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_host_list
+tests_unit_test_host_list_SOURCES = tests/unit/test_host_list.c
+tests_unit_test_host_list_CFLAGS = $(TEST_CFLAGS) $(PROTOBUFC_CFLAGS)
+tests_unit_test_host_list_LDADD = cli/libctl.la libfabmgr/client/libfabclient.la $(DAEMON_TEST_LIBS)

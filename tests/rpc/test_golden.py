@@ -220,6 +220,13 @@ qos:
     - {name: training, share: 30, match: ["qos_class=7", "from=host-0001"]}
     - {name: urgent, priority: high, rate_limit: 10, mtu_limit: 1024, match: ["to=host-0006"]}
 contingency: {memory: 8}
+locations: {file: FOLDER/locations.csv}
+"""
+LOCATIONS = """name,host,rack,row,slot
+leaf-00[1-3],,A1,row-1,42
+host-000[1-4],,A1,row-1,
+host-0005,big,B2,row-2,7
+host-0006,big,B2,row-2,7
 """
 PARTITIONS = """
 Default=0x7fff, ipoib : ALL=limited, SELF=full ;
@@ -227,7 +234,8 @@ jobs=0x11, ipoib, mtu=4, rate=3, defmember=full : "host-0001", "host-0002", "hos
 jobs=0x11 : "host-0004" ;
 store=0x12, ipoib : "host-0004", "host-0005"=full ;
 """
-ONCE = """version | node list | node list switch | node show leaf-001 | node show host-0003 | port list leaf-002 | port show leaf-001/3 | port show host-0002/1 | class show storage
+ONCE = """version | node list | node list switch | host list | host list --rack b2 | host show big | host show host-0007 | rack list
+    node list --rack A1 | node list switch --rack A9 | link list --rack B2 | node show leaf-001 | node show host-0003 | port list leaf-002 | port show leaf-001/3 | port show host-0002/1 | class show storage
     class show training | class show urgent | class show default | partition show jobs | partition show store
     cc show leaf-001/1 --explain | cc show leaf-001/3
     cc log leaf-001 | cc export --roce --explain | cc export --roce --format sonic | cc export --roce --format mlx5
@@ -244,7 +252,8 @@ ALWAYS = """status | link list leaf-001 | link flapping | link unhealthy | port 
 
 
 # Methods and their requests. fabricctl does not print all fields of the answers.
-CALLS = """GetStatus | GetVersion | ListNodes | ListNodes page_size: 6 | ListNodes type: NODE_TYPE_ADAPTER page_size: 4
+CALLS = """GetStatus | GetVersion | ListHosts page_size: 3 | ListHosts rack: "B2" | GetHost host: "host-0005" | GetHost host: "leaf-001" | GetHost host: "host-"
+    ListRacks | ListNodes rack: "B2" | ListNodes rack: "A1" type: NODE_TYPE_SWITCH page_size: 2 | ListLinks rack: "B2" | ListNodes | ListNodes page_size: 6 | ListNodes type: NODE_TYPE_ADAPTER page_size: 4
     GetNode node: "leaf-001" | GetNode node: "host-0003" | ListNodePins | ListBaseline | ApproveBaseline dry_run: true | ListPorts node: "leaf-001" | ListPorts node: "host-0002"
     ListPorts state: PORT_STATE_DOWN | ListPorts page_size: 5 | GetPort node: "leaf-001" port_number: 3 | GetPort node: "leaf-001"
     GetPort node: "leaf-001" port_number: 99 | ListLinks node: "leaf-002" | ListLinks page_size: 3 | ListFlappingLinks
@@ -289,7 +298,7 @@ def registered(place):
 
 def a_fat_tree_with_all_features():
     place = Place("leaf-spine.txt", "leaf-spine --leaves 5 --spines 3 --hosts 2", LEAF_SPINE,
-                  {"partitions.conf": PARTITIONS})
+                  {"partitions.conf": PARTITIONS, "locations.csv": LOCATIONS})
     every, few = lines(ONCE) + lines(ALWAYS) + EXPORTS[:4] + EXPORTS[5:7] + EXPORTS[-1:], lines(ALWAYS)
     raw = Golden("messages.txt", MASKS)
     raw.hidden = place.golden.hidden
@@ -424,7 +433,7 @@ REQUESTS = """Sweep | Reroute | Rebalance | IsolateLink node: "leaf-001" port_nu
     DisablePort node: "leaf-001" port_number: 2 | EnablePort node: "leaf-001" port_number: 2 | RotateKey give_up_absent: true
     ApproveBaseline | ApproveBaseline all: true | ApproveBaseline nodes: "leaf-001" | DisapproveBaseline all: true
     DisapproveBaseline nodes: "leaf-001" | ApproveNode all: true | ApproveNode node: "host-0003" | ForgetNodePin node: "old-0002" """
-READS = """GetStatus | GetVersion | ListGoneNodes | ListGoneLinks | ForgetNodes node: "host-0003" | ListSnapshots | MakeSnapshot name: "a" | DeleteSnapshot name: "a"
+READS = """GetStatus | GetVersion | ListHosts | GetHost host: "host-0003" | ListRacks | ListGoneNodes | ListGoneLinks | ForgetNodes node: "host-0003" | ListSnapshots | MakeSnapshot name: "a" | DeleteSnapshot name: "a"
     CompareTopologies before: "a" | ListNodes page_size: 1 | GetNode node: "leaf-001" | ListNodePins | ListBaseline | ListPorts page_size: 1
     GetPort node: "leaf-001" port_number: 1 | ListLinks page_size: 1 | ListFlappingLinks | ListUnhealthyLinks | ListPortCounters
     ListPartitions | ListPartitionMembers partition: "Default" page_size: 1 | ListServices | ListSubscriptions | ListMulticastGroups

@@ -306,7 +306,8 @@ static const struct {
      "f.yaml:1:1: unknown key 'foo', expected one of: state_dir, port, on_device_lost, "
      "listen, socket_group, log_level, metrics, tls, sweep, flapping, counters, smp, subnet, "
      "routing, "
-     "partitions, multicast, congestion, qos, contingency, quotas, offenders, gone, snapshots, "
+     "partitions, multicast, congestion, qos, contingency, quotas, offenders, locations, gone, "
+     "snapshots, "
      "journal, rpc, "
      "audit"},
     {"qos: {classes: [{nam: a}]}\n",
@@ -614,6 +615,7 @@ static const struct {
 } wrong_files[] = {
     {"partitions: {file: %s}\n", "x=1: ALL;\ny=;\n", ":2:3: expected ':' and members"},
     {"subnet: {prefix_routes: %s}\n", "fec0::/64 x\n", ":1: expected a subnet prefix"},
+    {"locations: {file: %s}\n", "name,rack\nn1,A1\nn1,A2\n", ":3: \"n1\" is also in line 2"},
     {"subnet: {m_key_file: %s}\n", "# ours\n0x0002c90300000001 0x2a\n0x0002c90300000002\n",
      ":3: expected the M_Key of the port after its GUID"},
     {"qos: {file: %s}\n", "qos-levels\n", ":2: the text ends within qos-levels"},
@@ -644,6 +646,11 @@ START_TEST(other_files_arrive)
                               "subnet: {prefix_routes: %s}\n", yaml, sizeof(yaml));
     struct config c = good(yaml);
     ck_assert_ptr_nonnull(c.policy.routers);
+    config_fini(&c);
+    unlink(path);
+    path = beside("name,rack\nn1,A1\n", "locations: {file: %s}\n", yaml, sizeof(yaml));
+    c = good(yaml);
+    ck_assert_str_eq(fab_policy_locations_find(c.policy.locations, 1, "n1 mlx5_0")->rack, "A1");
     config_fini(&c);
     unlink(path);
     path = beside("x=1: ALL;\n", "partitions: {file: %s}\n", yaml, sizeof(yaml));
