@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Anonymizes the parts of a support bundle: what each part is, and the passes over it. */
+/* Anonymizes a support bundle: knows the kind of each part, and makes the passes over the parts. */
 #include "cli/ctl/anonymize.h"
 
 #include <stdlib.h>
@@ -41,8 +41,8 @@ static void note(struct anonymizer *a, int status)
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-/* Returns true if the part describes the hardware and the system. It has many words that are none
- * of fabricd's own, and no names but those that are known. */
+/* Returns true if the part describes the hardware and the system. Such a part has many words that
+ * fabricd's sources do not have, and no names except those that were learned elsewhere. */
 static bool is_of_system(const char *part)
 {
     static const char *const parts[] = {"kernel.txt", "system.txt", "cpus.txt", "process.txt"};
@@ -52,14 +52,15 @@ static bool is_of_system(const char *part)
     return false;
 }
 
-/* Parts without a file name extension are read only: their names are in other parts. */
+/* Returns true if the part is JSON. Parts without a file name extension are only read: they are not
+ * in the bundle, but have names that other parts contain, too. */
 static bool is_json(const char *part)
 {
     const char *dot = strrchr(part, '.');
     return dot == NULL || strcmp(dot, ".json") == 0;
 }
 
-/* One line of settings.txt, such as "rpc.roles.viewer[0].user: alice". */
+/* Handles one line of settings.txt, such as "rpc.roles.viewer[0].user: alice". */
 static void setting(struct anonymize_text *t, const char *line, size_t len)
 {
     static const struct {

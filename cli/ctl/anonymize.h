@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Anonymizes the parts of a support bundle. All parts are read twice: first to learn the names,
- * GUIDs and addresses in them, then to replace these. Ports, LIDs and numbers stay, so the topology
- * and the order of events do, too.
+ * GUIDs and addresses in them, then to replace these. Ports, LIDs and other numbers are not
+ * replaced, so the topology and the order of events stay visible.
  *
- * Fields of JSON that have names, reasons and accounts are known (anonymize_json.c). In other
- * texts, each known name is replaced, the longest first, and numbers with the form of GUIDs, GIDs
- * and IP addresses. There may also be names that no field has, such as that of a node that is gone.
- * So a word that is none of fabricd's own is replaced, too, except in the parts that describe the
- * hardware and the system.
+ * In JSON, the file knows which fields have names, reasons and accounts (anonymize_json.c). In
+ * other texts, it replaces each known name, the longest first, and numbers with the form of GUIDs,
+ * GIDs and IP addresses. A text may also have a name that no field has, such as that of a node that
+ * is gone. So every word that fabricd's sources do not have is replaced, too, except in the parts
+ * that describe the hardware and the system.
  */
 #ifndef CLI_CTL_ANONYMIZE_H
 #define CLI_CTL_ANONYMIZE_H
@@ -21,9 +21,9 @@ struct anonymizer;
 int anonymizer_new(struct anonymizer **ret); /* returns NOMEM */
 void anonymizer_free(struct anonymizer *a);  /* a may be NULL */
 
-/* Learns a name of this machine or of its user. */
+/* Learns a name of this machine, or of its user. */
 void anonymizer_learn(struct anonymizer *a, enum pseudonym_kind kind, const char *name);
-/* Learns what is in a part. `part`: its file name, which says what its texts are. */
+/* Learns the names in a part. `part` is its file name, which tells what its texts are. */
 void anonymizer_read(struct anonymizer *a, const char *part, const char *text, size_t len);
 /* Call this function when all parts were read, and before any is written. */
 void anonymizer_seal(struct anonymizer *a);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Replaces names in JSON, as fabricctl writes it. The key of a string says what the string is. A
- * string with an unknown key is a text of any kind.
- */
+/* Replaces names in JSON, as fabricctl writes it. The key of a string tells what the string is. If
+ * the key is unknown, the string is handled as a text of any kind. */
 #include "cli/ctl/anonymize_json.h"
 
 #include <ctype.h>
@@ -48,7 +46,8 @@ static void reason(struct anonymize_text *t, const char *text, size_t len)
     anonymize_name(t, PSEUDONYM_TEXT, text, len);
 }
 
-/* The subject of an event. Only ports can be told from other subjects. */
+/* Handles the subject of an event. A subject with a '/' is a port; other subjects are handled as a
+ * text of any kind. */
 static void subject(struct anonymize_text *t, const char *text, size_t len)
 {
     if (memchr(text, '/', len) != NULL)
@@ -57,10 +56,10 @@ static void subject(struct anonymize_text *t, const char *text, size_t len)
         anonymize_text(t, text, len);
 }
 
-/* The first rule that fits counts. */
+/* The rules for keys; the first rule that matches is applied. */
 static const struct rule {
     const char *part; /* NULL: any part */
-    const char *key;  /* with "*" at the beginning: the end of a key */
+    const char *key;  /* a "*" at the beginning stands for any text */
     rule_fn *apply;
 } rules[] = {
     {"nodes.json", "name", anonymize_node},
@@ -142,7 +141,7 @@ static bool read_code(const char *text, size_t len, uint32_t *ret)
     return true;
 }
 
-/* Reads an escape behind its backslash. Returns its length; 0: it is not valid. */
+/* Reads an escape, after its backslash. Returns its length; 0: the escape is not valid. */
 static size_t read_escape(const char *text, size_t len, struct fab_text *to)
 {
     static const char letters[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
@@ -165,8 +164,8 @@ static size_t read_escape(const char *text, size_t len, struct fab_text *to)
     return 11;
 }
 
-/* Reads the string behind its first quotation mark. Returns its length with the second one; 0: it
- * is not valid. */
+/* Reads a string, after its first quotation mark. Returns its length with the second quotation
+ * mark; 0: the string is not valid. */
 static size_t read_string(const char *text, size_t len, struct fab_text *to)
 {
     for (size_t at = 0, n; at < len; at += n) {
@@ -224,8 +223,8 @@ static void replace(struct anonymize_text *t, const char *part, const char *key,
     fab_base_text_fini(&out);
 }
 
-/* Handles the string at the beginning of the text, and remembers it in key[] if it is a key.
- * Returns its length; 0: it is not valid. */
+/* Handles the string at the beginning of the text. If it is a key, copies it to key[]. Returns its
+ * length; 0: it is not valid. */
 static size_t string(struct anonymize_text *t, const char *part, char key[KEY_MOST],
                      const char *text, size_t len)
 {
@@ -245,8 +244,8 @@ static size_t string(struct anonymize_text *t, const char *part, char key[KEY_MO
     return n > 0 ? 1 + n : 0;
 }
 
-/* Copies the number or punctuation at the beginning of the text. The numbers of users are personal,
- * so they become null. Returns its length; 0: it is not valid. */
+/* Copies the number or punctuation at the beginning of the text. Numbers of users are personal, so
+ * they become null. Returns the length; 0: the text is not valid. */
 static size_t other(struct anonymize_text *t, const char *key, const char *text, size_t len)
 {
     static const char allowed[] = "{}[]:, \n\t\r";

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * GUIDs and addresses in texts. A GUID is 64 bits, of which the first 24 are the number of a
- * vendor, so smaller numbers are none. These stay: the default subnet prefix, the prefixes of
- * multicast GIDs, because they have the scope and the P_Key, and the addresses of the machine
- * itself.
- */
+/* Finds GUIDs and addresses in texts. A GUID has 64 bits, of which the first 24 identify the
+ * vendor, so a smaller number is no GUID. Three things are not replaced: the default subnet prefix,
+ * the prefixes of multicast GIDs, because they contain the scope and the P_Key, and addresses such
+ * as that of localhost, which every machine has. */
 #include "cli/ctl/anonymize_number.h"
 
 #include <arpa/inet.h>
@@ -20,7 +18,7 @@
 
 #define GUID_LEAST (UINT64_C(1) << 32)
 #define DEFAULT_PREFIX UINT64_C(0xfe80000000000000)
-#define ADDRESS_MOST 45 /* characters of an IPv6 address */
+#define ADDRESS_MOST 45 /* maximum length of an IPv6 address in characters */
 
 static size_t span(const char *text, size_t len, const char *more)
 {
@@ -36,7 +34,7 @@ static bool ends(const char *text, size_t len, size_t at)
     return at == len || !pseudonyms_in_word(text[at]);
 }
 
-/* Learns or checks a number, or returns its pseudonym. */
+/* Learns or checks a number, or returns its pseudonym, depending on the pass. */
 static uint64_t replace(struct anonymize_text *t, enum pseudonym_kind kind, uint64_t number)
 {
     if (t->pass == ANONYMIZE_LEARN)
@@ -56,7 +54,7 @@ static uint64_t replace_guid(struct anonymize_text *t, uint64_t guid)
 {
     if (guid < GUID_LEAST || guid == UINT64_MAX || guid == DEFAULT_PREFIX)
         return guid;
-    /* A text does not tell a subnet prefix from a GUID. */
+    /* in a text, a subnet prefix looks like a GUID */
     if (pseudonyms_is_original(t->pseudonyms, PSEUDONYM_PREFIX, guid))
         return replace(t, PSEUDONYM_PREFIX, guid);
     return replace(t, PSEUDONYM_GUID, guid);
@@ -64,8 +62,8 @@ static uint64_t replace_guid(struct anonymize_text *t, uint64_t guid)
 
 /* ---- GUIDs ----------------------------------------------------------------------------------- */
 
-/* Digits without "0x" are a GUID if there are 16 that cannot be a decimal number, or if they are a
- * GUID that is known. */
+/* Returns true if digits without "0x" are a GUID: 16 digits that cannot be a decimal number, or a
+ * GUID that was learned. */
 static bool is_guid(const struct anonymize_text *t, const char *digits, size_t n, uint64_t value)
 {
     if (value < GUID_LEAST || n > 16)
@@ -74,7 +72,7 @@ static bool is_guid(const struct anonymize_text *t, const char *digits, size_t n
            (n > 8 && pseudonyms_is_original(t->pseudonyms, PSEUDONYM_GUID, value));
 }
 
-/* A GUID in hexadecimal, with or without "0x". */
+/* Handles a GUID in hexadecimal, with or without "0x". Returns its length; 0: there is none. */
 static size_t hexadecimal(struct anonymize_text *t, const char *text, size_t len)
 {
     size_t head = len > 2 && strncasecmp(text, "0x", 2) == 0 ? 2 : 0;
@@ -92,7 +90,8 @@ static size_t hexadecimal(struct anonymize_text *t, const char *text, size_t len
     return head + n;
 }
 
-/* A GUID with a colon or a hyphen behind each `each` digits. */
+/* Handles a GUID with a colon or a hyphen after every `each` digits. Returns its length; 0: there
+ * is none. */
 static size_t grouped(struct anonymize_text *t, const char *text, size_t len, size_t each)
 {
     size_t whole = 16 + 16 / each - 1;
@@ -119,9 +118,10 @@ static size_t grouped(struct anonymize_text *t, const char *text, size_t len, si
     return whole;
 }
 
-#define OCTETS_LEAST 6 /* fewer can be a time */
+#define OCTETS_LEAST 6 /* minimum number of pairs; fewer can be a time */
 
-/* An Ethernet or IPoIB address, or a fingerprint: pairs of digits with colons or hyphens. */
+/* Handles an Ethernet or IPoIB address, or a fingerprint: pairs of digits with colons or hyphens.
+ * Returns its length; 0: there is none. */
 static size_t octets(struct anonymize_text *t, const char *text, size_t len)
 {
     size_t n = 0, pairs = 0;
@@ -152,7 +152,7 @@ static void write_gid(struct anonymize_text *t, const uint8_t gid[16], bool padd
         fab_base_text_addf(t->to, "%s%02x%02x", i > 0 ? ":" : "", gid[i], gid[i + 1]);
 }
 
-/* A GID or an IPv6 address. */
+/* Handles a GID or an IPv6 address. Returns its length; 0: there is none. */
 static size_t gid(struct anonymize_text *t, const char *text, size_t len)
 {
     uint8_t bytes[16];
@@ -174,7 +174,7 @@ static size_t gid(struct anonymize_text *t, const char *text, size_t len)
 static bool is_general_ipv4(uint32_t address)
 {
     return address == 0 || address == UINT32_MAX || address >> 24 == 127 || address >> 28 == 14 ||
-           address >> 17 == (198u << 7 | 18u >> 1); /* 198.18.0.0/15: pseudonyms */
+           address >> 17 == (198u << 7 | 18u >> 1); /* 198.18.0.0/15 has the pseudonyms */
 }
 
 static size_t ipv4(struct anonymize_text *t, const char *text, size_t len)
@@ -210,7 +210,7 @@ size_t anonymize_number(struct anonymize_text *t, const char *text, size_t len, 
     const char *from = text + at;
     bool starts = isxdigit((unsigned char)from[0]) ||
                   (from[0] == ':' && len - at > 1 && from[1] == ':' && before != ':');
-    /* in the description of the system, "so.0.1.2.3" is a version */
+    /* In the description of the system, "so.0.1.2.3" is the version of a library. */
     if (!starts || (before == '.' && !t->strict))
         return 0;
     size_t n = grouped(t, from, len - at, 2);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Finds names in texts. At each beginning of a word it looks, in this order, for a GUID or an
- * address (anonymize_number.c), for the longest known name, and for a word that may be a name.
- */
+/* Finds names in texts. Wherever a word begins, it looks for one of the following, in this order: a
+ * GUID or an address (anonymize_number.c), the longest known name, a word that may be a name. */
 #include "cli/ctl/anonymize_text.h"
 
 #include <ctype.h>
@@ -14,7 +12,7 @@
 #include "cli/ctl/plain_words.h"
 #include "libfabmgr/base/status.h"
 
-#define FIRST_USER 1000 /* user numbers below it are those of the system */
+#define FIRST_USER 1000 /* lowest uid of a person; lower uids belong to the system */
 #define NOBODY 65534
 
 static void copy(struct anonymize_text *t, const char *text, size_t len)
@@ -42,22 +40,24 @@ static size_t digits(const char *text, size_t len)
     return n;
 }
 
-/* Returns the length of "/5", the port number behind the name of a node; 0: there is none. */
+/* Returns the length of the port number after the name of a node, such as "/5"; 0: there is
+ * none. */
 static size_t port_len(const char *text, size_t len)
 {
     size_t n = len > 1 && text[0] == '/' ? digits(text + 1, len - 1) : 0;
     return n > 0 && n <= 3 && (1 + n == len || !pseudonyms_in_word(text[1 + n])) ? 1 + n : 0;
 }
 
-/* Returns the length of the name of the device that follows the name of a host in a
- * NodeDescription, such as " HCA-1"; 0: there is none. */
+/* Returns the length of the device name after the name of a host in a NodeDescription, such as "
+ * HCA-1"; 0: there is none. */
 static size_t device_len(const char *text, size_t len)
 {
     size_t n = len > 1 && text[0] == ' ' ? plain_words_token(text + 1, len - 1) : 0;
     return n > 0 && plain_words_is_device(text + 1, n) ? 1 + n : 0;
 }
 
-/* Returns the length of a user number, such as "uid 1000", which tells who the user is. */
+/* Returns the length of a user number, such as "uid 1000", which tells who the user is; 0: there is
+ * none. */
 static size_t uid_len(const char *text, size_t len)
 {
     size_t n = begins(text, len, "uid ") ? digits(text + 4, len - 4) : 0;
@@ -95,14 +95,14 @@ void anonymize_whole(struct anonymize_text *t, enum pseudonym_kind kind, const c
     const struct pseudonym *found = pseudonyms_find(t->pseudonyms, text, len, &found_len);
     if (t->to == NULL)
         return;
-    /* It was learned, unless it was then a part of another name. */
+    /* if the whole text has no pseudonym of its own, it is withheld */
     if (found != NULL && found_len == len)
         pseudonyms_write(t->pseudonyms, found, t->to);
     else
         fab_base_text_add(t->to, "(withheld)");
 }
 
-/* Returns true if text[at] begins the name of a directory that is not part of every system. */
+/* Returns true if a directory name begins at text[at] that not every system has. */
 static bool is_own_directory(const char *text, size_t len, size_t at)
 {
     static const char *const general[] = {"x86_64-linux-gnu", "aarch64-linux-gnu", "lib64"};
@@ -122,8 +122,9 @@ static bool is_home(const char *text, size_t at)
     return at >= strlen(home) && memcmp(text + at - strlen(home), home, strlen(home)) == 0;
 }
 
-/* Returns the length of the first piece of a plain token, so that a name may begin at the next one:
- * "link-uid 1000". Tokens whose rest is not plain, such as a version, are one piece. */
+/* Returns the length of the first piece of a plain token, so that a name may begin at the next
+ * piece: "link-uid 1000". If the rest of a token is not plain, as in a version, the whole token is
+ * one piece. */
 static size_t first_piece(const char *token, size_t len)
 {
     size_t n = 0;
@@ -132,7 +133,7 @@ static size_t first_piece(const char *token, size_t len)
     return n < len && plain_words_has(token + n, len - n) ? n : len;
 }
 
-/* Handles a token that is no known name. */
+/* Handles a token that is not a known name. */
 static size_t token(struct anonymize_text *t, const char *text, size_t len, size_t at)
 {
     const char *from = text + at;
@@ -169,7 +170,7 @@ void anonymize_text(struct anonymize_text *t, const char *text, size_t len)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Names that every machine and every fabric has. */
+/* Returns true if every machine or every fabric has this name. */
 static bool is_general(const char *text, size_t len)
 {
     static const char *const names[] = {"root",   "nobody",  "daemon",    "fabricd",
@@ -196,12 +197,12 @@ void anonymize_name(struct anonymize_text *t, enum pseudonym_kind kind, const ch
             anonymize_text(t, text, len);
         return;
     }
-    /* Only names that are also words of fabricd are not replaced by anonymize_text. */
+    /* anonymize_text would leave a name that is also a word of fabricd, so replace the name here */
     pseudonyms_write(t->pseudonyms, found, t->to);
     anonymize_text(t, text + n, len - n);
 }
 
-/* Returns the length of the name of the host or switch in "host17 HCA-1/1". */
+/* Returns the length of the host or switch name in a text such as "host17 HCA-1/1". */
 static size_t host_len(const char *text, size_t len)
 {
     for (size_t at = 0; at < len; at++) {

@@ -11,13 +11,14 @@
 enum anonymize_pass {
     ANONYMIZE_LEARN,
     ANONYMIZE_WRITE,
-    ANONYMIZE_CHECK /* of what was written: an original in it is the error DENIED */
+    /* looks for originals in the written text; if there is one, sets the error DENIED */
+    ANONYMIZE_CHECK
 };
 
 struct anonymize_text {
     struct pseudonyms *pseudonyms;
     enum anonymize_pass pass;
-    bool strict; /* words that are none of fabricd's own are replaced */
+    bool strict; /* true: words that fabricd's sources do not have are replaced */
     /* for ANONYMIZE_WRITE; otherwise NULL */
     struct fab_text *to;
     int status; /* the first error */
@@ -29,18 +30,18 @@ static inline void anonymize_note(struct anonymize_text *t, int status)
         t->status = status;
 }
 
-/* Learns from, writes or checks a text of any kind. */
+/* Handles a text of any kind: learns from it, writes it or checks it, depending on the pass. */
 void anonymize_text(struct anonymize_text *t, const char *text, size_t len);
-/* The same for a text that is a name of this kind, such as that of a partition. */
+/* Handles a text that is a name of this kind, such as the name of a partition. */
 void anonymize_name(struct anonymize_text *t, enum pseudonym_kind kind, const char *text,
                     size_t len);
-/* The same for a NodeDescription, also with a port number: "leaf-003/5". */
+/* Handles a NodeDescription, with or without a port number: "leaf-003/5". */
 void anonymize_node(struct anonymize_text *t, const char *text, size_t len);
-/* The same for a list of node names, such as "leaf-001, leaf-002 and 3 more". */
+/* Handles a list of node names, such as "leaf-001, leaf-002 and 3 more". */
 void anonymize_nodes(struct anonymize_text *t, const char *text, size_t len);
-/* The same for an account of the manager, such as "alice (uid 1000)" or "certificate of ops". */
+/* Handles an account of the manager, such as "alice (uid 1000)" or "certificate of ops". */
 void anonymize_account(struct anonymize_text *t, const char *text, size_t len);
-/* Learns or writes a word that cannot stay, whatever it means. */
+/* Learns or replaces a text as a whole, even if it consists of plain words. */
 void anonymize_whole(struct anonymize_text *t, enum pseudonym_kind kind, const char *text,
                      size_t len);
 

@@ -16,8 +16,8 @@
 
 /* ---- making an authority --------------------------------------------------------------------- */
 
-/* Writes the revocation list and, last, ca.pem: a new authority exists from then on, and a renewed
- * one never has a list that expires before it. */
+/* Writes the revocation list, and ca.pem after it. So a new authority exists only with its list,
+ * and the list of a renewed authority never expires before the authority. */
 static int write_authority(const struct authority *a, X509 *cert, X509_CRL *crl, char *why,
                            size_t why_len)
 {
@@ -89,7 +89,7 @@ static bool expires_before(const X509 *first, const X509 *second)
     return ASN1_TIME_compare(X509_get0_notAfter(first), X509_get0_notAfter(second)) < 0;
 }
 
-/* EXISTS: there is a certificate for this name that is neither revoked nor expired. */
+/* Returns EXISTS if there is a certificate for this name that is neither revoked nor expired. */
 static int check_free(const struct authority *a, const char *name, const char *file, char *why,
                       size_t why_len)
 {
@@ -195,7 +195,7 @@ int authority_revoke(struct authority *a, const char *name, char *why, size_t wh
     return rc;
 }
 
-/* The number of days that a certificate is valid. */
+/* Returns the number of days for which a certificate is valid. */
 static unsigned period_of(const X509 *cert)
 {
     int days = 0, seconds = 0;

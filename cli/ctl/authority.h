@@ -26,52 +26,54 @@
 /* the name of the authority itself in lists and for renewals */
 #define AUTHORITY_OWN_NAME "ca"
 
-/* All functions return IO or NOMEM, or what is said below. why[] then has a sentence. */
+/* All functions below return OK, IO, NOMEM, or what their comments say. After a failure, why[] has
+ * a sentence. */
 struct authority;
-/* Makes the directory, unless it exists, and an authority in it that is valid for this number of
- * days. EXISTS: the directory has an authority; nothing changed. */
+/* Makes an authority in the directory, and the directory if it does not exist. The authority is
+ * valid for this number of days. EXISTS: the directory has an authority; nothing was changed. */
 int authority_make(const char *dir, unsigned days, char *why, size_t why_len);
-/* Opens the authority in the directory, and locks it until authority_close. NOT_FOUND: there is
- * none. DENIED: others can read its key. */
+/* Opens the authority in the directory, and locks it until authority_close. NOT_FOUND: there is no
+ * authority. DENIED: other users can read its key. */
 int authority_open(const char *dir, struct authority **ret, char *why, size_t why_len);
 void authority_close(struct authority *a); /* a may be NULL */
 
 /* Issues a certificate with `name` as its common name. `others` are the host names and IP addresses
- * by which clients may reach a server with this certificate; none: it is for clients only. INVAL: a
- * name is not valid, or the certificate would expire after the authority. EXISTS: there is a valid
- * certificate for `name`. */
+ * by which clients may reach a server with this certificate; if there are none, the certificate is
+ * only for clients. INVAL: a name is not valid, or the certificate would expire after the
+ * authority. EXISTS: there is a valid certificate for `name`. */
 int authority_issue(struct authority *a, const char *name, char *const *others, size_t count,
                     unsigned days, char *why, size_t why_len);
-/* Puts the certificate of `name`, and those that renewals replaced, on the revocation list.
- * NOT_FOUND: there is no such certificate. EXISTS: it is on the list. */
+/* Adds the certificate of `name`, and those that renewals replaced, to the revocation list.
+ * NOT_FOUND: there is no such certificate. EXISTS: the list has it already. */
 int authority_revoke(struct authority *a, const char *name, char *why, size_t why_len);
 
 struct authority_renewed {
-    bool former_valid; /* the former certificate has not expired */
+    bool former_valid; /* true: the former certificate has not expired */
     char expires[24], former_expires[24];
 };
 /* Issues a certificate and key with the subject, alternative names and purpose of the current
- * certificate of `name`, which stays valid. `name` is AUTHORITY_OWN_NAME: gives the authority and
- * its revocation list a new period of validity; its key stays, and so do all certificates. days is
- * 0: the period is as long as the former one. NOT_FOUND: there is no such certificate. EXISTS: it
- * is revoked. INVAL: the certificate would expire after the authority, or the authority before
- * the present one. */
+ * certificate of `name`, which stays valid. If `name` is AUTHORITY_OWN_NAME, gives the authority
+ * and its revocation list a new period of validity; its key and all certificates stay valid. days:
+ * length of the new period; 0: the same as before. NOT_FOUND: there is no such certificate. EXISTS:
+ * it is revoked. INVAL: the certificate would expire after the authority, or the new period of the
+ * authority would end before its present one. */
 int authority_renew(struct authority *a, const char *name, unsigned days,
                     struct authority_renewed *ret, char *why, size_t why_len);
 
 struct authority_issued {
     const char *name;
-    /* "valid", "expired", "revoked", or "replaced": valid, but a renewal has replaced it */
+    /* "valid", "expired", "revoked", or "replaced" (valid, but a renewal has replaced it) */
     const char *state;
     char serial[48];    /* hexadecimal */
     char expires[24];   /* "2026-12-24 18:00 UTC" */
-    uint64_t days_left; /* until it expires */
+    uint64_t days_left; /* number of days until it expires */
     bool valid;
-    bool expiring; /* valid, and the rule of fab_base_expiry_warn_s says to warn operators */
+    /* true: it is valid, and operators must be warned by the rule of fab_base_expiry_warn_s */
+    bool expiring;
 };
-/* Calls fn for the certificate of the authority ("ca"), with which its revocation list expires, and
- * then for the current certificate of each name, in the order of the names, each followed by those
- * that renewals replaced and that are still valid. */
+/* Calls fn for each certificate. The first is that of the authority ("ca"), which expires together
+ * with its revocation list. Then come the names in alphabetical order: for each, the current
+ * certificate, then those that renewals replaced and that are still valid. */
 int authority_list(struct authority *a, void (*fn)(void *ctx, const struct authority_issued *i),
                    void *ctx, char *why, size_t why_len);
 

@@ -64,7 +64,7 @@ static bool write_content(FILE *file, const struct content *c)
     return done == 1 && fflush(file) == 0 && fsync(fileno(file)) == 0;
 }
 
-/* Writes a file under another name, and then renames it. Only keys are secret. */
+/* Writes a file under another name, and then renames it. Only files with keys get mode 0600. */
 int authority_replace(const struct authority *a, const char *name, const struct content *c,
                       char *why, size_t why_len)
 {
@@ -114,7 +114,8 @@ int authority_read_cert(const struct authority *a, const char *name, X509 **ret,
                : authority_fail(FAB_E_IO, why, why_len, a->path, name, "it is no PEM certificate");
 }
 
-/* Returns true if the file has the private key of the certificate; *ret is what it has, or NULL. */
+/* Returns true if the file has the private key of the certificate. *ret is the key in the file, or
+ * NULL. */
 static bool read_key(const struct authority *a, const char *name, X509 *cert, EVP_PKEY **ret)
 {
     FILE *file = open_file(a, name);
@@ -167,8 +168,8 @@ void authority_serial_text(const X509 *cert, char ret[AUTHORITY_SERIAL_LEN])
 
 /* ---- interrupted commands -------------------------------------------------------------------- */
 
-/* A new key waits as .NAME.key until its certificate is in NAME.pem. Names begin with a letter or
- * digit, so no name has another file like this. */
+/* Returns true for the file .NAME.key, in which a new key waits until its certificate is in
+ * NAME.pem. Names begin with a letter or a digit, so no other file has such a name. */
 static int is_waiting_key(const struct dirent *entry)
 {
     size_t len = strlen(entry->d_name);
@@ -176,8 +177,8 @@ static int is_waiting_key(const struct dirent *entry)
            strcmp(entry->d_name + len - 4, ".key") == 0;
 }
 
-/* Puts a waiting key into its place if NAME.pem is its certificate. Otherwise the command that made
- * the key was interrupted before it replaced the certificate, and nothing needs the key. */
+/* Moves a waiting key to NAME.key if NAME.pem is its certificate. Otherwise the command that made
+ * the key was interrupted before it replaced the certificate, and the key is removed. */
 static int settle_key(const struct authority *a, const char *waiting, char *why, size_t why_len)
 {
     char file[AUTHORITY_FILE_LEN];
@@ -218,8 +219,8 @@ static int settle_keys(const struct authority *a, char *why, size_t why_len)
 
 /* ---- certificates that a renewal replaced ---------------------------------------------------- */
 
-/* They stay valid until they expire, so they are kept as NAME.pem.SERIAL: revoking a name revokes
- * them, too. */
+/* Returns true for a file NAME.pem.SERIAL. It has a certificate that was replaced but stays valid
+ * until it expires. It is kept so that a revocation of NAME revokes it, too. */
 static bool is_former(const char *file, const char *name)
 {
     size_t len = strlen(name);
@@ -238,8 +239,8 @@ static int keep_former(const struct authority *a, const char *name, X509 *cert, 
     return authority_replace(a, file, &(struct content){.cert = cert}, why, why_len);
 }
 
-/* If this is interrupted, settle_keys completes or undoes it, so that NAME.key is the key of
- * NAME.pem again. */
+/* If this is interrupted, settle_keys completes or undoes it, so that NAME.key belongs to NAME.pem
+ * again. */
 int authority_replace_pair(const struct authority *a, const char *name, X509 *former,
                            const struct content *pair, char *why, size_t why_len)
 {
@@ -254,8 +255,8 @@ int authority_replace_pair(const struct authority *a, const char *name, X509 *fo
     return rc == FAB_OK ? settle_key(a, waiting, why, why_len) : rc;
 }
 
-/* Adds a former certificate, unless it is revoked, or still the current one since a renewal was
- * interrupted. */
+/* Adds a former certificate. Leaves it out if it is revoked, or if it is still the current one
+ * because a renewal was interrupted. */
 static int add_former(const struct authority *a, const char *file, const X509 *current,
                       STACK_OF(X509) * to, char *why, size_t why_len)
 {
@@ -288,8 +289,7 @@ int authority_add_formers(const struct authority *a, const char *name, const X50
     return rc;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 void authority_close(struct authority *a)
 {

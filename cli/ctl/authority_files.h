@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The files of a certificate authority (authority.h), for the functions that make and change them.
- * Each file is replaced as a whole, and a key and its certificate together: a command that is
- * killed leaves the previous files or the new ones, or a state that the next command completes or
+ * Each file is replaced as a whole, and a key together with its certificate. If a command is
+ * killed, the old files or the new ones are left, or a state that the next command completes or
  * undoes.
  *
- * All functions return OK, IO or NOMEM, or what is said below. why[] then has a sentence.
+ * All functions return OK, IO, NOMEM, or what their comments say. After a failure, why[] has a
+ * sentence.
  */
 #ifndef CLI_CTL_AUTHORITY_FILES_H
 #define CLI_CTL_AUTHORITY_FILES_H
@@ -23,10 +24,11 @@ struct authority {
     X509_CRL *crl;
 };
 
-/* Opens and locks a directory, which may have no authority. NOT_FOUND: there is no directory. */
+/* Opens and locks a directory, which need not have an authority. NOT_FOUND: there is no
+ * directory. */
 int authority_open_dir(const char *dir, struct authority **ret, char *why, size_t why_len);
 
-/* What a file contains; one member is not NULL. */
+/* The content of a file; exactly one member is not NULL. */
 struct content {
     X509 *cert;
     EVP_PKEY *key;
@@ -37,12 +39,12 @@ int authority_replace(const struct authority *a, const char *file, const struct 
 /* Reads a certificate, which the caller owns. NOT_FOUND: there is no such file. */
 int authority_read_cert(const struct authority *a, const char *file, X509 **ret, char *why,
                         size_t why_len);
-/* Replaces the certificate and the key of a name. `former`: the current certificate of the name, if
- * it stays valid and is to be kept; may be NULL. */
+/* Replaces the certificate and the key of a name. `former` is the current certificate of the name,
+ * if it must be kept because it stays valid; otherwise NULL. */
 int authority_replace_pair(const struct authority *a, const char *name, X509 *former,
                            const struct content *pair, char *why, size_t why_len);
-/* Adds the certificates of a name that were replaced by renewals, and are not revoked. The caller
- * frees them. `current`: the current certificate of the name. */
+/* Adds those certificates of a name to `to` that renewals have replaced and that are not revoked.
+ * The caller frees them. `current`: the current certificate of the name. */
 int authority_add_formers(const struct authority *a, const char *name, const X509 *current,
                           STACK_OF(X509) * to, char *why, size_t why_len);
 

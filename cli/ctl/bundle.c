@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the files of a support bundle, and writes them again with pseudonyms. */
+/* Reads the files of a support bundle, and writes their content with pseudonyms. */
 #include "cli/ctl/bundle.h"
 
 #include <errno.h>

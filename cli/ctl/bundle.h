@@ -6,13 +6,14 @@
 #include "cli/ctl/anonymize.h"
 #include "cli/ctl/output.h"
 
-/* Learns the names of this machine, of its user, and of the machine of the manager, whose address
- * is given. */
+/* bundle_learn_here learns the names of this machine, of its user, and of the machine in the
+ * address of the manager. */
 void bundle_learn_here(struct anonymizer *a, const char *address);
 void bundle_learn_text(struct anonymizer *a, const char *text);
 void bundle_replace_text(struct anonymizer *a, char *text, size_t size);
 
-/* The next functions print an error, and return the exit code. `folder`: that of the parts. */
+/* The next functions return the exit code, and print an error if they fail. `folder` has the
+ * parts. */
 int bundle_learn_part(struct anonymizer *a, const char *folder, const char *file);
 int bundle_replace_part(struct anonymizer *a, const char *folder, const char *file);
 int bundle_remove_part(const char *folder, const char *file);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The comparison with a plan runs in fabricctl, not in the manager: a plan of a large fabric has
- * megabytes, which is far more than a request to the manager may have, and the manager's worker
- * threads have better things to do. The manager sends the fabric as ibnetdiscover text.
- */
+/* Compares the fabric with a plan. This is done in fabricctl and not in the manager, for two
+ * reasons: a plan of a large fabric has megabytes, more than a request may have, and the comparison
+ * would occupy the manager's worker threads. The manager sends the fabric as ibnetdiscover text. */
 #include "cli/ctl/cabling.h"
 
 #include <errno.h>
@@ -120,8 +118,8 @@ int fetch_fabric(struct session *s, struct fab_fabric **ret_fabric,
 
 /* ---- comparison ------------------------------------------------------------------------------ */
 
-/* Prints that the names of the plan and those of the fabric have nothing in common, with examples.
- * Returns the exit code. */
+/* Prints that the plan and the fabric have no names in common, with examples. Returns the exit
+ * code. */
 static int complain_foreign(const struct fab_cabling_check *c)
 {
     const char *planned = "", *observed = "";

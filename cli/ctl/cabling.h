@@ -6,8 +6,8 @@
 #include "cli/ctl/cmd.h"
 #include "libfabmgr/cabling/compare.h"
 
-/* Reads the files that the command names into one plan. On an error prints the reason. Returns the
- * exit code. */
+/* Reads the files that the command names into one plan. Returns the exit code; prints the reason of
+ * an error. */
 int read_plan(struct session *s, struct fab_cabling_plan **ret_plan);
 /* Gets the fabric from the manager. On failure, *ret_error says why. Returns the exit code. */
 int fetch_fabric(struct session *s, struct fab_fabric **ret_fabric,
@@ -17,8 +17,8 @@ struct compared {
     struct fab_fabric *fabric;
     struct fab_cabling_check *check;
 };
-/* Gets the fabric from the manager and compares it with the plan. If the plan is of another fabric,
- * and on other errors, prints the reason. Returns the exit code. The caller always calls
+/* Gets the fabric from the manager and compares it with the plan. Returns the exit code. Prints the
+ * reason of an error, for example if the plan belongs to another fabric. The caller always calls
  * compared_fini. */
 int compare_fabric(struct session *s, const struct fab_cabling_plan *plan, struct compared *ret);
 void compared_fini(struct compared *x);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Shows the progress of a bring-up: how many of the planned links are up, by rack, when they will
- * all be up if the work continues as in the last ten minutes, and the wrong cables. Links that are
- * not yet up are no news, so they are not listed.
- */
+/* Shows the progress of a bring-up: how many of the planned links are up, by rack; when all will be
+ * up if the work continues as in the last ten minutes; and the wrong cables. Links that are not up
+ * yet are expected, so they are not listed. */
 #include "cli/ctl/check_watch.h"
 
 #include <inttypes.h>
@@ -17,15 +15,15 @@
 #include "libfabmgr/cabling/progress.h"
 
 #define INTERVAL_S 5
-#define LISTED 15 /* maximum number of differences, and of moves */
+#define LISTED 15 /* maximum number of differences, and of moves, in an update */
 #define BAR 30
 
 struct watching {
     struct session *s;
     const struct fab_cabling_plan *plan;
     struct fab_cabling_estimate estimate;
-    bool clear; /* standard output is a terminal, so each update replaces the one before */
-    bool done;  /* the fabric is as planned */
+    bool clear; /* true: standard output is a terminal, and each update replaces the one before */
+    bool done;  /* true: the fabric is as planned */
 };
 
 static uint64_t now_us(void)
@@ -88,7 +86,7 @@ static void show_rough(uint64_t seconds, char text[32])
         snprintf(text, 32, "%" PRIu64 " h", (seconds + 1800) / 3600);
 }
 
-/* Prints the number of links that are up, and when all will be. */
+/* Prints the number of links that are up, and when all planned links will be up. */
 static void say_links(struct watching *w, const struct fab_cabling_check *c)
 {
     struct out *o = w->s->out;
@@ -142,7 +140,7 @@ static int show_fabric(struct watching *w, const struct fab_fabric *fabric)
     return status == FAB_OK ? EXIT_OK : complain(EXIT_FAILED, "%s", fab_base_status_text(status));
 }
 
-/* Shows one update. A manager that has no view of the fabric yet is no error. */
+/* Shows one update. It is no error if the manager has no view of the fabric yet. */
 static int show_once(struct watching *w)
 {
     struct fab_fabric *fabric = NULL;

@@ -6,8 +6,8 @@
 #include "cli/ctl/cmd.h"
 #include "libfabmgr/cabling/plan.h"
 
-/* Shows the progress of the cabling again and again, until the fabric is as planned, or as often as
- * the option -n says. Returns the exit code. */
+/* Shows the progress of the cabling in a loop: until the fabric is as planned, or as often as the
+ * option -n says. Returns the exit code. */
 int watch_cabling(struct session *s, const struct fab_cabling_plan *plan);
 
 #endif

@@ -16,28 +16,29 @@
 /* Exit codes, as documented in fabricctl(1). */
 enum exit_code {
     EXIT_OK = 0,
-    /* exit code: the manager refused the request, or an error occurred */
+    /* the manager refused the request, or an error occurred */
     EXIT_FAILED = 1,
     EXIT_USAGE = 2,       /* the command line is invalid */
     EXIT_UNAVAILABLE = 3, /* no manager answered in time */
     EXIT_NOT_FOUND = 4,   /* the named object does not exist */
-    EXIT_UNSOUND = 5,     /* the object of a check did not pass: routes, cables, the audit log */
+    EXIT_UNSOUND = 5,     /* a check has failed: of routes, cables or the audit log */
 };
 
 struct cmd;
 struct session {
-    const struct cmd *cmd; /* the command that runs */
+    const struct cmd *cmd; /* the command that is run */
     struct fab_client *client;
     const struct fab_client_options *connection; /* how fabricctl connects to the manager */
     struct out *out;
     enum out_format out_format;
-    /* number of arguments of the command after its noun and verb */
+    /* number of arguments after the noun and verb of the command */
     int argc;
     char **argv;
     /* node name that parse_port has returned; freed when the session ends */
     char *node;
     uint32_t count; /* option -n: maximum number of items */
-    /* option --after: sequence number of the event after which the list begins; 0: not given */
+    /* option --after: sequence number of the event after which the list begins; 0: the option was
+     * not given */
     uint64_t after;
     /* option --severity: the minimum severity of the events to list, encoded as in the API */
     int severity;
@@ -47,26 +48,26 @@ struct session {
     uint64_t seed;
     char **fails; /* [fail_count] arguments of the options --fail */
     size_t fail_count;
-    /* each is true if the option of this name was given: --cc, --give-up-absent */
+    /* each is true if its option was given: --cc, --give-up-absent */
     bool cc, give_up_absent;
     bool explain, roce; /* each is true if its option was given: --explain, --roce */
-    /* each is true if the option of this name was given: --waiting, --all, --forget */
+    /* each is true if its option was given: --waiting, --all, --forget */
     bool waiting, all, forget;
     bool degraded, gone;       /* each is true if its option was given: --degraded, --gone */
-    bool watch;                /* the option --watch was given */
+    bool watch;                /* true if the option --watch was given */
     const char *older_than;    /* option --older-than; NULL: not given */
     const char *rack;          /* option --rack; NULL: not given */
     const char *width, *speed; /* options --width and --speed; NULL: not given */
     const char *dir;           /* option --dir; NULL: not given */
     uint32_t days;             /* option --days; 0: not given */
-    bool dry_run;              /* the option --dry-run was given */
+    bool dry_run;              /* true if the option --dry-run was given */
     uint32_t sl;               /* option --sl: service level */
     const char *format;        /* option --format; NULL: not given */
     /* options --passphrase-file and --state-dir; NULL: not given */
     const char *passphrase_file, *state_dir;
-    /* each is true if the option of this name was given: --replace, --verify */
+    /* each is true if its option was given: --replace, --verify */
     bool replace, verify;
-    bool anonymize;  /* the option --anonymize was given */
+    bool anonymize;  /* true if the option --anonymize was given */
     const char *map; /* option --map; NULL: not given */
     /* options --since, --until, --by, --object, --method and --result of the audit log; NULL: not
      * given */
@@ -84,17 +85,17 @@ struct cmd {
     const char *args;
     const char *summary;
     int min_args, max_args;
-    /* Letters (own_options in main.c) of the options that this command takes, without the options
-     * that all commands take. */
+    /* letters (in own_options of main.c) of the options that only some commands take, and that this
+     * command takes */
     const char *options;
     /* Full name of the method that the command calls, such as
-     * "fabric.v1.FabricService/DisablePort". Other methods that the command calls need no higher
+     * "fabric.v1.FabricService/DisablePort". The command may call other methods that need no higher
      * role. NULL: the command needs no manager. */
     const char *method;
-    /* A method that needs a higher role, and that the command calls only if the caller has this
-     * role; NULL: there is none. */
+    /* A method that needs a higher role; the command calls it only if the caller has this role.
+     * NULL: there is none. */
     const char *optional;
-    /* true: the command may take minutes on a large fabric, so its time limit is longer */
+    /* true: the command may take minutes on a large fabric, so it has a longer time limit */
     bool slow;
     /* true: the option -o of this command names a file; false: it names an output format */
     bool writes_file;
@@ -119,15 +120,15 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 
-/* Returns the role that a caller of the method needs, an enum Role of access.proto, from the option
- * in the proto files. `method` is a full name as in struct cmd. */
+/* Returns the role (enum Role of access.proto) that callers of the method need; the proto files
+ * have it as an option. `method` is a full name as in struct cmd. */
 unsigned role_of(const char *method);
 const char *role_name(unsigned role); /* returns "viewer", for example */
 
 /* ---- requests to the manager ----------------------------------------------------------------- */
 
 /* Calls a method of FabricService and returns the exit code. On success the caller owns the reply
- * in *ret; if ret is NULL, the reply is freed. On failure prints the error. */
+ * *ret; if ret is NULL, the reply is freed. On failure prints the error. */
 int ask(struct session *s, const char *method, const ProtobufCMessage *request,
         const ProtobufCMessageDescriptor *reply, void *ret);
 /* Like ask, but calls a method of any service, such as "fabric.v1.SimService/Unlink". */
@@ -140,7 +141,7 @@ int complain(int exit_code, const char *fmt, ...) __attribute__((format(printf, 
 
 /* Returns the argument of an option for a field of a request; "" if the option was not given. */
 char *word_of(const char *given);
-/* Complains if there is a file of this name. Returns the exit code. */
+/* Returns the exit code. If a file of this name exists, prints an error. */
 int check_absent(const char *file);
 
 /* Parses the first argument of the command, "NODE/PORT", into the node name and the port number.

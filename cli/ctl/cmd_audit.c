@@ -20,7 +20,7 @@ static const struct out_column columns[] = {
 
 /* ---- the filter ------------------------------------------------------------------------------ */
 
-/* Makes the request from the options. times[] has the memory for its times. */
+/* Makes the request from the options. Its times are stored in times[]. */
 static int make_query(const struct session *s, Google__Protobuf__Timestamp times[2],
                       Fabric__V1__ListAuditRequest *ret)
 {
@@ -71,7 +71,8 @@ static int list(struct session *s)
     return rc == EXIT_OK ? say_list(s, &records, &q.base) : rc;
 }
 
-/* Prints all records that match as lines of JSON, page by page, so that no list of them is kept. */
+/* Prints all matching records as lines of JSON, page by page, so that memory is needed for one page
+ * only. */
 static int export(struct session *s)
 {
     Google__Protobuf__Timestamp times[2];

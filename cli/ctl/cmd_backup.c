@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The command `fabricctl backup`. The manager encrypts its state with a key that this file derives
- * from the passphrase, so the passphrase stays here. The backup is written under a temporary name,
- * and renamed when it is complete.
- */
+/* The command `fabricctl backup`. The manager encrypts its state with a key that fabricctl derives
+ * from the passphrase; the passphrase is never sent. The backup is written under a temporary name,
+ * and renamed when it is complete. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -31,7 +29,7 @@
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* temporary name of the file; "": there is none. For on_signal, which removes it. */
+/* temporary name of the file, for on_signal, which removes it; "": there is no file */
 static char part[PATH_MAX];
 
 static void on_signal(int signo)
@@ -43,14 +41,14 @@ static void on_signal(int signo)
 
 struct sink {
     FILE *to;
-    /* errno of the first write that failed; 0: none failed */
+    /* errno of the first write that failed; 0: no write has failed */
     int error;
     uint64_t size, got; /* bytes of the whole backup, and bytes received */
     char time[40];
     uint32_t files;
     bool has_settings;
-    time_t started, shown; /* times of the start, and of the last line of progress */
-    bool progress;         /* a line of progress is on the terminal */
+    time_t started, shown; /* times of the start, and of the last line about the progress */
+    bool progress;         /* true: the terminal shows a line about the progress */
 };
 
 static int sink_open(struct sink *s, const char *file)
@@ -60,13 +58,13 @@ static int sink_open(struct sink *s, const char *file)
     *s = (struct sink){.started = time(NULL)};
     if ((size_t)snprintf(name, sizeof name, "%s.XXXXXX", file) >= sizeof name)
         return complain(EXIT_FAILED, "%s: the name is too long", file);
-    int fd = mkostemp(name, O_CLOEXEC); /* mode 0600 */
+    int fd = mkostemp(name, O_CLOEXEC); /* the file has mode 0600 */
     if (fd < 0)
         return complain(EXIT_FAILED, "%s cannot be written: %s", file, strerror(errno));
     memcpy(part, name, sizeof part);
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         signal(signals[i], on_signal);
-    /* A file that would become too large is an error of write(2). */
+    /* If the file would become too large, write(2) then returns an error. */
     signal(SIGXFSZ, SIG_IGN);
     s->to = fdopen(fd, "w");
     if (s->to != NULL)
@@ -76,8 +74,8 @@ static int sink_open(struct sink *s, const char *file)
     return complain(EXIT_FAILED, "out of memory");
 }
 
-/* Closes the file. If `rc`, the exit code so far, is EXIT_OK, renames the file to its final name,
- * and otherwise removes it. Returns the exit code of the command. */
+/* Closes the file. `rc` is the exit code so far. If it is EXIT_OK, renames the file to its final
+ * name; otherwise removes the file. Returns the exit code of the command. */
 static int sink_close(struct sink *s, const char *file, int rc)
 {
     if (s->progress)

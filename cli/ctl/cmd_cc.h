@@ -6,8 +6,7 @@
 #include <stddef.h>
 
 struct out;
-/* Prints the advice of the manager as a table. If there is no advice, text output prints
- * nothing. */
+/* Prints the advice of the manager as a table. If there is no advice, prints nothing as text. */
 void say_advice(struct out *o, char **advice, size_t count);
 
 #endif

@@ -150,7 +150,7 @@ static void say_row(void *ctx, const struct authority_issued *i)
     out_row_end(o);
 }
 
-/* Writes a line about a certificate that expires soon or has expired, in the words of the daemon's
+/* Writes a line about a certificate that expires soon or has expired, in the words of the manager's
  * events certificate-expiring and certificate-expired. */
 static void say_warning(void *ctx, const struct authority_issued *i)
 {

@@ -15,8 +15,8 @@ static const struct out_column columns[] = {
     {"sequence", "SEQ", true}, {"time", "TIME", false},       {"severity", "SEVERITY", false},
     {"type", "TYPE", false},   {"subject", "SUBJECT", false}, {"message", "MESSAGE", false},
 };
-/* The columns of `event watch`. Each row is printed at once, so the widest value of a column is not
- * known. A column is therefore as wide as its label, which is padded with spaces. */
+/* The columns of `event watch`. Each row is printed at once, when the widest value of a column is
+ * not known yet. So a column is as wide as its label, which is padded with spaces. */
 static const struct out_column live_columns[] = {
     {"sequence", "  SEQ", true},        {"time", "TIME               ", false},
     {"severity", "SEVERITY", false},    {"type", "TYPE          ", false},
@@ -51,7 +51,7 @@ static void say_row(struct out *o, const Fabric__V1__Event *e)
     out_row_end(o);
 }
 
-/* The manager sends the newest events first. fabricctl prints the oldest events first. */
+/* The manager sends the newest events first, but fabricctl prints the oldest first. */
 static int list(struct session *s)
 {
     Fabric__V1__ListEventsRequest q = FABRIC__V1__LIST_EVENTS_REQUEST__INIT;
@@ -102,7 +102,9 @@ static void say_missed(struct out *o, const Fabric__V1__MissedEvents *m)
 
 struct watching {
     struct session *s;
-    uint64_t resume_after; /* 0: the manager did not end the call because this client is slow */
+    /* sequence number after which the next call must begin; 0: the manager did not end the call
+     * because this client is too slow */
+    uint64_t resume_after;
 };
 
 static bool each(void *ctx, const ProtobufCMessage *message)
@@ -127,8 +129,8 @@ static int watch(struct session *s)
     q.after_sequence = s->after;
     q.min_severity = (Fabric__V1__EventSeverity)s->severity;
     out_table(s->out, "events", live_columns, COLUMNS, true);
-    /* The manager ends the call of a client that is too slow. The next call shows the events that
-     * have occurred since then, from the store. */
+    /* If this client is too slow, the manager ends its call. The next call then gets the missed
+     * events from the store. */
     do {
         w.resume_after = 0;
         fab_client_stream(s->client, "fabric.v1.FabricService/WatchEvents", &q.base,

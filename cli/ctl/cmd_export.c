@@ -85,7 +85,7 @@ static int sink_close(struct sink *s, const char *file, int rc)
         s->error = s->error == 0 && fflush(stdout) != 0 ? errno : s->error;
     else if (fclose(s->to) != 0 && s->error == 0)
         s->error = errno;
-    /* it is no error if the program that reads the pipe, such as head, has ended */
+    /* If the reader of the pipe, such as head, has ended, that is no error. */
     if (s->to == stdout && s->error == EPIPE)
         return EXIT_OK;
     if (rc == EXIT_OK && s->error == 0 && s->part[0] != '\0' && rename(s->part, file) < 0)

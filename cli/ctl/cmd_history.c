@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command `fabricctl history` shows in one list what happened to a node, port or link, what
- * persons did to it, and what the manager did about it.
+ * The command `fabricctl history` lists what happened to a node, port or link, what people did to
+ * it, and what the manager did about it.
  *
- * The list has the events about the object, the audit records about it, and, for each event, the
- * event about the reroute that followed it. Events of the same round follow each other, so the
- * manager's answer to an event is the next event of one of the types in `reactions`, within
- * REACTION_S seconds.
+ * The list has the events about the object, the audit records about it, and the manager's
+ * reactions: for each event, the event about the reroute that followed it. Events of the same round
+ * have successive numbers. So the reaction to an event is the next event with one of the types in
+ * `reactions`, within REACTION_S seconds.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,23 +22,23 @@
 #define COUNT_DEFAULT 50
 #define LARGEST_PAGE 1000
 #define REACTION_S 5
-/* number of events after an event in which the manager's reaction is looked for */
+/* number of events after an event among which the manager's reaction is searched */
 #define REACTION_WITHIN 40
-/* The reactions to this many events are asked for, those that happened last; each takes a request.
- */
+/* Maximum number of events whose reactions are searched, the latest first. Each search takes a
+ * request. */
 #define REACTIONS_MOST 200
 
-/* Types of events by which the manager says what it did after a change. */
+/* types of the events that report what the manager did after a change */
 static char reactions[] = "reroute-done,tables-published,routing-refused,proof-failed,paths-paused";
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* One line of the history: an event or an audit record. */
+/* One line of the history: an event or an audit record; the other member is NULL. */
 struct entry {
     int64_t time_us;
-    const Fabric__V1__Event *event;        /* NULL: it is an audit record */
-    const Fabric__V1__AuditRecord *record; /* NULL: it is an event */
-    bool reaction;                         /* an event about what the manager did */
+    const Fabric__V1__Event *event;        /* NULL: the line is an audit record */
+    const Fabric__V1__AuditRecord *record; /* NULL: the line is an event */
+    bool reaction;                         /* true: the event reports what the manager did */
 };
 
 struct history {
@@ -49,7 +49,7 @@ struct history {
     size_t answer_count;
     Fabric__V1__ListAuditResponse **page;
     size_t page_count;
-    bool audited; /* the caller may read the audit log */
+    bool audited; /* true: the caller may read the audit log */
 };
 
 static void history_free(struct history *h)
@@ -79,8 +79,9 @@ static int add(struct history *h, struct entry e)
     return EXIT_OK;
 }
 
-/* Events of the same time stay in the order of their sequence numbers. A record of a change has the
- * time at which the change was complete, which is after the events about it. */
+/* Compares two entries by time. Events of the same time stay in the order of their sequence
+ * numbers. The record of a change has the time at which the change was complete, so it comes after
+ * the events about the change. */
 static int compare(const void *x, const void *y)
 {
     const struct entry *a = x, *b = y;
@@ -101,7 +102,7 @@ static bool has_event(const struct history *h, uint64_t sequence)
     return false;
 }
 
-/* Adds the first event after `e` that says what the manager did. */
+/* Adds the first event after `e` that reports what the manager did. */
 static int add_reaction(struct session *s, struct history *h, const Fabric__V1__Event *e)
 {
     Fabric__V1__ListEventsRequest q = FABRIC__V1__LIST_EVENTS_REQUEST__INIT;
@@ -142,7 +143,8 @@ static int add_events(struct session *s, struct history *h, uint64_t most)
     return rc;
 }
 
-/* Whether the caller may read the audit log. A call without the role would itself be recorded. */
+/* Finds out whether the caller may read the audit log. (If the caller had no such role, a refused
+ * call would itself be recorded in this log.) */
 static int ask_role(struct session *s, bool *ret)
 {
     const Fabric__V1__WhoAmIRequest q = FABRIC__V1__WHO_AM_IREQUEST__INIT;
@@ -213,7 +215,7 @@ static const struct out_column columns[] = {
     {"text", "TEXT", false},
 };
 
-/* Returns true if the event says what the manager did, and not what happened to the fabric. */
+/* Returns true if the event reports what the manager did, and not what happened to the fabric. */
 static bool is_act(const struct entry *e)
 {
     static const char *const acts[] = {"link-isolated",     "link-released",     "link-reinstated",
@@ -256,7 +258,7 @@ static void say_record(struct out *o, const Fabric__V1__AuditRecord *r)
     out_number(o, "record", NULL, OUT_PLAIN, r->sequence);
 }
 
-/* Prints the newest entries, at most `most` (0: all). */
+/* Prints the newest `most` entries; 0: all entries. */
 static void say(struct session *s, struct history *h, uint64_t most)
 {
     struct out *o = s->out;
@@ -283,8 +285,8 @@ static void say(struct session *s, struct history *h, uint64_t most)
     out_record_end(o);
 }
 
-/* If nothing is recorded, the name may be wrong. Prints an error if no node has it, or if it is
- * ambiguous. */
+/* Checks the name if nothing is recorded, because it may be wrong. Prints an error if no node has
+ * this name, or if it is ambiguous. */
 static int check_name(struct session *s)
 {
     Fabric__V1__GetNodeRequest q = FABRIC__V1__GET_NODE_REQUEST__INIT;

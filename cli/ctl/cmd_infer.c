@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command `fabricctl topo infer`, which shows the shape that a fabric seems to be meant to
- * have. */
+/* The command `fabricctl topo infer`, which shows the intended shape of a fabric as far as its
+ * cabling reveals it. */
 #include <inttypes.h>
 
 #include "cli/ctl/cabling.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The commands `fabricctl key show` and `key rotate`. Neither prints a key. `key rotate` waits
- * until all ports or devices in the fabric have the new key, and shows the progress on a terminal.
- */
+/* The commands `fabricctl key show` and `key rotate`. Neither prints a key. `key rotate` waits
+ * until all ports or devices in the fabric have the new key, and shows the progress on a
+ * terminal. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>

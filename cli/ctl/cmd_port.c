@@ -32,7 +32,8 @@ static void say_keys(struct out *o, const Fabric__V1__Port *p)
     out_time_utc(o, "last_peer_seen", p->last_peer_seen);
 }
 
-/* Writes the peer of a port in text output, or the last one in parentheses. */
+/* Writes the peer of a port in text output. If the port has no peer, writes its last peer in
+ * parentheses. */
 static void say_peer(struct out *o, const Fabric__V1__Port *p)
 {
     char last[SHOW_LEN];
@@ -84,7 +85,7 @@ static int list(struct session *s)
     return say_list(s, &ports, &q.base);
 }
 
-/* Writes what the port supports and has enabled, and why its link is slower. */
+/* Writes what the port supports and has enabled, and why its link is slower than it could be. */
 static void say_rates(struct out *o, const Fabric__V1__Port *p)
 {
     char supported[SHOW_LEN], enabled[SHOW_LEN];

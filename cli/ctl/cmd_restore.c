@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The command `fabricctl restore`. A restore needs a stopped manager, because the database and the
- * keys of a running one are in its memory, too. So this command calls no manager: it asks for the
- * passphrase and becomes `fabricd --restore`, which has the only implementation.
- */
+/* The command `fabricctl restore`. A running manager has the database and the keys in memory, too,
+ * so it must be stopped for a restore. So this command calls no manager: it asks for the passphrase
+ * and becomes `fabricd --restore`, which implements the restore. */
 #include <errno.h>
 #include <openssl/crypto.h>
 #include <stdlib.h>
@@ -15,7 +13,8 @@
 
 #define STATE_DIR "/var/lib/fabricd"
 
-/* Makes a pipe with the passphrase the standard input. A pipe has room for it (pipe(7)). */
+/* Replaces standard input by a pipe that contains the passphrase, which is shorter than the
+ * capacity of a pipe (pipe(7)). */
 static int feed(const char *passphrase)
 {
     int fd[2];

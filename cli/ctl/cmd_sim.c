@@ -9,8 +9,8 @@
 #include "cli/ctl/cmd.h"
 #include "fabric/v1/sim_service.pb-c.h"
 
-/* Parses the argument, NODE/PORT or NODE. For NODE alone, *ret_number is 0, which means all cables
- * of the node. */
+/* Parses the argument, NODE/PORT or NODE. For NODE alone, *ret_number is 0, which stands for all
+ * cables of the node. */
 static int parse_place(struct session *s, char **ret_node, uint32_t *ret_number)
 {
     if (strchr(s->argv[0], '/') != NULL)

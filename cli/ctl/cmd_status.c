@@ -23,8 +23,8 @@ static void say_manager(struct out *o, const Fabric__V1__Status *s)
     bool master = s->role == FABRIC__V1__MANAGER_ROLE__MANAGER_ROLE_MASTER;
     show_duration(microseconds_of(s->uptime), up);
     const char *role = role_word(s->role);
-    /* the role and the state of a standby manager are both "standby"; text output prints the
-     * word only once */
+    /* For a standby manager, the role and the state are the same word, "standby". Text output
+     * prints it only once. */
     bool same = strcmp(role, s->state) == 0;
     out_textf(o, "Manager", master ? OUT_GOOD : OUT_WARN, "%s%s%s; fabricd %s, up %s", role,
               same ? "" : ", ", same ? "" : s->state, s->version, up);

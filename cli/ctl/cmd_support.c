@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The command `fabricctl support-bundle` collects what a report about a fault needs. Each part is
- * the output of a program: of fabricctl itself, called with the same connection, or of a program of
- * the system. So the bundle has only what the caller may read, one part that fails or hangs does
- * not spoil the others, and the manager has no code for it.
- */
+/* The command `fabricctl support-bundle` collects information for a report about a fault. Each part
+ * is the output of a program: of fabricctl itself, called with the same connection, or of a program
+ * of the system. So the bundle contains only what the caller may read, a part that fails or hangs
+ * does not affect the others, and the manager needs no code for it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -31,7 +29,7 @@ struct part {
 };
 
 static const struct part parts[] = {
-    /* The first part shows whether a manager answers. */
+    /* this part shows whether a manager answers */
     {"status.json", {"fabricctl", "-o", "json", "status"}},
     {"version.json", {"fabricctl", "-o", "json", "version"}},
     {"whoami.json", {"fabricctl", "-o", "json", "whoami"}},
@@ -55,7 +53,7 @@ static const struct part parts[] = {
     {"metrics.txt", {"fabricctl", "diagnostics", "metrics"}},
     {"database.txt", {"fabricctl", "diagnostics", "database"}},
     {"process.txt", {"fabricctl", "diagnostics", "process"}},
-    /* An allow-list, because the environment of a unit can have secrets. */
+    /* lists the permitted fields, because the environment of a unit can have secrets */
     {"unit.txt",
      {"systemctl", "show", "fabricd", "--no-pager", "-p",
       "ActiveState,SubState,Result,NRestarts,ActiveEnterTimestamp,ExecMainStatus,MemoryCurrent",
@@ -67,7 +65,7 @@ static const struct part parts[] = {
     {"system.txt", {"cat", "/etc/os-release"}},
     {"cpus.txt", {"lscpu"}},
     {"disk.txt", {"df", "-k", "/var/lib/fabricd"}},
-    /* Only the names in the parts without an extension are wanted, for --anonymize. */
+    /* parts without an extension are not in the bundle; --anonymize learns the names in them */
     {"audit", {"fabricctl", "audit", "export", "--since", "30d"}},
     {"services", {"fabricctl", "-o", "json", "service", "list"}},
 };
@@ -75,7 +73,7 @@ static const struct part parts[] = {
 
 struct outcome {
     bool there;
-    char why[500]; /* why the part was left out; "": it was not wanted */
+    char why[500]; /* why the part was left out; "": it was not requested */
 };
 
 struct bundle {
@@ -84,7 +82,7 @@ struct bundle {
     struct outcome outcomes[PARTS];
     bool no_manager;
     unsigned left_out;
-    struct anonymizer *anonymizer; /* NULL: the bundle has the names as they are */
+    struct anonymizer *anonymizer; /* NULL: names are not replaced */
 };
 
 static bool path_of(char path[PATH_MAX], const struct bundle *b, const char *file)
@@ -132,7 +130,8 @@ static void command_of(const struct part *p, const struct fab_client_options *c,
     words[n] = NULL;
 }
 
-/* In the child: runs the program with its output in the files. Does not return. */
+/* Runs in the child process: executes the program, with its output in the files. Does not
+ * return. */
 static void become(const char *const *words, bool own, int out, int err)
 {
     int nothing = open("/dev/null", O_RDONLY);
@@ -166,7 +165,7 @@ static int run(const char *const *words, bool own, int out, int err)
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-/* Writes the first line that the program printed on standard error to why[]. */
+/* Writes to why[] the first line that the program printed on standard error. */
 static void read_why(int err, int status, char *why, size_t why_len)
 {
     char text[500];
@@ -194,7 +193,7 @@ static void collect(struct bundle *b, size_t i)
     int out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     int err = open(errors, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     int status = out >= 0 && err >= 0 ? run(words, is_own(p), out, err) : -1;
-    /* The exit status EXIT_UNSOUND goes with a whole answer. */
+    /* With exit status EXIT_UNSOUND, the output is complete, too. */
     o->there = out >= 0 && fstat(out, &st) == 0 && st.st_size > 0 &&
                (status == EXIT_OK || (is_own(p) && status == EXIT_UNSOUND));
     if (!o->there)
@@ -261,9 +260,7 @@ static int write_readme(const struct bundle *b)
     return fclose(to) == 0 ? EXIT_OK : complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
 }
 
-/* ---- pseudonyms ------------------------------------------------------------------------------ */
-
-/* Replaces the names in all parts. If this is not possible, there is no bundle. */
+/* Replaces the names in all parts. If this fails, there is no bundle. */
 static int anonymize(struct bundle *b)
 {
     int rc = EXIT_OK;
@@ -274,7 +271,7 @@ static int anonymize(struct bundle *b)
                             "be anonymized: %s",
                             b->outcomes[i].why);
     bundle_learn_here(b->anonymizer, b->session->connection->address);
-    /* Twice: when all names are known, other words remain than at the first time. */
+    /* Learn twice: whether a word may be a name depends on the names that were learned before. */
     for (size_t i = 0; i < 2 * PARTS && rc == EXIT_OK; i++) {
         const struct outcome *o = &b->outcomes[i % PARTS];
         bundle_learn_text(b->anonymizer, o->why);
@@ -309,7 +306,7 @@ static void remove_parts(const struct bundle *b)
 static int pack(const struct bundle *b, const char *file)
 {
     char part[PATH_MAX];
-    /* The names in the archive begin with fabricd-support/. */
+    /* tar puts "fabricd-support/" before all names in the archive */
     const char *const words[] = {"tar",       "--create",    "--gzip",
                                  "--file",    "-",           "--owner=0",
                                  "--group=0", "--transform", "s,^\\.,fabricd-support,",
@@ -317,7 +314,7 @@ static int pack(const struct bundle *b, const char *file)
                                  NULL};
     if ((size_t)snprintf(part, sizeof part, "%s.XXXXXX", file) >= sizeof part)
         return complain(EXIT_FAILED, "%s: the name is too long", file);
-    int fd = mkostemp(part, O_CLOEXEC); /* mode 0600 */
+    int fd = mkostemp(part, O_CLOEXEC); /* the file has mode 0600 */
     if (fd < 0)
         return complain(EXIT_FAILED, "%s: %s", file, strerror(errno));
     int status = run(words, false, fd, STDERR_FILENO);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The command `fabricctl topo isolate`, which keeps links between switches that are not cabled as
- * planned out of the routes, until the cables are corrected. It isolates one link after the other
- * with the method of `link isolate`, which refuses to cut anything off.
- */
+/* The command `fabricctl topo isolate`. It excludes links between switches that are not cabled as
+ * planned from the routes, until the cables are corrected. It isolates one link after the other
+ * with the method of `link isolate`, which refuses to isolate a link that is needed. */
 #include <inttypes.h>
 
 #include "cli/ctl/cabling.h"
@@ -16,7 +14,7 @@ static const struct out_column columns[] = {
     {"result", "RESULT", false},
 };
 
-/* Returns true if a difference is a cable between two switches in a wrong place. */
+/* Returns true if a difference is a cable between two switches that is in a wrong place. */
 static bool is_wrong_isl(const struct fab_cabling_check *c, const struct fab_cabling_difference *d)
 {
     switch (d->kind) {

@@ -199,7 +199,7 @@ static void say_diff(struct out *o, const Fabric__V1__CompareTopologiesResponse 
     out_record_end(o);
 }
 
-/* Reads the name of a snapshot or a time. */
+/* Reads the text as a time or, if it is none, as the name of a snapshot. */
 static void read_side(const char *text, char **ret_name, Google__Protobuf__Timestamp *room,
                       Google__Protobuf__Timestamp **ret_time)
 {

@@ -157,8 +157,8 @@ static const Fabric__V1__UnhealthyLink *find(const Fabric__V1__ListUnhealthyLink
 }
 
 /* Finds the link of a port in `links`. Asks the manager for the node, because the user may have
- * given a LID or only the beginning of the name. On an error prints the reason. Returns the exit
- * code. */
+ * given a LID or only the beginning of the name. Returns the exit code; prints the reason of an
+ * error. */
 static int look_up(struct session *s, char *node, uint32_t number,
                    const Fabric__V1__ListUnhealthyLinksResponse *links,
                    const Fabric__V1__UnhealthyLink **ret)
@@ -249,8 +249,7 @@ const struct cmd cmd_link_isolate = {
 
 /* ---- port counters --------------------------------------------------------------------------- */
 
-/* Prints the counters of a port. JSON output has all counters; text output has only the counters
- * above 0. */
+/* Prints the counters of a port: in JSON output all, in text output only those above 0. */
 static void say_port(struct out *o, const void *item)
 {
     const Fabric__V1__PortCounters *p = item;

@@ -80,8 +80,6 @@ static void say_engine(struct out *o, const Fabric__V1__EngineReport *e)
     out_lines(o, "witness", e->verdict != NULL ? e->verdict->witness : "");
 }
 
-/* ---- figures before and after the failures --------------------------------------------------- */
-
 static void say_pair(struct out *o, const char *name, unsigned decimals, double now, double then,
                      bool more_is_worse)
 {
@@ -139,7 +137,8 @@ static int say(struct out *o, enum out_format format, const Fabric__V1__WhatIfRe
     return e->verdict != NULL && e->verdict->passed ? EXIT_OK : EXIT_UNSOUND;
 }
 
-/* Adds the arguments of the command to the list of failures, after those given with --fail. */
+/* Adds the arguments of the command to the list of failures, after those that were given with
+ * --fail. */
 static int add_arguments(struct session *s)
 {
     char **all = reallocarray(s->fails, s->fail_count + (size_t)s->argc + 1, sizeof *all);

@@ -6,21 +6,21 @@
 #include "cli/ctl/cmd.h"
 #include "fabric/v1/event.pb-c.h"
 
-/* Events of the manager, the newest first; they belong to the pages. */
+/* Events of the manager, the newest first. The memory of the pages has them. */
 struct events {
     Fabric__V1__ListEventsResponse **page;
     size_t page_count;
     Fabric__V1__Event **event;
     size_t count;
 };
-/* Requests at most `most` events (0: all), page by page. Prints an error; returns the exit code.
- * The caller frees the events in any case. */
+/* Requests at most `most` events (0: all), page by page. Returns the exit code; prints an error.
+ * The caller frees the events even after an error. */
 int fetch_events(struct session *s, Fabric__V1__ListEventsRequest *q, uint64_t most,
                  struct events *ret);
 void free_events(struct events *e);
 
-/* Fills the filter of a request from the options --since, --until and --severity. times[] has the
- * memory for its times. Prints an error; returns the exit code. */
+/* Fills the filter of a request from the options --since, --until and --severity. Its times are
+ * stored in times[]. Returns the exit code; prints an error. */
 int read_event_filter(const struct session *s, Google__Protobuf__Timestamp times[2],
                       Fabric__V1__ListEventsRequest *q);
 

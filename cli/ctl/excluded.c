@@ -19,8 +19,8 @@ static int call(struct session *s, const char *method, const ProtobufCMessage *r
     return ret_error->code == FAB_GRPC_OK ? EXIT_OK : EXIT_FAILED;
 }
 
-/* Connects two ports and sets their width and speed. A port that has another link now, and a node
- * that is no longer there, are ignored. */
+/* Connects two ports and sets their width and speed. Does nothing if a port has another link now,
+ * or if a node is not in the fabric any more. */
 static int add_link(struct fab_builder *b, const Fabric__V1__PortRef *const ends[2],
                     const Fabric__V1__LinkRate *rate)
 {
@@ -42,7 +42,7 @@ static int add_link(struct fab_builder *b, const Fabric__V1__PortRef *const ends
     return rc;
 }
 
-/* Adds a link if it is up and excluded now. */
+/* Adds the link between two ports if it is up, but excluded now. */
 static int add_if_excluded(struct session *s, struct fab_builder *b, const Fabric__V1__PortRef *x,
                            const Fabric__V1__PortRef *y, struct fab_client_error *ret_error)
 {

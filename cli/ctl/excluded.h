@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Links that the manager keeps out of its routes. */
+/* Adds the links that the manager excludes from its routes to an exported fabric. */
 #ifndef CLI_CTL_EXCLUDED_H
 #define CLI_CTL_EXCLUDED_H
 
 #include "cli/ctl/cmd.h"
 #include "libfabmgr/fabric/fabric.h"
 
-/* Adds the links that are up, but isolated or held down, to an exported fabric, which has only the
- * links that routes may use. On failure, *ret_error says why. Returns the exit code. */
+/* Adds those links to an exported fabric that are up, but isolated or held down; the export does
+ * not have them. Returns the exit code; after a failure, *ret_error says why. */
 int add_excluded_links(struct session *s, struct fab_builder *b,
                        struct fab_client_error *ret_error);
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Lists of hosts. The manager accepts ranges such as "node[01-16]". If a file lists the hosts one
- * by one, fabricctl joins hosts with consecutive numbers to ranges, because the size of a request
- * is limited.
- */
+/* Lists of hosts. The manager accepts ranges such as "node[01-16]". The size of a request is
+ * limited. So if a file lists the hosts one by one, fabricctl joins hosts with consecutive numbers
+ * to ranges. */
 #include "cli/ctl/job.h"
 
 #include <errno.h>
@@ -55,7 +53,7 @@ static bool take_apart(const char *name, size_t len, struct numbered *ret)
         return false;
     n.number = strtoul(name + end - n.digits, NULL, 10);
     n.prefix = end - n.digits;
-    /* the previous name is a range prefix[first-last] that job_add has made */
+    /* the name before is a range prefix[first-last] that job_add has made */
     if (n.list) {
         const char *open = memchr(name, '[', len);
         if (open == NULL || n.prefix != (size_t)(open - name) + n.digits + 2)

@@ -16,8 +16,8 @@ struct job {
 int job_options(struct session *s, struct job *job, Fabric__V1__QualityOptions *ret);
 void job_fini(struct job *job);
 
-/* Adds the names in a comma-separated list to the job. Commas inside of [...] do not separate.
- * Returns false if memory ran out. Public for tests. */
+/* Adds the names in a comma-separated list to the job; commas within [...] do not separate names.
+ * Returns false if memory ran out. Exported for tests. */
 bool job_split(struct job *job, const char *list);
 /* Adds a name to the job. If its number follows that of the name before, both names become one
  * range, such as "node[01-16]". Returns false if memory ran out. */

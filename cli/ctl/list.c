@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Prints any list of the API, page by page. The fields of a message are found by name in its
+/* Prints any list of the API, page by page. It finds the fields of a message by name, in the
  * protobuf descriptor. A page is freed only after the next page was requested, because the request
- * points to the page token in this page.
- */
+ * points to the page token in the page. */
 #include "cli/ctl/list.h"
 
 #include <assert.h>
 
 #define LARGEST_PAGE 1000
 
-/* Returns the address of the field with this name in a message. */
+/* Returns the address of the field with this name in the message. */
 static void *field_of(const ProtobufCMessage *m, const char *name)
 {
     const ProtobufCFieldDescriptor *f =

@@ -15,9 +15,9 @@ struct list {
     const struct out_column *columns;
     size_t column_count;
     void (*say_row)(struct out *o, const void *item);
-    /* text to print if the list is empty; NULL: no text */
+    /* text that is printed if the list is empty; NULL: no text */
     const char *none;
-    /* maximum number of rows to print if the user does not give the option -n; 0: all */
+    /* maximum number of rows that are printed without the option -n; 0: all */
     size_t count;
     /* Prints a text below the table; NULL: there is no text. */
     void (*say_end)(struct out *o, const void *last_page);

@@ -20,8 +20,8 @@
 #define TIMEOUT_MS 10000
 #define TIMEOUT_SLOW_MS 600000
 
-/* All commands, in the order in which the help shows them. The first match counts, so a command
- * without a verb must come after all commands that have the same noun and also a verb. */
+/* All commands, in the order in which the help shows them. The first match counts. So a command
+ * without a verb comes after the commands with the same noun and a verb. */
 static const struct cmd *const cmds[] = {
     &cmd_status,
     &cmd_version,
@@ -110,7 +110,7 @@ struct options {
     struct fab_client_options client;
     enum out_format format;
     bool timeout_given, help, version;
-    /* Argument of -o: an output format, or a file if the command writes a file. */
+    /* argument of -o: an output format or, if the command writes a file, the file */
     const char *output;
     /* letters of those options in own_options that the user gave */
     char given[16];
@@ -243,8 +243,8 @@ enum {
     OPT_OWN,
 };
 
-/* Options that only some commands take. `options` in struct cmd has the letters of the options
- * that a command takes. */
+/* Options that only some commands take. struct cmd.options has the letters of the options that a
+ * command takes. */
 static const struct {
     char letter;
     const char *name;
@@ -553,7 +553,7 @@ static int parse_option(struct options *o, int option, const char *text)
     default:
         if (option > OPT_OWN)
             return parse_own(o, (char)(option - OPT_OWN), text);
-        return EXIT_USAGE; /* getopt has printed the error */
+        return EXIT_USAGE; /* getopt has already printed the error */
     }
 }
 
@@ -619,8 +619,8 @@ static bool wants_colour(void)
     return isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
 }
 
-/* Returns true if standard output is a pipe whose reader (such as head) has ended. The command then
- * has not failed. Other failures to write, such as a full disk, are errors. */
+/* Returns true if standard output is a pipe whose reader (such as head) has ended, which is no
+ * failure of the command. Other failures to write, such as a full disk, are errors. */
 static bool reader_left(void)
 {
     struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};

@@ -23,11 +23,11 @@ enum out_tone { OUT_PLAIN, OUT_GOOD, OUT_WARN, OUT_BAD, OUT_DIM };
 
 struct out_column {
     const char *key, *label;
-    bool right; /* align to the right; used for numbers */
+    bool right; /* true: align to the right, for numbers */
 };
 
-/* Creates an output. `colour` says whether to use colours, if the format has colours. Returns NULL
- * if memory ran out. */
+/* Creates an output. colour: use colours, if the format has colours. Returns NULL if memory ran
+ * out. */
 struct out *out_new(enum out_format format, FILE *to, bool colour);
 /* Flushes the output and frees `o`. Returns IO if some output could not be written, or NOMEM if
  * some output is missing because memory ran out. */
@@ -43,7 +43,7 @@ void out_text(struct out *o, const char *key, const char *label, enum out_tone t
               const char *value);
 void out_number(struct out *o, const char *key, const char *label, enum out_tone tone,
                 uint64_t value);
-/* Writes a time that is given in microseconds, as milliseconds with a fraction. */
+/* Writes a time, which is given in microseconds, in milliseconds with a fraction. */
 void out_millis(struct out *o, const char *key, const char *label, enum out_tone tone,
                 uint64_t microseconds);
 /* Writes a real number with `decimals` digits after the decimal point. */
@@ -53,20 +53,19 @@ void out_bool(struct out *o, const char *key, const char *label, enum out_tone t
 /* Writes null in JSON and "-" in text. */
 void out_none(struct out *o, const char *key, const char *label);
 /* The next functions begin and end a table, which in JSON is "key": [{...}, ...]. A row must have a
- * value for each column, in the order of `columns`. A value without a label appears only in
- * JSON. If `live` is true, each row is printed at once: in text in columns of fixed width, in
- * JSON as one line. */
+ * value for each column, in the order of `columns`. A value without a label appears only in JSON.
+ * live: each row is printed at once: in text in columns of fixed width, in JSON as one line. */
 void out_table(struct out *o, const char *key, const struct out_column *columns, size_t count,
                bool live);
 void out_row(struct out *o);
 void out_row_end(struct out *o);
 void out_table_end(struct out *o);
-/* Writes a value formatted as by printf, in text output only. */
+/* Writes a value in text output only, formatted as by printf. */
 void out_textf(struct out *o, const char *label, enum out_tone tone, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* Writes a text that may have several lines, in JSON output only. */
 void out_lines(struct out *o, const char *key, const char *text);
-/* Returns true if writing has failed, so that the caller can stop. */
+/* Returns true if an earlier write has failed; the caller can then stop. */
 bool out_broken(const struct out *o);
 /* Writes a line, in text output only. */
 void out_note(struct out *o, enum out_tone tone, const char *fmt, ...)

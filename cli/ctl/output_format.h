@@ -43,7 +43,7 @@ struct out {
     size_t cell_count, cell_room, row_cell;
     /* Only the JSON format uses the members from here on. */
     unsigned depth;
-    /* true: nothing was written yet at this depth of nesting, so no comma is needed */
+    /* true: nothing was written yet at this depth of nesting, so that no comma is needed */
     bool first;
 };
 

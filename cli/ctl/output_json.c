@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * JSON output (RFC 8259). Each command prints one object, indented by two spaces for each level.
+/* JSON output (RFC 8259). Each command prints one object, indented by two spaces for each level.
  * Each row of a table is one line, so that grep and sed can process the output. A live table prints
- * one object on each line, without an enclosing object.
- */
+ * one object per line, without an enclosing object. */
 #include "cli/ctl/output_format.h"
 
 static void put_string(struct out *o, const char *text)

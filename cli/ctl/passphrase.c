@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Reads the passphrase of a backup from a file, standard input or the terminal. The rules are those
- * of fabricd --passphrase-file.
- */
+/* Reads the passphrase of a backup from a file, standard input or the terminal. It applies the same
+ * rules as `fabricd --passphrase-file`. */
 #include "cli/ctl/passphrase.h"
 
 #include <errno.h>
@@ -16,7 +14,8 @@
 
 #define LINE_LEN (PASSPHRASE_MOST + 2)
 
-/* Checks the first line of `from`, and copies it without its end. `from` names it in errors. */
+/* Checks the line, and copies it without its line end. `from` is the source of the line, for error
+ * messages. */
 static int take_line(const char *from, const char line[LINE_LEN], char ret[PASSPHRASE_MOST + 1])
 {
     size_t len = strcspn(line, "\r\n");
@@ -91,7 +90,7 @@ int passphrase_read(const char *file, bool new, char ret[PASSPHRASE_MOST + 1])
         return complain(EXIT_USAGE,
                         "there is no terminal to ask for the passphrase; use --passphrase-file");
     }
-    /* ISIG is off, so that a signal key cannot end the program while the terminal is silent. */
+    /* ISIG is off, so that a signal key cannot end the program while the terminal does not echo. */
     silent = before;
     silent.c_lflag &= ~(tcflag_t)(ECHO | ISIG);
     tcsetattr(fileno(tty), TCSAFLUSH, &silent);

@@ -8,9 +8,9 @@
 #define PASSPHRASE_LEAST 12
 #define PASSPHRASE_MOST 1000
 
-/* Reads the passphrase: the first line of the file, or of standard input if the file is "-". file
- * == NULL: asks for it on the terminal, and twice if `new` is true. The caller erases ret[]. On an
- * error prints it. Returns the exit code. */
+/* Reads the passphrase: the first line of the file, or of standard input if the file is "-". If
+ * file is NULL, asks for the passphrase on the terminal; if `new` is true, asks twice. The caller
+ * erases ret[]. Returns the exit code; prints an error. */
 int passphrase_read(const char *file, bool new, char ret[PASSPHRASE_MOST + 1]);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tells words that anybody can read in fabricd's sources from names. */
+/* Distinguishes words that fabricd's sources contain, and that anybody can read there, from
+ * names. */
 #include "cli/ctl/plain_words.h"
 
 #include <ctype.h>
@@ -56,7 +57,7 @@ static size_t digits_of(const char *text, size_t len, int (*is)(int))
 
 static bool is_unit(const char *text, size_t len)
 {
-    /* T and Z: of a time such as 2026-11-28T11:03:04Z; e: of a number such as 1e-05 */
+    /* z: in a time such as 2026-11-28T11:03:04Z; e: in a number such as 1e-05 */
     static const char *const units[] = {"ns", "us", "ms", "s",    "min", "h",   "d",   "x",
                                         "b",  "kb", "mb", "gb",   "kib", "mib", "gib", "tib",
                                         "k",  "m",  "g",  "gbps", "z",   "e",   "th"};

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The words of fabricd's own messages, settings and API (vocabulary.c, which make_vocabulary.sh
- * takes from the sources), and numbers. A support bundle may show them; all other words may be
- * names.
- */
+/* The words of fabricd's own messages, settings and API, and numbers. make_vocabulary.sh takes
+ * these words from the sources and writes vocabulary.c. A support bundle may show them; all other
+ * words may be names. */
 #ifndef CLI_CTL_PLAIN_WORDS_H
 #define CLI_CTL_PLAIN_WORDS_H
 
@@ -13,15 +11,15 @@
 extern const char *const vocabulary[]; /* sorted, in lower case */
 extern const size_t vocabulary_count;
 
-/* Returns the length of the token at the beginning of the text: letters and digits, and between
- * them also "-", "_", "." and "@". */
+/* Returns the length of the token at the beginning of the text. A token has letters and digits;
+ * "-", "_", "." and "@" may be between them. */
 size_t plain_words_token(const char *text, size_t len);
-/* Returns true if the token is a word or several words of fabricd, the name of a device, or a
- * number with or without a unit. "leaf-003" is neither: it has a word and a number. */
+/* Returns true if the token is one or several words of fabricd, the name of a device, or a number
+ * with or without a unit. For "leaf-003", a word with a number, returns false. */
 bool plain_words_has(const char *token, size_t len);
 /* Returns true if the token is the name of a device in a host, such as "HCA-1" or "mlx5_0". */
 bool plain_words_is_device(const char *token, size_t len);
-/* Returns true if the whole text consists of such tokens. */
+/* Returns true if each token of the text is one for which plain_words_has returns true. */
 bool plain_words_only(const char *text, size_t len);
 
 #endif

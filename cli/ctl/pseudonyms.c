@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The table of pseudonyms. Names are found by a hash of their letters in lower case, which is
- * computed while the text is read, so that one pass finds the longest name. The hash begins with a
- * random number: nobody outside can choose two names of the same hash. Names of the same hash are
- * refused, because one of them could not be found.
- */
+/* The table of pseudonyms. Names are found by a hash of their lower-case letters. The hash is
+ * computed while the text is read, so that one pass finds the longest name. It begins with a random
+ * number, so nobody can choose two names that have the same hash. If two names have the same hash,
+ * the second is refused, because it could not be found. */
 #include "cli/ctl/pseudonyms.h"
 
 #include <ctype.h>
@@ -23,32 +21,34 @@
 #include "libfabmgr/base/status.h"
 
 #define NONE UINT32_MAX
-/* The first 16 bits of a pseudonym of a GUID: locally administered, so no vendor has it. */
+/* The first 16 bits of the pseudonym of a GUID. They mark a locally administered GUID, so no vendor
+ * uses them. */
 #define GUID_HEAD UINT64_C(0x0200000000000000)
-/* The prefix for documentation (RFC 3849). */
+/* The first 32 bits of the pseudonym of a prefix: the IPv6 prefix for documentation (RFC 3849). */
 #define PREFIX_HEAD UINT64_C(0x20010db800000000)
 
-/* GUIDs or prefixes. A group has the numbers that are equal but for their last bits. */
+/* GUIDs or prefixes. Numbers that differ only in their last bits form a group. */
 struct numbers {
     struct fab_map index; /* original -> index into all[] */
     struct number {
         uint64_t original, pseudonym;
-        unsigned char mac[8]; /* of the group */
+        /* MAC of the group; groups get their numbers in the order of the MACs */
+        unsigned char mac[8];
         bool used;
     } * all;
     uint32_t count, room;
-    struct fab_map pseudonyms; /* pseudonym -> index; valid after the seal */
+    struct fab_map pseudonyms; /* pseudonym -> index in all[]; valid after the seal */
 };
 
 struct pseudonyms {
-    unsigned char key[32]; /* erased by the seal */
-    uint64_t basis;        /* beginning of every hash */
+    unsigned char key[32]; /* key of the MACs; the seal erases it */
+    uint64_t basis;        /* a random number with which every hash begins */
     struct fab_map index;  /* hash -> index into names[] */
     struct pseudonym *names;
     uint32_t count, room;
     size_t longest;
     struct numbers numbers[2];
-    char stem[PSEUDONYM_GUID][64]; /* what the pseudonyms of names begin with */
+    char stem[PSEUDONYM_GUID][64]; /* [kind] the word with which the pseudonyms of names begin */
 };
 
 int pseudonyms_new(struct pseudonyms **ret)
@@ -108,7 +108,8 @@ static void sign(const struct pseudonyms *p, const void *bytes, size_t len, unsi
     memcpy(mac, whole, 8);
 }
 
-/* Cuts off the characters around the words. Returns false if there are no words. */
+/* Removes the characters before the first and after the last word. Returns false if there are no
+ * words. */
 static bool trim(const char **text, size_t *len)
 {
     while (*len > 0 && !pseudonyms_in_word((*text)[0]))
@@ -139,7 +140,7 @@ static int add_name(struct pseudonyms *p, const struct pseudonym *name, uint64_t
     return rc;
 }
 
-/* An address is never common, and neither is a reason of several words. */
+/* Returns true if the name can never be common: an address, or a reason of several words. */
 static bool is_special(enum pseudonym_kind kind, const char *name, size_t len)
 {
     return kind == PSEUDONYM_IPV4 || (kind == PSEUDONYM_TEXT && memchr(name, ' ', len) != NULL);
@@ -197,7 +198,7 @@ static struct numbers *numbers_of(struct pseudonyms *p, enum pseudonym_kind kind
     return &p->numbers[kind - PSEUDONYM_GUID];
 }
 
-/* Returns the bits that a number has in common with its group. */
+/* Returns the bits that all numbers of a group have in common. */
 static uint64_t group_of(enum pseudonym_kind kind, uint64_t number)
 {
     return kind == PSEUDONYM_GUID ? number >> 8 : number;
@@ -222,7 +223,7 @@ int pseudonyms_learn_number(struct pseudonyms *p, enum pseudonym_kind kind, uint
     return rc;
 }
 
-/* ---- the seal -------------------------------------------------------------------------------- */
+/* ---- numbering the pseudonyms ---------------------------------------------------------------- */
 
 static int by_mac(const void *a, const void *b)
 {
@@ -248,7 +249,7 @@ static int number_names(struct pseudonyms *p)
     return FAB_OK;
 }
 
-/* Returns true if a name begins with the word that the pseudonyms begin with. */
+/* Returns true if a name begins with the word with which pseudonyms would begin. */
 static bool has_name_like(const struct pseudonyms *p, const char *word, size_t len)
 {
     for (uint32_t i = 0; i < p->count; i++) {
@@ -260,7 +261,8 @@ static bool has_name_like(const struct pseudonyms *p, const char *word, size_t l
     return false;
 }
 
-/* Chooses what the pseudonyms of a kind begin with, so that no pseudonym is an original. */
+/* Chooses the word with which the pseudonyms of a kind begin, so that no pseudonym is an
+ * original. */
 static void choose_stem(struct pseudonyms *p, enum pseudonym_kind kind)
 {
     static const char *const stems[] = {"node",      "machine", "user",    "certificate",
@@ -331,7 +333,8 @@ const struct pseudonym *pseudonyms_find(const struct pseudonyms *p, const char *
     uint32_t at;
     for (size_t i = 0; i < len && i < p->longest; i++) {
         hash = hash_next(hash, text[i]);
-        /* names end with a character of a word (trim) */
+        /* A name ends with a character of a word (trim), and the next character must not belong to
+         * a word. */
         if (!pseudonyms_in_word(text[i]) || (i + 1 < len && pseudonyms_in_word(text[i + 1])))
             continue;
         if (fab_base_map_get(&p->index, hash, &at) && same_name(&p->names[at], text, i + 1)) {
@@ -353,7 +356,7 @@ static void write_pseudonym(const struct pseudonyms *p, const struct pseudonym *
                             struct fab_text *to)
 {
     const struct pseudonym *n = root_of(p, name);
-    if (n->kind == PSEUDONYM_IPV4) /* the addresses for benchmarks (RFC 2544) */
+    if (n->kind == PSEUDONYM_IPV4) /* pseudonyms are the addresses for benchmarks (RFC 2544) */
         fab_base_text_addf(to, "198.%u.%u.%u", 18 + (n->number >> 16 & 1), n->number >> 8 & 255,
                            n->number & 255);
     else

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pseudonyms for the names, GUIDs and addresses in a support bundle. The caller first learns all
- * originals, then seals the table, which gives each original its pseudonym, and then replaces.
+ * Pseudonyms for the names, GUIDs and addresses (the originals) in a support bundle. The caller
+ * first learns all originals, then seals the table, which gives each original its pseudonym, and
+ * then replaces the originals.
  *
  * The numbers in pseudonyms follow the order of HMACs with a random key, which is erased when the
- * table is sealed. So neither the numbers nor two bundles together tell anything about the names.
+ * table is sealed. So the numbers tell nothing about the names, even if somebody compares two
+ * bundles.
  */
 #ifndef CLI_CTL_PSEUDONYMS_H
 #define CLI_CTL_PSEUDONYMS_H
@@ -15,7 +17,8 @@
 
 #include "libfabmgr/base/text.h"
 
-/* If an original is learned as several kinds, the first of these kinds counts. */
+/* The kinds of originals. If an original is learned as several kinds, the first kind in this list
+ * counts. */
 enum pseudonym_kind {
     PSEUDONYM_NODE,
     PSEUDONYM_HOST,
@@ -26,8 +29,8 @@ enum pseudonym_kind {
     PSEUDONYM_SERVICE,
     PSEUDONYM_TEXT, /* a reason or a note */
     PSEUDONYM_IPV4,
-    PSEUDONYM_WORD,   /* a word that is none of fabricd's own */
-    PSEUDONYM_GUID,   /* numbers from here on */
+    PSEUDONYM_WORD,   /* a word that fabricd's sources do not have */
+    PSEUDONYM_GUID,   /* from here on, originals are numbers */
     PSEUDONYM_PREFIX, /* the first 64 bits of a GID or of an IPv6 address */
     PSEUDONYM_KINDS
 };
@@ -36,13 +39,14 @@ struct pseudonym {
     char *original; /* NUL-terminated, as it was first learned */
     size_t len;
     enum pseudonym_kind kind;
-    /* The original consists of numbers and of words of fabricd's own messages (plain_words.h), so
-     * only fields that have a name show whether it is meant. */
+    /* true: the original consists only of numbers and of words of fabricd's own messages
+     * (plain_words.h). In free text it may not be meant as a name, so it is replaced only in fields
+     * that have a name. */
     bool common;
-    bool used;            /* it was written */
-    uint32_t same_as;     /* index of the name whose pseudonym stands for this name, too */
-    uint32_t number;      /* valid after the seal */
-    unsigned char mac[8]; /* its place in the order of numbers */
+    bool used;            /* true: its pseudonym was written */
+    uint32_t same_as;     /* index of the name that has the same pseudonym as this one */
+    uint32_t number;      /* number in the pseudonym; valid after the seal */
+    unsigned char mac[8]; /* MAC of the original; the numbers follow the order of the MACs */
 };
 
 struct pseudonyms;
@@ -50,35 +54,36 @@ struct pseudonyms;
 int pseudonyms_new(struct pseudonyms **ret);
 void pseudonyms_free(struct pseudonyms *p); /* p may be NULL */
 
-/* Characters that are part of a word. Only whole words are found in texts. */
+/* Returns true if the character is part of a word. Only whole words are found in texts. */
 bool pseudonyms_in_word(char c);
 
-/* Learns a name. Characters around the words of the name are not part of it. Returns NOMEM, or
- * EXISTS if another name with the same hash was learned. */
+/* Learns a name. Characters before its first word and after its last word do not belong to the
+ * name. Returns OK, NOMEM, or EXISTS if another name with the same hash was learned. */
 int pseudonyms_learn(struct pseudonyms *p, enum pseudonym_kind kind, const char *name, size_t len);
-/* Learns another name of the same thing. `of` was learned before; if it was not, because it has no
- * words, the alias is not learned either. */
+/* Learns another name of an object whose name `of` was learned before. If `of` was not learned,
+ * because it has no words, the alias is not learned either. */
 int pseudonyms_learn_alias(struct pseudonyms *p, const char *name, size_t len, const char *of,
                            size_t of_len);
 /* Learns a GUID or a prefix. Returns NOMEM. */
 int pseudonyms_learn_number(struct pseudonyms *p, enum pseudonym_kind kind, uint64_t original);
 
-/* Numbers the pseudonyms. Nothing may be learned after it. Returns NOMEM. */
+/* Numbers the pseudonyms. Nothing may be learned afterwards. Returns OK or NOMEM. */
 int pseudonyms_seal(struct pseudonyms *p);
 
-/* Returns the longest original that begins at text[0] and ends at the end of a word, in upper or
- * lower case, or NULL. *ret_len: its length. The caller checks that a word begins at text[0]. */
+/* Returns the longest original that begins at text[0] and ends at the end of a word; case does not
+ * matter. NULL: there is none. *ret_len: its length. The caller checks that a word begins at
+ * text[0]. */
 const struct pseudonym *pseudonyms_find(const struct pseudonyms *p, const char *text, size_t len,
                                         size_t *ret_len);
 /* Writes the pseudonym of an original that pseudonyms_find has returned. */
 void pseudonyms_write(struct pseudonyms *p, const struct pseudonym *original, struct fab_text *to);
-/* Returns the pseudonym of a number. GUIDs that differ only in their last 8 bits stay neighbors,
- * because the GUIDs of a node and of its ports do so. */
+/* Returns the pseudonym of a number. If GUIDs differ only in their last 8 bits, so do their
+ * pseudonyms, because the GUIDs of a node and of its ports differ in this way. */
 uint64_t pseudonyms_number(struct pseudonyms *p, enum pseudonym_kind kind, uint64_t original);
-/* Returns true if the number is an original, and no pseudonym. */
+/* Returns true if the number was learned as an original and is not also a pseudonym. */
 bool pseudonyms_is_original(const struct pseudonyms *p, enum pseudonym_kind kind, uint64_t number);
 
-/* Number of different originals of this kind that were replaced. */
+/* Returns how many different originals of this kind were replaced. */
 uint32_t pseudonyms_count(const struct pseudonyms *p, enum pseudonym_kind kind);
 /* Writes the table: a line "PSEUDONYM<tab>ORIGINAL" for each original that was replaced. */
 void pseudonyms_table(const struct pseudonyms *p, struct fab_text *to);

@@ -283,8 +283,8 @@ void show_lines(struct out *o, const char *text)
     }
 }
 
-/* Returns the length of the first "ENGINE: reason" in a text. A reason may contain semicolons;
- * it ends only at a "; " that is followed by another "ENGINE: ", or at the end of the text. */
+/* Returns the length of the first "ENGINE: reason" in a text. A reason may contain semicolons: it
+ * ends at a "; " before the next "ENGINE: ", or at the end of the text. */
 static size_t reason_length(const char *text)
 {
     static const char name[] = "abcdefghijklmnopqrstuvwxyz+";

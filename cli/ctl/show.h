@@ -23,7 +23,8 @@ enum out_tone tone_severity(Fabric__V1__EventSeverity severity);
 
 /* Writes a rate such as "4x EDR (100 Gb/s)". Writes "" if `rate` is NULL. */
 void show_rate(const Fabric__V1__LinkRate *rate, char text[SHOW_LEN]);
-/* Writes a port such as "leaf-1/12". Writes "" if `port` is NULL. A long name is cut. */
+/* Writes a port such as "leaf-1/12". Writes "" if `port` is NULL. A name that is too long is
+ * truncated. */
 void show_port(const Fabric__V1__PortRef *port, char text[SHOW_LEN]);
 /* show_time writes local time, such as "2026-11-20 11:32:50"; show_time_utc writes UTC, such as
  * "2026-11-20T11:32:50.123456Z". Both write "" for NULL. */

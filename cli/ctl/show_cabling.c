@@ -115,7 +115,7 @@ static void expected(const struct fab_cabling_check *c, const struct fab_cabling
         snprintf(text, TEXT_LEN, "no cable");
 }
 
-/* Writes the cable, the node, or the host with all its adapters. */
+/* Writes what the difference is about: the cable, the node, or the host with all its adapters. */
 static void subject(const struct fab_cabling_check *c, const struct fab_cabling_difference *d,
                     char text[TEXT_LEN])
 {
@@ -163,7 +163,7 @@ static const struct out_column move_columns[] = {
 };
 #define MOVE_COLUMNS (sizeof move_columns / sizeof *move_columns)
 
-/* Returns true if an unknown host is in the place of a planned one. */
+/* Returns true if the move replaces an unknown host by the planned one. */
 static bool replaces_host(const struct fab_cabling_check *c, const struct fab_cabling_move *m)
 {
     const struct fab_cabling_site *from = fab_cabling_site_of(c, m->a);
@@ -219,8 +219,7 @@ static void say_move(struct out *o, const struct fab_cabling_check *c,
     out_row_end(o);
 }
 
-/* ---- nodes that have exchanged their places ----------------------------------------------------
- */
+/* ---- nodes that have exchanged their places -------------------------------------------------- */
 
 /* Writes the name of a switch, or that of a host without its adapter. */
 static const char *unit_text(const struct fab_cabling_check *c, uint32_t site,
@@ -268,15 +267,16 @@ static bool knows_racks(const struct fab_cabling_check *c)
     return false;
 }
 
-/* How much of the lists to print. */
+/* Which rows and columns of the lists to print. */
 struct extent {
-    bool missing; /* also planned links without a cable, and nodes that are not there */
-    bool racks;   /* a column with the rack */
-    size_t most;  /* maximum number of rows; 0: all */
+    /* true: also list planned links without a cable, and nodes that are not in the fabric */
+    bool missing;
+    bool racks;  /* true: print a column with the rack */
+    size_t most; /* maximum number of rows; 0: all */
 };
 
-/* Returns true if one more row may be printed, of which `*count` have come before. A blank line
- * precedes the first one. */
+/* Returns true if one more row may be printed; *count rows came before it. Prints a blank line
+ * before the first row. */
 static bool may_say(struct out *o, const struct extent *x, size_t *count)
 {
     if (*count == 0)

@@ -12,8 +12,8 @@ const char *show_cabling_port(const struct fab_cabling_check *c, uint32_t port,
                               char text[SHOW_CABLING_PORT]);
 /* Prints the numbers of nodes and links, the differences, and the moves that correct them. */
 void show_cabling(struct out *o, const struct fab_cabling_check *c);
-/* Prints the differences and the moves. `missing`: also planned links without a cable, and nodes
- * that are not there. At most `most` of each; 0: all. */
+/* Prints at most `most` differences and at most `most` moves; 0: all. missing: also lists planned
+ * links without a cable, and nodes that are not in the fabric. */
 void show_cabling_lists(struct out *o, const struct fab_cabling_check *c, bool missing,
                         size_t most);
 

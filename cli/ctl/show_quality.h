@@ -12,11 +12,11 @@ void out_quality_keys(struct out *o, const char *prefix, const Fabric__V1__Quali
 /* Writes the quality figures as text lines, and as the tables "hops" and "worst". */
 void out_quality(struct out *o, const Fabric__V1__Quality *q);
 /* show_verdict returns a word for the result of a verification, such as "sound". tone_verdict
- * returns the tone (output.h) in which it is shown. */
+ * returns the tone (output.h) in which this word is shown. */
 const char *show_verdict(const Fabric__V1__Verdict *v);
 enum out_tone tone_verdict(const Fabric__V1__Verdict *v);
 /* Writes which traffic classes would have to share VLs if the engine of report `r` made the routes.
- * Text output prints this after the label; label == NULL: JSON output only. */
+ * Text output has the label before it; label == NULL: JSON output only. */
 void out_class_notes(struct out *o, const char *label, const Fabric__V1__EngineReport *r);
 
 #endif

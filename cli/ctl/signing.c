@@ -6,8 +6,8 @@
 #include <openssl/x509v3.h>
 #include <stdint.h>
 
-/* Certificates are valid from this many seconds before their creation, since the clocks of hosts
- * may differ. */
+/* Certificates are valid from this number of seconds before they are made, because the clocks of
+ * hosts may differ. */
 #define SKEW_S 300
 #define SERIAL_BITS 127
 
@@ -46,7 +46,8 @@ static X509 *new_cert(unsigned days, EVP_PKEY *key)
     return NULL;
 }
 
-/* Takes the subject of another certificate, or, if it is NULL, the common name. */
+/* Sets the subject of a certificate: that of the certificate `of` or, if `of` is NULL, the common
+ * name `name`. */
 static bool set_subject(X509 *cert, const X509 *of, const char *name)
 {
     if (of != NULL)
@@ -55,7 +56,8 @@ static bool set_subject(X509 *cert, const X509 *of, const char *name)
                                       (const unsigned char *)name, -1, -1, 0) == 1;
 }
 
-/* Copies an extension. Returns true also if the other certificate does not have it. */
+/* Copies an extension from another certificate. If that certificate does not have it, does nothing
+ * and returns true. */
 static bool copy_extension(X509 *cert, const X509 *from, int nid)
 {
     int at = X509_get_ext_by_NID(from, nid, -1);
@@ -68,8 +70,8 @@ static bool copy_purpose(X509 *cert, const X509 *from)
            copy_extension(cert, from, NID_subject_alt_name);
 }
 
-/* Without host names the certificate is for clients only, so that no client can take the place of a
- * manager. */
+/* Adds the purpose. A certificate without host names is only for clients, so that no client can
+ * pretend to be a manager. */
 static bool add_purpose(X509 *cert, X509 *issuer, const char *hosts)
 {
     return add_extension(cert, issuer, NID_ext_key_usage,
@@ -145,7 +147,7 @@ static bool copy_entries(X509_CRL *to, X509_CRL *from)
     return true;
 }
 
-/* The number of a list grows with each new list (RFC 5280, section 5.2.3). */
+/* Sets the number of the list, which grows with each new list (RFC 5280, section 5.2.3). */
 static bool add_number(X509_CRL *crl, X509_CRL *previous)
 {
     ASN1_INTEGER *before =

@@ -27,7 +27,8 @@ bool when_age(const char *text, uint64_t *ret_seconds)
     return false;
 }
 
-/* Reads "today" and "yesterday". A local day has 23 or 25 hours when the clock changes. */
+/* Reads "today" and "yesterday". Uses local days, which have 23 or 25 hours when the clock
+ * changes. */
 static bool read_day(const char *text, time_t now, time_t *ret)
 {
     struct tm tm;
@@ -42,7 +43,7 @@ static bool read_day(const char *text, time_t now, time_t *ret)
 }
 
 /* Reads what follows a time of day: nothing, "Z", or an offset such as "+01:00". *ret_utc: the time
- * of day is not local, and *ret_offset seconds ahead of UTC. */
+ * of day is not local time, but *ret_offset seconds ahead of UTC. */
 static bool read_zone(const char *text, bool *ret_utc, long *ret_offset)
 {
     unsigned hours, minutes;
@@ -68,7 +69,7 @@ static bool read_date(const char *text, time_t *ret)
         const char *end = strptime(text, formats[i], &tm);
         long offset;
         bool utc;
-        /* the fraction of a second does not matter */
+        /* a fraction of a second is ignored */
         if (end != NULL && *end == '.' && i > 1)
             end += 1 + strspn(end + 1, "0123456789");
         if (end == NULL || !read_zone(end, &utc, &offset))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Commands of fabsim. Each command has its own file, which defines one struct cmd. */
+/* The commands of fabsim. Each command has its own file, which defines one struct cmd. */
 #ifndef CLI_SIM_CMD_H
 #define CLI_SIM_CMD_H
 
@@ -13,7 +13,7 @@ enum cmd_exit { CMD_OK = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
 
 struct cmd {
     const char *name;
-    /* arguments of the command, which the usage message prints after "fabsim NAME "; may have
+    /* the arguments of the command, as the usage message prints them after "fabsim NAME "; may have
      * several lines */
     const char *usage;
     const char *summary;      /* description in one line */
@@ -26,10 +26,10 @@ extern const struct cmd cmd_generate, cmd_check, cmd_serve, cmd_ctl, cmd_mads;
 int cmd_usage(const struct cmd *cmd);
 
 /* Reads a whole file ("-": standard input) and appends a NUL. The caller frees *ret_text. Returns
- * 0; on an error prints the reason and returns -1. */
+ * 0, or -1 after it has printed the reason of an error. */
 int file_read(const char *path, char **ret_text, size_t *ret_len);
-/* Writes a file ("-": standard output) so that readers see either the old or the complete new file.
- * Returns 0; on an error prints the reason and returns -1. */
+/* Writes a file ("-": standard output), so that readers see either the old or the complete new
+ * file. Returns 0, or -1 after it has printed the reason of an error. */
 int file_write(const char *path, const char *text, size_t len);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The command fabsim check FILE. It reads a topology file as fabricd would, and prints the numbers
- * of nodes and links, or the line and column of a mistake.
- */
+/* The command fabsim check FILE. It reads a topology file as fabricd would, and prints the numbers
+ * of nodes and links. If the file has a mistake, prints the line and column of the mistake
+ * instead. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,8 +43,8 @@ static void count_isls(const struct fab_fabric *f, struct counts *c)
 }
 
 /* Returns the representative of the connected component of node n (union-find with path
- * compression). of[n]: another node of the same component, or n if n is
- * the representative. */
+ * compression). of[n] is another node of the same component, or n itself if n is the
+ * representative. */
 static uint32_t component_of(uint32_t *of, uint32_t n)
 {
     while (of[n] != n) {

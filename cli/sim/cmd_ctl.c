@@ -3,8 +3,8 @@
  * The command fabsim ctl COMMAND. It sends a command, such as a fault, to `fabsim serve`. console.c
  * in the server interprets and answers the command.
  *
- * Without a command, fabsim sends all lines of standard input in one packet, so that all their
- * faults happen at the same time.
+ * Without COMMAND, it sends all lines of standard input in one packet, so that all their faults
+ * happen at the same time.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -20,12 +20,11 @@
 #include "cli/sim/socket.h"
 #include "libfabmgr/base/text.h"
 
-/* maximum time to wait for an answer, in seconds */
+/* maximum time in s to wait for an answer */
 #define PATIENCE_S 30
 
-/*
- * Connects to `fabsim serve` and returns the socket. On an error prints the reason and returns -1.
- */
+/* Connects to `fabsim serve` and returns the socket, or -1 after it has printed the reason of an
+ * error. */
 static int reach(const char *base)
 {
     struct socket_name name = socket_name(base, SOCKET_COMMANDS);
@@ -49,8 +48,8 @@ static int reach(const char *base)
     return -1;
 }
 
-/* The first character of the server's answer is the exit code. Prints the rest of the answer, and
- * returns the exit code. */
+/* Prints an answer of the server, and returns the exit code, which is the first character of the
+ * answer. */
 static int print_answer(const char *answer, size_t len)
 {
     int code = answer[0] - '0';
@@ -73,7 +72,8 @@ static int ask(int fd, const char *text, size_t len, char *answer)
     ssize_t got = -1;
     if (send(fd, text, len, MSG_NOSIGNAL) >= 0 || errno == EPIPE)
         got = recv(fd, answer, COMMANDS_PACKET_MAX, 0);
-    /* the connection is reset after a refusal, but the answer with the reason can still be read */
+    /* After a refusal, the connection is reset, but the answer with the reason can still be
+     * read. */
     if (got < 0 && errno == ECONNRESET)
         got = recv(fd, answer, COMMANDS_PACKET_MAX, 0);
     if (got > 0)

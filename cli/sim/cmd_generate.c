@@ -50,7 +50,7 @@ static int complain(int status)
     return CMD_FAILED;
 }
 
-/* Makes the fabric that was put together in the builder. Frees the builder, even on an error. */
+/* Makes a fabric from the builder. Frees the builder, even on an error. */
 static int seal(struct fab_builder *b, struct fab_fabric **ret)
 {
     int status = fab_fabric_builder_seal(b, ret);
@@ -91,7 +91,7 @@ static int dress_and_write(const struct fab_fabric *plain, const struct fab_vari
 }
 
 /* Returns the file name for a plane of a fabric with several planes, such as "fabric-plane2.net"
- * for "fabric.net". The caller frees it. Returns NULL if memory ran out. */
+ * for plane 2 of "fabric.net". The caller frees the name. Returns NULL if memory ran out. */
 static char *plane_path(const char *path, uint32_t plane)
 {
     char *made = NULL;

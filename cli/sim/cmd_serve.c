@@ -56,8 +56,8 @@ static bool begins_node(const char *line)
     return false;
 }
 
-/* Returns the node that is first in the topology file. As in ibsim, a client that names no node is
- * attached to this node. */
+/* Returns the node that comes first in the topology file. As in ibsim, a client that names no node
+ * is attached to this node. */
 static uint32_t first_node(const struct fab_sim *sim, const char *text)
 {
     char id[PLACE_NAME_MAX];
@@ -137,7 +137,7 @@ static bool parse_option(int option, struct arguments *a)
         a->settings.verbose = true;
         return true;
     default:
-        return false; /* getopt_long has printed the reason */
+        return false; /* getopt_long has already printed the reason */
     }
 }
 

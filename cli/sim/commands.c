@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Receives commands from other processes and from standard input. Any user of the machine can
+/* Receives commands from other processes and from standard input. Any user of the machine can
  * connect to an abstract socket, so the server checks the credentials of the peer (SO_PEERCRED). No
- * function blocks: if a peer does not read its answer, the server closes the session.
- */
+ * function blocks: if a peer does not read its answer, the server closes the session. */
 #include "cli/sim/commands.h"
 
 #include <errno.h>
@@ -117,8 +115,8 @@ static void end_of_line(struct commands *d)
     d->line_len = 0;
 }
 
-/* Adds bytes to the present line of standard input. A line that is longer than the buffer is cut
- * to the size of the buffer; console_run refuses a line of this length. */
+/* Adds bytes to the current line of standard input. If the line does not fit into the buffer, it is
+ * truncated to the size of the buffer, and console_run refuses it. */
 static void add_input(struct commands *d, const char *bytes, size_t len)
 {
     for (size_t i = 0; i < len; i++) {

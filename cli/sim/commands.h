@@ -13,13 +13,13 @@
 #include "cli/sim/console.h"
 
 #define COMMANDS_SESSIONS 16
-/* greatest size in bytes of a command packet or an answer */
+/* maximum size in bytes of a command packet or an answer */
 #define COMMANDS_PACKET_MAX 65536
 
 struct commands {
     struct console *console; /* owned by the caller */
     int listening;           /* the socket that accepts connections; -1: closed */
-    /* sockets of the open sessions (connections of `fabsim ctl`); -1: this entry is free */
+    /* sockets of the open sessions (connections of `fabsim ctl`); -1: the entry is free */
     int sessions[COMMANDS_SESSIONS];
     /* true: standard input is a terminal and needs a prompt */
     bool at_terminal;
@@ -28,14 +28,14 @@ struct commands {
     char *packet; /* [COMMANDS_PACKET_MAX] the packet that was read */
 };
 
-/* Opens the socket for commands. Returns 0; on an error prints the reason and returns -1. */
+/* Opens the socket for commands. Returns 0, or -1 after it has printed the reason of an error. */
 int commands_open(struct commands *d, const char *base, struct console *console);
 void commands_close(struct commands *d);
-/* Accepts a connection of `fabsim ctl`, if the process at the other end belongs to root or to
- * the user who runs the server. Returns the index of the session, or -1. */
+/* Accepts a connection of `fabsim ctl`, if the process at the other end belongs to root or to the
+ * user who runs the server. Returns the index of the session; -1: no connection was accepted. */
 int commands_accept(struct commands *d);
-/* Call this function when the socket of the session is readable. It reads and runs commands.
- * Returns false if the session was closed. */
+/* Reads and runs the commands of a session; call this function when its socket is readable. Returns
+ * false if the session was closed. */
 bool commands_serve(struct commands *d, unsigned session);
 /* Reads and runs commands from standard input. Returns false at the end of the file. */
 bool commands_read_input(struct commands *d);

@@ -101,7 +101,7 @@ static const struct command {
      * NULL: the command takes no argument. */
     const char *name, *argument;
     command_function *run;
-    /* text of the help; NULL: this entry is another name of the command before it */
+    /* text of the help; NULL: the entry is another name of the command before it */
     const char *summary;
 } commands[] = {
     {"status", NULL, do_status, "shows the fabric and the attached programs"},

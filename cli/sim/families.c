@@ -33,8 +33,8 @@ static int make_fat_tree(const struct value *v, struct fab_builder **ret)
     return fab_fabric_generate_fat_tree(&spec, ret);
 }
 
-/* Copies the value of an option that is a list. If the user did not give the option, all entries
- * are 1. */
+/* Copies the value of an option that is a list. If the user did not give the option, each entry
+ * becomes 1. */
 static void copy_list(const struct value *v, uint32_t *ret)
 {
     for (uint32_t i = 0; i < LIST_MAX; i++)
@@ -42,7 +42,7 @@ static void copy_list(const struct value *v, uint32_t *ret)
 }
 
 /* Makes a fat tree from the lists of the options. If the lists have different lengths, the shorter
- * list has 0 at some level, and the generator refuses the fabric. */
+ * list has 0 at some level, and the generator refuses the 0. */
 static int make_pgft(const struct value *v, struct fab_builder **ret)
 {
     struct fab_pgft_spec spec = {.levels = u32(&v[OPT_M])};

@@ -4,9 +4,9 @@
  * ("lanes=1"). The table at the end lists the arguments of each verb.
  *
  * The parser reads a line from its end: first the options, then the word. The rest is the subject,
- * so that names may contain spaces. A subject is the name of a node or port (place.h). If no node
- * has this name, the subject is a pattern of node descriptions, such as "leaf-00*", followed by
- * "/PORT" if the verb needs a port. With a pattern, one line can switch off many nodes.
+ * so names may contain spaces. A subject is the name of a node or port (place.h). If no node has
+ * this name, the subject is a pattern of node descriptions, such as "leaf-00*", followed by "/PORT"
+ * if the verb needs a port. With a pattern, one line can switch off many nodes.
  */
 #include "cli/sim/faults.h"
 
@@ -37,7 +37,7 @@ struct fault_call {
     const struct fault *fault;
     struct fab_sim *sim;
     const char *subject;
-    /* the word of the line that is neither verb nor subject, if the verb takes one; otherwise "" */
+    /* the word of the line that follows the subject, if the verb takes such a word; otherwise "" */
     const char *word;
     struct option_value options[OPTIONS_MAX];
     unsigned option_count;
@@ -47,8 +47,8 @@ struct fault_call {
 typedef int fault_function(const struct fault_call *o, struct place at);
 
 struct fault {
-    /* name: the verb of the fault. alias: the verb that ibsim uses; NULL: ibsim does not have
-     * this fault. */
+    /* name: the verb of the fault. alias: ibsim's verb for it; NULL: ibsim does not have this
+     * fault. */
     const char *name, *alias;
     enum subject subject;
     /* word: what messages call the word that follows the subject; NULL: the verb takes no such
@@ -92,8 +92,8 @@ static double number(const struct fault_call *o, const char *name, double otherw
     return value != NULL ? value->number : otherwise;
 }
 
-/* Returns the value of an option as a 32-bit number (`otherwise` if the option is not
- * given). A larger value becomes UINT32_MAX. */
+/* Returns the value of an option as a 32-bit number, or `otherwise` if the option was not given. A
+ * value that is too large becomes UINT32_MAX. */
 static uint32_t number_u32(const struct fault_call *o, const char *name, double otherwise)
 {
     double value = number(o, name, otherwise);
@@ -498,8 +498,8 @@ static int at_place(const struct fault_call *o, struct place at, const char *whe
                   where);
 }
 
-/* Splits "PATTERN/PORT". Without "/PORT", ret->port becomes 0. Returns true if the text is a
- * pattern of node descriptions. */
+/* Splits a text "PATTERN/PORT". If there is no "/PORT", ret->port becomes 0. Returns true if the
+ * text is a pattern of node descriptions. */
 static bool read_pattern(char *pattern, struct place *ret)
 {
     uint64_t port = 0;

@@ -17,8 +17,9 @@ struct fault;
  * such verb. */
 const struct fault *fault_find(const char *verb);
 /* Causes a fault. `argument` is the rest of the line after the verb, without spaces at either end;
- * the function modifies it. Appends the reason of a failure to `out`. Returns enum cmd_exit. If a
- * fault at several nodes fails, it may already have happened at some of them. */
+ * the function modifies it. Appends the reason of a failure to `out`. Returns enum cmd_exit. If the
+ * line selects several nodes and the fault fails at one of them, it may already have happened at
+ * others. */
 int fault_run(const struct fault *f, struct fab_sim *sim, char *argument, struct fab_text *out);
 /* Both functions write lines for usage messages, in the same layout. fault_help appends one line
  * for each verb. fault_help_line appends one line with the texts of the caller. */
@@ -26,8 +27,8 @@ void fault_help(struct fab_text *out);
 void fault_help_line(struct fab_text *out, const char *verb, const char *usage,
                      const char *summary);
 
-/* Parses a number ("3"), a time ("150ms", "2s", "5min"; *ret is in microseconds) or a share
- * ("1%"; *ret is 0.01). Returns false if the text is none of these. */
+/* Parses a number ("3"), a time ("150ms", "2s", "5min"; *ret is in us) or a share ("1%"; *ret is
+ * 0.01). Returns false if the text is none of these. */
 bool fault_number(const char *text, double *ret);
 
 #endif

@@ -82,8 +82,8 @@ static int write_all(int fd, const char *text, size_t len)
     return 0;
 }
 
-/* Gives the file the permissions that the umask permits. mkstemp creates files that only their
- * owner can read, but a topology is not secret. */
+/* Gives the file the permissions that the umask permits. mkstemp creates a file that only its owner
+ * can read, but a topology is not secret. */
 static int open_up(int fd)
 {
     mode_t mask = umask(0);
@@ -106,7 +106,7 @@ static int fill(int fd, const char *text, size_t len)
     return status;
 }
 
-/* Writes to a device or a pipe, which must not be replaced by a file. */
+/* Writes the text to a device or a pipe; renaming would replace it by a file. */
 static int write_directly(const char *path, const char *text, size_t len)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);

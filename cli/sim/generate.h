@@ -31,7 +31,7 @@ enum option_id {
     OPT_DIMENSIONS,
     OPT_SWITCHES,
     OPT_DEGREE,
-    /* this option and those after it apply to all families */
+    /* OPT_RADIX and the options after it apply to all families */
     OPT_RADIX,
     OPT_SPEED,
     OPT_WIDTH,
@@ -53,7 +53,8 @@ _Static_assert(FAB_GENERATE_LEVELS == LIST_MAX, "one length for all lists");
 struct value {
     uint64_t number;
     uint32_t list[LIST_MAX];
-    /* for an option with a share such as "5%": parts per million; `number` is then 0 */
+    /* For an option with a share, such as "5%": the share in parts per million; `number` is then
+     * 0. */
     uint32_t ppm;
     const char *text;
     bool given;
@@ -66,7 +67,7 @@ struct family {
     uint64_t needs, takes;
     /* Makes a fabric of the family. Returns the status of the function of
      * libfabmgr/fabric/generate.h that it calls. If the status is RANGE, the error message is
-     * `limits`, which says what values are allowed. */
+     * `limits`, which lists the permitted values. */
     int (*make)(const struct value *values, struct fab_builder **ret);
     const char *limits;
 };
@@ -75,9 +76,9 @@ extern const unsigned family_count;
 /* returns the family with this name; NULL if there is none */
 const struct family *family_find(const char *name);
 
-/* Reads the options of a family; argv[0] is the family. The values go to values[OPTION_COUNT], and
- * the output file to *ret_out. Returns 0, or 1 if help was requested. On an error prints the reason
- * and returns -1. */
+/* Reads the options of a family; argv[0] is the family. Stores the values in values[OPTION_COUNT],
+ * and the output file in *ret_out. Returns 0, 1 if help was requested, or -1 after it has printed
+ * the reason of an error. */
 int options_parse(const struct family *family, int argc, char **argv, struct value *values,
                   const char **ret_out);
 /* Prints one line for each option: first the options of the family, then those of all families. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements the protocol between ibsim and libumad2sim, with the hub (hub.h) in the place of
- * ibsim. The protocol is documented only in the sources of both.
+ * Implements the protocol between ibsim and libumad2sim, with the hub (hub.h) in the role of ibsim.
+ * The protocol is documented only in the sources of both.
  *
  * Control datagrams have 80 bytes, in the byte order of the machine. The number before a field is
  * its offset in bytes:
@@ -10,8 +10,8 @@
  *
  * An answer is the same datagram with other data; type 0 means that the request was refused. A
  * client first sends a connect request. It contains the process id and queue pair of the client,
- * whether the client is an SM, and the name of a node (32 bytes of text). The client wants to be
- * attached to this node. The answer has the client id and the id of the node. Then the client sends
+ * whether the client is an SM, and the name of the node (32 bytes of text) to which the client
+ * wants to be attached. The answer has the client id and the id of the node. Then the client sends
  * and receives MADs in datagrams of 288 bytes, in big-endian byte order:
  *
  *      0  DLID     4  SLID     8  DQPN    12  SQPN    16  status (0, or 110: lost)
@@ -26,10 +26,10 @@
  * libumad2sim crashes its program on a MAD of a class that the program did not register. SMPs and
  * MADs of the SA class are always delivered.
  *
- * libumad2sim has no timers. The hub therefore returns a lost request to its client at once with
+ * libumad2sim has no timers. The hub therefore returns a lost request to its client at once, with
  * status 110. If client A answers a request of client B and the answer is lost, the hub returns the
  * answer with status 110 to B, and A gets no report. The hub stores a request from B that A has
- * received, and returns the request to B if A disconnects or does not answer in time.
+ * received. It returns the request to B if A disconnects or does not answer in time.
  *
  * Everything that a client writes is untrusted. A control datagram is accepted only from the
  * process that connected. The hub itself sets the LIDs of senders, and all lengths except those of
@@ -127,9 +127,7 @@ static bool accepts_class(const struct hub_client *c, uint8_t mgmt_class)
            (c->classes[mgmt_class / 64] >> (mgmt_class % 64) & 1) != 0;
 }
 
-/*
- * Returns the client that receives a MAD which arrives at this port; HUB_CLIENTS: no client does.
- */
+/* Returns the client that gets a MAD at this port; HUB_CLIENTS: no client gets it. */
 static unsigned addressee(const struct hub *h, const struct place *at, const uint8_t *mad)
 {
     unsigned id = fab_base_get_be16(mad + TID_AT);
@@ -196,8 +194,8 @@ static void expire(struct hub *h, unsigned i)
     return_lost(h, w.client, w.packet);
 }
 
-/* Ends the requests that a disconnecting client has not answered: sends them back to the clients
- * that made them, with the status "lost". */
+/* Ends the requests that a disconnecting client has received and not answered: returns them with
+ * the status "lost" to the clients that sent them. */
 static void expire_at(struct hub *h, unsigned client)
 {
     for (unsigned i = h->wait_count; i-- > 0;)
@@ -256,9 +254,9 @@ static bool same_mad(const uint8_t *a, const uint8_t *b)
            memcmp(a + TID_AT, b + TID_AT, 8) == 0;
 }
 
-/* Delivers all MADs that the MAD in `packet` causes, such as answers and traps. The MAD itself may
- * also be delivered, if it is a request to another client; the function then returns that client.
- * Otherwise returns HUB_CLIENTS. */
+/* Delivers all MADs that the MAD in `packet` causes, such as answers and traps. If the MAD is a
+ * request to another client, it is delivered, too, and the function returns this client. Otherwise
+ * returns HUB_CLIENTS. */
 static unsigned deliver_all(struct hub *h, const uint8_t *packet)
 {
     unsigned reached = HUB_CLIENTS;
@@ -300,7 +298,7 @@ static void swap_addresses(uint8_t *packet)
 }
 
 /* Returns the length of a MAD in bytes. For an RMPP answer, this is the length that the client
- * gave, because it shows the number of records. For all other MADs, it is FAB_MAD_SIZE. */
+ * gave, because it determines the number of records. For all other MADs, it is FAB_MAD_SIZE. */
 static uint64_t length_of(const uint8_t *packet)
 {
     const uint8_t *mad = packet + MAD_AT;
@@ -323,7 +321,7 @@ static void set_trusted_fields(const struct hub *h, unsigned id, uint8_t *packet
 }
 
 /* Clears the bit in ClassPortInfo that announces error counters in PortCountersExtended.
- * libumad2sim keeps only 224 bytes of a MAD, and the last of these counters come after them. A
+ * libumad2sim keeps only 224 bytes of a MAD, which do not include the last of these counters. A
  * client would read uninitialised memory. */
 static void hide_wide_errors(uint8_t *mad)
 {
@@ -391,7 +389,7 @@ static bool has_sm(const struct hub *h, const struct place *at)
 }
 
 /* Finds the port to which a connecting client is attached. At a switch, this is port 0. At an
- * adapter, it is the port in the name that the client gave, or else port 1. */
+ * adapter, it is the port in the name that the client gave or, if the name has no port, port 1. */
 static bool find_port(const struct hub *h, const uint8_t *name_at, struct place *ret)
 {
     char name[NODE_NAME_MAX + 1] = {0};
@@ -563,8 +561,8 @@ static bool perform(struct hub *h, uint32_t pid, uint8_t *datagram)
     if (type == CONNECT)
         return do_connect(h, pid, datagram);
     if (id >= h->top || h->clients[id].pid == 0 || h->clients[id].pid != pid)
-        /* the hub has removed this client already: a disconnect request then succeeds, and all
-         * other requests fail */
+        /* The hub has already removed this client. A disconnect request then succeeds; all other
+         * requests fail. */
         return type == DISCONNECT;
     if (type == DISCONNECT) {
         hub_detach(h, id);

@@ -16,7 +16,7 @@
 
 /* maximum number of clients; the protocol permits 65,536 */
 #define HUB_CLIENTS 256
-/* greatest number of pending requests that the hub remembers */
+/* maximum number of pending requests that the hub stores */
 #define HUB_WAITS 256
 #define HUB_PATIENCE_MS 5000
 #define HUB_CONTROL_SIZE 80 /* bytes of a control datagram */
@@ -38,13 +38,12 @@ struct hub_client {
     /* number of MADs that were dropped because the queue to the client was full */
     uint64_t unread;
 };
-/*
- * The functions of the hub's owner, which the hub calls. They must not call functions of the hub.
- */
+/* Functions that the hub calls and its owner implements. They must not call functions of the
+ * hub. */
 struct hub_owner {
     void *context;
-    /* Creates the socket for a client that connects. Returns false if there is no socket; the hub
-     * then refuses the client. */
+    /* Creates the socket for a client that connects. Returns false if this fails; the hub then
+     * refuses the client. */
     bool (*open)(void *context, unsigned client, uint32_t pid);
     void (*close)(void *context, unsigned client);
     /* Sends a datagram to a client. Returns false if the queue to the client is full. */
@@ -52,8 +51,8 @@ struct hub_owner {
 };
 /* a pending request */
 struct hub_wait {
-    /* client: the client that sent the request. with: the client that has received the request
-     * and not answered it yet; HUB_CLIENTS: the simulated fabric has received the request and
+    /* client: the client that sent the request. with: the client that has received the request, but
+     * has not answered it yet. HUB_CLIENTS: the simulated fabric has received the request, and
      * delays the answer. */
     unsigned client, with;
     uint64_t since_ms; /* time at which the request was sent */
@@ -61,10 +60,10 @@ struct hub_wait {
 };
 struct hub {
     struct fab_sim *sim; /* owned by the caller */
-    /* id of a node; a client that does not name a node is attached to this one */
+    /* id of the node to which a client is attached if it names no node */
     uint32_t first_node;
     struct hub_owner owner;
-    /* a number above all client ids in use */
+    /* a number that is higher than all client ids in use */
     unsigned top;
     struct hub_client clients[HUB_CLIENTS];
     uint64_t now_ms; /* time of the last hub_tick */
@@ -80,14 +79,14 @@ void hub_init(struct hub *h, struct fab_sim *sim, uint32_t first_node,
 bool hub_control(struct hub *h, uint32_t pid, uint8_t *datagram, size_t len);
 /* Handles a datagram with a MAD from a client. The function modifies the datagram. */
 void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len);
-/* Sets the time. Then returns each request that has had no answer for HUB_PATIENCE_MS to its client
+/* Sets the present time. Returns each request without an answer for HUB_PATIENCE_MS to its client
  * as lost. The owner calls this function regularly. */
 void hub_tick(struct hub *h, uint64_t now_ms);
 /* Delivers MADs that devices sent by themselves, such as traps. The owner calls this function after
  * faults. */
 void hub_collect(struct hub *h);
 /* Removes a client, because its process has ended or because it must be disconnected. Detaches the
- * client from its port, and calls the function `close` of struct hub_owner. */
+ * client from its port, and calls close() of struct hub_owner. */
 void hub_detach(struct hub *h, unsigned client);
 
 #endif

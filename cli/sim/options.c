@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The options of fabsim generate: a table of all options with their arguments, and a parser that
- * uses this table. A topology family (fat tree, torus, ...) takes the options that its entry in
- * families[] names in `needs` and `takes`, and all options from FIRST_COMMON on.
- */
+/* The options of fabsim generate: a table of all options with their arguments, and a parser that
+ * uses this table. A topology family (fat tree, torus, ...) takes two kinds of options: those that
+ * its entry in families[] names in `needs` and `takes`, and all from FIRST_COMMON on. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>

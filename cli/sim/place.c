@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Finds nodes and ports by name. A node description may be any text, even a text of the form
- * NODE/PORT. So the functions first try the whole name as a node. Then they try the part after the
- * last slash as a port number.
- */
+/* Finds nodes and ports by name. A node description may be any text, even one of the form
+ * NODE/PORT. So the functions first look for a node with the whole name. If there is none, they
+ * take the part after the last slash as a port number. */
 #include "cli/sim/place.h"
 
 #include <ctype.h>

@@ -8,11 +8,11 @@
 
 #include "libfabmgr/sim/sim.h"
 
-#define PLACE_NAME_MAX 128 /* longer names are never found */
+#define PLACE_NAME_MAX 128 /* maximum length of a name; longer names are never found */
 
 struct place {
     uint32_t node;
-    /* port number; 0: the name has no port */
+    /* port number; 0: the name contains no port */
     uint8_t port;
 };
 /* Finds the node or port with this name. The name is NODE or NODE/PORT, or in the spelling of

@@ -8,7 +8,7 @@
 
 #include "cli/sim/hub.h"
 
-/* greatest number of datagrams in a ring; further datagrams are refused */
+/* maximum number of datagrams in a ring; further datagrams are refused */
 #define RING_MAX 4096u
 
 struct ring { /* all bytes zero: the ring is empty */

@@ -10,8 +10,8 @@
  * does not read, its ring fills up and the client loses MADs; the server never waits for a client.
  *
  * If the process of a client has ended, the next send to the client fails, and the server removes
- * the client. In case the server has nothing to send, each regular tick also tries to connect a
- * spare socket to the name of each client; the kernel refuses this if the process has ended.
+ * the client. The server may have nothing to send. So each regular tick also tries to connect a
+ * spare socket to the name of each client, which the kernel refuses if the process has ended.
  */
 #include "cli/sim/server.h"
 
@@ -42,7 +42,7 @@ struct peer {
     int fd;
     /* true: the client has unsent datagrams, and server.dirty lists it */
     bool dirty;
-    /* true: the client's socket is full; epoll reports when it has room */
+    /* true: the client's socket is full; epoll reports when it is writable again */
     bool blocked;
     struct ring ring;
 };
@@ -155,7 +155,7 @@ static void send_to(struct server *s, unsigned client)
     p->blocked = blocked;
 }
 
-/* Sends datagrams until no client has unsent ones. This needs a loop, because the removal of a
+/* Sends datagrams until no client has unsent ones. The loop is needed because the removal of a
  * client whose process has ended may cause traps for other clients. */
 static void send_all(struct server *s)
 {

@@ -11,13 +11,13 @@
 struct server_settings {
     const char *base; /* base of the socket names */
     const char *name; /* name of the fabric */
-    /* id of a node; a client that does not name a node is attached to this one */
+    /* id of the node to which a client is attached if it names no node */
     uint32_t first_node;
-    bool console; /* read commands from standard input */
+    bool console; /* true: read commands from standard input */
     /* true: print a line when a client connects or disconnects */
     bool verbose;
 };
-/* Serves the fabric until a command or a signal stops the server. On an error prints the reason.
+/* Serves the fabric until a command or a signal stops the server. Prints the reason of an error.
  * Returns enum cmd_exit. */
 int server_run(struct fab_sim *sim, const struct server_settings *settings);
 

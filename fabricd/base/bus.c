@@ -2,9 +2,9 @@
 /*
  * The bus passes every event to all subscribers, in the order in which they subscribed.
  *
- * A subscriber may publish an event itself. The bus gives that event a number at once, but passes
- * it on only after all subscribers have received the event before it. Every subscriber therefore
- * receives events in ascending order.
+ * A subscriber may publish an event itself. The bus gives this event a number at once, but passes
+ * it on only after all subscribers have received the event before it. So every subscriber receives
+ * events in ascending order.
  */
 #include "fabricd/base/bus.h"
 
@@ -78,7 +78,7 @@ static void ignore(void *ctx, const struct event *e)
 }
 
 /* Removes a subscriber: marks its entry as unused. The entry stays in the list, because hand_out
- * may be walking the list. */
+ * may be walking through the list. */
 void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx)
 {
     for (size_t i = 0; i < b->count; i++)
@@ -86,8 +86,8 @@ void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx)
             b->subscribers[i] = (struct subscriber){ignore, NULL};
 }
 
-/* Queues an event that a subscriber published while another event is passed to the subscribers.
- * Returns false if memory ran out; the caller then passes the event on at once. */
+/* Queues an event that a subscriber publishes while another event is being passed on. Returns false
+ * if memory ran out; the caller then passes the event on at once. */
 static bool put_aside(struct bus *b, const struct event *e)
 {
     struct waiting *w = malloc(sizeof(*w) + event_room(e));
@@ -100,7 +100,7 @@ static bool put_aside(struct bus *b, const struct event *e)
 
 static void hand_out(struct bus *b, const struct event *e)
 {
-    /* if a handler adds a subscriber, the new subscriber gets only later events */
+    /* If a handler adds a subscriber, the new subscriber gets only later events. */
     size_t count = b->count;
     for (size_t i = 0; i < count; i++)
         b->subscribers[i].handler(b->subscribers[i].ctx, e);

@@ -27,30 +27,30 @@ struct event_field {
     const char *name;
     enum event_field_kind kind;
     const char *text; /* value of a field of kind EVENT_TEXT */
-    /* value of the field, if it is not a text */
+    /* value of any other field */
     uint64_t number;
 };
 
 struct event {
-    /* Number of the event. bus_publish assigns numbers in ascending order without gaps, also
-     * after a restart (see bus_new). 0: the event has severity debug, and is not stored. */
+    /* Number of the event. bus_publish assigns numbers in ascending order without gaps, even across
+     * restarts (see bus_new). 0: the event has severity debug, and is not stored. */
     uint64_t seq;
     int64_t time_us; /* Unix time in microseconds, assigned by bus_publish */
     enum event_severity severity;
-    /* name of the type of the event, as in events.def; a stored event may have a type of
-     * another version of fabricd */
+    /* name of the event type, as in events.def; a stored event may have a type that only another
+     * version of fabricd has */
     const char *type;
     /* what the event is about, for example "leaf-3/12" */
     const char *subject;
     const char *message; /* one sentence for operators */
-    uint64_t guid;       /* GUID of the node; 0: none */
+    uint64_t guid;       /* GUID of the node that the event is about; 0: none */
     uint32_t port;
     uint32_t field_count;
     const struct event_field *fields;
 };
 
 /* event_copy copies an event to *to. It copies the fields and texts of the event to `room`, which
- * must be aligned as a pointer. event_room returns the number of bytes that `room` must have. */
+ * must be aligned like a pointer. event_room returns the number of bytes that `room` must have. */
 size_t event_room(const struct event *e);
 void event_copy(struct event *to, const struct event *e, void *room);
 
@@ -63,7 +63,7 @@ void bus_free(struct bus *b);
  * passed to bus_new. */
 uint64_t bus_last_seq(const struct bus *b);
 typedef void bus_handler(void *ctx, const struct event *e);
-/* Subscribes a handler until bus_unsubscribe or bus_free. Returns NOMEM. */
+/* Subscribes a handler, until bus_unsubscribe or bus_free is called. Returns OK or NOMEM. */
 int bus_subscribe(struct bus *b, bus_handler *handler, void *ctx);
 void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx);
 /* Publishes an event: sets its members seq and time_us, and passes it to all subscribers, in the

@@ -30,12 +30,13 @@ enum call_limit {
 
 struct call_counts {
     /* [role of the caller][gRPC status code] number of ended calls. The role is an enum
-     * config_role; 0: not known. */
+     * config_role; 0 stands for an unknown role. */
     uint64_t ended[CALL_COUNTS_ROLES][CALL_COUNTS_CODES];
     unsigned studies_running, studies_queued;
     /* number of studies that each limit refused or ended */
     uint64_t studies_refused[STUDY_LIMITS];
-    /* [enum call_limit] connections that were closed or turned away, and calls that were refused */
+    /* [enum call_limit] number of connections that were closed or refused, and of calls that were
+     * refused */
     uint64_t limited[CALL_LIMITS];
 };
 

@@ -24,8 +24,8 @@ enum event_id {
 #undef EVENT
 #undef FORM
 
-/* These macros define, for each event, a struct with the values of its fields. subject == NULL
- * means "". guid and port are 0 if the event is not about a port. */
+/* For each event, these macros define a struct with the values of its fields. subject == NULL means
+ * "". guid and port are 0 if the event is not about a port. */
 #define TEXT(name) const char *name;
 #define GUID(name) uint64_t name;
 #define COUNT(name) uint64_t name;
@@ -54,14 +54,13 @@ enum event_id {
 #undef EVENT
 #undef FORM
 
-/*
- * Emits the event `id` (a row of events.def); the values of its fields follow as .name = value, ...
- */
+/* Emits the event `id` (a row of events.def). The arguments after `id` are the values of its
+ * fields, as .name = value, ... */
 #define event_emit(bus, id, ...) event_##id(bus, &(struct event_##id){__VA_ARGS__})
 
 /* Initializers for the fields that all events about links have. `x` points to a struct that
- * describes the two ends of a link by the members place[2] (the names of the ports), guid[2] and
- * port[2]. The event has end `i` as subject and the other end as peer. */
+ * describes the two ends of a link by its members place[2] (the names of the ports), guid[2] and
+ * port[2]. The event has end `i` as its subject, and the other end as its peer. */
 #define EVENT_LINK_FROM(x, i)                                                                      \
     .subject = (x)->place[i], .guid = (x)->guid[i], .port = (x)->port[i],                          \
     .peer = (x)->place[!(i)], .peer_guid = (x)->guid[!(i)], .peer_port = (x)->port[!(i)]
@@ -83,8 +82,8 @@ struct event_row {
 };
 extern const struct event_row event_rows[EVENT_IDS];
 
-/* bus_count adds 1 to the number of times that the event was emitted. bus_counted returns this
- * number. */
+/* bus_count notes that the event was emitted once more. bus_counted returns how often it was
+ * emitted. */
 void bus_count(struct bus *b, enum event_id id);
 uint64_t bus_counted(const struct bus *b, enum event_id id);
 

@@ -4,14 +4,14 @@
  * not mix.
  *
  * If stderr is the journal of systemd, a line begins with its priority as "<N>", which journald
- * removes (sd-daemon(3)). Otherwise it begins with the time in UTC. Then follows "subject:
+ * removes (sd-daemon(3)). Otherwise it begins with the time in UTC. Both are followed by "subject:
  * message".
  *
- * Names come from the fabric: a NodeDescription can be any 64 bytes. Control characters, bytes that
- * are not UTF-8, and characters that reorder or break lines are therefore written as \xNN.
+ * Names come from the fabric, and a NodeDescription can be any 64 bytes. So control characters,
+ * bytes that are not UTF-8, and characters that reorder or break lines are written as \xNN.
  *
- * `state` is mutable static data, because every file may log and a log parameter in every function
- * would make the code harder to read. Only the loop thread sets `state`, at start and on reload.
+ * `state` is mutable static data. Every file may log, and a log parameter in every function would
+ * make the code harder to read. Only the loop thread sets `state`, at start and on reload.
  */
 #include "fabricd/base/log.h"
 
@@ -33,13 +33,12 @@
 static struct {
     enum log_level max;
     bool journal;
-    bool command; /* log_init_command was called */
+    bool command; /* true: log_init_command was called */
 } state = {LOG_LEVEL_INFO, false, false};
 
-/* Returns true if stderr is the journal of systemd. JOURNAL_STREAM is "DEVICE:INODE" of the
- * stream that journald reads. The variable is also
- * set if a shell has redirected stderr to a file, so the function compares this device and inode
- * with those of stderr. */
+/* Returns true if stderr is the journal of systemd. JOURNAL_STREAM is "DEVICE:INODE" of the stream
+ * that journald reads. It is set even if a shell has redirected stderr to a file, so the function
+ * compares this device and inode with those of stderr. */
 static bool stderr_is_journal(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");
@@ -79,7 +78,7 @@ static size_t utf8_sequence(const unsigned char *s, uint32_t *ret_code)
         return 0;
     uint32_t code = s[0] & (0x7fu >> len);
     for (size_t i = 1; i < len; i++) {
-        /* this byte does not continue the sequence; it may be the NUL at the end of the text */
+        /* This byte does not continue the sequence. It may be the NUL at the end of the text. */
         if ((s[i] & 0xc0) != 0x80)
             return 0;
         code = code << 6 | (s[i] & 0x3fu);
@@ -90,8 +89,8 @@ static size_t utf8_sequence(const unsigned char *s, uint32_t *ret_code)
     return len;
 }
 
-/* Returns true if a terminal may act on this character: C1 controls, zero-width and direction
- * marks, line and paragraph separators, byte order mark. */
+/* Returns true if a terminal may interpret this character instead of printing it: C1 controls,
+ * zero-width and direction marks, line and paragraph separators, byte order mark. */
 static bool acts_on_terminals(uint32_t code)
 {
     return code < 0xa0 || (code >= 0x200b && code <= 0x200f) ||
@@ -166,7 +165,7 @@ static void write_line(enum log_level level, const char *subject, const char *fm
     used += log_clean(message, line + used, room - used);
     used += (size_t)sprintf(line + used, wanted >= (int)sizeof(message) ? " ...\n" : "\n");
     ssize_t written = write(STDERR_FILENO, line, used);
-    /* if writing to stderr fails, the error cannot be reported anywhere */
+    /* if writing to stderr fails, nothing can report the error */
     (void)written;
 }
 
@@ -191,7 +190,7 @@ void log_always(const char *subject, const char *fmt, ...)
 /* maximum number of fields of log_record */
 #define FIELDS_MAX 16
 
-/* Sets *to to a malloc'd text "NAME=value", with the value cleaned by log_clean. Returns false if
+/* Sets *to to a text "NAME=value" from malloc; the value is cleaned by log_clean. Returns false if
  * memory ran out. */
 static bool make_field(struct iovec *to, const char *name, const char *value)
 {

@@ -17,29 +17,29 @@ enum log_level {
 /* Sets the log level of the process, at start and on reload. If stderr is the journal
  * (JOURNAL_STREAM), lines begin with a priority "<N>", otherwise with a time stamp. */
 void log_init(enum log_level max);
-/* Like log_init, for a program that does one job for a person at a terminal: it logs warnings and
- * errors only, and log_record writes to the journal of systemd only, if there is one. */
+/* Like log_init, for a program that does one job for a person at a terminal. It logs only warnings
+ * and errors. log_record writes only to the journal of systemd, if there is one. */
 void log_init_command(void);
 enum log_level log_level(void);
 /* Writes one line. Any thread may call this function. `subject` is what the line is about, for
  * example "sm" or "port leaf-1/12". */
 void log_line(enum log_level level, const char *subject, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Writes one line with level notice, even if the log level would hide it. The audit log uses this
- * function. */
+/* Writes one line with level notice, even if the log level would suppress it. The audit log uses
+ * this function. */
 void log_always(const char *subject, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A field of a journal entry, which `journalctl -o json` shows. The name must be upper case. */
 struct log_field {
     const char *name, *value;
 };
-/* Like log_always. If stderr is the journal of systemd, the journal entry also has these fields.
- * After log_init_command, only the journal gets the line. */
+/* Like log_always, but if stderr is the journal of systemd, the journal entry also has these
+ * fields. After log_init_command, only the journal gets the line. */
 void log_record(const char *subject, const struct log_field *fields, size_t count,
                 const char *message);
-/* Copies a text and replaces every byte that could control a terminal or end a line by \xNN.
- * log_line does this itself; code that shows names from the fabric elsewhere calls this function.
- * Returns the number of bytes in ret, which is NUL-terminated. Longer text is cut between two
- * characters. */
+/* Copies a text, and replaces every byte that could control a terminal or end a line by \xNN.
+ * log_line does this itself; other code that shows names from the fabric calls this function.
+ * Returns the number of bytes in ret, which is NUL-terminated. If the text is too long, the copy
+ * ends after a whole character. */
 size_t log_clean(const char *text, char *ret, size_t len);
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(...) log_line(LOG_LEVEL_WARNING, __VA_ARGS__)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Facts about this process, from getrusage(2), getrlimit(2), /proc/self and the dynamic linker.
+/* Facts about this process, from getrusage(2), getrlimit(2), /proc/self and the dynamic linker.
  * What cannot be read is left out. The environment and the command line are not shown, because they
- * can have secrets.
- */
+ * may contain secrets. */
 #include "fabricd/base/process.h"
 
 #include <dirent.h>
@@ -107,7 +105,7 @@ static void thread(const char *id, struct fab_text *to)
     if (f == NULL)
         return;
     char *name = fgets(line, sizeof(line), f) != NULL ? strchr(line, '(') : NULL;
-    /* The name is between the first '(' and the last ')', and may itself contain both. */
+    /* The name is between the first '(' and the last ')'. It may itself contain parentheses. */
     char *end = name != NULL ? strrchr(name, ')') : NULL;
     if (end != NULL && sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
                               &user, &system) == 2)
@@ -120,8 +118,8 @@ static int library(struct dl_phdr_info *info, size_t size, void *ctx)
 {
     char path[PATH_MAX];
     (void)size;
-    /* The name of a file behind the symbolic links has the whole version of the library. The first
-     * entry is the program and has no name. */
+    /* realpath resolves symbolic links, because the name of the real file has the whole version of
+     * the library. The first entry is the program, without a name. */
     if (info->dlpi_name != NULL && info->dlpi_name[0] == '/' &&
         realpath(info->dlpi_name, path) != NULL)
         fab_base_text_addf(ctx, "  %s\n", path);

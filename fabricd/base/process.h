@@ -5,8 +5,8 @@
 
 #include "libfabmgr/base/text.h"
 
-/* Appends the resource limits, the resource usage, the threads, and the shared libraries with
- * their versions to the text. May be called on any thread. */
+/* Appends to the text the resource limits, the resource usage, the threads, and the shared
+ * libraries with their versions. Any thread may call this function. */
 void process_describe(struct fab_text *to);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The record of a reroute: why the tables changed, how long each step took, and how much was
- * written. fabricd/sm makes the record, the store keeps it, and the RPC shows it.
- */
+/* The record of a reroute: why the tables changed, how long each step took, and how much was
+ * written. fabricd/sm makes the record, the store keeps it, and RPCs show it. */
 #ifndef FABRICD_BASE_REROUTE_H
 #define FABRICD_BASE_REROUTE_H
 
@@ -11,16 +9,16 @@
 struct reroute {
     /* generation of the resulting view, which identifies the reroute */
     uint64_t generation;
-    /* Unix time in us at which the trap arrived that caused the reroute; if no trap caused it,
-     * the time at which the reroute began */
+    /* Unix time in us at which the trap arrived that caused the reroute. If no trap caused it, the
+     * time at which the reroute began. */
     int64_t time_us;
     /* what caused the reroute, for example "trap 128 from leaf-3", "light sweep", "request" */
     char cause[96];
     char engine[32];
-    /* When each step of the reroute ended, in us after time_us; 0: the reroute did not have this
-     * step. known: the manager knew what had changed in the fabric. computed, proved: the tables
-     * were computed and proved. first_write: the first LFT write was sent. last_write: the last
-     * LFT write was acknowledged. */
+    /* The time at which each step of the reroute ended, in us after time_us; 0: the reroute did not
+     * have this step. known: the manager knew what had changed in the fabric. computed, proved: the
+     * tables were computed and proved. first_write: the first LFT write was sent. last_write: the
+     * last LFT write was acknowledged. */
     uint64_t known_us, computed_us, proved_us, first_write_us, last_write_us;
     /* entries: number of changed LFT entries. blocks: number of acknowledged LFT blocks.
      * switches: number of switches that were written. */
@@ -29,8 +27,8 @@ struct reroute {
     uint32_t failed;
     uint32_t links_lost, links_gained, nodes_lost, nodes_gained;
     /* lost_pairs: number of pairs of endports that may have had no path while tables changed,
-     * although they have one before and after. lost_us: how long they may have had no path,
-     * in us. */
+     * although they had paths before and have paths now. lost_us: how long they may have had no
+     * path, in us. */
     uint64_t lost_pairs, lost_us;
 };
 typedef void reroute_handler(void *ctx, const struct reroute *r);

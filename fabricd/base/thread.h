@@ -6,8 +6,8 @@
 #include <pthread.h>
 #include <signal.h>
 
-/* Like pthread_create, but blocks all signals in the new thread, because the loop thread handles
- * signals. */
+/* Creates a thread as pthread_create does, but with all signals blocked, because the loop thread
+ * handles signals. */
 static inline int thread_start(pthread_t *ret, void *(*fn)(void *ctx), void *ctx)
 {
     sigset_t all, old;
@@ -18,8 +18,9 @@ static inline int thread_start(pthread_t *ret, void *(*fn)(void *ctx), void *ctx
     return err;
 }
 
-/* Names this thread for tools such as top and gdb. A name has at most 15 bytes. A thread names
- * itself, because the kernel lets no other thread of an undumpable process do so. */
+/* Names this thread for tools such as top and gdb; at most 15 bytes of the name are used. Each
+ * thread must name itself: if a process is not dumpable, the kernel does not let one thread name
+ * another. */
 static inline void thread_set_name(const char *name)
 {
     pthread_setname_np(pthread_self(), name);

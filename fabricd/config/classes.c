@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Reads traffic classes from the configuration: first the list qos.classes with its rules, then
- * OpenSM's qos-policy.conf (qos.file), then the SL-to-VL and VL arbitration tables that the
- * operator configured.
- */
+/* Reads traffic classes from the configuration, in this order: the list qos.classes with its rules;
+ * OpenSM's qos-policy.conf (qos.file); the SL-to-VL and VL arbitration tables that the operator
+ * configured. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +70,7 @@ static int take_values(struct taking *t, const struct raw_class *raw, struct fab
     return rc;
 }
 
-/* Returns true if partitions.conf defines the group or partition that a rule names. */
+/* Returns true if partitions.conf defines the group or partition that a member of a rule names. */
 static bool is_known(const struct fab_partitions *all, const struct fab_class_member *m)
 {
     bool known = m->kind != FAB_CLASS_PARTITION && m->kind != FAB_CLASS_OF_OTHERS;
@@ -84,8 +82,8 @@ static bool is_known(const struct fab_partitions *all, const struct fab_class_me
 }
 
 /* Checks the names of groups and partitions in a rule that was just added. `first`: index of the
- * first group that the rule added. Returns NOT_FOUND, with a message in the report, if a name is
- * unknown. */
+ * first group that the rule added. If a name is unknown, returns NOT_FOUND, with a message in the
+ * report. */
 static int check_names(struct taking *t, const char *path, size_t first)
 {
     for (size_t i = first; i < t->to->groups; i++) {

@@ -2,13 +2,10 @@
 /*
  * Converts the text of the configuration file to struct config, in four steps:
  *
- * place.c parses the YAML, to find the line and column of every value.
- *
- * schema.c checks keys and types with libcyaml, and makes a struct raw.
- *
- * settings.c checks the range of every single value, and stores it in struct config.
- *
- * This file reads the lists, and checks what concerns several keys.
+ *   1. place.c parses the YAML, to find the line and column of every value.
+ *   2. schema.c checks keys and types with libcyaml, and makes a struct raw.
+ *   3. settings.c checks the range of every single value, and stores it in struct config.
+ *   4. This file reads the lists, and checks conditions on several keys.
  *
  * The functions fill a new config. The caller gets this config only if all of it is valid.
  */
@@ -30,8 +27,9 @@
 
 /* ---- defaults ---- */
 
-/* Returns a directory followed by `rest`. The directory is the first one in the environment
- * variable `variable`, which systemd sets, or `otherwise` if the variable is not set. */
+/* Returns the path of a directory followed by `rest`. The directory is the first one in the
+ * environment variable `variable`, which systemd sets. If the variable is not set, the directory is
+ * `otherwise`. */
 static char *folder(const char *variable, const char *otherwise, const char *rest)
 {
     const char *given = getenv(variable);
@@ -86,8 +84,8 @@ int config_defaults(struct config *ret)
         listen = NULL;
     if (listen != NULL && c.state_dir != NULL && c.port != NULL && c.socket_group != NULL)
         rc = config_listen_add(&c, listen, true, why, sizeof(why));
-    /* the path of the default socket is too long for the system, so the operator must configure
-     * an address */
+    /* The path of the default socket is too long for the system. The operator must then configure
+     * an address. */
     if (rc == FAB_E_INVAL)
         rc = FAB_OK;
     free(listen);
@@ -160,7 +158,7 @@ int config_listen_add(struct config *c, const char *address, bool replace, char 
     if (rc == FAB_OK && replace)
         drop_listen(&kept);
     else if (replace)
-        *c = kept; /* on an error, the earlier addresses stay */
+        *c = kept; /* on an error, keep the earlier addresses */
     log_clean(address, clean, sizeof(clean));
     if (rc == FAB_E_INVAL)
         snprintf(why, why_len, "the address is '%s', expected %s", clean, expected);
@@ -172,7 +170,7 @@ int config_listen_add(struct config *c, const char *address, bool replace, char 
 static int take_listen(const struct raw *raw, struct report *report, struct config *c)
 {
     char expected[200], path[32];
-    /* the list is NULL both if the file does not have the key and if its list is empty */
+    /* The list is NULL in two cases: the file does not have the key, or its list is empty. */
     if (!place_has(report, "listen"))
         return FAB_OK;
     drop_listen(c);
@@ -304,9 +302,9 @@ static int take_tables(const struct raw *raw, struct report *report, struct conf
 
 /* ---- partitions ---- */
 
-/* Sets *ret to the index of `word` in a NULL-terminated list of words. If `word` is NULL (the
- * key is not in the file), *ret stays unchanged. Returns RANGE if the list does not have the
- * word. */
+/* Sets *ret to the index of `word` in a NULL-terminated list of words. If the file does not have
+ * the key, so that `word` is NULL, *ret stays unchanged. Returns RANGE if the list does not have
+ * the word. */
 static int take_word(struct report *report, const char *path, const char *word,
                      const char *const *words, uint8_t *ret)
 {
@@ -390,8 +388,6 @@ static int take_partitions(const struct raw *raw, struct report *report, struct 
     return rc;
 }
 
-/* ---- routers ---- */
-
 static int take_routers(const struct raw *raw, struct report *report, struct config *c)
 {
     const char *file = raw->subnet != NULL ? raw->subnet->prefix_routes : NULL;
@@ -434,7 +430,7 @@ static int take_locations(const struct raw *raw, struct report *report, struct c
     return rc;
 }
 
-/* ---- keys of foreign devices ---- */
+/* ---- M_Keys of other managers ---- */
 
 static int take_m_key_file(const struct raw *raw, struct report *report, struct config *c)
 {
@@ -464,9 +460,9 @@ static const char *missing_tls(const struct config_tls *tls)
     return tls->cert == NULL ? "cert" : tls->key == NULL ? "key" : tls->ca == NULL ? "ca" : NULL;
 }
 
-/* TLS needs three files. Returns true if one of them is not configured, although a TLS address or
- * another of these files is configured. Then path[] is the path of the key that needs the file,
- * such as "listen[1]", and *ret_missing is "cert", "key" or "ca". */
+/* Returns true if one of the three files that TLS needs is not configured, although a TLS address
+ * or another of these files is. Then path[] is the path of the setting that needs the file, such as
+ * "listen[1]", and *ret_missing is "cert", "key" or "ca". */
 static bool tls_incomplete(const struct config *c, char *path, size_t len, const char **ret_missing)
 {
     *ret_missing = missing_tls(&c->tls);
@@ -511,8 +507,8 @@ static int check_engine(const struct fab_policy *p, char *why, size_t why_len)
     return FAB_E_INVAL;
 }
 
-/* Checks that no configured partition has the P_Key that quarantined hosts get. Otherwise the
- * members of that partition would reach quarantined hosts. */
+/* Checks that no configured partition has the P_Key of quarantined hosts. The members of such a
+ * partition could reach quarantined hosts. */
 static int check_quarantine(const struct config *c, char *why, size_t why_len)
 {
     const struct fab_partitions *p = c->policy.partitions;
@@ -545,9 +541,9 @@ int config_check(const struct config *c, char *why, size_t why_len)
     return FAB_E_INVAL;
 }
 
-/* Calls config_check, and reports its error with its line and column in the file. A message about
- * the policy begins with the name of a field of the policy, such as "engine"; the report has the
- * path of the setting instead, such as "routing.engine". */
+/* Calls config_check, and reports its error with a line and column in the file. A message about the
+ * policy begins with the name of a field, such as "engine". The report has the path of the setting
+ * instead, such as "routing.engine". */
 static int check_whole(const struct config *c, struct report *report)
 {
     char path[32], why[300];
@@ -634,7 +630,7 @@ int config_load_text(const char *text, size_t len, const char *name, struct conf
 
 /* ---- the file ---- */
 
-/* Refuses a configuration file with a key that every user can read. Returns DENIED. */
+/* Returns DENIED if the configuration file contains a key and every user can read the file. */
 static int check_mode(const char *file, const struct config *c, char *why, size_t why_len)
 {
     struct stat st;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Reads the configuration from one YAML file, and converts it to options of the daemon and to the
+/* Reads the configuration from one YAML file. Converts it to options of the daemon and to the
  * policy of the fabric. Every key has a default; doc/fabricd.yaml.5 and etc/fabricd.yaml list all
- * keys. If the file has an error, no value in the file takes effect.
- */
+ * keys. If the file has an error, none of its values takes effect. */
 #ifndef FABRICD_CONFIG_CONFIG_H
 #define FABRICD_CONFIG_CONFIG_H
 
@@ -23,8 +21,8 @@ struct config_listen {
     enum config_listen_kind kind;
     /* address as configured: "unix:/run/fabricd/fabricd.sock", "tls:[::1]:7471" */
     char *text;
-    /* for "unix:": path of the socket. For "tls:": host name or IP address without brackets;
-     * "*": all local addresses. */
+    /* For "unix:", the path of the socket. For "tls:", a host name or an IP address without
+     * brackets; "*" means all local addresses. */
     char *host;
     uint16_t port; /* only for tls: 1 to 65535 */
 };
@@ -36,14 +34,14 @@ struct config_tls {
 };
 
 struct config_sweep {
-    /* time between light sweeps in s; 0: no light sweeps */
+    /* time in s between two light sweeps; 0: no light sweeps */
     uint32_t light_interval_s;
-    /* time between regular heavy sweeps in s; 0: no regular heavy sweeps */
+    /* time in s between two regular heavy sweeps; 0: no regular heavy sweeps */
     uint32_t heavy_interval_s;
     /* time in s in which the scrub reads LFTs, PortInfo, P_Key tables and MFTs once; 0: no scrub */
     uint32_t scrub_interval_s;
-    /* Time in ms that the manager waits after the end of a round if traps arrived while this
-     * round ran. A single trap starts a sweep at once (fabricd/sm/core/rounds.c). */
+    /* Time in ms that the manager waits after a round if traps arrived during this round. A trap
+     * that arrives at another time starts a sweep at once (fabricd/sm/core/rounds.c). */
     uint32_t trap_settle_ms;
 };
 
@@ -51,12 +49,12 @@ struct config_flapping {
     /* a link is held down if it goes down this many times in a period of within_s seconds */
     uint32_t flaps;
     uint32_t within_s;
-    /* First hold-down time in s; it doubles each time the link flaps too often again. 0: no link
-     * is held down. */
+    /* First hold-down time in s; it doubles each time the link is held down again. 0: no link is
+     * held down. */
     uint32_t hold_down_s;
-    uint32_t max_hold_down_s; /* maximum hold-down time */
-    /* Greatest share of links that may be excluded, in percent of a switch's uplinks, of its
-     * downlinks, and of its other ISLs. */
+    uint32_t max_hold_down_s; /* maximum hold-down time in s */
+    /* Maximum percentage of links that may be excluded: of a switch's uplinks, of its downlinks,
+     * and of its other ISLs. */
     uint32_t max_excluded_percent;
 };
 
@@ -69,35 +67,32 @@ enum config_on_errors {
 struct config_counters {
     /* time in s in which the counters of every port are read once; 0: never */
     uint32_t interval_s;
-    /*
-     * Time in s over which the increases of a counter are added up and compared with its threshold.
-     */
+    /* Time in s. The increases of a counter over this time are added up and compared with the
+     * threshold. */
     uint32_t within_s;
     enum config_on_errors on_errors; /* what to do about an unhealthy link */
-    /*
-     * 1: the manager clears counters that have reached their maximum; 0: it never clears counters
-     */
+    /* 1: the manager clears counters that have reached their maximum value; 0: it never clears
+     * counters */
     uint32_t clear;
-    /* [counter] threshold: it is an error if the counter rises by this much within within_s
+    /* [counter] threshold: a link is unhealthy if the counter rises by this much within within_s
      * seconds; 0: the counter is ignored */
     uint32_t most[FAB_COUNTERS];
 };
 
-/* What the manager does about a host that misbehaves. */
+/* what the manager does about a host that misbehaves */
 enum config_offence { CONFIG_OFFENCE_REPORT, CONFIG_OFFENCE_ISOLATE };
 struct config_offenders {
-    /* what to do with a host that answers SMInfo although the operator does not trust it as a
-     * manager */
+    /* what to do about a host that answers SMInfo, but is not trusted as a manager */
     enum config_offence refused_manager;
-    /* what to do with a host that is not trusted as a manager and sends control packets,
-     * SubnSet(SMInfo) */
+    /* what to do about a host that sends control packets, SubnSet(SMInfo), but is not trusted as a
+     * manager */
     enum config_offence forged_control;
-    /* greatest number of hosts that are isolated for misbehaviour at the same time */
+    /* maximum number of hosts that are isolated for misbehaviour at the same time */
     uint32_t max_isolated;
 };
 
 struct config_multicast {
-    /* Greatest number of MLIDs in use; 0: the number of entries in the smallest MFT. */
+    /* maximum number of MLIDs in use; 0: the number of entries in the smallest MFT */
     uint32_t mlids;
     enum fab_mcast_share share;
     /* time in s for which a port that left the fabric stays a member of its multicast groups */
@@ -105,7 +100,7 @@ struct config_multicast {
 };
 
 struct config_smp {
-    /* time in ms to wait for the answer to the first try of a request */
+    /* time in ms for which the manager waits for the answer to the first try of a request */
     uint32_t timeout_ms;
     /* maximum number of retries after the first try */
     uint32_t retries;
@@ -113,12 +108,12 @@ struct config_smp {
     uint32_t window;
 };
 
-/* What the manager does if its own adapter or port is gone. */
+/* what the manager does if its own adapter or port is missing */
 enum config_device_lost { CONFIG_DEVICE_LOST_EXIT, CONFIG_DEVICE_LOST_WAIT };
 /* What the manager does with devices that are not in the baseline. */
 enum config_unapproved { CONFIG_ALLOW, CONFIG_QUARANTINE, CONFIG_EXCLUDE };
-/* Roles of clients of the RPC, with the numbers of enum Role in access.proto. A role may do
- * everything that the roles with lower numbers may do. */
+/* Roles of clients of the RPC, with the numbers of enum Role in access.proto. A role has all
+ * permissions of the roles with lower numbers. */
 enum config_role {
     CONFIG_ROLE_NONE,
     CONFIG_ROLE_TENANT,
@@ -130,7 +125,7 @@ enum config_role {
 /* Returns the name of a role, such as "viewer"; "none" for CONFIG_ROLE_NONE and unknown numbers. */
 const char *config_role_name(unsigned role);
 
-/* what an entry of rpc.roles matches */
+/* the kind of client that an entry of rpc.roles matches */
 enum config_subject {
     CONFIG_SUBJECT_USER,
     CONFIG_SUBJECT_GROUP,
@@ -144,10 +139,10 @@ struct config_role_entry {
     enum config_role role;
     enum config_subject subject;
     char *name; /* as configured */
-    /* uid or gid of `name`, read when the settings were loaded, so that no call waits for the name
-     * service. Only for users and groups. */
+    /* uid or gid of `name`; only for users and groups. It is looked up when the settings are
+     * loaded, so that no call waits for the name service. */
     uint32_t id;
-    /* false: the system has no user or group `name`, so that the entry matches nobody */
+    /* false: the system has no user or group `name`; the entry then matches no client */
     bool known;
 };
 struct config_roles {
@@ -162,7 +157,7 @@ struct config {
     enum config_device_lost on_device_lost;
     struct config_listen *listen;
     size_t listen_count;
-    /* address at which the metrics are served by HTTP; text == NULL: they are not served */
+    /* address at which HTTP serves the metrics; text == NULL: no address */
     struct config_listen metrics;
     /* name of the group that owns the Unix sockets; "": the group of the process */
     char *socket_group;
@@ -177,14 +172,15 @@ struct config {
     struct config_multicast multicast;
     struct config_offenders offenders;
     struct config_smp smp;
-    /* greatest share of one CPU core that contingency plans may use, in percent */
+    /* maximum share of one CPU core that the computation of contingencies may use, in percent */
     uint32_t contingency_cpu;
-    /* maximum memory of contingency plans in MiB; 0: no contingencies */
+    /* maximum memory of contingencies in MiB; 0: no contingencies */
     uint32_t contingency_mb;
-    /* time in s without changes and traps after which a rebalance is tried; 0: no rebalances */
+    /* time in s without changes and traps after which the manager tries a rebalance; 0: no
+     * rebalances */
     uint32_t rebalance_s;
     /* gone_days: time in days after which nodes and links that are gone are forgotten. gone_nodes:
-     * maximum number of such nodes. */
+     * maximum number of nodes that are gone. */
     uint32_t gone_days, gone_nodes;
     /* snapshots_keep: number of automatic snapshots of the topology. snapshots_mb: maximum size of
      * all snapshots in MiB. */
@@ -193,17 +189,17 @@ struct config {
     /* audit_days: time in days for which rows of the audit log are kept. audit_mb: maximum size of
      * the audit log in MiB. */
     uint32_t audit_days, audit_mb;
-    /* true: fabricd makes the M_Key (subnet.m_key is "generated"), and main() sets policy.m_keys
+    /* true: fabricd makes the M_Key (subnet.m_key is "generated"); main() then sets policy.m_keys
      * from the key file */
     bool m_key_generated;
-    /* true: each port gets an M_Key of its own (subnet.m_key is "derived"); m_key_generated is
-     * then true, too */
+    /* true: each port gets its own M_Key (subnet.m_key is "derived"); m_key_generated is then true,
+     * too */
     bool m_key_derived;
-    /* Path of a setting, such as "subnet.m_key", whose value in the configuration file is the
-     * number of a secret key; NULL: the configuration file contains no secret key. */
+    /* Path of a setting, such as "subnet.m_key", whose value in the configuration file is itself a
+     * secret key. NULL: the configuration file contains no secret key. */
     const char *key_in_file;
-    /* true: fabricd makes the CC_Key (congestion.cc_key), and main() sets policy.congestion.key
-     * from the key file */
+    /* true: fabricd makes the CC_Key (congestion.cc_key is "generated"); main() then sets
+     * policy.congestion.key from the key file */
     bool cc_key_generated;
     struct fab_policy policy;
     /* The settings of the file as lines "path: value", for config_difference. The text contains
@@ -211,18 +207,19 @@ struct config {
     char *text;
 };
 
-/* Sets every setting to its default. $STATE_DIRECTORY and $RUNTIME_DIRECTORY, which systemd sets
- * for a unit, replace /var/lib/fabricd and /run/fabricd. Returns NOMEM; the caller then has
- * nothing to free. */
+/* Sets every setting to its default. If systemd has set $STATE_DIRECTORY and $RUNTIME_DIRECTORY,
+ * they replace /var/lib/fabricd and /run/fabricd. Returns OK, or NOMEM; the caller then has nothing
+ * to free. */
 int config_defaults(struct config *ret);
-/* Reads a configuration file. On an error *ret stays unchanged, and why[] has one sentence. If
- * the position of the error in the file is known, the sentence begins with
- * "FILE:LINE:COLUMN: ".
+/*
+ * Reads a configuration file. On an error *ret stays unchanged, and why[] has one sentence. If the
+ * position of the error in the file is known, the sentence begins with "FILE:LINE:COLUMN: ".
  *
  * Returns NOT_FOUND, DENIED or IO if this file, or a file named in it, cannot be read. Returns
- * FORMAT if the file is not valid. Returns RANGE or INVAL if a value is not accepted. For a
- * list, returns EXISTS if it repeats a name, LIMIT if it is too long, and NOT_FOUND if it refers
- * to an unknown name. Returns NOMEM if memory ran out. */
+ * FORMAT if the file is not valid, and RANGE or INVAL if a value is not accepted. For a list,
+ * returns EXISTS if it repeats a name, LIMIT if it is too long, and NOT_FOUND if it refers to an
+ * unknown name. Also returns NOMEM.
+ */
 int config_load(const char *file, struct config *ret, char *why, size_t why_len);
 /* Like config_load, but for the text of a configuration file. Messages use `name` as the file
  * name. */
@@ -236,17 +233,17 @@ void config_fini(struct config *c);
  * compared. Returns NOMEM. */
 int config_difference(const struct config *old, const struct config *now, char *ret, size_t len);
 /* Appends the settings of the configuration file to the text, as lines "path: value". The value of
- * a secret key is shown only if it says where the key comes from ("generated" or "file:PATH"). A
- * setting that the schema does not have is not shown. */
+ * a secret key is shown only if it tells where the key comes from ("generated" or "file:PATH").
+ * Settings that the schema does not have are not shown. */
 void config_show(const struct config *c, struct fab_text *to);
-/* Adds a listen address from the command line. With `replace`, it replaces all earlier
- * addresses; the caller sets this for the first address, so that the command line overrides the
- * file. Returns NOMEM or INVAL; for INVAL, why[] says what is wrong with the address. */
+/* Adds a listen address from the command line. replace: first drops all earlier addresses. The
+ * caller sets it for the first address, so that the command line overrides the file. Returns OK,
+ * NOMEM or INVAL; for INVAL, why[] tells what is wrong with the address. */
 int config_listen_add(struct config *c, const char *address, bool replace, char *why,
                       size_t why_len);
-/* Checks what depends on several keys: the TLS files for a TLS address, and the policy.
- * config_load calls this function. Call it again after the command line changed the config.
- * Returns NOMEM, INVAL or RANGE; for INVAL and RANGE, why[] has the message. */
+/* Checks conditions on several keys: the TLS files for a TLS address, and the policy. config_load
+ * calls this function. Call it again after the command line has changed the config. Returns OK,
+ * NOMEM, INVAL or RANGE; for INVAL and RANGE, why[] has the message. */
 int config_check(const struct config *c, char *why, size_t why_len);
 
 #endif

@@ -51,7 +51,7 @@ static int lines_init(const char *text, struct lines *ret)
     return FAB_OK;
 }
 
-/* Splits "path: value". Returns the value. */
+/* Splits a line "path: value" and returns the value. *ret_path_len: length of the path. */
 static const char *split(const char *line, size_t *ret_path_len)
 {
     const char *colon = strstr(line, ": ");
@@ -59,7 +59,7 @@ static const char *split(const char *line, size_t *ret_path_len)
     return colon != NULL ? colon + 2 : "";
 }
 
-/* Appends the text to ret[]. If it does not fit, appends "..." instead. */
+/* Appends the text to ret[], or "..." if the text does not fit. */
 static void append(char *ret, size_t len, const char *text)
 {
     size_t used = strlen(ret);
@@ -69,8 +69,8 @@ static void append(char *ret, size_t len, const char *text)
         strcpy(ret + used, "...");
 }
 
-/* Appends a setting that differs. old, now: its line in the old and in the new configuration; NULL:
- * this configuration does not have the setting. */
+/* Appends a setting that differs. old, now: line of the setting in the old and in the new
+ * configuration; NULL: this configuration does not have the setting. */
 static void tell(char *ret, size_t len, const char *old, const char *now)
 {
     char text[400];
@@ -89,7 +89,8 @@ static void tell(char *ret, size_t len, const char *old, const char *now)
     append(ret, len, text);
 }
 
-/* Compares the paths of two lines. NULL (no line is left) is greater than any line. */
+/* Compares the paths of two lines. A line that is NULL (no line is left) is greater than any
+ * other. */
 static int compare_paths(const char *a, const char *b)
 {
     size_t a_len, b_len;
@@ -98,8 +99,8 @@ static int compare_paths(const char *a, const char *b)
     split(a, &a_len);
     split(b, &b_len);
     int order = strncmp(a, b, a_len < b_len ? a_len : b_len);
-    /* one path is a prefix of the other: the result must agree with the order in which qsort has
-     * put the lines, and there the ':' after the path also counts */
+    /* If one path is a prefix of the other, the result must agree with the order in which qsort has
+     * put the lines. There, the ':' after the path counts, too. */
     return order != 0 || a_len == b_len ? order : strcmp(a, b);
 }
 

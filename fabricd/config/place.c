@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the line and column of keys and values. libcyaml reports the place of a value of the wrong
- * type, but not of a key, and it reports no places after it has loaded the file. This file
- * therefore parses the text a second time, with libyaml, into a tree whose nodes have a line and a
+ * type, but not the place of a key. After it has loaded the file, it reports no places at all. So
+ * this file parses the text a second time with libyaml, into a tree whose nodes have a line and a
  * column. A path such as "listen[1]" identifies a node.
  *
- * This file also rejects what the schema cannot exclude: duplicate keys and a second document. The
- * size of the tree is limited because config.c limits the size of the file.
+ * This file also rejects two things that the schema cannot exclude: duplicate keys, and a second
+ * document. The size of the tree is limited, because config.c limits the size of the file.
  */
 #include "fabricd/config/place.h"
 
@@ -21,8 +21,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/base/text.h"
 
-/* Maximum number of keys in one mapping. The schema has no mapping with so many keys. The limit
- * bounds the time of the search for duplicate keys. */
+/* Maximum number of keys in one mapping; no mapping of the schema has so many. The limit bounds the
+ * time of the search for duplicate keys. */
 #define KEYS_MAX 64
 
 struct place_document {
@@ -96,8 +96,8 @@ static yaml_node_t *find_entry(const struct report *r, yaml_node_t *list, unsign
     return index < count ? node_get(r, list->data.sequence.items.start[index]) : NULL;
 }
 
-/* Returns the value at a path such as "a.b[2]". *ret_key is the node of the last key or list entry
- * of the path. Returns NULL if the path is not in the file. */
+/* Returns the value at a path such as "a.b[2]"; NULL: the file does not have the path. *ret_key is
+ * the node of the last key or list entry in the path. */
 static yaml_node_t *find_node(const struct report *r, const char *path, yaml_node_t **ret_key)
 {
     yaml_node_t *node = yaml_document_get_root_node(&r->document->yaml);
@@ -181,8 +181,8 @@ bool place_has(const struct report *r, const char *path)
 
 /* ---- loading ---- */
 
-/* Advances a position in the text (libyaml's mark: line and column) by one byte. Columns count
- * characters, as in editors. */
+/* Moves a position in the text (a mark of libyaml: line and column) forward by one byte. Columns
+ * count characters, as in editors. */
 static void step(const char *text, yaml_mark_t *mark)
 {
     char byte = text[mark->index++];
@@ -204,7 +204,7 @@ static yaml_mark_t mark_of_offset(const char *text, size_t len, size_t offset)
     return mark;
 }
 
-/* Returns the byte at a position in the text (libyaml's mark). The index in a mark counts
+/* Returns the byte at a position in the text (a mark of libyaml). The index in a mark counts
  * characters and not bytes, so this function finds the byte by line and column. */
 static char byte_at(const char *text, size_t len, const yaml_mark_t *at)
 {
@@ -258,8 +258,8 @@ static int check_mapping(struct report *r, yaml_node_t *map)
     return rc;
 }
 
-/* Rejects a value with an escaped NUL character ("\0"), because the value becomes a C string,
- * which would end there. */
+/* Rejects a value with an escaped NUL character ("\0"). The value becomes a C string, which would
+ * end at the NUL. */
 static int check_scalar(struct report *r, const yaml_node_t *node)
 {
     if (memchr(node->data.scalar.value, '\0', node->data.scalar.length) == NULL)
@@ -334,8 +334,8 @@ bool place_is_empty(const struct report *r)
 
 /* ---- all values ---- */
 
-/* Appends a line "path: value" for each value below a node of the YAML tree. Values more than 8
- * levels deep are left out; the schema has no such values. */
+/* Appends a line "path: value" for each value below a node of the YAML tree. Values that are more
+ * than 8 levels deep are left out; the schema has no such values. */
 static void flatten(const struct report *r, const yaml_node_t *node, const char *path, int depth,
                     struct fab_text *to)
 {

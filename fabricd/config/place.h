@@ -11,8 +11,8 @@
 
 struct place_document;
 
-/* The error message of a configuration file: why[] gets "NAME:LINE:COLUMN: ...". Also has the
- * parsed text, to find the line and column. */
+/* The error message of a configuration file: why[] gets "NAME:LINE:COLUMN: ...". The struct also
+ * has the parsed text, from which line and column are found. */
 struct report {
     const char *name;
     struct place_document *document;
@@ -20,9 +20,9 @@ struct report {
     size_t why_len;
 };
 
-/* Parses the text, so that the functions below can find lines and columns. Returns NOMEM or FORMAT;
- * for FORMAT (the text is not YAML, or has a duplicate key or a second document), the report has
- * the message. */
+/* Parses the text, so that the functions below can find lines and columns. Returns OK, NOMEM or
+ * FORMAT. FORMAT: the text is not YAML, or has a duplicate key or a second document; the report
+ * then has the message. */
 int place_open(const char *text, size_t len, struct report *report);
 void place_close(struct report *report);
 /* Returns true if the configuration file is empty or has only comments. */
@@ -36,7 +36,7 @@ bool place_has(const struct report *report, const char *path);
  * the error is not known, the message has only the file name. */
 int report_at(struct report *report, size_t line, size_t column, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* Writes an error message with the line and column of the key itself, and not of its value. */
+/* Writes an error message with the line and column of a key, not of its value. */
 int report_key(struct report *report, const char *path, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Writes "PATH is 'VALUE', expected EXPECTED", with the line and column of the value. */

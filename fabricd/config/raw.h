@@ -166,19 +166,18 @@ struct config;
 /* Returns a text that says what a key such as "subnet.lmc" accepts, for example "a number from 0 to
  * 7". The text is either constant or in buffer[]. */
 const char *setting_expected(const char *path, char *buffer, size_t len);
-/* Returns true if the value of a setting with this path, such as "rpc.roles.viewer[0].user", is a
- * secret, or if the schema has no such setting. Settings that name a file with keys are not secret.
- */
+/* Returns true if the value of the setting with this path, such as "rpc.roles.viewer[0].user", is a
+ * secret. Also returns true if the schema has no such setting. The name of a file with keys is not
+ * a secret. */
 bool setting_is_secret(const char *path, size_t len);
-/* Returns true if the value of a secret setting has no key, because the manager makes the key:
- * "generated" or "derived". */
+/* Returns true if the value of a secret setting contains no key, because it lets the manager make
+ * the key: "generated" or "derived". */
 bool setting_is_made(const char *value);
 /* Checks all keys except those whose values are lists, and stores their values in *c. Returns
  * NOMEM, RANGE or INVAL; for RANGE and INVAL, the report has the message. */
 int settings_apply(const struct raw *raw, struct report *report, struct config *c);
-/* A message of fab_policy_validate, such as "lmc is ...", begins with the name of a key. Returns
- * the path of this key, such as "subnet.lmc". Returns NULL if the message does not begin with a
- * key. */
+/* Returns the path of the key, such as "subnet.lmc", with which a message of fab_policy_validate
+ * begins ("lmc is ..."). Returns NULL if the message does not begin with a key. */
 const char *setting_path(const char *sentence);
 /* Parses a GUID or a GID prefix: "0x0002c90300000001" or "0002:c903:0000:0001". Returns INVAL if
  * the text has another form. */
@@ -194,14 +193,14 @@ int classes_take(const struct raw_qos *raw, struct report *report, struct config
 /* ---- roles.c ---- */
 
 struct config_roles;
-/* Reads rpc.roles. An unknown user or group is not an error, because a directory server may not
- * answer yet when the machine starts; it is logged as a warning. Errors: FORMAT (an entry has not
- * exactly one key, or a wrong value), EXISTS (an entry stands in two roles), NOMEM. */
+/* Reads rpc.roles. An unknown user or group is logged as a warning. It is not an error, because a
+ * directory server may not answer yet when the machine starts. Errors: FORMAT (an entry does not
+ * have exactly one key, or has a wrong value), EXISTS (an entry is in two roles), NOMEM. */
 int roles_take(const struct raw_rpc *raw, struct report *report, struct config_roles *ret);
 void roles_fini(struct config_roles *roles);
 
 /* Parses a decimal number, or a hexadecimal number after 0x. Returns RANGE if the number is too
- * large, or INVAL if the text is not a number. A decimal number with a leading zero is INVAL too,
+ * large, or INVAL if the text is not a number. A decimal number with a leading zero is INVAL, too,
  * because other programs read it as octal. */
 int setting_parse_number(const char *text, uint64_t *ret);
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Reads rpc.roles: the users, groups and certificates that have a role. This file looks up the uid
- * or gid of each name once, so that an RPC call only compares numbers.
- */
+/* Reads rpc.roles: the users, groups and certificates that have a role. Looks up the uid or gid of
+ * each name only once, so that RPC calls only compare numbers. */
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -72,7 +70,7 @@ static int find_subject(const struct raw_role_entry *raw, enum config_subject *r
     return count == 1 ? FAB_OK : FAB_E_FORMAT;
 }
 
-/* Returns the earlier entry for the same user, group or name, or NULL. */
+/* Returns the earlier entry for the same user, group or name; NULL: there is no such entry. */
 static const struct config_role_entry *find_same(const struct config_roles *roles,
                                                  const struct config_role_entry *e)
 {

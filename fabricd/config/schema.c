@@ -2,10 +2,10 @@
 /*
  * The schema for libcyaml (keys and types), and the conversion of libcyaml's errors to messages.
  *
- * libcyaml 1.3 reports an error through its log. The first line has the error. Then follows a
- * backtrace, innermost first, with lines such as "in mapping field 'lmc' (line: 2, column: 8)". The
- * names in the backtrace form a path ("subnet.lmc"). The table in settings.c says which value each
- * path expects.
+ * libcyaml 1.3 reports an error through its log. The first line has the error. The further lines
+ * are a backtrace, innermost first, for example "in mapping field 'lmc' (line: 2, column: 8)". The
+ * names in the backtrace form a path ("subnet.lmc"). The table in settings.c tells which value each
+ * path accepts.
  *
  * Every key is optional, so all values are pointers. The schema declares numbers as text, and
  * settings.c parses them, because libcyaml 1.3 accepts "7abc" and "1.5" as numbers and reads 010 as
@@ -24,13 +24,11 @@
 
 #define LISTEN_MAX 16
 #define ROOTS_MAX 4096
-/* maximum number of traffic classes, which includes the default class */
+/* maximum number of traffic classes, including the default class */
 #define CLASSES_MAX 16
 #define MATCH_MAX 1024
 #define ROLES_MAX 1024 /* maximum number of entries of one role */
 #define TEXT_MAX 4096  /* maximum length of a value in bytes */
-
-/* ---- the schema ---- */
 
 #define MAYBE (CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL)
 #define TEXT(group, key, least, most)                                                              \
@@ -38,9 +36,8 @@
 #define WORD(group, key) TEXT(group, key, 1, TEXT_MAX)
 #define LIST(group, key, most)                                                                     \
     CYAML_FIELD_SEQUENCE(#key, MAYBE, struct group, key, &entry_schema, 0, most)
-/*
- * A mapping of keys, which may also be null: in YAML it is null if all its keys are commented out.
- */
+/* A mapping of keys. It may also be null, because in YAML it is null if all its keys are commented
+ * out. */
 #define GROUP(key)                                                                                 \
     CYAML_FIELD_MAPPING_PTR(#key, CYAML_FLAG_POINTER_NULL_STR | CYAML_FLAG_OPTIONAL, struct raw,   \
                             key, key##_fields)
@@ -312,7 +309,7 @@ static const cyaml_schema_value_t top_schema = {
 /* ---- errors ---- */
 
 struct complaint {
-    /* name of the key if the error is an unknown key; "": the error is another one */
+    /* name of the key, if the error is an unknown key; "": it is another error */
     char unknown_key[64];
     /* path of the key with the error, outermost name first, for example "subnet.lmc" */
     char path[128];
@@ -394,8 +391,8 @@ static int report_unknown_key(struct report *r, const struct complaint *c)
             used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
                                      used > 0 ? ", " : "", f->key);
     const char *in = c->path[0] != '\0' ? " in " : "";
-    /* if the key is in an element of a list, it cannot be found by its path, which does not say
-     * which element; the parser's line and column are reported then */
+    /* If the key is in an element of a list, its path does not tell which element, so the key
+     * cannot be found by its path. Then report the line and column of the parser. */
     if (!place_has(r, path))
         return report_at(r, c->line, c->column, "unknown key '%s'%s%s, expected one of: %s", key,
                          in, c->path, known);

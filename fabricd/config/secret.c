@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Reads secret keys, such as the SM_Key, from files. In the configuration, the value of such a
- * setting can name a file that contains the key: `sm_key: file:/etc/fabricd/sm_key`. With
- * `sm_key: credential:sm_key`, it names a credential that systemd gives to the service
- * (LoadCredential= in systemd.exec(5)).
- */
+/* Reads secret keys, such as the SM_Key, from files. The value of such a setting can name a file
+ * that contains the key: `sm_key: file:/etc/fabricd/sm_key`. The value `sm_key: credential:sm_key`
+ * names a credential that systemd gives to the service (LoadCredential= in systemd.exec(5)). */
 #include "fabricd/config/secret.h"
 
 #include <stdio.h>
@@ -30,8 +27,8 @@ bool secret_is_elsewhere(const char *value)
     return begins_with(value, FROM_FILE) || begins_with(value, FROM_CREDENTIAL);
 }
 
-/* Writes the path of the credential to path[]. systemd gives each credential to the user of the
- * service alone. Returns FORMAT, with a message in the report. */
+/* Writes the path of the credential to path[]. systemd lets only the user of the service read a
+ * credential. Returns OK, or FORMAT with a message in the report. */
 static int find_credential(const char *key, const char *name, char *path, size_t len,
                            struct report *report)
 {
@@ -50,7 +47,7 @@ static int find_credential(const char *key, const char *name, char *path, size_t
     return FAB_OK;
 }
 
-/* Reads the file that `value` names. *ret_text is malloc'd, and ends with NUL. */
+/* Reads the file that `value` names. *ret_text is from malloc, and NUL-terminated. */
 static int read_key(const char *key, const char *value, char **ret_text, struct report *report)
 {
     char path[4096], why[300], *text = NULL;
@@ -69,14 +66,14 @@ static int read_key(const char *key, const char *value, char **ret_text, struct 
         report_key(report, key, "%s: %s", key, why);
         return rc;
     }
-    /* slurp allocates more than the maximum size */
+    /* slurp has allocated more bytes than the maximum size */
     text[len] = '\0';
     text[strcspn(text, " \t\r\n")] = '\0';
     *ret_text = text;
     return FAB_OK;
 }
 
-/* Replaces *value, if it names a file, by the number in this file. */
+/* If *value names a file, replaces it by the number in this file. */
 static int take_file(const char *key, char **value, struct report *report)
 {
     char *text = NULL;
@@ -99,7 +96,7 @@ static int take_file(const char *key, char **value, struct report *report)
 
 int secrets_take(struct raw *raw, struct report *report, struct config *c)
 {
-    /* `known`: the greatest value that everybody knows */
+    /* `known`: numbers up to this one are not secret, because everybody knows them */
     const struct {
         const char *key;
         char **value;

@@ -13,7 +13,7 @@
  * Returns NOT_FOUND, DENIED (other users can read the file of a key), IO, FORMAT or NOMEM. Except
  * for NOMEM, the report has the message. No message shows the content of a file. */
 int secrets_take(struct raw *raw, struct report *report, struct config *c);
-/* Returns true if the value of a key setting is "file:PATH" or "credential:NAME". */
+/* Returns true if the value of a key setting has the form "file:PATH" or "credential:NAME". */
 bool secret_is_elsewhere(const char *value);
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The table of settings. Each row has a key, the values that the key accepts, and the member of
- * struct config in which the value is stored. config.c reads the lists (listen, routing.roots); the
- * rows of lists only have the expected values for error messages.
- */
+/* The table of settings. Each row has a key, the values that the key accepts, and the member of
+ * struct config that stores the value. config.c reads the lists (listen, routing.roots); rows of
+ * lists only have the expected values, for error messages. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,7 +24,7 @@ enum kind {
     KIND_VLS,
     /* a GUID or GID prefix, stored as uint64_t */
     KIND_GUID,
-    /* A key, stored as uint64_t. No message shows a value of this kind and of the next two. */
+    /* a key, stored as uint64_t; no message shows values of this kind and of the next two */
     KIND_SECRET,
     /* like KIND_SECRET, or the word "generated", stored as 0 */
     KIND_KEY,
@@ -39,9 +37,9 @@ enum kind {
     KIND_TEXT,
     /* any text that fits, stored as a copy in char[size] */
     KIND_NAME,
-    /* int32_t: a number, or -1 if the value is the word "auto" */
+    /* a number or the word "auto", which is stored as -1; int32_t */
     KIND_AUTO,
-    /* one of the words in setting.expected; stored as the position of the word there, from 0 */
+    /* one of the words in setting.expected; stored as its position in this list, from 0 */
     KIND_CHOICE,
     /* a list or mapping that another source file reads; the row only has `expected` */
     KIND_ELSEWHERE
@@ -49,7 +47,7 @@ enum kind {
 
 /* value of a key setting: fabricd must make the key */
 #define GENERATED "generated"
-/* value of subnet.m_key: each port must have a key of its own */
+/* value of subnet.m_key: each port must have its own key */
 #define DERIVED "derived"
 #define A_KEY "a number of up to 64 bits such as 0x1a2b, file:PATH or credential:NAME"
 #define AT_TOP SIZE_MAX
@@ -58,14 +56,14 @@ struct setting {
     const char *path;
     enum kind kind;
     /* Where struct raw has the value as text. group: byte offset in struct raw of the pointer to
-     * the struct of a mapping, such as `subnet`. from: byte offset in that struct of the pointer to
-     * the text. */
+     * the struct of a mapping, such as `subnet`. from: byte offset of the text pointer in this
+     * struct. */
     size_t group, from;
     /* to: byte offset of the member in struct config. size: its size in bytes. */
     size_t to, size;
     uint64_t least, most;
-    /* The accepted values, for error messages. For a number: NULL, or a note that follows the
-     * range. */
+    /* Text for error messages: the accepted values. For a number, it is a note that follows the
+     * range, or NULL. */
     const char *expected;
 };
 
@@ -306,7 +304,7 @@ const char *setting_expected(const char *path, char *buffer, size_t len)
     return buffer;
 }
 
-/* Returns true if a path is that of the setting; an index such as "[0]" does not count. */
+/* Returns true if a path is that of the setting. An index such as "[0]" in the path is ignored. */
 static bool is_path_of(const struct setting *s, const char *path, size_t len)
 {
     const char *at = s->path, *end = path + len;
@@ -385,7 +383,7 @@ int setting_parse_number(const char *text, uint64_t *ret)
     return FAB_OK;
 }
 
-/* Encodes a value as in PortInfo: returns the code from 1 to 5 for which meaning(code) is `value`.
+/* Returns the code in PortInfo (1 to 5) of a value: the code for which meaning(code) is `value`.
  * Returns 0 if there is no such code. */
 static uint64_t find_enum(unsigned (*meaning)(uint8_t), uint64_t value)
 {

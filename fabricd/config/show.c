@@ -16,7 +16,7 @@ static bool may_show(const char *path, size_t path_len, const char *value)
 static void show(const char *line, size_t len, struct fab_text *to)
 {
     const char *colon = memmem(line, len, ": ", 2);
-    char value[16]; /* enough of the value for may_show */
+    char value[16]; /* a copy of the beginning of the value, which is enough for may_show */
     if (colon == NULL)
         return;
     const char *from = colon + 2;

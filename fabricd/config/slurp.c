@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads files piece by piece, so that memory is allocated for the real size of a file and not
- * for the maximum size. */
+/* Reads files piece by piece. So memory is allocated for the real size of a file and not for the
+ * maximum size. */
 #include "fabricd/config/slurp.h"
 
 #include <errno.h>
@@ -23,8 +23,8 @@ static int status_of_errno(int error)
                                                : FAB_E_IO;
 }
 
-/* Reads the stream until it ends or *len exceeds `most`. The caller must free *text, even after an
- * error. Returns IO or NOMEM. */
+/* Reads the stream until it ends, or until *len exceeds `most`. The caller must free *text, even
+ * after an error. Returns OK, IO or NOMEM. */
 static int read_all(FILE *stream, size_t most, char **text, size_t *len)
 {
     size_t room = 0, got;
@@ -39,8 +39,8 @@ static int read_all(FILE *stream, size_t most, char **text, size_t *len)
     return ferror(stream) ? FAB_E_IO : FAB_OK;
 }
 
-/* Reads the file from the stream, which is NULL if the file could not be opened (errno says why).
- * Closes the stream. */
+/* Reads the file from the stream, and closes the stream. If the file could not be opened, the
+ * stream is NULL and errno has the reason. */
 static int slurp_stream(FILE *stream, const char *file, size_t most, const char *what,
                         char **ret_text, size_t *ret_len, char *why, size_t why_len)
 {

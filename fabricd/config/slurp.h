@@ -10,8 +10,8 @@
  * file is too large), NOMEM. */
 int slurp(const char *file, size_t most, const char *what, char **ret_text, size_t *ret_len,
           char *why, size_t why_len);
-/* As slurp, for a file with secrets. Also returns DENIED if other users can read or write the file,
- * and FORMAT if it is not a regular file. */
+/* Like slurp, for a file with secrets. Also returns DENIED if other users can read or write the
+ * file, and FORMAT if it is not a regular file. */
 int slurp_secret(const char *file, size_t most, const char *what, char **ret_text, size_t *ret_len,
                  char *why, size_t why_len);
 

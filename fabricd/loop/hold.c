@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Jobs of workers in virtual time that begin later than they were added (hold.h). */
+/* Delays jobs of workers in virtual time (hold.h). */
 #include "fabricd/loop/hold.h"
 
 #include <stdlib.h>
@@ -20,8 +20,9 @@ struct hold {
     struct loop *loop;
     loop_delay_fn *delay;
     void *ctx;
-    struct held_job *first;            /* jobs that have not begun */
-    uint64_t busy_until[HOLD_WORKERS]; /* virtual time in us at which the last job begins */
+    struct held_job *first; /* jobs that have not begun */
+    /* [worker] virtual time in us at which its last job begins */
+    uint64_t busy_until[HOLD_WORKERS];
 };
 
 struct hold *hold_new(struct loop *l, loop_delay_fn *delay, void *ctx)

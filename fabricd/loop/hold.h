@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Jobs of workers in virtual time that begin later than they were added. Otherwise jobs run at once
- * in virtual time, and nothing can happen while a worker computes.
- */
+/* Delays jobs of workers in virtual time: they begin later than they were added. Without this, a
+ * job in virtual time runs at once, and nothing can happen while a worker computes. */
 #ifndef FABRICD_LOOP_HOLD_H
 #define FABRICD_LOOP_HOLD_H
 
@@ -12,7 +10,7 @@ enum { HOLD_WORKERS = 3 };
 struct hold;
 /* Returns NULL if there is no memory. */
 struct hold *hold_new(struct loop *l, loop_delay_fn *delay, void *ctx);
-/* Posts done() of the jobs that have not begun, whose work() is not called. h may be NULL. */
+/* Posts done() of the jobs that have not begun; their work() is not called. h may be NULL. */
 void hold_free(struct hold *h);
 /* Adds a job of a worker (0 to HOLD_WORKERS - 1). A job begins after its delay, and not before the
  * earlier jobs of its worker. Returns NOMEM or IO. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Measures how long the iterations of the loop take, and which work takes longest. For this folder
- * only. loop.h has the functions that return the results. */
+/* Measures how long the iterations of the loop take, and which work takes longest. The functions
+ * that return the results are in loop.h. For this folder only. */
 #ifndef FABRICD_LOOP_ITERATIONS_H
 #define FABRICD_LOOP_ITERATIONS_H
 
@@ -14,8 +14,7 @@ struct iterations {
     uint64_t marked_ns;
     /* name of the present work (loop_at); NULL: not named yet */
     const char *at;
-    /* longest_ns: CPU time in ns of the longest work in this iteration; the next member has its
-     * name */
+    /* CPU time in ns of the longest work in this iteration, and the name of this work */
     uint64_t longest_ns;
     const char *longest;
 };

@@ -2,9 +2,9 @@
 /*
  * The event loop. It runs on libevent or, in virtual time, only on the timers of timeline.c.
  *
- * One thread owns the loop and all mutable state of the daemon. Other threads send it messages
- * through one mailbox (loop_post, and the results of workers). The mailbox is a locked list, with
- * an eventfd that wakes the loop once for all pending messages.
+ * One thread owns the loop and all mutable state of the daemon. Other threads send messages to it
+ * through one mailbox (loop_post, and the results of workers). The mailbox is a list with a lock;
+ * an eventfd wakes the loop once for all pending messages.
  */
 #include "fabricd/loop/loop.h"
 
@@ -27,15 +27,14 @@
 #include "fabricd/loop/worker.h"
 #include "libfabmgr/base/status.h"
 
-/*
- * time in us at which virtual time begins; not 0, because several modules use the time 0 for "none"
- */
+/* time in us at which virtual time begins; not 0, because several modules use the time 0 as "no
+ * time" */
 #define VIRTUAL_START_US 1000000
 
 struct letter {
     loop_fn *fn;
     void *ctx;
-    /* true: if the loop ends before it has called fn, loop_free calls fn */
+    /* true: fn must be called; if the loop ends before, loop_free calls it */
     bool owed;
     struct letter *next;
 };
@@ -56,7 +55,7 @@ struct loop {
     struct event_base *base;
     struct event *mailbox_event;
     int mailbox_fd;
-    pthread_mutex_t lock; /* guards the members first and last */
+    pthread_mutex_t lock; /* guards `first` and `last` */
     struct letter *first, *last;
     struct signal_watch *signals;
     struct worker *workers[HOLD_WORKERS]; /* NULL: not created yet */
@@ -66,7 +65,7 @@ struct loop {
     struct pool *pool;
     /* timers in virtual time; NULL: the loop runs in real time */
     struct timeline *timeline;
-    struct hold *hold; /* in virtual time: delays the jobs of workers; NULL: they run at once */
+    struct hold *hold; /* delays the jobs of workers in virtual time; NULL: they run at once */
     struct iterations iterations;
     bool stopped;
     /* true: loop_run is running in real time, so iterations are measured */
@@ -74,8 +73,8 @@ struct loop {
 };
 
 struct loop_timer {
-    /* Must be the first member: timeline_next returns a pointer to it, and the loop converts this
-     * pointer to a pointer to the timer. */
+    /* This must be the first member: the loop converts the pointer that timeline_next returns to a
+     * pointer to the timer. */
     struct timeline_entry entry;
     struct loop *loop;
     struct event *event; /* timer of libevent; NULL in virtual time */
@@ -436,9 +435,9 @@ int loop_post_done(struct loop *l, loop_fn *done, void *ctx)
     return post(l, done, ctx, true);
 }
 
-/* Sets the CPU affinity of this thread back to that of the process, before a worker thread is
- * created. Otherwise the new thread would be pinned to the same processor
- * (transport/thread_pinning.h). *ret_was: the affinity before, which the caller restores. */
+/* Sets the CPU affinity of this thread to that of the process, before a worker thread is created.
+ * The new thread would otherwise be pinned to the processor of this thread
+ * (transport/thread_pinning.h). *ret_was is the earlier affinity, which the caller restores. */
 static void unbind(const struct loop *l, cpu_set_t *ret_was)
 {
     CPU_ZERO(ret_was);
@@ -486,7 +485,7 @@ int loop_delay_work(struct loop *l, loop_delay_fn *delay, void *ctx)
 }
 
 struct discarded {
-    loop_fn *free_fn; /* NULL: it was called */
+    loop_fn *free_fn; /* NULL: free_fn was called already */
     void *ctx;
 };
 
@@ -497,8 +496,8 @@ static void free_discarded(void *ctx)
     d->free_fn = NULL;
 }
 
-/* Called on the loop thread, after the worker thread has called free_fn. If the loop ended before
- * that, loop_free calls this function, which then calls free_fn. */
+/* Called on the loop thread, after the worker thread has called free_fn. If the loop has ended
+ * earlier, loop_free calls this function, which then calls free_fn. */
 static void discarded_done(void *ctx)
 {
     struct discarded *d = ctx;
@@ -509,7 +508,7 @@ static void discarded_done(void *ctx)
 
 void loop_discard(struct loop *l, loop_fn *free_fn, void *ctx)
 {
-    /* In virtual time, work runs at once. */
+    /* In virtual time, call free_fn at once. */
     struct discarded *d = l->timeline ? NULL : malloc(sizeof(*d));
     if (d) {
         *d = (struct discarded){free_fn, ctx};

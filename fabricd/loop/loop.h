@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The event loop. One thread owns the loop; other threads may only call loop_post. Only this
- * folder, fabricd/rpc and fabricd/metrics may include headers of libevent.
- */
+/* The event loop. One thread owns the loop; other threads may only call loop_post. Only this
+ * folder, fabricd/rpc and fabricd/metrics may include headers of libevent. */
 #ifndef FABRICD_LOOP_LOOP_H
 #define FABRICD_LOOP_LOOP_H
 
@@ -13,19 +11,21 @@
 struct event_base;
 struct loop;
 struct loop *loop_new(void);
-/* Creates a loop in virtual time, for simulations. Time advances only when there is no work, and
- * then jumps to the next timer. clock_now_us() returns virtual time on this thread until
- * loop_free. Work runs on this thread, at once unless loop_delay_work delays it.
+/*
+ * Creates a loop in virtual time, for simulations. When there is no work, time jumps to the next
+ * timer; otherwise it does not advance. clock_now_us() returns virtual time on this thread until
+ * loop_free. Jobs of workers run on this thread, at once unless loop_delay_work delays them.
  *
- * Sockets and signals are not available: loop_watch_read and loop_base return NULL, and
- * loop_signal returns UNSUPPORTED. loop_run also returns if no timer is set. */
+ * Sockets and signals are not available: loop_watch_read and loop_base return NULL, and loop_signal
+ * returns UNSUPPORTED. loop_run also returns if no timer is set.
+ */
 struct loop *loop_new_virtual(void);
 void loop_free(struct loop *l);
-/* runs the event loop until loop_stop is called. Returns OK or IO */
+/* runs the event loop until loop_stop is called; returns OK or IO */
 int loop_run(struct loop *l);
 void loop_stop(struct loop *l);
-/* Fills `bytes` with random numbers from the kernel, or with zeros if the loop is in virtual time,
- * where equal runs must give equal bytes. Returns false if the kernel has no random numbers. */
+/* Fills `bytes` with random numbers from the kernel. In virtual time fills it with zeros, so that
+ * two runs with equal input are equal. Returns false if the kernel has no random numbers. */
 bool loop_random(const struct loop *l, void *bytes, size_t len);
 /* Returns libevent's event base, for the sockets of rpc and metrics. */
 struct event_base *loop_base(struct loop *l);
@@ -35,7 +35,7 @@ typedef void loop_fn(void *ctx);
 /* a timer that fires once; it can be set again */
 struct loop_timer;
 struct loop_timer *loop_timer_new(struct loop *l, loop_fn *fn, void *ctx);
-/* Sets the timer so that it fires in delay_us microseconds. This replaces an earlier setting. */
+/* Lets the timer fire in delay_us microseconds. This replaces an earlier setting. */
 void loop_timer_set(struct loop_timer *t, uint64_t delay_us);
 void loop_timer_cancel(struct loop_timer *t);
 bool loop_timer_pending(const struct loop_timer *t);
@@ -49,13 +49,14 @@ void loop_watch_free(struct loop_watch *w);
 /* Calls fn whenever the process gets this signal. Returns UNSUPPORTED, NOMEM or IO. */
 int loop_signal(struct loop *l, int signo, loop_fn *fn, void *ctx);
 
-/* Calls fn soon on the loop thread. Any thread may call loop_post. Returns NOMEM or IO. */
+/* Calls fn on the loop thread, in one of its next iterations. Any thread may call loop_post.
+ * Returns OK, NOMEM or IO. */
 int loop_post(struct loop *l, loop_fn *fn, void *ctx);
 
 /* Runs work(ctx) on the worker thread for long computations, then done(ctx) on the loop thread.
- * work() may access only ctx and immutable values. loop_free calls each done() that was not
- * called yet, even if work() was not started. task.h adds cancelling. Returns NOMEM, also if no
- * thread can be created. */
+ * work() may access only ctx and immutable values. loop_free calls each done() that was not called
+ * yet, even if its work() has not started. task.h has tasks that can be cancelled. Returns OK, or
+ * NOMEM if memory ran out or no thread can be created. */
 int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 /* Like loop_work, but on a second worker thread. This thread is for work of a few milliseconds that
  * must not wait for long work. */
@@ -63,14 +64,15 @@ int loop_work_short(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 /* Like loop_work, but on a third worker thread. This thread is for work that waits for something
  * outside of the process, such as the name service, for seconds or longer. */
 int loop_work_blocking(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
-/* Returns after how many microseconds of virtual time the job begins that is being added. */
+/* Returns the delay of a job that is being added: a virtual time in us after which the job
+ * begins. */
 typedef uint64_t loop_delay_fn(void *ctx);
-/* Delays jobs of workers, for tests. Only for a loop in virtual time, and at most once. Returns
- * NOMEM. */
+/* Delays jobs of workers, for tests. Only for a loop in virtual time, and at most once. Returns OK
+ * or NOMEM. */
 int loop_delay_work(struct loop *l, loop_delay_fn *delay, void *ctx);
 /* Lets the second worker thread call free_fn(ctx), because freeing a large fabric takes
- * milliseconds, for which the loop thread should not stop. If this request cannot be queued (no
- * memory), loop_discard itself calls free_fn(ctx). */
+ * milliseconds and would delay the loop thread. If memory for this runs out, loop_discard itself
+ * calls free_fn(ctx). */
 void loop_discard(struct loop *l, loop_fn *free_fn, void *ctx);
 
 /* ---- statistics of iterations: the work between two waits for events ---- */
@@ -87,8 +89,8 @@ struct loop_iterations {
     /* within[i]: number of iterations that took longer than loop_iteration_bounds_us[i - 1] and at
      * most loop_iteration_bounds_us[i] */
     uint64_t within[LOOP_ITERATION_BOUNDS];
-    /* For each name that was passed to loop_at: how often the work with this name ran, and the
-     * longest time that it took. */
+    /* For a name that was passed to loop_at: how often the work with this name ran, and its longest
+     * time. */
     struct loop_held {
         const char *what;
         uint64_t times, longest_us;

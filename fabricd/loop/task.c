@@ -3,8 +3,8 @@
  * Background tasks on the worker threads of the loop (task.h).
  *
  * A task is in the list of its owner from its start until its result arrives. When an owner is
- * freed, it detaches all its tasks. The loop calls `done` or `drop` for each task, at the latest in
- * loop_free, so that each ctx is freed.
+ * freed, it detaches all its tasks. The loop calls `done` or `drop` for each task, in loop_free at
+ * the latest, so that each ctx is freed.
  */
 #include "fabricd/loop/task.h"
 
@@ -16,8 +16,7 @@
 
 struct loop_task {
     struct loop *loop;
-    /* the caller's configuration; its members `tasks` and `owner` are NULL after the owner was
-     * freed */
+    /* the caller's configuration; `tasks` and `owner` in it become NULL when the owner is freed */
     struct loop_task_config config;
     struct loop_task *next; /* next task in config.tasks */
     /* value of *config.generation when the task started */
@@ -33,8 +32,8 @@ static void unlist(struct loop_task *t)
     *at = t->next;
 }
 
-/* Returns true if the owner still needs the result. The counter *generation belongs to the
- * owner, so it is read only while the owner exists. */
+/* Returns true if the owner still needs the result. The counter *generation belongs to the owner,
+ * so it may be read only while the owner exists. */
 static bool is_wanted(const struct loop_task *t)
 {
     const struct loop_task_config *c = &t->config;

@@ -3,10 +3,10 @@
  * Background tasks. A worker thread computes, and the owner takes the result on the loop thread.
  *
  * The result is dropped if the task was cancelled, if its owner was freed, or if the result is out
- * of date when it arrives. A running task is not interrupted, so long work must call
- * loop_task_is_cancelled at intervals.
+ * of date. A running task is not interrupted, so long work must call loop_task_is_cancelled at
+ * intervals.
  *
- * All functions must be called on the loop thread, except loop_task_is_cancelled.
+ * All functions except loop_task_is_cancelled must be called on the loop thread.
  */
 #ifndef FABRICD_LOOP_TASK_H
 #define FABRICD_LOOP_TASK_H
@@ -22,14 +22,14 @@ struct loop_task_ops {
     const char *name;
     /* Computes, on the worker thread. It may access only ctx and immutable values. */
     void (*work)(void *ctx, struct loop_task *t);
-    /* Takes the result, on the loop thread. From then on, ctx belongs to the owner. */
+    /* Takes the result, on the loop thread. Afterwards ctx belongs to the owner. */
     void (*done)(void *owner, void *ctx);
-    /* Frees ctx, on the loop thread, if the result is dropped; called instead of done(). `owner`
-     * is NULL if the owner was freed. */
+    /* Called instead of done() if the result is dropped: frees ctx, on the loop thread. `owner` is
+     * NULL if the owner was freed. */
     void (*drop)(void *owner, void *ctx);
 };
 
-/* The tasks of one owner whose results have not arrived yet. All bytes zero: there are none. */
+/* The tasks of one owner whose results have not arrived yet. All bytes zero: no tasks. */
 struct loop_tasks {
     struct loop_task *first;
 };
@@ -42,7 +42,7 @@ enum loop_task_place {
     LOOP_TASK_SHORT,
     /* worker thread for work that waits for something outside of the process */
     LOOP_TASK_BLOCKING,
-    /* The task runs at once on the calling thread. This is for a replay, which has no worker
+    /* The task runs at once on the calling thread. A replay uses this, because it has no worker
      * thread. */
     LOOP_TASK_INLINE
 };
@@ -52,20 +52,21 @@ struct loop_task_config {
     struct loop_tasks *tasks; /* the list of the owner's tasks */
     void *owner, *ctx;
     enum loop_task_place place;
-    /* Pointer to a counter of the owner, or NULL. If the counter changes before the result
-     * arrives, the result is dropped. */
+    /* NULL, or pointer to a counter of the owner. If the counter changes before the result arrives,
+     * the result is dropped. */
     const uint64_t *generation;
 };
 
-/* Starts a task. *ret is valid until `done` or `drop` is called; it is NULL for LOOP_TASK_INLINE.
- * `ret` may be NULL. On NOMEM (also if no thread can be created), drop() was called. */
+/* Starts a task. *ret is valid until `done` or `drop` is called; for LOOP_TASK_INLINE it is NULL.
+ * `ret` may be NULL. Returns OK, or NOMEM after a call of drop(), if memory ran out or no thread
+ * can be created. */
 int loop_task_start(struct loop *l, const struct loop_task_config *config, struct loop_task **ret);
 /* Cancels the task: `drop` will be called instead of `done`. `t` may be NULL. */
 void loop_task_cancel(struct loop_task *t);
 /* Returns true if the task was cancelled. Any thread may call this function. */
 bool loop_task_is_cancelled(const struct loop_task *t);
-/* Cancels all tasks of the owner, before the owner is freed. Their `drop` is called with NULL as
- * owner. */
+/* Cancels all tasks of the owner, before the owner is freed. Their `drop` is called with owner
+ * NULL. */
 void loop_tasks_orphan(struct loop_tasks *tasks);
 /* Returns true if the owner has tasks whose results have not arrived, including cancelled tasks. */
 bool loop_tasks_any(const struct loop_tasks *tasks);

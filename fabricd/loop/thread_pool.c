@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A thread pool for parallel computations. Its threads sleep until there is work. Each thread takes
- * the next piece of work from a shared counter until no piece is left. The caller works too, and
- * returns when the last piece is done. A thread that wakes up too late finds no piece left, or a
- * piece of the next computation.
- */
+/* A thread pool for parallel computations. Its threads sleep until there is work. Each thread takes
+ * the next piece of work from a shared counter until no piece is left. The caller works, too, and
+ * returns when the last piece is done. If a thread wakes up too late, it finds no piece, or a piece
+ * of the next computation. */
 #include "fabricd/loop/thread_pool.h"
 
 #include <pthread.h>
@@ -73,7 +71,7 @@ static void *help(void *ctx)
 static void run_together(struct pool *c, uint32_t count, fab_pool_task *body, void *arg)
 {
     pthread_mutex_lock(&c->lock);
-    /* a thread that woke up late may still look for work, although no piece is left */
+    /* A thread that woke up late may still be looking for work, although no piece is left. */
     while (c->busy > 0)
         pthread_cond_wait(&c->idle, &c->lock);
     c->body = body;
@@ -87,7 +85,7 @@ static void run_together(struct pool *c, uint32_t count, fab_pool_task *body, vo
     pthread_mutex_lock(&c->lock);
     while (c->busy > 0)
         pthread_cond_wait(&c->idle, &c->lock);
-    /* a thread that wakes up late now finds no piece left */
+    /* If a thread wakes up now, it finds no piece left. */
     c->count = 0;
     pthread_mutex_unlock(&c->lock);
 }

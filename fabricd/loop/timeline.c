@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Virtual time, which advances only from timer to timer. Timers that are due at the same time fire
- * in the order in which they were set. A run in virtual time therefore depends only on its input.
- */
+/* Virtual time, which jumps from timer to timer. Timers that are due at the same time fire in the
+ * order in which they were set. So a run in virtual time depends only on its input. */
 #include "fabricd/loop/timeline.h"
 
 #include <stdlib.h>

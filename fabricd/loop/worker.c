@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A worker: one thread with a queue of jobs. The thread runs work() of a job, and then posts its
- * done() to the loop. A job is a whole computation, such as routing or a proof. An engine that
- * needs several threads uses the thread pool.
- */
+/* A worker: one thread with a queue of jobs. The thread runs work() of a job, and then posts done()
+ * of the job to the loop. A job is a whole computation, such as routing or a proof. An engine that
+ * needs several threads uses the thread pool. */
 #include "fabricd/loop/worker.h"
 
 #include <pthread.h>
@@ -21,7 +19,7 @@ struct job {
 struct worker {
     struct loop *loop;
     const char *name; /* of the thread */
-    bool owes;        /* true: done() is called for every job */
+    bool owes;        /* true: done() is called for every job, even if the job is dropped */
     pthread_t thread;
     pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t wake;

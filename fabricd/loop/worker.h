@@ -7,15 +7,16 @@
 #include "fabricd/loop/loop.h"
 
 struct worker;
-/* Creates a worker with a thread of this name (thread_set_name), whose jobs have a function work()
- * for the worker's thread and a function done() for the loop thread. If `owes` is true, done() is
- * called for every job, at the latest by loop_free. Returns NULL if memory ran out or no thread
- * could be created. */
+/* Creates a worker, whose thread has this name (thread_set_name). Each job of the worker has a
+ * function work() for this thread and a function done() for the loop thread. owes: done() is called
+ * for every job, in loop_free at the latest. Returns NULL if memory ran out or no thread could be
+ * created. */
 struct worker *worker_new(struct loop *l, const char *name, bool owes);
 /* Waits for the running job, and drops the queued jobs. done() of a dropped job is posted only if
  * `owes` is true. w may be NULL. */
 void worker_free(struct worker *w);
-/* Like loop_post, but if `done` was not called before, loop_free calls it. Returns NOMEM or IO. */
+/* Like loop_post, but loop_free calls `done` if the loop has not called it before. Returns OK,
+ * NOMEM or IO. */
 int loop_post_done(struct loop *l, loop_fn *done, void *ctx);
 int worker_add(struct worker *w, loop_fn *work, loop_fn *done, void *ctx);
 

@@ -2,9 +2,9 @@
 /*
  * Serves the metrics over HTTP/1.1 on the loop: one GET or HEAD request for each connection, with
  * at most HEADERS_MOST bytes of headers. The server closes a connection if the client sends or
- * receives nothing for TIMEOUT_S. At most CLIENTS_MOST clients are connected: if one more connects,
- * the oldest connection is closed, since a client that reads the page needs it only for
- * milliseconds. (libevent's own HTTP server has no limit of connections.)
+ * receives nothing for TIMEOUT_S. At most CLIENTS_MOST clients are connected. If one more connects,
+ * the oldest connection is closed, because a client that reads the page needs it only for
+ * milliseconds. (libevent's own HTTP server does not limit connections.)
  *
  * Each request makes a new page (a few KiB), in time proportional to the number of ports in the
  * fabric.
@@ -35,7 +35,7 @@ struct client {
     TAILQ_ENTRY(client) entry;
     struct metrics *metrics;
     struct bufferevent *bev;
-    bool answered; /* further bytes of the client are ignored */
+    bool answered; /* true: the request was answered; further bytes of the client are ignored */
 };
 
 struct metrics {
@@ -129,8 +129,8 @@ static void on_read(struct bufferevent *bev, void *ctx)
         evbuffer_drain(in, evbuffer_get_length(in));
 }
 
-/* All bytes are sent. The client closes the connection: if the server did it while bytes of the
- * client are on their way, the answer could be lost. */
+/* All bytes are sent. The server waits until the client closes the connection: if the server closed
+ * it while bytes of the client are on their way, the answer could be lost. */
 static void on_write(struct bufferevent *bev, void *ctx)
 {
     const struct client *c = ctx;

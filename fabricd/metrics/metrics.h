@@ -29,8 +29,8 @@ struct metrics_input {
     const struct config *config;
     /* counts of RPC calls; NULL: there is no RPC server */
     const struct call_counts *calls;
-    struct store *store; /* NULL: there is none */
-    /* when the TLS files expire; NULL: there is no RPC server */
+    struct store *store; /* NULL: nothing is stored */
+    /* times at which the TLS files expire; NULL: there is no RPC server */
     const struct tls_expiry *expiry;
 };
 /* Writes the page of metrics. */

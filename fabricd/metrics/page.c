@@ -101,9 +101,9 @@ static void add_phase_row(struct fab_text *to, const char *name, const char *suf
                        t->phase);
 }
 
-/* Writes a summary without quantiles: for each phase, how often the phase ended, and a total time.
- * The total time is the uint64_t at `offset` in struct sm_phase_time, in units of 1 / a_second
- * seconds. Phases whose total time is 0 are left out. */
+/* Writes a summary without quantiles: for each phase, how often it ended, and its total time. The
+ * total time is the uint64_t at `offset` in struct sm_phase_time; a_second of its units are one
+ * second. Phases whose total time is 0 are left out. */
 static void phase_summary(struct fab_text *to, const char *name, const struct sm_phase_time *t,
                           uint32_t count, size_t offset, double a_second, const char *help)
 {
@@ -271,8 +271,8 @@ static void port_errors(struct fab_text *to, const struct pm_link_end *e)
     }
 }
 
-/* Writes the counters of links with recent errors only, so that the page stays short even in a
- * large fabric. */
+/* Writes the counters of links with recent errors. Other links are left out, so that the page stays
+ * short even in a large fabric. */
 static void errors(struct fab_text *to, const struct pm *pm)
 {
     struct pm_status s;
@@ -355,7 +355,7 @@ static void administration(struct fab_text *to, const struct sa *sa)
 }
 
 /* Returns true if an earlier row of the event table has the same type and severity as row i. The
- * sample of that row then includes the events of row i. */
+ * metric of that row then includes the events of row i. */
 static bool is_counted_before(unsigned i)
 {
     const struct event_row *row = event_rows;

@@ -19,7 +19,7 @@
 
 /* number of the option fabric.v1.role in access.proto */
 #define ROLE_OPTION 50501
-/* at most one event about refused calls in this time, for each caller */
+/* minimum time in us between two events about refused calls of the same caller */
 #define REFUSALS_US 60000000ull
 
 static_assert((int)CONFIG_ROLE_TENANT == FABRIC__V1__ROLE__ROLE_TENANT &&
@@ -106,7 +106,8 @@ static enum config_role find_needed(const struct rpc *r, const struct service *s
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
-/* Returns true if an event about this caller may be emitted now, and remembers the event. */
+/* Returns true if an event about this caller may be emitted now, and notes the time of the
+ * event. */
 static bool may_report(struct refusals *r, const char *caller, uint64_t now)
 {
     size_t oldest = 0;
@@ -142,7 +143,7 @@ static void report(struct rpc *r, const struct caller *who, enum config_role rol
     r->refusals.unreported = 0;
 }
 
-/* Writes the entry that gives the caller a role: "'user: alice'". */
+/* Writes the entry that would give the caller a role in rpc.roles, such as "'user: alice'". */
 static void propose(const struct caller *who, char *ret, size_t len)
 {
     if (who->transport == CALLER_UNIX && who->user[0] != '\0')

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Who may call which method. The option fabric.v1.role of a method, in the proto files, says which
- * role a caller needs. rpc.roles of the settings, at the time of the call, says which role the
- * caller has.
- */
+/* Decides which caller may call which method. The option fabric.v1.role of a method, in the proto
+ * files, says which role its callers need. The setting rpc.roles, at the time of the call, says
+ * which role a caller has. */
 #ifndef FABRICD_RPC_ACCESS_H
 #define FABRICD_RPC_ACCESS_H
 
@@ -13,13 +11,13 @@
 #include "fabricd/rpc/caller.h"
 #include "fabricd/rpc/grpc.h"
 
-/* Refuses calls by the roles. For connections whose context is a struct rpc. */
+/* Checks the roles of callers. For connections whose `context` is a struct rpc. */
 extern const struct grpc_access access_by_role;
 
 /* The role of a caller, and why the caller has it. */
 struct access_grant {
     enum config_role role;
-    /* the entry of rpc.roles that gives the role; NULL: no entry does */
+    /* the entry of rpc.roles that gives the role; NULL: no entry gives one */
     const struct config_role_entry *entry;
 };
 struct access_grant access_grant(const struct config *c, const struct caller *who);
@@ -31,21 +29,21 @@ enum config_role access_needed(const char *service, const char *method);
 #define ACCESS_METHODS 96
 /* The roles that the methods of all services need, read from the descriptors once at start. */
 struct access_table {
-    /* [index of the service][index of the method in the service] enum config_role */
+    /* [index of the service][index of the method in the service]; values of enum config_role */
     uint8_t needed[ACCESS_SERVICES][ACCESS_METHODS];
 };
 /* `services` is NULL-terminated. */
 void access_table_fill(struct access_table *t, const struct service *const *services);
 
-/* Limits the events about refused calls. */
+/* Limits the number of events about refused calls. */
 #define REFUSALS_CALLERS 16
 struct refusals {
-    /* the callers of the last events, and the time of each event */
+    /* the callers in the last events, each with the time of its event */
     struct {
         char caller[CALLER_TEXT_LEN];
         uint64_t at_us;
     } last[REFUSALS_CALLERS];
-    /* number of refused calls since the last event about refused calls */
+    /* number of refused calls since the last of these events */
     uint64_t unreported;
 };
 

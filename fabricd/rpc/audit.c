@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Records calls in the audit log, and holds the result of a call back until its row is stored. The
- * writer thread of the store has no callback. A timer therefore checks every LOOK_US which rows are
+ * Records calls in the audit log, and delays the result of a call until its row is stored. The
+ * writer thread of the store has no callback, so a timer checks every LOOK_US which rows are
  * stored.
  *
  * A client without permissions could fill the audit log with refused calls, so that older rows are
@@ -43,11 +43,12 @@ struct audit {
     struct store *store;
     struct loop_timer *look, *head;
     TAILQ_HEAD(, audit_held) held;
-    /* number of the last row when the head was last logged */
+    /* number of the last row in the log when the head was last logged */
     uint64_t logged;
-    /* token buckets (libfabmgr/base/bucket.h): the refusals that may still be recorded */
+    /* Token buckets (libfabmgr/base/bucket.h) that limit how many refused calls and refused
+     * certificates are recorded. */
     uint64_t calls, certificates;
-    /* number of refusals since the last row that were not recorded */
+    /* number of refusals after the last row, which were not recorded */
     uint64_t unrecorded;
 };
 
@@ -73,7 +74,7 @@ static void on_head(void *ctx)
     loop_timer_set(a->head, HEAD_US);
 }
 
-/* ---- results that wait ----------------------------------------------------------------------- */
+/* ---- results that wait for their rows -------------------------------------------------------- */
 
 static void on_look(void *ctx)
 {
@@ -104,7 +105,7 @@ static bool is_refusal(const struct audit_row *row)
     return row->result == FAB_GRPC_PERMISSION_DENIED || row->result == FAB_GRPC_UNAUTHENTICATED;
 }
 
-/* Takes a token for a refusal. Returns false if there is none, so that the refusal must not be
+/* Takes a token for a refusal. Returns false if the bucket is empty; the refusal is then not
  * recorded. */
 static bool may_record(uint64_t *bucket)
 {
@@ -129,7 +130,7 @@ void audit_begin(struct audit *a, struct audit_row *row)
     store_put_audit(a->store, row);
 }
 
-/* Puts an END row into the queue of the store. Returns false if it is not stored. */
+/* Puts an END row into the queue of the store. Returns false if the store does not accept it. */
 static bool put_end(struct audit *a, struct audit_row *row)
 {
     char message[1200];

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Records RPC calls in the audit log: each call of a method that changes something, and each call
+/* Records RPC calls in the audit log: each call of a method that changes something, and each call
  * that is refused because the caller lacks a role or is not authenticated. The result of a change
- * is sent only when its row is on the disk. Everything that was stored before the row is then on
- * the disk, too.
- */
+ * is sent only when its row is on the disk. Everything that was given to the store before the row
+ * is then on the disk, too. */
 #ifndef FABRICD_RPC_AUDIT_H
 #define FABRICD_RPC_AUDIT_H
 
@@ -12,13 +10,13 @@
 #include "fabricd/store/audit.h"
 
 struct audit;
-/* Creates the recorder of calls. store == NULL: calls are only logged, and not stored. Returns
- * NOMEM. */
+/* Creates the recorder of calls. store == NULL: calls are written only to the log of the daemon.
+ * Returns OK or NOMEM. */
 int audit_new(struct loop *loop, struct store *store, struct audit **ret);
 /* logs the head; a may be NULL */
 void audit_free(struct audit *a);
 
-/* Returns false if the database cannot be written now. The caller must then refuse changes. */
+/* Returns false if the database cannot be written now. The caller must then refuse all changes. */
 bool audit_is_ready(const struct audit *a);
 /* Returns a new number, which identifies the rows of one call. */
 uint64_t audit_call_number(struct audit *a);
@@ -26,7 +24,7 @@ uint64_t audit_call_number(struct audit *a);
  */
 void audit_begin(struct audit *a, struct audit_row *row);
 
-/* A result of a call that is held back until its row is stored. */
+/* the result of a call, which waits until its row is stored */
 struct audit_held;
 typedef void audit_stored(void *ctx, bool stored);
 /* Stores an END row with the result of a call. Returns NULL if the caller may send the result at
@@ -36,7 +34,7 @@ struct audit_held *audit_end(struct audit *a, struct audit_row *row, audit_store
 /* Stores an END row about a client whose certificate was refused. Such rows have a limited rate of
  * their own, because anybody can cause them. */
 void audit_refused(struct audit *a, struct audit_row *row);
-/* Forgets the callback, because the call ended. */
+/* Forgets the callback of audit_end, because the call has ended. */
 void audit_forget(struct audit_held *held);
 
 #endif

@@ -22,8 +22,8 @@ struct method {
     /* Handles one call: answers the request, and finishes the call now or later. The gRPC layer
      * frees the request when this function returns. */
     void (*handle)(struct call *c, const void *request);
-    /* true: the client sends a stream of messages; `handle` is called for each of them, and must
-     * not finish the call */
+    /* true: the client sends a stream of messages. `handle` is called for each message, and must
+     * not finish the call. */
     bool many;
     /* true: the method changes something or gives away keys, so each call of it is recorded in the
      * audit log */
@@ -42,8 +42,8 @@ struct caller *call_caller(const struct call *c);
 /* returns the text of the caller, for logs: "alice (uid 1000)" */
 const char *call_peer(const struct call *c);
 
-/* The role of the caller at the time when the call began, an enum config_role. 0: not known,
- * because the server has no such method. */
+/* Returns the role (enum config_role) that the caller had when the call began. 0: the role is not
+ * known, because the server has no such method. */
 unsigned call_role(const struct call *c);
 void call_set_role(struct call *c, unsigned role);
 
@@ -57,23 +57,27 @@ void call_finish(struct call *c, enum fab_grpc_code code, const char *fmt, ...)
 /* Sends the message and finishes the call with status OK. */
 void call_reply(struct call *c, const ProtobufCMessage *message);
 
-/* A service whose method changes something calls these functions, so that the audit log describes
+/*
+ * A service whose method changes something calls these functions, so that the audit log describes
  * the change. The gRPC layer adds the caller, the method, the reason and the result.
  *
- * call_audit_change sets the values before and after the change; NULL: not known. It must be called
- * before call_audit_object. call_audit_object sets the object of the change, such as "leaf-1/12",
- * and stores a BEGIN row. It must be called before the change is made. call_audit_result sets the
- * value after the change if it is known only when the change is made. */
+ * call_audit_change sets the values before and after the change; NULL: not known. Call it before
+ * call_audit_object. call_audit_object sets the object of the change, such as "leaf-1/12", and
+ * stores a BEGIN row. Call it before the change is made. call_audit_result sets the value after the
+ * change, if it is known only when the change is made.
+ */
 void call_audit_change(struct call *c, const char *before, const char *after);
 void call_audit_result(struct call *c, const char *after);
 void call_audit_object(struct call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Hooks of a call that the service finishes later. The gRPC layer calls `gone` if the call ends
- * before call_finish: the client cancelled it, its deadline passed, or the connection broke. The
- * service must then no longer use the call.
+/*
+ * Hooks of a call that the service finishes later. The gRPC layer calls `gone` if the call ends
+ * before call_finish: the client cancelled it, its deadline passed, or the connection broke. From
+ * then on, the service must not use the call.
  *
- * The gRPC layer calls `drain` when the client has taken all messages sent so far; `drain` may
- * be NULL. If `drain` is set, the response headers are sent at once. */
+ * The gRPC layer calls `drain` when the client has taken all messages sent so far. `drain` may be
+ * NULL. If it is not NULL, the response headers are sent at once.
+ */
 struct call_hooks {
     void (*gone)(struct call *c, void *data);
     void (*drain)(struct call *c, void *data);

@@ -2,9 +2,9 @@
 /*
  * Reads the identity of a client from its socket or its certificate.
  *
- * Nothing here asks the name service, which could block the event loop for seconds while a
- * directory server does not answer. The kernel has the supplementary groups (SO_PEERGROUPS), and
- * the name of a user is looked up in /etc/passwd only. So a user of a directory server has the text
+ * The functions do not use the name service, which could block the event loop for seconds while a
+ * directory server does not answer. The kernel knows the supplementary groups (SO_PEERGROUPS), and
+ * the name of a user is looked up only in /etc/passwd. So a user of a directory server has the text
  * "uid 5000".
  */
 #include "fabricd/rpc/caller.h"
@@ -81,8 +81,8 @@ static int read_groups(int fd, struct caller *c)
 {
     socklen_t len = 0;
     gid_t none;
-    /* there is no room for groups (len 0), so the kernel returns an error, and sets len to the
-     * number of bytes that it needs */
+    /* With len 0, the kernel returns an error, and sets len to the number of bytes that the groups
+     * need. */
     if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, &none, &len) == 0 || len == 0)
         return FAB_OK;
     c->groups = malloc(len);
@@ -135,7 +135,8 @@ int caller_of_unix(int fd, struct caller **ret)
 
 /* ---- certificates ---------------------------------------------------------------------------- */
 
-/* Returns a clean copy of the text, or NULL if memory ran out. */
+/* Returns a copy of the text with `prefix` before it, cleaned as log_clean does; NULL: memory ran
+ * out. */
 static char *clean_copy(const char *prefix, const char *text)
 {
     size_t used = strlen(prefix), room = used + 4 * strlen(text) + 1;
@@ -147,8 +148,9 @@ static char *clean_copy(const char *prefix, const char *text)
     return copy;
 }
 
-/* Returns a copy of a text in a certificate with `prefix` before it. Returns NULL if the text has
- * control characters, also a NUL, or is not valid; such a text could look like another name. */
+/* Returns a copy of a text in a certificate, with `prefix` before it. Returns NULL if the text is
+ * not valid UTF-8 or has control characters or a NUL, because it could then look like another
+ * name. */
 static char *name_copy(const char *prefix, const ASN1_STRING *s)
 {
     unsigned char *utf8 = NULL;
@@ -207,7 +209,8 @@ static char *address_text(const ASN1_OCTET_STRING *bytes)
     return clean_copy("IP:", text);
 }
 
-/* Returns the text of a subject alternative name, or NULL if it is of another kind or not valid. */
+/* Returns the text of a subject alternative name. Returns NULL if the name is of an unknown kind or
+ * not valid. */
 static char *san_text(const GENERAL_NAME *name)
 {
     switch (name->type) {
@@ -258,7 +261,7 @@ static int read_certificate(X509 *cert, struct caller *c)
     return c->subject == NULL || c->issuer == NULL || c->serial == NULL ? FAB_E_NOMEM : rc;
 }
 
-/* Creates the caller with this certificate. `title` begins caller->text. */
+/* Creates the caller with this certificate. The member `text` of the caller begins with `title`. */
 static int caller_of_certificate(X509 *cert, const char *title, int fd, struct caller **ret)
 {
     struct caller *c;

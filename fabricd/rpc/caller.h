@@ -23,13 +23,13 @@ enum caller_transport {
     CALLER_TLS
 };
 
-/* Read-only after its creation. All texts are clean (log_clean): they have no control characters,
- * and are valid UTF-8. */
+/* All members except `refs` are constant after the creation. All texts are clean (log_clean): they
+ * have no control characters, and are valid UTF-8. */
 struct caller {
     unsigned refs;
     enum caller_transport transport;
-    /* Who this is, for logs and audit records: "alice (uid 1000)" or "certificate of alice". All
-     * connections of the same user or certificate have the same text. */
+    /* Name of the caller for logs and audit records: "alice (uid 1000)" or "certificate of alice".
+     * All connections of the same user or certificate have the same text. */
     char text[CALLER_TEXT_LEN];
 
     /* Only for CALLER_UNIX. The kernel recorded these values when the client connected. */
@@ -56,16 +56,17 @@ struct caller {
     char address[46];
 };
 
-/* The next functions create a caller with one reference. They return NOMEM, or, if the client
- * cannot be identified, IO. */
+/* The next functions create a caller with one reference. They return NOMEM, or IO if the client
+ * cannot be identified. */
 int caller_of_unix(int fd, struct caller **ret);          /* fd is a connected Unix socket */
 int caller_of_tls(SSL *ssl, int fd, struct caller **ret); /* after the handshake */
-/* After a failed handshake: the client whose certificate was refused. Nobody has authenticated the
- * names of this caller, and its text says so. IO: the client showed no certificate. */
+/* Creates the caller for the client of a failed handshake, whose certificate was refused. Nobody
+ * has authenticated the names of this caller, and its text says so. IO: the client showed no
+ * certificate. */
 int caller_refused(SSL *ssl, int fd, struct caller **ret);
 int caller_other(struct caller **ret);
-/* Returns true if both are the same user or certificate subject. Clients that are not authenticated
- * are all the same. */
+/* Returns true if both callers are the same user or certificate subject. All clients that are not
+ * authenticated count as the same. */
 bool caller_is_same(const struct caller *a, const struct caller *b);
 /* Takes a reference. Code that needs the caller after the end of the call must hold one. */
 struct caller *caller_ref(struct caller *c);

@@ -18,7 +18,7 @@ static void take_name(void *ctx, const struct store_gone_node *n)
     snprintf(c->name, sizeof c->name, "%s", n->name);
 }
 
-/* Finds the node with this name in the fabric, or among the nodes that are gone. */
+/* Finds the node with this name in the fabric or among the nodes that are gone. */
 static bool find(struct concern *c, struct rpc *r, const struct fab_view *v, const char *name)
 {
     char why[200];
@@ -52,9 +52,8 @@ static void take_end(void *ctx, const struct store_gone_link *l)
     add_end(c, l->end[far].guid, l->end[far].port, l->end[far].name);
 }
 
-/* Adds the other end of the link of a port in the fabric; if the port has no link, of its last
- * link.
- */
+/* Adds the port at the other end of the link of a port. If the port has no link now, adds the other
+ * end of its last link. */
 static void add_end_of(struct concern *c, struct store *store, const struct fab_fabric *f,
                        uint32_t port)
 {
@@ -87,7 +86,7 @@ static void add_ends(struct concern *c, struct store *store, const struct fab_fa
         add_end_of(c, store, f, n->first_port + i);
 }
 
-/* Divides NODE/PORT. Returns false if the text has another form. */
+/* Divides a text of the form NODE/PORT. Returns false if the text has another form. */
 static bool split(const char *what, size_t *ret_len, int *ret_port)
 {
     unsigned port;
@@ -101,7 +100,7 @@ static bool split(const char *what, size_t *ret_len, int *ret_port)
     return true;
 }
 
-/* Finds the node of the fabric, or the node that is gone, that `what` names. */
+/* Finds the node that `what` names, in the fabric or among the nodes that are gone. */
 static bool resolve(struct concern *c, struct rpc *r, const struct fab_view *v)
 {
     char node[CONCERN_NAME];
@@ -168,8 +167,9 @@ static const struct event_field *field_of(const struct event *e, const char *nam
     return NULL;
 }
 
-/* Returns true if the event is about the other end of a link of the object. Events about a link
- * have both its ends, so that those of another link at the same port do not count. */
+/* Returns true if the event is about the other end of a link of the object. An event about a link
+ * (with a peer_guid) names both ends itself, so it does not count here: it may be about another
+ * link at the port of the other end. */
 static bool is_about_end(const struct concern *c, const struct event *e)
 {
     if (field_of(e, "peer_guid") != NULL)
@@ -180,7 +180,8 @@ static bool is_about_end(const struct concern *c, const struct event *e)
     return names_end(c, e->subject);
 }
 
-/* Returns the GUID in a field; 0: there is none. Events of the store have their GUIDs as text. */
+/* Returns the GUID in a field; 0: the field has no GUID. In events from the store, GUIDs are
+ * texts. */
 static uint64_t guid_of(const struct event_field *f)
 {
     struct fab_view_number n;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Finds the events and audit records about a node or port that a client named, which may be gone.
- * For this folder only.
- */
+/* Finds the events and audit records about a node or port that a client named. The node may be
+ * gone. For this folder only. */
 #ifndef FABRICD_RPC_CONCERN_H
 #define FABRICD_RPC_CONCERN_H
 
@@ -13,14 +11,15 @@
 
 struct concern {
     const char *what; /* as the client wrote it; "": everything */
-    bool pattern;     /* it has the wildcards * or ? */
-    size_t node_len;  /* length of NODE, if `what` is NODE/PORT */
+    bool pattern;     /* true: `what` has the wildcards * or ? */
+    size_t node_len;  /* length of the part NODE, if `what` is NODE/PORT */
     int port;         /* FAB_ALL_PORTS: the node and all its ports */
-    /* The node, if one of the fabric, or one that is gone, has this name; 0 and "": none. */
+    /* The node with this name, in the fabric or among the nodes that are gone. If there is none,
+     * guid is 0 and name is "". */
     uint64_t guid;
     char name[CONCERN_NAME];
-    /* The other ends of the links of the port, or of an adapter: where they are now, or where they
-     * were last. What happens to a switch port concerns the host at it. */
+    /* The other ends of the links of the port or of the adapter: the present ends, or those of the
+     * last links. An event about a switch port is also an event about the host at this port. */
     struct concern_end {
         uint64_t guid;
         int port;
@@ -28,9 +27,11 @@ struct concern {
     } end[CONCERN_ENDS];
     uint32_t end_count;
 };
-/* what: a name, GUID or LID, or NODE/PORT, or a pattern. It must stay valid. */
+/* Reads the text `what` of a request: a name, GUID or LID, or NODE/PORT, or a pattern. `what` must
+ * stay valid as long as *c. */
 void concern_read(struct concern *c, struct rpc *r, const char *what);
-/* Events name nodes as they were called at that time, and have their GUIDs. */
+/* These functions return true if an event, or a text of an audit record, is about the node or port.
+ * An event has the names that its nodes had when it was emitted, and their GUIDs. */
 bool concern_event(const struct concern *c, const struct event *e);
 bool concern_text(const struct concern *c, const char *text);
 

@@ -15,12 +15,12 @@
  * finishes a call outside of this file (on_wake), the timer is set to fire at once. The connection
  * is not handled directly in this case, because it could be freed while the service still uses it.
  *
- * Connections are counted in three pools, so that clients of one pool cannot lock out those of
- * another: local clients, network clients that have proven who they are, and network clients that
- * have not done so yet. If a pool is full, the client that has most of its connections loses one of
- * them. A client is a user or a certificate name, or, before the end of the TLS handshake, an
- * address. The handshakes of an address from which a client has proven who it is before go first,
- * so that a flood from many other addresses displaces and delays only its own.
+ * Connections are counted in three pools: local clients, network clients after their handshakes,
+ * and network clients before. So clients of one pool cannot lock out those of another. If a pool is
+ * full, the client that has most of its connections loses one of them. A client is a user or a
+ * certificate name or, before the end of the TLS handshake, an address. Handshakes are handled
+ * first for addresses from which a handshake was completed before. So a flood from many other
+ * addresses displaces and delays only handshakes of such addresses.
  */
 #include "fabricd/rpc/conn.h"
 
@@ -63,7 +63,9 @@ static const unsigned pool_limits[POOLS] = {RPC_MAX_CONNECTIONS, RPC_MAX_CONNECT
 /* A client with at least one connection. */
 struct client {
     LIST_ENTRY(client) entry;
-    uint64_t id; /* the peer (see conn_accept), or a hash of the name of the caller */
+    /* identifies the client: an address as in conn_accept_tls, or a hash of the name of the
+     * caller */
+    uint64_t id;
     unsigned connections[POOLS];
     unsigned calls; /* calls in progress on all connections */
 };
@@ -72,12 +74,14 @@ struct conn {
     LIST_ENTRY(conn) entry;
     struct conn_set *set;
     enum pool pool;
-    struct client *client;       /* NULL: not known yet */
-    uint64_t peer;               /* see conn_accept_tls */
-    struct handshake *handshake; /* of TLS; NULL: it has ended, or the socket is a Unix socket */
-    /* The next members are NULL until the TLS handshake is complete. */
+    struct client *client; /* NULL: not known yet */
+    uint64_t peer;         /* address of the client, as in conn_accept_tls */
+    /* the TLS handshake; NULL: it has ended, or the socket is a Unix socket */
+    struct handshake *handshake;
+    /* The next members are NULL until the handshake is complete. `ssl` is always NULL for a Unix
+     * socket. */
     struct bufferevent *bev;
-    SSL *ssl; /* TLS state of the socket; NULL for a Unix socket, too */
+    SSL *ssl; /* TLS state of the socket */
     struct grpc *grpc;
     struct loop_timer *timer;
     uint64_t accepted, last_in, last_out;
@@ -97,8 +101,8 @@ struct conn_set {
     struct handshakes *handshakes; /* NULL: no TLS address is served */
     SSL_CTX *ssl_ctx;              /* of new TLS connections */
     struct turned_away turned_away;
-    /* Addresses (see conn_accept_tls) from which a handshake was completed. Each is in the place
-     * that its hash selects, and replaces an older one there. */
+    /* Addresses, as in conn_accept_tls, from which a handshake was completed. The hash of an
+     * address selects its element; a newer address replaces an older one there. */
     uint64_t proven[RPC_PEERS];
 };
 
@@ -188,9 +192,9 @@ static uint64_t lesser(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Returns the time at which the connection exceeds a time limit (limits.h), unless bytes are
- * received or sent before. There are limits for the handshake, for the headers of a request, for
- * stalled clients and for idle clients. */
+/* Returns the time at which the connection exceeds a time limit (limits.h) if no bytes are received
+ * or sent before. There are limits for the handshake, for the headers of a request, for stalled
+ * clients and for idle clients. */
 static uint64_t patience(const struct conn *c)
 {
     if (c->grpc == NULL || !grpc_ready(c->grpc))
@@ -213,16 +217,15 @@ static void set_timer(struct conn *c, uint64_t now)
         loop_timer_set(c->timer, due > now ? due - now : 0);
 }
 
-/* ---- pools -----------------------------------------------------------------------------------
- */
+/* ---- pools ----------------------------------------------------------------------------------- */
 
 static bool is_idle(const struct conn *c)
 {
     return c->grpc != NULL && grpc_ready(c->grpc) && grpc_calls(c->grpc) == 0 && unsent(c) == 0;
 }
 
-/* Returns how readily the connection can be closed for others: 2: the handshakes are not complete,
- * 1: it is idle, 0: it has calls. */
+/* Returns how readily the connection can be closed to make room for others. 2: its handshakes are
+ * not complete; 1: it is idle; 0: it has calls. */
 static int dispensable(const struct conn *c)
 {
     if (c->grpc == NULL || !grpc_ready(c->grpc))
@@ -240,7 +243,8 @@ static bool is_proven(const struct conn *c)
     return *proven_place(c) == c->peer;
 }
 
-/* Returns true if c should be closed rather than `other`, which is newer and in the same pool. */
+/* Returns true if c should be closed rather than `other`. Both are in the same pool, and `other` is
+ * newer. */
 static bool goes_first(const struct conn *c, const struct conn *other)
 {
     unsigned mine = c->client->connections[c->pool], theirs = other->client->connections[c->pool];
@@ -254,11 +258,11 @@ static bool goes_first(const struct conn *c, const struct conn *other)
     return my_rank != 1 || c->last_in <= other->last_in;
 }
 
-/* If the newcomer's pool has too many connections, closes one: of the client with most of them, the
- * oldest that has not completed its handshakes (of unproven addresses, if there are any), the one
- * that has been idle for the longest time, or the oldest. Returns false if the newcomer must be
- * closed instead, because it belongs to this client and all other connections of the client have
- * calls. */
+/* If the newcomer's pool has too many connections, closes one. The client with most connections in
+ * the pool loses it. The order of preference is: its oldest connection without complete handshakes
+ * (first of addresses without a completed handshake), the one that has been idle longest, the
+ * oldest one. Returns false if the newcomer must be closed instead: it belongs to this client, and
+ * all other connections of the client have calls. */
 static bool make_way(struct conn *newcomer)
 {
     struct conn_set *set = newcomer->set;
@@ -280,7 +284,7 @@ static bool make_way(struct conn *newcomer)
 }
 
 /* Moves a connection from POOL_HANDSHAKE to POOL_NETWORK when its handshakes are complete. Returns
- * false if there is no place for it. */
+ * false if POOL_NETWORK is full and no connection can be closed. */
 static bool settle(struct conn *c)
 {
     if (c->pool != POOL_HANDSHAKE || c->grpc == NULL || !grpc_ready(c->grpc))
@@ -344,7 +348,7 @@ static void take_in(struct conn *c)
     }
 }
 
-/* Notes which limit a client met whose patience is over. */
+/* Counts the limit that the client has met because it exceeded a time limit. */
 static void note_impatience(struct conn *c, uint64_t now)
 {
     struct limited *l = &c->set->limited;
@@ -406,8 +410,7 @@ static void on_sent(struct evbuffer *out, const struct evbuffer_cb_info *info, v
         c->last_out = clock_now_us();
 }
 
-/* ---- the beginning and the end ----------------------------------------------------------------
- */
+/* ---- the beginning and the end --------------------------------------------------------------- */
 
 static int make_grpc(struct conn *c, struct caller *caller)
 {
@@ -442,7 +445,7 @@ static void on_event(struct bufferevent *bev, short what, void *ctx)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-/* Serves the client with whom the socket is connected. On an error, the caller closes the
+/* Starts to serve the client at the other end of the socket. On an error, the caller closes the
  * connection. */
 static int conn_begin(struct conn *c, struct caller *caller)
 {
@@ -456,8 +459,8 @@ static int conn_begin(struct conn *c, struct caller *caller)
     return begin_grpc(c, caller);
 }
 
-/* Takes over the socket of a complete TLS handshake. The settings may have been reloaded since the
- * handshake began: then the new ones decide. */
+/* Takes over the socket of a complete TLS handshake. If the settings were reloaded since the
+ * handshake began, checks the client by the new settings. */
 static int begin_tls(struct conn *c, const struct handshake_result *r)
 {
     const char *why;
@@ -507,7 +510,7 @@ static int begin_unix(struct conn *c, int fd)
     return rc == FAB_OK && !make_way(c) ? FAB_E_LIMIT : rc;
 }
 
-/* Counts a network client by its address until the handshake tells who it is. */
+/* Counts a network client by its address, until the handshake tells which client it is. */
 static bool join_peer(struct conn *c, uint64_t peer)
 {
     struct client *client = client_of(c->set, peer);
@@ -608,7 +611,7 @@ void conn_set_review(struct conn_set *set)
             grpc_review(c->grpc);
 }
 
-/* Lowers the limits of connections if the process may not open that many descriptors. */
+/* Lowers the limits of connections, if the process may open only fewer descriptors. */
 static void set_limits(struct conn_set *set)
 {
     struct rlimit may;

@@ -9,8 +9,8 @@
 /* Returns true if this manager runs congestion control. Otherwise finishes the call with an
  * error, and returns false. */
 bool need_congestion(struct call *c);
-/* Returns the advice of congestion control: sentences about settings that do not fit what counters
- * and logs show. */
+/* Returns the advice of congestion control: sentences about settings that do not match what
+ * counters and congestion logs show. */
 char **convert_advice(struct answer *a, const struct cc *cc, size_t *ret_count);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Links that are up, and that routes do not use. For this folder only. */
+/* The links that are up, but that routes do not use. For this folder only. */
 #ifndef FABRICD_RPC_EXCLUDED_H
 #define FABRICD_RPC_EXCLUDED_H
 
@@ -12,10 +12,11 @@ struct excluded {
     struct sm_flapping *flapping;
     uint32_t isolated_count, flapping_count;
 };
-/* Lists these links, in memory of the answer. Returns false if there is no memory. */
+/* Lists the links that are isolated or held down, in memory of the answer. Returns false if there
+ * is no memory. */
 bool excluded_read(struct answer *a, const struct sm *sm, struct excluded *ret);
-/* Returns why routes do not use the link of a port that is up: "isolated" or "held down"; "": the
- * link is not excluded. */
+/* Returns why routes do not use the link of a port, which is up: "isolated" or "held down". Returns
+ * "" if they use it. */
 const char *excluded_why(const struct excluded *x, const struct fab_fabric *f, uint32_t port);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Compares the times at which the TLS files expire with the clock, once a minute. For each file,
- * one event is emitted when operators are to be warned, and one when it has expired.
- */
+/* Once a minute, compares the times at which the TLS files expire with the clock. For each file,
+ * emits one event when operators must be warned, and one event when the file has expired. */
 #include "fabricd/rpc/expiry.h"
 
 #include <inttypes.h>
@@ -24,10 +22,11 @@ enum stage { STAGE_VALID, STAGE_EXPIRING, STAGE_EXPIRED };
 struct expiry {
     struct bus *bus;
     struct loop_timer *timer;
-    struct tls_expiry *shared; /* for the metrics; NULL: not needed */
+    struct tls_expiry *shared; /* a copy of the times for the metrics; NULL: not needed */
     struct tls_expiry times;
     char *path[TLS_FILES];
-    enum stage told[TLS_FILES]; /* the last event about the file; STAGE_VALID: none */
+    /* [file] the stage in the last event about the file; STAGE_VALID: no event yet */
+    enum stage told[TLS_FILES];
 };
 
 static const char *const settings[TLS_FILES] = {"tls.cert", "tls.ca", "tls.crl"};

@@ -13,13 +13,13 @@
 #include "fabricd/loop/loop.h"
 
 struct expiry;
-/* times: the current times are also written here, for the metrics; it must stay valid. NULL: they
- * are not. Returns NOMEM. */
+/* times: the current times are also written there, for the metrics; it must stay valid. NULL:
+ * nothing is written. Returns OK or NOMEM. */
 int expiry_new(struct loop *loop, struct bus *bus, struct tls_expiry *times, struct expiry **ret);
 void expiry_free(struct expiry *e); /* e may be NULL */
 
-/* The server uses these files now, which expire at these times. Emits events at once. Returns
- * NOMEM; then nothing changes. */
+/* Tells that the server now uses these files, which expire at these times. Emits events at once.
+ * Returns NOMEM; then nothing changes. */
 int expiry_set(struct expiry *e, const struct tls_expiry *times, const struct config_tls *files);
 /* Writes a sentence about the files that expire soon or have expired; "" if there are none. */
 void expiry_alarm(const struct expiry *e, char *ret, size_t len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds nodes that are gone by a name, and writes what the manager knows about them. */
+/* Finds nodes that are gone by their names, and writes what the manager knows about them. */
 #include "fabricd/rpc/gone.h"
 
 #include <inttypes.h>
@@ -28,8 +28,8 @@ static void name_port(const struct fab_fabric *f, uint32_t port, char text[PLACE
     snprintf(text, PLACE_LEN, "%s/%u", f->nodes[p->node].desc, p->num);
 }
 
-/* Writes the reason of a link that is gone. place: the node GUID of the end that the text before
- * names, which is "this port"; 0: there is none. */
+/* Writes why a link is gone. place: node GUID of the end that the text before names, and which is
+ * therefore called "this port"; 0: the text before names no end. */
 static void write_reason(const struct gone *g, const struct store_gone_link *l, uint64_t place,
                          char *text, size_t len)
 {
@@ -95,7 +95,7 @@ static Fabric__V1__LinkRate *convert_last_rate(struct answer *a, const struct st
     return m;
 }
 
-/* Returns the end that a list shows first: a switch before an adapter. */
+/* Returns the index of the end that a list shows first: a switch before an adapter. */
 static int first_end(const struct store_gone_link *l, uint64_t near)
 {
     if (near != 0)
@@ -165,7 +165,7 @@ static size_t node_length(const char *what)
 }
 
 /* Finds the nodes that are gone and match a text, or the text without "/PORT". Returns false if
- * there are none. */
+ * there are no such nodes. */
 static bool find(struct rpc *r, const char *what, struct store_gone_found *ret, size_t *ret_len)
 {
     size_t lens[2] = {strlen(what), node_length(what)};

@@ -3,7 +3,7 @@
  * The server side of gRPC over HTTP/2 (grpc/doc/PROTOCOL-HTTP2.md).
  *
  * A call exists as long as its HTTP/2 stream. After the request headers, the server accepts or
- * refuses the call. It then reads one message and passes this message to the method. The method
+ * refuses the call. Then it reads one message and passes this message to the method. The method
  * finishes the call at once or, after call_later, at any later time. If the call ends before the
  * method has finished it (the client resets it, its deadline passes, or the connection breaks), the
  * server calls the hook `gone` once.
@@ -33,7 +33,7 @@ struct call {
     const struct method *method; /* NULL: the server refused the call */
     struct fab_grpc_reader reader;
     uint64_t deadline; /* deadline set by the client; UINT64_MAX: none */
-    /* time at which the request must be complete; UINT64_MAX: the request is complete */
+    /* time by which the request must be complete; UINT64_MAX: the request is complete */
     uint64_t request_until;
     const struct call_hooks *hooks;
     void *data;
@@ -41,8 +41,8 @@ struct call {
     bool handled, finished;
     /* what the service has said about the call for the audit log; NULL: nothing */
     struct notes *notes;
-    /* Not NULL: the result of the call is held back until its row in the audit log is stored. The
-     * result is then in `code` and `message` (malloc'd, or NULL). */
+    /* Not NULL: the result of the call waits until its row in the audit log is stored. The result
+     * is in `code` and `message` (from malloc, or NULL). */
     struct audit_held *held;
     enum fab_grpc_code code;
     char *message;
@@ -61,8 +61,8 @@ struct grpc {
     /* for the audit log: from where the client connected, such as "unix, pid 812" */
     char source[80];
     uint64_t now;
-    /* true while grpc_receive, grpc_tick or grpc_produce runs; their caller fetches the bytes
-     * afterwards, so that `wake` need not be called */
+    /* true while grpc_receive, grpc_tick or grpc_produce runs. The caller of these functions
+     * fetches the bytes afterwards, so `wake` need not be called. */
     bool busy;
     TAILQ_HEAD(, call) calls;
 };
@@ -122,9 +122,9 @@ static const char *method_name(const struct call *c)
     return slash != NULL ? slash + 1 : c->stream->request.path;
 }
 
-/* Returns a row of the audit log with what is known about the call. reason[] gets the decoded
- * header fabric-reason. The row points to reason[] and to texts that are valid until the call ends.
- */
+/* Returns a row of the audit log with what is known about the call. reason[] receives the decoded
+ * header fabric-reason. The row points to reason[], and to texts that are valid until the call
+ * ends. */
 static struct audit_row row_of(const struct call *c, char reason[RPC_MAX_REASON + 1])
 {
     char decoded[RPC_MAX_REASON + 1];
@@ -196,7 +196,7 @@ static struct audit_held *record(struct call *c, enum fab_grpc_code code, const 
     char reason[RPC_MAX_REASON + 1];
     struct audit_row row = row_of(c, reason);
     row.result = (uint32_t)code;
-    /* `message` is valid UTF-8, because call_finish has replaced other bytes */
+    /* `message` is valid UTF-8, because call_finish has replaced all other bytes */
     row.text[AUDIT_MESSAGE] = message;
     return audit_end(c->grpc->in.audit, &row, done, c);
 }
@@ -246,7 +246,7 @@ void call_finish(struct call *c, enum fab_grpc_code code, const char *fmt, ...)
     if (fmt != NULL)
         vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    /* the message may contain node names, and so bytes that are not valid UTF-8 */
+    /* The message may contain node names, whose bytes need not be valid UTF-8. */
     fab_grpc_utf8_clean(text, strlen(text), clean, sizeof clean);
     finish(c, code, clean);
 }
@@ -464,8 +464,8 @@ static void on_message(struct call *c)
         abandon(c, FAB_GRPC_INVALID_ARGUMENT, "this method takes one message, more came");
         return;
     }
-    /* A message has arrived. If the method takes only one message, the call is passed to the
-     * method when the client has ended its stream, because no second message may follow. */
+    /* A message has arrived. If the method takes only one message, the call waits until the client
+     * has ended its stream, because a second message would be an error. */
     c->handled = true;
     if (c->method->many)
         handle(c);
@@ -654,8 +654,8 @@ void grpc_tick(struct grpc *g, uint64_t now_us)
     g->busy = false;
 }
 
-/* Returns true if the call has begun a change, which does not stop. A stream, such as a backup, has
- * a BEGIN row, too, but it can stop. */
+/* Returns true if the call has begun a change, which cannot be stopped. A stream, such as a backup,
+ * also has a BEGIN row, but can be stopped. */
 static bool is_changing(const struct call *c)
 {
     bool stream = c->hooks != NULL && c->hooks->drain != NULL;

@@ -20,8 +20,8 @@ struct grpc;
 struct limited;
 /* Functions that the gRPC layer calls for each call. */
 struct grpc_access {
-    /* Decides whether the caller may call the method, before the request is read: sets the role of
-     * the call, and finishes the call if it is refused. */
+    /* Decides whether the caller may call the method, before the request is read. Sets the role of
+     * the call. Finishes the call if it is refused. */
     void (*admit)(struct call *c, const struct service *s, const struct method *m);
     /* Returns true if the caller may call the method now. */
     bool (*permits)(const struct call *c, const struct service *s, const struct method *m);
@@ -33,26 +33,26 @@ struct grpc_input {
     void *context;                         /* value that call_context returns to the services */
     struct caller *caller;                 /* the client; the connection takes a reference */
     const struct grpc_access *access;      /* NULL: every caller may call every method */
-    /* Tells the connection that there are bytes to send, and that it must call grpc_produce. It is
-     * called if a service writes to a call while none of grpc_receive, grpc_produce and
-     * grpc_tick runs. */
+    /* Tells the owner of the connection that there are bytes to send, so that it must call
+     * grpc_produce. It is called if a service writes to a call while none of grpc_receive,
+     * grpc_produce and grpc_tick runs. */
     void (*wake)(void *ctx);
     void *wake_ctx;
     struct audit *audit; /* records calls; NULL: no call is recorded */
-    /* number of calls of this client in progress, on all its connections; NULL: they have no limit.
-     * `limited` gets the calls that are refused. */
+    /* Number of calls in progress of this client, on all its connections; NULL: no limit applies to
+     * them. `limited` counts the calls that are refused because of the limit. */
     unsigned *calls;
     struct limited *limited;
 };
 /* Creates the server side of a connection. Returns NOMEM. */
 int grpc_new(const struct grpc_input *in, struct grpc **ret);
-/* ends all calls and calls their `gone` hooks; g may be NULL */
+/* ends all calls, and calls their hooks `gone`; g may be NULL */
 /* returns the client of the connection */
 const struct caller *grpc_caller(const struct grpc *g);
 void grpc_free(struct grpc *g);
 
-/* The next functions do the same as h2_receive, h2_produce, h2_done, h2_shut, h2_ready,
- * h2_headers_until and h2_streams in h2.h, with the same errors. */
+/* The next functions do the same as the functions h2_receive, h2_produce, and so on of h2.h, and
+ * return the same errors. */
 int grpc_receive(struct grpc *g, const uint8_t *data, size_t len, uint64_t now_us);
 ssize_t grpc_produce(struct grpc *g, const uint8_t **ret_data);
 bool grpc_done(const struct grpc *g);
@@ -65,8 +65,9 @@ size_t grpc_calls(const struct grpc *g);
  * call has a deadline. */
 uint64_t grpc_deadline(const struct grpc *g);
 void grpc_tick(struct grpc *g, uint64_t now_us); /* ends calls whose deadline has passed */
-/* Refuses the calls in progress that the caller may no longer make, because the roles have changed.
- * A change that a call has begun is completed, so that the audit log has its true result. */
+/* Refuses those calls in progress that the caller may no longer make, because the roles have
+ * changed. If a call has begun a change, the change is completed, so that the audit log has its
+ * true result. */
 void grpc_review(struct grpc *g);
 
 #endif

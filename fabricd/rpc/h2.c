@@ -38,14 +38,15 @@ struct h2 {
     LIST_HEAD(, h2_stream) list;
     size_t streams, queued;
     uint64_t now_us;
-    /* see h2_headers_until; the frames of one header block follow each other, so that at most one
-     * block is incomplete */
+    /* see h2_headers_until; at most one header block is incomplete, because its frames follow each
+     * other directly */
     uint64_t headers_until;
-    /* frames that the client may still send (limits.h), and when the budget last grew by time */
+    /* number of frames that the client may still send (limits.h), and the time up to which the
+     * budget has grown */
     uint32_t budget;
     uint64_t budget_us;
-    /* for the next frame header: bytes before it, its bytes that have arrived, and the length of
-     * the payload as far as it is known */
+    /* For the next frame header: number of bytes before it (skip), number of its bytes that have
+     * arrived (head), and length of the payload as far as it is known. */
     uint32_t skip, head, length;
     bool ready;
 };
@@ -95,7 +96,7 @@ static struct h2_stream *stream_of(nghttp2_session *session, int32_t id)
     return nghttp2_session_get_stream_user_data(session, id);
 }
 
-/* ---- floods ---------------------------------------------------------------------------------- */
+/* ---- limit of frames ------------------------------------------------------------------------- */
 
 static void earn(struct h2 *h, uint64_t frames)
 {
@@ -120,9 +121,9 @@ static void calm(struct h2 *h)
                           NGHTTP2_ENHANCE_YOUR_CALM, (const uint8_t *)why, sizeof why - 1);
 }
 
-/* Takes the frames whose headers are in `data` from the client's budget. nghttp2 tells only of the
- * frames that it does not ignore, so they are counted here. Returns false if the budget is used up.
- */
+/* Subtracts the frames whose headers are in `data` from the client's budget. They are counted here,
+ * because nghttp2 does not report frames that it ignores. Returns false if the budget is used
+ * up. */
 static bool pay(struct h2 *h, const uint8_t *data, size_t len)
 {
     for (size_t i = 0; i < len;) {
@@ -132,7 +133,7 @@ static bool pay(struct h2 *h, const uint8_t *data, size_t len)
             i += n;
             continue;
         }
-        if (h->head < 3) /* the length of the payload */
+        if (h->head < 3) /* these bytes are the length of the payload */
             h->length = h->length << 8 | data[i];
         i++;
         if (++h->head < FRAME_HEADER)
@@ -310,8 +311,8 @@ static ssize_t read_data(nghttp2_session *session, int32_t id, uint8_t *buf, siz
     return n == 0 ? NGHTTP2_ERR_DEFERRED : (ssize_t)n;
 }
 
-/* After a frame was sent: adds to the client's budget of frames. If the answer is complete and the
- * client is still sending, tells the client to stop (RFC 9113, 8.1). */
+/* Called after a frame was sent: adds to the client's budget of frames. If the answer is complete
+ * and the client is still sending, tells the client to stop (RFC 9113, 8.1). */
 static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
     struct h2 *h = user;
@@ -420,11 +421,12 @@ static int session_new(struct h2 *h)
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(cb, on_data);
     nghttp2_session_callbacks_set_on_stream_close_callback(cb, on_close);
     nghttp2_session_callbacks_set_on_frame_send_callback(cb, on_frame_send);
-    /* nghttp2 need not keep closed streams for the priority tree */
+    /* nghttp2 would otherwise keep closed streams for the priority tree */
     nghttp2_option_set_no_closed_streams(option, 1);
 #if HAVE_DECL_NGHTTP2_OPTION_SET_STREAM_RESET_RATE_LIMIT
-    /* By default, nghttp2 ends a connection whose client resets more than 33 streams a second for
-     * some time, also if these are answered calls of WatchEvents. pay() limits floods. */
+    /* By default, nghttp2 ends a connection whose client resets more than 33 streams per second for
+     * some time. But WatchEvents calls end by a reset even if they were answered. pay() limits
+     * floods instead. */
     nghttp2_option_set_stream_reset_rate_limit(option, UINT64_MAX, UINT64_MAX);
 #endif
     rc = nghttp2_session_server_new2(&h->session, cb, h, option) == 0 ? FAB_OK : FAB_E_NOMEM;

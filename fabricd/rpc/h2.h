@@ -30,7 +30,7 @@ struct h2_stream {
     struct h2_request request;
     size_t header_bytes;
     void *user; /* data of the layer above (grpc.c) */
-    /* Only h2.c uses the members below. */
+    /* only h2.c uses the following members */
     LIST_ENTRY(h2_stream) entry;
     /* queue of written chunks of data that are not sent yet */
     struct h2_chunk *first, **last;
@@ -45,9 +45,9 @@ struct h2_ops {
     void (*open)(void *ctx, struct h2_stream *s); /* the request headers arrived */
     void (*data)(void *ctx, struct h2_stream *s, const uint8_t *data, size_t len);
     void (*end)(void *ctx, struct h2_stream *s); /* the client has sent all its data */
-    /* called when all written bytes were sent, so that more may be written */
+    /* all written bytes were sent, so more bytes may be written */
     void (*drain)(void *ctx, struct h2_stream *s);
-    /* called when the stream ends, if `open` was called for it; h2.c then frees the stream */
+    /* the stream ends, and `open` was called for it; h2.c then frees the stream */
     void (*close)(void *ctx, struct h2_stream *s);
 };
 
@@ -57,8 +57,8 @@ int h2_new(const struct h2_ops *ops, void *ctx, struct h2 **ret);
 void h2_free(struct h2 *h);
 
 /* Handles received bytes. Returns FORMAT after a protocol error, or LIMIT if the client has used up
- * its budget of frames (limits.h); the caller must then send the bytes that h2_produce still
- * returns, and close the connection. */
+ * its budget of frames (limits.h). After an error, the caller must still send the bytes that
+ * h2_produce returns, and then close the connection. */
 int h2_receive(struct h2 *h, const uint8_t *data, size_t len, uint64_t now_us);
 /* Returns the number of bytes to send next; *ret_data points to them until the next call.
  * Returns 0 if there are none now, or NOMEM; after NOMEM the caller must close the connection. */
@@ -71,7 +71,7 @@ void h2_shut(struct h2 *h);
 
 /* Returns true if the client's connection preface and settings have arrived. */
 bool h2_ready(const struct h2 *h);
-/* Returns the time at which the headers of a request must be complete; UINT64_MAX: no headers are
+/* Returns the time by which the headers of a request must be complete; UINT64_MAX: no headers are
  * incomplete. */
 uint64_t h2_headers_until(const struct h2 *h);
 size_t h2_streams(const struct h2 *h); /* returns the number of open streams */
@@ -80,14 +80,14 @@ size_t h2_queued(const struct h2 *h);
 
 /* ---- answers ---- */
 
-/* Writes data to a stream. The response headers are sent with the first write. If nothing is
- * written, they are sent with the trailers. Takes over `data`, which was malloc'd. Returns NOMEM,
- * or INVAL after h2_finish. */
+/* Writes data to a stream. The response headers are sent with the first write or, if nothing is
+ * written, with the trailers. Takes over `data`, which is from malloc. Returns NOMEM, or INVAL
+ * after h2_finish. */
 int h2_write(struct h2_stream *s, uint8_t *data, size_t len);
 /* Sends the response headers now, before any data. Returns NOMEM. */
 int h2_start(struct h2_stream *s);
-/* The gRPC layer calls this function when it has more to write to the stream. The callback `drain`
- * tells the gRPC layer when it may write. */
+/* Tells that the gRPC layer has more to write to the stream. The callback `drain` then tells the
+ * gRPC layer when it may write. */
 void h2_resume(struct h2_stream *s);
 /* Ends the stream after all written data, with the trailers grpc-status and grpc-message (message
  * NULL: no grpc-message). Returns NOMEM. */

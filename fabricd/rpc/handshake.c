@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The thread waits with epoll for bytes of clients, and continues one handshake at a time, without
- * the lock. Urgent handshakes are in a set of epoll of their own, which is itself in the other set.
- * All others are in a list: `pending`, or `finished` if the loop thread has not taken the result
- * yet. If the loop thread cancels the handshake on which the thread works, the thread frees it; the
- * loop thread frees all others itself, so that their descriptors are free at once.
+ * the lock. There are two epoll sets: one for urgent handshakes, and one for all other handshakes,
+ * which contains the first set. A handshake on which the thread does not work is in a list:
+ * `pending`, or `finished` until the loop thread takes the result. The loop thread can cancel and
+ * free such a handshake at once, so that its descriptor is free at once. If it cancels the
+ * handshake on which the thread works, the thread frees it.
  *
- * The thread also reads the names in the client's certificate, since only the loop thread is short
- * of time. OpenSSL counts the references of an SSL_CTX, so a handshake keeps the context with which
- * it began.
+ * The thread also reads the names in the client's certificate, because only the loop thread is
+ * short of time. OpenSSL counts the references of an SSL_CTX, so a handshake keeps the context with
+ * which it began.
  */
 #include "fabricd/rpc/handshake.h"
 
@@ -25,7 +26,7 @@
 #include "fabricd/base/thread.h"
 #include "libfabmgr/base/status.h"
 
-/* The loop thread, and clients on this host, get the processor before the handshakes. */
+/* nice value of the thread: the loop thread and other programs on this host have precedence */
 #define NICE 10
 
 TAILQ_HEAD(handshake_list, handshake);
@@ -35,7 +36,7 @@ struct handshake {
     struct handshakes *set;
     /* The list that has this handshake; NULL: the thread works on it. Guarded by the lock. */
     struct handshake_list *list;
-    bool cancelled; /* while list was NULL */
+    bool cancelled; /* true: the loop thread cancelled it while `list` was NULL */
     struct handshake_input in;
     struct handshake_result result;
 };
@@ -44,8 +45,8 @@ struct handshakes {
     pthread_t thread;
     int epoll, urgent; /* two sets of epoll */
     int stop;          /* eventfd: ends the thread */
-    /* eventfd, a semaphore: each finished handshake increments it, and each call of on_finished
-     * decrements it. So the loop takes one result in each iteration. */
+    /* eventfd, used as a semaphore: each finished handshake adds 1, and each call of on_finished
+     * subtracts 1. So the loop takes one result in each iteration. */
     int ready;
     struct loop_watch *watch;
     pthread_mutex_t lock; /* guards the lists */
@@ -87,7 +88,8 @@ static int epoll_of(const struct handshake *h)
     return h->in.urgent ? h->set->urgent : h->set->epoll;
 }
 
-/* Continues a handshake. Returns the event of epoll for which it waits, or 0 at its end. */
+/* Continues a handshake. Returns the epoll event for which it waits, or 0 if the handshake has
+ * ended. */
 static uint32_t advance(struct handshake *h)
 {
     struct handshake_result *r = &h->result;
@@ -107,8 +109,9 @@ static uint32_t advance(struct handshake *h)
     return 0;
 }
 
-/* Returns the handshake for which epoll has an event, or NULL if the loop thread has cancelled it
- * meanwhile. If a new handshake has the same address in memory, it only finds no bytes to read. */
+/* Returns the handshake for which epoll has an event. Returns NULL if the loop thread has cancelled
+ * it in the meantime. A new handshake may have its address in memory; it is then continued, and
+ * finds no bytes to read. */
 static struct handshake *take_pending(struct handshakes *set, const void *wanted)
 {
     struct handshake *h;
@@ -122,7 +125,7 @@ static struct handshake *take_pending(struct handshakes *set, const void *wanted
     return h;
 }
 
-/* Puts a handshake back into a list, or frees it if it was cancelled meanwhile. */
+/* Puts a handshake back into a list. Frees it if it was cancelled in the meantime. */
 static void put_back(struct handshakes *set, struct handshake *h, bool ended)
 {
     const uint64_t one = 1;
@@ -141,7 +144,8 @@ static void run(struct handshakes *set, struct handshake *h)
 {
     uint32_t wanted = advance(h);
     struct epoll_event e = {.events = wanted | EPOLLONESHOT, .data.ptr = h};
-    /* the loop thread closes only sockets of handshakes in the lists, so fd is still this one */
+    /* The loop thread closes only sockets of handshakes that are in lists, so fd still belongs to
+     * this handshake. */
     if (wanted != 0 && epoll_ctl(epoll_of(h), EPOLL_CTL_MOD, h->result.fd, &e) < 0)
         wanted = 0;
     else if (wanted == 0)
@@ -153,9 +157,8 @@ static void *run_handshakes(void *ctx)
 {
     struct handshakes *set = ctx;
     thread_set_name("fabricd-tls");
-    /* on Linux, a thread has a nice value of its own; if the system refuses, clients are only
-     * slower
-     */
+    /* On Linux, each thread has its own nice value. If the system refuses, other work is only
+     * slower. */
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
     for (;;) {
         struct epoll_event e;
@@ -164,7 +167,7 @@ static void *run_handshakes(void *ctx)
             count = epoll_wait(set->epoll, &e, 1, -1);
         if (count == 1 && e.data.ptr == &set->stop)
             return NULL;
-        /* if the set `urgent` is ready, no handshake has this address */
+        /* if the event is for the set `urgent`, its address is that of no handshake */
         struct handshake *h = count == 1 ? take_pending(set, e.data.ptr) : NULL;
         if (h != NULL)
             run(set, h);
@@ -184,7 +187,7 @@ static void on_finished(void *ctx)
     if (h != NULL)
         take(h);
     pthread_mutex_unlock(&set->lock);
-    if (h == NULL) /* it was cancelled */
+    if (h == NULL) /* the loop thread has cancelled it */
         return;
     h->in.done(h->in.ctx, &h->result);
     if (h->result.complete) {

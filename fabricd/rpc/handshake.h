@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * TLS handshakes on a thread of their own. A handshake takes up to 1 ms of CPU time, which the
- * event loop has not to spare while many clients connect.
+ * TLS handshakes on a thread of their own. A handshake takes up to 1 ms of CPU time. While many
+ * clients connect, this would delay the event loop too much.
  *
  * The connections (conn.c) limit the number of pending handshakes and their duration.
  */
@@ -22,21 +22,21 @@ struct handshake;
 struct handshake_result {
     /* false: the handshake failed */
     bool complete;
-    /* The connection, whose TLS state is `ssl`. If the handshake is complete, both belong to the
+    /* The connection, and its TLS state `ssl`. If the handshake is complete, both belong to the
      * receiver of the result. */
     int fd;
     SSL *ssl;
-    /* Who the client is; after a failure, the client whose certificate was refused
-     * (caller_refused), or NULL. */
+    /* The client. After a failure, it is the client whose certificate was refused (caller_refused),
+     * or NULL. */
     struct caller *caller;
-    /* after a failure: OpenSSL's code of the reason; 0: the client closed the connection */
+    /* after a failure, OpenSSL's code of the reason; 0: the client closed the connection */
     unsigned long error;
 };
 typedef void handshake_done(void *ctx, const struct handshake_result *r);
 
 /* Starts the thread. Returns NOMEM, also if no thread can be created. */
 int handshakes_new(struct loop *loop, struct handshakes **ret);
-/* Stops the thread, and closes the connections whose handshakes were not handed over; h may be
+/* Stops the thread, and closes the connections whose handshakes were not handed over. h may be
  * NULL. */
 void handshakes_free(struct handshakes *h);
 
@@ -48,9 +48,9 @@ struct handshake_input {
     handshake_done *done;
     void *ctx;
 };
-/* Begins the handshake of a client, and takes its socket over. When the handshake is complete or
- * has failed, `done` is called on the loop thread; *ret is not valid from then on. On NOMEM the
- * socket is closed. */
+/* Begins the handshake of a client, and takes over its socket. When the handshake is complete or
+ * has failed, `done` is called on the loop thread; *ret is not valid any more then. After NOMEM,
+ * the socket is closed. */
 int handshake_begin(struct handshakes *h, const struct handshake_input *in, struct handshake **ret);
 /* Ends a handshake and closes its connection, without a call of `done`. h may be NULL. */
 void handshake_cancel(struct handshake *h);

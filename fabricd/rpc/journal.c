@@ -12,8 +12,8 @@
 
 struct kept {
     struct event event;
-    /* An event of severity debug has no sequence number. Here it has that of the last event with a
-     * number before it. Not used for other events. */
+    /* Sequence number of the last event with a number before this event of severity debug, which
+     * has no number itself. Not used for other events. */
     uint64_t after;
     /* memory of the event's fields, followed by their texts */
     struct event_field room[];
@@ -38,8 +38,8 @@ static struct kept *copy_event(const struct event *e)
     return k;
 }
 
-/* Stores an event of severity debug. These events have a ring of their own, so that a flood of
- * them cannot displace other events. */
+/* Stores an event of severity debug. These events have a ring buffer of their own, so that a flood
+ * of them cannot displace other events. */
 static void keep_debug(struct journal *j, const struct event *e)
 {
     struct kept **place = &j->debug[++j->debug_count % RPC_DEBUG_KEPT];

@@ -5,15 +5,16 @@
 
 #include "fabricd/base/call_counts.h"
 
-/* For each limit: when the log last had a line about it, and how many clients met it since. */
+/* For each limit: the time of the last line about it in the log, and how many clients have met it
+ * since. */
 struct limited {
-    struct call_counts *counts; /* NULL: nobody reads the counts */
+    struct call_counts *counts; /* counters of the metrics; NULL: nobody reads them */
     struct {
         uint64_t told_us, since;
     } of[CALL_LIMITS];
 };
-/* Notes that a client met a limit. The log gets a line about each limit at most once in
- * RPC_TELL_US, since a flood must not fill it. `who` is the client, such as "alice (uid 1000)". */
+/* Notes that a client met a limit. For each limit, the log gets at most one line in RPC_TELL_US, so
+ * that a flood cannot fill it. `who` is the client, such as "alice (uid 1000)". */
 void limited_note(struct limited *l, enum call_limit limit, const char *who);
 
 #endif

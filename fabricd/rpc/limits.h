@@ -9,12 +9,13 @@
 /* maximum number of calls in progress of one client (a user, or a certificate name), on all its
  * connections */
 #define RPC_MAX_CLIENT_CALLS 400u
-/* New TLS connections of one address: at once, and a second from then on. A TLS handshake takes CPU
- * time of the handshake thread: about 0.4 ms with an RSA 2048 key of the manager (P-256: 0.2 ms) if
- * the client sends only a ClientHello, and 0.6 ms (0.45 ms) if it completes the handshake with a
- * certificate. So one address takes about 1 % of a core. Each listener has RPC_PEERS token buckets,
- * and addresses whose hashes have the same remainder share one. As many addresses are remembered
- * from which a handshake was completed. */
+/* Limits of new TLS connections from one address: RPC_PEER_BURST at once, then RPC_PEER_RATE per
+ * second. A TLS handshake takes CPU time of the handshake thread: about 0.4 ms with an RSA 2048 key
+ * of the manager (P-256: 0.2 ms) if the client sends only a ClientHello, and 0.6 ms (0.45 ms) if it
+ * completes the handshake with a certificate. So one address takes about 1 % of a core. Each
+ * listener has RPC_PEERS token buckets; addresses share a bucket if their hashes have the same
+ * remainder. RPC_PEERS is also the number of addresses with a completed handshake that are
+ * remembered. */
 #define RPC_PEER_BURST 200u
 #define RPC_PEER_RATE 20u
 #define RPC_PEERS 4096
@@ -22,11 +23,11 @@
  * event loop */
 #define RPC_ACCEPTS 32
 #define RPC_ACCEPT_US 5000ull
-/* Descriptors that the rest of the process needs. If the process may open fewer descriptors than
- * these and all connections, the limits of connections are lower. */
+/* Number of descriptors that the rest of the process needs. If the process may open fewer
+ * descriptors than these and all connections need, the limits of connections are lowered. */
 #define RPC_OTHER_DESCRIPTORS 64u
 #define RPC_LEAST_CONNECTIONS 4u
-/* network clients that have not completed the handshakes of TLS and HTTP/2 */
+/* maximum number of network clients whose TLS and HTTP/2 handshakes are not complete */
 #define RPC_MAX_HANDSHAKES 64
 /* maximum number of concurrent calls of a connection */
 #define RPC_MAX_STREAMS 100
@@ -38,21 +39,23 @@
 #define RPC_MAX_HEADERS (16u << 10)
 /* maximum bytes of the request header fabric-reason, in percent encoding */
 #define RPC_MAX_REASON 768u
-/* maximum bytes of answers of one connection that the client has not read yet */
+/* maximum bytes of answers of one connection that are queued because the client has not read them
+ * yet */
 #define RPC_MAX_QUEUED (8u << 20)
 /* Maximum bytes of answers in the buffer of a socket; further bytes wait in the queues of calls. */
 #define RPC_MAX_SOCKET_QUEUE (256u << 10)
-/* Maximum time in us for which the received bytes of one connection are handled before those of
- * other connections. */
+/* Maximum time in us for which received bytes of one connection are handled before other
+ * connections have their turn. */
 #define RPC_TURN_US 500ull
-/* number of received bytes handled between two checks of RPC_TURN_US */
+/* number of received bytes that are handled between two checks of RPC_TURN_US */
 #define RPC_SLICE 128u
 /* Maximum time in us from the acceptance of a connection to the end of the TLS and HTTP/2
  * handshakes. */
 #define RPC_HANDSHAKE_US 10000000ull
-/* shortest time between two messages about displaced handshakes */
+/* minimum time in us between two messages about the same limit */
 #define RPC_TELL_US 60000000ull
-/* Messages about failed TLS handshakes: at once, and the time in us for each from then on. */
+/* Limit of messages about failed TLS handshakes: RPC_TURNED_AWAY_BURST at once, then one per
+ * RPC_TURNED_AWAY_US. */
 #define RPC_TURNED_AWAY_BURST 20u
 #define RPC_TURNED_AWAY_US 5000000ull
 /* Maximum time in us from the headers of a call to the end of its request. */
@@ -61,14 +64,12 @@
 #define RPC_STALL_US 60000000ull
 /* Time in us after which a client is disconnected if it has no calls and sends nothing. */
 #define RPC_IDLE_US 900000000ull
-/*
- * A connection has a budget of HTTP/2 frames. Each frame of the client costs 1. The budget grows by
- * RPC_FRAMES_RATE a second, and by RPC_FRAMES_ANSWER for each HEADERS frame and each DATA frame of
- * at least RPC_FRAMES_DATA bytes that the server sends, up to RPC_FRAMES_BURST. A call costs 2 or 3
- * frames, and the frames of its answer bring 8 or 12, so a client can make calls at any rate. A
- * client that sends frames without answers (RST_STREAM, SETTINGS, PING, CONTINUATION,
- * WINDOW_UPDATE, PRIORITY, empty DATA) uses up its budget, and is disconnected.
- */
+/* Each connection has a budget of HTTP/2 frames. Each frame of the client costs 1. The budget grows
+ * by RPC_FRAMES_RATE per second. It also grows by RPC_FRAMES_ANSWER for each HEADERS frame that the
+ * server sends, and for each DATA frame of at least RPC_FRAMES_DATA bytes. Its maximum is
+ * RPC_FRAMES_BURST. A call costs 2 or 3 frames, and its answer brings 8 or 12, so a client can make
+ * calls at any rate. A client that sends frames without answers (RST_STREAM, SETTINGS, PING,
+ * CONTINUATION, WINDOW_UPDATE, PRIORITY, empty DATA) uses up its budget, and is disconnected. */
 #define RPC_FRAMES_BEGIN 1000u
 #define RPC_FRAMES_BURST 4000u
 #define RPC_FRAMES_RATE 500u
@@ -76,22 +77,21 @@
 #define RPC_FRAMES_DATA 64u
 #define RPC_PAGE_DEFAULT 1000u
 #define RPC_PAGE_MAX 2000u
-/*
- * Number of events in the journal. A call of WatchEvents that falls behind by more events is ended.
- */
+/* Number of events in the journal. If a call of WatchEvents falls behind by more events, it is
+ * ended. */
 #define RPC_EVENTS_KEPT 4096u
 /* Number of events of severity debug in the journal; slow clients miss older ones. */
 #define RPC_DEBUG_KEPT 256u
 #define RPC_UNRESPONSIVE_SHOWN 100u
-/* Maximum number of studies (long computations for an RPC, study.h) that are running or queued: of
- * all clients, and of one client. */
+/* Maximum number of studies (long computations for an RPC, study.h) that are running or queued: for
+ * all clients together, and for one client. */
 #define RPC_STUDIES_MAX 64u
 #define RPC_STUDIES_CLIENT 4u
 /* Maximum CPU time in us that the worker thread spends on one part of a study: on a whole
  * GetQuality or WhatIf, and on one engine of CompareEngines. */
 #define RPC_STUDY_CPU_US 600000000ull
-/* Maximum number of endports that the client of an RPC may name, to get the quality of the tables
- * between these endports. */
+/* Maximum number of endports that a client may name, to get the quality of the tables between these
+ * endports. */
 #define RPC_JOB_ENDS 200000u
 /* maximum number of names in a WhatIf request */
 #define RPC_FAILURES_MAX 4096u

@@ -9,8 +9,8 @@
  *
  * If the process runs out of file descriptors, a TLS address accepts no connections for one second.
  * A Unix socket keeps SPARES descriptors in reserve: it releases them to accept a client, and then
- * closes another connection to have them back. So network clients and idle clients never lock out a
- * local user.
+ * closes another connection to fill the reserve again. So network clients and idle clients never
+ * lock out a local user.
  */
 #include "fabricd/rpc/listen.h"
 
@@ -37,7 +37,7 @@
 #include "libfabmgr/base/status.h"
 
 #define REST_US 1000000
-/* one for the connection, and one to read /etc/passwd */
+/* one descriptor for the connection, and one to read /etc/passwd */
 #define SPARES 2
 
 struct listener {
@@ -45,11 +45,12 @@ struct listener {
     struct loop_timer *rest;
     int spare[SPARES]; /* reserved descriptors of a Unix socket; -1: none */
     struct conn_set *conns;
-    /* the connections accepted since turn_us */
+    /* number of connections accepted since turn_us */
     unsigned accepted;
     uint64_t turn_us;
-    /* Token buckets (libfabmgr/base/bucket.h) for the new connections of network addresses. The key
-     * is random, so that no client can choose addresses that use up the bucket of another one. */
+    /* Token buckets (libfabmgr/base/bucket.h) for new connections from network addresses. The key
+     * is random, so that no client can choose addresses that use up the bucket of another
+     * client. */
     uint64_t buckets[RPC_PEERS], key;
     /* path of the Unix socket; NULL: the address is a TLS address */
     char *path;
@@ -57,7 +58,7 @@ struct listener {
     ino_t ino;
 };
 
-/* See conn_accept_tls. */
+/* Returns the client's address as conn_accept_tls needs it. */
 static uint64_t peer_of(const struct sockaddr *from)
 {
     uint64_t peer = 0;
@@ -73,7 +74,7 @@ static uint64_t peer_of(const struct sockaddr *from)
     return peer;
 }
 
-/* Fills the reserve of a Unix socket. If no descriptor is left, closes connections. */
+/* Fills the reserve of a Unix socket. If the process has no descriptor left, closes connections. */
 static void reserve(struct listener *l)
 {
     for (int i = 0; i < SPARES && l->path != NULL; i++)
@@ -82,7 +83,8 @@ static void reserve(struct listener *l)
             ;
 }
 
-/* Frees descriptors for a client of a Unix socket. Returns false if none were freed. */
+/* Frees descriptors for a client of a Unix socket: releases the reserve or, if the reserve is
+ * empty, closes another connection. Returns false if no descriptor was freed. */
 static bool release(struct listener *l)
 {
     bool freed = false;
@@ -96,7 +98,7 @@ static bool release(struct listener *l)
     return freed || (l->path != NULL && conn_set_make_room(l->conns));
 }
 
-/* Returns false if the address opens too many connections a second. */
+/* Returns false if the address opens too many connections per second. */
 static bool may_connect(struct listener *l, uint64_t peer, uint64_t now)
 {
     static const struct fab_bucket_rate rate = {1000000 / RPC_PEER_RATE, RPC_PEER_BURST};
@@ -112,7 +114,7 @@ static void refuse_rate(struct listener *l, int fd, const struct sockaddr *from,
     close(fd);
 }
 
-/* Lets the listener rest after RPC_ACCEPTS connections, so that other work has its turn. */
+/* Stops accepting for a while after RPC_ACCEPTS connections, so that other work has its turn. */
 static void count_accept(struct listener *l, uint64_t now)
 {
     if (now - l->turn_us > RPC_ACCEPT_US) {
@@ -145,7 +147,7 @@ static void on_accept(struct evconnlistener *ev, evutil_socket_t fd, struct sock
 static void on_accept_error(struct evconnlistener *ev, void *ctx)
 {
     struct listener *l = ctx;
-    /* if descriptors were freed, libevent calls on_accept in the next iteration */
+    /* If descriptors were freed, libevent calls on_accept again in the next iteration. */
     if ((errno == EMFILE || errno == ENFILE) && release(l))
         return;
     log_warning("rpc", "no client can be accepted: %s; trying again in a second", strerror(errno));
@@ -209,8 +211,8 @@ static int bind_unix(const struct sockaddr_un *at, const char *group, int *ret_f
                      size_t why_len)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    /* bind() creates the socket file with the mode of the unbound socket, reduced by the umask;
-     * so the mode is right from the beginning */
+    /* bind() creates the socket file with the mode of the unbound socket, reduced by the umask. So
+     * the mode is never too wide. */
     if (fd < 0 || fchmod(fd, 0660) < 0 || bind(fd, (const struct sockaddr *)at, sizeof *at) < 0 ||
         chmod(at->sun_path, 0660) < 0) {
         snprintf(why, why_len, "unix:%s: %s%s", at->sun_path, strerror(errno),
@@ -274,8 +276,8 @@ static int bind_first(const struct addrinfo *list)
             continue;
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
         setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
-        /* Accepted sockets inherit it. Otherwise the answers of a new connection wait for a delayed
-         * acknowledgement of the client, about 40 ms. */
+        /* Accepted sockets inherit TCP_NODELAY. Without it, the answers of a new connection wait
+         * about 40 ms for a delayed acknowledgement of the client. */
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
         if (bind(fd, a->ai_addr, a->ai_addrlen) < 0) {
             int error = errno;
@@ -287,8 +289,8 @@ static int bind_first(const struct addrinfo *list)
     return fd;
 }
 
-/* The unit of fabricd admits only this host (IPAddressDeny=). Packets of others are dropped
- * silently, so the log says what to do. */
+/* Logs a hint if other hosts cannot connect. The systemd unit of fabricd admits only this host
+ * (IPAddressDeny=), and packets of other hosts are dropped silently. */
 static void hint_at_unit(const struct config_listen *at)
 {
     bool local = strcmp(at->host, "localhost") == 0 || strncmp(at->host, "127.", 4) == 0 ||

@@ -24,8 +24,8 @@ struct page_key {
     /* Used in lists of nodes, ports and links. true: the element belongs to an adapter or router;
      * false: to a switch. These lists have all switches first. */
     bool behind;
-    /* The number by which the list is sorted: node GUID, LID, sequence number of an event,
-     * generation of a reroute, severity of a contingency, ... */
+    /* The number by which the list is sorted, for example a node GUID, a LID, the sequence number
+     * of an event, the generation of a reroute, or the severity of a contingency. */
     uint64_t number;
     uint32_t port;
     /* List of multicast groups: the upper 64 bits of the MGID, whose lower 64 bits are `number`.
@@ -40,8 +40,8 @@ char *page_token(struct answer *a, const struct page_key *key);
  * RPC_PAGE_DEFAULT. */
 uint32_t page_size(uint32_t asked);
 
-/* Returns the first node whose position in the list is not before the key; f->node_count if
- * there is none. *ret_same is true if it is the node of the key itself. */
+/* Returns the id of the first node that is not before the key in the list; f->node_count if there
+ * is none. *ret_same is true if it is the node of the key itself. */
 uint32_t page_node(const struct fab_fabric *f, const struct page_key *key, bool *ret_same);
 /* Returns the id of the first port that comes after the key in the list; f->port_count if there
  * is none. */

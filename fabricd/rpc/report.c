@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Finds the endports that studies measure, and makes the reports of engines. Except measure_init
- * and name_list_copy, all functions run on the worker thread, on values that no other thread
- * changes. The worker thread also looks up the names of the endports, because the look-up of
- * thousands of names takes long.
- */
+/* Finds the endports that studies measure, and makes the reports of engines. All functions except
+ * measure_init and name_list_copy run on the worker thread, on values that no other thread changes.
+ * The worker thread also looks up the names of the endports, because that takes long if there are
+ * thousands. */
 #include "fabricd/rpc/report.h"
 
 #include <stdio.h>
@@ -119,8 +117,8 @@ static int resolve_name(void *ctx, const char *name)
     return rc;
 }
 
-/* Adds the endports that a text names. If a node has exactly this name, brackets in the text are
- * part of the name and not expanded. */
+/* Adds the endports that a text names. If brackets are part of the name of a node, they are not
+ * expanded. */
 static int resolve_text(struct resolving *r, const char *text)
 {
     char why[512];
@@ -169,7 +167,7 @@ bool measure_quality(const struct measure *m, struct study *s, const struct fab_
 static int route(struct report *r, const struct study *s, const struct fab_fabric *fabric,
                  const struct fab_lids *lids)
 {
-    /* `policy` is a copy of the view's policy with the same pointers, so nothing in it is freed */
+    /* `policy` is a copy of the view's policy with the same pointers, so it must not be freed. */
     struct fab_policy policy = s->view->policy;
     const struct fab_route_input in = {
         .fabric = fabric, .policy = &policy, .lids = lids, .flawed = &r->flawed};

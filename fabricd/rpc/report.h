@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions that several RPCs use to measure routes (service_quality.c, service_compare.c,
- * service_whatif.c). They find the endports that the caller of the RPC named. They also compute,
- * verify and measure the tables of an engine, and make its report. */
+/* Functions by which several RPCs measure routes (service_quality.c, service_compare.c,
+ * service_whatif.c). They find the endports that the client named. They also compute, verify and
+ * measure the tables of an engine, and make its report. */
 #ifndef FABRICD_RPC_REPORT_H
 #define FABRICD_RPC_REPORT_H
 
@@ -29,8 +29,8 @@ struct measure { /* a copy of the message QualityOptions */
     uint32_t samples;
     uint64_t seed;
 };
-/* Copies the options of a request; `options` may be NULL. Returns INVAL or NOMEM; the call is
- * then finished with an error. */
+/* Copies the options of a request; `options` may be NULL. After INVAL or NOMEM, the call is
+ * finished with an error. */
 int measure_init(struct measure *m, struct call *c, const Fabric__V1__QualityOptions *options);
 void measure_fini(struct measure *m);
 /* Finds the endports by name. Called on the worker thread only. Returns false if the study has
@@ -48,10 +48,10 @@ struct report {
     /* OK, or UNSUPPORTED: the engine does not support the fabric, and why[] has the reason */
     int status;
     char why[300];
-    bool flawed; /* set by the engine; see fab_route_input.flawed */
+    bool flawed; /* set by the engine, see fab_route_input.flawed */
     /* Set by the caller: number of sets into which the VLs are divided for traffic classes. The
-     * engine may use only the VLs of one set. If there are fewer sets than traffic classes,
-     * several classes use the same set. */
+     * engine may use only the VLs of one set. If there are fewer sets than traffic classes, classes
+     * share sets. */
     uint8_t lane_sets;
     struct fab_qos_report classes;
     uint64_t route_us, verify_us;
@@ -64,7 +64,8 @@ struct report {
  * Returns false if the study has failed or was stopped. */
 bool report_make(struct report *r, struct study *s, const struct measure *m,
                  const struct fab_fabric *fabric, const struct fab_lids *lids);
-/* Returns true if the engine has made tables for the fabric, and these passed the verification. */
+/* Returns true if the engine has made tables for the fabric, and the tables have passed the
+ * verification. */
 bool report_good(const struct report *r);
 /* Assigns VLs to all traffic classes, and verifies the tables with the VLs of all classes.
  * Called on the worker thread only, after report_good() returned true. Returns false if the

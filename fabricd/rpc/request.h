@@ -8,15 +8,15 @@
 
 #include "fabricd/rpc/server.h"
 
-/* Registers the call, before its request is passed to the manager. If the call ends early, the
- * manager forgets the callback of this call, but still does the work. */
+/* Registers the call before the service passes its request to the manager. If the call ends early,
+ * the manager forgets the callback, but still does the work. */
 void request_begin(struct call *c);
 /* Finishes a call whose request the manager refused with `status`. If this manager is standby, the
  * message names the master. `what` is the consequence, such as "no sweep was started". */
 void request_refuse(struct call *c, int status, const char *what);
-/* Replies to the call. When the work is done, the manager calls the callback of the request, and
- * the callback calls this function. If `status` is an error, `text` is its message. Otherwise
- * `text` becomes the value of *field, which is the only field of the reply `m`. */
+/* Replies to the call after the manager has done the work; the callback of the request calls this
+ * function. If `status` is an error, `text` is its message. Otherwise `text` becomes the value of
+ * *field, the only field of the reply `m`. */
 void request_end(struct call *c, int status, const char *text, const ProtobufCMessage *m,
                  char **field);
 

@@ -29,15 +29,14 @@ struct rpc_input {
     struct store *store; /* NULL: nothing is stored */
     const struct config *config;
     const char *settings_file; /* for backups; NULL: the manager has none */
-    /* calls and studies are counted here; NULL: they are not counted */
+    /* counters of calls and studies; NULL: nobody counts them */
     struct call_counts *counts;
-    /* Maximum CPU time of a study in us. 0: the usual limit (limits.h); tests set another one. */
+    /* maximum CPU time of a study in us, which tests set; 0: the limit of limits.h */
     uint64_t study_cpu_us;
     /* the times at which the TLS files expire are written here; NULL: they are not */
     struct tls_expiry *expiry;
-    /* Writes the page of metrics, which another room makes, for GetDiagnostics; NULL: there is
-     * none.
-     */
+    /* Writes the page of metrics for GetDiagnostics; fabricd/metrics makes this page. NULL: there
+     * is no such page. */
     void (*write_metrics)(void *ctx, struct fab_text *to);
     void *metrics_ctx;
     /* The simulated fabric in this process, for SimService. NULL: the server does not offer
@@ -48,12 +47,12 @@ struct rpc_input {
 /* Listens at all addresses of the configuration. Returns INVAL, EXISTS (another process serves an
  * address), IO or NOMEM. why[] says which address failed and what to do. */
 int rpc_start(const struct rpc_input *in, struct rpc **ret, char *why, size_t why_len);
-/* Reads the files of the TLS settings again. New connections use them, and open connections of
- * clients that they no longer permit are closed; the others stay. On an error nothing changes;
- * why[] names the file. Returns INVAL, DENIED or NOMEM. */
+/* Reads the files of the TLS settings again. New connections use them. Open connections of clients
+ * that they no longer permit are closed. On an error nothing changes; why[] names the file. Returns
+ * OK, INVAL, DENIED or NOMEM. */
 int rpc_reload_tls(struct rpc *r, const struct config_tls *tls, char *why, size_t why_len);
-/* The roles of the settings may have changed: refuses the calls in progress of callers whose role
- * no longer suffices. */
+/* Refuses those calls in progress whose callers no longer have the role that they need. Called when
+ * the setting rpc.roles may have changed. */
 void rpc_reload_roles(struct rpc *r);
 void rpc_stop(struct rpc *r); /* r may be NULL */
 

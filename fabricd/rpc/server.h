@@ -50,16 +50,16 @@ extern const struct service service_fabric, service_sim, service_health, service
     service_reflection_alpha;
 
 /* Returns the published view. It is valid until the method returns or calls a function that can
- * begin a round. If the method takes a reference, the view is valid until the reference is
- * released. Returns NULL if no view is published yet; this function has then finished the call with
- * an error. */
+ * begin a round; if the method needs it longer, it takes a reference. Returns NULL if no view is
+ * published yet; the call is then finished with an error. */
 struct fab_view *need_view(struct call *c);
 /* Like need_view. Also finishes the call with an error if the view has no tables, and then returns
  * NULL. */
 struct fab_view *need_target(struct call *c);
-/* Returns the store. Finishes the call with an error and returns NULL if the manager has none. */
+/* Returns the store. If the manager has no store, finishes the call with an error and returns
+ * NULL. */
 struct store *need_store(struct call *c);
-/* Why a request is refused: a gRPC status, and a sentence for the client. */
+/* the reason why a request is refused: a gRPC status, and a sentence for the client */
 struct refusal {
     enum fab_grpc_code code;
     char why[600];
@@ -70,27 +70,27 @@ int look_up_node(const struct fab_view *v, const char *what, uint32_t *ret_node,
                  struct refusal *ret_refusal);
 int look_up_port(const struct fab_view *v, const char *node, uint32_t number, uint32_t *ret_port,
                  struct refusal *ret_refusal);
-/* For the loop thread: the next functions find the node, endport or port that the client named.
- * They return NOT_FOUND, EXISTS (the name is ambiguous) or INVAL; the call is then finished with an
+/* These functions find the node, endport or port that the client named; for the loop thread. They
+ * return NOT_FOUND, EXISTS (the name is ambiguous) or INVAL; the call is then finished with an
  * error. */
 int find_node(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_node);
 int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port);
 int find_port(struct call *c, const struct fab_view *v, const char *node, uint32_t number,
               uint32_t *ret_port);
-/* service_whatif.c: returns true if the text is "NODE/PORT" and NODE is the name of a node. Then
- * node[] has this name, and *ret_number the port number. */
+/* service_whatif.c: returns true if the text has the form NODE/PORT and NODE is the name of a node.
+ * Then stores this name in node[], and the port number in *ret_number. */
 bool is_port_name(const struct fab_view *v, const char *text, char node[FAB_NODE_DESC_LEN + 1],
                   uint32_t *ret_number);
 /* The requested page of a list. */
 struct page {
-    /* true: the client gave a page token, so this is not the first page */
+    /* true: the client gave a page token, so the page is not the first one */
     bool given;
     /* key of the last element of the previous page; only if `given` is true */
     struct page_key key;
     uint32_t want; /* maximum number of rows of the page */
 };
-/* Reads the page token and the page size of a request. Returns false if the token belongs to
- * another list; the call is then finished with an error. */
+/* Reads the page token and the page size of a request. Returns false if the token is not a token of
+ * this list; the call is then finished with an error. */
 bool read_page(struct call *c, char list, const char *token, uint32_t size, struct page *ret);
 void refuse_token(struct call *c, const char *token);
 
@@ -135,7 +135,7 @@ struct port_range {
     uint32_t first, end;
 };
 /* Finds the ports that follow a page token, in a list of the ports of one node or, if `node` is "",
- * of all nodes. `kind` is the kind of list, as for page_parse. Returns FORMAT (wrong token), INVAL,
+ * of all nodes. `kind` identifies the list, as in page_parse. Returns FORMAT (wrong token), INVAL,
  * NOT_FOUND or EXISTS; the call is then finished with an error. */
 int read_port_range(struct call *c, const struct fab_view *v, char kind, const char *page_token,
                     const char *node, struct port_range *ret);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Implements Backup. A thread of its own writes the encrypted backup to a file without a name in
- * the state directory, so that nothing is left of it if the call ends early or the manager is
+ * the state directory. So nothing is left of the file if the call ends early or the manager is
  * killed. The loop thread then sends the file in pieces, each when the client has taken the
- * previous one, so that a backup of any size needs the memory of one piece.
+ * previous one. So a backup of any size needs the memory of one piece.
  *
  * The client sends a key that it derived from its passphrase. The manager never has the passphrase,
  * which may also open other backups, and needs no memory for scrypt.
@@ -30,7 +30,7 @@ struct backup {
     struct call *call; /* used on the loop thread only; NULL: the call has ended */
     struct worker *worker;
     /* Ends the call if the client takes no piece for RPC_STALL_US, because no other backup can be
-     * made meanwhile. */
+     * made in the meantime. */
     struct loop_timer *stall;
     atomic_bool stop;
     struct store_backup_key key;
@@ -95,7 +95,8 @@ static void forget(struct call *c, void *data)
     backup_free(data);
 }
 
-/* Reads the next piece, which is empty only at the end of the file. Returns IO. */
+/* Reads the next piece of the file. The piece is empty only at the end of the file. Returns OK or
+ * IO. */
 static int read_piece(struct backup *b, uint8_t piece[PIECE], size_t *ret_len)
 {
     ssize_t n;
@@ -162,14 +163,14 @@ static void on_made(void *ctx)
     snprintf(text, sizeof text, "%u files, %llu bytes", b->result.files,
              (unsigned long long)b->size);
     call_audit_change(b->call, NULL, text);
-    /* The row is in the audit log before the client has the first piece. */
+    /* Store the row in the audit log before the client has the first piece. */
     call_audit_object(b->call, "backup of %s", b->result.made);
     loop_timer_set(b->stall, RPC_STALL_US);
     call_later(b->call, &hooks, b);
     call_kick(b->call);
 }
 
-/* The worker still uses `data`; on_made frees it. */
+/* Notes that the call has ended. The worker thread still uses `data`, which on_made frees. */
 static void forget_call(struct call *c, void *data)
 {
     (void)c;

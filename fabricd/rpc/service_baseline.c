@@ -111,8 +111,8 @@ static Fabric__V1__BaselineEntry *convert_approved(struct answer *a, const struc
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* Returns true if the list of devices that are not approved says that this device has moved.
- * Then its approved place is not listed again. */
+/* Returns true if the list of devices that are not approved has this device as moved. Then the
+ * device is not listed again at its approved place. */
 static bool is_moved(const struct sm_unapproved *list, uint32_t count, const struct fab_place *p)
 {
     uint32_t low = 0, high = count;
@@ -129,7 +129,7 @@ static bool is_moved(const struct sm_unapproved *list, uint32_t count, const str
 }
 
 /* Fills in a page of entries: first the devices that are not approved, then the baseline. The
- * number in the page token is the index of an entry in this order. */
+ * number in the page token is the position of an entry in this order. */
 static void fill_entries(struct answer *a, struct sm *sm, const struct fab_view *v,
                          bool waiting_only, const struct page *page,
                          Fabric__V1__ListBaselineResponse *m)
@@ -169,8 +169,6 @@ void list_baseline(struct call *c, const void *request)
     fill_entries(&a, sm, v, q->waiting_only, &page, &m);
     answer_reply(&a, c, &m.base);
 }
-
-/* ---- approvals by name ----------------------------------------------------------------------- */
 
 /* Marks the devices and links that the request names. If a text names none, finishes the call
  * with an error and returns false. */
@@ -263,7 +261,7 @@ static void approval_check(struct approval *p, int status)
 }
 
 /* Sets the object of the call in the audit log: the names of the nodes in the request, as many as
- * fit. count == 0: the request is for all nodes. */
+ * fit into it. count == 0: the request is for all nodes. */
 static void note_nodes(struct call *c, size_t count, char *const *names)
 {
     char text[160] = "";
@@ -335,8 +333,8 @@ static void approve_marked(struct call *c, const struct fab_view *v, const bool 
     approval_check(p, sm_baseline_approve(sm, place, n, call_peer(c), on_approved, p));
 }
 
-/* Answers a trial run (no change is made): says what would be approved if the present fabric became
- * the baseline. */
+/* Answers a dry run, which changes nothing: lists what would be approved if the present fabric
+ * became the baseline. */
 static void rehearse(struct call *c, const struct fab_view *v)
 {
     Fabric__V1__ApproveBaselineResponse m = FABRIC__V1__APPROVE_BASELINE_RESPONSE__INIT;
@@ -376,8 +374,8 @@ static bool refuse_approval(struct call *c, const Fabric__V1__ApproveBaselineReq
     return true;
 }
 
-/* Answers a request without names if every device is at its approved place, so that there is
- * nothing to approve. Otherwise does nothing and returns false. */
+/* Answers a request without names if there is nothing to approve, because every device is at its
+ * approved place. Otherwise returns false. */
 static bool nothing_waits(struct call *c, const Fabric__V1__ApproveBaselineRequest *q,
                           uint32_t count)
 {

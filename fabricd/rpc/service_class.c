@@ -19,9 +19,9 @@
 
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* Returns the bitset of virtual lanes that a class uses on ISLs. *ret_least is the smallest
- * share of an ISL's bandwidth, in per mille, that VLArbitration tables guarantee the class. Only
- * PORTS_LOOKED_AT ports are examined, to limit the time in large fabrics. */
+/* Returns the bitset of VLs that a class uses on ISLs. *ret_least is the smallest share of an ISL's
+ * bandwidth, in per mille, that VLArbitration tables guarantee the class. Examines only
+ * PORTS_LOOKED_AT ports, to limit the time in large fabrics. */
 static uint16_t check_isls(const struct fab_view *v, uint8_t class, uint32_t *ret_least)
 {
     uint16_t lanes = 0;
@@ -181,7 +181,7 @@ static void fill_rules(struct answer *a, const struct fab_classes *all, int clas
     }
 }
 
-/* Returns the number of the class with this name; -1 if there is none. */
+/* Returns the number of the class with this name; -1: no class has it. */
 static int find_class(const struct fab_classes *all, const char *name)
 {
     if (all != NULL)

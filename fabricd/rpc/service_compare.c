@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Implements CompareEngines. It reports the tables that each engine computes for the known fabric.
- * The worker thread runs one engine at a time. The report of the engine is sent before the next
- * engine starts.
- */
+/* Implements CompareEngines, which reports the tables that each engine computes for the known
+ * fabric. The worker thread runs one engine at a time, and sends its report before the next engine
+ * starts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +29,7 @@ static void work(struct study *s)
     r->lane_sets = fab_policy_classes_count(s->view->policy.classes);
     if (!measure_resolve(&c->measure, s))
         return;
-    /* First, demand one set of VLs for every traffic class. While the engine fails, halve the
+    /* First demand a set of VLs for every traffic class. As long as the engine fails, halve the
      * number of sets and try again. */
     while (report_make(r, s, &c->measure, f, lids) && r->status != FAB_OK && r->lane_sets > 1)
         r->lane_sets /= 2;

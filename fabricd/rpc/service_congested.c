@@ -58,9 +58,9 @@ static uint32_t lid_of_congested(const struct fab_view *v, const struct pm_conge
     return lid <= v->target->lids.top ? lid : 0;
 }
 
-/* Marks endports as congested if congestion logs name them as destinations, even if their
- * counters show nothing. `all` has the congested ports so far, and room for one more for each
- * LID with senders. Returns the new number of ports. */
+/* Adds endports that congestion logs name as destinations, even if their counters show no
+ * congestion. `all` has the congested ports so far, and room for one more port for each LID with
+ * senders. Returns the new number of ports. */
 static uint32_t add_named(const struct fab_view *v, uint16_t *senders, struct pm_congested *all,
                           uint32_t count)
 {
@@ -157,8 +157,8 @@ static Fabric__V1__CongestionLogEntry *convert_event_of(struct answer *a, const 
     return m;
 }
 
-/* Lists the numbers of the bits that are set in a congestion log: in its bitset of ports (256
- * bits) if `ports` is true, otherwise in its bitset of service levels (16 bits). */
+/* Lists the numbers of the bits that are set in a congestion log. ports: true for the bitset of
+ * ports (256 bits), false for the bitset of service levels (16 bits). */
 static uint32_t *convert_bits(struct answer *a, const struct fab_congestion_log *log, bool ports,
                               size_t *ret_count)
 {

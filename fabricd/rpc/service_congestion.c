@@ -60,8 +60,8 @@ static void forget_inquiry(struct call *c, void *data)
     ((struct inquiry *)data)->call = NULL;
 }
 
-/* Answers the call if the congestion settings for its view are computed. Otherwise waits until
- * they are. */
+/* Answers the call if the congestion settings for its view are computed. Otherwise waits for
+ * them. */
 static void go_on(void *ctx)
 {
     struct inquiry *q = ctx;
@@ -80,7 +80,7 @@ static void go_on(void *ctx)
     inquiry_free(q);
 }
 
-/* Answers the call from the congestion settings for the view: calls what->answer now, or when
+/* Answers the call from the congestion settings for the view: calls what->answer now, or later when
  * the settings are computed. */
 static void inquire(struct call *c, struct fab_view *v, const struct inquiry *what)
 {

@@ -20,7 +20,7 @@ struct pick {
     uint32_t row;
 };
 struct picks {
-    /* [want] the most severe contingencies found so far */
+    /* [want] the most severe contingencies found so far, as a heap */
     struct pick *heap;
     uint32_t count, want;
     bool more;
@@ -160,8 +160,8 @@ static Fabric__V1__Contingency *convert(struct answer *a, const struct fab_view 
     return m;
 }
 
-/* Gets the computed contingencies. Returns false if there are none; this function has then finished
- * the call with an error. */
+/* Gets the computed contingencies. If there are none, finishes the call with an error and returns
+ * false. */
 static bool need_contingencies(struct call *c, struct sm_contingencies *ret)
 {
     sm_get_contingencies(call_rpc(c)->in.sm, ret);
@@ -215,8 +215,8 @@ void list_contingencies(struct call *c, const void *request)
     }
 }
 
-/* Returns the contingency that the client named. Returns NULL if there is none; this function has
- * then finished the call with an error. */
+/* Returns the contingency that the client named. If there is none, finishes the call with an error
+ * and returns NULL. */
 static const struct fab_repair_contingency *
 find(struct call *c, const struct fab_view *v, const char *what, const struct sm_contingencies *all)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Implements GetDiagnostics: texts for a report about a fault. The loop thread writes the parts
- * that read its state, which take as long as one read of the metrics. A study writes the parts that
- * read files. No part has a secret, and nothing is changed.
- */
+/* Implements GetDiagnostics: texts for a report about a fault. The loop thread writes the parts
+ * that show its own state; this takes as long as one read of the metrics. A study writes the parts
+ * that come from files. No part contains a secret, and the call changes nothing. */
 #include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>

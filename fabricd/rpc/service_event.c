@@ -3,10 +3,10 @@
  * Implements WatchEvents.
  *
  * A follower is a call of WatchEvents, with the sequence number of the last event that it sent. It
- * has no queue. When the client can take more (drain), the follower reads the next events: from the
- * store if they are older than the journal in memory, otherwise from the journal. Once a follower
- * has reached the newest event, its next event must stay in the journal. If this event has left the
- * journal, the manager ends the call, and a last response says where to resume.
+ * has no queue. When the client can take more (drain), the follower reads the next events. Events
+ * that are older than the journal in memory come from the store, all others from the journal. Once
+ * a follower has reached the newest event, its next event must stay in the journal. If the journal
+ * has dropped this event, the manager ends the call, and a last response says where to resume.
  *
  * Every gap is reported: events that the store does not have any more, and debug events that the
  * journal dropped before a slow follower could send them.
@@ -33,7 +33,7 @@
 struct follower {
     LIST_ENTRY(follower) entry;
     struct rpc *rpc;
-    /* the call of this follower; NULL: an event could not be sent, which finished the call */
+    /* the call of this follower; NULL: an event could not be sent, and the call is finished */
     struct call *call;
     /* sequence number of the last event that was sent or skipped */
     uint64_t sent;
@@ -88,7 +88,8 @@ static void write_missed(struct follower *f, Fabric__V1__MissedEvents *missed)
     write_response(f, &a, &m);
 }
 
-/* The events up to this sequence number that the follower has not sent are lost. */
+/* Reports that the events up to number `last` are lost, as far as the follower has not sent
+ * them. */
 static void pass_over(struct follower *f, uint64_t last)
 {
     Fabric__V1__MissedEvents m = FABRIC__V1__MISSED_EVENTS__INIT;
@@ -120,8 +121,9 @@ static void send_event(void *ctx, const struct event *e)
         write_event(f, e);
 }
 
-/* Sends the next event of severity debug, unless an earlier event with a sequence number was not
- * sent yet. A follower that is too slow misses events of severity debug, and sends their number. */
+/* Sends the next event of severity debug, unless an earlier event with a sequence number must be
+ * sent first. If the follower has missed events of severity debug, because it is too slow, sends
+ * their number. */
 static bool send_debug(struct follower *f)
 {
     const struct journal *j = f->rpc->journal;
@@ -167,14 +169,14 @@ static void send_old(struct follower *f)
         uint64_t before = f->sent;
         if (f->rpc->in.store != NULL)
             store_events(f->rpc->in.store, f->sent, oldest, false, STORE_CHUNK, send_event, f);
-        /* if there was nothing to send, the store has no events older than the journal */
+        /* If nothing was sent, the store has no events older than the journal. */
         if (f->sent == before)
             pass_over(f, oldest - 1);
     }
 }
 
-/* Returns true if the follower had reached the newest event once, but has since fallen so far
- * behind that the journal no longer has the next event. */
+/* Returns true if the follower reached the newest event once, but has fallen behind since, so that
+ * the journal no longer has its next event. */
 static bool is_behind(const struct follower *f)
 {
     return f->live && f->sent + 1 < journal_oldest(f->rpc->journal);
@@ -211,7 +213,7 @@ static void drain(struct call *c, void *data)
     if (f->call == NULL)
         follower_free(f);
     else if (f->written == 0 && !f->live)
-        /* many events were skipped, so continue in the next iteration of the event loop */
+        /* Many events were skipped, so the next iteration of the event loop continues. */
         loop_timer_set(f->rpc->turn, 0);
 }
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Implements ListEvents. The list goes from new to old: first the journal in memory, then the
- * store. Each request examines a limited number of events, so that a filter which few events match
- * does not block the event loop.
- */
+/* Implements ListEvents. The list goes from new to old: first the journal in memory, then the
+ * store. Each request examines a limited number of events, so that a filter that matches few events
+ * does not block the event loop. */
 #include <string.h>
 
 #include "fabric/v1/event.pb-c.h"
@@ -16,8 +14,8 @@
 
 #define STORE_CHUNK 256u
 #define STORE_CHUNKS_AT_ONCE 8u
-/* The list ends at the first event that is older than `since` by more than this time. Later events
- * may be older than earlier ones if the clock was set back. */
+/* The list, from new to old, ends at the first event that is older than `since` by more than this
+ * time in us. If the clock was set back, an earlier event can have a later time. */
 #define CLOCK_SLACK_US INT64_C(3600000000)
 
 struct listing {
@@ -27,15 +25,15 @@ struct listing {
     struct concern concern;
     int64_t since_us, until_us;
     uint32_t want;
-    /* all events with this sequence number or a greater one were examined */
+    /* the events with this sequence number and all later events were examined */
     uint64_t before;
     uint32_t seen; /* number of events examined in this chunk */
-    bool over;     /* all older events are outside of the limits */
+    bool over;     /* true: all further events are too old */
 };
 
 /* ---- the filter ------------------------------------------------------------------------------ */
 
-/* Returns true if a pattern in the list matches the type. The list has commas between patterns. */
+/* Returns true if a pattern in the list, which is separated by commas, matches the type. */
 static bool is_type(const char *list, const char *type)
 {
     char pattern[80];
@@ -102,8 +100,6 @@ static bool list_old(struct listing *l, struct store *store)
     }
     return true;
 }
-
-/* ---- the method ------------------------------------------------------------------------------ */
 
 void list_events(struct call *c, const void *request)
 {

@@ -85,7 +85,7 @@ static int open_file(struct exporting *x, enum fab_export_format format)
 }
 
 /* Begins to send the file. Takes over the numbers, which only a certificate needs. Returns false if
- * the call is finished with an error. */
+ * an error has finished the call. */
 static bool send_file(struct call *c, const struct fab_view *v, enum fab_export_format format,
                       struct fab_verify_numbers *numbers)
 {
@@ -130,7 +130,7 @@ static void work(struct study *s)
     }
 }
 
-/* Moves the numbers from the study to a struct exporting, which sends the file. */
+/* Moves the numbers from the study to a struct exporting, and begins to send the file. */
 static bool tell(struct study *s)
 {
     struct certificate_study *x = (struct certificate_study *)s;
@@ -161,7 +161,7 @@ void export_file(struct call *c, const void *request)
 {
     const Fabric__V1__ExportRequest *q = request;
     int format = (int)q->format - 1; /* formats of the API begin at 1 */
-    /* the cables are of interest before there are tables */
+    /* this format needs no tables, so that the cabling can be exported before tables exist */
     struct fab_view *v = format == FAB_EXPORT_IBNETDISCOVER ? need_view(c) : need_target(c);
     if (v != NULL && format == FAB_EXPORT_CERTIFICATE)
         certify(c, v);

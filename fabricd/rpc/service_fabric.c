@@ -221,7 +221,7 @@ const struct service service_fabric = {
 struct fab_view *need_view(struct call *c)
 {
     struct fab_view *v = sm_view(call_rpc(c)->in.sm);
-    /* the caller needs no reference: the manager keeps its own at least until the method returns */
+    /* The caller needs no reference, because the manager keeps its own until the method returns. */
     fab_view_unref(v);
     if (v != NULL)
         return v;
@@ -302,7 +302,7 @@ int look_up_port(const struct fab_view *v, const char *node, uint32_t number, ui
     return FAB_OK;
 }
 
-/* Finishes the call if a look-up failed, and returns the result of the look-up. */
+/* If the look-up `rc` failed, finishes the call. Returns `rc`. */
 static int found(struct call *c, int rc, const struct refusal *refusal)
 {
     if (rc < 0)

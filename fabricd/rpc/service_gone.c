@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Implements ListGoneNodes, ListGoneLinks and ForgetNodes. Page tokens have the time since which
- * the last row of the page is gone, and its GUID.
- */
+/* Implements ListGoneNodes, ListGoneLinks and ForgetNodes. A page token has the GUID of the last
+ * row on the page, and the time since which it is gone. */
 #include <stdio.h>
 
 #include "fabric/v1/gone.pb-c.h"
@@ -29,7 +27,7 @@ struct rows {
     void **item; /* [count] messages */
     size_t count;
     struct page_key last;
-    const char *last_name; /* in the memory of the answer; the last node */
+    const char *last_name; /* name of the last node, in the memory of the answer */
 };
 
 static bool begin(struct rows *r, struct call *c, const struct fab_view *v, struct answer *a,
@@ -89,7 +87,7 @@ void list_gone_nodes(struct call *c, const void *request)
     answer_reply(&a, c, &m.base);
 }
 
-/* Finds the node that the client named, in the fabric or among the nodes that are gone. If it is
+/* Finds the node that the client named, in the fabric or among the nodes that are gone. If it is in
  * neither, finishes the call and returns NOT_FOUND or EXISTS. */
 static int find_any_node(struct call *c, const struct fab_view *v, const char *what,
                          uint64_t *ret_guid)
@@ -140,14 +138,14 @@ void list_gone_links(struct call *c, const void *request)
 
 /* ---- forgetting ------------------------------------------------------------------------------ */
 
-/* What to forget: one node, or all that is gone since a time before `before`. */
+/* What to forget: the node `guid`, or everything that is gone since a time before `before`. */
 struct forgetting {
     uint64_t guid;
     int64_t before;
     struct store_gone_count count;
 };
 
-/* Finds the node to forget. Returns false if there is none; the call is then finished. */
+/* Finds the node to forget. Returns false if there is no such node; the call is then finished. */
 static bool find_forgotten(struct call *c, const struct fab_view *v, const char *what,
                            struct forgetting *f)
 {
@@ -179,7 +177,8 @@ static bool read_forgetting(struct call *c, const struct fab_view *v,
         call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "older_than is not between 0 and 68 years");
         return false;
     }
-    /* what has been gone for exactly this time is forgotten, too */
+    /* The time is 1 s later, so that what has been gone for exactly older_than is forgotten,
+     * too. */
     f->before = clock_unix_us() / 1000000 - q->older_than->seconds + 1;
     return true;
 }

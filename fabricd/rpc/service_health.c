@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Implements grpc.health.v1.Health. The answer for a known service is NOT_SERVING while the
- * manager's own port is gone, and SERVING otherwise: a daemon that answers this call also serves
- * other calls. GetStatus shows the state of the fabric.
- */
+/* Implements grpc.health.v1.Health. The answer for a known service is NOT_SERVING while the
+ * manager's own port is missing, and SERVING otherwise: if the daemon can answer this call, it can
+ * also serve other calls. GetStatus shows the state of the fabric. */
 #include "fabricd/rpc/health.h"
 
 #include <stdlib.h>
@@ -46,7 +44,7 @@ static void check(struct call *c, const void *request)
 struct health_watch {
     LIST_ENTRY(health_watch) link;
     struct call *call;
-    bool known; /* the service that it watches is known */
+    bool known; /* true: the server has the service that the client watches */
     Grpc__Health__V1__HealthCheckResponse__ServingStatus sent;
 };
 

@@ -15,8 +15,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/condition.h"
 
-/* Which links to list: the links of `node` (FAB_NONE: of all nodes), beginning with the port id
- * `first`, and at most `want` links. degraded: only degraded links. */
+/* Which links to list: at most `want` links of `node` (FAB_NONE: of all nodes), from the port id
+ * `first` on. degraded: list only degraded links. */
 struct query {
     uint32_t first, want, node;
     bool degraded;
@@ -119,7 +119,7 @@ void release_link(struct call *c, const void *request)
     struct fab_view *v = need_view(c);
     if (v == NULL || find_port(c, v, q->node, q->port_number, &port) < 0)
         return;
-    /* Keep a reference, because the request can begin a round, which replaces the view. */
+    /* The request can begin a round, which replaces the view, so keep a reference. */
     fab_view_ref(v);
     const struct fab_node *n = &v->fabric->nodes[fab_fabric_port(v->fabric, port)->node];
     call_audit_change(c, "held down or isolated", "released");

@@ -104,8 +104,8 @@ static const struct fab_mcast_group *find_by_mlid(const struct fab_mcast_groups 
     return found;
 }
 
-/* Finds a multicast group by its MGID, or by its MLID if no other group has this MLID. Returns NULL
- * if there is none. */
+/* Finds a multicast group by its MGID, or by its MLID if only one group has this MLID. Returns NULL
+ * if there is no such group. */
 static const struct fab_mcast_group *find_group(const struct fab_mcast_groups *g, const char *what)
 {
     uint8_t bytes[16];

@@ -81,7 +81,7 @@ void list_nodes(struct call *c, const void *request)
 struct past {
     struct gone g;
     Fabric__V1__GetNodeResponse *m;
-    uint64_t near; /* node GUID of the end that comes first */
+    uint64_t near; /* node GUID of the end that the message names first */
 };
 
 static void take_node(void *ctx, const struct store_gone_node *n)
@@ -96,8 +96,7 @@ static void add_earlier(void *ctx, const struct store_gone_link *l)
     p->m->earlier_links[p->m->n_earlier_links++] = gone_convert_link(&p->g, l, p->near);
 }
 
-/* Adds a node that was at a switch port before, if the port's last link was not to the same node.
- */
+/* Adds the node that was connected to a switch port before, unless it is the same node as now. */
 static void add_replaced(void *ctx, const struct store_gone_link *l)
 {
     struct past *p = ctx;

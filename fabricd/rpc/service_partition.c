@@ -15,7 +15,7 @@ struct counts {
     uint32_t full, limited;
 };
 
-/* Counts the members of each partition in the P_Key tables. */
+/* Counts the members of each partition, from the P_Key tables. */
 static void count_members(const struct fab_view *v, struct counts by_pkey[FAB_PKEY_FULL])
 {
     const struct fab_pkeys *pkeys = &v->target->pkeys;
@@ -133,7 +133,7 @@ static void fill_members(struct answer *a, const struct fab_view *v, const struc
         const uint16_t *key = fab_target_pkeys_table(pkeys, port, &count);
         if (!fab_fabric_port_has_lid(v->fabric, port))
             continue;
-        /* a port with both memberships is listed twice, so the page can exceed its size by one */
+        /* A port with both memberships has two rows, so the page can have one row too many. */
         if (m->n_members >= page->want) {
             struct page_key last = page_key_of_port(v->fabric, port - 1, 'm');
             m->next_page_token = page_token(a, &last);

@@ -19,7 +19,7 @@
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* Returns the switch port to which the node is connected; NULL: none. */
+/* Returns the switch port to which the node is connected; NULL: to none. */
 static Fabric__V1__PortRef *place_of(struct answer *a, const struct fab_view *v, uint32_t node)
 {
     const struct fab_node *n = &v->fabric->nodes[node];
@@ -152,7 +152,7 @@ void approve_node(struct call *c, const void *request)
     }
     if (find_node(c, v, q->node, &node) < 0)
         return;
-    /* Keep a reference, because the request can begin a round, which replaces the view. */
+    /* The request can begin a round, which replaces the view, so keep a reference. */
     fab_view_ref(v);
     const struct fab_node *n = &v->fabric->nodes[node];
     char after[100];

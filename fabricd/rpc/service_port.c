@@ -45,14 +45,15 @@ static bool is_wanted(const struct fab_fabric *f, uint32_t port, Fabric__V1__Por
 struct last_peers {
     struct answer *a;
     struct store *store; /* NULL: nothing is stored */
-    uint64_t node;       /* GUID; 0: no node was read yet */
+    uint64_t node;       /* node GUID for which the links were read; 0: no links were read yet */
     struct {
         Fabric__V1__PortRef *port;
         Google__Protobuf__Timestamp *seen;
     } of[256];
 };
 
-#define LAST_LINKS 1024 /* links of a node that are read, those that went down last first */
+/* number of links of a node that are read; those that went down last come first */
+#define LAST_LINKS 1024
 
 static void take_last_peer(void *ctx, const struct store_gone_link *l)
 {
@@ -72,7 +73,7 @@ static void take_last_peer(void *ctx, const struct store_gone_link *l)
     }
 }
 
-/* Adds the port that was last connected to a port that has no peer. */
+/* Adds the last peer of a port that has no peer now. */
 static void add_last_peer(struct last_peers *last, const struct fab_fabric *f, uint32_t port,
                           Fabric__V1__Port *m)
 {
@@ -179,7 +180,7 @@ static void set_port(struct call *c, const char *node, uint32_t number, bool ena
                     "name one of its external ports");
         return;
     }
-    /* Keep a reference, because the request can begin a round, which replaces the view. */
+    /* The request can begin a round, which replaces the view, so keep a reference. */
     fab_view_ref(v);
     const struct fab_node *n = &v->fabric->nodes[fab_fabric_port(v->fabric, port)->node];
     call_audit_change(c, sm_port_is_disabled(sm, n->guid, (uint8_t)number) ? "disabled" : "enabled",

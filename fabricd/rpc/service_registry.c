@@ -15,8 +15,8 @@
 
 #define NAME_LEN 64
 
-/* Returns the subnet administrator. Returns NULL in a replay, which has none; this function has
- * then finished the call with an error. */
+/* Returns the subnet administrator. In a replay, which has none, finishes the call with an error
+ * and returns NULL. */
 static const struct sa *need_sa(struct call *c)
 {
     const struct sa *sa = call_rpc(c)->in.sa;

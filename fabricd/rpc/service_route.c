@@ -2,7 +2,7 @@
 /*
  * Implements TracePath, GetForwardingTable and GetVerdict, from the active tables.
  *
- * If the request of GetVerdict demands it, the tables are verified again. In a large fabric this
+ * The request of GetVerdict can demand that the tables are verified again. In a large fabric, this
  * would take too long on the loop thread, so a worker task with a reference to the view does it. If
  * the call ends before the task, the result is dropped.
  */
@@ -31,14 +31,14 @@ static uint32_t destination_lid(const struct fab_lids *lids, const char *what, u
     return lids->base[port];
 }
 
-/* Returns the virtual lane that a packet uses on hop i. The packet enters the node of this hop
- * through port `in`, which is the peer of the output port of the hop before. */
+/* Returns the VL that a packet uses on hop i. The packet enters the node of this hop through the
+ * peer of the output port of the hop before. */
 static uint8_t lane(const struct fab_view *v, const struct fab_verify_trace *t, uint32_t i,
                     uint32_t sl)
 {
     uint32_t out = t->ports[i],
              in = i > 0 ? fab_fabric_port(v->fabric, t->ports[i - 1])->peer : out;
-    /* if the switch itself is the source, the packet enters from port 0 */
+    /* if the switch itself is the source, the packet comes from its port 0 */
     if (i == 1 &&
         fab_fabric_node_is_switch(v->fabric, fab_fabric_port(v->fabric, t->ports[0])->node))
         in = t->ports[0];
@@ -217,7 +217,7 @@ struct proof {
     struct fab_verdict verdict;
     struct sm_mft_copy *mfts; /* NULL: no multicast groups are known */
     struct fab_multicast_verdict multicast;
-    /* true: the manager was still writing the multicast tables when they were copied */
+    /* true: the manager was still programming the multicast tables when they were copied */
     bool pending;
     int rc;
 };

@@ -14,8 +14,8 @@
 
 typedef int fault(struct fab_sim *s, uint32_t node, uint8_t port);
 
-/* Causes the fault at a port of the node. With number 0, causes it at all ports of the node that
- * have a cable. Returns NOT_FOUND if there is no cable. */
+/* Causes the fault at a port of the node; number 0: at all ports of the node that have a cable.
+ * Returns NOT_FOUND if there is no cable. */
 static int do_at(struct fab_sim *sim, fault *fn, uint32_t node, uint32_t number)
 {
     int rc = FAB_E_NOT_FOUND;
@@ -30,8 +30,8 @@ static int do_at(struct fab_sim *sim, fault *fn, uint32_t node, uint32_t number)
     return rc;
 }
 
-/* Finds the node, and advances the simulated time to now. On an error, this function has finished
- * the call. */
+/* Finds the node, and advances the simulated time to the present. On an error, the call is
+ * finished. */
 static int begin_fault(struct call *c, const char *name, uint32_t *ret_node)
 {
     const struct rpc_input *in = &call_rpc(c)->in;
@@ -43,7 +43,7 @@ static int begin_fault(struct call *c, const char *name, uint32_t *ret_node)
     return rc;
 }
 
-/* Finds the node and causes the fault. On an error, this function has finished the call. */
+/* Finds the node and causes the fault. On an error, the call is finished. */
 static int do_fault(struct call *c, fault *fn, const char *name, uint32_t number)
 {
     const struct rpc_input *in = &call_rpc(c)->in;

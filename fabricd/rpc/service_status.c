@@ -14,7 +14,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/base/version.h"
 
-/* Adds the reason why the database cannot be written. m: NULL if memory ran out. */
+/* Adds the reason why the database cannot be written. m == NULL: memory ran out. */
 static void add_store(struct answer *a, Fabric__V1__Status *m, struct store *store)
 {
     struct store_health health = {0};
@@ -24,9 +24,9 @@ static void add_store(struct answer *a, Fabric__V1__Status *m, struct store *sto
         m->store_alarm = answer_text(a, health.reason);
 }
 
-#define GONE_SHOWN_S 86400 /* the status counts nodes that left in the last 24 hours */
+#define GONE_SHOWN_S 86400 /* nodes that left in the last 24 hours count in the status */
 
-/* Adds how many nodes left recently. m: NULL if memory ran out. */
+/* Adds how many nodes left recently. m == NULL: memory ran out. */
 static void add_gone(Fabric__V1__Status *m, struct store *store)
 {
     struct store_gone_count count = {0};
@@ -38,7 +38,7 @@ static void add_gone(Fabric__V1__Status *m, struct store *store)
     m->gone_others = count.others;
 }
 
-/* Adds which TLS files expire. m: NULL if memory ran out. */
+/* Adds which TLS files expire. m == NULL: memory ran out. */
 static void add_expiry(struct answer *a, Fabric__V1__Status *m, const struct expiry *e)
 {
     char alarm[1024];

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Implements ListSnapshots, MakeSnapshot, DeleteSnapshot and CompareTopologies. The comparison
- * reads the snapshots on the worker thread for studies.
- */
+/* Implements ListSnapshots, MakeSnapshot, DeleteSnapshot and CompareTopologies. The comparison
+ * reads the snapshots on the worker thread of the studies. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +105,8 @@ static const Fabric__V1__TopologySnapshot *find_snapshot(const struct snapshots 
     return NULL;
 }
 
-/* Checks the name and the limits of a new snapshot. Returns false if the call is finished. */
+/* Checks the name of a new snapshot, and the limits of snapshots. Returns false if the call is
+ * finished with an error. */
 static bool may_make(struct call *c, const struct snapshots *all, const char *name)
 {
     const struct config *config = call_rpc(c)->in.config;
@@ -205,7 +204,7 @@ struct side {
 struct comparison {
     struct study study;
     const struct store *store;
-    struct side side[2]; /* before and after */
+    struct side side[2]; /* the topologies before and after */
     struct fab_topology_change *changes;
     size_t count;
 };
@@ -322,7 +321,8 @@ static void comparison_free(struct study *s)
 
 /* ---- choosing the snapshots ------------------------------------------------------------------ */
 
-/* Searches the snapshot with a name, or the last one that was made at `time` or before. */
+/* Selects a snapshot: the one called `name` or, if name is NULL, the last one made at `time` or
+ * before. */
 struct choice {
     const char *name;
     int64_t time;
@@ -342,7 +342,7 @@ static void choose(void *ctx, const struct store_snapshot *s)
     side->snapshot.by = side->by;
 }
 
-/* Finds the snapshot that the client named. Returns false if the call is finished. */
+/* Finds the snapshot that the client named. Returns false if the call is finished with an error. */
 static bool find_side(struct call *c, struct store *store, const char *name,
                       const Google__Protobuf__Timestamp *time, struct side *ret)
 {

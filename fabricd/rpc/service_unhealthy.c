@@ -209,7 +209,7 @@ void isolate_link(struct call *c, const void *request)
     struct fab_view *v = need_view(c);
     if (v == NULL || find_node(c, v, q->node, &port) < 0)
         return;
-    /* Keep a reference, because the request can begin a round, which replaces the view. */
+    /* The request can begin a round, which replaces the view, so keep a reference. */
     fab_view_ref(v);
     const struct fab_node *n = &v->fabric->nodes[port];
     snprintf(cause, sizeof cause, "by %.100s", call_peer(c));

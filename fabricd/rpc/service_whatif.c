@@ -7,7 +7,7 @@
  * Like the manager, the study first tries a local repair of the active tables (libfabmgr/repair).
  * If no local repair is possible, or if the request names engines, it tries the engines in order.
  *
- * A request may name 4,096 nodes, so the worker thread looks them up.
+ * The worker thread looks up the names in the request, because there may be 4,096.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct whatif_study {
     struct measure measure;
     bool repair;                  /* try a local repair before the engines */
     struct fab_route_chain chain; /* the engines to try, in order */
-    /* names of the engines that failed, each with the reason */
+    /* names of the engines that failed, each with the reason; the engines after them were tried */
     char passed[800];
     struct name_list failures; /* links and nodes that fail, as the request names them */
     /* [port_count] for each link that fails, the id of one of its ports */
@@ -130,8 +130,8 @@ static bool damage(struct whatif_study *w)
     return rc == FAB_OK;
 }
 
-/* Lists the endports between which the quality is to be measured, without those that the failure
- * cuts off. Returns false if memory ran out. */
+/* Lists the endports between which the quality is measured, except those that the failure cuts off.
+ * Returns false if memory ran out. */
 static bool left_over(const struct whatif_study *w, struct measure *ret)
 {
     *ret = (struct measure){.samples = w->measure.samples, .seed = w->measure.seed};
@@ -155,7 +155,7 @@ static bool try_engine(struct whatif_study *w, const struct measure *m,
     return report_make(&w->report, &w->study, m, w->whatif.fabric, &w->whatif.lids);
 }
 
-/* An engine has failed: appends its name and the reason to the member `passed`, such as
+/* Notes that an engine has failed: appends its name and the reason to the member `passed`, such as
  * "fattree: irregular: ...". */
 static void pass_over(struct whatif_study *w)
 {
@@ -165,14 +165,14 @@ static void pass_over(struct whatif_study *w)
              w->report.status == FAB_OK ? "failed its proof" : w->report.why);
 }
 
-/* The report has the tables of engine number `taken` in w->chain. If the configured engine is
- * "auto" and links are missing from the topology, the later engines in w->chain also make tables
- * (fab_study_choose_engine). The report then gets the best of all these tables. Returns false if
- * the study has failed or was stopped. */
+/* Called when the report has the tables of engine number `taken` in w->chain. If the configured
+ * engine is "auto" and links are missing from the topology, the later engines in w->chain also make
+ * tables (fab_study_choose_engine), and the report gets the best of all these tables. Returns false
+ * if the study has failed or was stopped. */
 static bool choose_best(struct whatif_study *w, const struct measure *m, uint32_t taken)
 {
     struct report *r = &w->report;
-    /* `policy` is a copy of the view's policy with the same pointers, so nothing in it is freed */
+    /* `policy` is a copy of the view's policy with the same pointers, so it must not be freed. */
     struct fab_policy policy = w->study.view->policy;
     const struct fab_route_input in = {.fabric = w->whatif.fabric,
                                        .policy = &policy,
@@ -212,9 +212,8 @@ static bool try_chain(struct whatif_study *w, const struct measure *m, uint8_t l
     return true;
 }
 
-/* Chooses tables as the manager does. Every traffic class gets its own set of virtual lanes if an
- * engine can route with the lanes of one set. Otherwise the number of sets is halved until an
- * engine can. */
+/* Chooses tables as the manager does. Every traffic class gets its own set of VLs, if an engine can
+ * route with the VLs of one set. Otherwise the number of sets is halved until an engine can. */
 static bool choose(struct whatif_study *w, const struct measure *m)
 {
     uint8_t lane_sets = fab_policy_classes_count(w->study.view->policy.classes);
@@ -228,8 +227,8 @@ static bool choose(struct whatif_study *w, const struct measure *m)
     return false;
 }
 
-/* Repairs the active tables for the fabric without the links and nodes that fail. Returns false
- * if a local repair is not possible. */
+/* Repairs the active tables for a fabric without the failed links and nodes. Returns false if no
+ * local repair is possible. */
 static bool repaired(struct whatif_study *w, struct fab_target *target)
 {
     const struct fab_view *v = w->study.view;
@@ -245,16 +244,15 @@ static bool repaired(struct whatif_study *w, struct fab_target *target)
         rc = fab_target_clone(v->target, &copy);
     if (rc == FAB_OK)
         rc = fab_repair_session_update(&stand, copy, w->whatif.fabric, target);
-    /* an engine would add the paths that the repair left out */
+    /* If the repair has left out paths, an engine must try, because it would find them. */
     bool whole = rc == FAB_OK && !stand.leaves_out;
     fab_repair_session_fini(&stand);
     fab_target_unref(copy);
     return whole;
 }
 
-/* Repairs the active tables, and makes the report from the repaired tables. Returns false if a
- * local repair is not possible. The LIDs in w->whatif are lent to the new target for the repair,
- * and not freed with it. */
+/* Repairs the active tables, and makes the report from them. Returns false if no local repair is
+ * possible. The new target only borrows the LIDs in w->whatif, so they are not freed with it. */
 static bool try_repair(struct whatif_study *w)
 {
     struct report *r = &w->report;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Queues studies (study.h) for their worker thread, sends the results and frees them. The worker
+/* Queues studies (study.h) for their worker thread, sends the results and frees them. The worker
  * thread has at most one study; the others wait in a list, in the order of their arrival. If the
  * call of a running study ends early, the loop thread sets the study's flag `stop`, which the
- * computation often checks. The study is freed when the worker thread has finished it.
- */
+ * computation checks often. When the worker thread has finished the study, it is freed. */
 #include "fabricd/rpc/study.h"
 
 #include <stdio.h>
@@ -22,7 +20,8 @@ struct studies {
     TAILQ_HEAD(, study) list;    /* running and queued studies, in the order of their arrival */
     unsigned count;              /* length of `list` */
     const struct study *running; /* NULL: no study is running */
-    uint64_t turn;               /* number of the newest turn */
+    /* number of the newest turn; a turn is one run of a study's `work` */
+    uint64_t turn;
     struct study_client clients[RPC_STUDIES_MAX];
 };
 
@@ -48,7 +47,8 @@ size_t study_next(const struct study_client *clients, size_t count)
     return best;
 }
 
-/* Returns the record of this client, or the record that it gets; NULL: all records are in use. */
+/* Returns the record of this client, or a free record if it has none; NULL: all records are in
+ * use. */
 static struct study_client *client_of(struct studies *all, const struct caller *who)
 {
     struct study_client *unused = NULL;
@@ -131,7 +131,7 @@ static void work(void *ctx)
 
 static void run_next(struct studies *all);
 
-/* If `work` did not find a name because its node is gone, the message says so. */
+/* If `work` did not find a name, and a node with this name is gone, adds that to the message. */
 static void explain_missing(struct study *s)
 {
     if (s->code == FAB_GRPC_NOT_FOUND && s->missing[0] != '\0' && s->view != NULL)
@@ -223,8 +223,8 @@ static void refuse(struct studies *all, struct call *c, enum study_limit limit)
             running ? all->running->client->who->text : "");
 }
 
-/* Returns the client's record if the client may start a study now. Returns NULL if not; this
- * function has then finished the call. */
+/* Returns the client's record if the client may start a study now. Otherwise finishes the call and
+ * returns NULL. */
 static struct study_client *admit(struct studies *all, struct call *c)
 {
     struct study_client *client = client_of(all, call_caller(c));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Studies are calls that need a long computation. A separate worker thread runs studies one after
- * the other, so that they do not delay the manager's own worker tasks, such as repairs.
+ * Studies are calls that need a long computation. A worker thread of their own runs one study after
+ * the other, so that they do not delay the manager's worker tasks, such as repairs.
  *
- * Every client (a Unix user, or the subject of a certificate) has a queue of its own. The next
- * study to run is from the client whose last turn was longest ago. A study that sends its result in
- * parts runs one part in each turn. limits.h has the limits of the queues and of the CPU time.
+ * Every client (a Unix user, or the subject of a certificate) has its own queue. The next study to
+ * run is that of the client whose last turn was longest ago. A study that sends its result in parts
+ * computes one part in each turn. limits.h has the limits of the queues and of the CPU time.
  */
 #ifndef FABRICD_RPC_STUDY_H
 #define FABRICD_RPC_STUDY_H
@@ -18,17 +18,17 @@
 struct study;
 
 struct study_kind {
-    /* Computes the result, on the worker thread, from the view and the study's own data. It
-     * often calls study_stopped. If it fails, it sets s->code to an error and s->why to a
-     * sentence, which finish the call. */
+    /* Computes the result on the worker thread, from the view and the study's own data. Must call
+     * study_stopped often. On failure, sets s->code to an error and s->why to a sentence, with
+     * which the call is finished. */
     void (*work)(struct study *s);
-    /* Sends the result, on the loop thread, after `work`; not called if the call has ended.
-     * Returns true if `work` must run again, for the next part of the result. */
+    /* Sends the result on the loop thread, after `work`. Not called if the call has ended. Returns
+     * true if `work` must run again for the next part of the result. */
     bool (*tell)(struct study *s);
     /* frees the data of this kind of study, and the study */
     void (*free)(struct study *s);
     /* What a client can do so that the study needs less CPU time, for a message: "fewer samples".
-     * NULL: nothing, so the CPU time of this kind of study has no limit. */
+     * NULL: the client can do nothing, so this kind of study has no limit of CPU time. */
     const char *less;
 };
 /* base of all studies: the struct of each kind begins with this struct */
@@ -41,13 +41,13 @@ struct study {
     struct study_client *client;
     struct fab_view *view;
     atomic_bool stop;
-    /* For the worker thread: the value of clock_cpu_ns at which the CPU time of this part of the
-     * study is used up (0: never), and whether study_stopped has noticed that. */
+    /* For the worker thread. cpu_end: the value of clock_cpu_ns at which the CPU time of this part
+     * of the study is used up; 0: no limit. over: study_stopped has found that it is used up. */
     uint64_t cpu_end;
     bool over;
     enum fab_grpc_code code;
     char why[600];
-    /* the name of a node or endport that `work` did not find; "": it found all */
+    /* the name of a node or endport that `work` did not find; "": it found all names */
     char missing[256];
 };
 
@@ -56,20 +56,20 @@ struct study_client {
     struct caller *who; /* NULL: the record is free */
     unsigned count;     /* number of studies that are queued or running */
     unsigned queued;
-    /* Number of the client's last turn. A client without studies gets the newest number with its
-     * first study, so it comes after the clients that are already waiting. */
+    /* Number of the client's last turn. When a client without studies starts one, it gets the
+     * newest number, so that it comes after the clients that are already waiting. */
     uint64_t turn;
 };
-/* Returns the index of the client whose study runs next: of the clients that have a queued study,
- * the one with the lowest `turn`. Returns `count` if no study is queued. */
+/* Returns the index of the client whose study runs next: the one with the lowest `turn` among the
+ * clients with a queued study. Returns `count` if no study is queued. */
 size_t study_next(const struct study_client *clients, size_t count);
 
 int studies_new(struct rpc *r, struct studies **ret); /* returns NOMEM */
 /* Frees all studies. Call this function after all calls have ended. all may be NULL. */
 void studies_free(struct studies *all);
 
-/* Queues a study, and takes it over. The caller has allocated it with calloc, and set only the
- * data of this kind of study. v may be NULL, for a study that needs no view. If the study cannot be
+/* Queues a study, and takes it over. The caller has allocated it with calloc, and has set only the
+ * data of its kind of study. v may be NULL if the study needs no view. If the study cannot be
  * queued, the function finishes the call with an error and frees the study. */
 void study_start(struct call *c, const struct fab_view *v, const struct study_kind *kind,
                  struct study *s);

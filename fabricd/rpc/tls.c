@@ -31,7 +31,7 @@ static int choose_h2(SSL *ssl, const unsigned char **out, unsigned char *out_len
 
 static int complain(char *why, size_t why_len, const char *setting, const char *file)
 {
-    /* OpenSSL has a queue of errors; the first error is the cause of the later ones */
+    /* the first error in OpenSSL's queue is the cause of the later ones */
     unsigned long e = ERR_peek_error();
     const char *reason =
         ERR_SYSTEM_ERROR(e) ? strerror(ERR_GET_REASON(e)) : ERR_reason_error_string(e);
@@ -46,7 +46,7 @@ static int check_key_mode(const char *file, char *why, size_t why_len)
 {
     struct stat st;
     if (stat(file, &st) != 0 || (st.st_mode & S_IRWXO) == 0)
-        /* if the file cannot be read, OpenSSL will say why */
+        /* if the file cannot be read, OpenSSL reports it later */
         return FAB_OK;
     snprintf(why, why_len, "TLS key %s: every user can read or write this file; run 'chmod o= %s'",
              file, file);
@@ -104,8 +104,8 @@ static void make_index(void)
     refused_index = SSL_get_ex_new_index(0, NULL, NULL, NULL, free_refused);
 }
 
-/* OpenSSL discards the certificate when the verification fails. So this callback keeps it for
- * tls_refused. It does not change the result of the verification. */
+/* Keeps the certificate for tls_refused, because OpenSSL discards it when the verification fails.
+ * Does not change the result of the verification. */
 static int keep_refused(int good, X509_STORE_CTX *check)
 {
     SSL *ssl = X509_STORE_CTX_get_ex_data(check, SSL_get_ex_data_X509_STORE_CTX_idx());
@@ -155,7 +155,7 @@ static int64_t unix_time(const ASN1_TIME *t)
     return t != NULL && ASN1_TIME_to_tm(t, &tm) == 1 ? (int64_t)timegm(&tm) : 0;
 }
 
-/* Notes that something in the file is valid from one time to the other. */
+/* Notes that an object in the file is valid from one time to the other. */
 static void note_period(struct tls_expiry *e, enum tls_file file, const ASN1_TIME *from,
                         const ASN1_TIME *to)
 {

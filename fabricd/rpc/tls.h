@@ -10,9 +10,9 @@
 #include "fabricd/base/tls_expiry.h"
 
 struct tls_files {
-    /* Paths of PEM files: certificate, private key, and authority of client certificates. */
+    /* Paths of PEM files: certificate, private key, and CA of client certificates. */
     const char *cert, *key, *ca;
-    /* path of a PEM file with revocation lists of these authorities; NULL or "": certificates are
+    /* path of a PEM file with revocation lists of this CA; NULL or "": certificates are
      * not checked for revocation */
     const char *crl;
 };
@@ -20,9 +20,8 @@ struct tls_files {
  * the error. */
 int tls_context_new(const struct tls_files *files, SSL_CTX **ret, char *why, size_t why_len);
 
-/* Finds out when the certificates and revocation lists of the context expire. Operators are to be
- * warned 30 days before, or, if the period of validity is shorter than 90 days, when a third of it
- * is left. */
+/* Finds out when the certificates and revocation lists of the context expire. The warning is due 30
+ * days before or, if the period of validity is shorter than 90 days, when a third of it is left. */
 void tls_expiry_of(SSL_CTX *ctx, struct tls_expiry *ret);
 
 /* Returns the certificate of the client if the handshake failed because the certificate was not
@@ -30,9 +29,9 @@ void tls_expiry_of(SSL_CTX *ctx, struct tls_expiry *ret);
  * connection. Its names are not proven: anybody can make a certificate with any name. */
 X509 *tls_refused(const SSL *connection);
 
-/* Returns true if the context still accepts the client's certificate of an open connection: the
- * authority is trusted, and the certificate has neither expired nor been revoked. If not, *ret_why
- * says why, in static memory. */
+/* Returns true if the context still accepts the client's certificate of an open connection: its
+ * authority is trusted, and the certificate has neither expired nor been revoked. Otherwise
+ * *ret_why is the reason, in static memory. */
 bool tls_accepts(SSL_CTX *ctx, const SSL *connection, const char **ret_why);
 
 #endif

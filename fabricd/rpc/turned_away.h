@@ -9,12 +9,15 @@
 #include "fabricd/rpc/audit.h"
 #include "fabricd/rpc/handshake.h"
 
-/* All bytes zero: nobody was turned away yet. */
+/* The number of failed handshakes, and the limit of messages about them. All bytes zero: no
+ * handshake has failed yet. */
 struct turned_away {
-    uint64_t log_bucket; /* messages that may be logged (libfabmgr/base/bucket.h) */
-    uint64_t unlogged;   /* clients since the last message */
+    /* token bucket (libfabmgr/base/bucket.h) of the messages that may be logged */
+    uint64_t log_bucket;
+    uint64_t unlogged; /* number of clients since the last message */
 };
-/* Notes the client of a failed handshake. A flood of such clients logs only some messages. */
+/* Notes the client of a failed handshake. If there is a flood of such clients, only some of them
+ * are logged. */
 void turned_away_note(struct turned_away *t, struct audit *audit, const struct handshake_result *r);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Implements the functions of audit.h, by which other folders write, list and verify the audit log.
- */
+/* Implements the functions of audit.h: other folders write, list and verify the audit log with
+ * them. */
 #include "fabricd/store/audit.h"
 
 #include "fabricd/base/clock.h"
@@ -15,7 +15,7 @@ int store_audit_start(struct store *s, const char *dir, char *why, size_t why_le
     if (status == FAB_OK)
         status =
             audit_head_open(dir, &s->audit.key, &s->audit.head_fd, &s->audit.head, why, why_len);
-    /* calls of earlier runs have lower numbers */
+    /* calls of this run get higher numbers than calls of earlier runs */
     s->audit_call = (uint64_t)clock_unix_us();
     return status;
 }
@@ -80,8 +80,8 @@ int store_audit_verify(struct store *s, bool (*stopped)(void *ctx), void *ctx,
 {
     char why[300];
     sqlite3 *db = NULL;
-    /* Get the head before the table is read. The writer may append rows meanwhile, and the table
-     * must contain at least the rows up to this head. */
+    /* Get the head before the table is read: the writer may append rows in the meantime, and the
+     * table must contain at least the rows up to this head. */
     struct audit_verdict v = {.head = writer_audit_head(s->writer)};
     int status = schema_open_reader(s->path, &db, why, sizeof(why));
     if (status == FAB_OK)

@@ -4,10 +4,11 @@
  * a table of the database to which rows are only appended. Each row has a MAC (message
  * authentication code, HMAC-SHA256) over its own columns and the MAC of the row before. The key of
  * the MACs is in the file audit_key of the state directory. Somebody who can write to the database,
- * but does not have the key, cannot change, remove, insert or reorder rows unnoticed.
+ * but does not have the key, cannot change, remove, insert or reorder rows without being noticed.
  *
  * The head is the number and the MAC of the last row. The file audit_head has a copy of the head,
- * with a MAC of its own. By this copy, a verification notices missing rows at the end of the table.
+ * with a MAC of its own. With this copy, a verification notices missing rows at the end of the
+ * table.
  *
  * Old rows are pruned (deleted) from the beginning of the table. A checkpoint row is then appended,
  * with the number and the MAC of the last pruned row. Rows whose MACs are wrong are not pruned.
@@ -24,7 +25,7 @@
 #define AUDIT_MAC 32
 
 enum audit_kind {
-    /* A change is about to be made. This row is stored before the change. So each change in the
+    /* A change is about to be made. The row is stored before the change, so each change in the
      * database has a row, even if the manager is killed. An END row with the same `call`
      * follows. */
     AUDIT_BEGIN = 1,
@@ -37,12 +38,12 @@ enum audit_kind {
     AUDIT_CHECKPOINT = 4
 };
 
-/* The texts of a row: indexes of audit_row.text. */
+/* The texts of a row, as indexes of audit_row.text. */
 enum audit_text {
-    AUDIT_ACCOUNT, /* who, such as "uid 0" */
-    AUDIT_SOURCE,  /* from where, such as "unix, pid 812" */
-    AUDIT_METHOD,  /* what, such as "DisablePort" */
-    AUDIT_OBJECT,  /* to what, such as "leaf-1/12" */
+    AUDIT_ACCOUNT, /* name of the caller, such as "uid 0" */
+    AUDIT_SOURCE,  /* where the call came from, such as "unix, pid 812" */
+    AUDIT_METHOD,  /* called method, such as "DisablePort" */
+    AUDIT_OBJECT,  /* object of the call, such as "leaf-1/12" */
     AUDIT_BEFORE,
     AUDIT_AFTER,
     AUDIT_REASON,
@@ -55,34 +56,36 @@ struct audit_row {
     uint64_t seq;
     int64_t time_us;
     enum audit_kind kind;
-    /* number of the call to which BEGIN and END rows belong; 0: the row belongs to no call */
+    /* number of the call to which a BEGIN or END row belongs; 0: the row belongs to no call */
     uint64_t call;
     uint32_t result; /* gRPC code, for END rows */
-    /* true: this is a BEGIN row, and its END row exists; only store_audit_list sets it */
+    /* true: the row is a BEGIN row, and its END row exists; only store_audit_list sets this
+     * member */
     bool ended;
-    const char *text[AUDIT_TEXTS]; /* NULL: "" */
+    const char *text[AUDIT_TEXTS]; /* a NULL means "" */
     uint8_t mac[AUDIT_MAC];
 };
 
 /* Returns a new number, which identifies the BEGIN and the END row of one call. */
 uint64_t store_audit_call(struct store *s);
 /* Puts a copy of the row into the queue of the writer thread, which commits it at once and syncs
- * the disk. Also logs the row at any log level, unless it is a BEGIN row. s == NULL: the row is
- * only logged. Returns NOMEM; the row is then not stored. */
+ * the disk. Unless it is a BEGIN row, also writes the row to the daemon's log, at any log level. s
+ * == NULL: the row is only logged. Returns OK, or NOMEM; the row is then not stored. */
 int store_put_audit(struct store *s, const struct audit_row *row);
-/* Sets the limits of the audit log: rows that are older than max_age_s seconds are pruned, and the
- * oldest rows if all rows together take more than about max_bytes. */
+/* Sets the limits of the audit log. Rows that are older than max_age_s seconds are pruned. If all
+ * rows together take more than about max_bytes, the oldest are pruned, too. */
 void store_audit_keep(struct store *s, uint64_t max_age_s, uint64_t max_bytes);
 
 struct audit_head {
-    uint64_t seq; /* 0: there are no rows */
+    uint64_t seq; /* number of the last row; 0: there are no rows */
     uint8_t mac[AUDIT_MAC];
 };
 /* Returns the number and the MAC of the last committed row. */
 struct audit_head store_audit_head(struct store *s);
 
-/* Calls fn for rows with numbers below `before` (0: no bound), newest first, until fn returns false
- * or `limit` rows were read. fn must not call the store. Returns NOMEM, IO or FORMAT. */
+/* Calls fn for rows with numbers below `before` (0: for all rows), newest first. Ends when fn
+ * returns false, or after `limit` rows. fn must not call the store. Returns OK, NOMEM, IO or
+ * FORMAT. */
 typedef bool audit_handler(void *ctx, const struct audit_row *row);
 int store_audit_list(struct store *s, uint64_t before, uint32_t limit, audit_handler *fn,
                      void *ctx);
@@ -91,14 +94,14 @@ int store_audit_list(struct store *s, uint64_t before, uint32_t limit, audit_han
 struct audit_verdict {
     /* rows: how many rows were verified. first, last: numbers of the first and the last of them. */
     uint64_t rows, first, last;
-    /* number of the first row that is wrong or missing, unless problem[] is "" */
+    /* number of the first row that is wrong or missing; valid unless problem[] is "" */
     uint64_t bad;
     /* what is wrong with this row; "": all rows are correct */
     char problem[200];
-    struct audit_head head; /* the head that the table must contain */
+    struct audit_head head; /* the head before the verification; the table must contain it */
 };
-/* Verifies the MACs of all rows, and whether the table contains the head. Any thread may call this
- * function, which opens its own connection to the database. It stops when stopped(ctx) returns
+/* Verifies the MACs of all rows, and checks that the table contains the head. Any thread may call
+ * this function, which opens its own connection to the database. It stops when stopped(ctx) returns
  * true. Returns OK even if a row is wrong (see *ret). Returns NOMEM, IO or FORMAT if the rows
  * cannot be read. */
 int store_audit_verify(struct store *s, bool (*stopped)(void *ctx), void *ctx,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Appends, prunes and verifies rows of the audit log. By their MACs, the rows form a chain: the MAC
- * of a row is computed from the MAC of the row before and the columns of the row. Numbers have 64
- * bits, big-endian. The length of each text comes before the text, so that two different rows never
- * give the same bytes. For the first row of all, the MAC of the row before is zeros.
+ * Appends, prunes and verifies rows of the audit log. The MACs make the rows a chain: the MAC of a
+ * row is computed from the MAC of the row before and the columns of the row. Numbers have 64 bits,
+ * big-endian. The length of each text comes before the text, so that two different rows never give
+ * the same bytes. For row 1, the MAC of the row before is zeros.
  *
  * After rows were pruned, the row before the first row is missing. Its MAC is in the newest
- * checkpoint row. The checkpoint row is part of the chain, so nobody without the key can make one.
+ * checkpoint row. The checkpoint row is part of the chain, so nobody can make one without the key.
  */
 #include "fabricd/store/audit_chain.h"
 
@@ -22,12 +22,13 @@
 
 /* maximum number of rows that one transaction prunes */
 #define PRUNE_MAX 2000
-/* SLACK_BYTES: pruning makes the log this much smaller than its maximum. SLACK_S: rows are pruned
- * for their age only when the oldest row is this much older than the maximum. So rows need not be
- * pruned for each new row. */
+/* Limits with some slack, so that not each new row causes pruning. SLACK_BYTES: number of bytes by
+ * which pruning makes the log smaller than its maximum. SLACK_S: rows are pruned for their age only
+ * when the oldest row is older than the maximum by this number of seconds. */
 #define SLACK_BYTES(max) ((max) / 10)
 #define SLACK_S(max) ((max) / 50)
-/* bytes that a row takes in addition to its texts: the numbers, the MAC, and what SQLite needs */
+/* number of bytes that a row takes besides its texts: the numbers, the MAC, and what SQLite
+ * needs */
 #define ROW_BYTES 100
 
 /* ---- MACs ---- */
@@ -110,7 +111,7 @@ static bool same_mac(const uint8_t a[AUDIT_MAC], const uint8_t b[AUDIT_MAC])
 
 /* ---- rows ---- */
 
-/* Returns the text in a column. Returns NULL if the value is not a text, or contains a NUL byte. */
+/* Returns the text in a column. Returns NULL if the value is no text, or contains a NUL byte. */
 static const char *column_text(sqlite3_stmt *stmt, int column)
 {
     if (sqlite3_column_type(stmt, column) != SQLITE_TEXT)
@@ -144,8 +145,9 @@ bool audit_read(sqlite3_stmt *stmt, struct audit_row *ret)
     return good;
 }
 
-/* Reads the row that the condition `where` selects, with its MAC and without its texts. `number` is
- * the parameter of `where`, if it has one. Returns NOT_FOUND or the errors of sql_status. */
+/* Reads the row that the SQL condition `where` selects, with its MAC and without its texts.
+ * `number` is the parameter of `where`, if it has one. Returns OK, NOT_FOUND or an error of
+ * sql_status. */
 static int read_one(sqlite3 *db, const char *where, uint64_t number, struct audit_row *ret)
 {
     sqlite3_stmt *stmt = NULL;
@@ -220,8 +222,8 @@ int audit_chain_load(sqlite3 *db, const struct audit_head *remembered, struct au
 
 /* ---- following the chain ---- */
 
-/* The position of a reader in the chain. next: number that the next row must have. mac: MAC of the
- * row before it. */
+/* The position of a reader in the chain: number of the next row (`next`), and MAC of the row before
+ * it. */
 struct follow {
     uint64_t next;
     uint8_t mac[AUDIT_MAC];
@@ -239,7 +241,8 @@ static int follow_begin(sqlite3 *db, struct follow *ret)
     if (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
         const char *mac = (const char *)sqlite3_column_text(stmt, 1);
         f.next = (uint64_t)sqlite3_column_int64(stmt, 0) + 1;
-        /* If somebody changed the MAC in the checkpoint, the first row does not fit the chain. */
+        /* If somebody has changed the MAC in the checkpoint, the first row will not match the
+         * chain. */
         if (mac == NULL || !audit_mac_parse(mac, f.mac))
             memset(f.mac, 0, sizeof(f.mac));
     }
@@ -248,8 +251,8 @@ static int follow_begin(sqlite3 *db, struct follow *ret)
     return sql_status(code);
 }
 
-/* Checks that the row has the number and the MAC of the next row in the chain. If not, writes the
- * problem to *v. `readable` is false if audit_read failed for the row. Returns NOMEM. */
+/* Checks that the row has the number and the MAC of the next row in the chain. Otherwise writes the
+ * problem to *v. readable: false if audit_read failed for the row. Returns OK or NOMEM. */
 static int follow_row(struct follow *f, const struct audit_key *key, const struct audit_row *row,
                       bool readable, struct audit_verdict *v)
 {
@@ -291,15 +294,15 @@ static bool is_over(const struct audit_limits *l, uint64_t bytes, int64_t oldest
     return bytes > most || oldest_us < now_us - (int64_t)(age_s * 1000000);
 }
 
-/* The rows to be pruned: all rows with numbers up to follow.next - 1. rows, bytes: their number and
+/* The rows to prune: all rows with numbers below follow.next. rows, bytes: their number and
  * size. */
 struct pruning {
     struct follow follow;
     uint64_t rows, bytes;
-    int64_t oldest_us; /* time of the first row that stays */
+    int64_t oldest_us; /* time in us of the first row that is not pruned */
 };
 
-/* Finds the rows to be pruned, and verifies them. The last row always stays. */
+/* Finds the rows to prune, and verifies them. The last row of the log is never pruned. */
 static int find_prunable(const struct audit_chain *c, const struct audit_key *key, sqlite3 *db,
                          const struct audit_limits *l, int64_t now_us, struct pruning *p)
 {
@@ -357,7 +360,7 @@ int audit_prune(struct audit_chain *c, const struct audit_key *key, struct sql *
 
 /* ---- verification ---- */
 
-/* Checks that the table contains the row of v->head, with the same MAC. */
+/* Checks that the table contains the row v->head with the same MAC. */
 static void check_end(sqlite3 *db, const struct follow *f, struct audit_verdict *v)
 {
     struct audit_row row = {0};

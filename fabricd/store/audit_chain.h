@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The chain that the MACs of the audit log form (audit_chain.c), and the files with its key and its
- * head. For the folder fabricd/store only. */
+/* The chain of the audit log (audit_chain.c), and the files with its key and its head. For the
+ * folder fabricd/store only. */
 #ifndef FABRICD_STORE_AUDIT_CHAIN_H
 #define FABRICD_STORE_AUDIT_CHAIN_H
 
@@ -33,9 +33,9 @@ bool audit_mac_parse(const char *text, uint8_t ret[AUDIT_MAC]);
  * next step. Returns false if a value has a wrong type or size. */
 bool audit_read(sqlite3_stmt *stmt, struct audit_row *ret);
 
-/* Functions for the copy of the head in the file DIR/audit_head. audit_head_open opens or creates
- * the file, and reads the head from it into *ret. ret->seq is 0 if the file is new, or if its MAC
- * is wrong, which is logged. Returns IO. */
+/* Functions for the file DIR/audit_head, which has a copy of the head. audit_head_open opens or
+ * creates the file, and reads the head from it into *ret. ret->seq is 0 if the file is new, or if
+ * its MAC is wrong, which is logged. Returns OK or IO. */
 int audit_head_open(const char *dir, const struct audit_key *key, int *ret_fd,
                     struct audit_head *ret, char *why, size_t why_len);
 int audit_head_write(int fd, const struct audit_key *key, const struct audit_head *head);
@@ -50,16 +50,16 @@ struct audit_chain {
 struct audit_limits {
     uint64_t max_age_s, max_bytes;
 };
-/* Finds the end of the chain in the database. remembered: the head in the file audit_head. If it
- * has a higher number than the last row of the table, rows at the end were removed. New rows then
- * continue after `remembered`, so that a verification finds the gap. */
+/* Finds the end of the chain in the database. remembered: the head in the file audit_head. If its
+ * number is higher than that of the last row in the table, somebody has removed rows at the end.
+ * New rows then follow `remembered`, so that a verification finds the gap. */
 int audit_chain_load(sqlite3 *db, const struct audit_head *remembered, struct audit_chain *ret);
 /* Appends a row in the open transaction. Returns NOMEM or the errors of sql_run. */
 int audit_append(struct audit_chain *c, const struct audit_key *key, struct sql *q,
                  const struct audit_row *row);
 /* If the limits are exceeded, prunes up to PRUNE_MAX of the first rows in the open transaction.
- * Returns FORMAT, without a change, if a row that should be pruned is wrong. Also returns NOMEM or
- * the errors of sql_run. */
+ * Returns FORMAT, and prunes nothing, if one of these rows is wrong. Also returns NOMEM or the
+ * errors of sql_run. */
 int audit_prune(struct audit_chain *c, const struct audit_key *key, struct sql *q,
                 const struct audit_limits *limits, int64_t now_us);
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The two files of the audit log in the state directory: audit_key, 64 hexadecimal digits, and
- * audit_head, one line with the number of the last row, its MAC, and a MAC over both.
- */
+/* The two files of the audit log in the state directory. audit_key has the key, as 64 hexadecimal
+ * digits. audit_head has one line with the number of the last row, its MAC, and a MAC over both. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -61,8 +59,8 @@ int audit_key_get(const char *dir, struct audit_key *ret, char *why, size_t why_
     return FAB_E_FORMAT;
 }
 
-/* Computes the MAC of the file audit_head, in the same way as the MAC of a row that would follow
- * the head. The audit log never contains such a row. */
+/* Computes the MAC of the file audit_head, as if it were a row after the head. The audit log never
+ * contains such a row. */
 static int head_mac(const struct audit_key *key, const struct audit_head *head,
                     uint8_t ret[AUDIT_MAC])
 {

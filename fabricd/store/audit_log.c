@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Writes rows of the audit log to the daemon's log, so that another machine can collect them. A row
- * becomes a sentence. In the journal of systemd, the entry also has the columns as fields.
- */
+/* Writes rows of the audit log to the daemon's log, so that another machine can collect them. A row
+ * becomes a sentence. In the journal of systemd, the entry also has each column as a field. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,7 +15,7 @@ static const char *get(const struct audit_row *row, enum audit_text i)
 }
 
 /* Appends the separator and the value to the line, unless the value is empty. `used` is the length
- * of the line. Returns the new length. */
+ * of the line before. Returns the new length. */
 static size_t add(char *line, size_t room, size_t used, const char *separator, const char *value)
 {
     if (value[0] == '\0' || used >= room)
@@ -29,7 +27,7 @@ static size_t add(char *line, size_t room, size_t used, const char *separator, c
 void store_audit_log(const struct audit_row *row)
 {
     char line[2000] = "";
-    /* what the manager itself did has a result only if it was refused */
+    /* A note about the manager itself shows its result only if it is an error. */
     bool ended = row->kind == AUDIT_END || (row->kind == AUDIT_NOTE && row->result != FAB_GRPC_OK);
     const char *result = ended ? fab_grpc_code_name((int)row->result) : "";
     size_t used = add(line, sizeof(line), 0, "", get(row, AUDIT_ACCOUNT));

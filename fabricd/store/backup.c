@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes backups. A backup is an encrypted file (container.h) of entries: the length of the name (1
- * byte), the name, the length of the content (8 bytes), the content. A name of length 0 ends it.
+ * Makes backups. A backup is an encrypted file (container.h) of entries. An entry has the length of
+ * its name (1 byte), the name, the length of the content (8 bytes), and the content. A name of
+ * length 0 ends the file.
  *
- * The copy of the head of the audit log is read before the database, because a verification takes
- * rows behind the head for granted, but reports a head behind the rows.
+ * The file audit_head is read before the database. A verification accepts rows after the head in
+ * this file, but reports an error if the head is beyond the last row.
  */
 #include "fabricd/store/backup.h"
 
@@ -30,7 +31,7 @@
 #include "libfabmgr/base/version.h"
 
 #define SETTINGS_MOST (16 << 20)
-/* steps of SQLite between two questions whether the backup is to stop: some milliseconds */
+/* number of steps of SQLite's virtual machine (some milliseconds) between two calls of stopped() */
 #define PROGRESS_STEPS 100000
 
 /* ---- the passphrase ---- */
@@ -87,7 +88,7 @@ struct save {
     const struct store_backup *b;
     struct container *to;
     struct store_backup_result *result;
-    /* contents of the key files; NULL: there is no such file */
+    /* contents of the key files; NULL: this file does not exist */
     char *key[BACKUP_KEYS];
     size_t key_len[BACKUP_KEYS];
     char *why;
@@ -128,7 +129,8 @@ static int stop(struct save *s)
     return FAB_E_REFUSED;
 }
 
-/* Puts a file of known size. Returns FORMAT if the file changed its size meanwhile. */
+/* Puts a file of known size into the backup. Returns FORMAT if its size has changed in the
+ * meantime. */
 static int put_file(struct save *s, const char *name, int fd, uint64_t size)
 {
     char bytes[65536];
@@ -163,7 +165,8 @@ static int put_manifest(struct save *s, int64_t schema)
     int len = snprintf(text, sizeof(text), "schema %lld\ntime %s\nversion %s\nhost %s\n",
                        (long long)schema, s->result->made, fab_base_version(), host);
     int status = put_entry(s, BACKUP_MANIFEST, text, (size_t)len);
-    s->result->files--; /* not a file of the state directory */
+    /* the manifest does not count, because it is no file of the state directory */
+    s->result->files--;
     return status;
 }
 
@@ -229,7 +232,7 @@ static int on_progress(void *ctx)
     return is_stopped(ctx);
 }
 
-/* Writes the database as it is at one moment to the file `copy`. */
+/* Copies the database, as it is at one moment, to the file `copy`. */
 static int snapshot(struct save *s, const char *copy, int64_t *ret_schema)
 {
     char path[PATH_MAX];
@@ -317,8 +320,8 @@ static int save(struct save *s, FILE *file, const char *copy)
     return status;
 }
 
-/* Removes the copies of the database that killed backups left. A copy has the process number of its
- * backup in its name. */
+/* Removes copies of the database that backups left when they were killed. The name of a copy has
+ * the process number of its backup. */
 static void remove_leftovers(const char *dir)
 {
     struct dirent *e;
@@ -346,7 +349,7 @@ static int write_backup(const struct store_backup *b, FILE *file, struct store_b
         return FAB_E_LIMIT;
     }
     remove_leftovers(b->dir);
-    unlink(copy); /* of a killed process that had the same number */
+    unlink(copy); /* a killed process with the same number may have left it */
     int status = save(&s, file, copy);
     unlink(copy);
     return status;
@@ -372,8 +375,8 @@ int store_backup(const struct store_backup *b, struct store_backup_result *ret, 
     return status;
 }
 
-/* Opens a file without a name in the directory. If the file system has no such files, removes the
- * name at once. */
+/* Opens a file without a name in the directory. If the file system does not support this, creates a
+ * file and removes its name at once. */
 static int open_unnamed(const char *dir)
 {
     char path[PATH_MAX];

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Encrypted backups of a state directory: the database, the key files, and the settings file. The
- * state directory may be that of a manager that runs: the database in the backup is the state of
- * one moment.
- */
+/* Encrypted backups of a state directory: the database, the key files, and the settings file. A
+ * backup can be made while the manager runs; it has the state of the database at one moment. */
 #ifndef FABRICD_STORE_BACKUP_H
 #define FABRICD_STORE_BACKUP_H
 
@@ -14,15 +11,16 @@
 #define STORE_PASSPHRASE_LEAST 12
 #define STORE_PASSPHRASE_MOST 1000
 
-/* Reads a passphrase: the first line of the file, without its end. name "-": of the standard input.
- * Errors, each with a sentence in why[]: DENIED (other users can read the file), RANGE (too short
- * or too long), IO. */
+/* Reads a passphrase: the first line of the file, without its line end. If name is "-", reads the
+ * standard input. Errors, each with a sentence in why[]: DENIED (other users can read the file),
+ * RANGE (too short or too long), IO. */
 int store_passphrase_read(const char *name, char ret[STORE_PASSPHRASE_MOST + 1], char *why,
                           size_t why_len);
 
 #define STORE_BACKUP_SALT 16
 #define STORE_BACKUP_KEY 32
-/* A key that was derived from a passphrase as container.h says. It is good for one backup only. */
+/* A key that was derived from a passphrase as container.h describes. It must be used for one backup
+ * only. */
 struct store_backup_key {
     uint8_t salt[STORE_BACKUP_SALT], key[STORE_BACKUP_KEY];
 };
@@ -31,17 +29,19 @@ struct store_backup {
     const char *dir;  /* the state directory */
     const char *file; /* the backup */
     const char *passphrase;
-    /* store_backup_unnamed: used in place of the passphrase */
+    /* only for store_backup_unnamed: the key that is used in place of the passphrase */
     const struct store_backup_key *key;
-    /* store_backup_unnamed: when this function returns true, the backup ends with REFUSED; NULL: it
-     * is not stopped. The function is called with `stop_ctx` on the thread of the backup. */
+    /* only for store_backup_unnamed: when this function returns true, the backup ends with REFUSED.
+     * NULL: the backup cannot be stopped. The function is called with `stop_ctx` on the thread of
+     * the backup. */
     bool (*stopped)(void *ctx);
     void *stop_ctx;
-    /* store_backup: the settings file to include; NULL: none */
+    /* only for store_backup: the settings file that the backup contains; NULL: none */
     const char *settings;
-    /* store_restore: who restores, for the audit log */
+    /* only for store_restore: name of the user who restores, for the audit log */
     const char *account;
-    /* store_restore: true: former files of the state directory are moved to a folder in it */
+    /* only for store_restore: true: existing files of the state directory are moved to a folder in
+     * it */
     bool replace;
 };
 
@@ -50,8 +50,8 @@ struct store_backup_result {
     unsigned files;
     uint64_t bytes;
     char made[32]; /* time of the backup, such as 2026-11-24T02:00:00Z */
-    /* store_restore and store_backup_verify: version of fabricd and name of the host that made the
-     * backup */
+    /* only for store_restore and store_backup_verify: the version of fabricd and the name of the
+     * host with which the backup was made */
     char version[100], host[200];
     /* store_backup_verify: the tables of the database, and their numbers of rows */
     struct {
@@ -59,35 +59,37 @@ struct store_backup_result {
         uint64_t rows;
     } table[STORE_BACKUP_TABLES];
     unsigned tables;
-    /* name of the folder in the state directory that has the former files; "": there were none */
+    /* name of the folder in the state directory to which existing files were moved; "": there were
+     * none */
     char aside[40];
     bool settings; /* the backup has a settings file */
 };
 
-/* Writes the file, which must not exist, with mode 0600. After an error there is no file. Errors,
- * each with a sentence in why[]: EXISTS, NOT_FOUND (there is no database), IO, NOMEM, DENIED,
- * FORMAT. */
+/* Writes the backup to a new file with mode 0600. After an error there is no file. Errors, each
+ * with a sentence in why[]: EXISTS (the file exists already), NOT_FOUND (there is no database), IO,
+ * NOMEM, DENIED, FORMAT. */
 int store_backup(const struct store_backup *b, struct store_backup_result *ret, char *why,
                  size_t why_len);
 
-/* Like store_backup, but writes a file without a name in the state directory, which vanishes when
- * it is closed, also if the process is killed. b->file only names the backup in messages. On
- * success the caller closes *ret_fd, which is at the beginning of the file. */
+/* Like store_backup, but writes a file without a name in the state directory. The file vanishes
+ * when it is closed, and also if the process is killed. b->file is only the name of the backup in
+ * messages. On success the caller closes *ret_fd, which is at the beginning of the file. */
 int store_backup_unnamed(const struct store_backup *b, struct store_backup_result *ret, int *ret_fd,
                          char *why, size_t why_len);
 
-/* Restores the files into the state directory, of which no manager may run. First reads and checks
- * the whole backup, so that a backup that cannot be used changes nothing. The settings are not
- * activated: they become the file fabricd.yaml.restored. Appends a row to the audit log. Errors,
- * each with a sentence in why[]: EXISTS (the directory has a database or keys, and `replace` is
- * false), BUSY, UNSUPPORTED (of a newer fabricd), and the errors of container_read and
+/* Restores the files into the state directory, which no manager may be using. First reads and
+ * checks the whole backup, so that a backup that cannot be used changes nothing. The settings are
+ * stored as fabricd.yaml.restored and not activated. Appends a row to the audit log. Errors, each
+ * with a sentence in why[]: EXISTS (the directory has a database or keys, and `replace` is false),
+ * BUSY, UNSUPPORTED (the backup is of a newer fabricd), and the errors of container_read and
  * store_open. */
 int store_restore(const struct store_backup *b, struct store_backup_result *ret, char *why,
                   size_t why_len);
 
-/* Reads and checks the whole backup, also its database, and changes nothing. Needs no state
- * directory: the database is copied to a folder in $TMPDIR, or /tmp, and the keys are not. Returns
- * the errors of container_read, or FORMAT, IO or UNSUPPORTED, each with a sentence in why[]. */
+/* Reads and checks the whole backup, including its database, and changes nothing. Needs no state
+ * directory: the database is copied to a folder in $TMPDIR, or in /tmp; the keys are not copied.
+ * Returns OK, the errors of container_read, FORMAT, IO or UNSUPPORTED; each error has a sentence in
+ * why[]. */
 int store_backup_verify(const struct store_backup *b, struct store_backup_result *ret, char *why,
                         size_t why_len);
 

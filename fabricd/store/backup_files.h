@@ -5,12 +5,12 @@
 
 #define BACKUP_DATABASE "fabricd.db"
 #define BACKUP_SETTINGS "fabricd.yaml"
-/* Text lines "KEY VALUE"; the first entry of each backup. */
+/* the first entry of each backup: text lines of the form "KEY VALUE" */
 #define BACKUP_MANIFEST "manifest"
 #define BACKUP_MANIFEST_MOST 4096
 #define BACKUP_NAME_MOST 31
 
-/* key files of the state directory; a backup has those that exist */
+/* key files of the state directory; a backup contains those that exist */
 static const char *const backup_keys[] = {"audit_head", "audit_key", "sa_key", "m_key", "cc_key"};
 #define BACKUP_KEYS (sizeof(backup_keys) / sizeof(*backup_keys))
 

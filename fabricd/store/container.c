@@ -22,7 +22,7 @@
 /* parameters of scrypt */
 #define BLOCK_R 8
 #define PARALLEL_P 1
-/* a file may ask for no more than this: 1 GiB of memory */
+/* limits against hostile files: N is at most 2^20, which needs 1 GiB of memory */
 #define LOG_N_MOST 20
 #define MEMORY_MOST (UINT64_C(1100) << 20)
 
@@ -34,7 +34,7 @@ struct container {
     uint8_t header[HEADER], key[CONTAINER_KEY];
     uint64_t chunk; /* number of the next chunk */
     bool last;      /* the last chunk was read */
-    /* text of the current chunk, and where the reader is in it */
+    /* text of the current chunk, its length, and the position of the reader in it */
     uint8_t text[CONTAINER_CHUNK];
     size_t len, at;
     uint8_t sealed[CONTAINER_CHUNK + TAG];
@@ -94,7 +94,7 @@ static void make_nonce(const struct container *c, bool last, uint8_t nonce[12])
 
 /* ---- writing ---- */
 
-/* Returns a container whose header has no salt yet, or NULL. */
+/* Returns a new container whose header has no salt yet; NULL: memory ran out. */
 static struct container *writer_new(FILE *file, unsigned log_n)
 {
     struct container *c = container_new(file);
@@ -108,7 +108,8 @@ static struct container *writer_new(FILE *file, unsigned log_n)
     return c;
 }
 
-/* Writes the header if `status` is OK. Otherwise, and on an error, frees the container. */
+/* Writes the header if `status` is OK. If `status` is an error, or the write fails, frees the
+ * container. */
 static int begin(struct container *c, int status, struct container **ret)
 {
     if (status == FAB_OK && fwrite(c->header, HEADER, 1, c->file) != 1)

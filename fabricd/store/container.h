@@ -3,19 +3,20 @@
  * An encrypted file that is written and read from the beginning to the end. For the folder
  * fabricd/store only.
  *
- * The file has a header of 48 bytes (all numbers in network byte order)
+ * The file begins with a header of 48 bytes. All numbers are in network byte order.
  *
  *     0  "fabricd-backup\n" and a zero byte
  *    16  version of the format: 1
  *    20  parameters of scrypt (RFC 7914): base-2 logarithm of N, then r and p
  *    32  salt, 16 random bytes
  *
- * and chunks: the length of the text (4 bytes), the ciphertext and the tag (16 bytes) of
- * AES-256-GCM. All chunks but the last have CONTAINER_CHUNK bytes of text, the last has fewer. The
- * nonce is the number of the chunk, with 1 in its last byte for the last chunk, so that
- * chunks that were removed, repeated or exchanged are noticed, and so is the end of a file that was
- * cut. The header is additional authenticated data of each chunk. The key is derived from the
- * passphrase and the random salt, so no two files have the same key, and nonces may begin with 0.
+ * Chunks follow. Each has the length of its text (4 bytes), the ciphertext, and the tag (16 bytes)
+ * of AES-256-GCM. All chunks have CONTAINER_CHUNK bytes of text, except the last, which has fewer.
+ * The nonce is the number of the chunk; in the last chunk, the last byte of the nonce is 1. So a
+ * reader notices if chunks were removed, repeated or exchanged, and if the end of the file is
+ * missing. The header is additional authenticated data of each chunk. The key is derived from the
+ * passphrase and the random salt. So no two files have the same key, and each file can begin with
+ * nonce 0.
  */
 #ifndef FABRICD_STORE_CONTAINER_H
 #define FABRICD_STORE_CONTAINER_H
@@ -39,13 +40,13 @@ int container_create(FILE *file, const char *passphrase, unsigned log_n, struct 
  * random salt, CONTAINER_LOG_N, r = 8 and p = 1. The key must not be used again. */
 int container_create_keyed(FILE *file, const uint8_t salt[CONTAINER_SALT],
                            const uint8_t key[CONTAINER_KEY], struct container **ret);
-/* Returns IO. */
+/* Appends bytes. Returns OK or IO. */
 int container_write(struct container *c, const void *bytes, size_t len);
 /* Writes the last chunk, and syncs the file. Returns IO. */
 int container_finish(struct container *c);
 
-/* Reads the header. Returns FORMAT (not such a file), UNSUPPORTED (of a newer version) or NOMEM;
- * why[] has a sentence. */
+/* Reads the header. Returns FORMAT (the file has another format), UNSUPPORTED (a newer version of
+ * the format) or NOMEM; why[] has a sentence. */
 int container_open(FILE *file, const char *passphrase, struct container **ret, char *why,
                    size_t why_len);
 /* Reads exactly `len` bytes. Returns only bytes whose tag is correct. Errors, each with a sentence

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Derives M_Keys of ports (derive.h), and caches the newest ones. One derivation takes several
+/* Derives M_Keys of ports (derive.h), and caches the newest of them. One derivation takes several
  * microseconds, and the manager derives a key whenever it checks which M_Key a port has. The cache
- * has room for 64 Ki keys, enough for the current and the previous keys of 11,664 hosts.
- */
+ * has room for 64 Ki keys, enough for the current and the previous keys of 11,664 hosts. */
 #include "fabricd/store/derive.h"
 
 #include <openssl/evp.h>
@@ -63,7 +61,7 @@ static uint64_t derive(const uint8_t secret[FAB_M_KEY_SECRET], uint64_t port_gui
 /* ---- the cache ------------------------------------------------------------------------------- */
 
 struct entry {
-    /* key 0: this entry of the cache is not in use */
+    /* key 0: the entry is not in use */
     uint64_t guid, key;
     uint8_t secret[FAB_M_KEY_SECRET];
 };

@@ -8,18 +8,19 @@
 
 #include "libfabmgr/policy/m_keys.h"
 
-/* Input of HKDF with SHA-256 (RFC 5869). store_hkdf returns RANGE if `len` is above 8160 bytes,
- * or NOMEM. */
+/* Input of HKDF with SHA-256 (RFC 5869). store_hkdf returns RANGE if `len` exceeds 8160 bytes, or
+ * NOMEM. */
 struct store_hkdf {
     const uint8_t *secret, *salt, *info;
     size_t secret_len, salt_len, info_len;
 };
 int store_hkdf_sha256(const struct store_hkdf *in, uint8_t *ret, size_t len);
 
-/* Returns the M_Key of the port with this GUID (of a switch: of its port 0). HKDF-SHA256 makes 32
- * bytes from the secret; the salt is empty, and the info is "fabricd M_Key 1", followed by the GUID
- * in network byte order. The M_Key is the first 64-bit word of these bytes that is not 0. Returns 0
- * if there is no memory. Keys are cached; any thread may call this function. */
+/* Returns the M_Key of the port with this GUID; for a switch, this is the GUID of port 0.
+ * HKDF-SHA256 computes 32 bytes from the secret; the salt is empty, and the info is "fabricd M_Key
+ * 1", followed by the GUID in network byte order. The M_Key is the first 64-bit word of these bytes
+ * that is not 0. Returns 0 if there is no memory. Keys are cached; any thread may call this
+ * function. */
 uint64_t store_m_key_derive(const uint8_t secret[FAB_M_KEY_SECRET], uint64_t port_guid);
 
 #endif

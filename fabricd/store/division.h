@@ -10,22 +10,24 @@
 #include "fabricd/store/record.h"
 
 struct division {
-    struct batch rest; /* the records that have no transaction yet */
-    /* The batch had the records from + 1 to `to`, in the order in which they were queued. */
+    struct batch rest; /* the records that have not had a transaction of their own yet */
+    /* The divided batch had the records number from + 1 to `to`, in the order of the queue. */
     uint64_t from, to;
 };
 
 void division_init(struct division *d);
-/* Returns true if no records are left, so the next batch can be written. */
+/* Returns true if no records are left, so that the next batch can be written. */
 bool division_is_done(const struct division *d);
 /* Returns true if a batch that violates the schema can be divided. */
 bool division_is_possible(const struct batch *b);
 /* Divides the batch, and empties it. `written`: number of records that were queued before it. */
 void division_begin(struct division *d, struct batch *b, uint64_t written);
-/* Moves the next part to the empty batch `to`: the leases and the view, or one record. */
+/* Moves the next part to the batch `to`, which is empty. The first part is the leases and the view;
+ * each further part is one record. */
 void division_next(struct division *d, struct batch *to);
-/* Call this function before the records of `b`, which cannot be divided, are dropped. Then `from`
- * and `to` are those of the batch of which they are a part, or of `b` itself. */
+/* Call this function before the records of batch `b`, which cannot be divided further, are dropped.
+ * If `b` is a part of a divided batch, `from` and `to` stay those of the whole batch. Otherwise the
+ * function sets them to those of `b`. */
 void division_give_up(struct division *d, const struct batch *b, uint64_t written);
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Stores the fields of an event as a JSON object, for example {"peer": "spine-1/3", "errors": 812}.
- * Operators can query it with the JSON functions of SQLite. GUIDs are stored as text. Numbers have
- * the units given in events.def.
- */
+/* Stores the fields of an event as a JSON object, for example {"peer": "spine-1/3", "errors": 812}.
+ * Operators can query the object with the JSON functions of SQLite. GUIDs are stored as text. The
+ * units of numbers are given in events.def. */
 #include "fabricd/store/fields.h"
 
 #include <inttypes.h>

@@ -15,15 +15,16 @@ void fields_write(const struct event *e, struct fab_text *to);
 #define FIELDS_MAX 24
 struct fields {
     struct event_field field[FIELDS_MAX];
-    /* memory for the texts of the fields in `field` */
+    /* memory for the texts of the fields */
     char text[8192];
     size_t used;
 };
 /* Prepares the SQL statement that fields_read uses. The caller finalizes it. Returns a result
  * code of SQLite. */
 int fields_reader_new(sqlite3 *db, sqlite3_stmt **ret);
-/* Reads the fields from a JSON object and returns their number. Fields that do not fit are left
- * out. Returns 0 if the object is damaged, for example edited by hand. */
+/* Reads the fields from a JSON object and returns their number. Fields for which *to has no room
+ * are left out. Returns 0 if the object is not valid, for example after somebody edited it by
+ * hand. */
 uint32_t fields_read(sqlite3_stmt *reader, const char *json, struct fields *to);
 
 #endif

@@ -39,12 +39,13 @@ static void hand_node(sqlite3_stmt *stmt, store_gone_node_fn *fn, void *ctx)
         .seen = {sqlite3_column_int64(stmt, 4), sqlite3_column_int64(stmt, 5),
                  sqlite3_column_int64(stmt, 6)},
     };
-    /* a row that is not valid was edited by hand; it is skipped */
+    /* a row that is not valid was edited by hand, and is skipped */
     if (sql_guid_parse(sql_text(stmt, 0), &node.guid) == FAB_OK)
         fn(ctx, &node);
 }
 
-/* Calls fn for all rows of a statement, and finalizes it. code: the result of its preparation. */
+/* Calls fn for all rows of a statement, and finalizes the statement. code: the result of preparing
+ * it. */
 static int hand_nodes(sqlite3_stmt *stmt, int code, store_gone_node_fn *fn, void *ctx)
 {
     while (code == SQLITE_OK || code == SQLITE_ROW) {
@@ -87,7 +88,8 @@ int store_gone_node(struct store *s, uint64_t guid, store_gone_node_fn *fn, void
     return hand_nodes(stmt, code, fn, ctx);
 }
 
-/* Reads the matches, the best first, until one matches less well than the first. */
+/* Reads the matches, which are sorted from best to worst. Stops at the first match that is worse
+ * than the first one. */
 static int read_matches(sqlite3_stmt *stmt, struct store_gone_found *ret)
 {
     struct store_gone_found found = {0};
@@ -186,8 +188,6 @@ int store_gone_links(struct store *s, const struct store_gone_links *query, uint
     sqlite3_finalize(stmt);
     return sql_status(code);
 }
-
-/* ---- counts ---------------------------------------------------------------------------------- */
 
 int store_gone_count(struct store *s, int64_t from, int64_t before, struct store_gone_count *ret)
 {

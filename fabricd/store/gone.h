@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Nodes and links that were part of the fabric and are not any more. The registry keeps their rows
- * until they are forgotten. The functions that read run a query; changes of the last 50 ms may be
- * missing.
- */
+/* Nodes and links that were part of the fabric and are not any more. The registry keeps their rows
+ * until they are forgotten. The functions that read run a query on the database, which may not have
+ * the changes of the last 50 ms yet. */
 #ifndef FABRICD_STORE_GONE_H
 #define FABRICD_STORE_GONE_H
 
@@ -14,8 +12,9 @@
 #include "fabricd/store/store.h"
 #include "libfabmgr/fabric/fabric.h"
 
-/* Unix seconds. last: when the manager last saw it; at most five minutes too early if the manager
- * was killed. gone_since: when the manager found that it was gone. */
+/* Times in Unix seconds. first, last: when the manager first and last saw the node or link; if the
+ * manager was killed, `last` may be up to five minutes too early. gone_since: when the manager
+ * found that it was gone. */
 struct store_seen {
     int64_t first, last, gone_since;
 };
@@ -28,17 +27,20 @@ struct store_gone_node {
     uint32_t ports;
     struct store_seen seen;
 };
-/* A handler of rows. The texts of a row are valid until it returns. It must not call the store. */
+/* A function that receives rows. The texts of a row are valid until the function returns. It must
+ * not call the store. */
 typedef void store_gone_node_fn(void *ctx, const struct store_gone_node *node);
 
 struct store_gone_nodes {
     int type;       /* enum fab_node_type; 0: all */
-    int64_t before; /* only nodes that are gone since a time before this one */
-    /* The list continues after the node with this gone_since and GUID; INT64_MAX: it begins. */
+    int64_t before; /* list only nodes whose gone_since is before this time */
+    /* The list continues after the node with this gone_since and GUID. after_since INT64_MAX: the
+     * list starts from the beginning. */
     int64_t after_since;
     uint64_t after_guid;
 };
-/* Calls fn for at most `limit` nodes, those that left last first. Returns NOMEM, IO or FORMAT. */
+/* Calls fn for at most `limit` nodes; the nodes that left last come first. Returns OK, NOMEM, IO or
+ * FORMAT. */
 int store_gone_nodes(struct store *s, const struct store_gone_nodes *query, uint32_t limit,
                      store_gone_node_fn *fn, void *ctx);
 
@@ -50,20 +52,20 @@ enum store_match {
     STORE_MATCH_BEGINNING
 };
 struct store_gone_found {
-    /* number of nodes that match equally well, and better than all others; 0: none matches */
+    /* number of nodes that match equally well, and better than all others; 0: no node matches */
     uint32_t count;
     enum store_match match;
-    uint64_t guid; /* of the one that left last */
+    uint64_t guid; /* GUID of the node among these that left last */
 };
-/* Finds the nodes that a text names. `number` is the value of the text as a GUID or LID; 0: it is
- * no number. Returns NOMEM, IO or FORMAT. */
+/* Finds the nodes that a text names. `number` is the value of the text as a GUID or LID; 0: the
+ * text is no number. Returns OK, NOMEM, IO or FORMAT. */
 int store_gone_find(struct store *s, const char *text, size_t len, uint64_t number, bool is_guid,
                     struct store_gone_found *ret);
 /* Calls fn for the gone node with this GUID, if there is one. Returns NOMEM, IO or FORMAT. */
 int store_gone_node(struct store *s, uint64_t guid, store_gone_node_fn *fn, void *ctx);
 
 struct store_gone_link {
-    /* The ends, in the order of the registry. */
+    /* the two ends, as the registry orders them */
     struct {
         uint64_t guid;
         const char *name;
@@ -78,27 +80,31 @@ typedef void store_gone_link_fn(void *ctx, const struct store_gone_link *link);
 struct store_gone_links {
     uint64_t node; /* only links of this node; 0: of all nodes */
     uint8_t port;  /* only links of this port of the node; 0: of all its ports */
-    /* The list continues after the link with this gone_since and first end; INT64_MAX: it begins.
-     */
+    /* The list continues after the link with this gone_since and this first end. after_since
+     * INT64_MAX: the list starts from the beginning. */
     int64_t after_since;
     uint64_t after_guid;
     uint8_t after_port;
 };
-/* Calls fn for at most `limit` links, those that left last first. Returns NOMEM, IO or FORMAT. */
+/* Calls fn for at most `limit` links; the links that left last come first. Returns OK, NOMEM, IO or
+ * FORMAT. */
 int store_gone_links(struct store *s, const struct store_gone_links *query, uint32_t limit,
                      store_gone_link_fn *fn, void *ctx);
 
 struct store_gone_count {
-    uint32_t hosts, switches, others, links; /* hosts: adapters that are no aggregation nodes */
+    /* numbers of gone adapters that are no aggregation nodes (hosts), switches, other nodes, and
+     * links */
+    uint32_t hosts, switches, others, links;
 };
-/* Counts what is gone since a time in [from, before). Returns NOMEM, IO or FORMAT. */
+/* Counts the nodes and links whose gone_since is in [from, before). Returns OK, NOMEM, IO or
+ * FORMAT. */
 int store_gone_count(struct store *s, int64_t from, int64_t before, struct store_gone_count *ret);
 
-/* Forgets a node that is gone, with its ports and links. Does nothing if the node is in the fabric
- * when the writer thread does it. */
+/* Forgets a node that is gone, with its ports and links. If the node is in the fabric again when
+ * the writer thread handles this, nothing is forgotten. */
 void store_forget_node(struct store *s, uint64_t guid);
-/* Forgets all nodes and links that are gone since a time before `before`. Of the others, at most
- * `nodes` nodes and 8 links for each of them stay, those that left last. */
+/* Forgets all nodes and links whose gone_since is before `before`. Also limits the others: at most
+ * `nodes` nodes stay, and 8 links for each of them; those that left last stay. */
 void store_forget_gone(struct store *s, int64_t before, uint32_t nodes);
 
 #endif

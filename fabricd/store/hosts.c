@@ -5,9 +5,9 @@
  * key have their own columns, so that people can read them. Services, subscriptions and groups also
  * have a column with the whole record in wire format.
  *
- * The tables have no foreign keys, because a row that violates a foreign key would make the whole
- * transaction fail. Besides, members may belong to a group that only the configuration defines, and
- * such a group has no row.
+ * The tables have no foreign keys, for two reasons. A row that violates a foreign key would make
+ * the whole transaction fail. And members may belong to a group that only the configuration
+ * defines, which has no row.
  */
 #include "fabricd/store/hosts.h"
 
@@ -170,8 +170,8 @@ struct rows {
     size_t count, room;
 };
 
-/* Returns the address of a zeroed element after the last one of r. The caller counts it in
- * r->count. NULL: memory ran out. */
+/* Returns the address of a zeroed element after the last element of r; NULL: memory ran out. The
+ * caller then increments r->count. */
 static void *next_row(struct rows *r, size_t size)
 {
     if (r->count == r->room) {

@@ -10,10 +10,10 @@
  * sql_run, or an error of packing the record. */
 int hosts_write(struct sql *q, const struct record_hosts *r);
 
-/* Loads all rows of a kind, in the order of their keys. `ret` points to a pointer, which gets a
- * malloc'd array of the kind's struct (see the union in struct record_hosts), or NULL if there are
- * no rows. Rows that are not valid because somebody edited them by hand are left out. Returns NOMEM
- * or the errors of sql_status. */
+/* Loads all rows of a kind, in the order of their keys. `ret` is the address of a pointer, which
+ * receives an array from malloc of the kind's struct (see the union in struct record_hosts), or
+ * NULL if there are no rows. Rows that are not valid, because somebody edited them by hand, are
+ * left out. Returns NOMEM or the errors of sql_status. */
 int hosts_load(sqlite3 *db, enum hosts_kind kind, void *ret, size_t *ret_count);
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Reads and writes key files. A key file has one line, such as 0x0123456789abcdef. It is written
- * under another name, synced and renamed, so that the file is complete even if the manager is
- * killed at any moment.
- */
+/* Reads and writes key files. A key file has one line, such as 0x0123456789abcdef. The file is
+ * written under another name, synced and renamed. So it is complete even if the manager is killed
+ * at any moment. */
 #include "fabricd/store/key.h"
 
 #include <errno.h>
@@ -104,7 +102,7 @@ int store_key_file_write(const char *dir, const char *name, const char *text, si
         return status;
     snprintf(temporary, sizeof(temporary), "%s.new", path);
     status = FAB_E_IO;
-    /* a temporary file that a killed process left may have another mode, so it is removed first */
+    /* If a killed process left a temporary file, its mode may be wrong, so remove it first. */
     if (unlink(temporary) == 0 || errno == ENOENT) {
         int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (fd >= 0) {

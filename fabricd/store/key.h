@@ -15,7 +15,7 @@
  * users can read the file; FORMAT: the file does not have a hexadecimal key. */
 int store_key(const char *dir, const char *name, uint64_t *ret, char *why, size_t why_len);
 
-/* makes a random key that is not 0. Returns IO */
+/* makes a random key that is not 0; returns OK or IO */
 int store_key_random(uint64_t *ret);
 
 /* Reads the whole file DIR/NAME. The caller frees *ret_text. Errors, each with a sentence in why[]:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of LID leases: the LID of each port, and the last LID of each port that left the
- * fabric. The writer compares a new set of leases with the rows in the database, and writes only
+ * The table of LID leases: the LIDs of each port in the fabric, and the last LIDs of each port that
+ * has left. The writer compares a new set of leases with the rows in the database, and writes only
  * the differences.
  *
  * A port that is not in the new set has left the fabric, but its lease stays reserved. Its row is
@@ -146,8 +146,8 @@ static bool same(const struct lease_row *row, const struct fab_lease *l)
     return row->current && row->lease.lid == l->lid && row->lease.lmc == l->lmc;
 }
 
-/* Writes the differences between the table and the new leases. Both lists are sorted by GUID, so a
- * single pass compares them. */
+/* Writes the differences between the table and the new leases. Both are sorted by GUID, so a single
+ * pass compares them. */
 static int merge(const struct lease_table *t, struct sql *q, const struct fab_lease *leases,
                  size_t count, const struct taken *taken, int64_t now, struct lease_table *out)
 {

@@ -96,8 +96,8 @@ void lock_release(int fd)
     if (fd < 0)
         return;
     if (ftruncate(fd, 0) != 0) {
-        /* The old process id then stays in the file. This does no harm, because close() releases
-         * the lock. */
+        /* The file then keeps the old process id. This does no harm, because close() releases the
+         * lock. */
     }
     close(fd);
 }

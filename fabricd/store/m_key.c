@@ -36,9 +36,8 @@
 
 static const struct {
     const char *file, *heading, *name;
-    /*
-     * sentence for the error message: how ports or devices get a key again if the file is removed
-     */
+    /* for the error message: a sentence that tells how ports or devices get a key again if the file
+     * is removed */
     const char *lost;
 } kinds[] = {
     [STORE_KEY_OF_PORTS] = {STORE_M_KEY_FILE, "fabricd M_Keys 1", "M_Key",

@@ -39,10 +39,10 @@ struct store_m_key {
     bool generated;
     /* the current key, which all ports must have; 0: ports must have no key */
     uint64_t current;
-    /* the key before the current one; 0: none */
+    /* the key before the current one; 0: there is none */
     uint64_t previous;
-    /* Secrets, if keys are derived from a secret; `current` and `previous` are 0 then. Not used
-     * for CC_Keys. */
+    /* The secrets from which keys are derived. If they are set, `current` and `previous` are 0. Not
+     * used for CC_Keys. */
     struct store_secret secret, previous_secret;
     /* true: the change of all ports from `previous` to `current` is not complete */
     bool rotating;
@@ -52,13 +52,13 @@ struct store_m_key {
 };
 void store_m_key_fini(struct store_m_key *k);
 
-/* Returns the contents of the key file after a change to `key`. `was`: the contents before
- * the change; its current key becomes the previous key. The generation is the next number, and the
- * list of ports is empty. */
+/* Returns the contents of the key file after a change to `key`. `was` is the contents before the
+ * change; its current key becomes the previous key. The generation rises by one, and the list of
+ * ports is empty. */
 struct store_m_key store_m_key_next(const struct store_m_key *was, uint64_t key, bool generated,
                                     uint64_t since_s);
-/* Sets the list of ports that may have the previous key. Takes over a malloc'd list of GUIDs in
- * any order; drops zeros and repetitions. */
+/* Sets the list of ports that may have the previous key. Takes over the list of GUIDs, which is
+ * from malloc, in any order. Drops zeros and duplicates. */
 void store_m_key_set_ports(struct store_m_key *k, uint64_t *list, size_t count);
 /* Finds a port GUID in the list of ports that may have the previous key. Returns NULL if the
  * port is not listed. */
@@ -75,14 +75,15 @@ int store_m_key_parse(enum store_key_of of, const char *text, size_t len, struct
  * NOMEM. */
 int store_m_key_read(const char *dir, struct store_m_key *ret, char *why, size_t why_len);
 int store_cc_key_read(const char *dir, struct store_m_key *ret, char *why, size_t why_len);
-/* Replaces the file in one step (the old or the new text exists at any moment), with mode 0600.
- * Returns IO or NOMEM, with a sentence in why[]. */
+/* Replaces the file with mode 0600. At any moment, the file has either the old or the new text.
+ * Returns OK, or IO or NOMEM with a sentence in why[]. */
 int store_m_key_write(const char *dir, const struct store_m_key *k, char *why, size_t why_len);
-/* Returns the M_Keys for the setting `subnet.m_key: derived`, as store_m_key_generated does. */
+/* Returns the M_Keys for the setting `subnet.m_key: derived`. Uses the key file as
+ * store_m_key_generated does. */
 int store_m_key_derived(const char *dir, struct fab_m_keys *ret, char *why, size_t why_len);
 /* Makes a random master secret. Returns IO if the kernel has no random numbers. */
 int store_m_key_new_secret(struct fab_m_keys *ret);
-/* Return the M_Keys of the key file: the current ones, and the previous ones. */
+/* These functions return the current and the previous M_Keys of the key file. */
 struct fab_m_keys store_m_key_current(const struct store_m_key *k);
 struct fab_m_keys store_m_key_previous(const struct store_m_key *k);
 /*
@@ -91,12 +92,12 @@ struct fab_m_keys store_m_key_previous(const struct store_m_key *k);
 struct store_m_key store_m_keys_next(const struct store_m_key *was, const struct fab_m_keys *keys,
                                      const struct fab_m_keys *former, bool generated,
                                      uint64_t since_s);
-/* Returns the key for the setting `subnet.m_key: generated`. Returns the key in the key file if
- * fabricd made that key. Otherwise makes a random key, and also writes it to the file if there
- * is no file yet. Returns the errors of reading and writing the file. */
+/* Returns the key for the setting `subnet.m_key: generated`. This is the key in the key file, if
+ * fabricd made it. Otherwise it is a new random key, which is also written to the file if there is
+ * no file yet. Returns the errors of reading and writing the file. */
 int store_m_key_generated(const char *dir, uint64_t *ret, char *why, size_t why_len);
 /* Returns the key for the setting `congestion.cc_key: generated`, as store_m_key_generated does for
- * the M_Key. */
+ * M_Keys. */
 int store_cc_key_generated(const char *dir, uint64_t *ret, char *why, size_t why_len);
 
 #endif

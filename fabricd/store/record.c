@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Makes the records that callers put into the queue of the writer thread. A record and its texts
- * are one allocation. This file also joins records to batches.
- */
+/* Makes the records that callers put into the queue of the writer thread. A record and its texts
+ * have one allocation. The file also joins records to batches. */
 #include "fabricd/store/record.h"
 
 #include <assert.h>
@@ -13,7 +11,7 @@
 #include "fabricd/base/clock.h"
 #include "libfabmgr/wire/wire.h"
 
-#define LID_MAX 0xffffff /* The store refuses leases of greater LIDs. */
+#define LID_MAX 0xffffff /* highest LID of a lease that the store accepts */
 
 static struct record *record_new(enum record_kind kind, size_t texts)
 {
@@ -53,7 +51,7 @@ struct record *record_of_view(const struct fab_view *v, const char *reason, uint
         .duration_us = duration_us,
         .unreachable_pairs = v->verdict.unreachable_pairs,
         .time_us = v->published_us != 0 ? (int64_t)v->published_us : clock_unix_us(),
-        .engine = memcpy(r->texts, engine, engine_len), /* calloc wrote the terminating NUL */
+        .engine = memcpy(r->texts, engine, engine_len), /* calloc has written the terminating NUL */
         .reason = strcpy(r->texts + engine_len + 1, reason),
         .deadlock_free = v->verdict.deadlock_free,
         .switches = v->fabric->switch_count,

@@ -33,7 +33,7 @@ enum record_kind {
     RECORD_AUDIT
 };
 
-/* The data of a row of table_set: forwarding tables that were published as a view. */
+/* The data of a row of table_set: forwarding tables whose view was published. */
 struct record_set {
     uint64_t generation, duration_us, unreachable_pairs;
     int64_t time_us;
@@ -59,7 +59,8 @@ struct record_pin {
     bool there;
 };
 
-/* Nodes and links to forget (gone.h). guid != 0: only this node. */
+/* What to forget (gone.h): the node `guid` or, if guid is 0, nodes and links by their age and
+ * number. */
 struct record_forget {
     uint64_t guid;
     int64_t before;
@@ -68,15 +69,16 @@ struct record_forget {
 
 /* A snapshot of the topology to write or to delete (snapshots.h). */
 struct record_snapshot {
-    struct fab_fabric *fabric; /* a reference that the record owns; NULL: delete the snapshot */
+    /* a reference that the record owns; NULL: the snapshot with this name is deleted */
+    struct fab_fabric *fabric;
     struct store_snapshot_limits limits;
     int64_t time;
     bool automatic;
     const char *name, *by;
 };
 
-/* Kinds of registrations of hosts. HOSTS_ASKED is not a registration: it stores the fact that
- * the manager has asked all hosts to register again. */
+/* Kinds of registrations of hosts. HOSTS_ASKED is not a registration: it records that the manager
+ * has asked all hosts to register again. */
 enum hosts_kind {
     HOSTS_SERVICE,
     HOSTS_SUBSCRIPTION,
@@ -106,7 +108,7 @@ struct record {
         struct record_port port; /* for RECORD_DISABLED and RECORD_EXEMPT */
         struct record_isolated isolated;
         struct record_pin pin;
-        /* A reference that the record owns; NULL: the baseline is to be deleted. */
+        /* A reference that the record owns; NULL: the stored baseline is deleted. */
         struct fab_baseline *baseline;
         struct reroute reroute;
         struct record_hosts hosts;
@@ -157,8 +159,8 @@ void batch_put_leases(struct batch *b, struct fab_lease *leases, size_t count);
 void batch_put_record(struct batch *b, struct record *r); /* takes over the record */
 /* Appends all records of `from` to `to`, and empties `from`. */
 void batch_move(struct batch *to, struct batch *from);
-/* Moves the leases and the view of `from` to the empty batch `to`; if `from` has neither, moves its
- * first record. */
+/* Moves the leases and the view of `from` to the batch `to`, which is empty. If `from` has neither,
+ * moves its first record. */
 void batch_move_part(struct batch *to, struct batch *from);
 /* Sorts the leases by GUID. Keeps only the last lease of each GUID, and drops invalid leases. */
 void batch_tidy_leases(struct batch *b);

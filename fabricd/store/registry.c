@@ -3,8 +3,8 @@
  * Writes the registry of the fabric: nodes, ports with a LID, and links, each with the times when
  * it was first and last seen.
  *
- * Most views show the same fabric as the view before. The writer computes a hash over everything
- * that is in these tables, and writes nothing if the hash has not changed. The hash is stored too
+ * Most views show the same fabric as the view before. The writer computes a hash over all that
+ * these tables contain, and writes nothing if the hash has not changed. The hash is stored, too
  * (meta, registry_hash), so that a restart on an unchanged fabric writes nothing.
  *
  * If the hash has changed, the writer compares the view with a copy of the last view and writes the
@@ -223,7 +223,8 @@ static int put_difference(const struct registry *r, struct sql *q, const struct 
 
 /* ---- rows that are gone ---- */
 
-#define LINKS_A_NODE 8 /* links that are gone and stay, for each node that is gone and stays */
+/* maximum number of gone links that stay, for each gone node that may stay */
+#define LINKS_A_NODE 8
 
 static int mark_excess(struct sql *q, uint32_t nodes)
 {
@@ -264,7 +265,7 @@ static int put_hash(struct sql *q, uint64_t hash)
     return sql_run(q, SQL_META_PUT, "tt", "registry_hash", text);
 }
 
-/* Copies the fabric and the LIDs of a view, for the comparison with the next view. */
+/* Copies the fabric and the LIDs of a view, to compare them with the next view. */
 static int take_snapshot(struct registry *r, const struct fab_view *v)
 {
     size_t size = v->fabric->port_count * sizeof(*r->lids);

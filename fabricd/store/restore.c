@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Restores backups (backup.c). The files are first written to the folder restore.new of the state
- * directory, which is itself opened as a state directory: this checks and migrates the database,
- * and appends the row of the audit log. Only then the folder is renamed to restore.moving, the
- * former files are moved away and those of the folder into the state directory. fabricd does not
- * start while there is a restore.moving.
- */
+/* Restores backups (backup.c). The files are first written to the folder restore.new of the state
+ * directory. This folder is then opened as if it were a state directory, which checks and migrates
+ * the database, and the row is appended to the audit log. Only then the folder is renamed to
+ * restore.moving, the existing files are moved away, and the restored files are moved into the
+ * state directory. fabricd does not start while there is a folder restore.moving. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -40,8 +38,9 @@ struct load {
     struct container *from;
     struct store_backup_result *result;
     char stage[PATH_MAX], moving[PATH_MAX];
-    bool manifest, database; /* these entries were read */
-    bool verify;             /* only the database is copied, and nothing is restored */
+    bool manifest, database; /* true: this entry was read */
+    /* true: the backup is only verified: the database is copied, and nothing is restored */
+    bool verify;
     char *why;
     size_t why_len;
 };
@@ -225,7 +224,7 @@ static int read_backup(struct load *l)
     return status;
 }
 
-/* ---- checking the files, and the row of the audit log ---- */
+/* ---- checks of the files, and the row of the audit log ---- */
 
 static int open_stage(struct load *l)
 {
@@ -253,7 +252,8 @@ static int open_stage(struct load *l)
 
 /* ---- moving the files ---- */
 
-/* Gives a file to the owner of the state directory, if root restores it for fabricd. */
+/* Gives a file to the owner of the state directory. Needed if root restores it for the user of
+ * fabricd. */
 static void give_away(const char *path, const struct stat *owner)
 {
     if (geteuid() == 0 && lchown(path, owner->st_uid, owner->st_gid) != 0)
@@ -347,7 +347,7 @@ static int restore(struct load *l)
     if (status == FAB_OK)
         status = open_stage(l);
     if (status == FAB_OK) {
-        remove_folder(l->moving); /* of a restore that was interrupted */
+        remove_folder(l->moving); /* an interrupted restore has left it */
         status = move_all(l);
     }
     remove_folder(l->stage);

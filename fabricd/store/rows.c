@@ -11,7 +11,8 @@
 #include "fabricd/store/tables.h"
 #include "libfabmgr/base/status.h"
 
-/* number of newest published tables and reroutes that stay in the database */
+/* number of rows for published tables, and of rows for reroutes, that stay in the database; newest
+ * first */
 #define SETS_KEPT 10000
 
 static const char *severity_name(enum event_severity severity)

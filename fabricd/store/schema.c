@@ -2,11 +2,11 @@
 /*
  * Creates, checks, migrates and opens the database file.
  *
- * A new file is created under another name, gets its whole schema, and is then renamed.
- * DIR/fabricd.db is therefore complete or missing, even if the process is killed. So fabricd
- * refuses an existing file that is empty, truncated or of another program. It reads the header
- * directly before it opens the file, because SQLite may write to the file when it opens it
- * (recovery, checkpoint).
+ * A new file is created under another name, gets its whole schema, and is then renamed. So
+ * DIR/fabricd.db is complete or missing, even if the process is killed. If an existing file is
+ * empty, truncated or of another program, fabricd therefore refuses it. It reads the header before
+ * SQLite opens the file, because SQLite may write to the file when it opens it (recovery,
+ * checkpoint).
  *
  * The schema version (PRAGMA user_version) is the number of migration steps that were applied. Each
  * step runs in its own transaction. Before the first step, fabricd makes a backup of an existing
@@ -29,8 +29,8 @@
 #include "fabricd/store/sql.h"
 #include "libfabmgr/base/status.h"
 
-/* Times are Unix seconds; if the name of a column ends in _us, microseconds. GUIDs are text: 0x and
- * 16 hexadecimal digits. The column `current` says whether the row is part of the fabric now.
+/* Times are Unix seconds or, if the name of a column ends in _us, microseconds. GUIDs are text: 0x
+ * and 16 hexadecimal digits. The column `current` says whether the row is part of the fabric now.
  * last_seen is renewed when tables are published (at most every five minutes) and when fabricd
  * stops. */
 static const char step_1[] =
@@ -115,7 +115,7 @@ static const char step_1[] =
     "  since INTEGER NOT NULL,"
     "  PRIMARY KEY (node_guid, port)"
     ") WITHOUT ROWID;"
-    /* SQL views for people who open the database with sqlite3. */
+    /* SQL views for people who open the database with the program sqlite3. */
     "CREATE VIEW journal AS SELECT seq,"
     "  strftime('%Y-%m-%dT%H:%M:%f', time_us / 1e6, 'unixepoch') || 'Z' AS time,"
     "  severity, type, subject, message FROM event;"
@@ -125,7 +125,7 @@ static const char step_1[] =
     "  FROM link JOIN node a ON a.guid = node_a JOIN node b ON b.guid = node_b;";
 
 /* Reroutes: why the tables changed, and how long each step took. time_us is Unix time. The later
- * columns whose names end in _us are microseconds after time_us; 0: the reroute did not have this
+ * columns with names in _us are microseconds after time_us; 0: the reroute did not have this
  * step. */
 static const char step_2[] = "CREATE TABLE reroute ("
                              "  generation INTEGER PRIMARY KEY,"
@@ -157,9 +157,9 @@ static const char step_3[] = "CREATE TABLE isolated_link ("
                              "  name_a TEXT NOT NULL,"
                              "  name_b TEXT NOT NULL,"
                              "  since_us INTEGER NOT NULL,"
-                             /* operated: 0, the manager isolated the link because of its flaps
-                              * or errors; 1, an operator did; 2, the manager did, because the
-                              * host misbehaved */
+                             /* operated: 0: the manager isolated the link because of its flaps or
+                              * errors; 1: an operator isolated it; 2: the manager isolated it
+                              * because its host misbehaved */
                              "  operated INTEGER NOT NULL,"
                              "  cause TEXT NOT NULL,"
                              "  PRIMARY KEY (node_a, port_a)"
@@ -171,9 +171,10 @@ static const char step_4[] = "CREATE TABLE service ("
                              "  id TEXT NOT NULL,"
                              "  gid TEXT NOT NULL,"
                              "  pkey INTEGER NOT NULL,"
-                             "  ends_us INTEGER NOT NULL," /* Unix time; 0: no end */
-                             "  owner TEXT NOT NULL,"      /* GUID of the port that registered it */
-                             "  record BLOB NOT NULL,"     /* the ServiceRecord in wire format */
+                             /* Unix time at which the registration ends; 0: it does not end */
+                             "  ends_us INTEGER NOT NULL,"
+                             "  owner TEXT NOT NULL,"  /* GUID of the port that registered it */
+                             "  record BLOB NOT NULL," /* the ServiceRecord in wire format */
                              "  PRIMARY KEY (id, gid, pkey)"
                              ") WITHOUT ROWID;"
                              "CREATE TABLE subscription ("
@@ -279,9 +280,9 @@ static const char step_10[] = "CREATE TABLE audit ("
                               "CREATE INDEX audit_call ON audit(call) WHERE kind = 2;"
                               "CREATE INDEX audit_checkpoint ON audit(seq) WHERE kind = 4;";
 
-/* gone_since: when the manager found that the node or link was no longer part of the fabric. It is
- * later than last_seen if the node left while fabricd was stopped. It has no meaning in rows that
- * are current. */
+/* gone_since: when the manager found that the node or link was no longer part of the fabric. If it
+ * left while fabricd was stopped, this is later than last_seen. The column has no meaning in rows
+ * that are current. */
 static const char step_11[] = "ALTER TABLE node ADD COLUMN gone_since INTEGER NOT NULL DEFAULT 0;"
                               "ALTER TABLE link ADD COLUMN gone_since INTEGER NOT NULL DEFAULT 0;"
                               "UPDATE node SET gone_since = last_seen WHERE NOT current;"
@@ -290,7 +291,7 @@ static const char step_11[] = "ALTER TABLE node ADD COLUMN gone_since INTEGER NO
                               "CREATE INDEX link_gone ON link(gone_since) WHERE current = 0;"
                               "CREATE INDEX link_end_b ON link(node_b, port_b);";
 
-/* Snapshots of the topology (snapshots.h). hash: of the topology. */
+/* Snapshots of the topology (snapshots.h). The column hash is a hash of the topology. */
 static const char step_12[] = "CREATE TABLE snapshot ("
                               "  name TEXT PRIMARY KEY,"
                               "  time INTEGER NOT NULL,"
@@ -391,8 +392,8 @@ static int refuse_foreign(const char *path, int64_t id, char *why, size_t why_le
     return FAB_E_FORMAT;
 }
 
-/* Writes to why[] that the file cannot be used, with SQLite's reason, or the text of `status` if
- * db is NULL. Returns `status`. */
+/* Writes to why[] that the file cannot be used. The reason is SQLite's message or, if db is NULL,
+ * the text of `status`. Returns `status`. */
 static int refuse(int status, sqlite3 *db, const char *path, char *why, size_t why_len)
 {
     const char *reason = db != NULL ? sqlite3_errmsg(db) : fab_base_status_text(status);
@@ -522,8 +523,7 @@ static int put_orphans_aside(const char *path)
     return status;
 }
 
-/* Creates an empty file that the owner may read and write and the group may read, unless the umask
- * forbids it. */
+/* Creates an empty file with mode 0640, reduced by the umask. */
 static int make_file(const char *path)
 {
     char journal[PATH_MAX];
@@ -545,7 +545,8 @@ static int make_schema(sqlite3 *db, const struct schema_steps *steps)
     return status == FAB_OK ? apply_steps(db, steps, 0) : status;
 }
 
-/* Renames the finished file, and syncs its folder so that the rename survives a power failure. */
+/* Renames the finished file. Also syncs its folder, so that the new name survives a power
+ * failure. */
 static int publish_file(const char *fresh, const char *path)
 {
     char dir[PATH_MAX];
@@ -594,8 +595,8 @@ static int check_integrity(sqlite3 *db, const char *path, char *why, size_t why_
     return status;
 }
 
-/* Checks at start that the file can be written. SQLite opens a read-only file without an error, and
- * fails only at the first write. */
+/* Checks that the file can be written. SQLite opens a read-only file without an error, and would
+ * fail only at the first write. */
 static int check_writable(sqlite3 *db, const char *path, char *why, size_t why_len)
 {
     if (sqlite3_db_readonly(db, "main") == 0)
@@ -624,8 +625,8 @@ static int open_existing(const char *path, const struct schema_steps *steps, sql
     status = open_connection(path, SQLITE_OPEN_READWRITE, &db);
     if (status != FAB_OK)
         return refuse(status, NULL, path, why, why_len);
-    /* If a check below refuses the file, the file must stay unchanged; not even its WAL may be
-     * checkpointed. */
+    /* If a check below refuses the file, it must stay unchanged. So its WAL must not be
+     * checkpointed when it is closed. */
     sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     status = check_integrity(db, path, why, why_len);
     if (status == FAB_OK)

@@ -8,7 +8,8 @@
 #include <sqlite3.h>
 #include <stddef.h>
 
-/* "fabd": the number in the header of the database file that identifies fabricd's database */
+/* the number that identifies databases of fabricd in the header of the file; its bytes are
+ * "fabd" */
 #define SCHEMA_APPLICATION_ID 0x66616264
 
 /* The migration steps of the schema. Step n (from 0) migrates the schema from version n to

@@ -13,7 +13,8 @@
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* FNV-1a, with a positive result that SQLite keeps as an integer. */
+/* Returns the FNV-1a hash of the text, without the sign bit, because SQLite stores signed
+ * integers. */
 static uint64_t hash_of(const char *text, size_t len)
 {
     uint64_t h = UINT64_C(0xcbf29ce484222325);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Snapshots of the topology: nodes, and links with their ports and rates, at a certain time. A
- * snapshot is a text in the format of ibnetdiscover (libfabmgr/fabric/text.h). An operator makes
- * snapshots with a name; the manager makes one each day if the topology has changed.
- */
+/* Snapshots of the topology: the nodes, and the links with their ports and rates, at a certain
+ * time. A snapshot is a text in the format of ibnetdiscover (libfabmgr/fabric/text.h). An operator
+ * makes snapshots under a name; the manager makes one each day if the topology has changed. */
 #ifndef FABRICD_STORE_SNAPSHOTS_H
 #define FABRICD_STORE_SNAPSHOTS_H
 
@@ -17,23 +15,24 @@
 #define STORE_SNAPSHOT_NAME 64   /* size of a name with its NUL */
 #define STORE_SNAPSHOTS_NAMED 64 /* maximum number of snapshots that operators made */
 
-/* Automatic snapshots that exceed a limit are deleted, the oldest first. */
+/* Limits of the snapshots. If a limit is exceeded, automatic snapshots are deleted, the oldest
+ * first. */
 struct store_snapshot_limits {
-    uint32_t keep;  /* number of automatic snapshots */
-    uint64_t bytes; /* size of all snapshots */
+    uint32_t keep;  /* maximum number of automatic snapshots */
+    uint64_t bytes; /* maximum size of all snapshots in bytes */
 };
 struct store_snapshot {
-    const char *name, *by; /* by: who made it */
+    const char *name, *by; /* its name, and the name of the operator who made it */
     int64_t time;          /* Unix seconds */
     bool automatic;
     uint32_t nodes, links;
     uint64_t size; /* bytes */
 };
 
-/* Puts a snapshot of the fabric into the queue of the writer thread, which makes the text.
- * Nothing is written if there is a snapshot of this name, or if an automatic one would have the
- * same topology as the last automatic one. store_delete_snapshot deletes the snapshot with this
- * name. */
+/* Puts a snapshot of the fabric into the queue of the writer thread, which makes the text. Nothing
+ * is written in two cases: there is a snapshot with this name, or the snapshot is automatic and the
+ * topology is the same as in the last automatic one. store_delete_snapshot deletes the snapshot
+ * with this name. */
 void store_put_snapshot(struct store *s, const struct store_snapshot *snapshot,
                         const struct fab_fabric *fabric,
                         const struct store_snapshot_limits *limits);
@@ -44,13 +43,13 @@ void store_delete_snapshot(struct store *s, const char *name);
  */
 typedef void store_snapshot_fn(void *ctx, const struct store_snapshot *snapshot);
 int store_snapshots(struct store *s, store_snapshot_fn *fn, void *ctx);
-/* Reads the topology of the snapshot with this name; name == NULL: of the last one that was made at
- * `time` or before. *ret_fabric: the caller releases the reference. Any thread may call this
- * function, which opens its own connection. Returns NOT_FOUND, NOMEM, IO or FORMAT. */
+/* Reads the topology of the snapshot with this name or, if name is NULL, of the last snapshot that
+ * was made at `time` or before. The caller releases the reference *ret_fabric. Any thread may call
+ * this function, which opens its own connection. Returns OK, NOT_FOUND, NOMEM, IO or FORMAT. */
 int store_snapshot_load(const struct store *s, const char *name, int64_t time,
                         struct fab_fabric **ret_fabric);
-/* Makes a fabric that has only what a snapshot has, so that it can be compared with snapshots.
- * Returns OK or NOMEM. */
+/* Makes a fabric that has only those properties that snapshots have, so that it can be compared
+ * with snapshots. Returns OK or NOMEM. */
 int store_snapshot_of(const struct fab_fabric *fabric, struct fab_fabric **ret_fabric);
 
 #endif

@@ -150,7 +150,7 @@ static const char *const texts[SQL_COUNT] = {
 
 int sql_status(int code)
 {
-    /* the primary result code, without the extended bits */
+    /* the primary result code of SQLite, without the bits of extended codes */
     switch (code & 0xff) {
     case SQLITE_OK:
     case SQLITE_DONE:
@@ -206,8 +206,8 @@ static int bind_text(sqlite3_stmt *stmt, int at, const char *text)
                         : sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC);
 }
 
-/* The texts of those parameters of a statement that are GUIDs or GIDs. They must stay valid
- * until SQLite has run the statement. */
+/* The texts of GUIDs and GIDs that are parameters of a statement. They must stay valid until SQLite
+ * has run the statement. */
 struct words {
     char text[4][SQL_GID_SIZE];
     unsigned used;
@@ -247,7 +247,7 @@ static void bind_gid(sqlite3_stmt *stmt, int at, const uint64_t *gid, struct wor
     sqlite3_bind_text(stmt, at, w->text[w->used++], SQL_GID_SIZE - 1, SQLITE_STATIC);
 }
 
-/* Binds one parameter of a statement. Type b (a blob) takes two arguments, the bytes and their
+/* Binds one parameter of a statement. For type b (a blob), takes two arguments: the bytes and their
  * number. */
 static void bind_next(sqlite3_stmt *stmt, int at, char type, va_list *args, struct words *w)
 {

@@ -17,7 +17,7 @@ struct store {
     uint64_t audit_call;
 };
 
-/* audit_log.c: logs a row */
+/* audit_log.c: writes a row to the daemon's log */
 void store_audit_log(const struct audit_row *row);
 /* audit.c: reads the key and the head of the audit log from their files, or makes the files. Must
  * be called before the writer thread starts. */

@@ -5,8 +5,8 @@
  *
  * The store has three parts: the lock of the directory (lock.c), the writer thread with a
  * read-write connection (writer.c), and a read-only connection for the loop thread (this file). In
- * WAL mode both connections work at the same time. A reader sees all committed records; records of
- * the last 50 ms are usually not committed yet.
+ * WAL mode both connections can work at the same time. A reader sees all committed records; records
+ * of the last 50 ms are usually not committed yet.
  */
 #include "fabricd/store/store.h"
 
@@ -375,7 +375,7 @@ static int read_ports(sqlite3_stmt *stmt, struct store_port **ret, size_t *ret_c
         struct store_port row;
         int64_t port = sqlite3_column_int64(stmt, 1);
         const char *guid = (const char *)sqlite3_column_text(stmt, 0);
-        /* a row that is not valid was edited by hand; it is skipped */
+        /* a row that is not valid was edited by hand, and is skipped */
         if (sql_guid_parse(guid, &row.node_guid) != FAB_OK || port < 1 || port > 254)
             continue;
         struct store_port *more = reallocarray(*ret, *ret_count + 1, sizeof(*more));
@@ -487,7 +487,7 @@ static int read_pins(sqlite3_stmt *stmt, struct fab_pin **ret, size_t *ret_count
     while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
         struct fab_pin row = {.since_us = sqlite3_column_int64(stmt, 2)};
         const char *guid = (const char *)sqlite3_column_text(stmt, 0);
-        /* a row that is not valid was edited by hand; it is skipped */
+        /* a row that is not valid was edited by hand, and is skipped */
         if (sql_guid_parse(guid, &row.guid) != FAB_OK)
             continue;
         read_text(stmt, 1, row.name, sizeof(row.name));

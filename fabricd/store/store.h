@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The store keeps the manager's persistent data in a SQLite database with a write-ahead log. A
+/* The store keeps the manager's persistent data in a SQLite database with a write-ahead log. A
  * function that writes puts a copy of the record into a queue and returns at once. A thread writes
  * the queue to the database, so no sweep and no repair waits for the disk. Functions that read wait
- * for the database, but not for this thread. Only the start of the manager and RPCs use them.
- */
+ * for the database, but not for this thread; only the start of the manager and RPCs use them. */
 #ifndef FABRICD_STORE_STORE_H
 #define FABRICD_STORE_STORE_H
 
@@ -34,31 +32,31 @@ int store_open(const char *dir, struct store **ret, char *why, size_t why_len);
 /* writes all queued records, and then closes the store; s may be NULL */
 void store_close(struct store *s);
 
-/* Loads the LID leases. *ret is malloc'd. Returns NOMEM, IO, or FORMAT if the database is
- * damaged. */
+/* Loads the LID leases. *ret is an array from malloc. Returns OK, NOMEM, IO, or FORMAT if the
+ * database is damaged. */
 int store_load_leases(struct store *s, struct fab_lease **ret, size_t *ret_count);
 /* Loads where each port was last seen: first the ports of the last published fabric, then absent
- * ports, those last seen first. *ret is malloc'd, or NULL if there are none. Returns NOMEM, IO or
- * FORMAT. */
+ * ports, those last seen first. *ret is an array from malloc, or NULL if no place is stored.
+ * Returns OK, NOMEM, IO or FORMAT. */
 int store_load_places(struct store *s, struct fab_place **ret, size_t *ret_count);
 uint64_t store_last_event_seq(struct store *s);
 uint64_t store_last_generation(struct store *s);
 
 /* The following functions put a copy of a record, or a reference to it, into the queue of the
  * writer thread. If memory runs out, they drop the record and log this. A set of leases replaces
- * the earlier set. Leases of ports that are not in the new set stay reserved until other ports
- * get these LIDs. If a view has the same nodes, ports and links as the view before, the writer only
- * computes a hash over them (1-2 ms at 13,000 nodes). */
+ * the earlier set. The lease of a port that is not in the new set stays reserved until another port
+ * gets its LIDs. If a view has the same nodes, ports and links as the view before, the writer only
+ * computes a hash over them (1-2 ms for 13,000 nodes). */
 void store_put_leases(struct store *s, const struct fab_lease *leases, size_t count);
 /* Updates the registry of the fabric, and adds a row to table_set. */
 void store_put_view(struct store *s, const struct fab_view *view, const char *reason,
                     uint64_t duration_us);
 void store_put_event(struct store *s, const struct event *e);
-/* The last 10,000 reroutes are kept. */
+/* The database keeps the last 10,000 reroutes. */
 void store_put_reroute(struct store *s, const struct reroute *r);
 void store_journal_keep(struct store *s, uint32_t events);
-/* Ports that an operator disabled. They stay disabled after a restart. The load functions from
- * here on return malloc'd arrays, or NULL if there are no rows. They return NOMEM, IO or FORMAT. */
+/* Ports that an operator disabled. They stay disabled after a restart. From here on, load functions
+ * return arrays from malloc, or NULL if there are no rows. They return OK, NOMEM, IO or FORMAT. */
 void store_put_disabled(struct store *s, uint64_t node_guid, uint8_t port, bool disabled);
 struct store_port {
     uint64_t node_guid;
@@ -74,7 +72,7 @@ struct store_isolated {
     uint64_t guid[2]; /* node GUIDs of the two ends */
     uint8_t port[2];
     bool operated; /* an operator requested the isolation */
-    bool offence;  /* the link of a host that misbehaved */
+    bool offence;  /* true: the link was isolated because its host misbehaved */
     int64_t since_us;
     char name[2][128], cause[160];
 };
@@ -84,20 +82,21 @@ int store_load_isolated(struct store *s, struct store_isolated **ret, size_t *re
  * of pin->guid is deleted. The member made_us is not stored. */
 void store_put_pin(struct store *s, const struct fab_pin *pin, bool there);
 int store_load_pins(struct store *s, struct fab_pin **ret, size_t *ret_count);
-/* The baseline of approved devices (libfabmgr/discover/baseline.h); NULL: there is none. A new
- * baseline replaces the earlier one in a single transaction, which is committed at once. */
+/* The baseline of approved devices (libfabmgr/discover/baseline.h); NULL: there is no baseline. A
+ * new baseline replaces the earlier one in a single transaction, which is committed at once. */
 void store_put_baseline(struct store *s, struct fab_baseline *baseline);
 int store_load_baseline(struct store *s, struct fab_baseline **ret);
 
-/* ---- what hosts registered at the subnet administrator ---------------------------------------
- */
+/* ---- what hosts registered at the subnet administrator --------------------------------------- */
 
-/* Registrations of hosts. They survive restarts and crashes, because the writer commits them at
+/*
+ * Registrations of hosts. They survive restarts and crashes, because the writer commits them at
  * once and not in batches (see store_written).
  *
- * A put function replaces the row with the same key. If `there` is false, it deletes this row
- * and ignores all members except the key. A load function returns a malloc'd array in the order
- * of keys, without rows that somebody damaged by hand. It returns NOMEM, IO or FORMAT. */
+ * A put function replaces the row with the same key. If `there` is false, it deletes this row and
+ * uses only the key. A load function returns an array from malloc, in the order of keys, without
+ * rows that are not valid. It returns OK, NOMEM, IO or FORMAT.
+ */
 /* the key of the row is record.id, gid and pkey */
 struct store_service {
     struct fab_wire_service_record record;
@@ -137,32 +136,32 @@ struct store_alias { /* key of the row: port_guid and place */
 void store_put_alias(struct store *s, const struct store_alias *alias, bool there);
 int store_load_aliases(struct store *s, struct store_alias **ret, size_t *ret_count);
 
-/* store_put_asked notes that the manager has asked all hosts to register again (ClientReregister).
- * store_was_asked says whether this was noted since the database was created. If not, the database
- * may lack registrations of hosts. */
+/* store_put_asked records that the manager has asked all hosts to register again
+ * (ClientReregister). store_was_asked returns true if this was recorded since the database was
+ * created. Otherwise the database may lack registrations of hosts. */
 void store_put_asked(struct store *s);
 bool store_was_asked(struct store *s);
 
-/* store_mark returns how many records were put into the queue so far. store_written says whether
+/* store_mark returns how many records were put into the queue so far. store_written tells whether
  * the first `mark` records are committed, so that a crash does not lose them. FAILED: a transaction
- * failed, or records were dropped because they violate the schema. A later try may still write the
- * records. */
+ * failed, or records were dropped because they violate the schema. After FAILED, the records may
+ * still be written later. */
 enum store_written { STORE_PENDING, STORE_WRITTEN, STORE_FAILED };
 uint64_t store_mark(struct store *s);
 enum store_written store_written(struct store *s, uint64_t mark);
 /* Returns true if a record was dropped since the start because it violates the schema. The database
- * may then lack what the caller stored earlier; a registration that is repeated is stored again
- * even if it changes nothing. */
+ * may then lack records that the caller stored earlier. So if a host repeats a registration, the
+ * caller stores it again even if it changes nothing. */
 bool store_has_lost(struct store *s);
 /* Returns true if the last transaction failed, or if the file of the database was deleted, moved or
- * replaced. A change would then not be stored. */
+ * replaced. A further change would probably not be stored. */
 bool store_is_failing(struct store *s);
 struct store_health {
     bool failing; /* see store_is_failing */
-    /* number of failures since the start; it grows even if a later try succeeds within
+    /* number of failures since the start; a failure counts even if a retry succeeds within
      * milliseconds */
     uint64_t failures;
-    char reason[200]; /* of the last failure; "": there was none */
+    char reason[200]; /* reason of the last failure; "": there was none */
 };
 void store_get_health(struct store *s, struct store_health *ret);
 /* Returns true if the writer is so far behind that the caller must refuse new registrations. */
@@ -171,21 +170,21 @@ bool store_is_behind(struct store *s);
 /* Returns the number of records (events and table sets) that were dropped because the writer was
  * behind. */
 uint64_t store_dropped(struct store *s);
-/* Appends the size of the database, and the rows and bytes of each table and index, to the text.
- * Uses a connection of its own, and reads the whole database, so call it on a worker thread. Calls
- * stopped() at times, and ends early if it returns true. Returns NOMEM, IO, FORMAT or BUSY. */
+/* Appends to the text the size of the database, and the rows and bytes of each table and index.
+ * Uses a connection of its own. Reads the whole database, so call it on a worker thread. Calls
+ * stopped() at times, and ends early if it returns true. Returns OK, NOMEM, IO, FORMAT or BUSY. */
 int store_describe(const struct store *s, bool (*stopped)(void *ctx), void *ctx,
                    struct fab_text *to);
 /* Waits until all queued records are written or a write fails. For tests and shutdown. */
 void store_flush(struct store *s);
 
-/* Calls fn for at most `limit` events whose sequence numbers are above `after` and below
- * `before` (0: no upper bound), oldest or newest first. fn must not call the store. Events of
- * the last 50 ms may be missing. Returns NOMEM, IO or FORMAT. */
+/* Calls fn for at most `limit` events, oldest or newest first. Their sequence numbers are above
+ * `after` and below `before` (0: no upper limit). fn must not call the store. Events of the last 50
+ * ms may be missing. Returns OK, NOMEM, IO or FORMAT. */
 int store_events(struct store *s, uint64_t after, uint64_t before, bool newest_first,
                  uint32_t limit, bus_handler *fn, void *ctx);
-/* Calls fn for at most `limit` reroutes whose generations are below `before` (0: no bound),
- * newest first. Returns NOMEM, IO or FORMAT. */
+/* Calls fn for at most `limit` reroutes, newest first. Their generations are below `before` (0: no
+ * limit). Returns OK, NOMEM, IO or FORMAT. */
 int store_reroutes(struct store *s, uint64_t before, uint32_t limit, reroute_handler *fn,
                    void *ctx);
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Copies of rows in the database. The writer compares new values with these copies, and writes only
- * the differences. After the writer thread has started, only that thread uses them. For the folder
- * fabricd/store only.
- */
+/* Copies of rows in the database. The writer thread compares new values with these copies, and
+ * writes only the differences. After this thread has started, only it uses the copies. For the
+ * folder fabricd/store only. */
 #ifndef FABRICD_STORE_TABLES_H
 #define FABRICD_STORE_TABLES_H
 
@@ -31,8 +29,8 @@ struct lease_table {
  * sql_status. */
 int lease_table_load(sqlite3 *db, struct lease_table *ret);
 /* Writes the differences between `t` and `leases` into the open transaction. *ret is the table
- * after the commit. `leases` must be sorted by GUID. The row of a port that has no lease in
- * `leases` stays, unless another port now has its LIDs. Returns NOMEM or the errors of sql_run. */
+ * after the commit. `leases` must be sorted by GUID. If a port has no lease in `leases`, its row
+ * stays, unless another port now has its LIDs. Returns NOMEM or the errors of sql_run. */
 int lease_table_write(const struct lease_table *t, struct sql *q, const struct fab_lease *leases,
                       size_t count, int64_t now, struct lease_table *ret);
 void lease_table_fini(struct lease_table *t);
@@ -40,7 +38,8 @@ void lease_table_fini(struct lease_table *t);
 struct registry {
     /* hash of the rows of nodes, ports and links in the database; 0: not known */
     uint64_t hash;
-    /* Copy of the fabric in the database; NULL: not known (after a start). */
+    /* copy of the fabric that is in the database; NULL: not known, because no view was written
+     * since the start */
     struct fab_fabric *fabric;
     /* [fabric->port_count] base LIDs of the ports of `fabric` */
     uint32_t *lids;
@@ -60,9 +59,9 @@ int registry_touch(struct sql *q, int64_t now);
 /* Deletes rows of nodes that are gone, with their ports and links. Returns the errors of sql_run.
  */
 int registry_forget(struct sql *q, const struct record_forget *forget);
-/* snapshots.c: writes a snapshot, unless it is automatic and the last automatic one has the same
- * topology, and deletes those that exceed the limits; or deletes a snapshot. Returns NOMEM or the
- * errors of sql_run. */
+/* snapshots.c: writes or deletes a snapshot. An automatic snapshot is not written if the last
+ * automatic one has the same topology. After a write, deletes automatic snapshots that exceed the
+ * limits. Returns NOMEM or the errors of sql_run. */
 int snapshot_write(struct sql *q, const struct record_snapshot *r);
 void registry_fini(struct registry *r);
 

@@ -11,14 +11,15 @@
  *
  * If a transaction violates the schema, the batch is divided (division.h).
  *
- * SQLite goes on writing to a file that was deleted or moved, and a restart would not find what it
- * wrote. So before each transaction, and every LOOK_US, the thread compares the file at the path
- * with the file that it opened. A difference is a failure like any other.
+ * If the file of the database is deleted or moved, SQLite continues to write to it, and the manager
+ * would not find the records after a restart. So before each transaction, and every LOOK_US, the
+ * thread compares the file at the path with the file that it opened. A difference is a failure like
+ * any other.
  *
- * Three kinds of records are never dropped: leases and views, because only the last of each stays
- * in the queue; decisions of operators (disabled, isolated and exempt ports, pinned names, the
- * baseline, forgotten nodes, snapshots), because there are few; and registrations of hosts, because
- * the caller checks store_is_behind first.
+ * Three kinds of records are never dropped. Leases and views: only the last of each stays in the
+ * queue. Decisions of operators (disabled, isolated and exempt ports, pinned names, the baseline,
+ * forgotten nodes, snapshots): there are few of them. Registrations of hosts: the caller checks
+ * store_is_behind first.
  *
  * A registration is committed at once, because a host waits for the answer. Records that arrive
  * during a transaction are part of the next transaction.
@@ -44,7 +45,8 @@
 
 /* if the queue has this many records, further events and table sets are dropped */
 #define QUEUE_MAX 8192
-/* if the queue has this many records, the thread writes them at once and does not wait for more */
+/* if the queue has this many records, the thread writes them at once and does not wait for more
+ * records */
 #define QUEUE_HURRY 1024
 #define GATHER_US 50000
 #define RETRY_MIN_US 500000
@@ -52,7 +54,7 @@
 /* interval at which an idle writer checks whether the file is still at its path */
 #define LOOK_US 2000000
 #define SEEN_EVERY_S 300 /* seconds between two renewals of last_seen */
-/* The oldest events are deleted when the database has this many events more than it keeps. */
+/* The oldest events are deleted when the database has TRIM_EVERY events more than it must keep. */
 #define TRIM_EVERY 256
 /* number of newest events that stay in the database */
 #define KEEP_DEFAULT 100000
@@ -73,15 +75,16 @@ struct writer {
     bool stop;
     /* true: `work` and `division` have records that are not written yet */
     bool unwritten;
-    bool failing;     /* the last transaction failed, or the file is not at its path */
+    bool failing;     /* true: the last transaction failed, or the file is not at its path */
     char reason[200]; /* copy of `failure`, for other threads */
     /* true: a host waits until a record in `pending` is committed */
     bool urgent;
     /* put: number of records that were put into the queue so far. written: number of these
      * records that were committed, or dropped after a failure (give_up). */
     uint64_t put, written;
-    /* The last batch of which a record was dropped had the records lost_from + 1 to `lost`, counted
-     * as in `put`. All of them count as lost, because a change can consist of several records. */
+    /* The last batch of which records were dropped had the records number lost_from + 1 to `lost`,
+     * counted as in `put`. All of them count as lost, because a change can consist of several
+     * records. */
     uint64_t lost_from, lost;
     struct audit_limits limits;
     /* copy of chain.head, for other threads */
@@ -100,11 +103,11 @@ struct writer {
     /* chain: the end of the audit log as committed. next: the end with the rows of the open
      * transaction. */
     struct audit_chain chain, next;
-    /* true: a row of the audit log that should be pruned is wrong, so that no rows are pruned until
-     * the next start */
+    /* true: a row of the audit log that should be pruned is wrong. No rows are pruned until the
+     * next start. */
     bool damaged;
     uint64_t retry_us;
-    bool counted;      /* the member `events` is valid */
+    bool counted;      /* true: `events` is valid */
     uint64_t events;   /* number of events in the database */
     char failure[200]; /* why the last transaction failed */
 };
@@ -117,7 +120,7 @@ static int put_record(struct writer *w, const struct record *r)
                                    : rows_write(&w->sql, r);
 }
 
-/* Deletes the oldest events. The events in the database are counted, because sequence numbers have
+/* Deletes the oldest events. Counts the events in the database, because the sequence numbers have
  * gaps where events were dropped. */
 static int trim_events(struct writer *w, uint32_t keep)
 {
@@ -132,7 +135,7 @@ static int trim_events(struct writer *w, uint32_t keep)
     return status;
 }
 
-/* Prunes the audit log. If a row is wrong, nothing is pruned, because the rows are evidence of the
+/* Prunes the audit log. If a row is wrong, prunes nothing, because the rows are evidence of
  * tampering. */
 static int prune_audit(struct writer *w)
 {
@@ -195,9 +198,9 @@ static int put_tables(struct writer *w, int64_t now, struct outcome *o)
     return status;
 }
 
-/* Call this function after the commit of rows of the audit log. It writes the new head to the file
- * audit_head. If this fails, the file has an older head than the table, which a verification
- * accepts. If rows were pruned, it also logs the head. */
+/* Call this function after rows of the audit log were committed. It writes the new head to the file
+ * audit_head. If this fails, the file keeps an older head than the table, which a verification
+ * accepts. If rows were pruned, the function also logs the head. */
 static void accept_audit(struct writer *w)
 {
     bool pruned = w->next.bytes < w->chain.bytes;
@@ -257,7 +260,8 @@ static int write_work(struct writer *w, uint32_t keep)
         return FAB_E_IO;
     int64_t now = clock_unix_us() / 1000000;
     w->next = w->chain;
-    /* A call gets its result only when its row in the audit log would survive a power failure. */
+    /* A call gets its result only when its row in the audit log is on the disk, so that the row
+     * survives a power failure. */
     if (w->work.has_audit)
         sqlite3_exec(w->sql.db, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
     int status = sql_run(&w->sql, SQL_BEGIN, "");
@@ -302,13 +306,13 @@ static void note_success(struct writer *w)
     w->retry_us = 0;
 }
 
-/* Drops a record, or the leases and the view, because the database refuses it for ever. */
+/* Drops a record, or the leases and the view, because the database will always refuse it. */
 static void give_up(struct writer *w)
 {
     log_error("store",
               "dropped %s that violates the schema; please report this fault of fabricd: %s",
               w->work.record_count > 0 ? "a record" : "a set of leases or a view", w->failure);
-    /* without its copy of the rows, the writer writes all rows of the next view */
+    /* Without the copies of the rows, the writer writes all rows of the next view. */
     registry_fini(&w->registry);
     division_give_up(&w->division, &w->work, w->written);
 }
@@ -361,7 +365,7 @@ static struct timespec in(uint64_t us)
     return t;
 }
 
-/* Returns true if the thread must write at once and not wait for more records. */
+/* Returns true if the thread must write at once instead of waiting for more records. */
 static bool is_hurried(const struct writer *w)
 {
     bool has_next = batch_is_empty(&w->work) && !division_is_done(&w->division);
@@ -433,7 +437,7 @@ static void *writer_main(void *arg)
     pthread_mutex_lock(&w->mutex);
     while (!last && wait_for_work(w)) {
         uint32_t keep = w->keep;
-        /* the manager is stopping, so this is the last try; if it fails, the records are lost */
+        /* If the manager is stopping, this is the last try. If it fails, the records are lost. */
         last = w->stop && w->failing && !batch_is_empty(&w->work);
         take_work(w);
         pthread_mutex_unlock(&w->mutex);
@@ -543,8 +547,8 @@ void writer_flush(struct writer *w)
 
 /* ---- the queue ---- */
 
-/* Begins to put a record into the queue: locks the mutex. end_put unlocks it, and wakes the
- * thread for the first record in the queue, and when the queue has QUEUE_HURRY records. */
+/* begin_put locks the mutex, to put a record into the queue. end_put unlocks it; it wakes the
+ * thread if the record is the first one in the queue, or if the queue has QUEUE_HURRY records. */
 static void begin_put(struct writer *w, bool *ret_was_empty)
 {
     pthread_mutex_lock(&w->mutex);
@@ -600,7 +604,8 @@ void writer_put_view(struct writer *w, struct fab_view *view, struct record *set
     if (set != NULL)
         put_bounded(w, set);
     end_put(w, was_empty);
-    /* the replaced view is freed without the mutex, because freeing a large view takes long */
+    /* The replaced view is freed after the mutex is released, because freeing a large view takes
+     * long. */
     fab_view_unref(replaced);
 }
 

@@ -15,7 +15,7 @@ struct writer;
 struct writer_audit {
     struct audit_key key;
     int head_fd;            /* the file audit_head; the caller closes it */
-    struct audit_head head; /* its content */
+    struct audit_head head; /* head in this file */
 };
 /* Starts the writer thread. Takes over the connection, even if it returns an error. Returns NOMEM
  * or the errors of sql_status. */
@@ -24,11 +24,11 @@ int writer_start(sqlite3 *db, const char *path, const struct writer_audit *audit
 /* writes all queued records, and then stops the thread; w may be NULL */
 void writer_stop(struct writer *w);
 
-/* The next functions put a value into the queue of the writer, and take it over. */
+/* The next functions put a value into the queue of the writer, which takes over the value. */
 void writer_put_leases(struct writer *w, struct fab_lease *leases, size_t count);
 void writer_put_view(struct writer *w, struct fab_view *view, struct record *set);
 void writer_put_event(struct writer *w, struct record *r);
-/* The writer never drops this record. */
+/* Puts a record into the queue that the writer never drops. */
 void writer_put_lasting(struct writer *w, struct record *r);
 /* Puts a record into the queue that the writer commits at once and never drops. */
 void writer_put_urgent(struct writer *w, struct record *r);

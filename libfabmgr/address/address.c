@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Assigns LIDs in four steps. Each step goes through the ports in the order of GUIDs or of ids, so
- * that the same fabric and leases always give the same LIDs:
+ * Assigns LIDs in four steps. Each step visits the ports in the order of GUIDs or of ids, so the
+ * same fabric and leases always give the same LIDs:
  *
  *   1. Ports of the fabric get the LIDs of their leases.
  *   2. LIDs leased to absent ports are reserved, so that no other port gets them.
- *   3. Ports keep the LIDs in the devices. Another manager assigned these LIDs, or this manager did
- *      and lost its store of leases.
+ *   3. Ports keep the LIDs that their devices report. Another manager assigned these LIDs, or this
+ *      manager assigned them and lost its store of leases.
  *   4. The other ports get new LIDs: first one contiguous range for the endports of each leaf, in
  *      the order of the leaves' GUIDs, then one range for all switches. Endports of a leaf mostly
  *      have similar routes. As they share LFT blocks, a fault changes few blocks.
@@ -21,17 +21,18 @@
 #include "libfabmgr/address/claims.h"
 #include "libfabmgr/base/status.h"
 
-/* Some devices report this LID when they have none. */
+/* Some devices report this LID if they have no LID. */
 #define PERMISSIVE_LID 0xffffu
 
 struct ledger {
     const struct fab_address_input *in;
     uint32_t max_lid;
-    /* [max_lid + 1] 1: this LID is assigned or reserved. */
+    /* [max_lid + 1] true (1) for a LID that is assigned or reserved */
     uint8_t *taken;
     /* The search for the next contiguous LID range begins at this LID. */
     uint32_t next;
-    /* For each LMC, a LID below which no range of 2^LMC LIDs is free. */
+    /* [LMC] the search for a free range of 2^LMC LIDs can begin here, because no range below is
+     * free */
     uint32_t low[8];
     struct fab_lids lids;
     struct fab_address_note *notes; /* [2 * claims] */
@@ -214,7 +215,7 @@ static int place_new(struct ledger *g, const struct fab_claims *claims)
     return ret;
 }
 
-/* ---- all steps ------------------------------------------------------------------------------- */
+/* ---- all four steps -------------------------------------------------------------------------- */
 
 static void ledger_fini(struct ledger *g)
 {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Assigns LIDs. A port gets the LID of its lease. Without a lease it keeps the LID in the device if
- * this LID is valid and free. Otherwise it gets a new LID. New LIDs are contiguous for each leaf
- * switch, so that the endports of a leaf share LFT blocks. The same fabric and leases give the same
- * LIDs.
- */
+/* Assigns LIDs. A port gets the LID of its lease. A port without a lease keeps the LID that its
+ * device reports, if this LID is valid and free. Other ports get new LIDs. The new LIDs of the
+ * endports of a leaf switch are contiguous, so that they share LFT blocks. The same fabric and
+ * leases give the same LIDs. */
 #ifndef LIBFABMGR_ADDRESS_ADDRESS_H
 #define LIBFABMGR_ADDRESS_ADDRESS_H
 
@@ -18,9 +16,10 @@ struct fab_lease {
     uint8_t lmc;
 };
 enum fab_address_note_kind {
-    /* The LID in the device belongs to another port, which has a lease for it or a lower GUID. */
+    /* The device reports a LID that belongs to another port, which has a lease for it or a lower
+     * GUID. */
     FAB_NOTE_DUPLICATE_LID,
-    /* The LID in the device is not unicast, or misaligned for the LMC. */
+    /* The device reports a LID that is not unicast, or not a multiple of 2^LMC. */
     FAB_NOTE_INVALID_LID,
 };
 struct fab_address_note {
@@ -31,7 +30,8 @@ struct fab_address_note {
 struct fab_address_input {
     const struct fab_fabric *fabric;
     const struct fab_policy *policy;
-    /* The LID leases, in any order. If the port of a lease is absent, its LIDs are reserved. */
+    /* The LID leases, in any order. If the port of a lease is not in the fabric, its LIDs are
+     * reserved. */
     const struct fab_lease *leases;
     size_t lease_count;
 };

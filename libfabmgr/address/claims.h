@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The LIDs that ports claim, because of a lease or because the device reports the LID. For this
- * folder only.
- */
+/* The LIDs that ports claim, because they have a lease or because their device reports the LID. For
+ * this folder only. */
 #ifndef LIBFABMGR_ADDRESS_CLAIMS_H
 #define LIBFABMGR_ADDRESS_CLAIMS_H
 
@@ -12,8 +10,8 @@
 struct fab_claim {
     uint32_t port; /* port id */
     uint64_t guid;
-    /* leased: base LID of the port's lease. carried: base LID that the device reports. 0: there
-     * is no LID, or it is not valid. */
+    /* leased: base LID of the port's lease. carried: base LID that the device reports. 0: there is
+     * no such LID, or it is not valid. */
     uint32_t leased, carried;
     uint8_t lmc;
 };
@@ -24,13 +22,13 @@ struct fab_claims {
     struct fab_lease *absent;
     uint32_t absent_count;
 };
-/* Collects the claims and the leases of absent ports. Returns OK or NOMEM. */
+/* Collects the claims of the ports, and the leases of absent ports. Returns OK or NOMEM. */
 int fab_address_claims_make(const struct fab_address_input *in, uint32_t max_lid,
                             struct fab_claims *ret);
 void fab_address_claims_fini(struct fab_claims *c);
 
-/* Returns true if a base LID is valid: all LIDs of its range must be unicast, and the base LID must
- * be a multiple of the range's size (IBA 3.5.10). */
+/* Returns true if a base LID is valid for an LMC: all its 2^LMC LIDs must be unicast, and it must
+ * be a multiple of 2^LMC (IBA 3.5.10). */
 static inline bool fab_address_lid_valid(uint32_t lid, uint8_t lmc, uint32_t max_lid)
 {
     uint32_t size = 1u << lmc;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The arena is a list of blocks. Each block is twice as large as the one before it, up to
- * LARGEST_BLOCK. If a caller needs more than that, the new block is as large as needed. Blocks
- * come from calloc, and no byte is given to two callers, so all memory from the arena is zeroed. */
+/* The arena is a list of blocks. Each block is twice as large as the block before it, up to
+ * LARGEST_BLOCK. If a caller asks for more than LARGEST_BLOCK, the new block has the size that the
+ * caller needs. All memory from the arena is zeroed: blocks come from calloc, and no byte is given
+ * to two callers. */
 #include "libfabmgr/base/arena.h"
 
 #include <stdalign.h>

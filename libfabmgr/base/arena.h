@@ -11,18 +11,18 @@
 #include <stdint.h>
 
 struct fab_arena_block;
-struct fab_arena {                  /* all zero: empty */
-    struct fab_arena_block *blocks; /* newest first */
+struct fab_arena {                  /* all bytes zero: an empty arena */
+    struct fab_arena_block *blocks; /* the newest block comes first in the list */
     /* The newest block has `room` bytes, and callers use the first `used` of them. */
     size_t used, room;
-    /* an allocation has failed; callers may check this once, after several allocations */
+    /* true: an allocation has failed; callers may check this once, after several allocations */
     bool failed;
 };
 /* Frees everything; the arena can be used again. */
 void fab_base_arena_fini(struct fab_arena *a);
-/* Returns zeroed memory for `count` items of `item` bytes each, aligned for any type; NULL: no
- * memory, or count * item overflows. If count is 0, the result is not NULL, but must not be
- * read. */
+/* Returns zeroed memory for `count` items of `item` bytes each, aligned for any type. Returns NULL
+ * if there is no memory, or if count * item overflows. If count is 0, the result is not NULL, but
+ * the caller must not read from it. */
 void *fab_base_arena_alloc(struct fab_arena *a, size_t count, size_t item);
 /* Returns a NUL-terminated copy of `len` bytes of text; NULL: no memory. */
 char *fab_base_arena_text(struct fab_arena *a, const char *text, size_t len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Implements those operations on bit sets whose code is too long for the header. */
+/* Implements the longer operations on bit sets; bitset.h has the short ones. */
 #include "libfabmgr/base/bitset.h"
 
 size_t fab_base_bits_count(const uint64_t *set, size_t bits)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A token bucket that is stored in one number: the time at which the bucket will be full again. A
- * bucket holds at most `burst` tokens, and gains one token every `each_us` microseconds. The number
- * 0 is a full bucket. Times are microseconds of any monotonic clock. */
+ * bucket holds at most `burst` tokens, and gains one token every `each_us` microseconds. If the
+ * time has passed, the bucket is full; so 0 is a full bucket. Times are microseconds of any
+ * monotonic clock. */
 #ifndef LIBFABMGR_BASE_BUCKET_H
 #define LIBFABMGR_BASE_BUCKET_H
 
@@ -26,8 +27,8 @@ static inline bool fab_base_bucket_has(uint64_t full_us, uint64_t now,
            full_us - now <= rate->each_us * (rate->burst - 1);
 }
 
-/* Takes a token from the bucket. Returns false if the bucket is empty. *full_us: the bucket, as the
- * time at which it will be full again. now: the present time. */
+/* Takes a token from the bucket. Returns false if the bucket is empty. *full_us is the state of the
+ * bucket: the time at which it will be full again. `now` is the present time. */
 static inline bool fab_base_bucket_take(uint64_t *full_us, uint64_t now,
                                         const struct fab_bucket_rate *rate)
 {

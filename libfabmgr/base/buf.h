@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A reader and a writer of big-endian fields, which check the bounds of their buffer. After the
- * first overrun every read returns zero and every write does nothing. So the caller checks the
+/* A reader and a writer of big-endian fields. Both check the bounds of their buffer. After the
+ * first overrun, every read returns zero and every write does nothing, so the caller checks the
  * status only once, at the end. The functions fab_base_get_be* and fab_base_put_be* do not check
  * bounds. */
 #ifndef LIBFABMGR_BASE_BUF_H
@@ -47,8 +47,7 @@ static inline void fab_base_put_be64(uint8_t *p, uint64_t v)
     memcpy(p, &v, sizeof v);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct fab_base_reader {
     const uint8_t *at, *end;
@@ -96,8 +95,7 @@ static inline uint64_t fab_base_read_u64(struct fab_base_reader *r)
     return p != NULL ? fab_base_get_be64(p) : 0;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 struct fab_base_writer {
     uint8_t *at, *end;

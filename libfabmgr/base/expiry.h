@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When operators are warned that a certificate or revocation list expires. */
+/* Decides when operators are warned that a certificate or a revocation list expires. */
 #ifndef LIBFABMGR_BASE_EXPIRY_H
 #define LIBFABMGR_BASE_EXPIRY_H
 
@@ -7,9 +7,9 @@
 
 #define FAB_BASE_DAY_S 86400
 
-/* Returns the Unix time in seconds from which on operators are warned about something that is valid
- * from begin_s to end_s: 30 days before the end, or, if it is valid for less than 90 days, when a
- * third of this period is left. */
+/* Returns the Unix time in seconds from which on operators are warned. begin_s and end_s: the
+ * period in which the certificate or list is valid. The warning begins 30 days before end_s. If the
+ * period is shorter than 90 days, the warning begins when a third of the period is left. */
 static inline int64_t fab_base_expiry_warn_s(int64_t begin_s, int64_t end_s)
 {
     int64_t third = (end_s - begin_s) / 3, most = 30 * FAB_BASE_DAY_S;

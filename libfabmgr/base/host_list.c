@@ -24,7 +24,7 @@ struct range {
 };
 
 /* Reads a number or range, such as "7" or "01-16", and the ',' or ']' after it. Returns the
- * position after that character, or NULL if the text has another form. */
+ * position after this ',' or ']', or NULL if the text has another form. */
 static const char *read_range(const char *s, struct range *ret)
 {
     size_t digits = strspn(s, "0123456789");

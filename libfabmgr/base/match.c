@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matches patterns greedily, and goes back only to the last '*'. If the text does not match the
- * part of the pattern after this star, the star matches one more character, and the part is
- * compared again. */
+/* Matches patterns greedily. If the text does not match the part of the pattern after the last '*',
+ * this '*' takes one more character, and the part is compared again. */
 #include "libfabmgr/base/match.h"
 
 bool fab_base_pattern_matches(const char *pattern, const char *text, size_t len)

@@ -9,8 +9,9 @@
 
 #include "libfabmgr/base/status.h"
 
-/* Adds an owner. *owners is the count that all owners point to; NULL: there is one owner so far,
- * and the count is allocated. Only one thread at a time may add owners. Returns OK or NOMEM. */
+/* Adds an owner. *owners is the count that all owners point to. If it is NULL, there is one owner
+ * so far, and the function allocates the count. Only one thread at a time may add owners. Returns
+ * OK or NOMEM. */
 static inline int fab_base_owners_add(int **owners)
 {
     if (*owners == NULL) {
@@ -24,8 +25,8 @@ static inline int fab_base_owners_add(int **owners)
     return FAB_OK;
 }
 
-/* Removes an owner; any thread may call this function. Returns true if this was the last owner; the
- * caller then frees the memory. */
+/* Removes an owner; any thread may call this function. Returns true if no owner is left; the caller
+ * then frees the memory. */
 static inline bool fab_base_owners_remove(int *owners)
 {
     if (owners != NULL && __atomic_sub_fetch(owners, 1, __ATOMIC_ACQ_REL) > 0)

@@ -31,7 +31,7 @@
 #define FIRST_VERSION 1u
 #define CHUNK_PAGES ((size_t)64) /* number of pages that are allocated together */
 #define GROUP ((size_t)16)       /* number of page pointers in a group */
-/* For each SPARE_SHARE pages of the array, one spare page is allocated in advance. */
+/* The file allocates one spare page in advance for each SPARE_SHARE pages of the array. */
 #define SPARE_SHARE ((size_t)128)
 
 struct left_page {
@@ -42,9 +42,9 @@ struct left_page {
 struct fab_pages_version {
     struct history *history;
     uint32_t number; /* 1: the first version of the history */
-    int handles;     /* atomic */
+    int handles;     /* number of handles of this version; atomic */
     uint8_t **page;
-    /* The living versions before and after this one. */
+    /* The living versions before (`older`) and after (`newer`) this one. */
     struct fab_pages_version *older, *newer;
     struct fab_pages_version *next_ended;
     /* Pages that this version has and `newer` does not have. */
@@ -57,8 +57,8 @@ struct history {
     int living;                      /* number of versions that have handles; atomic */
     struct fab_pages_version *ended; /* list of ended versions; atomic */
     struct fab_pages_version *newest;
-    /* number of the version that was added last; also rises by 1 when the newest version is removed
-     * (step_back) */
+    /* Number of the version that was added last. It also rises by 1 when the newest version is
+     * removed (step_back). */
     uint32_t last_number;
     /* [count] for each page of `newest`: number of the version that made the page. */
     uint32_t *made;
@@ -66,7 +66,7 @@ struct history {
     size_t memory_count, memory_room;
     uint8_t **spare;
     size_t spare_count, spare_room, pages; /* `pages`: number of pages ever made */
-    /* [count] an array of page pointers for the next new version; NULL: none. */
+    /* [count] an array of page pointers for the next new version; NULL: there is no such array. */
     uint8_t **spare_pointers;
     /* The pointers in spare_pointers differ from those of `newest` only in groups (of GROUP
      * adjacent pointers) that changed after the version with this number. */
@@ -175,9 +175,9 @@ static int reserve_left(struct fab_pages_version *v, size_t count)
                      : FAB_OK;
 }
 
-/* Removes the newest version, which has ended. The version before it becomes the newest one.
- * Pages that belonged only to the removed version become spare pages. `newest` now has other page
- * pointers, so last_number rises as if a version was added. */
+/* Removes the newest version, which has ended. The version before it becomes the newest one. Pages
+ * that belonged only to the removed version become spare pages. `newest` now has other page
+ * pointers, so last_number rises as it does when a version is added. */
 static void step_back(struct history *h, const struct fab_pages_version *ended)
 {
     struct fab_pages_version *v = ended->older;
@@ -251,16 +251,16 @@ static void end_version(struct fab_pages_version *v)
 {
     struct history *h = v->history;
     add_ended(h, v);
-    /* From here on v must not be used, because the thread that unshares and edits may have freed
-     * it. */
+    /* v is in the list of ended versions now. It must not be used from here on, because the thread
+     * that unshares and edits may free it at any time. */
     if (__atomic_sub_fetch(&h->living, 1, __ATOMIC_ACQ_REL) == 0)
         free_history(h);
 }
 
 /* ---- handles --------------------------------------------------------------------------------- */
 
-/* Makes sure that spare_pointers exist and equal the page pointers of the newest version. If these
- * change later, `changed` shows it. Returns OK or NOMEM. */
+/* Makes sure that spare_pointers exists and equals the page pointers of the newest version.
+ * h->changed records later changes of these pointers. Returns OK or NOMEM. */
 static int update_spare_pointers(struct history *h)
 {
     bool all = h->spare_pointers == NULL;
@@ -292,7 +292,6 @@ static struct fab_pages_version *new_version(struct history *h, uint8_t **page)
     return v;
 }
 
-/* Makes v the newest version. */
 static void add_version(struct history *h, struct fab_pages_version *v)
 {
     h->last_number = v->number;

@@ -25,15 +25,15 @@
 #include <stdint.h>
 
 struct fab_pages_version;
-struct fab_pages {  /* a handle; all zero: no array */
-    uint8_t **page; /* [number of pages] start of each page */
+struct fab_pages {  /* a handle of a version; all bytes zero: no array */
+    uint8_t **page; /* [number of pages] address of each page */
     struct fab_pages_version *version;
 };
 
 /* Makes the first version of an array of `count` pages of `size` bytes each. The array takes over
- * `memory`, which is from malloc and contains the pages. The caller then sets page[i] to the start
- * of each page. All `size` bytes of each page must be readable, even if the last ones belong to the
- * next page. NOMEM: the caller keeps the memory. */
+ * `memory`, which is from malloc and contains the pages. The caller then sets page[i] to the
+ * address of each page. All `size` bytes of each page must be readable, even if the last bytes
+ * belong to the next page. Returns OK or NOMEM; after NOMEM the caller still owns `memory`. */
 int fab_base_pages_new(void *memory, size_t count, size_t size, struct fab_pages *ret);
 void fab_base_pages_fini(struct fab_pages *p);
 
@@ -45,18 +45,18 @@ bool fab_base_pages_is_shared(const struct fab_pages *p);
  * a new version. If the version is not the newest of its history, the handle gets a full copy,
  * which begins a new history. NOMEM: the handle keeps its version. */
 int fab_base_pages_unshare(struct fab_pages *p);
-/* Allocates memory and copies the page pointers in advance, so that the next call of
- * fab_base_pages_unshare copies only page pointers that have changed since this call (and some
- * adjacent ones). If there is no memory, fab_base_pages_unshare does this work later. Only the
- * thread that unshares and edits versions may call this function. */
+/* Does a part of the next fab_base_pages_unshare in advance: allocates memory and copies page
+ * pointers. The next call then copies only those groups of pointers that change in the meantime. If
+ * there is no memory now, fab_base_pages_unshare does all the work later. Only the thread that
+ * unshares and edits versions may call this function. */
 void fab_base_pages_prepare(const struct fab_pages *p);
-/* Returns page i of the version of *p for changes. If other versions share the page, the function
- * copies it first. *p must be the only handle of its version. NULL: no memory, and nothing has
- * changed. */
+/* Returns page i of the version of *p, so that the caller can change it. If other versions share
+ * the page, the function copies it first. *p must be the only handle of its version. NULL: there is
+ * no memory, and nothing has changed. */
 uint8_t *fab_base_pages_edit(struct fab_pages *p, size_t i);
 
-/* Returns how many bytes are in use for the version of *p and for all versions that come from the
- * same call of fab_base_pages_new. The `memory` that the caller passed to fab_base_pages_new is not
+/* Returns how many bytes are in use for all versions that come from the same call of
+ * fab_base_pages_new as *p. The `memory` that the caller passed to fab_base_pages_new is not
  * counted. */
 size_t fab_base_pages_memory(const struct fab_pages *p);
 

@@ -3,9 +3,9 @@
  * The interface to a thread pool. The library creates no threads, but its caller may lend it a
  * pool.
  *
- * run() calls a task for each of the indices 0..count-1, in any order and on any thread, and
- * returns when all calls have finished. Each call of the task writes only memory that no other call
- * for the same run() uses, so that the result does not depend on the number of workers.
+ * run() calls a task for each index 0..count-1, in any order and on any thread. It returns when all
+ * calls have finished. Each call of the task writes only memory that no other call of the same
+ * run() uses, so the result does not depend on the number of threads.
  */
 #ifndef LIBFABMGR_BASE_POOL_H
 #define LIBFABMGR_BASE_POOL_H
@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Does part i of the work. worker: number of the thread, below fab_pool.workers. Two calls that run
- * at the same time have different numbers, so the task may use the number as an index of scratch
- * memory. */
+/* Does part i of the work. `worker` is the number of the calling thread, from 0 to fab_pool.workers
+ * - 1. Two calls that run at the same time have different numbers, so the task may use the number
+ * as an index of its scratch memory. */
 typedef void fab_pool_task(void *arg, uint32_t i, uint32_t worker);
 
 struct fab_pool {

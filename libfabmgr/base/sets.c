@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Union-find with path halving (Tarjan and van Leeuwen 1984). The lowest number is the root of its
- * set, so that results do not depend on the order of joining.
- */
+/* Union-find with path halving (Tarjan and van Leeuwen 1984). The lowest number of a set is its
+ * root, so results do not depend on the order of joining. */
 #include "libfabmgr/base/sets.h"
 
 void fab_base_sets_init(uint32_t *sets, uint32_t n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A table of the texts of all status codes. */
+/* The texts of all status codes. */
 #include "libfabmgr/base/status.h"
 
 #include <stddef.h>

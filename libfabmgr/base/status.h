@@ -27,10 +27,10 @@ enum fab_status {
     FAB_E_CYCLE = -13,       /* the channel dependency graph has a cycle */
     /* The call cannot succeed now, but may succeed if it is repeated later. */
     FAB_E_BUSY = -14,
-    /* Valid, but not supported by this program or device. */
+    /* The request is valid, but this program or device does not support it. */
     FAB_E_UNSUPPORTED = -15,
-    FAB_E_IO = -16,     /* the operating system refused (daemon only) */
-    FAB_E_DENIED = -17, /* not permitted */
+    FAB_E_IO = -16,     /* an operation of the operating system failed (daemon only) */
+    FAB_E_DENIED = -17, /* the caller has no permission */
 };
 
 /* Returns a short English text for `status`, never NULL. */

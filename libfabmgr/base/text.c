@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Appends to text. Formatted text is first written into the free part of the buffer. If it does not
- * fit, the buffer grows and the text is formatted again. */
+/* Appends text to a buffer. Formatted text is first written into the free part of the buffer. If it
+ * does not fit, the buffer grows and the text is formatted again. */
 #include "libfabmgr/base/text.h"
 
 #include <stdarg.h>

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Text (or bytes) that grows as it is written. After the first failure later writes do nothing, so
- * that the caller checks the status only once, at the end.
- */
+/* A buffer of text or bytes that grows as the caller writes. After the first failure, later writes
+ * do nothing, so the caller checks the status only once, at the end. */
 #ifndef LIBFABMGR_BASE_TEXT_H
 #define LIBFABMGR_BASE_TEXT_H
 
 #include <stddef.h>
 
 struct fab_text {
-    /* NUL-terminated text; NULL before the first write, so readers call fab_base_text_get */
+    /* NUL-terminated text. It is NULL before the first write, so readers call fab_base_text_get. */
     char *s;
     size_t len, room;
     int status; /* FAB_OK or FAB_E_NOMEM */
 };
-void fab_base_text_init(struct fab_text *t); /* an all-zero text is valid, too */
+void fab_base_text_init(struct fab_text *t); /* a struct whose bytes are all zero is valid, too */
 void fab_base_text_fini(struct fab_text *t);
 void fab_base_text_add(struct fab_text *t, const char *s);
 void fab_base_text_bytes(struct fab_text *t, const void *bytes, size_t len);
@@ -22,9 +20,9 @@ void fab_base_text_addf(struct fab_text *t, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Returns the text written so far, which may be "". The pointer is valid until the next write. */
 const char *fab_base_text_get(const struct fab_text *t);
-/* Gives the text (never NULL) to the caller, who frees it with free(), and leaves t empty.
- * *ret_len: its length; ret_len may be NULL. Returns NOMEM if this or an earlier write failed; t is
- * empty then, too. */
+/* Gives the text (never NULL) to the caller, who frees it with free(), and leaves t empty. *ret_len
+ * is the length of the text; ret_len may be NULL. Returns NOMEM if this or an earlier write failed;
+ * t is then empty, too. */
 int fab_base_text_take(struct fab_text *t, char **ret, size_t *ret_len);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef LIBFABMGR_BASE_VERSION_H
 #define LIBFABMGR_BASE_VERSION_H
 
-/* Returns the version of this library and of the programs built with it, such as "0.1.0". */
+/* Returns the version of this library and of the programs in the same package, such as "0.1.0". */
 const char *fab_base_version(void);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Planned nodes that are not in the fabric. A host is absent if none of its adapters is there, and
- * a modular switch if none of its switches is; their links are then one difference. If only some
- * are absent, each of them counts alone. A node with one link only is no difference: its link is
- * missing.
- */
+/* Finds planned nodes that are not in the fabric. If no adapter of a host is in the fabric, the
+ * host is reported as one difference that stands for all its links. The same holds for a modular
+ * switch without any of its switches. If some parts of a host or modular switch are in the fabric,
+ * each absent part is a difference of its own. An absent node with only one link is not reported,
+ * because its link is reported as missing. */
 #include <stdlib.h>
 
 #include "libfabmgr/base/status.h"
@@ -21,7 +20,8 @@ uint32_t fab_cabling_system_size(const struct fab_cabling_check *c, uint32_t fir
     return count;
 }
 
-/* Returns the number of planned links of a site that is not in the fabric; 0: it is there. */
+/* Returns the number of planned links of a site that is not in the fabric. Returns 0 if the site is
+ * in the fabric. */
 static uint32_t absent_links(const struct fab_cabling_check *c, uint32_t site)
 {
     const struct fab_cabling_site *s = &c->sites[site];
@@ -31,7 +31,8 @@ static uint32_t absent_links(const struct fab_cabling_check *c, uint32_t site)
     return count;
 }
 
-/* Marks some sites as absent if they have several planned links, and adds one difference. */
+/* Marks the sites (parts of one host or switch) as absent, and adds one difference for all of them.
+ * Does nothing if they have fewer than two planned links. */
 static int add_absent(struct fab_cabling_check *c, const uint32_t *sites, uint32_t count,
                       uint32_t links)
 {

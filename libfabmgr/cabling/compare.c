@@ -68,9 +68,10 @@ static uint32_t port_of(const struct fab_cabling_check *c, const struct fab_port
     return c->sites[p->node].first_port + p->num;
 }
 
-/* What the plan covers. */
+/* What the plan covers. If it has only links of hosts, for example, links between switches are not
+ * compared. */
 struct scope {
-    bool hosts, switches; /* links of hosts; links between switches */
+    bool hosts, switches; /* the plan has links of hosts; it has links between switches */
 };
 
 static struct scope find_scope(const struct fab_cabling_check *c)
@@ -86,7 +87,8 @@ static struct scope find_scope(const struct fab_cabling_check *c)
     return s;
 }
 
-/* Returns true if the plan says nothing about a cable between two ports that it does not name. */
+/* Returns true if the plan does not cover a cable between the ports a and b, neither of which it
+ * names. */
 static bool is_outside(const struct fab_cabling_check *c, const struct scope *scope, uint32_t a,
                        uint32_t b)
 {
@@ -157,7 +159,8 @@ unsigned fab_cabling_precedence(const struct fab_cabling_check *c, uint32_t port
     return 1;
 }
 
-/* Adds a difference of a cable or link, with its ports in the order in which people name them. */
+/* Adds a difference of a cable or link. Puts its two ports into the order in which messages name
+ * them. */
 static int add_link(struct fab_cabling_check *c, struct fab_cabling_difference d)
 {
     unsigned a = fab_cabling_precedence(c, d.a), b = fab_cabling_precedence(c, d.b);
@@ -192,8 +195,8 @@ static int add_wrong_cables(struct fab_cabling_check *c)
     return rc;
 }
 
-/* Returns true if the link is one of several of a node or host that is not in the fabric. The node
- * is one difference, and no cable needs a move. */
+/* Returns true if the link belongs to an absent node or host with several links. The absence is
+ * already one difference, and nobody needs to move a cable. */
 static bool is_of_absent(const struct fab_cabling_check *c, uint32_t a, uint32_t b)
 {
     return c->absent[c->port_site[a]] || c->absent[c->port_site[b]];
@@ -223,7 +226,7 @@ static int add_missing(struct fab_cabling_check *c)
     return rc;
 }
 
-/* Compares the rate of a correct cable with the planned rate. */
+/* Compares the rate of a cable that is where the plan has it with the planned rate. */
 static int check_rate(struct fab_cabling_check *c, uint32_t port)
 {
     struct fab_cabling_difference d = {.a = port,
@@ -236,7 +239,7 @@ static int check_rate(struct fab_cabling_check *c, uint32_t port)
     uint32_t id = fab_fabric_port_id(c->fabric, s->observed, (uint8_t)(port - s->first_port));
     d.rate = fab_wire_link_modes(&fab_fabric_port(c->fabric, id)->info, FAB_LINK_ACTIVE);
     int rc = FAB_OK;
-    if (d.rate.widths == 0 || d.rate.speeds == 0) /* the fabric does not tell */
+    if (d.rate.widths == 0 || d.rate.speeds == 0) /* the fabric does not show the rate */
         return FAB_OK;
     if (d.planned_rate.widths != 0 && d.planned_rate.widths != d.rate.widths) {
         d.kind = FAB_CABLING_WRONG_WIDTH;
@@ -285,7 +288,7 @@ static uint32_t first_port(const struct fab_cabling_check *c, const struct fab_c
     return b < a || (b == a && fab_cabling_port_order(c, m->b, m->a) < 0) ? m->b : m->a;
 }
 
-/* The moves of a group: moves[first] to moves[end - 1]. */
+/* One group of moves: the elements moves[first] to moves[end - 1]. */
 struct batch {
     uint32_t port; /* first port of the first move */
     size_t first, end;
@@ -298,7 +301,7 @@ static int compare_batches(const void *x, const void *y, void *ctx)
     return order != 0 ? order : (a->first > b->first) - (a->first < b->first);
 }
 
-/* Sorts the moves by the rack, switch and port of the first move of each group. */
+/* Sorts the groups of moves by the rack, switch and port of the first move in each group. */
 static int sort_moves(struct fab_cabling_check *c)
 {
     struct fab_cabling_moves *m = &c->moves;
@@ -327,10 +330,10 @@ static int sort_moves(struct fab_cabling_check *c)
     return FAB_OK;
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- the whole comparison -------------------------------------------------------------------- */
 
-/* How far it is from one port to another, see moves.h: within one switch or host, within one rack,
- * between switches, and others. */
+/* Returns how far two ports are from each other, as moves.h needs: lowest within one switch or
+ * host, then within one rack, then between switches, and highest for all other pairs. */
 static unsigned distance(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct fab_cabling_check *c = ctx;

@@ -2,16 +2,16 @@
 /*
  * Compares the cables of a fabric with a plan.
  *
- * First the nodes of the plan are found in the fabric (match.c). A site is a node of the plan, of
- * the fabric, or of both. The ports of all sites are numbered from 0, so that planned links and
- * cables are two matchings of the same ports, and moves.h explains their differences.
+ * First, match.c finds the nodes of the plan in the fabric. A site is a node of the plan, of the
+ * fabric, or of both. The ports of all sites are numbered from 0. Planned links and cables are then
+ * two matchings of the same ports, and moves.h explains how they differ.
  *
- * A link that is down is not a cable here, because nobody can see where a dead cable leads. So a
- * planned link without a cable is "missing or down".
+ * A link that is down does not count as a cable here, because nobody can see where its cable leads.
+ * So the difference of a planned link without a cable is called "missing or down".
  *
- * What the plan does not cover is no difference: links of hosts if the plan has only links between
- * switches, and vice versa; links inside a modular switch; aggregation nodes, which are inside
- * switches.
+ * Cables that the plan does not cover are no differences. If the plan has only links between
+ * switches, it does not cover links of hosts, and vice versa. No plan covers links inside a modular
+ * switch, or aggregation nodes, which are inside switches.
  */
 #ifndef LIBFABMGR_CABLING_COMPARE_H
 #define LIBFABMGR_CABLING_COMPARE_H
@@ -27,18 +27,20 @@ enum fab_cabling_match {
 };
 
 struct fab_cabling_site {
-    const char *name;           /* as the plan spells it, or else the NodeDescription; borrowed */
-    const char *rack;           /* "": not known; borrowed */
-    const char *key;            /* fab_cabling_key of the name; borrowed */
-    uint32_t planned, observed; /* ids of the nodes; FAB_NONE: not in the plan, or in the fabric */
-    uint32_t first_port;        /* index of port 0 */
-    uint16_t ports;             /* number of ports, port 0 included */
+    const char *name; /* as the plan spells it, or else the NodeDescription; borrowed */
+    const char *rack; /* "": not known; borrowed */
+    const char *key;  /* fab_cabling_key of the name; borrowed */
+    /* ids of the node in the plan and in the fabric; FAB_NONE: it is not there */
+    uint32_t planned, observed;
+    uint32_t first_port; /* number of the site's port 0 among the ports of all sites */
+    uint16_t ports;      /* number of ports, port 0 included */
     bool is_switch;
     enum fab_cabling_match match;
 };
 
 enum fab_cabling_kind {
-    FAB_CABLING_ABSENT,      /* a planned node, or a whole host, with several links is not there */
+    /* a planned node, or a whole host, with several links is not in the fabric */
+    FAB_CABLING_ABSENT,
     FAB_CABLING_MISSING,     /* a planned link has no cable, or is down */
     FAB_CABLING_SWAPPED,     /* two cables have exchanged their ends */
     FAB_CABLING_WRONG_PORT,  /* a cable leads to another port than planned */
@@ -51,30 +53,33 @@ enum fab_cabling_kind {
     FAB_CABLING_DUPLICATE_NAME, /* more nodes have this name than planned */
     FAB_CABLING_KINDS,
 };
-/* Returns a word such as "missing" or "wrong-host". */
+/* Returns the word for a kind of difference, such as "missing" or "wrong-host". */
 const char *fab_cabling_kind_name(enum fab_cabling_kind kind);
 
 struct fab_cabling_difference {
     enum fab_cabling_kind kind;
-    /* The ports of the cable, or of the planned link if there is no cable. A difference of a node
-     * has port 0 of the node in both. A port of a switch comes first, and of a leaf before that of
-     * another switch. */
+    /* The ports of the cable, or of the planned link if there is no cable. If the difference is
+     * about a node, both are port 0 of this node. A port of a leaf comes before a port of another
+     * switch, and this before a port of a host. */
     uint32_t a, b;
-    /* the ports that are planned for a and b instead; FAB_NONE: none, or as it is */
+    /* The ports to which a and b should be connected by plan. FAB_NONE: nothing is planned there,
+     * or the port is connected as planned. */
     uint32_t planned_a, planned_b;
     /* WRONG_WIDTH and WRONG_SPEED: the planned and the actual mode */
     struct fab_link_modes planned_rate, rate;
     /* ABSENT: number of planned links; DUPLICATE_NAME: number of nodes with the name */
     uint32_t count;
-    /* ABSENT: number of nodes of the host or modular switch, if none of them is there; or 1 */
+    /* ABSENT: number of absent nodes of a host or modular switch of which no node is in the fabric;
+     * otherwise 1 */
     uint32_t nodes;
-    uint32_t group; /* of the moves that correct it; FAB_NONE: none */
+    /* number of the group of moves that correct the difference; FAB_NONE: no moves do */
+    uint32_t group;
 };
 
-/* Two switches or hosts that have exchanged cables port by port, so that each seems to have the
- * place, or the name, of the other. */
+/* Two switches or hosts that have exchanged their cables port by port. Each of the two seems to be
+ * at the place of the other, or to have the name of the other. */
 struct fab_cabling_exchange {
-    uint32_t a, b;   /* sites; of a host with several adapters, one of them */
+    uint32_t a, b;   /* the sites of the two; for a host with several adapters, one of its sites */
     uint32_t cables; /* number of swapped pairs of cables */
 };
 
@@ -83,24 +88,29 @@ struct fab_cabling_check {
     const struct fab_fabric *fabric;     /* borrowed */
     struct fab_cabling_site *sites;      /* [site_count] first the nodes of the fabric, by id */
     uint32_t site_count, port_count;
-    /* [port_count] site of a port; port at the other end by plan, and by the fabric (FAB_NONE:
-     * none); index of the planned link (FAB_NONE: none) */
+    /* [port_count] For each port: its site; the planned port at the other end; the actual port at
+     * the other end (both FAB_NONE: none); the index of its planned link (FAB_NONE: none). */
     uint32_t *port_site, *planned, *actual, *link;
-    /* [port_count] rail of a port, from 1; 0: not known (rails.c) */
+    /* [port_count] rail of each port, from 1; 0: the rail is not known (rails.c) */
     uint8_t *rail;
-    uint32_t *by_name; /* [site_count] sites in the order of their keys; numbers count by value */
-    bool *absent;      /* [site_count] the site is a part of an absent node or host (ABSENT) */
-    /* [site_count] a site of the same plane, the same for all of them; FAB_NONE: no plane */
+    /* [site_count] sites sorted by their keys; numbers in keys are compared by value */
+    uint32_t *by_name;
+    /* [site_count] true: the site was reported as ABSENT, alone or as a part of a host */
+    bool *absent;
+    /* [site_count] The plane of each site, named by one of its sites; FAB_NONE: the site is in no
+     * plane. */
     uint32_t *plane;
-    struct fab_cabling_moves moves;             /* ordered by rack, switch and port */
-    struct fab_cabling_difference *differences; /* [difference_count] in the same order */
+    struct fab_cabling_moves moves; /* ordered by rack, switch and port */
+    /* [difference_count] in the same order as the moves */
+    struct fab_cabling_difference *differences;
     size_t difference_count, difference_room;
     struct fab_cabling_exchange *exchanges; /* [exchange_count] */
     size_t exchange_count;
-    uint32_t matched[FAB_CABLING_BY_PLACE + 1]; /* number of planned nodes by enum match */
-    uint32_t correct;                           /* planned links that have their cable */
-    uint32_t kinds[FAB_CABLING_KINDS];          /* number of differences of each kind */
-    struct fab_arena arena;                     /* private: keys */
+    /* number of planned nodes that were found by each method of enum fab_cabling_match */
+    uint32_t matched[FAB_CABLING_BY_PLACE + 1];
+    uint32_t correct;                  /* number of planned links that have their cable */
+    uint32_t kinds[FAB_CABLING_KINDS]; /* number of differences of each kind */
+    struct fab_arena arena;            /* private: memory of the keys */
 };
 
 /* Both the plan and the fabric must exist as long as the result. Returns OK or NOMEM. */
@@ -117,8 +127,9 @@ static inline unsigned fab_cabling_port_number(const struct fab_cabling_check *c
 {
     return port - fab_cabling_site_of(c, port)->first_port;
 }
-/* Returns true if so few names of the plan are in the fabric that the result says nothing: less
- * than half of the nodes of the plan, or of the fabric if it has fewer. */
+/* Returns true if the plan seems to belong to another fabric, so that the differences mean nothing.
+ * This is so if fewer nodes of the plan were found than half of the nodes of the plan or of the
+ * fabric, whichever has fewer nodes. */
 bool fab_cabling_is_foreign(const struct fab_cabling_check *c);
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Finds nodes that have exchanged their places. If two switches or two hosts are in each other's
- * place, or have each other's name, then all their cables are swapped, port by port. The moves say
- * so once for each cable; one exchange of the nodes, or of their names, corrects them all.
- */
+/* Finds nodes that have exchanged their places or their names. All cables of such a pair of
+ * switches or hosts are swapped, port by port, and the moves would correct each cable alone. If
+ * somebody exchanges the two nodes, or their names, all these differences are corrected at once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +10,8 @@
 #include "libfabmgr/cabling/check.h"
 #include "libfabmgr/cabling/name.h"
 
-/* Units are switches, and hosts with all their adapters. A unit has the id of its first site. */
+/* A unit is a switch, or a host with all its adapters. The id of a unit is the id of its first
+ * site. */
 struct units {
     uint32_t *unit;  /* [site_count] unit of a site */
     uint32_t *links; /* [site_count] number of planned links of a unit */
@@ -36,8 +35,8 @@ static int make_units(const struct fab_cabling_check *c, struct units *u)
     return FAB_OK;
 }
 
-/* Returns true if two ports have the same place in their units: the same number, and the same
- * adapter of a host. */
+/* Returns true if two ports have the same place in their units: the ports have the same number and,
+ * at hosts, their adapters have the same name within the host. */
 static bool are_alike(const struct fab_cabling_check *c, uint32_t p, uint32_t q)
 {
     const struct fab_cabling_site *x = fab_cabling_site_of(c, p), *y = fab_cabling_site_of(c, q);
@@ -48,7 +47,8 @@ static bool are_alike(const struct fab_cabling_check *c, uint32_t p, uint32_t q)
                                   y->key + fab_cabling_system_len(y->key)) == 0;
 }
 
-/* Adds a pair of units if the ports p and q have exchanged their cables. */
+/* Adds a pair of units if their ports p and q correspond to each other. The caller knows that p and
+ * q have exchanged their cables. */
 static void add_pair(const struct fab_cabling_check *c, const struct units *u, uint32_t p,
                      uint32_t q, struct fab_cabling_exchange *pairs, size_t *count)
 {
@@ -65,8 +65,9 @@ static int compare_pairs(const void *x, const void *y)
     return (p->b > q->b) - (p->b < q->b);
 }
 
-/* Joins equal pairs, and keeps those with at least two cables, which are at least half of the
- * planned links of a unit. */
+/* Joins equal pairs and adds up their cables. Keeps a pair if it has at least two cables, and if
+ * these are at least half of the planned links of one of its units. Returns the number of pairs
+ * kept. */
 static size_t join_pairs(const struct units *u, struct fab_cabling_exchange *pairs, size_t count)
 {
     size_t kept = 0;

@@ -13,7 +13,7 @@
 
 /* ---- levels ---------------------------------------------------------------------------------- */
 
-/* How many switches of a level have a value 0..255. */
+/* For each value 0..255, how many switches of a level have it. */
 struct histogram {
     uint32_t count[256];
 };
@@ -27,7 +27,8 @@ static uint8_t mode_of(const struct histogram *h)
     return (uint8_t)best;
 }
 
-/* What the switches of one level have. */
+/* For the switches of one level, how many of them have how many ports, hosts, and links down, up
+ * and to the side. */
 struct survey {
     struct histogram ports, hosts, down, up, side;
 };
@@ -79,7 +80,7 @@ static int find_odd_switches(struct fab_cabling_shape *s, const struct fab_fabri
 static int describe_levels(struct fab_cabling_shape *s, const struct fab_fabric *f,
                            const struct fab_cabling_links *links)
 {
-    uint32_t sides = 0; /* both ends of the links to the side */
+    uint32_t sides = 0; /* number of links to the side, each counted at both ends */
     for (uint32_t i = 0; i < f->switch_count; i++) {
         if (links[i].level > s->level_count && links[i].level <= FAB_CABLING_LEVELS)
             s->level_count = links[i].level;
@@ -94,8 +95,8 @@ static int describe_levels(struct fab_cabling_shape *s, const struct fab_fabric 
 
 /* ---- rails ----------------------------------------------------------------------------------- */
 
-/* Returns the rail of most adapters of a switch; 0: there is no majority of more than two thirds.
- */
+/* Returns the rail that more than two thirds of the adapters of a switch have; 0: there is no such
+ * majority. */
 static uint8_t majority_rail(const struct fab_cabling_check *c, const struct fab_cabling_site *s)
 {
     struct histogram rails = {0};
@@ -112,7 +113,7 @@ static uint8_t majority_rail(const struct fab_cabling_check *c, const struct fab
     return count > 0 && votes >= FAB_CABLING_VOTES && votes * 3 > count * 2 ? rail : 0;
 }
 
-/* Adds the adapters of a switch that are of another rail. */
+/* Adds to the result those adapters at a switch that are of another rail than the majority. */
 static void find_odd_rails(struct fab_cabling_shape *s, const struct fab_cabling_site *site)
 {
     const struct fab_cabling_check *c = s->check;
@@ -128,8 +129,8 @@ static void find_odd_rails(struct fab_cabling_shape *s, const struct fab_cabling
     }
 }
 
-/* Returns the number of connected ports of a host with several, whose adapters are `count` sites
- * from position `first` of c->by_name; 0: another system. */
+/* Returns the number of ports of a host that have a link; 0: the sites belong to a switch. The
+ * adapters of the host are the `count` sites from c->by_name[first] on. */
 static uint8_t count_rails(const struct fab_cabling_check *c, uint32_t first, uint32_t count)
 {
     uint8_t most = 0;
@@ -149,8 +150,8 @@ static void clear_rails(struct fab_cabling_check *c, uint32_t first, uint32_t co
     }
 }
 
-/* Forgets the rails of hosts with more or fewer connected ports than most hosts: if a link is down,
- * nobody knows whose rail it was. */
+/* Clears the rails of hosts that have more or fewer ports with a link than most hosts: if a link is
+ * down, nobody knows to which rail it belonged. */
 static void forget_incomplete_hosts(struct fab_cabling_check *c)
 {
     struct histogram sizes = {0};
@@ -168,7 +169,8 @@ static void forget_incomplete_hosts(struct fab_cabling_check *c)
     }
 }
 
-/* If all adapters of all switches were of rail 1, there would be no rails. */
+/* Finds the rails of the fabric. If all adapters at all switches are on rail 1, the fabric has no
+ * rails. */
 static int find_rails(struct fab_cabling_shape *s)
 {
     struct fab_cabling_check *c = s->check;
@@ -190,7 +192,7 @@ static int compare_keys(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Counts the hosts, by the part of their names that all adapters of a host share. */
+/* Counts the hosts. All adapters of a host share the first part of their names. */
 static int count_hosts(struct fab_cabling_shape *s)
 {
     const struct fab_cabling_check *c = s->check;
@@ -214,7 +216,7 @@ static int count_hosts(struct fab_cabling_shape *s)
     return FAB_OK;
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- the whole inference --------------------------------------------------------------------- */
 
 static int infer(struct fab_cabling_shape *s, const struct fab_fabric *f,
                  struct fab_cabling_links *links)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Infers the intended shape of a fabric from the fabric itself: the levels of a tree, what most
- * switches of a level have in common, and the cabling that the majority shows. The odd ones out are
- * switches with another number of links than most of their level, cables that break the pattern,
- * and adapters on another rail than the other adapters of their switch.
+ * switches of a level have in common, and the cabling that the majority shows. Three things count
+ * as odd: a switch with another number of links than most of its level, a cable that breaks the
+ * pattern, and an adapter on another rail than most adapters at its switch.
  *
- * Leaves are the switches with hosts; a switch with a few hosts is no leaf if more of its links
- * lead to switches with more hosts. The level of another switch is one more than that of its lowest
- * neighbour.
+ * Leaves are the switches with hosts. One exception: a switch with a few hosts is no leaf if most
+ * of its links lead to switches with more hosts. The level of any other switch is one more than
+ * that of its lowest neighbour.
  *
- * The pattern: switches of a level with the same upper neighbours form a group. In most trees, port
- * k leads to the same upper switch from all switches of a group, and all upper switches of a group
- * have the cable of a given lower switch at the same port. Both are found by a majority of more
- * than two thirds, and of at least three. Where there is no majority, the cables are taken as they
- * are.
+ * The pattern is this. Switches of a level with the same upper neighbours form a group. In most
+ * trees, port k leads to the same upper switch from all switches of a group. All upper switches of
+ * a group have the cable of a given lower switch at the same port. A majority decides which upper
+ * switch and which port this is; it needs more than two thirds of the votes, and at least three. If
+ * there is no majority, the plan has the cables as they are.
  */
 #ifndef LIBFABMGR_CABLING_INFER_H
 #define LIBFABMGR_CABLING_INFER_H
@@ -27,34 +27,36 @@
 struct fab_cabling_level {
     uint32_t switches;
     uint8_t ports, hosts, down, up, side;
-    uint32_t odd; /* number of switches with another number of links up, down or to the side */
+    /* number of switches whose number of links up, down or to the side differs from that of most
+     * switches */
+    uint32_t odd;
 };
 struct fab_cabling_odd_switch {
     uint32_t node;
-    uint8_t level; /* from 1 */
+    uint8_t level; /* level of the switch; leaves have level 1 */
     uint8_t down, up, side;
 };
 struct fab_cabling_odd_rail {
     uint32_t port;      /* port of the adapter, as numbered in `check` */
-    uint8_t rail;       /* of the adapter */
-    uint8_t other_rail; /* of most adapters of the switch */
+    uint8_t rail;       /* rail of the adapter */
+    uint8_t other_rail; /* rail of most adapters at the switch */
 };
 struct fab_cabling_shape {
     uint32_t hosts, adapters; /* numbers of hosts, and of their ports that have a link */
-    uint8_t rails;            /* 0: there are none */
+    uint8_t rails;            /* number of rails; 0: the fabric has no rails */
     uint32_t level_count;
     struct fab_cabling_level levels[FAB_CABLING_LEVELS]; /* [0]: the leaves */
     struct fab_cabling_odd_switch *switches;             /* [switch_count] odd switches */
     size_t switch_count;
-    struct fab_cabling_odd_rail *adapter_rails; /* [adapter_count] odd adapters */
+    struct fab_cabling_odd_rail *adapter_rails; /* [adapter_count] adapters on an odd rail */
     size_t adapter_count;
-    /* number of links between switches, and of those whose place a majority shows */
+    /* number of links between switches; number of those among them that a majority vote placed */
     uint32_t links, links_in_pattern;
     struct fab_cabling_plan *plan;   /* the cabling that the majority shows */
     struct fab_cabling_check *check; /* the fabric compared with this plan */
 };
 
-/* The fabric must exist as long as the result. Returns OK or NOMEM. */
+/* Infers the shape of the fabric, which must exist as long as the result. Returns OK or NOMEM. */
 int fab_cabling_infer(const struct fab_fabric *f, struct fab_cabling_shape **ret_shape);
 void fab_cabling_shape_free(struct fab_cabling_shape *s); /* s may be NULL */
 

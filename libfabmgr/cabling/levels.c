@@ -58,8 +58,9 @@ static int number_levels(const struct fab_fabric *f, struct fab_cabling_links *l
     return FAB_OK;
 }
 
-/* Returns true if more than half of the neighbours of a switch, which are marked, and more than
- * half of the upper neighbours of a leaf are the same. */
+/* Returns true if a leaf shares more than half of its upper neighbours with the switch whose
+ * neighbours are marked, and these are more than half of the marked ones. count: number of marked
+ * switches. */
 static bool is_like(const struct fab_fabric *f, uint32_t leaf, const bool *marked, uint32_t count)
 {
     uint32_t shared = 0, own = 0;
@@ -93,8 +94,8 @@ static bool is_like_a_leaf(const struct fab_fabric *f, const struct fab_cabling_
     return found;
 }
 
-/* A leaf whose hosts are all off, or are not yet there, is found above its upper neighbours. Gives
- * it level 1. */
+/* Finds leaves without hosts, because their hosts are all off or not yet installed. The search has
+ * numbered such a leaf as if it were above its upper neighbours. The function gives it level 1. */
 static int find_empty_leaves(const struct fab_fabric *f, struct fab_cabling_links *links)
 {
     bool *marked = calloc(f->switch_count + 1u, sizeof *marked);

@@ -5,7 +5,8 @@
 
 #include "libfabmgr/fabric/fabric.h"
 
-/* The level of a switch, and the number of its links, by where they lead (infer.h). */
+/* The level of a switch, and how many of its links lead to hosts, down, up and to the side
+ * (infer.h). */
 struct fab_cabling_links {
     uint8_t level; /* from 1; 0: no host is reachable */
     uint8_t hosts, down, up, side;

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the nodes of a plan in the fabric:
+ * Finds the nodes of a plan in the fabric, in four steps:
  *
  *   1. by name, if only one node of the plan and only one of the fabric has it;
  *   2. by GUID, if the plan has GUIDs. Names come first, because a replaced device has another
- * GUID;
- *   3. by the other spellings of a name: an adapter of a host with only one adapter by the name of
- *      the host; "node-7/U1" of ibutils as "node-7 HCA-1"; "leaf-1/U1" as the switch leaf-1;
- *   4. by place. A node X of the fabric is node N of the plan if more than half of the planned
- * links of N, and at least two, lead from known ports to the planned ports of X, and so do more
- * than half of the cables of X. If X also has the name of N (which several nodes have), one link
- *      suffices. This is repeated as long as it finds nodes: leaves by their hosts, then spines by
- *      their leaves. So switches with names from the factory are found in spite of some wrong
- * cables.
+ *      GUID;
+ *   3. by other spellings of a name. The plan may name the only adapter of a host by the name of
+ *      the host. ibutils write "node-7/U1" for "node-7 HCA-1", and "leaf-1/U1" for the switch
+ *      leaf-1;
+ *   4. by place, as described below.
+ *
+ * Node X of the fabric is node N of the plan if at least two, and more than half, of the planned
+ * links of N lead to X as planned, and more than half of the cables of X are such links. Only links
+ * from nodes that were found before count. If X also has the name of N (which several nodes have),
+ * one link suffices. The step is repeated as long as it finds nodes: it finds leaves by their
+ * hosts, then spines by their leaves. So switches that still have their names from the factory are
+ * found, even if some cables are wrong.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,10 +26,10 @@
 #include "libfabmgr/cabling/check.h"
 #include "libfabmgr/cabling/name.h"
 
-/* Nodes in the order of their keys. */
+/* Nodes sorted by their keys. */
 struct names {
-    const char **keys; /* [count] by node */
-    uint32_t *order;   /* [count] nodes */
+    const char **keys; /* [count] key of each node */
+    uint32_t *order;   /* [count] nodes in the order of their keys */
     uint32_t count;
 };
 
@@ -38,8 +41,9 @@ struct matcher {
     uint32_t *to_fabric; /* [plan->node_count] FAB_NONE: not found */
     uint32_t *to_plan;   /* [fabric->node_count] FAB_NONE: not in the plan */
     uint8_t *how;        /* [plan->node_count] enum fab_cabling_match */
-    /* [link_count * 2] ends of links, by node: the links of node n are
-     * ends[first_end[n]] .. ends[first_end[n + 1] - 1], each 2 * link + index of the end */
+    /* [link_count * 2] The ends of all links, grouped by node. The links of node n are
+     * ends[first_end[n]] .. ends[first_end[n + 1] - 1]. An end is stored as 2 * link + index of the
+     * end (0 or 1). */
     uint32_t *first_end, *ends;
 };
 
@@ -71,8 +75,8 @@ static void names_sort(struct names *n)
         qsort_r(n->order, n->count, sizeof *n->order, compare_keys, n->keys);
 }
 
-/* Finds the first node in the order whose key is not less than `key`, of which only `len` bytes
- * count. */
+/* Returns the position in the order of the first node whose key is not less than the first `len`
+ * bytes of `key`. */
 static uint32_t lower_bound(const struct names *n, const char *key, size_t len)
 {
     uint32_t low = 0, high = n->count;
@@ -86,8 +90,8 @@ static uint32_t lower_bound(const struct names *n, const char *key, size_t len)
     return low;
 }
 
-/* Returns the number of nodes whose key begins with `len` bytes of `key`, but at most two. *ret:
- * the first of them. With len = strlen(key) + 1, the whole key must be equal. */
+/* Returns the number of nodes whose key begins with the first `len` bytes of `key`, but at most
+ * two. *ret is the first of them. If len is strlen(key) + 1, the whole key must be equal. */
 static unsigned find_prefix(const struct names *n, const char *key, size_t len, uint32_t *ret)
 {
     uint32_t at = lower_bound(n, key, len);
@@ -105,7 +109,8 @@ static unsigned find_name(const struct names *n, const char *key, uint32_t *ret)
 
 /* ---- matching by name and GUID --------------------------------------------------------------- */
 
-/* Returns true if both nodes are unmatched, and of the same type as far as the plan tells. */
+/* Returns true if both nodes are unmatched and may have the same type. The plan need not tell the
+ * type of a node. */
 static bool may_be(const struct matcher *m, uint32_t planned, uint32_t observed)
 {
     uint8_t type = m->plan->nodes[planned].type;
@@ -142,8 +147,8 @@ static void match_guids(struct matcher *m)
     }
 }
 
-/* Matches a node of the plan, whose key ends in "/u" and a number, as ibutils names a device of a
- * system. */
+/* Matches a node of the plan whose key ends in "/u" and a number, which is the ibutils name of a
+ * device inside a system. */
 static void match_unit(struct matcher *m, uint32_t planned)
 {
     const char *key = m->plan->nodes[planned].key, *slash = strrchr(key, '/');
@@ -159,8 +164,8 @@ static void match_unit(struct matcher *m, uint32_t planned)
         take(m, planned, node, FAB_CABLING_BY_NAME);
 }
 
-/* Matches a host that one side names without its adapter, if the other side has only one adapter of
- * this host. */
+/* Matches a host if the plan or the fabric has the name of the host without its adapter. The other
+ * one must have only one adapter of this host. */
 static void match_host(struct matcher *m, uint32_t planned)
 {
     char host[FAB_CABLING_KEY + 1];
@@ -189,9 +194,9 @@ static void match_spellings(struct matcher *m)
 
 /* ---- matching by place ----------------------------------------------------------------------- */
 
-/* Returns the port of the fabric at the other end of the cable in the port to which a planned link
- * of an unmatched node leads. FAB_NONE: the node of that port is unmatched, or there is no cable.
- */
+/* Follows a planned link of an unmatched node to the port where it should end, and then the cable
+ * in this port. Returns the port at the other end of the cable. FAB_NONE: the node where the link
+ * should end is unmatched itself, or the port has no cable. */
 static uint32_t seen_at(const struct matcher *m, uint32_t end)
 {
     const struct fab_cabling_link *l = &m->plan->links[end / 2];
@@ -202,8 +207,9 @@ static uint32_t seen_at(const struct matcher *m, uint32_t end)
     return fab_fabric_port(m->fabric, fab_fabric_port_id(m->fabric, peer, number))->peer;
 }
 
-/* Returns the node that a planned link of an unmatched node shows to be this node. FAB_NONE: the
- * link shows none, because the cable leads to a matched node, or to another port than planned. */
+/* Returns the node of the fabric for which a planned link of an unmatched node votes: the one at
+ * the far end of the cable that is in the link's place. FAB_NONE: the link has no vote, because the
+ * cable leads to a matched node, or to another port than planned. */
 static uint32_t vote(const struct matcher *m, uint32_t end)
 {
     uint32_t far = seen_at(m, end);
@@ -214,8 +220,8 @@ static uint32_t vote(const struct matcher *m, uint32_t end)
     return as_planned && m->to_plan[p->node] == FAB_NONE ? p->node : FAB_NONE;
 }
 
-/* Finds the node for which most planned links of node n vote, by the majority vote of Boyer and
- * Moore. *ret_votes: the number of these links; *ret_seen: the number of links that may vote. */
+/* Finds the node for which most planned links of node n vote (majority vote of Boyer and Moore).
+ * *ret_votes is the number of these links, *ret_seen the number of links whose cable was seen. */
 static uint32_t find_majority(const struct matcher *m, uint32_t n, uint32_t *ret_votes,
                               uint32_t *ret_seen)
 {
@@ -340,7 +346,7 @@ static int sort_sites(struct fab_cabling_check *c)
     return FAB_OK;
 }
 
-/* Makes the sites. Those of the fabric have the ids of their nodes. */
+/* Makes the sites. A site that is a node of the fabric has the id of this node. */
 static int make_sites(struct matcher *m)
 {
     struct fab_cabling_check *c = m->check;
@@ -370,8 +376,8 @@ static uint32_t count_name(const struct names *n, const char *key)
     return count;
 }
 
-/* Reports each name of the plan that more nodes of the fabric have than of the plan. Aggregation
- * nodes all have the same name. */
+/* Reports each name of which the fabric has more nodes than the plan. Names of aggregation
+ * nodes are not reported, because these nodes all have the same name. */
 static int find_duplicates(struct matcher *m)
 {
     const struct names *o = &m->observed;
@@ -386,7 +392,7 @@ static int find_duplicates(struct matcher *m)
     return rc;
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- the whole matching ---------------------------------------------------------------------- */
 
 static int make_ends(struct matcher *m)
 {
@@ -395,7 +401,8 @@ static int make_ends(struct matcher *m)
     m->ends = fab_base_alloc_array(2 * (size_t)p->link_count, sizeof *m->ends);
     if (m->first_end == NULL || m->ends == NULL)
         return FAB_E_NOMEM;
-    /* first_end[n + 2] counts the ends of n; then first_end[n + 1] is where its next end goes */
+    /* first_end[n + 2] first counts the ends of node n. Then first_end[n + 1] is the index at which
+     * the next end of n is stored. */
     for (uint32_t i = 0; i < 2 * p->link_count; i++)
         m->first_end[p->links[i / 2].node[i % 2] + 2]++;
     for (uint32_t i = 2; i <= p->node_count + 1; i++)

@@ -12,7 +12,9 @@
 struct work {
     const struct fab_cabling_ports *ports;
     struct fab_cabling_moves *result;
-    uint32_t *cable;   /* [ports.count] like ports.actual, after the moves found so far */
+    /* [ports.count] The actual port at the other end, like ports.actual, but after the moves found
+     * so far. */
+    uint32_t *cable;
     uint32_t *members; /* [member_count] ports of the group, in the order of the walk */
     uint32_t member_count;
     int status; /* the first failure, or OK */
@@ -47,9 +49,10 @@ static unsigned distance(const struct work *w, uint32_t a, uint32_t b)
 
 /* ---- cycles ---------------------------------------------------------------------------------- */
 
-/* Exchanges two cable ends, so that port p gets its planned partner x. There are two ways with the
- * same effect: the end in x with the far end of p's cable, or the end in p with the far end of x's
- * cable. Does nothing if both are farther apart than `limit`. */
+/* Exchanges two cable ends, so that port p gets its planned partner x. Let q be at the far end of
+ * p's cable, and y at the far end of x's cable. Two exchanges have the same effect: the ends in x
+ * and q, or the ends in p and y. The function does nothing if the ports of both exchanges are
+ * farther apart than `limit`. */
 static void exchange(struct work *w, uint32_t p, unsigned limit)
 {
     uint32_t x = w->ports->planned[p], q = w->cable[p], y = w->cable[x];
@@ -75,26 +78,27 @@ static void settle_cycle(struct work *w)
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Returns the port whose cable end shall be in port p: the far end of the cable of p's planned
- * partner. FAB_NONE: there is no such cable end. */
+/* Returns the port whose cable end must move to port p: the far end of the cable in p's planned
+ * partner. FAB_NONE: p has no partner, or the partner no cable. */
 static uint32_t wanted(const struct work *w, uint32_t p)
 {
     uint32_t x = w->ports->planned[p];
     return x == FAB_NONE ? FAB_NONE : w->cable[x];
 }
 
-/* The farness of the move that fills the free port p. */
+/* Returns how far the move of a cable end to the free port p is, as fab_cabling_distance. */
 static unsigned filling_distance(const struct work *w, uint32_t p)
 {
     uint32_t from = wanted(w, p);
     return from == FAB_NONE ? FAB_CABLING_FARTHEST + 1 : distance(w, from, p);
 }
 
-/* Removes the cable of one of the path's ends, neither of which is planned. */
+/* Removes the cable at one end of the path. Neither cable is planned, so the function chooses. */
 static void remove_one(struct work *w, uint32_t end[2])
 {
     uint32_t far[2] = {w->cable[end[0]], w->cable[end[1]]};
-    /* The far end becomes a free port, which the next move fills. */
+    /* The port at the far end becomes free, and the next move fills it. Choose the end for which
+     * this move is shorter. */
     unsigned i = filling_distance(w, far[1]) < filling_distance(w, far[0]) ? 1 : 0;
     add(w, FAB_CABLING_REMOVE, end[i], far[i], FAB_NONE);
     w->cable[end[i]] = w->cable[far[i]] = FAB_NONE;
@@ -102,7 +106,8 @@ static void remove_one(struct work *w, uint32_t end[2])
     end[1 - i] = FAB_NONE;
 }
 
-/* Moves the wanted cable end to the free port *hole. *hole becomes the port that is free then. */
+/* Moves the cable end that *hole needs to the free port *hole. The port that this move frees
+ * becomes the new *hole. */
 static void fill(struct work *w, uint32_t *hole)
 {
     uint32_t to = *hole, from = wanted(w, to), other = w->ports->planned[to];
@@ -135,8 +140,9 @@ static void settle_path(struct work *w)
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* Collects the group of `start` by walking along planned edges and cables in turn. `planned`: the
- * first edge is planned. The walk ends at a port without the next edge, or at the start. */
+/* Collects the ports of the group of `start`: walks along planned links and cables, one after the
+ * other. `planned`: the first step follows a planned link. The walk ends at a port without the next
+ * link or cable, or when it returns to the start. */
 static void walk(struct work *w, uint32_t start, bool planned)
 {
     w->member_count = 0;

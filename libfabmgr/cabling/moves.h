@@ -46,28 +46,28 @@ struct fab_cabling_move {
     uint32_t a, b;
     /* MOVE: the port at the other end of the cable; otherwise FAB_NONE */
     uint32_t other;
-    /* Moves with the same number belong together and are made in their order. Groups are numbered
-     * from 0. */
+    /* Moves with the same group number belong together, and must be made in their order. Groups are
+     * numbered from 0. */
     uint32_t group;
 };
 
-/* Returns how far two ports are from each other: 0 (the same switch or host) to
+/* Returns how far two ports are from each other: from 0 (same switch or host) to
  * FAB_CABLING_FARTHEST. */
 #define FAB_CABLING_FARTHEST 3u
 typedef unsigned fab_cabling_distance(const void *ctx, uint32_t a, uint32_t b);
 
 struct fab_cabling_ports {
     uint32_t count;
-    /* [count] the planned and the actual port at the other end; FAB_NONE: there is none. Both are
-     * symmetric: planned[planned[p]] == p. */
+    /* [count] For each port, the planned and the actual port at the other end; FAB_NONE: there is
+     * none. Both arrays are symmetric: planned[planned[p]] == p. */
     const uint32_t *planned, *actual;
     fab_cabling_distance *distance;
-    const void *ctx; /* for distance */
+    const void *ctx; /* passed to distance() */
 };
 struct fab_cabling_moves {
     struct fab_cabling_move *moves; /* [count] ordered by group */
     size_t count, room;
-    /* [ports.count] group of each port; FAB_NONE: its cable is as planned */
+    /* [ports.count] group of moves for each port; FAB_NONE: the port is cabled as planned */
     uint32_t *group;
     uint32_t groups;
 };

@@ -21,10 +21,10 @@
  */
 void fab_cabling_key(const char *name, size_t len, char key[FAB_CABLING_KEY]);
 
-/* Returns the length of the system in a key: the text before the first '/', such as "node-7" (a
- * host) or "core-1" (a modular switch). */
+/* Returns the length of the first part of a key, before the first '/'. This part names a system: a
+ * host such as "node-7", or a modular switch such as "core-1". */
 size_t fab_cabling_system_len(const char *key);
-/* Returns true if two keys are of the same system: the same host, or the same modular switch. */
+/* Returns true if two keys belong to the same host or to the same modular switch. */
 bool fab_cabling_is_same_system(const char *a, const char *b);
 
 #endif

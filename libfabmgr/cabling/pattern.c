@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The link of port k of a lower switch l leads to the upper switch u for which most switches of l's
- * group vote with their ports k. If several ports lead to u, it is the t-th of them (from 0). The
- * port of u is the one for which most upper switches of the group vote with the t-th of their ports
- * that lead to l.
- */
+/* Finds the cabling that most switches show. Port k of a lower switch l should lead to the upper
+ * switch u for which most switches of l's group vote with their ports k. Several ports of l may
+ * lead to u; let port k be the t-th of them, from 0. Then the port of u is the one for which most
+ * upper switches of the group vote with their t-th port that leads to l. */
 #include "libfabmgr/cabling/pattern.h"
 
 #include <stdlib.h>
@@ -17,18 +15,19 @@ struct pattern {
     const struct fab_fabric *f;
     const struct fab_cabling_links *links;
     struct fab_cabling_plan *plan;
-    /* Upper neighbours of switches, sorted, each once: those of s are
+    /* The upper neighbours of each switch, sorted, without duplicates. Those of switch s are
      * uppers[first[s]] .. uppers[first[s + 1] - 1]. */
     uint32_t *first, *uppers;
     uint32_t *order;   /* [f->switch_count] switches, sorted by their upper neighbours */
     bool *grouped;     /* [f->switch_count] the switch is in a group */
-    bool *marked;      /* [f->switch_count] upper neighbours of the present group */
-    uint32_t *members; /* [member_count] the present group */
+    bool *marked;      /* [f->switch_count] the switch is an upper neighbour of the present group */
+    uint32_t *members; /* [member_count] switches of the present group */
     uint32_t member_count;
-    uint32_t sure; /* number of links in the plan so far */
+    uint32_t sure; /* number of links in the plan that a majority vote placed */
 };
 
-/* A majority vote (Boyer and Moore): first all votes are added, then all are counted. */
+/* A majority vote (Boyer and Moore): all votes are first added, to find the candidate, and then
+ * counted. */
 struct vote {
     uint32_t candidate, lead, votes, seen;
 };
@@ -53,7 +52,8 @@ static bool is_sure(const struct vote *v)
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* Returns the switch of the next level that port k of s leads to; FAB_NONE: there is none. */
+/* Returns the switch of the next higher level to which port k of switch s leads; FAB_NONE: the port
+ * leads to no such switch. */
 static uint32_t upper_of(const struct pattern *p, uint32_t s, unsigned k)
 {
     if (k > p->f->nodes[s].num_ports)
@@ -103,8 +103,8 @@ static int compare_switches(const void *a, const void *b, void *ctx)
     return order != 0 ? order : (x > y) - (x < y);
 }
 
-/* Returns a switch whose upper neighbours most switches outside groups share; FAB_NONE: no two
- * switches share them all. */
+/* Returns a switch outside of all groups whose set of upper neighbours is the most frequent among
+ * switches outside groups. FAB_NONE: no two such switches have the same set. */
 static uint32_t find_seed(const struct pattern *p)
 {
     uint32_t best = FAB_NONE, most = 1, run = 0, last = FAB_NONE;
@@ -122,8 +122,8 @@ static uint32_t find_seed(const struct pattern *p)
     return best;
 }
 
-/* Collects the switches that share more than half of the upper neighbours of `seed`, which are also
- * more than half of their own. */
+/* Collects the group of `seed`: the switches that share more than half of seed's upper neighbours,
+ * if the shared ones are also more than half of their own. */
 static void collect_group(struct pattern *p, uint32_t seed)
 {
     uint32_t size = p->first[seed + 1] - p->first[seed];
@@ -158,7 +158,8 @@ static struct vote vote_for_upper(const struct pattern *p, unsigned k)
     return v;
 }
 
-/* Returns the t-th port of `upper` that leads to `lower`; 0: there is none. */
+/* Returns the number of the t-th port (from 0) of `upper` that leads to `lower`; 0: there is
+ * none. */
 static uint32_t port_to(const struct pattern *p, uint32_t upper, uint32_t lower, unsigned t)
 {
     for (unsigned j = 1; j <= p->f->nodes[upper].num_ports; j++)
@@ -181,7 +182,8 @@ static struct vote vote_for_port(const struct pattern *p, uint32_t lower, unsign
 
 /* ---- plan ------------------------------------------------------------------------------------ */
 
-/* Adds a link, unless one of its ports has another one. */
+/* Adds a link to the plan, unless one of its ports has another planned link. sure: a majority vote
+ * placed the link. */
 static int add_link(struct pattern *p, uint32_t a, unsigned port_a, uint32_t b, unsigned port_b,
                     bool sure)
 {
@@ -193,10 +195,10 @@ static int add_link(struct pattern *p, uint32_t a, unsigned port_a, uint32_t b, 
     return rc == FAB_E_EXISTS || rc == FAB_E_INVAL ? FAB_OK : rc;
 }
 
-/* What the switches of a group vote for, by port number. */
+/* The votes of the switches of a group, for each port number. */
 struct columns {
     struct vote upper[256];
-    /* the number of lower ports that lead to the same upper switch */
+    /* the t-th lower port (from 0) that leads to the same upper switch */
     unsigned t[256];
 };
 
@@ -210,8 +212,8 @@ static void vote_for_columns(const struct pattern *p, struct columns *c)
     }
 }
 
-/* Returns true if at least half of the cables of a switch are as its group votes. Other switches
- * are meant to be cabled in another way. */
+/* Returns true if at least half of the cables of a switch are as its group votes. If fewer are, the
+ * switch is probably cabled in another way on purpose. */
 static bool conforms(const struct pattern *p, const struct columns *c, uint32_t s)
 {
     uint32_t same = 0, seen = 0;
@@ -264,7 +266,7 @@ static int add_groups(struct pattern *p)
     return rc;
 }
 
-/* Adds all other cables as they are. */
+/* Adds all other cables to the plan as they are. */
 static int add_rest(struct pattern *p)
 {
     int rc = FAB_OK;

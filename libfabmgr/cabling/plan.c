@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Builds plans. The arena of a plan owns all its texts. */
+/* Builds plans. The arena of a plan owns all texts of the plan. */
 #include "libfabmgr/cabling/plan.h"
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static uint64_t hash(const char *key)
     return fab_base_mix64(h);
 }
 
-/* Adds a node, also if the plan has a node with this name. */
+/* Adds a node, even if the plan has a node with this name already. */
 static int add_node(struct fab_cabling_plan *p, const char *name, size_t len, const char *key,
                     uint32_t *ret_node)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A cabling plan: which port shall be connected to which port, and at which rate.
+ * A cabling plan: which port should be connected to which port, and at which rate.
  *
- * A plan is read from one or several files, for example one with the links between switches and one
- * with the links of hosts. The formats are found out from the text:
+ * A plan is read from one or several files, for example one file with the links between switches
+ * and one with the links of hosts. The reader recognises the format of each file from its text:
  *
- *   - ibnetdiscover text, as saved from the fabric in a known good state, or as ibsim loads it
+ *   - ibnetdiscover text, saved while the fabric was known to be good, or written for ibsim
  *   - ibutils .topo files (read_topo.c)
  *   - CSV: NVIDIA UFM's NDT files, and point-to-point lists (read_csv.c)
  */
@@ -40,12 +40,12 @@ struct fab_cabling_plan {
     struct fab_cabling_node *nodes; /* [node_count] */
     struct fab_cabling_link *links; /* [link_count] */
     uint32_t node_count, link_count;
-    const char *format; /* of the last file, such as "ibnetdiscover" */
+    const char *format; /* format of the last file read, such as "ibnetdiscover" */
     /* The following members are private. */
     size_t node_room, link_room;
     struct fab_arena arena;
-    struct fab_map names; /* hash of a key -> node */
-    struct fab_map ports; /* node and port -> link */
+    struct fab_map names; /* hash of a key -> index in nodes[] */
+    struct fab_map ports; /* node and port -> index in links[] */
 };
 
 struct fab_cabling_plan *fab_cabling_plan_new(void);    /* returns NULL if memory ran out */
@@ -58,10 +58,10 @@ int fab_cabling_plan_read(struct fab_cabling_plan *p, const char *text, size_t l
 /* Adds all nodes of a fabric in the order of their ids, with their GUIDs. Returns OK or NOMEM. */
 int fab_cabling_plan_add_nodes(struct fab_cabling_plan *p, const struct fab_fabric *f);
 /* Adds all nodes and links of a fabric, with their GUIDs, and with their rates if `rates` is true.
- * INVAL: a node of the plan has one of these ports already. Also returns NOMEM. */
+ * INVAL: the plan already has a link at one of the ports. Also returns NOMEM. */
 int fab_cabling_plan_add_fabric(struct fab_cabling_plan *p, const struct fab_fabric *f, bool rates);
 
-/* ---- for the readers ------------------------------------------------------------------------- */
+/* ---- for the readers of files ---------------------------------------------------------------- */
 
 /* Finds the node with this name, or adds it. RANGE: the name is empty or too long. Also returns
  * NOMEM. */
@@ -69,8 +69,9 @@ int fab_cabling_plan_node(struct fab_cabling_plan *p, const char *name, size_t l
                           uint32_t *ret_node);
 int fab_cabling_plan_set_rack(struct fab_cabling_plan *p, uint32_t node, const char *rack,
                               size_t len);
-/* Adds a link, or its rate if the plan has the link already. EXISTS: one of the ports has another
- * link, *ret_other. INVAL: both ends are the same port. Also returns NOMEM. */
+/* Adds a link. If the plan has the link already, adds only its rate. EXISTS: one of the ports has
+ * another planned link, whose index is *ret_other. INVAL: both ends are the same port. Also returns
+ * NOMEM. */
 int fab_cabling_plan_link(struct fab_cabling_plan *p, const struct fab_cabling_link *link,
                           uint32_t *ret_other);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How far the cabling of a fabric is, compared with its plan, and how long it will take. */
+/* How many planned links are cabled correctly, and how long the rest will take. */
 #ifndef LIBFABMGR_CABLING_PROGRESS_H
 #define LIBFABMGR_CABLING_PROGRESS_H
 
@@ -14,7 +14,7 @@ struct fab_cabling_progress {
 int fab_cabling_progress(const struct fab_cabling_check *c, struct fab_cabling_progress **ret,
                          size_t *ret_count);
 
-/* The newest numbers of correct links, with their times. All zero: empty. */
+/* The newest samples: numbers of correct links, each with its time. All bytes zero: no samples. */
 #define FAB_CABLING_SAMPLES 120u
 struct fab_cabling_estimate {
     uint64_t time_us[FAB_CABLING_SAMPLES];
@@ -22,8 +22,8 @@ struct fab_cabling_estimate {
     uint32_t count; /* number of samples added */
 };
 void fab_cabling_estimate_add(struct fab_cabling_estimate *e, uint64_t time_us, uint32_t correct);
-/* Returns the links that become correct in a minute, on average over the stored samples; 0: not
- * known, or none do. */
+/* Returns how many links become correct per minute, on average over the stored samples. Returns 0
+ * if this is not known, or if no links become correct. */
 double fab_cabling_estimate_rate(const struct fab_cabling_estimate *e);
 
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rails and planes of a plan, and the kinds of wrong cables.
+ * Finds the rails and planes of a plan, and classifies wrong cables.
  *
- * Rail r of a host is the r-th of its planned ports, in the order of the adapters' names, in which
- * numbers count by value (ibp11s0f0 before ibp139s0f0). A switch belongs to a rail if all ports of
- * hosts that are planned for it are of this rail; this needs hosts with at least two ports.
+ * The planned ports of a host are numbered from 1, in the order of the adapters' names; numbers in
+ * names are compared by value (ibp11s0f0 before ibp139s0f0). Port number r is on rail r. A switch
+ * belongs to a rail if all ports of hosts that are planned for it are on this rail. Only hosts with
+ * at least two planned ports have rails.
  *
- * A plane is a set of at least two switches that the planned links between switches connect.
+ * A plane is a set of at least two switches that are connected, directly or over others, by planned
+ * links between switches.
  */
 #include <stdlib.h>
 
@@ -21,7 +23,7 @@
 
 /* ---- rails ----------------------------------------------------------------------------------- */
 
-/* Numbers the planned ports of the adapters among some sites of one system. */
+/* Numbers the planned ports of all adapters of one host. sites[count] are the sites of the host. */
 static void number_host(struct fab_cabling_check *c, const uint32_t *sites, uint32_t count)
 {
     unsigned rail = 0;
@@ -46,7 +48,7 @@ static void number_hosts(struct fab_cabling_check *c)
     }
 }
 
-/* Sets the rail of each switch that has one, at its port 0. */
+/* Sets the rail of each switch that belongs to one. The rail is stored at port 0 of the switch. */
 static void number_switches(struct fab_cabling_check *c)
 {
     for (uint32_t p = 0; p < c->port_count; p++) {
@@ -92,7 +94,7 @@ int fab_cabling_find_rails(struct fab_cabling_check *c)
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
 
-/* Returns true if a port of a switch and a port of an adapter are of different rails. */
+/* Returns true if a port of a switch and a port of an adapter are on different rails. */
 static bool is_wrong_rail(const struct fab_cabling_check *c, uint32_t leaf, uint32_t host)
 {
     uint8_t rail = c->rail[fab_cabling_site_of(c, leaf)->first_port];
@@ -110,7 +112,7 @@ static bool has_plane(const struct fab_cabling_check *c, uint32_t switch_port)
     return false;
 }
 
-/* Returns true if both ports are of switches of different planes. */
+/* Returns true if both ports are ports of switches, and these are in different planes. */
 static bool is_wrong_plane(const struct fab_cabling_check *c, uint32_t a, uint32_t b)
 {
     return fab_cabling_site_of(c, a)->is_switch && fab_cabling_site_of(c, b)->is_switch &&

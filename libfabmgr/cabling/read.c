@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds out the format of a plan file, and has what the readers share. */
+/* Recognises the format of a plan file. Also has the functions that the readers of the formats
+ * share. */
 #include "libfabmgr/cabling/read.h"
 
 #include <stdio.h>
@@ -37,8 +38,9 @@ static const struct format {
     {"CSV", fab_cabling_read_csv},
 };
 
-/* The first line that has "->" or a comma, or that is a line of ibnetdiscover text, decides.
- * Comments do not count. Without such a line, the reader of CSV reports what it expects. */
+/* Recognises the format by the first line that has "->", a comma, or the syntax of ibnetdiscover
+ * text. Lines that are comments do not count. If there is no such line, the CSV reader reports
+ * which formats are accepted. */
 static const struct format *find_format(const char *text, size_t len)
 {
     struct fab_text_error ignored;

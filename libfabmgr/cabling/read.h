@@ -6,7 +6,7 @@
 #include "libfabmgr/cabling/plan.h"
 #include "libfabmgr/fabric/text_scan.h"
 
-/* All readers add the content of a text to the plan. They return OK, FORMAT or NOMEM. */
+/* Each reader adds the content of a text to the plan. Returns OK, FORMAT or NOMEM. */
 int fab_cabling_read_netdiscover(struct fab_cabling_plan *p, const char *text, size_t len,
                                  struct fab_text_error *ret_error);
 int fab_cabling_read_topo(struct fab_cabling_plan *p, const char *text, size_t len,
@@ -16,14 +16,15 @@ int fab_cabling_read_csv(struct fab_cabling_plan *p, const char *text, size_t le
 
 /* ---- for the readers of lists of links ------------------------------------------------------- */
 
-/* Adds the node whose name consists of one or two parts, separated by '/'. The name is at the
- * cursor's line. Returns OK, FORMAT or NOMEM. */
+/* Finds or adds the node that the current line names, in one part or in two parts joined by '/'.
+ * Returns OK, FORMAT or NOMEM. */
 int fab_cabling_read_node(struct fab_cabling_plan *p, struct text_scan *s, struct span system,
                           struct span part, uint32_t *ret_node);
-/* Adds a link that the current line describes. Returns OK, FORMAT or NOMEM. */
+/* Adds the link that the current line describes. Returns OK, FORMAT or NOMEM. */
 int fab_cabling_read_link(struct fab_cabling_plan *p, struct text_scan *s,
                           const struct fab_cabling_link *link);
-/* Reads a port number such as "17", "P17" or "Port 17". Returns false if the text is none. */
+/* Reads a port number such as "17", "P17" or "Port 17". Returns false if the text is no port
+ * number. */
 bool fab_cabling_read_port(struct span text, uint8_t *ret_port);
 /* Removes blanks at both ends. */
 struct span fab_cabling_trim(struct span text);

@@ -42,7 +42,8 @@ static const char *const column_names[COLUMNS][3] = {
 struct csv {
     struct fab_cabling_plan *plan;
     struct text_scan scan;
-    /* number of the field that has this column; FIELDS_MAX: there is none */
+    /* for each column, the index of its field in fields[]; FIELDS_MAX: the file does not have the
+     * column */
     unsigned field[COLUMNS];
     struct span fields[FIELDS_MAX]; /* of the current row */
     unsigned count;
@@ -50,7 +51,7 @@ struct csv {
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Splits the current line at commas. A field may be in quotes; a quote cannot be inside. */
+/* Splits the current line at commas. A field may be in double quotes, but must not contain one. */
 static int split(struct csv *c)
 {
     struct text_scan *s = &c->scan;
@@ -90,7 +91,8 @@ static bool is_named(struct span field, const char *name)
     return *name == '\0';
 }
 
-/* Some NDT files write "#Fields:" before the name of the first column. */
+/* Returns the field without the mark "#Fields:", which some NDT files write before the name of the
+ * first column. */
 static struct span without_mark(struct span field)
 {
     static const char mark[] = "#Fields:";
@@ -100,8 +102,8 @@ static struct span without_mark(struct span field)
     return field;
 }
 
-/* Finds the column in the row with the names. The order of its names in the table is the order of
- * preference. */
+/* Returns the index of the field with this column, from the row of column names. A column may have
+ * several names; the first one in the table that the file has is taken. */
 static unsigned find_column(const struct csv *c, enum column column)
 {
     for (unsigned i = 0; i < 3 && column_names[column][i] != NULL; i++)
@@ -111,8 +113,8 @@ static unsigned find_column(const struct csv *c, enum column column)
     return FIELDS_MAX;
 }
 
-/* Reads the row with the names of the columns, which may be a comment. Other comments are ignored:
- * *ret_named is false then. */
+/* Reads the row with the names of the columns, which may be in a comment. If the comment is no such
+ * row, sets *ret_named to false. */
 static int read_header(struct csv *c, bool comment, bool *ret_named)
 {
     int rc = split(c);
@@ -134,7 +136,8 @@ static int read_header(struct csv *c, bool comment, bool *ret_named)
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
-/* Reads "Blade 16_Port 2/20": *part becomes "L16/U2". Returns false if the text is no such port. */
+/* Reads a port such as "Blade 16_Port 2/20"; *part then is "L16/U2". Returns false if the text has
+ * another form. */
 static bool read_blade(struct span text, char part[16], uint8_t *ret_port)
 {
     static const char word[] = "blade ", port[] = "_port ";
@@ -157,8 +160,8 @@ static bool read_blade(struct span text, char part[16], uint8_t *ret_port)
     return true;
 }
 
-/* Reads the port of a host: an adapter, and the number of its port after a slash. The name of the
- * host may be repeated before the adapter. */
+/* Reads the port of a host: the name of an adapter, then optionally a slash and the port number.
+ * The text may repeat the name of the host before the adapter. */
 static int read_adapter(struct csv *c, struct span host, struct span text, uint32_t *ret_node,
                         uint8_t *ret_port)
 {
@@ -191,8 +194,6 @@ static int read_end(struct csv *c, enum column node, enum column port, uint32_t 
         return read_adapter(c, name, text, ret_node, ret_port);
     return fab_cabling_read_node(c->plan, &c->scan, name, part, ret_node);
 }
-
-/* ---- rates ----------------------------------------------------------------------------------- */
 
 /* Reads a rate such as "4x HDR", "HDR", or 200000 (Mb/s of four lanes). */
 static int read_rate(struct csv *c, struct span text, struct fab_link_modes *ret)
@@ -264,7 +265,8 @@ int fab_cabling_read_csv(struct fab_cabling_plan *p, const char *text, size_t le
             rc = read_row(&c);
         }
     }
-    c.scan.number += c.scan.number == 0; /* an empty file: the error is in line 1 */
+    /* if the file is empty, the error is reported for line 1 */
+    c.scan.number += c.scan.number == 0;
     if (rc == FAB_OK && p->link_count == 0)
         return fab_fabric_scan_fail(&c.scan, c.scan.line, "the plan has no link");
     return rc;

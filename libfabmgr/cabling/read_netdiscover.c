@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads a plan from ibnetdiscover text, as libfabmgr/fabric reads it. Nodes have their GUIDs. */
+/* Reads a plan from ibnetdiscover text, with the reader of libfabmgr/fabric. The nodes of the plan
+ * get their GUIDs. */
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/cabling/read.h"
 
-/* Returns true if some line has a rate, such as 4xEDR. Files that people wrote for ibsim have none,
- * and the reader of fabrics then assumes one, which the plan does not demand. */
+/* Returns true if at least one line has a rate, such as 4xEDR. Files that people wrote for ibsim
+ * have no rates. The reader of fabrics then assumes a rate, which must not become a part of the
+ * plan. */
 static bool has_rates(const char *text, size_t len)
 {
     static const char *const speeds[] = {"SDR", "DDR", "QDR", "FDR", "EDR", "HDR", "NDR", "XDR"};

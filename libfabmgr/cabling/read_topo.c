@@ -52,7 +52,8 @@ static int read_end(struct fab_cabling_plan *p, struct text_scan *s, struct span
     return fab_cabling_read_node(p, s, system, part, ret_node);
 }
 
-/* Reads a part of an arrow: a width such as "4x", or the speed of a lane such as "25G" or "EDR". */
+/* Reads a part of an arrow: a width such as "4x", or the speed of one lane such as "25G" or
+ * "EDR". */
 static bool read_mode(struct span word, struct fab_link_modes *rate)
 {
     static const char *const widths[] = {"1x", "2x", "4x", "8x", "12x"};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes blocking calls over one HTTP/2 connection, one at a time, by nghttp2.
+ * Makes blocking calls over one HTTP/2 connection, one call at a time, with nghttp2.
  *
  * A call is a `struct exchange` on the stack: the request, and what was received so far. The
- * callbacks of nghttp2 fill it; the loop in run() sends and receives until the stream is closed,
+ * callbacks of nghttp2 fill it. The loop in run() sends and receives until the stream is closed,
  * the connection is lost, or the deadline has passed.
  *
  * The server is not trusted: the size of messages is limited, and header values are truncated to
@@ -20,7 +20,8 @@
 #include "libfabmgr/client/socket.h"
 
 #define MAX_REPLY (16u << 20)
-/* extra time in ms after the deadline, in which the server can report DEADLINE_EXCEEDED */
+/* time in ms that the client waits after the deadline, so that the server can report
+ * DEADLINE_EXCEEDED itself */
 #define GRACE_MS 500
 /* maximum bytes of the header fabric-reason */
 #define REASON_MAX 768
@@ -37,7 +38,7 @@ struct fab_client {
 struct exchange {
     struct fab_client *client;
     const ProtobufCMessageDescriptor *reply;
-    /* the caller's function for each reply of a stream; NULL: the call has one reply, which is
+    /* the caller's function for each reply of a stream; NULL: the call has only one reply, which is
      * stored in `kept` */
     fab_client_each *each;
     void *ctx;
@@ -46,13 +47,13 @@ struct exchange {
     size_t request_len, request_sent;
     struct fab_grpc_reader reader;
     int32_t stream;
-    /* status from the server: that of HTTP, and that of gRPC (-1: grpc-status has not arrived) */
+    /* HTTP status and gRPC status of the response; code -1: grpc-status has not arrived */
     int http_status, code;
     char message[sizeof((struct fab_client_error *)0)->message];
     /* error code with which HTTP/2 (RST_STREAM) ended the stream */
     uint32_t reset;
     bool closed, enough;
-    /* why a received message could not be read (enum fab_status); FAB_OK: all were read */
+    /* why a received message could not be read (enum fab_status); FAB_OK: all messages were read */
     int failed;
 };
 
@@ -230,8 +231,8 @@ static int run(struct exchange *x, uint64_t deadline)
     }
     if (x->closed)
         return FAB_OK;
-    /* The call was cancelled or failed. Only its stream is reset, so that the connection stays
-     * usable. */
+    /* The call was cancelled or failed. The function resets only the stream of this call, so that
+     * the connection stays usable. */
     nghttp2_session_set_stream_user_data(x->client->session, x->stream, NULL);
     nghttp2_submit_rst_stream(x->client->session, NGHTTP2_FLAG_NONE, x->stream, NGHTTP2_CANCEL);
     if (rc == FAB_OK)

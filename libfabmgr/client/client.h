@@ -25,12 +25,12 @@ struct fab_client_options {
     const char *address; /* "unix:PATH" or "tls:HOST:PORT" */
     /* names of PEM files: CA, own certificate, own key; used only for an address "tls:..." */
     const char *ca, *cert, *key;
-    /* name that the server's certificate must contain; NULL: the HOST of the address */
+    /* name that the server's certificate must contain; NULL: the HOST part of the address */
     const char *server_name;
     /* time limit in ms for connecting, and for each call; 0: no limit */
     unsigned timeout_ms;
-    /* reason of the calls, for the server's audit log: at most 768 bytes after percent-encoding;
-     * NULL: none */
+    /* reason of the calls, which the server writes to its audit log: at most 768 bytes after
+     * percent-encoding; NULL: none */
     const char *reason;
 };
 
@@ -40,13 +40,13 @@ struct fab_client_error {
     char message[1024];
 };
 
-/* Connects to a server. Like the other functions of this header, returns a gRPC status code, and
- * stores the same code with a message in *ret_error. INVALID_ARGUMENT: the address is malformed. */
+/* Connects to a server. INVALID_ARGUMENT: the address is malformed. All functions of this header
+ * return a gRPC status code, and store the same code with a message in *ret_error. */
 enum fab_grpc_code fab_client_open(const struct fab_client_options *options,
                                    struct fab_client **ret, struct fab_client_error *ret_error);
 void fab_client_close(struct fab_client *c); /* c may be NULL */
 
-/* Calls "package.Service/Method". If the result is OK, the caller owns the reply and frees it by
+/* Calls "package.Service/Method". If the result is OK, the caller owns the reply and frees it with
  * protobuf_c_message_free_unpacked. */
 enum fab_grpc_code fab_client_call(struct fab_client *c, const char *method,
                                    const ProtobufCMessage *request,

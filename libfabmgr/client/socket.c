@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The client's socket. It is non-blocking, and the functions wait in poll() until the deadline. TLS
- * has version 1.3, and selects HTTP/2 by ALPN. The server's certificate must be signed by the given
- * authority and contain the expected name or IP address. */
+ * connections use version 1.3, and select HTTP/2 by ALPN. The server's certificate must be signed
+ * by the given CA and contain the expected name or IP address. */
 #include "libfabmgr/client/socket.h"
 
 #include <arpa/inet.h>
@@ -27,7 +27,7 @@
 struct client_socket {
     int fd;
     SSL *ssl; /* NULL for a Unix socket */
-    /* why the server refused the client's certificate; NULL: it did not */
+    /* why the server refused the client's certificate; NULL: the server did not refuse it */
     const char *refusal;
 };
 
@@ -38,8 +38,8 @@ uint64_t fab_client_now_ms(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* Waits until the socket can be read or written, as `events` (poll) says. Returns TIMEOUT at the
- * deadline, or IO. */
+/* Waits until the socket can be read or written; `events` (see poll) tells which. Returns OK,
+ * TIMEOUT at the deadline, or IO. */
 static int wait_for(int fd, short events, uint64_t deadline)
 {
     for (;;) {
@@ -59,8 +59,7 @@ static int wait_for(int fd, short events, uint64_t deadline)
     }
 }
 
-/* ---- Unix --------------------------------------------------------------------------------------
- */
+/* ---- Unix ------------------------------------------------------------------------------------ */
 
 static int connect_unix(struct client_socket *s, const char *path, char *why, size_t why_len)
 {
@@ -81,8 +80,7 @@ static int connect_unix(struct client_socket *s, const char *path, char *why, si
     return FAB_E_IO;
 }
 
-/* ---- TCP ---------------------------------------------------------------------------------------
- */
+/* ---- TCP ------------------------------------------------------------------------------------- */
 
 static int connect_one(const struct addrinfo *a, uint64_t deadline, int *ret_fd)
 {
@@ -127,8 +125,7 @@ static int connect_tcp(struct client_socket *s, const char *host, const char *po
     return FAB_E_IO;
 }
 
-/* ---- TLS ---------------------------------------------------------------------------------------
- */
+/* ---- TLS ------------------------------------------------------------------------------------- */
 
 static int tls_complain(const char *what, char *why, size_t why_len)
 {
@@ -140,8 +137,8 @@ static int tls_complain(const char *what, char *why, size_t why_len)
     return FAB_E_IO;
 }
 
-/* Returns what an alert of the server says about the client's certificate (RFC 8446, section 6.2),
- * or NULL if this error is no such alert. */
+/* Returns what a TLS alert of the server says about the client's certificate (RFC 8446, section
+ * 6.2). Returns NULL if this error is no such alert. */
 static const char *alert_text(unsigned long error)
 {
     if (ERR_GET_LIB(error) != ERR_LIB_SSL)
@@ -163,15 +160,16 @@ static const char *alert_text(unsigned long error)
     }
 }
 
-/* Remembers why the server refused the client's certificate, if this is the cause of the error. In
- * TLS 1.3, the client learns it only after its own handshake, from an alert. */
+/* Notes why the server refused the client's certificate, if that caused the error. In TLS 1.3, the
+ * client learns this only after its own handshake, from an alert. */
 static void note_refusal(struct client_socket *s)
 {
     if (s->refusal == NULL)
         s->refusal = alert_text(ERR_peek_last_error());
 }
 
-/* A write that fails because the server closed the connection leaves the server's alert unread. */
+/* Reads the server's alert. If the server closes the connection, the client's write fails, and the
+ * alert is still unread. */
 static void read_alert(struct client_socket *s)
 {
     uint8_t data[256];
@@ -229,8 +227,8 @@ static SSL *tls_new(const struct fab_client_options *o, const char *name, char *
     return ssl;
 }
 
-/* Waits until an SSL call that returned rc can be repeated. TRUNCATED: the server closed the
- * connection. Also returns TIMEOUT and IO. */
+/* Waits until an SSL call that returned rc can be repeated. Returns OK, TIMEOUT, IO, or TRUNCATED
+ * (the server closed the connection). */
 static int tls_wait(const struct client_socket *s, int rc, uint64_t deadline)
 {
     switch (SSL_get_error(s->ssl, rc)) {
@@ -299,8 +297,7 @@ out:
     return rc;
 }
 
-/* ---- both --------------------------------------------------------------------------------------
- */
+/* ---- Unix, and TCP with TLS ------------------------------------------------------------------ */
 
 int fab_client_socket_open(const struct fab_client_options *o, uint64_t deadline_ms,
                            struct client_socket **ret, char *why, size_t why_len)

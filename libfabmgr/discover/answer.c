@@ -4,8 +4,8 @@
  * the range that the specification permits before it is used as an index. The numbers of hops,
  * nodes and ports are limited.
  *
- * LocalPortNum in NodeInfo is the number of the port by which the query reached the node. When the
- * snapshot is sealed, LocalPortNum gets a value that does not depend on the route (seal.c).
+ * LocalPortNum in NodeInfo is the number of the port by which the query reached the node. It
+ * depends on the route, so sealing replaces it by a value that does not (seal.c).
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
@@ -41,8 +41,7 @@ int fab_discover_query_failed(struct fab_discover *d, const struct query *q, int
     return result == FAB_OK && gives_up ? fab_discover_targeted_node_lost(d, p) : result;
 }
 
-/* ---- NodeInfo ---------------------------------------------------------------------------------
- */
+/* ---- NodeInfo -------------------------------------------------------------------------------- */
 
 static bool node_info_valid(const struct fab_node_info *info, bool root)
 {
@@ -61,8 +60,8 @@ static int queue_walk(struct fab_discover *d, struct known_node *p)
     return fab_discover_queue_push(&d->walks, (struct item){.ref = p->ref});
 }
 
-/* Handles the NodeInfo of a new node. near: the neighbour over which the query reached it; NULL:
- * the new node is the manager's own. Returns OK or NOMEM. */
+/* Handles the NodeInfo of a new node. near: the neighbour from which the query reached the node;
+ * NULL: the node is the manager's own. Returns OK or NOMEM. */
 static int node_found(struct fab_discover *d, const struct query *q, const struct known_node *near,
                       const struct fab_node_info *info, struct known_node **ret)
 {
@@ -82,8 +81,7 @@ static int node_found(struct fab_discover *d, const struct query *q, const struc
 }
 
 /* Handles the NodeInfo of a known node that a query reached over another link. Returns EXISTS if
- * its type or number of ports differs from what is known, because two nodes then have the same
- * GUID. */
+ * the type or the number of ports is not as known: two nodes then have the same GUID. */
 static int node_again(struct fab_discover *d, const struct query *q,
                       const struct fab_node_info *info, struct known_node *p)
 {
@@ -91,8 +89,8 @@ static int node_again(struct fab_discover *d, const struct query *q,
     if (p->type != info->node_type || p->num_ports != info->num_ports)
         return FAB_E_EXISTS;
     if (!p->walked)
-        /* The query's route replaces the known one, which comes from the base snapshot and may use
-         * a link that no longer exists. */
+        /* The node keeps the query's route, because its known route comes from the base snapshot
+         * and may use a link that no longer exists. */
         p->path = q->path;
     return p->type == FAB_NODE_SWITCH ? FAB_OK
                                       : fab_fabric_builder_add_node(d->builder, info, &ref);
@@ -122,13 +120,12 @@ static int take_root(struct fab_discover *d, const struct query *q,
     return p->type == FAB_NODE_SWITCH ? FAB_OK : read_port(d, p, info->local_port);
 }
 
-/* ---- devices that are not approved ------------------------------------------------------------
- */
+/* ---- devices that are not approved ----------------------------------------------------------- */
 
-/* Returns true if the device behind a port is not approved at this place (baseline.h). If so,
- * describes the device in *ret. The manager's own port is always accepted, and so is the switch
- * to which it is connected. (If `near` is not a switch, it is the manager's own adapter, because
- * no other adapter forwards packets.) */
+/* Returns true if the device behind a port is not approved at this place (baseline.h). Then also
+ * describes the device in *ret. The manager's own port is always accepted, and so is the switch to
+ * which it is connected. (`near` is a switch, or the manager's own adapter: no other adapter
+ * forwards packets.) */
 static bool is_unapproved(const struct fab_discover *d, const struct known_node *near,
                           uint8_t near_port, const struct fab_node_info *info,
                           struct fab_unapproved *ret)
@@ -212,8 +209,7 @@ static int take_node_info(struct fab_discover *d, const struct query *q, const u
                                                      : fab_discover_query_failed(d, q, status);
 }
 
-/* ---- other attributes -------------------------------------------------------------------------
- */
+/* ---- other attributes ------------------------------------------------------------------------ */
 
 static int take_node_desc(struct fab_discover *d, const struct known_node *p, const uint8_t *data)
 {
@@ -238,9 +234,10 @@ static bool leads_on(const struct fab_discover *d, const struct known_node *p, u
     return p->ref == d->self && port == d->self_port;
 }
 
-/* Handles the PortInfo of a port. If its link is up, queries NodeInfo over the link in two cases:
- * the node at the other end is unknown; or it is known only from the base snapshot and the port is
- * in state Init. In the second case the link was trained again, and may lead to another node. */
+/* Handles the PortInfo of a port. If the link of the port is up, queries NodeInfo over the link in
+ * two cases. In the first case, the node at the other end is unknown. In the second case, the node
+ * is known only from the base snapshot, and the port is in state Init: the link was trained again,
+ * and may lead to another node. */
 static int port_seen(struct fab_discover *d, struct known_node *p, uint8_t port,
                      const struct fab_port_info *info)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stores a baseline: a sorted array of approved places, a map from the two ends of each place to
- * the array, and a map of all nodes.
+ * Stores a baseline: a sorted array of approved places, a map from both ends of a place to its
+ * index in the array, and a map of all nodes.
  *
- * The keys of the maps are 64-bit hashes of an end (node GUID and port). An entry that is found is
+ * A key of the map of ends is a 64-bit hash of node GUID and port. After a lookup, the entry is
  * compared with the end itself. If two ends had the same hash, one of them would be missing from
  * the baseline, and the device there would need another approval.
  */
@@ -21,7 +21,7 @@ struct fab_baseline {
     struct fab_approved *list; /* sorted by node GUID and port number */
     size_t count;
     struct fab_map by_end;  /* hash of an end -> index in list[] */
-    struct fab_map by_node; /* GUIDs of all nodes at either end */
+    struct fab_map by_node; /* the GUIDs of the nodes at both ends of all entries */
     struct fab_map by_port; /* port GUIDs of all entries */
     int refs;               /* reference count, atomic */
 };
@@ -52,8 +52,8 @@ const struct fab_approved *fab_discover_baseline_at(const struct fab_baseline *b
     return has_end(&b->list[i].place, guid, port) ? &b->list[i] : NULL;
 }
 
-/* Returns the place under which the baseline stores a link between switches: that of the end with
- * the lower GUID. */
+/* Returns the place with its ends in the order in which the baseline stores it: a link between
+ * switches is stored under the end with the lower GUID. */
 static struct fab_place canonical(const struct fab_place *p)
 {
     bool lower = p->guid != p->near_guid ? p->guid < p->near_guid : p->port < p->near_port;
@@ -91,7 +91,8 @@ static void take(struct fab_baseline *b, const struct fab_approved *a)
     b->list[b->count++].place = at;
 }
 
-/* Fills the maps. They have room for all entries, so put and add fail only for duplicates. */
+/* Fills the maps. The maps have room for all entries, so put cannot fail, and add fails only for a
+ * key that exists. */
 static void index_all(struct fab_baseline *b)
 {
     if (b->count > 1)
@@ -235,8 +236,8 @@ int fab_discover_baseline_without(const struct fab_baseline *b, const uint64_t *
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* Returns the node GUID that is approved at the switch port of `p`, if it is not the GUID in `p`;
- * otherwise 0. */
+/* Returns the GUID of the approved node at the switch port of `p`, if it is another GUID than that
+ * in `p`. Otherwise returns 0. */
 static uint64_t holder_of(const struct fab_baseline *b, const struct fab_place *p)
 {
     const struct fab_approved *a = fab_discover_baseline_at(b, p->near_guid, p->near_port);
@@ -273,9 +274,9 @@ static enum fab_unapproved_why judge_host(const struct fab_baseline *b, const st
     return FAB_UNAPPROVED_MOVED;
 }
 
-/* A place between two switches names one of them as its device. If the switch at the other end
- * (near_guid) is the only one that the baseline does not have, swaps the ends, so that this switch
- * is named. */
+/* A place between two switches names one of them as its device. If only the switch at the other end
+ * (near_guid) is missing from the baseline, swaps the ends, so that the place names the missing
+ * switch. */
 static void turn(const struct fab_baseline *b, struct fab_place *p)
 {
     const struct fab_place was = *p;

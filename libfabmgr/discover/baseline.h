@@ -22,7 +22,8 @@
 #define FAB_APPROVED_BY_LEN 96
 
 struct fab_approved {
-    /* The approved place. A link between switches is stored under its end with the lower GUID. */
+    /* The approved place. The place of a link between switches names the end with the lower GUID as
+     * the device. */
     struct fab_place place;
     /* NodeDescription of the device when it was approved; "": not known. */
     char name[FAB_NODE_DESC_LEN + 1];
@@ -68,22 +69,22 @@ void fab_discover_baseline_unref(struct fab_baseline *b);
 /* Returns all approved places, sorted by node GUID and port number. */
 const struct fab_approved *fab_discover_baseline_list(const struct fab_baseline *b,
                                                       size_t *ret_count);
-/* Returns the approved place that has this port at one of its ends; NULL: none has. */
+/* Returns the approved place one end of which is this port; NULL: there is no such place. */
 const struct fab_approved *fab_discover_baseline_at(const struct fab_baseline *b, uint64_t guid,
                                                     uint8_t port);
-/* Returns true if a node is in the baseline, at either end of some place. */
+/* Returns true if the baseline has a place with this node at one of its ends. */
 bool fab_discover_baseline_knows(const struct fab_baseline *b, uint64_t guid);
 /* Returns true if this is the GUID of a node in the baseline, or the approved GUID of a port of an
  * adapter or router. */
 bool fab_discover_baseline_has_guid(const struct fab_baseline *b, uint64_t guid);
 
-/* Makes a copy of b with the further places more[count]. A new place replaces the places that
- * have a port in common with it. b == NULL: there is no baseline yet. Returns OK or NOMEM. */
+/* Makes a copy of b with the additional places more[count]. A new place replaces old places with
+ * which it shares a port. b == NULL: there is no baseline yet. Returns OK or NOMEM. */
 int fab_discover_baseline_with(const struct fab_baseline *b, const struct fab_approved *more,
                                size_t count, struct fab_baseline **ret);
-/* Makes a copy of b without the places of these nodes. If a node is a switch, the places of the
- * hosts connected to it are left out, too. Returns NOT_FOUND if a node has no place in the
- * baseline, or NOMEM. */
+/* Makes a copy of b without the places of the nodes guid[count]. If a node is a switch, the copy
+ * also lacks the places of hosts connected to it. Returns OK; NOT_FOUND if a node has no place in
+ * the baseline; or NOMEM. */
 int fab_discover_baseline_without(const struct fab_baseline *b, const uint64_t *guid, size_t count,
                                   struct fab_baseline **ret);
 

@@ -31,7 +31,8 @@ static bool is_place_of(const struct fab_fabric *f, uint64_t guid, uint8_t port,
     return is_name_of(f, guid, head);
 }
 
-/* Returns true if the text names this device or link, by the name of a node or of a switch port. */
+/* Returns true if the text names the device or link at place p, by the name of a node or of a
+ * switch port ("NODE/PORT"). */
 static bool names(const struct fab_fabric *f, const struct fab_place *p, const char *text)
 {
     return is_name_of(f, p->guid, text) || is_place_of(f, p->near_guid, p->near_port, text) ||
@@ -52,13 +53,15 @@ static uint64_t hash_guid(uint64_t guid)
     return fab_base_mix64(guid ^ UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* Returns the hash of a port from the hash of its node; port number 0 means the node itself. */
+/* Returns a hash for a port: the hash of its node's name combined with the port number. Port number
+ * 0 stands for the node itself. */
 static uint64_t hash_at(uint64_t node, unsigned port)
 {
     return fab_base_mix64(node + port);
 }
 
-/* Adds text number `index` to the map, as the name of a node or of one of its ports. */
+/* Adds text[index] to the map as the name of a node (port 0), or of a port of this node. The name
+ * of the node is the first `len` bytes of the text. */
 static int want_node(struct fab_baseline_names *w, uint32_t index, size_t len, unsigned port)
 {
     const char *text = w->text[index];
@@ -94,8 +97,8 @@ void fab_discover_names_fini(struct fab_baseline_names *w)
     free(w->found);
 }
 
-/* Appends to list[] the indexes of the texts that may name a node called `name`, or a port of
- * such a node. */
+/* Appends to list[] the indexes of those texts that may name a node called `name`, or its port
+ * `port`, because their hashes are equal. */
 static void look_up_name(const struct fab_baseline_names *w, const char *name, unsigned port,
                          uint32_t *list, uint32_t *count)
 {
@@ -144,9 +147,9 @@ bool fab_discover_names_has(struct fab_baseline_names *w, const struct fab_fabri
     return named;
 }
 
-/* Returns the index of a text that named no device. If several texts are equal, the map has only
- * one of them, and only the element of found[] for this one is counted up. So the function looks at
- * this element, too. */
+/* Returns the index of a text that named no device. If several texts are equal, only one of them is
+ * in the map, and only its element of found[] was counted up. So the function looks up that
+ * element. */
 uint32_t fab_discover_names_missing(const struct fab_baseline_names *w)
 {
     for (uint32_t i = 0; i < w->count; i++) {
@@ -159,10 +162,8 @@ uint32_t fab_discover_names_missing(const struct fab_baseline_names *w)
     return FAB_NONE;
 }
 
-/* ---- nodes of the baseline ------------------------------------------------------------------- */
-
-/* Returns the GUID of the approved node that the text names, by its GUID, by its present name,
- * or by its name when it was approved. 0: the text does not name the node of this place. */
+/* Returns the node GUID of an approved place if the text names this node: by its GUID, by its
+ * present name, or by its name when it was approved. Otherwise returns 0. */
 static uint64_t named_guid(const struct fab_approved *a, const struct fab_fabric *f,
                            const char *text)
 {
@@ -174,9 +175,9 @@ static uint64_t named_guid(const struct fab_approved *a, const struct fab_fabric
                                                      : 0;
 }
 
-/* Finds the texts that name a node of an approved place. guid[i] becomes the GUID of the node
- * that text i names, and w->found[i] the number of nodes that it names. Consecutive places of
- * one node count once. */
+/* Finds the texts that name the node of an approved place. guid[i] becomes the GUID of the node
+ * that text i names, and w->found[i] the number of nodes that text i names. A node with several
+ * consecutive places counts once. */
 static void note_approved(struct fab_baseline_names *w, const struct fab_fabric *f,
                           const struct fab_approved *a, uint64_t *guid)
 {
@@ -193,7 +194,7 @@ static void note_approved(struct fab_baseline_names *w, const struct fab_fabric 
     }
 }
 
-/* Returns the index of the first text that is the same as text i; i if there is none. */
+/* Returns the index of the first text that equals text i, which may be i itself. */
 static uint32_t first_same(const struct fab_baseline_names *w, uint32_t i)
 {
     uint32_t same = i;

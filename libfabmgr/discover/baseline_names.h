@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Finds the devices that an operator names in a request about the baseline. A text names a node by
- * its GUID ("0x0002c90300000001"), by its name or by the first word of its name. "NODE/PORT" names
- * the device at a switch port.
- */
+/* Finds the devices that an operator names in a request about the baseline. A text names a node by
+ * its GUID ("0x0002c90300000001"), by its name or by the first word of its name. The text
+ * "NODE/PORT" names the device at a switch port. */
 #ifndef LIBFABMGR_DISCOVER_BASELINE_NAMES_H
 #define LIBFABMGR_DISCOVER_BASELINE_NAMES_H
 
 #include "libfabmgr/base/map.h"
 #include "libfabmgr/discover/baseline.h"
 
-/* A map that finds the texts of a request (names of nodes and ports) by the hash of the name,
- * because a request may have a thousand texts for ten thousand devices. The name itself is
- * compared, too: a host chooses its own name, and could choose one that has the hash of another. */
+/* Maps the hash of a name to a text of the request. The map is needed because a request may have a
+ * thousand texts for ten thousand devices. A host chooses its own name, and could choose one with
+ * the hash of another name. So the names themselves are compared, too. */
 struct fab_baseline_names {
     char *const *text;
     size_t count;
@@ -21,20 +19,21 @@ struct fab_baseline_names {
     uint32_t *found;
 };
 
-/* Makes the map of the texts of a request. The texts must exist as long as *ret. Returns NOMEM.
- * Call fab_discover_names_fini afterwards, also after NOMEM. */
+/* Makes the map of the texts of a request. The texts must exist as long as *ret. Returns OK or
+ * NOMEM. The caller calls fab_discover_names_fini in both cases. */
 int fab_discover_names_init(char *const *text, size_t count, struct fab_baseline_names *ret);
 void fab_discover_names_fini(struct fab_baseline_names *w);
-/* Returns whether a text names this device or link, and counts the device for each text that
+/* Returns true if at least one text names this device or link. Adds 1 to found[] of each text that
  * does. */
 bool fab_discover_names_has(struct fab_baseline_names *w, const struct fab_fabric *f,
                             const struct fab_place *p);
 /* Returns the index of a text that named no device; FAB_NONE: each text named one. */
 uint32_t fab_discover_names_missing(const struct fab_baseline_names *w);
 
-/* Finds the nodes of the baseline that the texts name: guid[i] gets the node GUID for text[i]. A
- * name counts if the node has it in the fabric, or had it when it was approved. Returns NOT_FOUND
- * if text[*ret_wrong] names no node of the baseline, EXISTS if it names several, or NOMEM. */
+/* Finds the nodes of the baseline that the texts name: guid[i] becomes the GUID of the node that
+ * text[i] names. A node counts under its name in the fabric, and under its name when it was
+ * approved. Returns NOT_FOUND if text[*ret_wrong] names no node of the baseline, EXISTS if it names
+ * several, or NOMEM. */
 int fab_discover_names_find(const struct fab_baseline *b, const struct fab_fabric *f,
                             char *const *text, size_t count, uint64_t *guid, size_t *ret_wrong);
 

@@ -22,16 +22,15 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
 
-/* ---- which NodeInfo is a claim ----------------------------------------------------------------
- */
+/* ---- which NodeInfo is a claim --------------------------------------------------------------- */
 
 static bool is_at(const struct fab_place *place, const struct known_node *near, uint8_t near_port)
 {
     return place->near_guid == near->guid && place->near_port == near_port;
 }
 
-/* Returns the place where a GUID of this NodeInfo was last seen, if this is not the place behind
- * port near_port of `near`. NULL: all GUIDs were last seen here, or never. */
+/* Returns the place where a GUID of this NodeInfo was last seen, if that is another place than the
+ * one behind port near_port of `near`. NULL: all GUIDs were last seen here, or were never seen. */
 static const struct fab_place *contradicted(const struct fab_discover *d,
                                             const struct known_node *near, uint8_t near_port,
                                             const struct fab_node_info *info)
@@ -76,8 +75,7 @@ int fab_discover_claim_add(struct fab_discover *d, const struct query *q, struct
     return FAB_OK;
 }
 
-/* ---- port GUIDs -------------------------------------------------------------------------------
- */
+/* ---- port GUIDs ------------------------------------------------------------------------------ */
 
 static uint8_t guid_port(const struct fab_node_info *info)
 {
@@ -108,8 +106,7 @@ bool fab_discover_port_guid_taken(const struct fab_discover *d, const struct kno
     return true;
 }
 
-/* ---- duplicates -------------------------------------------------------------------------------
- */
+/* ---- duplicates ------------------------------------------------------------------------------ */
 
 /* Fills in the place of a port: the port at the other end of its link, or else the port by which
  * its node was found. */
@@ -145,8 +142,7 @@ int fab_discover_duplicate(struct fab_discover *d, const struct query *q,
     return fab_discover_unresponsive_add(d, entry);
 }
 
-/* ---- the last places --------------------------------------------------------------------------
- */
+/* ---- the last places ------------------------------------------------------------------------- */
 
 int fab_discover_identity_answered(const struct fab_discover *d, const struct query *q,
                                    const uint8_t *data)
@@ -167,8 +163,8 @@ static struct known_node *find(const struct fab_discover *d, uint64_t guid)
                : NULL;
 }
 
-/* Queries the PortInfo of a switch port and, if its link is up, the NodeInfo of the node behind the
- * port. Leaves out queries that this discovery has sent already. */
+/* Queries the PortInfo of a switch port. If the link of the port is up, also queries the NodeInfo
+ * of the node behind it. Queries that this discovery has sent already are not repeated. */
 static int ask_behind(struct fab_discover *d, struct known_node *near, uint8_t port)
 {
     const struct item item = {.ref = near->ref, .port = port};
@@ -183,9 +179,9 @@ static int ask_behind(struct fab_discover *d, struct known_node *near, uint8_t p
                                                        : FAB_OK;
 }
 
-/* Queues queries of the last place of the claimed GUID (see above). For the GUID of a switch, these
- * are its known route, and its port over which the claim came. Queries that were queued before are
- * left out. */
+/* Queues queries of the last place of the claimed GUID (see the head of this file). For the GUID of
+ * a switch, this is NodeInfo along its known route, and its port over which the claim came. Queries
+ * that were queued before are not repeated. */
 static int verify(struct fab_discover *d, struct claim *c)
 {
     struct known_node *near = find(d, c->first_guid), *p = find(d, c->info.node_guid);
@@ -207,13 +203,12 @@ static bool has_work(const struct fab_discover *d)
            !fab_discover_queue_empty(&d->identities) || !fab_discover_queue_empty(&d->walks);
 }
 
-/* ---- decisions --------------------------------------------------------------------------------
- */
+/* ---- decisions ------------------------------------------------------------------------------- */
 
-/* Returns true if the claim is false, so that the new device is a duplicate. This is so in two
- * cases: the device claims to be the manager's own port, which has a link already; or it claims
- * to be a port of a switch that has answered along its known route, and the switch reports this
- * port as down. fab_discover_neighbour_take finds other contradictions. */
+/* Returns true if the claim is false, so that the new device is a duplicate. There are two cases.
+ * The device claims to be the manager's own port, which has a link already. Or the device claims to
+ * be a port of a switch that has answered along its known route, and the switch reports this port
+ * as down. fab_discover_neighbour_take finds other contradictions. */
 static bool is_refuted(const struct fab_discover *d, const struct claim *c)
 {
     const struct known_node *p = find(d, c->info.node_guid);
@@ -249,9 +244,9 @@ static bool is_due(const struct fab_discover *d, const struct claim *c, enum whi
     return which == ALL || (is_switch && (which == ONE_SWITCH || find(d, c->info.node_guid)));
 }
 
-/* Decides about the claims that `which` selects. ONE_SWITCH: only about the first claim of a
+/* Decides about the claims that `which` selects; ONE_SWITCH selects only the first claim of a
  * switch. The caller has queried the last places of the claimed GUIDs. *ret_decided: number of
- * claims decided. Returns OK or NOMEM. */
+ * claims that were decided. Returns OK or NOMEM. */
 static int decide_due(struct fab_discover *d, enum which which, size_t *ret_decided)
 {
     size_t kept = 0;

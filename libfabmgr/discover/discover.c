@@ -54,8 +54,7 @@ void fab_discover_free(struct fab_discover *d)
     free(d);
 }
 
-/* ---- queries ----------------------------------------------------------------------------------
- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 static struct query *query_create(struct fab_discover *d)
 {
@@ -69,7 +68,7 @@ static struct query *query_create(struct fab_discover *d)
     struct query *q = fab_base_arena_alloc(&d->arena, 1, sizeof *q);
     if (q == NULL)
         return NULL;
-    /* While a query is in flight, next_free is the index of the query itself. */
+    /* The free list does not use next_free while the query is in flight; it then has the tag. */
     q->next_free = d->query_count;
     d->queries[d->query_count++] = q;
     return q;
@@ -106,12 +105,11 @@ static void query_free(struct fab_discover *d, uint32_t tag)
     d->in_flight--;
 }
 
-/* ---- the next query ---------------------------------------------------------------------------
- */
+/* ---- the next query -------------------------------------------------------------------------- */
 
-/* Returns whether the answer to a query is still needed. It is not needed if the link was already
- * seen from its other end, if the node is silent or unresponsive, or if no route leads to the node
- * any more. */
+/* Returns true if the answer to a query is still needed. It is not needed in three cases: the link
+ * was already seen from its other end, the node is silent or unresponsive, or no route leads to the
+ * node any more. */
 static bool worth_asking(const struct fab_discover *d, uint8_t kind, const struct item *item)
 {
     const struct known_node *p = fab_discover_node_get(d, item->ref);
@@ -158,8 +156,8 @@ static bool take_walk(struct fab_discover *d, struct item *ret_item, uint8_t *re
     return false;
 }
 
-/* Takes the next item from the queues, without a check whether its answer is still needed. Returns
- * false if the queues are empty. */
+/* Takes the next item from the queues, even if its answer is no longer needed. Returns false if the
+ * queues are empty. */
 static bool take_work(struct fab_discover *d, struct item *ret_item, uint8_t *ret_kind)
 {
     if (d->is_staged) {
@@ -199,8 +197,8 @@ static bool take_query(struct fab_discover *d, struct item *ret_item, uint8_t *r
     return false;
 }
 
-/* If no query is in flight, takes the next query and keeps it in d->staged. fab_discover_done then
- * knows without a search whether a query is left. */
+/* If no query is in flight, stores the next query in d->staged. So fab_discover_done can tell
+ * whether a query is left, without a search. */
 static void settle(struct fab_discover *d)
 {
     if (d->in_flight == 0 && !d->root_pending)
@@ -316,7 +314,7 @@ bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask)
 int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const uint8_t *data)
 {
     if (tag >= d->query_count || !d->queries[tag]->live)
-        /* The query was answered before, so this response is ignored. */
+        /* The query was answered before, so this second response is ignored. */
         return d->status;
     const struct query *q = d->queries[tag];
     int result = status == FAB_OK && data != NULL ? fab_discover_query_answered(d, q, data)
@@ -328,7 +326,7 @@ int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const 
     return d->status;
 }
 
-/* Returns the GUID of the node whose answer a query awaits; 0: not known. */
+/* Returns the GUID of the node from which a query awaits an answer; 0: the GUID is not known. */
 static uint64_t awaited(const struct fab_discover *d, const struct query *q)
 {
     uint32_t ref = q->item.ref;

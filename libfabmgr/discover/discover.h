@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Discovery of the fabric. It explores the fabric breadth first over directed routes (IBA 14.2.2),
- * and chooses each query from the responses so far. It sends one NodeInfo for each link instead of
- * one for each port.
+ * Discovers the fabric breadth first over directed routes (IBA 14.2.2). Each query depends on the
+ * responses so far. Discovery sends one NodeInfo for each link instead of one for each port.
  *
  * A heavy sweep (base == NULL) explores the whole fabric. A targeted sweep starts from a snapshot
  * and queries only the suspects and new nodes behind them.
@@ -33,16 +32,16 @@ struct fab_discover_config {
     const uint64_t *suspects;
     uint32_t suspect_count;
     /* For a targeted sweep: GUIDs of switches that have probably failed. Routes lead through them
-     * only if there is no other way. */
+     * only to nodes that have no other route. */
     const uint64_t *failed;
     uint32_t failed_count;
     /* The places where ports were last seen; NULL: not known. A GUID that appears at another place
      * is accepted there only if it does not answer at its last place (contest.c). */
     struct fab_places *places;
-    /* Baseline of approved devices; NULL: every device is accepted. The result leaves out devices
-     * that the baseline does not have at their place, links between switches that the baseline
-     * does not have, and all devices behind them. It never leaves out the manager's own port, or
-     * the switch to which this port is connected. */
+    /* Baseline of approved devices; NULL: every device is accepted. Three things are left out of
+     * the result: devices and links between switches that are not in the baseline at their place,
+     * and all devices behind them. The manager's own port and the switch to which it is connected
+     * are never left out. */
     struct fab_baseline *baseline;
     /* Silent switches; NULL: none. They are not queried, and stay in the result as long as a
      * neighbour reports a link to them as up (keep.c). */
@@ -78,9 +77,9 @@ struct fab_unresponsive {
      * contradict each other), LIMIT (too many hops, nodes or ports) or DENIED (the device is not in
      * the baseline). */
     int status;
-    /* For EXISTS: `claimed` is the node GUID or port GUID that another device has as well, and
-     * first_guid and first_port are the place of this other device. For DENIED: `claimed` is the
-     * node GUID of the device that was left out. */
+    /* For EXISTS: `claimed` is the node GUID or port GUID that two devices have; first_guid and
+     * first_port are the place of the other device. For DENIED: `claimed` is the node GUID of the
+     * device that was left out. */
     uint64_t claimed, first_guid;
     uint8_t first_port;
     /* Only for DENIED: the device that was left out, and why. */
@@ -95,14 +94,15 @@ void fab_discover_free(struct fab_discover *d);
  * when a response has arrived. */
 bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask);
 /* Passes the result of a query to discovery: a status as in fab_mads_answer and, if the status is
- * OK, 64 bytes of data. If the data are malformed, the node counts as unresponsive; this is not an
- * error of the function. Returns OK or NOMEM. */
+ * OK, 64 bytes of data. If the data are malformed, discovery lists the node as unresponsive, and
+ * the function still returns OK. Returns OK or NOMEM. */
 int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const uint8_t *data);
 /* Returns true if discovery has ended: all queries are answered, and no further queries follow. */
 bool fab_discover_done(const struct fab_discover *d);
-/* Lists the GUID of the queried node for each unanswered query, so a node may be listed several
- * times. A query for NodeInfo through a port lists the node that the base snapshot has behind this
- * port, or nothing. Returns the number of entries in guid[], at most `max`. */
+/* Lists the GUIDs of nodes whose answers are awaited, one entry for each query in flight; so a node
+ * may be listed several times. A NodeInfo query through a port lists the node that the base
+ * snapshot has behind this port, or nothing. Returns the number of entries in guid[], at most
+ * `max`. */
 uint32_t fab_discover_awaited(const struct fab_discover *d, uint64_t *guid, uint32_t max);
 /* Returns the GUID of the node that fab_discover_awaited lists for the query with this tag; 0: the
  * query is answered, or the node is not known. */
@@ -121,8 +121,8 @@ int fab_discover_result(struct fab_discover *d, struct fab_fabric **ret_fabric);
 const struct fab_unresponsive *fab_discover_unresponsive(const struct fab_discover *d,
                                                          uint32_t *ret_count);
 /* Computes the shortest directed routes from self_port to all nodes of a snapshot, over links that
- * are up. There is no route to a silent switch, and a route leads through a silent switch only if
- * there is no other way. The caller frees *ret_paths. Returns INVAL if there is no self_port, or
+ * are up. Silent switches get no route. A route leads through a silent switch only to a node that
+ * has no other route. The caller frees *ret_paths. Returns OK; INVAL if there is no self_port; or
  * NOMEM. */
 int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths /* [node_count] */);
 /* Computes directed routes as fab_discover_paths does, but through the nodes in the bitset
@@ -138,12 +138,12 @@ int fab_discover_paths_around(const struct fab_fabric *f, const uint64_t *avoid,
  * link. */
 int fab_discover_paths_without(const struct fab_fabric *f, const uint32_t *port, size_t count,
                                struct fab_path *paths);
-/* Replaces the directed routes of paths[node_count] that lead through a node by routes around it.
- * Routes still lead through the node to those nodes that have no other route. Links need not have
- * changed. Returns NOMEM, as fab_discover_paths_without does. */
+/* Replaces the directed routes in paths[node_count] that lead through a node by routes around it.
+ * Nodes that have no other route keep a route through it. Links need not have changed. Returns OK
+ * or NOMEM; for NOMEM see fab_discover_paths_without. */
 int fab_discover_paths_avoid(const struct fab_fabric *f, uint32_t node, struct fab_path *paths);
-/* Returns whether the route to `node` leads through the node `through`. One of the functions
- * above must have computed all routes in `paths`. */
+/* Returns true if the route to `node` leads through the node `through`. All routes in `paths` must
+ * come from one of the functions above. */
 bool fab_discover_path_leads_through(const struct fab_path *paths, uint32_t node, uint32_t through);
 /* Value of fab_path.hops for a node without a route. */
 #define FAB_PATH_UNKNOWN 0xff

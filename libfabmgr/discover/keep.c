@@ -21,7 +21,7 @@ static bool is_up(const struct fab_discover *d, uint32_t ref, uint8_t port)
 
 /* ---- ports that are not queried -------------------------------------------------------------- */
 
-/* Returns the GUID of the node behind a port according to the last snapshot; 0: not known. */
+/* Returns the GUID of the node that the last snapshot has behind a port; 0: not known. */
 static uint64_t former_peer(const struct fab_discover *d, uint64_t guid, uint8_t port)
 {
     const struct fab_fabric *f = d->former;
@@ -100,8 +100,8 @@ int fab_discover_keep_base(struct fab_discover *d)
 
 /* ---- a heavy sweep --------------------------------------------------------------------------- */
 
-/* Returns whether a node that this discovery has reached reports its link to this node of the last
- * snapshot as up. */
+/* Returns true if a node that this discovery has reached reports as up its link to `node`, which is
+ * an id in the last snapshot. */
 static bool is_seen_up(const struct fab_discover *d, uint32_t node)
 {
     const struct fab_fabric *f = d->former;
@@ -147,9 +147,9 @@ static int copy_node(struct fab_discover *d, uint32_t node, struct known_node **
     return status;
 }
 
-/* Returns whether this node behind a silent switch must be taken from the last snapshot, although
- * this discovery did not reach it. A switch is taken only if none of its neighbours was reached,
- * because a reached neighbour has reported its links to the switch as down. */
+/* Returns true if `node`, which is behind a silent switch, must be taken from the last snapshot,
+ * although this discovery did not reach it. A switch is taken only if none of its neighbours was
+ * reached, because a reached neighbour has reported its links to the switch as down. */
 static bool is_only_behind(const struct fab_discover *d, uint32_t node)
 {
     const struct fab_fabric *f = d->former;
@@ -203,7 +203,7 @@ static int keep_behind(struct fab_discover *d, uint32_t node)
     return status;
 }
 
-/* Returns whether the list of unresponsive ports contains this port. */
+/* Returns true if the list of unresponsive ports contains this port. */
 static bool is_listed(const struct fab_discover *d, uint64_t near_guid, uint8_t near_port)
 {
     uint32_t i = 0;
@@ -213,8 +213,8 @@ static bool is_listed(const struct fab_discover *d, uint64_t near_guid, uint8_t 
     return i < d->unresponsive_count;
 }
 
-/* Returns whether this port had a link in the last snapshot, to a port that had answered. If
- * such a link is missing now, the port at its other end has reported the link as down. */
+/* Returns true if this port had a link in the last snapshot, and the port at the other end had
+ * answered. If such a link is missing now, the other end has reported the link as down. */
 static bool had_link(const struct fab_discover *d, const struct known_node *p, uint8_t port)
 {
     uint32_t node = fab_fabric_node_by_guid(d->former, p->guid);
@@ -222,10 +222,10 @@ static bool had_link(const struct fab_discover *d, const struct known_node *p, u
     return far != FAB_NONE && fab_fabric_port(d->former, far)->present;
 }
 
-/* Adds each port that is up, but behind which this discovery knows no device, to the list of
- * unresponsive ports. Kept nodes can have such ports: the device behind the port was listed as
- * unresponsive when the last snapshot was made, or had not answered PortInfo by then. Without an
- * entry in the list, no sweep would query the device after the silent switch answers again. */
+/* Lists each port as unresponsive that is up, but has no known device behind it. Nodes taken from
+ * the last snapshot can have such ports, if the device behind the port had not answered when that
+ * snapshot was made. Without the entry in the list, no sweep would query the device after the
+ * silent switch answers again. */
 static int list_unknown(struct fab_discover *d)
 {
     int status = FAB_OK;

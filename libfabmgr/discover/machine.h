@@ -11,7 +11,7 @@
 /* As the port number of a suspect, this value means all ports of the node. */
 #define ALL_PORTS 0xff
 #define NO_REF UINT32_MAX
-/* Maximum number of nodes. With more, a node reference would not fit into the values of
+/* Maximum number of nodes. A higher node reference would not fit into the values of
  * fab_discover.port_guids. */
 #define FAB_DISCOVER_NODES_MOST (1u << 23)
 
@@ -30,13 +30,13 @@ struct known_node {
     /* The caller reports that the switch has probably failed. */
     bool reported_failed;
     bool answered; /* at least one query was answered */
-    /* This discovery has accepted a NodeInfo of the node (contest.c). */
+    /* This discovery has accepted a NodeInfo with the GUID of the node (contest.c). */
     bool identified;
-    /* The walk of the node was queued, because the node must be read anew. So its data in the base
-     * snapshot no longer count. */
+    /* The walk of the node was queued, because the node must be read again. So its data in the base
+     * snapshot are out of date. */
     bool walked;
-    /* find_paths has put off this switch, because it is silent or has probably failed. The
-     * search continues behind it only after all other switches. */
+    /* find_paths has put off this switch, because it is silent or has probably failed. The search
+     * continues behind the switch only after it has visited all other switches. */
     bool passed;
     /* The switch is silent (silent.h), so it is not queried. */
     bool silent;
@@ -48,12 +48,12 @@ struct known_node {
     /* Number of the next step of the node's walk (walk_step). */
     uint16_t cursor;
     uint64_t guid, near_guid;
-    /* Bitset of the ports of which PortInfo was queried. */
+    /* Bitset of port numbers: PortInfo of the port was queried. */
     uint64_t asked[4];
-    /* Bitset of the ports with a fresh link: this discovery itself has seen the link. A link that
-     * is known only from the base snapshot is not fresh. */
+    /* Bitset of port numbers: this discovery itself has seen the link of the port (a fresh link),
+     * so it is not known only from the base snapshot. */
     uint64_t fresh[4];
-    /* Bitset of the ports through which NodeInfo of the node behind them was queried. */
+    /* Bitset of port numbers: NodeInfo was queried through the port, of the node behind it. */
     uint64_t probed[4];
 };
 
@@ -63,8 +63,8 @@ static inline bool fab_discover_node_is_unresponsive(const struct known_node *p)
     return p->failures >= FAILURES_UNRESPONSIVE && !p->answered;
 }
 
-/* If neighbours report this many links to a switch as down, or the caller knows that the switch has
- * probably failed, and the switch does not answer, routes avoid it. */
+/* Routes avoid a switch that does not answer in two cases: neighbours report at least this many
+ * links to it as down, or the caller knows that the switch has probably failed. */
 #define LOST_LINKS_FAILED 2
 static inline bool fab_discover_node_has_failed(const struct known_node *p)
 {
@@ -76,7 +76,7 @@ enum query_kind {
     ASK_NODE_DESC,
     ASK_SWITCH_INFO,
     ASK_PORT_INFO,
-    /* NodeInfo of a known switch along its known route. */
+    /* NodeInfo of a known switch, queried along its known route */
     ASK_IDENTITY
 };
 
@@ -99,7 +99,8 @@ bool fab_discover_queue_pop(struct queue *q, struct item *ret);
 
 /* A query in flight. The tag of its request is its index in fab_discover.queries. */
 struct query {
-    /* The directed route of the query; not used if the query takes the route to a known node. */
+    /* The directed route of the query. If the query goes along the known route of a node, `path` is
+     * not used. */
     struct fab_path path;
     struct item item;
     uint8_t kind;
@@ -117,7 +118,8 @@ struct claim {
      * number (first_port). */
     uint64_t first_guid;
     uint8_t first_port;
-    /* verify() in contest.c has queued the queries of the place where the GUID was last seen. */
+    /* true: verify() in contest.c has queued the queries of the place where the GUID was last
+     * seen */
     bool verified;
 };
 
@@ -133,7 +135,7 @@ struct fab_discover {
     size_t query_capacity;
     uint32_t query_count, free_query, in_flight;
     struct queue probes, reads, walks, identities;
-    /* A query that settle() has found and fab_discover_next has not returned yet. */
+    /* The query that fab_discover_next returns next; settle() has found it. */
     struct item staged;
     uint8_t staged_kind;
     bool is_staged;
@@ -152,7 +154,7 @@ struct fab_discover {
      * ones first (targeted.c). */
     struct queue suspects;
     bool paths_stale;
-    /* A link was lost or removed, so the manager may no longer reach some nodes. */
+    /* true: a link was lost or removed, so the manager may no longer reach some nodes */
     bool cut;
 
     struct fab_places *places;
@@ -185,12 +187,12 @@ int fab_discover_node_unresponsive(struct fab_discover *d, struct known_node *p,
                                    int status);
 bool fab_discover_port_has_link(const struct fab_discover *d, const struct known_node *p,
                                 uint8_t port);
-/* Removes the link of the port, if it has one. The port at the other end becomes a suspect. Returns
- * OK or NOMEM. */
+/* Removes the link of the port, if it has one, and makes the port at the other end a suspect.
+ * Returns OK or NOMEM. */
 int fab_discover_link_lost(struct fab_discover *d, struct known_node *p, uint8_t port);
-/* Returns true if a link from port port_a of node a to port port_b of node b would contradict this
- * discovery, because it has seen another link at one of these two ports. b == NULL: the node at the
- * other end is new. */
+/* Returns true if a link from port_a of node a to port_b of node b contradicts this discovery,
+ * because it has seen another link at one of the two ports. b == NULL: the node at the other end is
+ * new. */
 bool fab_discover_link_contradicts(const struct fab_discover *d, const struct known_node *a,
                                    uint8_t port_a, const struct known_node *b, uint8_t port_b);
 /* Adds a link or confirms a known link. Returns EXISTS if the link contradicts a link that this
@@ -199,7 +201,7 @@ int fab_discover_link_seen(struct fab_discover *d, struct known_node *a, uint8_t
                            struct known_node *b, uint8_t port_b);
 
 /* The functions of answer.c that return int return OK or NOMEM, unless their comment names other
- * errors. fab_discover_query_attr returns the ID of the attribute that a kind of query requests. */
+ * errors. fab_discover_query_attr returns the attribute ID that a kind of query requests. */
 uint16_t fab_discover_query_attr(uint8_t kind);
 int fab_discover_query_failed(struct fab_discover *d, const struct query *q, int status);
 int fab_discover_query_answered(struct fab_discover *d, const struct query *q, const uint8_t *data);
@@ -212,7 +214,7 @@ int fab_discover_neighbour_take(struct fab_discover *d, const struct query *q,
 
 /* The functions of contest.c return NOMEM and no other error. */
 /* Returns true if the NodeInfo of the device behind a port has a GUID that was last seen at another
- * place. *ret is then the claim, about which discovery decides later. */
+ * place. Then fills the claim *ret, about which discovery decides later. */
 bool fab_discover_contested(const struct fab_discover *d, const struct known_node *near,
                             uint8_t near_port, const struct fab_node_info *info, struct claim *ret);
 int fab_discover_claim_add(struct fab_discover *d, const struct query *q, struct claim *claim);
@@ -238,7 +240,7 @@ int fab_discover_denied(struct fab_discover *d, const struct query *q,
                         const struct fab_node_info *info);
 
 /* The functions of keep.c return NOMEM and no other error. */
-/* Returns whether a silent switch is behind this port. */
+/* Returns true if a silent switch is behind this port. */
 bool fab_discover_leads_to_silent(const struct fab_discover *d, const struct known_node *p,
                                   uint8_t port);
 /* Marks the silent switches of the base snapshot, and adds their excluded links. */
@@ -250,19 +252,19 @@ int fab_discover_keep_silent(struct fab_discover *d);
 
 /* The functions of targeted.c return NOMEM and no other error. */
 int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discover_config *config);
-/* Queues the queries of the next wave: of those suspects that were not queried yet, the nearest.
- * Returns false if there are no such suspects. */
+/* Queues the next wave: the queries of the nearest suspects that were not queried yet. Returns
+ * false if no such suspect is left. */
 bool fab_discover_targeted_wave(struct fab_discover *d);
-/* Removes the nodes without a directed route. Such a node may still have links to the fabric, but
- * only through an adapter, which does not forward packets. */
+/* Removes the nodes without a directed route. Such a node may still have links, but they lead to
+ * adapters, which do not forward packets. */
 int fab_discover_targeted_prune(struct fab_discover *d);
-/* Call this function when a link was lost; port far_port of `far` is its other end. The routes
- * are computed again before the next wave. In a targeted sweep, a port of a switch becomes a
- * suspect, and a port of an adapter is removed. */
+/* Call this function when a link was lost whose other end is port far_port of `far`. The routes are
+ * computed again before the next wave. In a targeted sweep, the port becomes a suspect if it is a
+ * port of a switch; the port of an adapter is removed. */
 int fab_discover_targeted_link_lost(struct fab_discover *d, struct known_node *far,
                                     uint8_t far_port);
-/* Call this function when a node is unresponsive. Routes then avoid the node, and the ports of
- * switches that are linked to it become suspects. */
+/* Call this function when a node is unresponsive. Routes then avoid the node. The ports of switches
+ * that are linked to the node become suspects. */
 int fab_discover_targeted_node_lost(struct fab_discover *d, const struct known_node *p);
 
 #endif

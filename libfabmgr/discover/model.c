@@ -52,8 +52,7 @@ int fab_discover_node_add(struct fab_discover *d, uint32_t ref, const struct fab
     return FAB_OK;
 }
 
-/* ---- unresponsive nodes -----------------------------------------------------------------------
- */
+/* ---- unresponsive nodes ---------------------------------------------------------------------- */
 
 int fab_discover_unresponsive_add(struct fab_discover *d, struct fab_unresponsive entry)
 {
@@ -83,8 +82,7 @@ int fab_discover_node_unresponsive(struct fab_discover *d, struct known_node *p,
                                      .status = status});
 }
 
-/* ---- links ------------------------------------------------------------------------------------
- */
+/* ---- links ----------------------------------------------------------------------------------- */
 
 bool fab_discover_port_has_link(const struct fab_discover *d, const struct known_node *p,
                                 uint8_t port)

@@ -22,8 +22,8 @@ struct search {
      * nodes */
     uint32_t *late;
     uint32_t tail, lates;
-    /* Bitset of nodes that routes avoid like silent switches: a route leads through such a node
-     * only if there is no other way. NULL: none. */
+    /* Bitset of nodes that are treated like silent switches: a route leads through such a node only
+     * to nodes that have no other route. NULL: there are no such nodes. */
     const uint64_t *avoid;
 };
 
@@ -104,14 +104,13 @@ int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths)
     return status;
 }
 
-/* ---- links that went ------------------------------------------------------------------------- */
+/* ---- lost links ------------------------------------------------------------------------------ */
 
-/* A search for new routes after links were lost (fab_discover_paths_without) or when routes must
- * avoid a node (fab_discover_paths_avoid). It replaces the routes that led over the lost links or
- * through this node. A route leads over a lost link if it begins with the route to the far end of
- * this link. This test cannot find all routes that lead through a silent switch, because the search
- * has no route to the switch itself. If the fabric has silent switches, the search therefore
- * follows each route from hop to hop. */
+/* A search for new routes after links were lost (fab_discover_paths_without), or when routes must
+ * avoid a node (fab_discover_paths_avoid). It replaces only the routes over these links or through
+ * this node. A route leads over a link if the route to the far end of this link is its beginning.
+ * This test does not work behind a silent switch, because the silent switch itself has no route. So
+ * in a fabric with silent switches, the search follows each route from hop to hop. */
 struct detour {
     const struct fab_fabric *f;
     bool silent; /* the fabric has silent switches */
@@ -124,23 +123,23 @@ struct detour {
     /* [nodes] the nodes that lost their routes, ascending. */
     uint32_t *node;
     uint32_t nodes;
-    /* [node_count] for nodes in node[]: number of hops of the shortest route found, or
-     * FAB_PATH_UNKNOWN; for other nodes 0 */
+    /* [node_count] Hops of the shortest route found so far to each node in node[], or
+     * FAB_PATH_UNKNOWN; 0 for all other nodes. */
     uint8_t *hops;
-    /* [node_count] for nodes in node[]: the port from which the last hop of the route in hops[]
+    /* [node_count] For nodes in node[]: the port at which the last hop of their shortest route
      * begins. */
     uint32_t *via;
 };
 
-/* Returns whether the route `path` begins with the route `start`. */
+/* Returns true if the route `path` begins with the route `start`. */
 static bool begins_with(const struct fab_path *path, const struct fab_path *start)
 {
     return path->hops != FAB_PATH_UNKNOWN && path->hops >= start->hops &&
            memcmp(path->port + 1, start->port + 1, start->hops) == 0;
 }
 
-/* If the last hop of the known route to the node of port `to` is the link from port `from`, notes
- * this route as lost. */
+/* Notes the route to the node of port `to` as lost, if its last hop is the link from port
+ * `from`. */
 static void note_lost(struct detour *d, uint32_t from, uint32_t to)
 {
     const struct fab_port *near = fab_fabric_port(d->f, from);
@@ -155,9 +154,9 @@ static void note_lost(struct detour *d, uint32_t from, uint32_t to)
     d->lost[d->losts++] = *b;
 }
 
-/* Follows a route over links that are up. Returns the node at its end, or FAB_NONE if the route is
- * interrupted or leads through the node to avoid. Sets *ret_silent if the route passes through a
- * silent switch. */
+/* Follows a route over links that are up, and returns the node at its end. Returns FAB_NONE if a
+ * link of the route is not up, or if the route leads through the node to avoid. Sets *ret_silent if
+ * the route passes through a silent switch. */
 static uint32_t follow(const struct detour *d, const struct fab_path *path, bool *ret_silent)
 {
     const struct fab_fabric *f = d->f;
@@ -185,8 +184,8 @@ static bool is_lost(const struct detour *d, uint32_t node)
     return i < d->losts;
 }
 
-/* Returns whether routes to other nodes may lead through this node. The route to the node itself
- * must be known. Routes lead through a silent switch only if there is no other way. */
+/* Returns true if routes to other nodes may lead through this node: its own route, which must be
+ * known, passes no silent switch, and it is not the node to avoid. */
 static bool may_lead_on(const struct detour *d, uint32_t node)
 {
     bool silent = false;
@@ -332,7 +331,7 @@ int fab_discover_paths_avoid(const struct fab_fabric *f, uint32_t node, struct f
 {
     struct detour d;
     if (paths[node].hops == FAB_PATH_UNKNOWN)
-        /* This node has no route, so no route to another node leads through it. */
+        /* The node has no route, so no route to another node leads through it. */
         return FAB_OK;
     int status = begin(&d, f, paths, 1);
     if (status == FAB_OK) {

@@ -80,8 +80,8 @@ static uint64_t port_guid(const struct fab_fabric *f, uint32_t port)
                                               : fab_fabric_port(f, port)->guid;
 }
 
-/* Finds the place of a port of the fabric: the other end of its link, or else its place in `old`.
- * Returns false if neither is known. */
+/* Finds the place of a port of the fabric: the port at the other end of its link or, if it has no
+ * link, its place in `old`. Returns false if neither is known. */
 static bool place_of(const struct fab_fabric *f, uint32_t port, const struct fab_places *old,
                      struct fab_place *ret)
 {

@@ -24,15 +24,15 @@ struct fab_place {
 /* A sealed set of places; any thread may read it. */
 struct fab_places;
 
-/* Makes a sealed set from a list of places. Of several places with the same node GUID and port,
+/* Makes a sealed set from a list of places. If several places have the same node GUID and port,
  * takes only the first. Returns OK or NOMEM. */
 int fab_discover_places_new(const struct fab_place *list, size_t count, struct fab_places **ret);
-/* Makes the set of places of a fabric. A port without a link, for example because the link is
- * held down, gets the place that it has in `old`. old == NULL: there is no older set. Returns OK
- * or NOMEM. */
+/* Makes the set of places of a fabric. A port without a link, for example because the link is held
+ * down, gets its place in `old`, the former set. old == NULL: there is no former set. Returns OK or
+ * NOMEM. */
 int fab_discover_places_of(const struct fab_fabric *f, const struct fab_places *old,
                            struct fab_places **ret);
-/* The functions from here on accept NULL as p: a set without places. */
+/* From here on, functions accept p == NULL as a set without places. */
 struct fab_places *fab_discover_places_ref(struct fab_places *p);
 void fab_discover_places_unref(struct fab_places *p);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A first-in first-out queue in one array. When the queue becomes empty, the array is used again
- * from its start. */
+/* A first-in first-out queue in one array. When the queue becomes empty, it starts again at the
+ * first element of the array. */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The set of silent switches, for discovery. The agent of a silent switch does not answer, although
- * its neighbours report links to it as up. Such a switch still forwards packets as its tables say.
+ * neighbours report links to the switch as up. Such a switch still forwards packets as its tables
+ * say.
  *
- * The manager may have excluded links of these switches from its snapshot, so that routes avoid
- * them. The set has these links, too. It does not change after it was made. Any thread may read it,
- * and it is freed with its last reference.
+ * The manager may have excluded links of silent switches, so that its snapshot lacks them. The set
+ * keeps these links. A set does not change after it was made. Any thread may read it, and it is
+ * freed with its last reference.
  */
 #ifndef LIBFABMGR_DISCOVER_SILENT_H
 #define LIBFABMGR_DISCOVER_SILENT_H

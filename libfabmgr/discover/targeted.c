@@ -4,19 +4,19 @@
  * ports that may have changed, and new nodes behind them.
  *
  * The route to a suspect may use the very link that failed. The sweep therefore queries the
- * suspects in waves, the nearest first. The routes of a wave take into account which links and
- * nodes the earlier waves found lost, new or unresponsive.
+ * suspects in waves, the nearest first. Before each wave, routes are computed with what the earlier
+ * waves found: lost and new links, and unresponsive nodes.
  *
- * The sweep ends when there are no suspects left, or no route to any of them. The result leaves out
+ * The sweep ends when no suspect is left, or no route leads to any suspect. The result leaves out
  * nodes that no link connects any more. It keeps nodes behind an unresponsive node.
  *
  * If a link was lost and its far end is a switch, the sweep also reads the port at the far end,
- * because its trap may have been lost. If the far end is an adapter, the sweep removes the
- * adapter's port, as a heavy sweep would not find it.
+ * because the trap of that port may have been lost. If the far end is an adapter, the sweep removes
+ * the adapter's port, because a heavy sweep would not find it either.
  *
  * If a link was trained again, the sweep reads all data of the switch behind the link, because this
  * switch may have restarted and lost its tables. If a node is unresponsive, the sweep reads the
- * ports of its neighbours that are linked to the node; their state shows whether the node is off.
+ * ports of neighbours that are linked to it. Their state shows whether the node is off.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -82,8 +82,7 @@ int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discove
     return d->status;
 }
 
-/* ---- routes -----------------------------------------------------------------------------------
- */
+/* ---- routes ---------------------------------------------------------------------------------- */
 
 static void forget_paths(struct fab_discover *d)
 {
@@ -95,7 +94,8 @@ static void forget_paths(struct fab_discover *d)
     }
 }
 
-/* Returns true if SMPs can pass a link: its PortInfo is not known, or shows it as up. */
+/* Returns true if SMPs can pass a link: the PortInfo of its port is not known, or shows the link as
+ * up. */
 static bool usable(const struct fab_discover *d, const struct known_node *p, uint8_t port)
 {
     const struct fab_port_info *info = fab_fabric_builder_get_port_info(d->builder, p->ref, port);
@@ -124,8 +124,8 @@ static struct known_node *step(const struct fab_discover *d, const struct known_
     return far;
 }
 
-/* Returns true if routes may lead through this node. Adapters do not forward packets. around:
- * routes do not lead through unresponsive switches. */
+/* Returns true if routes may lead through this node. Adapters do not forward packets. around: true
+ * if routes must avoid unresponsive switches. */
 static bool leads_on(const struct fab_discover *d, const struct known_node *p, bool around)
 {
     return p->ref == d->self ||
@@ -147,8 +147,8 @@ static int expand(struct fab_discover *d, const struct known_node *p, struct que
 
 /* Computes directed routes to all nodes by a breadth-first search over the known links. around: the
  * routes avoid unresponsive nodes. Routes lead through a silent switch only to nodes that have no
- * other route, because a silent switch possibly forwards no directed-route SMPs. A switch that has
- * probably failed is treated in the same way. */
+ * other route, because a silent switch possibly forwards no directed-route SMPs. The same holds for
+ * a switch that has probably failed. */
 static int find_paths(struct fab_discover *d, bool around)
 {
     struct queue queue = {0}, last = {0};
@@ -198,8 +198,7 @@ int fab_discover_targeted_prune(struct fab_discover *d)
     return status;
 }
 
-/* ---- waves ------------------------------------------------------------------------------------
- */
+/* ---- waves ----------------------------------------------------------------------------------- */
 
 static int queue_node(struct fab_discover *d, struct known_node *p)
 {
@@ -237,7 +236,7 @@ static uint8_t nearest(const struct fab_discover *d)
     return hops;
 }
 
-/* Queues the queries of the suspects whose routes have `hops` hops. */
+/* Queues the queries of those suspects whose routes have `hops` hops. */
 static int queue_wave(struct fab_discover *d, uint8_t hops)
 {
     struct queue waiting = d->suspects;

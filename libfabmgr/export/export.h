@@ -31,9 +31,8 @@ enum fab_export_format {
 struct fab_export_input { /* all pointers must stay valid until fab_export_free */
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;
-    /*
-     * the LFTs; the formats OPENSM_FDBS and OPENSM_LFTS need them; for other formats it may be NULL
-     */
+    /* the LFTs; required by the formats OPENSM_FDBS and OPENSM_LFTS; for other formats it may be
+     * NULL */
     const struct fab_lft *lft;
     const char *engine;  /* shown in JSON */
     uint64_t generation; /* shown in JSON */
@@ -43,7 +42,7 @@ struct fab_export_input { /* all pointers must stay valid until fab_export_free 
     const struct fab_verify_numbers *numbers; /* required by CERTIFICATE; otherwise may be NULL */
 };
 struct fab_export;
-/* Begins an export. INVAL: the format is unknown, or needs in->lft or in->numbers, which is
+/* Begins an export. INVAL: the format is unknown, or it needs in->lft or in->numbers and this is
  * NULL. Also returns NOMEM. */
 int fab_export_new(const struct fab_export_input *in, enum fab_export_format format,
                    struct fab_export **ret);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes the files that OpenSM dumps, for programs that read them. As in OpenSM's osm_dump.c,
+ * Writes files that OpenSM dumps, for the programs that read them. As in OpenSM's osm_dump.c,
  * opensm-subnet.lst has a line for each end of each link, and opensm.fdbs and opensm-lfts.dump have
  * a paragraph for each switch.
  *
- * Programs that read opensm-subnet.lst split names at braces, so the exporter writes parentheses
- * instead. The column "Optimal" of opensm.fdbs is always "yes": the exporter does not compute
+ * Programs that read opensm-subnet.lst split names at braces, so the exporter writes parentheses in
+ * their place. The column "Optimal" of opensm.fdbs is always "yes": the exporter does not compute
  * whether a shorter path exists. service_levels.c writes the files about SLs and VLs.
  */
 #include <inttypes.h>
@@ -87,9 +87,7 @@ static bool write_lst(struct fab_export *e, uint64_t row, struct fab_text *t)
 
 const struct fab_export_writer fab_export_write_lst = {.write = write_lst};
 
-/*
- * ---- tables: each switch has a fixed number of rows, and a row covers some of its LIDs ----------
- */
+/* ---- LFTs: a switch has a fixed number of rows, and a row covers some LIDs ------------------- */
 
 struct place {
     uint32_t sw;
@@ -118,8 +116,8 @@ static uint32_t owner_of(const struct fab_export *e, uint32_t lid)
     return lid <= e->in.lids->top ? e->in.lids->owner[lid] : FAB_NONE;
 }
 
-/* Returns the number of links on the path from the switch to the owner of the LID, by the tables;
- * HOPS_MAX: the tables do not lead to the owner. */
+/* Returns the number of links on the path from the switch to the owner of the LID, as the tables
+ * forward; HOPS_MAX: the tables do not lead to the owner. */
 static unsigned hops_to(const struct fab_export *e, uint32_t sw, uint32_t lid)
 {
     const struct fab_fabric *f = e->in.fabric;

@@ -74,9 +74,7 @@ static bool write_sl2vl(struct fab_export *e, uint64_t row, struct fab_text *t)
 
 const struct fab_export_writer fab_export_write_sl2vl = {.open = open_sl2vl, .write = write_sl2vl};
 
-/*
- * ---- SLs of paths: each row is for a source port and a range of destination LIDs --------------
- */
+/* ---- SLs of paths: a row has one source port and a range of destination LIDs ----------------- */
 
 static unsigned sl_of(const struct fab_export *e, uint32_t src, uint32_t lid)
 {

@@ -32,8 +32,8 @@
 struct host {
     char name[NAME_LEN];
     uint32_t id, sw;
-    /* the name consists of `prefix` characters, and a number of `width` digits after them; width
-     * 0: the name has no number at its end */
+    /* A name consists of its first `prefix` characters and a number of `width` digits after them;
+     * width 0: the name has no number at its end. */
     uint32_t prefix, width;
     uint64_t number;
 };
@@ -44,7 +44,7 @@ struct label {
 };
 struct group {
     uint32_t sw; /* one of the switches in the group */
-    /* number of the line of the file that describes the group, from 1; 0: the group is a single
+    /* number of the line that describes the group in the file, from 1; 0: the group is a single
      * switch */
     uint32_t number;
 };
@@ -57,8 +57,8 @@ struct slurm {
     uint32_t label_count;
     /* [switches] number of links to the nearest switch with hosts */
     uint32_t *level;
-    /* [switches] disjoint sets (libfabmgr/base/sets.h): switches that are connected over the
-     * levels handled so far are in the same set */
+    /* [switches] disjoint sets (libfabmgr/base/sets.h); two switches are in the same set if
+     * switches of the levels handled so far connect them */
     uint32_t *joined;
     uint32_t *queue; /* [switches] queue of breadth-first searches */
     /* [group_count] groups of switches that are not yet part of a larger group */
@@ -74,7 +74,7 @@ static bool is_name(char c)
            c == '_' || c == '.';
 }
 
-/* Writes the first word of the node's description, up to a character that has a meaning in
+/* Writes the first word of the node's description, but only up to a character that has a meaning in
  * Slurm's lists of hosts. If nothing is left, writes `letter` and the GUID instead. */
 static void name_of(const struct fab_fabric *f, uint32_t node, char letter, char name[NAME_LEN])
 {
@@ -87,8 +87,8 @@ static void name_of(const struct fab_fabric *f, uint32_t node, char letter, char
         snprintf(name, NAME_LEN, "%c-%016" PRIx64, letter, f->nodes[node].guid);
 }
 
-/* Splits the host's name into prefix and number. numbered: the digits at the end of the name are
- * a number; otherwise the whole name is the prefix. */
+/* Splits the host's name into prefix and number. numbered: true if the digits at the end of the
+ * name are to become the number; otherwise the whole name is the prefix. */
 static void split_name(struct host *h, bool numbered)
 {
     size_t len = strlen(h->name), digits = 0;
@@ -222,8 +222,8 @@ static bool goes_on(const struct host *x, const struct host *y)
            memcmp(x->name, y->name, x->prefix) == 0;
 }
 
-/* Writes the hosts hosts[from] to hosts[to - 1], whose names have the same prefix and width, as
- * one list such as "n[1-3,7]". */
+/* Writes hosts[from] to hosts[to - 1] as one list such as "n[1-3,7]". Their names have the same
+ * prefix and the same width. */
 static void write_family(const struct slurm *s, uint32_t from, uint32_t to, struct fab_text *t)
 {
     const struct host *h = s->hosts;
@@ -269,7 +269,7 @@ static void write_group(const struct slurm *s, const struct group *g, struct fab
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 /* Fills level[] with the number of links from each switch to the nearest switch with hosts. Returns
- * the greatest level. */
+ * the greatest number. */
 static uint32_t find_levels(struct slurm *s)
 {
     const struct fab_fabric *f = s->f;

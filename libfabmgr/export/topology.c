@@ -16,7 +16,7 @@
 
 /* Prepares an export in the format of ibnetdiscover. libfabmgr/fabric/text_write.c writes this
  * format, and takes the LIDs from PortInfo. So this function copies the fabric, and writes the LIDs
- * of in->lids into the copy. Without in->lids, the LIDs are those that the ports report. */
+ * of in->lids into the copy. If in->lids is NULL, the LIDs are those that the ports report. */
 
 static int open_ibnetdiscover(struct fab_export *e)
 {

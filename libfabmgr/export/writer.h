@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The interface of a file format. A format divides its file into rows, each of one or several
+/* The interface of a file format. A format divides its file into rows, each of one or several text
  * lines. export.c collects the rows into pieces. For this folder only. */
 #ifndef LIBFABMGR_EXPORT_WRITER_H
 #define LIBFABMGR_EXPORT_WRITER_H
@@ -20,8 +20,8 @@ struct fab_export {
 };
 struct fab_export_writer {
     int (*open)(struct fab_export *e); /* prepares the export; may be NULL */
-    /* Appends row number `row` (from 0) of the file. In a format with many rows, each row has at
-     * most a few hundred bytes. Returns false, and appends nothing, if there are no more rows. */
+    /* Appends row number `row` (from 0) of the file. In formats with many rows, a row has at most a
+     * few hundred bytes. Returns false, and appends nothing, if there are no more rows. */
     bool (*write)(struct fab_export *e, uint64_t row, struct fab_text *t);
     bool tables; /* the format needs forwarding tables (in->lft) */
 };

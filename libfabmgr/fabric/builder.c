@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The builder is a fabric that can be changed; a sealed snapshot is made from it (seal.c).
+ * The builder: a fabric that can be changed. seal.c makes sealed snapshots from it.
  *
  * Nodes and ports are numbered in the order of their insertion. The ports of a node have
- * consecutive numbers, beginning with port 0. A reference to a node is its number. References do
- * not change until the builder is freed: the number of a removed node is not reused.
+ * consecutive numbers, beginning with port 0. The number of a node is called its reference. The
+ * number of a removed node is not reused, so a reference stays valid until the builder is freed.
  */
 #include "libfabmgr/fabric/builder.h"
 

@@ -18,9 +18,9 @@ struct builder_node {
     bool removed;
 };
 
-/* A reference to a node is its index. In a port of the builder, the member `node` is a reference,
- * and `peer` the index of a port. Nodes and ports are in chunks, because enlarging one array of all
- * ports of a large fabric would delay the event loop of the daemon by milliseconds. */
+/* The index of a node is its reference. In the ports of a builder, `node` is a reference and `peer`
+ * is an index of a port. Nodes and ports are stored in chunks: to enlarge one array of all ports of
+ * a large fabric would delay the event loop of the daemon by milliseconds. */
 struct fab_builder {
     struct builder_node **nodes; /* [node_chunks] chunks of FAB_BUILDER_NODES nodes */
     struct fab_port **ports;     /* [port_chunks] chunks of FAB_BUILDER_PORTS ports */
@@ -49,7 +49,7 @@ struct fab_fabric_index {
 };
 
 /* Allocates the arrays of f for the counts in f. The memory of all ports is contiguous. Returns OK
- * or NOMEM; after NOMEM some arrays may be allocated, and the caller frees them by
+ * or NOMEM. After NOMEM some arrays may be allocated; the caller frees them with
  * fab_fabric_free. */
 int fab_fabric_alloc(struct fab_fabric *f);
 /* Copies all ports of a snapshot to an array. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Recognises aggregation nodes (NVIDIA SHARP). A switch ASIC that can aggregate contains an
- * adapter, connected to the port after the last external one (port 41 of a 40-port switch, port 65
- * of a 64-port switch). A node is an aggregation node by one of two rules, which were derived from
- * ibnetdiscover output of Switch-IB 2 and Quantum fabrics:
+ * adapter. This adapter is connected to the port after the last external port: port 41 of a 40-port
+ * switch, port 65 of a 64-port switch. A node is an aggregation node if one of two rules holds. The
+ * rules come from ibnetdiscover output of Switch-IB 2 and Quantum fabrics.
  *
  *   - The node has VendorID 0x0002c9 and DeviceID 0xcf09. infiniband-diags and OpenSM list this ID
  *     among the devices with Mellanox' extended PortInfo.

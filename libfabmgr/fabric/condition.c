@@ -16,7 +16,8 @@ static uint8_t lesser(uint8_t a, uint8_t b)
     return a < b ? a : b;
 }
 
-/* One dimension of a link, its width or its speed: the sets of both ports, and what they show. */
+/* The width or the speed of a link: the values that its two ports support, have enabled, and use,
+ * as bitsets. */
 struct sets {
     uint8_t supported[2], enabled[2], active[2];
 };
@@ -62,8 +63,9 @@ void fab_fabric_link_condition(const struct fab_port_info *a, const struct fab_p
                           &ret->degraded_speed, ret->restricted_speed, &ret->unequal_speed});
 }
 
-/* Returns true if a port runs at the best width and the best speed that it supports. An active set
- * has one bit, so twice its value exceeds the set of supported modes if none of these is better. */
+/* Returns true if a port runs at the best width and the best speed that it supports. The active
+ * value has one bit. If no supported bit is higher, the set of supported values is below twice the
+ * active value. */
 static bool is_at_best(const struct fab_port_info *info)
 {
     struct fab_link_modes active = fab_wire_link_modes(info, FAB_LINK_ACTIVE),
@@ -77,8 +79,8 @@ bool fab_fabric_link_is_degraded(const struct fab_fabric *f, uint32_t port)
     if (!fab_fabric_port_is_up(f, port))
         return false;
     const struct fab_port *p = fab_fabric_port(f, port), *q = fab_fabric_port(f, p->peer);
-    /* Most links run at their best. This test makes the census of 196,608 links take 23 ms, not
-     * 50 ms. */
+    /* Returns early for most links, which run at their best. So the census of 196,608 links takes
+     * 23 ms instead of 50 ms. */
     if (!p->present || !q->present || (is_at_best(&p->info) && is_at_best(&q->info)))
         return false;
     fab_fabric_link_condition(&p->info, &q->info, &c);
@@ -109,8 +111,8 @@ static void add(char text[FAB_CONDITION_LEN], const char *fmt, ...)
     va_end(args);
 }
 
-/* Names of the modes of one dimension: the active one, the best that both ports have enabled, and
- * the best that both support. */
+/* Names for a message about the width or the speed: the active value, the best value that both
+ * ports have enabled, and the best value that both support. */
 struct names {
     const char *what, *active, *enabled, *best;
 };
@@ -130,7 +132,8 @@ static void explain(const struct names *n, bool degraded, const bool restricted[
         both ? "have" : "has", n->best);
 }
 
-/* Says that one port supports more than the other, unless something else was said. */
+/* Writes that one port supports more than the other, unless the text gives another reason
+ * already. */
 static void explain_unequal(const struct fab_link_condition *c, char text[FAB_CONDITION_LEN])
 {
     if (text[0] != '\0' || (!c->unequal_width && !c->unequal_speed))

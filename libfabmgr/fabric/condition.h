@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The condition of a link: the best width and speed that both ports support, the best that both
- * have enabled, and those at which the link runs. All values come from PortInfo of the two ports
- * (IBA 14.2.5.6).
+ * The condition of a link. It has three modes (a mode is a width and a speed): the best one that
+ * both ports support, the best one that both have enabled, and the one at which the link runs. All
+ * values come from PortInfo of the two ports (IBA 14.2.5.6).
  *
  * A link is degraded if it runs below the best width or the best speed that both ports have
- * enabled: training should have reached them. A link is restricted if one of its ports has not
- * enabled the best common width or speed; the operator or a driver wanted this, so such a link is
- * not degraded. If one port supports less than the other, the best common mode is that of the
- * lesser port, and the link is not degraded either.
+ * enabled, because link training should have reached these values. A link is restricted if one of
+ * its ports has not enabled the best common width or speed. The operator or a driver wanted this,
+ * so such a link is not degraded. If one port supports less than the other, the best common mode is
+ * that of the port that supports less, and the link is not degraded either.
  *
  * Known gap: FDR10, a speed outside PortInfo, counts as QDR. So a link at FDR10 between ports that
  * support FDR counts as degraded.
@@ -19,10 +19,9 @@
 #include "libfabmgr/fabric/fabric.h"
 
 struct fab_link_condition {
-    /* Each is one width and one speed, or none (bitsets as in libfabmgr/wire/wire.h):
-     * the best that both ports support, the best
-     * that both have enabled, and the active ones. If the ports show different active modes,
-     * because one was read before the link trained again, `active` has the lesser ones. */
+    /* The three modes of the link; each has one width and one speed, or none (bitsets as in
+     * libfabmgr/wire/wire.h). The ports show different active modes if one port was read before the
+     * link trained again; `active` then has the lower values. */
     struct fab_link_modes best, enabled, active;
     bool degraded_width, degraded_speed;
     /* [0] is true if the first port has not enabled the best common width or speed, [1] the same
@@ -31,8 +30,8 @@ struct fab_link_condition {
     /* One port supports a better width or speed than the other. */
     bool unequal_width, unequal_speed;
 };
-/* Computes the condition of the link between two ports. Both ports must be up. A port that shows no
- * valid width or speed makes no link degraded. */
+/* Computes the condition of the link between two ports, which must be up. If a port shows no valid
+ * width or speed, the link does not count as degraded. */
 void fab_fabric_link_condition(const struct fab_port_info *a, const struct fab_port_info *b,
                                struct fab_link_condition *ret);
 static inline bool fab_fabric_condition_is_degraded(const struct fab_link_condition *c)
@@ -44,11 +43,11 @@ bool fab_fabric_link_is_degraded(const struct fab_fabric *f, uint32_t port);
 
 #define FAB_CONDITION_LEN 192
 #define FAB_MODE_LEN 48
-/* Writes a mode such as "4x EDR (100 Gb/s)"; "?" if it is not known. */
+/* Writes a mode such as "4x EDR (100 Gb/s)", or "?" if the mode is not known. */
 void fab_fabric_mode_text(struct fab_link_modes mode, char text[FAB_MODE_LEN]);
 /* Writes why the link is slower than it could be, such as "width 1x of 4x" or "speed EDR of HDR,
- * because leaf-1/5 has not enabled HDR". `place` has the names of the ports. Writes "" if the link
- * runs at the best mode of the better port. */
+ * because leaf-1/5 has not enabled HDR". `place` has the names of the two ports. Writes "" if the
+ * link runs at the best mode of the port that supports more. */
 void fab_fabric_condition_text(const struct fab_link_condition *c, const char *const place[2],
                                char text[FAB_CONDITION_LEN]);
 

@@ -12,8 +12,8 @@ struct fab_device {
     uint8_t type, num_ports; /* enum fab_node_type */
     /* GUID of the node and of its system; system_guid 0: the same as the node GUID. */
     uint64_t guid, system_guid;
-    /* Only for switches: GUID of port 0; 0: the same as the node GUID. At other nodes, the GUID of
-     * a port is guid + port number. */
+    /* For switches: GUID of port 0; 0: the same as the node GUID. For other nodes it is not used:
+     * the GUID of a port is guid + port number. */
     uint64_t port_guid;
     uint32_t vendor_id;
     uint16_t device_id;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Computes the difference of two snapshots. Nodes with the same GUID in both snapshots are the same
- * node. Links are the same if they connect the same two ports. A node with the same GUID, but
- * another type or number of ports, counts as one removed and one added node. */
+ * node. If their types or numbers of ports differ, the difference has one removed and one added
+ * node. Links are the same if they connect the same two ports. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,8 +69,8 @@ static struct fab_change link_change(const struct fab_fabric *f, const struct fa
 }
 
 /* Adds a change of kind `kind` for each link of `node` in f that the snapshot `other` does not
- * have. o: id of the same node in `other`; FAB_NONE: `other` does not have this node. To add each
- * link only once, the function skips the end with the higher port id. */
+ * have. o is the id of the node in `other`; FAB_NONE: `other` does not have the node. Each link is
+ * added only once, from the end with the lower port id. */
 static void compare_links(struct changes *c, const struct fab_fabric *f, uint32_t node,
                           const struct fab_fabric *other, uint32_t o, enum fab_change_kind kind)
 {

@@ -14,7 +14,7 @@
 
 struct fab_fabric *fab_fabric_ref(const struct fab_fabric *f)
 {
-    /* Casts const away, because only the reference count changes, which readers do not see. */
+    /* The cast drops const, because only the reference count changes, which readers do not use. */
     struct fab_fabric *held = (struct fab_fabric *)(uintptr_t)f;
     __atomic_add_fetch(&held->refs, 1, __ATOMIC_RELAXED);
     return held;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fabric: the nodes, ports and links that were observed, with dense ids, in a sealed snapshot.
+ * A fabric: the nodes, ports and links that were observed, in a sealed snapshot. They have ids,
+ * which are consecutive numbers from 0.
  *
  * A snapshot does not change after sealing. Any thread may read it. It is freed when its last
  * reference is dropped. For a small change, fab_fabric_next makes a new snapshot, called the next
- * version. It has the same ids, and shares with the old snapshot all nodes and all unchanged pages
- * of ports.
+ * version. The next version has the same ids. It shares all nodes and all unchanged pages of ports
+ * with the former snapshot.
  *
  * Ids do not depend on the order of discovery: switches come first, sorted by node GUID, then
- * adapters and routers, sorted by node GUID. So node id < switch_count holds exactly for switches,
- * and tables of switches are indexed by node id.
+ * adapters and routers, sorted by node GUID. So a node is a switch if and only if its id is below
+ * switch_count, and tables of switches are indexed by node id.
  *
  * The ports of node n have the ids n.first_port + 0 to n.first_port + num_ports. Port 0 is the
- * management port of a switch, and unused (present == false) for other nodes.
+ * management port of a switch. It is unused (present == false) for other nodes.
  */
 #ifndef LIBFABMGR_FABRIC_FABRIC_H
 #define LIBFABMGR_FABRIC_FABRIC_H
@@ -52,8 +53,8 @@ struct fab_node {
      * can write them. */
     bool silent;
     uint64_t guid;
-    /* After sealing, local_port is the first port with a known GUID (0 for a switch), and port_guid
-     * is the GUID of this port. */
+    /* After sealing, local_port is the first port with a known GUID (for a switch 0), and port_guid
+     * is the GUID of that port. */
     struct fab_node_info info;
     /* NodeDescription as read, NUL-terminated; it may contain any bytes. */
     char desc[FAB_NODE_DESC_LEN + 1];
@@ -87,11 +88,11 @@ void fab_fabric_builder_free(struct fab_builder *b);
 /*
  * Adds a node, or updates the node with the same GUID. *ret_ref receives its reference, which is
  * valid until the node is removed or the builder is freed. INVAL: an unknown type, a zero GUID, or
- * 0 or 255 ports. EXISTS: a node has that GUID, but another type or number of ports, so the GUID is
- * a duplicate. LIMIT: the builder would have 2^32 ports. Also returns NOMEM.
+ * 0 or 255 ports. EXISTS: a node has that GUID, but another type or number of ports; so two devices
+ * have the same GUID. LIMIT: the builder would have 2^32 ports. Also returns NOMEM.
  *
- * If the reference is not valid, the functions below return INVAL; those with a port argument
- * return RANGE instead.
+ * If a reference is not valid, the functions below return INVAL; those with a port argument return
+ * RANGE instead.
  */
 int fab_fabric_builder_add_node(struct fab_builder *b, const struct fab_node_info *info,
                                 uint32_t *ret_ref);
@@ -112,14 +113,14 @@ int fab_fabric_builder_forget_port(struct fab_builder *b, uint32_t ref, uint8_t 
  * node is added. */
 const struct fab_port_info *fab_fabric_builder_get_port_info(const struct fab_builder *b,
                                                              uint32_t ref, uint8_t port);
-/* Adds a link between two ports; OK if this link exists already. EXISTS: one of the ports has
- * another link. INVAL: a port is port 0, or both are the same port. RANGE: no such port. */
+/* Adds a link between two ports. Returns OK if this link exists already. EXISTS: one of the ports
+ * has another link. INVAL: one port is port 0, or both are the same port. RANGE: no such port. */
 int fab_fabric_builder_link(struct fab_builder *b, uint32_t ref_a, uint8_t port_a, uint32_t ref_b,
                             uint8_t port_b);
 /* Removes the link of a port, if it has one. RANGE: no such port. */
 int fab_fabric_builder_unlink(struct fab_builder *b, uint32_t ref, uint8_t port);
-/* Finds the port at the other end of the link. NOT_FOUND: the port has no link. RANGE: no such
- * port. */
+/* Finds the port at the other end of the link of a port. NOT_FOUND: the port has no link. RANGE: no
+ * such port. */
 int fab_fabric_builder_peer(const struct fab_builder *b, uint32_t ref, uint8_t port,
                             uint32_t *ret_ref, uint8_t *ret_port);
 /* Removes the node and its links. Returns OK or INVAL. */
@@ -127,7 +128,7 @@ int fab_fabric_builder_remove_node(struct fab_builder *b, uint32_t ref);
 void fab_fabric_builder_set_self(struct fab_builder *b, uint32_t ref, uint8_t port);
 uint32_t fab_fabric_builder_node_count(const struct fab_builder *b);
 
-/* Makes a snapshot (refs == 1) of the builder, which is not changed. Returns OK or NOMEM. */
+/* Makes a snapshot (refs == 1) from the builder, which does not change. Returns OK or NOMEM. */
 int fab_fabric_builder_seal(const struct fab_builder *b, struct fab_fabric **ret_fabric);
 
 /* ---- using ---------------------------------------------------------------------------------- */
@@ -135,11 +136,11 @@ int fab_fabric_builder_seal(const struct fab_builder *b, struct fab_fabric **ret
 struct fab_fabric *fab_fabric_ref(const struct fab_fabric *f);
 void fab_fabric_unref(struct fab_fabric *f); /* f may be NULL */
 
-/* Makes the next version of a snapshot: a new snapshot with the same ids and one reference. The
- * caller may change the attributes of its ports and switches until it gives the new snapshot to
- * readers. Only one thread at a time may make and change versions. Returns OK or NOMEM. */
+/* Makes the next version of a snapshot: a new snapshot with the same ids and one reference. Until
+ * the caller gives the new snapshot to readers, it may change the attributes of its ports and
+ * switches. Only one thread at a time may make and change versions. Returns OK or NOMEM. */
 int fab_fabric_next(struct fab_fabric *f, struct fab_fabric **ret_next);
-/* Makes a copy of the snapshot with one reference. The copy shares nothing with f, and the caller
+/* Makes a copy of the snapshot with one reference. The copy shares no memory with f, so the caller
  * may also change its nodes. Returns OK or NOMEM. */
 int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone);
 
@@ -154,9 +155,9 @@ int fab_fabric_add_link(struct fab_fabric *f, const uint32_t port[2],
 /* Returns true if f has several references. */
 bool fab_fabric_is_shared(const struct fab_fabric *f);
 
-/* Makes a snapshot of the nodes that can be reached over links from the node of self_port; if
- * self_port is FAB_NONE, of all nodes. If no node is left out, *ret_reachable is another reference
- * to f. *ret_dropped: the number of nodes left out. Returns OK or NOMEM. */
+/* Makes a snapshot of the nodes that can be reached over links from the manager's node. If
+ * self_port is FAB_NONE, no node is left out. If no node is left out, *ret_reachable is another
+ * reference to f. *ret_dropped: number of nodes left out. Returns OK or NOMEM. */
 int fab_fabric_reachable(const struct fab_fabric *f, struct fab_fabric **ret_reachable,
                          uint32_t *ret_dropped);
 
@@ -166,7 +167,8 @@ struct fab_census {
     uint32_t endports;
     /* number of links with both ports in state Active */
     uint32_t active_links;
-    /* number of links that run below the width or speed that both ports enable (condition.h) */
+    /* number of links that run below the best width or speed that both ports have enabled
+     * (condition.h) */
     uint32_t degraded_links;
 };
 /* Counts the nodes, endports and links. Takes time proportional to the size of the fabric. */
@@ -183,8 +185,8 @@ static inline const struct fab_port *fab_fabric_port(const struct fab_fabric *f,
         (const struct fab_port *)(const void *)f->ports.page[port / FAB_PORT_PAGE];
     return &page[port % FAB_PORT_PAGE];
 }
-/* Returns a port of f that the caller may change; NULL: no memory. f must be new from
- * fab_fabric_next or fab_fabric_clone. */
+/* Returns a port of f, so that the caller can change it; NULL: there is no memory. f must be new
+ * from fab_fabric_next or fab_fabric_clone. */
 struct fab_port *fab_fabric_edit_port(struct fab_fabric *f, uint32_t port);
 /* Changes the PortInfo of a port. f must be new from fab_fabric_next or fab_fabric_clone. Returns
  * OK or NOMEM. */
@@ -213,7 +215,7 @@ bool fab_fabric_port_is_isl(const struct fab_fabric *f, uint32_t port);
 /* Returns true if the port's link is an ISL whose ports are both LinkUp. */
 bool fab_fabric_isl_is_up(const struct fab_fabric *f, uint32_t port);
 
-/* ---- difference of two snapshots, by GUID --------------------------------------------------- */
+/* ---- differences of two snapshots ----------------------------------------------------------- */
 
 enum fab_change_kind {
     FAB_CHANGE_NODE_ADDED,

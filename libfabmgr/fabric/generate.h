@@ -13,8 +13,8 @@ struct fab_leaf_spine_spec {
     /* Number of ports of every switch; 0: as many as the switch needs. */
     uint32_t radix;
 };
-/* Generates a leaf-spine fabric. RANGE: a switch needs more than 254 (or radix) ports, there is no
- * leaf, parallel is 0, or there are several leaves without a spine. */
+/* Generates a leaf-spine fabric. RANGE: no leaf; parallel is 0; several leaves without a spine; or
+ * a switch needs more ports than radix or 254. */
 int fab_fabric_generate_leaf_spine(const struct fab_leaf_spine_spec *spec,
                                    struct fab_builder **ret);
 
@@ -27,11 +27,11 @@ int fab_fabric_generate_leaf_spine(const struct fab_leaf_spine_spec *spec,
  * the nodes of level 0.
  *
  * Let W(l) = w[0] * .. * w[l-1] and M(l) = m[l] * .. * m[h-1]. Level l has W(l) * M(l) nodes, each
- * with w[l] * p[l] uplinks. Paths between hosts have at most 2h - 1 switches. With w[0] > 1, there
+ * with w[l] * p[l] uplinks. Paths between hosts have at most 2h - 1 switches. If w[0] > 1, there
  * are w[0] separate trees, and each host has ports in all of them.
  *
- * RANGE: levels not 1..6, an element 0, a host with more than 3 ports, a switch with more than 254
- * (or radix) ports, or more than 2^20 nodes.
+ * RANGE: levels not 1..6, an element 0, a host with more than 3 ports, a switch that needs more
+ * ports than radix or 254, or more than 2^20 nodes.
  */
 struct fab_pgft_spec {
     uint32_t levels, m[FAB_GENERATE_LEVELS], w[FAB_GENERATE_LEVELS], p[FAB_GENERATE_LEVELS];
@@ -41,13 +41,13 @@ struct fab_pgft_spec {
 int fab_fabric_generate_pgft(const struct fab_pgft_spec *spec, struct fab_builder **ret);
 
 /*
- * A fat tree of switches with `radix` ports each. Without a taper it has full bisection: every
- * switch below the highest level has as many uplinks as downlinks. For example, levels 3 and radix
- * 36 give 11,664 hosts and 1,620 switches.
+ * A fat tree of switches with `radix` ports each. Without a taper it has full bisection bandwidth:
+ * every switch below the highest level has as many uplinks as downlinks. For example, 3 levels with
+ * radix 36 give 11,664 hosts and 1,620 switches.
  *
- * taper: hosts of a leaf per uplink; 0 and 1: as many hosts as uplinks. parallel: links from a
- * switch to each of its parents; 0 and 1: one link. With k parallel links, a switch has only a k-th
- * of the parents.
+ * taper: number of hosts at a leaf for each of its uplinks; 0 and 1: as many hosts as uplinks.
+ * parallel: links from a switch to each of its parents; 0 and 1: one link. With k parallel links, a
+ * switch has a k-th of the parents that it would have with one.
  *
  * RANGE: radix not 2..254, levels not 1..6, no uplink left, half of radix not a multiple of
  * parallel, or more than 2^20 nodes.
@@ -59,15 +59,15 @@ int fab_fabric_generate_fat_tree(const struct fab_fat_tree_spec *spec, struct fa
 
 /*
  * A rail-optimised cluster of servers with several adapters. Each group of `group_size` servers has
- * one leaf for each rail: adapter r of each of its servers is connected to leaf r of the group.
- * Server i (from 0) is in group i / group_size, at port i % group_size + 1 of each leaf. With G
- * groups, the last of which may have fewer servers:
+ * one leaf for each rail: adapter r of each server in the group is connected to leaf r of the
+ * group. Server i (from 0) is in group i / group_size, at port i % group_size + 1 of each leaf.
+ * With G groups, the last of which may have fewer servers:
  *
- *   - without cores, there are G * adapters leaves, each with `parallel` links to each of the
- *     `spines` spines;
- *   - with cores, each rail has `spines` spines above its leaves. The spines j of all rails
- *     share `cores` cores: each of them has `core_parallel` links to each of these cores. There are
- *     adapters * spines spines and spines * cores cores.
+ *   - Without cores, there are G * adapters leaves, each with `parallel` links to each of the
+ *     `spines` spines.
+ *   - With cores, each rail has `spines` spines above its leaves, in total adapters * spines. All
+ *     spines with the same number j, one in each rail, share `cores` cores, in total spines *
+ *     cores. Each of these spines has `core_parallel` links to each of these cores.
  *
  * A path between adapters of one rail has at most 3 switches. A path between rails has at most 3
  * switches without cores, and at most 5 with cores. Names are like node-0001/mlx5_0, su01-leaf-1,
@@ -83,8 +83,9 @@ int fab_fabric_generate_rail(const struct fab_rail_spec *spec, struct fab_builde
 
 /*
  * A dragonfly (Kim et al., ISCA 2008) of `groups` groups with group_size switches each. Every two
- * switches of a group are connected by `parallel` links. Each switch has `global` ports to other
- * groups and `hosts` hosts. groups 0: as many groups as possible, group_size * global + 1.
+ * switches of a group are connected by `parallel` links. Each switch has `hosts` hosts, and
+ * `global` ports for links to other groups. groups 0: as many groups as possible, group_size *
+ * global + 1.
  *
  * Every two groups are connected by group_size * global / (groups - 1) links, rounded down; the
  * remaining ports are not used. A switch has hosts + (group_size - 1) * parallel + global ports.
@@ -167,14 +168,16 @@ int fab_fabric_generate_random(const struct fab_random_spec *spec, struct fab_bu
 struct fab_variation {
     /* number of ports of each switch; 0: unchanged; RANGE is returned if a switch has more */
     uint32_t radix;
-    /* each switch without an aggregation node gets one, at an additional port after the last one */
+    /* true: each switch without an aggregation node gets one, at an additional port after the last
+     * one */
     bool aggregation;
-    /* Random ISLs are removed: `missing` of them, and in addition `missing_ppm` parts per million
-     * of all ISLs. The fabric stays connected unless allow_partitioned is set. LIMIT is returned if
-     * fewer links than that can be removed. */
+    /* ISLs removed at random: `missing` of them, and in addition `missing_ppm` parts per million of
+     * all ISLs. The fabric stays connected unless allow_partitioned is set. If fewer links can be
+     * removed than requested, LIMIT is returned. */
     uint32_t missing, missing_ppm;
     bool allow_partitioned;
-    /* permutes the GUIDs of the switches, and likewise the GUIDs of all other nodes */
+    /* true: the GUIDs of the switches are permuted at random, and likewise the GUIDs of all other
+     * nodes */
     bool shuffle_guids;
     uint64_t seed;
     /* Number of this fabric, 1..255, in a set of parallel fabrics (planes); 0: there are no planes.
@@ -184,7 +187,8 @@ struct fab_variation {
     /* Width and speed of all links; NULL: unchanged. */
     const struct fab_port_info *rate;
 };
-/* Makes a variation of `plain`. RANGE, LIMIT: see struct fab_variation. Also returns NOMEM. */
+/* Makes a fabric like `plain` with the changes that `variation` describes. RANGE, LIMIT: see struct
+ * fab_variation. Also returns NOMEM. */
 int fab_fabric_generate_variation(const struct fab_fabric *plain,
                                   const struct fab_variation *variation, struct fab_builder **ret);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Generates fat trees of switches with the same radix, as PGFTs (see generate.h). The table gives m
- * (children) and w (parents) of each level; k is the number of parallel links to each parent. Let
- * half be radix / 2, and `up` the number of uplinks of a leaf (leaf_up):
+ * Generates fat trees of switches with the same radix, as PGFTs (see generate.h). The table gives,
+ * for each level, m (number of children) and w (number of parents); k is the number of parallel
+ * links to each parent. Let half be radix / 2, and `up` the number of uplinks of a leaf (leaf_up):
  *
  *    leaves        m1 = half, or taper * up if taper > 1       w2 = up / k
  *    other levels  m2.. = half / k                             w3.. = half / k

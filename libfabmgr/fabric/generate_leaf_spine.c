@@ -31,7 +31,8 @@ static int check(struct leaf_spine *t)
     return FAB_OK;
 }
 
-/* Adds the switches. The leaves get the references from 0 on, and the spines the next ones. */
+/* Adds the switches. The builder gives the leaves the references from 0 on, and the spines the next
+ * ones. */
 static void make_switches(struct leaf_spine *t)
 {
     const struct fab_leaf_spine_spec *s = t->spec;

@@ -19,11 +19,11 @@
 struct pgft {
     struct maker m;
     const struct fab_pgft_spec *spec;
-    /* By level l: W(l), the number of roots of a subtree of this level. */
+    /* [level] W(level), the number of roots of a subtree of this level */
     uint64_t twins[MAX_LEVELS + 1];
-    /* By level l: number of nodes; at level 0, number of hosts. */
+    /* [level] number of nodes of this level; at level 0, number of hosts */
     uint64_t count[MAX_LEVELS + 1];
-    /* By level l: the builder's reference of its first node. */
+    /* [level] the builder's reference of the first node of this level */
     uint32_t first[MAX_LEVELS + 1];
 };
 
@@ -73,7 +73,7 @@ static int count_nodes(struct pgft *t)
     return FAB_E_RANGE;
 }
 
-/* Returns the word with which the names of the nodes of a level begin, such as "leaf". */
+/* Returns the word with which the names of the nodes of this level begin, such as "leaf". */
 static const char *stem(const struct pgft *t, uint32_t level)
 {
     static const char *const few[] = {"leaf", "spine", "core"}, *const more[] = {

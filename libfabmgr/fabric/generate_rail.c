@@ -21,9 +21,10 @@
 struct rail {
     struct maker m;
     const struct fab_rail_spec *spec;
-    uint32_t groups, leaves, spines, cores; /* numbers in the whole cluster */
+    /* numbers of groups and switches in the whole cluster */
+    uint32_t groups, leaves, spines, cores;
     uint32_t leaf_ports, children, spine_ports,
-        core_ports; /* children: ports of a spine to leaves */
+        core_ports; /* numbers of ports: children, the ports of a spine that lead to leaves */
 };
 
 static bool in_range(const struct fab_rail_spec *s)

@@ -18,10 +18,10 @@
 #define SPARE_PORTS 3
 
 struct pair {
-    /* The ends of a link. a: reference of a switch. b: if this end is a switch, its reference;
-     * otherwise the index of the node in random_fabric.ends. */
+    /* The ends of a link. a: reference of a switch. b: the reference of the other end if this is a
+     * switch, otherwise the index of the node in random_fabric.ends. */
     uint32_t a, b;
-    /* Port number of the link at node b; 0: b is a switch. */
+    /* number of the link's port at node b; 0: b is a switch */
     uint32_t end_port;
 };
 /* The kinds of nodes other than switches. */
@@ -60,8 +60,8 @@ static void draw_link(struct random_fabric *f, uint32_t a, uint32_t b, uint32_t 
         f->used[b]++;
 }
 
-/* Draws two of the first `below` switches and returns the one with fewer links. So all switches
- * have about as many links as requested. */
+/* Draws two of the first `below` switches at random, and returns the one with fewer links. So all
+ * switches get about the requested number of links. */
 static uint32_t draw_switch(struct random_fabric *f, uint32_t below)
 {
     uint32_t a = any(f, below), b = any(f, below);

@@ -3,14 +3,14 @@
  * Connects `count` groups of `members` switches with global links.
  *
  * A group numbers its global links j = 0, 1, 2, and so on. Each count - 1 consecutive links form a
- * round, with one link to each other group. Within a round, links are numbered o = 1 to count - 1.
- * Link o of group g leads to group h = (g + o) modulo count, where the same link has the number
- * count - o.
+ * round, with one link to each other group. Within a round, the links have the numbers o = 1 to
+ * count - 1. Link o of group g leads to group h = (g + o) modulo count, where the same link has the
+ * number count - o.
  *
- * Link j of a group belongs to its member j % members. So all members have equally many links, or
- * some have one more than the others. But if count - 1 is a multiple of members, all links between
- * two groups would connect the same two switches. In this case, each round begins one member later
- * than the round before.
+ * Link j of a group starts at its switch j % members. So all switches of the group have equally
+ * many global links, or some have one more than the others. If count - 1 is a multiple of members,
+ * this rule would let all links between two groups connect the same two switches. In this case,
+ * each round begins one switch later than the round before.
  */
 #include "libfabmgr/fabric/groups.h"
 
@@ -30,7 +30,7 @@ int fab_fabric_groups_init(struct groups *g)
 }
 
 struct end {
-    uint32_t member, port; /* port: counted from 0 */
+    uint32_t member, port; /* `port` is the number of a switch's global port, from 0 */
 };
 
 static struct end end_of(const struct groups *g, uint32_t round, uint32_t offset)

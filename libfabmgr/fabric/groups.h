@@ -6,7 +6,7 @@
 #include "libfabmgr/fabric/make.h"
 
 struct groups {
-    /* Number of groups; 0: as many as possible. */
+    /* number of groups; 0: fab_fabric_groups_init sets the highest possible number */
     uint32_t count;
     /* Number of switches of a group that have links to other groups. */
     uint32_t members;

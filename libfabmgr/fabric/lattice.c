@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Numbers the switches of a lattice from 0, so that the last coordinate changes fastest. Hosts are
- * at the first ports of their switch.
- */
+/* Numbers the switches of a lattice from 0; the last coordinate changes fastest. Hosts are
+ * connected to the first ports of their switch. */
 #include "libfabmgr/fabric/lattice.h"
 
 #include <stdio.h>

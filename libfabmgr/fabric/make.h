@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Adds devices with GUIDs and names, and links, for all generators. For this folder only.
- */
+/* Adds named devices and links, for all generators. For this folder only. */
 #ifndef LIBFABMGR_FABRIC_MAKE_H
 #define LIBFABMGR_FABRIC_MAKE_H
 
@@ -19,13 +17,13 @@ struct maker {
     uint32_t switches, ends;
     /* Width and speed of all links; initially those of 4x EDR. */
     struct fab_port_info rate;
-    /* Status of the first failed call; after it, all calls do nothing. */
+    /* status of the first failed call; after a failure, all calls do nothing */
     int status;
 };
 void fab_fabric_make_init(struct maker *m);
 
-/* A name like "leaf-007". width: the number of digits; with leading zeros, the names sort like
- * their numbers. */
+/* A name like "leaf-007". width: number of digits; leading zeros let names sort like their
+ * numbers. */
 struct make_name {
     const char *stem;
     uint32_t number, width;
@@ -39,9 +37,8 @@ uint32_t fab_fabric_make_switch(struct maker *m, uint32_t ports, struct make_nam
 uint32_t fab_fabric_make_host(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t fab_fabric_make_router(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t fab_fabric_make_aggregation(struct maker *m);
-/* The first of these two functions adds an aggregation node with a given GUID, and the second one
- * any device. They return the reference of the node, or FAB_NONE. m->switches and m->ends do not
- * count these nodes. */
+/* The first function adds an aggregation node with a given GUID, the second any device. Both return
+ * the reference of the node, or FAB_NONE. m->switches and m->ends do not count these nodes. */
 uint32_t fab_fabric_make_aggregation_with_guid(struct maker *m, uint64_t guid);
 uint32_t fab_fabric_make_device(struct maker *m, const struct fab_device *d);
 void fab_fabric_make_link(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b,
@@ -52,8 +49,8 @@ void fab_fabric_make_link(struct maker *m, uint32_t ref_a, uint32_t port_a, uint
 uint32_t fab_fabric_make_switch_named(struct maker *m, uint32_t ports, const char *desc);
 uint32_t fab_fabric_make_host_named(struct maker *m, uint32_t ports, const char *desc);
 /* Adds `count` hosts, at the ports of the switch from port 1 on. Hosts are numbered consecutively
- * over all switches. total: number of hosts of the whole fabric; it determines the number of digits
- * in their names. */
+ * over all switches. total: number of hosts of the whole fabric, which decides how many digits
+ * their names have. */
 void fab_fabric_make_hosts(struct maker *m, uint32_t sw, uint32_t count, uint64_t total);
 /* Adds `count` parallel links between two nodes, at consecutive ports that begin with port_a and
  * port_b. */

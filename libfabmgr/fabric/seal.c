@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sealing makes a snapshot from a builder. The ids and bytes of the snapshot do not depend on the
- * order of discovery.
+ * Makes a snapshot from a builder, which is called sealing. The ids and bytes of the snapshot do
+ * not depend on the order of discovery.
  *
  * Nodes are sorted (switches first, then by GUID) and copied with their ports. A table from the
  * builder's port indexes to port ids translates the links.
  *
- * Three values depend on the port by which a device was asked. They are replaced by values that do
- * not depend on it. LocalPortNum and PortGUID of NodeInfo become those of port 0 (switches) or of
- * the first port with a known GUID (others). LocalPortNum of PortInfo becomes the port's number.
+ * Three values depend on the port by which a device was asked, so sealing replaces them.
+ * LocalPortNum and PortGUID of NodeInfo become those of port 0 (switches) or of the first port with
+ * a known GUID (other nodes). LocalPortNum of PortInfo becomes the port's own number.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 struct place {
     uint64_t guid;
     uint32_t ref;
-    bool end; /* true for nodes that are not switches */
+    bool end; /* true: the node is not a switch */
 };
 
 struct sealing {
@@ -29,7 +29,7 @@ struct sealing {
     struct fab_fabric *f;
     /* [f->node_count] the nodes in the order of their ids in the snapshot */
     struct place *order;
-    /* [b->port_count] for each port of the builder, by its index: the port id in the snapshot */
+    /* [b->port_count] port id in the snapshot for each port of the builder */
     uint32_t *port_id;
 };
 
@@ -115,7 +115,8 @@ static void translate_links(struct sealing *s)
     f->self_port = s->b->self == FAB_NONE ? FAB_NONE : s->port_id[s->b->self];
 }
 
-/* Makes the index of port GUIDs. If two ports have the same GUID, the index has the first one. */
+/* Makes the index of port GUIDs. If two ports have the same GUID, the index contains the first
+ * one. */
 static int index_ports(struct fab_fabric *f)
 {
     uint32_t count = 0;

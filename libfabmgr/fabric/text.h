@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads and writes topology files: the format that ibnetdiscover prints and ibsim loads. */
+/* Reads and writes topology files: the format that ibnetdiscover prints and ibsim reads. */
 #ifndef LIBFABMGR_FABRIC_TEXT_H
 #define LIBFABMGR_FABRIC_TEXT_H
 
@@ -16,19 +16,19 @@ struct fab_text_error {
 /* Reads `len` bytes of a topology file, which need not be NUL-terminated. Accepts the variants
  * found in practice: tabs or blanks, Ca/Hca/Rt/Switch, `[ext n]`, LID 65535, quotes and colons in
  * names, comments, switches with 65 ports, a shell prompt at the end. Speeds and widths are taken
- * from the comments (default 4x EDR). Ports with a link are LinkUp and Init, and have LID 0, as
- * after power-on. FORMAT: *ret_error has the position and the reason. Also returns NOMEM. */
+ * from the comments; default: 4x EDR. Ports with a link become LinkUp and Init with LID 0, as after
+ * power-on. FORMAT: *ret_error has the position and the reason. Also returns NOMEM. */
 int fab_fabric_text_read(const char *text, size_t len, struct fab_builder **ret_builder,
                          struct fab_text_error *ret_error);
 
-/* Writes the fabric so that fab_fabric_text_read and ibsim can load it. *ret_text is malloc'd and
- * NUL-terminated. Returns OK or NOMEM. */
+/* Writes the fabric in a form that fab_fabric_text_read and ibsim can read. *ret_text is
+ * NUL-terminated and from malloc. Returns OK or NOMEM. */
 int fab_fabric_text_write(const struct fab_fabric *f, char **ret_text, size_t *ret_len);
 
 struct fab_text;
-/* These two functions write the text of fab_fabric_text_write in parts. The caller requests the
- * parts 0 to fab_fabric_text_parts() - 1 in this order, and each is appended to t. A part has at
- * most one node with its links. */
+/* These two functions write the same text as fab_fabric_text_write in parts. The caller requests
+ * the parts 0 to fab_fabric_text_parts() - 1 in this order, and each is appended to t. A part has
+ * at most one node with its links. */
 uint32_t fab_fabric_text_parts(const struct fab_fabric *f);
 void fab_fabric_text_write_part(const struct fab_fabric *f, uint32_t part, struct fab_text *t);
 

@@ -4,9 +4,9 @@
  *
  *     [port][ext n](guid) "id"[port][ext n](guid) w=MASK s=MASK e=MASK # "name" lid 0 4xEDR
  *
- * Only the first port and the id are required; a missing second port is 1, as in ibsim. The rate is
- * taken from the words of the comment after the last quote, or from ibsim's options, which are
- * masks of the Enabled fields of PortInfo. If there are both, the comment applies.
+ * Only the first port and the id are required; if the second port is missing, it is 1, as in ibsim.
+ * The rate is taken from the words of the comment after the last quote. If they have no rate, it is
+ * taken from ibsim's options, which are masks of the Enabled fields of PortInfo.
  */
 #include <string.h>
 
@@ -62,8 +62,8 @@ static int read_peer(struct text_reader *r, struct text_cable *c)
     return status != FAB_OK ? status : read_port_guid(r, &c->peer_guid);
 }
 
-/* The rate of a port line while it is read. named: a word of the comment names the rate, which
- * takes precedence over ibsim's options. masked: an option s= or e= has set the speed. */
+/* The rate of a port line while it is read. named: a word of the comment has given the rate, and
+ * ibsim's options no longer count. masked: an option s= or e= has set the speed. */
 struct rate_words {
     struct fab_port_info *rate;
     bool named, masked;
@@ -122,7 +122,7 @@ static struct span next_token(struct text_scan *s)
     return token;
 }
 
-/* Reads the rest of a port line: options, then a comment. In the comment, a word after the last
+/* Reads the rest of a port line: options, then a comment. A word of the comment after the last
  * quote may be the rate. */
 static int read_rate(struct text_reader *r, struct fab_port_info *rate, bool *ret_rated)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Adds the links of a topology file. The file has two lines for each link, one for each end. If
- * they do not agree, the file is truncated or has a mistake, and is rejected. If only one line has
- * a rate, it applies to both ports. */
+/* Adds the links of a topology file. The file has two lines for each link, one for each end. If the
+ * two lines do not agree, the file is truncated or has a mistake, and is rejected. If only one line
+ * has a rate, it applies to both ports. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,15 +13,15 @@
 
 #define NO_CABLE UINT32_MAX
 
-/* The port line of each port. of_port: for each port index of the builder, the index of the line in
+/* The port lines by port. of_port: [port index of the builder] index of the line in
  * r->cables; NO_CABLE: the file has no line for this port. */
 struct lines {
     struct text_reader *r;
     uint32_t *of_port;
 };
 
-/* Sets the error message, and the line and column of the port number in the port line `c` as the
- * place of the error. The expression has the value FAB_E_FORMAT. */
+/* Sets the error message. The place of the error is the port number in the port line `c`. The value
+ * of the expression is FAB_E_FORMAT. */
 #define fail(r, c, ...)                                                                            \
     ((r)->scan.error->line = (c)->line, (r)->scan.error->column = (c)->column,                     \
      snprintf((r)->scan.error->message, sizeof(r)->scan.error->message, __VA_ARGS__),              \
@@ -47,8 +47,8 @@ static int note_lines(struct lines *l)
     return FAB_OK;
 }
 
-/* Finds the port line for the other end of the link in line c, and checks that this line names the
- * port of c as its other end. */
+/* Finds the port line for the other end of the link in line c. Returns FORMAT unless this line also
+ * names the port of line c as its other end. */
 static int find_other(struct lines *l, const struct text_cable *c, const struct text_cable **ret)
 {
     const struct text_node *peer;
@@ -74,8 +74,8 @@ static int find_other(struct lines *l, const struct text_cable *c, const struct 
     return FAB_OK;
 }
 
-/* If the line of this port lacks the rate or the GUID of the port, takes it from the line of the
- * other end. */
+/* Takes the rate or the GUID of a port from the line of the other end, if the line of the port
+ * itself lacks it. */
 static int complete(struct text_reader *r, const struct text_cable *c,
                     const struct text_cable *other)
 {

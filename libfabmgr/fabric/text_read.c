@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads topology files, as ibnetdiscover prints and ibsim loads them.
+ * Reads topology files, as ibnetdiscover prints and ibsim reads them.
  *
  * A line is one of
  *
@@ -10,11 +10,11 @@
  *     Switch|Ca|Hca|Rt N "id"  # "description" ...       begins a block
  *     [port](guid) "id"[port](guid)  # ... 4xEDR         a link, in a block (text_cable.c)
  *
- * or a comment, or blank, or text from a terminal (headings, prompts), which is ignored.
+ * or a comment, a blank line, or text from a terminal (headings, prompts), which is ignored.
  *
  * A node without a GUID line gets the GUID that ibsim would assign: the next one after the last of
- * its type. A truncated file is an error where it can be recognised: by a line of the above forms
- * without a newline, a GUID line without a block, or a link whose two lines disagree.
+ * its type. A truncated file causes an error if the reader can recognise it: by a line of the above
+ * forms without a newline, a GUID line without a block, or a link whose two lines disagree.
  *
  * ibsim's include, module and do, and its port aliases (@), are not supported and cause an error.
  */
@@ -162,7 +162,7 @@ static const char *find(struct span in, const char *what)
     return memmem(in.s, in.len, what, strlen(what));
 }
 
-/* Shortens a description without quotes, so that it ends where the next field begins. */
+/* Shortens a description without quotes, so that it ends before the next field of the line. */
 static void cut_at_marks(struct span *desc)
 {
     static const char *const marks[] = {" enhanced port ", " base port ", " lid ", " lmc "};
@@ -255,7 +255,7 @@ static const struct word {
     const char *name;
     int (*read)(struct text_reader *r, uint8_t type);
     uint8_t type;
-    /* the line has the form name=value; nothing may follow the value */
+    /* true: the line has the form name=value, and nothing may follow the value */
     bool value;
 } words[] = {
     {"Switch", read_block, FAB_NODE_SWITCH, false},
@@ -288,8 +288,8 @@ static struct span letters(struct text_scan *s)
     return w;
 }
 
-/* Returns the key word at the beginning of the line. NULL: the line begins with no key word, or the
- * character after the word shows that the line is text from a terminal. */
+/* Returns the key word at the beginning of the line. NULL: the line does not begin with a key word,
+ * or the character after the word shows that the line is text from a terminal. */
 static const struct word *find_word(struct text_scan *s)
 {
     struct span w = letters(s);
@@ -304,8 +304,7 @@ static const struct word *find_word(struct text_scan *s)
     return NULL;
 }
 
-/* Returns true if the file ends within a word that may be the beginning of a key word, so that the
- * file was truncated. */
+/* Returns true if the file ends with a part of a key word, so that it was probably truncated. */
 static bool cut_word(struct text_scan *s)
 {
     struct span w = letters(s);
@@ -353,8 +352,8 @@ static void read_comment(struct text_reader *r)
     r->self_port_guid = port_guid;
 }
 
-/* Returns true if the line begins like the line of a port, such as "[12]", and not like the prompt
- * "[root@host ~]#". */
+/* Returns true if the line begins like a port line, for example with "[12]", and not like the
+ * prompt "[root@host ~]#". */
 static bool begins_cable(const struct text_scan *at)
 {
     struct text_scan s = *at;
@@ -425,8 +424,8 @@ int fab_fabric_text_read(const char *text, size_t len, struct fab_builder **ret_
     r.scan.line = r.scan.at = r.scan.eol = text;
     r.guid[FAB_NODE_CA] = 0x100000; /* the first GUID that ibsim assigns */
     r.guid[FAB_NODE_SWITCH] = 0x200000;
-    /* ibsim would give the first router GUID 0, which is not valid; this reader uses another first
-     * GUID */
+    /* ibsim would give the first router GUID 0, which is not valid, so this reader begins with
+     * another GUID */
     r.guid[FAB_NODE_ROUTER] = 0x300000;
     fab_fabric_text_parse_rate("4xEDR", 5, &r.rate);
     int status = r.b != NULL ? read_all(&r) : FAB_E_NOMEM;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The state of the reader of topology files. text_read.c and text_cable.c fill it line by line,
- * then text_join.c adds the links. For these three files only.
- */
+/* The state of the reader of topology files. text_read.c and text_cable.c fill it line by line,
+ * then text_join.c adds the links. Only these three files use it. */
 #ifndef LIBFABMGR_FABRIC_TEXT_READ_H
 #define LIBFABMGR_FABRIC_TEXT_READ_H
 
@@ -14,7 +12,8 @@ struct text_node {
     struct span id;
     uint32_t ref, line;
 };
-/* A port line: the port at one end of a link, and what the line says about the other end. */
+/* A port line: the port at one end of a link, and what the line says about the port at the other
+ * end. */
 struct text_cable {
     struct span peer;
     /* port GUIDs of this end and of the other end; 0: the line does not give it */
@@ -29,7 +28,7 @@ struct text_reader {
     struct text_scan scan;
     struct fab_builder *b;
 
-    /* Values that the file gives for the next block. */
+    /* values that the file has given for the next block */
     uint64_t vendor_id, device_id, system_guid, port_guid;
     /* [type] the GUID that the next node of this type gets if the file gives none. */
     uint64_t guid[FAB_NODE_ROUTER + 1];
@@ -43,7 +42,7 @@ struct text_reader {
     uint32_t ref;
     uint8_t num_ports;
 
-    /* The results. */
+    /* The nodes and port lines read so far. */
     struct text_node *nodes;
     struct text_cable *cables;
     size_t node_count, node_room, cable_count, cable_room;

@@ -118,8 +118,8 @@ int fab_fabric_scan_quoted(struct text_scan *s, const char *what, struct span *r
     return FAB_OK;
 }
 
-/* Reads the digits of a number. `number`: where the number begins, for the error message. At least
- * one digit is required. */
+/* Reads the digits of a number; at least one is required. `number` is the position where the number
+ * begins, for the error message. */
 static int digits(struct text_scan *s, const char *number, const char *what, unsigned base,
                   uint64_t max, uint64_t *ret)
 {
@@ -133,8 +133,8 @@ static int digits(struct text_scan *s, const char *number, const char *what, uns
     return FAB_OK;
 }
 
-/* Skips blanks, and the prefix "0x" if there is one. *ret_start receives the position before the
- * prefix. Returns true if there is a prefix. */
+/* Skips blanks, and then the prefix "0x" if there is one. Returns true if there is a prefix.
+ * *ret_start receives the position before the prefix. */
 static bool hex_prefix(struct text_scan *s, const char **ret_start)
 {
     bool there = fab_fabric_scan_is(s, "0x") || fab_fabric_scan_is(s, "0X");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A bounded cursor over the lines of a text, and errors with their position in the text. For
- * readers of topology files and of cabling plans (libfabmgr/cabling). */
+/* A cursor over the lines of a text that never leaves the text, and errors with their positions.
+ * For readers of topology files and of cabling plans (libfabmgr/cabling). */
 #ifndef LIBFABMGR_FABRIC_TEXT_SCAN_H
 #define LIBFABMGR_FABRIC_TEXT_SCAN_H
 
@@ -16,9 +16,9 @@ struct span {
     size_t len;
 };
 struct text_scan {
-    /* Start of the next line, and end of the whole text. */
+    /* start of the next line, and end of the whole text */
     const char *next, *end;
-    /* start of the current line, position of the cursor in it, and end of the line */
+    /* start of the current line, position of the cursor in the line, and end of the line */
     const char *line, *at, *eol;
     uint32_t number; /* number of the current line, from 1 */
     /* the current line ends with a newline, not with the end of the text */
@@ -31,25 +31,25 @@ void fab_fabric_scan_init(struct text_scan *s, const char *text, size_t len,
 /* moves to the next line; returns false at the end of the text */
 bool fab_fabric_scan_line(struct text_scan *s);
 
-/* All functions below begin by skipping blanks. */
-/* returns true if the rest of the line begins with `word`; the cursor stays */
+/* All functions below first skip blanks. */
+/* returns true if the rest of the line begins with `word`; does not move the cursor */
 bool fab_fabric_scan_is(struct text_scan *s, const char *word);
-/* returns true if c comes next, and moves after it */
+/* returns true if c comes next, and moves the cursor after it */
 bool fab_fabric_scan_take(struct text_scan *s, char c);
 /* returns true if the rest of the line is empty or a comment */
 bool fab_fabric_scan_at_end(struct text_scan *s);
 /* Returns true if a decimal digit comes next. */
 bool fab_fabric_scan_digit(struct text_scan *s);
 
-/* Each of the next functions consumes a token of one kind. If another token comes next, the
- * function sets the error and returns FORMAT. */
+/* Each of the next functions reads a token of one kind and moves the cursor after it. If another
+ * token comes next, the function sets the error and returns FORMAT. */
 int fab_fabric_scan_expect(struct text_scan *s, char c);
 int fab_fabric_scan_quoted(struct text_scan *s, const char *what, struct span *ret);
-/* Consumes a number such as 12 or 0x1f. */
+/* Reads a number such as 12 or 0x1f. */
 int fab_fabric_scan_number(struct text_scan *s, const char *what, uint64_t max, uint64_t *ret);
-/* Consumes a hexadecimal number such as 1f or 0x1f. */
+/* Reads a hexadecimal number such as 1f or 0x1f. */
 int fab_fabric_scan_hex(struct text_scan *s, const char *what, uint64_t *ret);
-/* Consumes a comment or the end of the line. */
+/* Reads a comment or the end of the line. */
 int fab_fabric_scan_end(struct text_scan *s);
 
 /* Sets the error at the character `at` of the current line, and returns FORMAT. */

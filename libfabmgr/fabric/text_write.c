@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes topology files as ibnetdiscover prints them, so that ibsim and fab_fabric_text_read can
- * load them.
+ * Writes topology files as ibnetdiscover prints them. ibsim and fab_fabric_text_read can read them.
  *
  * ibsim attaches a manager to the first node of the file. So the manager's own node is written
- * first; if it is not known, the first adapter. ibsim takes rates from the comments. It gives
+ * first or, if it is not known, the first adapter. ibsim takes rates from the comments. It gives
  * adapter ports the node GUID plus the port number and ignores the GUIDs in parentheses. Control
  * characters of descriptions become blanks.
  */

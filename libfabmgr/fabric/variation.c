@@ -3,9 +3,9 @@
  * Makes a variation of a generated fabric: a fabric with the same devices and links, except for the
  * requested changes.
  *
- * Links are removed in a random order. Some links must stay to keep the fabric connected. They are
- * determined first: they are the spanning forest that Kruskal's algorithm finds if it takes the
- * links in the reverse order.
+ * Links are removed in a random order. Some links must stay to keep the fabric connected. The file
+ * finds these first: they are the spanning forest of Kruskal's algorithm, with the links in the
+ * reverse of the random order.
  *
  * GUIDs are assigned as in make.c. Those of successive planes differ by 2^24, which is more than a
  * fabric of 2^20 nodes needs.
@@ -31,9 +31,10 @@ struct varying {
     struct fab_prng prng;
     /* [nodes + switches] GUIDs of all nodes, followed by those of added aggregation nodes. */
     uint64_t *guids;
-    /* bitset of port ids: the links to remove, each by the lower of its two port ids */
+    /* Bitset of port ids: the links to remove. A link is marked at the lower of its two port
+     * ids. */
     uint64_t *missing;
-    /* [link_count] for each ISL, the lower of its two port ids. */
+    /* [link_count] all ISLs, each as the lower of its two port ids */
     uint32_t *links;
     uint32_t link_count;
 };
@@ -71,8 +72,8 @@ static void assign_guids(struct varying *d)
 
 /* ---- missing links --------------------------------------------------------------------------- */
 
-/* Returns true if the port belongs to an ISL and has the lower of its two port ids. The port ids of
- * switches are below those of all other nodes. */
+/* Returns true if the port is the end of an ISL with the lower port id. (Port ids of switches are
+ * lower than those of all other nodes.) */
 static bool is_lower_isl_port(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t peer = fab_fabric_port(f, port)->peer;
@@ -107,7 +108,7 @@ static void keep_removable(struct varying *d, uint32_t *sets, uint32_t *ret_free
     for (uint32_t i = d->link_count; i-- > 0;) {
         uint32_t p = d->links[i];
         if (fab_base_sets_join(sets, fab_fabric_port(f, p)->node, fab_fabric_peer_node(f, p)))
-            /* Until the end of this function, a set bit means that the link must stay. */
+            /* Until the function ends, a set bit in d->missing means that the link must stay. */
             fab_base_bits_set(d->missing, p);
     }
     for (uint32_t i = d->link_count; i-- > 0;)
@@ -154,7 +155,7 @@ static bool needs_aggregation(const struct varying *d, uint32_t sw)
     return d->variation->aggregation && !has_aggregation(d->plain, sw);
 }
 
-/* Returns the number of ports of a node, without the port for an added aggregation node. */
+/* Returns the number of ports of a node, not counting the port of an added aggregation node. */
 static uint32_t ports_of(struct varying *d, uint32_t node)
 {
     const struct fab_node *n = &d->plain->nodes[node];

@@ -19,8 +19,8 @@ struct cursor {
     const uint8_t *at, *end;
     bool bad;
 };
-/* A field of a serialized protobuf message. bytes == NULL: the field is a number and not
- * length-delimited. */
+/* A field of a serialized protobuf message. bytes == NULL: the field is not length-delimited, but a
+ * number. */
 struct field {
     uint64_t number;
     uint64_t value; /* the number, if it is encoded as a varint */
@@ -49,8 +49,8 @@ static void skip(struct cursor *c, uint64_t n)
         c->at += n;
 }
 
-/* Reads the next field of a message. Returns false at the end of the message. Also returns false if
- * the encoding is wrong, and then sets c->bad. */
+/* Reads the next field of a message. Returns false at the end of the message, or if the encoding is
+ * wrong; in the second case also sets c->bad. */
 static bool next_field(struct cursor *c, struct field *ret)
 {
     if (c->at == c->end || c->bad)
@@ -105,8 +105,8 @@ static bool has_name(const struct fab_grpc_descriptor_file *file, const char *na
     return is_text(find_field(file->bytes, file->len, 1), name, strlen(name));
 }
 
-/* Returns true if the file defines the symbol. For a member of a message, enumeration or
- * service, only checks that the file defines this message, enumeration or service. */
+/* Returns true if the file defines the symbol. If the symbol is a member of a message, enumeration
+ * or service, it is enough that the file defines that message, enumeration or service. */
 static bool has_symbol(const struct fab_grpc_descriptor_file *file, const char *symbol)
 {
     struct field package = find_field(file->bytes, file->len, 2);
@@ -152,7 +152,7 @@ int fab_grpc_descriptor_by_symbol(const uint8_t *set, size_t len, const char *sy
 
 /* ---- options of methods ---------------------------------------------------------------------- */
 
-/* Returns the element of a repeated field with this number that has this name. If there is none,
+/* Returns the field with this number whose element `name` (field 1) is this name. If there is none,
  * `bytes` of the result is NULL. */
 static struct field find_named(const uint8_t *bytes, size_t len, uint64_t number, const char *name)
 {

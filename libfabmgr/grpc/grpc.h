@@ -36,9 +36,7 @@ const char *fab_grpc_code_name(int code);
 /* Returns the gRPC code that corresponds to an enum fab_status. */
 enum fab_grpc_code fab_grpc_code_of(int status);
 
-/*
- * ---- framing: a byte "compressed", four bytes with the length of the message, the message -----
- */
+/* ---- framing: a byte "compressed", the length of the message in four bytes, the message ------ */
 
 #define FAB_GRPC_PREFIX 5
 
@@ -53,23 +51,24 @@ struct fab_grpc_reader {
     uint32_t need; /* announced length */
     uint8_t *body; /* [len] */
     size_t len, cap;
-    /* body[] has a complete message, which fab_grpc_reader_feed has returned to the caller */
+    /* true: body[] has a complete message, which fab_grpc_reader_feed has already returned to the
+     * caller */
     bool complete;
 };
 void fab_grpc_reader_init(struct fab_grpc_reader *r, uint32_t max);
 void fab_grpc_reader_fini(struct fab_grpc_reader *r);
-/* Consumes received bytes: advances *data and reduces *len. Returns 1 if r->body has a complete
- * message of r->len bytes, which is valid until the next call. Returns 0 if all bytes are consumed
- * and no message is complete. UNSUPPORTED: the message is compressed. LIMIT: the message is longer
- * than `max`. Also returns NOMEM. */
+/* Takes received bytes: moves *data forward and reduces *len. Returns 1 if r->body has a complete
+ * message of r->len bytes, which is valid until the next call. Returns 0 if all bytes are taken and
+ * no message is complete. UNSUPPORTED: the message is compressed. LIMIT: the message is longer than
+ * `max`. Also returns NOMEM. */
 int fab_grpc_reader_feed(struct fab_grpc_reader *r, const uint8_t **data, size_t *len);
 /* Returns true if the stream may end now: the last message is complete. */
 bool fab_grpc_reader_idle(const struct fab_grpc_reader *r);
 
 /* ---- header values -------------------------------------------------------------------------- */
 
-/* Parses the value of the header grpc-timeout, such as "100m", which is 100000 us. A value above
- * one year is returned as one year. FORMAT: the text is no gRPC time-out. */
+/* Parses the value of the header grpc-timeout; for "100m" (100 ms), *ret_us is 100000. A time-out
+ * above one year becomes one year. FORMAT: the text is no gRPC time-out. */
 int fab_grpc_timeout_parse(const char *text, uint64_t *ret_us);
 /* Writes the value of the header grpc-timeout: at most 8 digits and a unit. Rounds the time up. */
 void fab_grpc_timeout_format(uint64_t us, char text[16]);
@@ -85,8 +84,8 @@ size_t fab_grpc_percent_decode(const char *text, size_t len, char *ret, size_t r
 /* ---- text from devices and clients ----------------------------------------------------------- */
 
 /* Copies text as valid UTF-8: invalid bytes and control characters become U+FFFD. The copy is
- * always NUL-terminated; if ret is too small, the copy ends after a whole character. Returns its
- * length, which is at most three times that of the text. */
+ * always NUL-terminated; if ret is too small, the copy ends after a whole character. Returns the
+ * length of the copy, which is at most three times that of the text. */
 size_t fab_grpc_utf8_clean(const char *text, size_t len, char *ret, size_t ret_len);
 
 #endif

@@ -69,7 +69,8 @@ static int read_prefix(struct fab_grpc_reader *r, const uint8_t **data, size_t *
     return r->need > r->max ? FAB_E_LIMIT : 0;
 }
 
-/* Grows body[] by `more` bytes plus one, so that body is not NULL even for an empty message. */
+/* Makes room for `more` bytes in body[], and for one additional byte, so that body is not NULL even
+ * for an empty message. */
 static int grow(struct fab_grpc_reader *r, size_t more)
 {
     size_t want = r->len + more + 1;

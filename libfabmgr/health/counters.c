@@ -2,10 +2,10 @@
 /*
  * Judges the error counters of ports by how much they rise.
  *
- * Error counters in PortCounters are 4 to 16 bits wide and stop at their largest value. Error
+ * Error counters in PortCounters are 4 to 16 bits wide and stop at their maximum value. Error
  * counters in PortCountersExtended have 64 bits and wrap, unless the device stops them. The manager
- * clears counters only if the policy allows it. It therefore judges how much a counter rises, never
- * its value. A counter that has stopped no longer rises, so the manager concludes nothing from it:
+ * clears counters only if the policy allows it. So it judges how much a counter rises, never its
+ * value. If a counter has stopped, it no longer rises. The manager then concludes nothing from it:
  * neither that the link is unhealthy nor that it has recovered.
  *
  * The default thresholds are those of the threshold file of ibqueryerrors. ibqueryerrors compares
@@ -90,8 +90,7 @@ bool fab_health_counters_increased(const struct fab_counters *was, const struct 
     return false;
 }
 
-/* ---- recent readings --------------------------------------------------------------------------
- */
+/* ---- recent readings ------------------------------------------------------------------------- */
 
 static uint64_t sum_up(uint64_t a, uint64_t b)
 {
@@ -123,8 +122,8 @@ const struct fab_health_sample *fab_health_sample(const struct fab_health_histor
 }
 
 /* Returns true if a sample is recent enough for a rule that counts the last within_us microseconds:
- * the middle of the sample's time span must be in this time. The times of readings vary a little,
- * so if the ends of the span were compared, chance would decide about samples near the limit. */
+ * the middle of the sample's time span must lie in this time. The times of readings vary a little.
+ * If an end of the span counted instead, samples near the limit would be in or out by chance. */
 static bool is_recent(const struct fab_health_history *h, uint32_t back, uint64_t within_us)
 {
     const struct fab_health_sample *s = fab_health_sample(h, back);

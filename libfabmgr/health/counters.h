@@ -33,7 +33,8 @@ struct fab_counter_kind {
     uint64_t most;
     /* Default threshold: by how much the counter must rise in a minute. */
     uint32_t threshold;
-    /* the counter counts errors of the physical link; false: errors of the traffic on it */
+    /* true: the counter counts errors of the physical link; false: errors of the traffic on the
+     * link */
     bool of_cable;
     /* Bit of the counter in CounterSelect of PortCounters. */
     uint32_t select;
@@ -43,29 +44,28 @@ extern const struct fab_counter_kind fab_health_counter_kinds[FAB_COUNTERS];
 /* A reading of the counters of a port. */
 struct fab_counters {
     uint64_t value[FAB_COUNTERS];
-    /* True: the counters were read from PortCountersExtended. They have 64 bits, so in practice
+    /* true: the counters were read from PortCountersExtended. They have 64 bits, so in practice
      * they never stop. */
     bool wide;
 };
 void fab_health_counters_from(const struct fab_port_counters *from, struct fab_counters *ret);
 void fab_health_counters_from_ext(const struct fab_port_counters_ext *from,
                                   struct fab_counters *ret);
-/* Returns true if the counter has reached its maximum value. It then does not count until it is
- * cleared. */
+/* Returns true if the counter has reached its maximum value. Such a counter does not count until it
+ * is cleared. */
 bool fab_health_counters_full(const struct fab_counters *c, enum fab_counter which);
 /* Returns a bitset for CounterSelect of all counters that have reached their maximum value; 0: none
  * has. */
 uint16_t fab_health_counters_full_select(const struct fab_counters *c);
-/* Returns by how much a counter rose between two readings. A counter that is lower than before was
- * cleared, by a program or by a restart of the device; the result is then its new value. But if a
- * 64-bit counter was near its maximum and is now near 0, it has wrapped, and the result is the
- * difference modulo 2^64. */
+/* Returns by how much a counter rose between two readings. If a counter is lower than before, a
+ * program or a restart of the device has cleared it; the result is then its new value. One
+ * exception: if a 64-bit counter was near its maximum and is now near 0, it has wrapped, and the
+ * result is the difference modulo 2^64. */
 uint64_t fab_health_counters_increase(const struct fab_counters *was,
                                       const struct fab_counters *now, enum fab_counter which);
 bool fab_health_counters_increased(const struct fab_counters *was, const struct fab_counters *now);
 
-/* ---- recent readings --------------------------------------------------------------------------
- */
+/* ---- recent readings ------------------------------------------------------------------------- */
 
 #define FAB_COUNTERS_KEPT 16 /* number of samples that a history keeps */
 
@@ -77,16 +77,17 @@ struct fab_counter_rule {
      * counter does not make a link unhealthy. */
     uint32_t threshold[FAB_COUNTERS];
 };
-/* History of a port; all zeros: no sample yet. */
+/* History of a port; all bytes zero: no sample yet. */
 struct fab_health_history {
     struct fab_health_sample {
         uint64_t from_us, to_us; /* the times of the two readings */
         uint64_t rise[FAB_COUNTERS];
     } sample[FAB_COUNTERS_KEPT]; /* a ring buffer; use fab_health_sample */
     uint64_t count;              /* number of samples so far */
-    /* Sum of the rises of all samples so far, including those that the history no longer keeps. */
+    /* Sum of the rises in all samples so far, including samples that the history no longer
+     * keeps. */
     uint64_t sum[FAB_COUNTERS];
-    /* The counter had its maximum value at the last reading, so it may have missed errors. */
+    /* true: the counter had its maximum value at the last reading, so it may have missed errors */
     bool full[FAB_COUNTERS];
 };
 void fab_health_history_add(struct fab_health_history *h, uint64_t from_us, uint64_t to_us,
@@ -101,7 +102,7 @@ uint64_t fab_health_recent_increase(const struct fab_health_history *h,
                                     const struct fab_counter_rule *rule, enum fab_counter which,
                                     uint64_t *ret_us);
 /* Returns the counter that exceeds its threshold by the largest factor; FAB_COUNTERS: no counter
- * exceeds its threshold. With of_cable, only the counters of the physical link are considered. */
+ * exceeds its threshold. of_cable: consider only the counters of the physical link. */
 enum fab_counter fab_health_worst_counter(const struct fab_health_history *h,
                                           const struct fab_counter_rule *rule, bool of_cable);
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Flap damping as in RFC 2439, with one difference: the hold-down time doubles instead of following
+/* Flap damping as in RFC 2439, with one difference: the hold-down time doubles instead of following
  * a decaying penalty, so that operators can predict it. A link that flaps too often is held down.
- * If the link flaps again after its release, it is held down at once and for twice as long. If the
- * link stayed up for max_hold_down_us after its release, it is judged like a new link instead.
- */
+ * If the link flaps again after its release, it is held down at once, for twice as long. But if it
+ * stayed up for max_hold_down_us after its release, it is judged like a new link. */
 #include "libfabmgr/health/damping.h"
 
 uint32_t fab_health_damping_flap_count(const struct fab_damping *d)
@@ -28,8 +26,8 @@ static uint32_t recent(const struct fab_damping *d, uint64_t within_us, uint64_t
     return n;
 }
 
-/* Returns true if earlier hold-downs no longer lengthen the next one: the link was never held down,
- * or it has been up for max_hold_down_us since its release. */
+/* Returns true if earlier hold-downs no longer lengthen the next one. This is so if the link was
+ * never held down, or has been up for max_hold_down_us since its release. */
 static bool is_good_again(const struct fab_damping *d, const struct fab_damping_rule *rule,
                           uint64_t now_us)
 {

@@ -51,12 +51,12 @@ void fab_health_damping_up(struct fab_damping *d, uint64_t now_us);
 /* Returns the time at which the hold-down ends if the link stays up; 0: the link is down, or not
  * held down. */
 uint64_t fab_health_damping_due(const struct fab_damping *d);
-/* Ends the hold-down of the link. */
+/* Ends the hold-down of the link at the time now_us. */
 void fab_health_damping_release(struct fab_damping *d, uint64_t now_us);
-/* Ends the hold-down, and judges later flaps as if there had been no flaps before. The flap count
- * and the times of the kept flaps do not change. */
+/* Ends the hold-down, and lets later flaps count as if there had been no flaps before. The flap
+ * count and the times of the kept flaps do not change. */
 void fab_health_damping_reset(struct fab_damping *d);
-/* Returns true if earlier flaps and hold-downs have no effect on what the next flap causes. */
+/* Returns true if earlier flaps and hold-downs do not change what the next flap causes. */
 bool fab_health_damping_is_clear(const struct fab_damping *d, const struct fab_damping_rule *rule,
                                  uint64_t now_us);
 /* fab_health_damping_flap_count returns the number of flaps whose times are kept.

@@ -4,12 +4,12 @@
  *
  * The first rule is the limit. A link of a switch has one of three directions: away from the hosts
  * (uplink), towards the hosts (downlink), or neither. The direction follows from the distances of
- * the two switches to the nearest switch with hosts. Only max_percent of a switch's links in each
- * direction may be excluded. The links are considered in the caller's order.
+ * the two switches to the nearest switch with hosts. In each direction, at most max_percent of a
+ * switch's links may be excluded. Links that come first in the caller's list are excluded first.
  *
  * The second rule is connectivity. Union-find joins the switches over all links that stay. Then the
- * links that the first rule permits to exclude are considered in reverse order. If a link connects
- * two sets of switches, it is needed: it is not excluded, and the two sets are joined.
+ * links that the first rule permits to exclude are visited in reverse order. If a link connects two
+ * sets of switches, it is needed: it is not excluded, and the two sets are joined.
  */
 #include "libfabmgr/health/isolation.h"
 
@@ -33,7 +33,7 @@ struct chooser {
     uint32_t *queue;
     uint32_t *sets;
     struct share (*share)[DIRECTIONS];
-    /* Bitset of the ports whose link is excluded. */
+    /* Bitset of port ids: the link of the port is excluded. */
     uint64_t *out;
 };
 
@@ -71,8 +71,8 @@ static void find_levels(struct chooser *c)
     }
 }
 
-/* Returns two counts of the links of switch `from` in the direction of switch `to`: of all links,
- * and of the excluded ones. */
+/* Returns the counts of those links of switch `from` that have the same direction as a link to
+ * switch `to`: all of them, and the excluded ones. */
 static struct share *share_of(const struct chooser *c, uint32_t from, uint32_t to)
 {
     uint32_t a = c->level[from], b = c->level[to];
@@ -178,8 +178,8 @@ int fab_health_isolation_choose(const struct fab_fabric *f, uint32_t max_percent
 
 /* ---- what would be cut off ------------------------------------------------------------------- */
 
-/* Marks in `seen` the nodes that the manager's node reaches over links that are not excluded. Paths
- * continue only through switches, because other nodes do not forward. */
+/* Marks in `seen` the nodes that the manager's node reaches over links that are not excluded. Only
+ * switches forward packets, so paths continue only through switches. */
 static void reach(const struct fab_fabric *f, const uint64_t *out, uint64_t *seen, uint32_t *queue)
 {
     uint32_t self = fab_fabric_port(f, f->self_port)->node, head = 0, tail = 0;

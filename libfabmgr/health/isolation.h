@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Decides which ISLs may be excluded from the routes. The candidates are links that flap or are
+/* Decides which ISLs may be excluded from the routes. The candidates are links that flap or are
  * unhealthy, and links that an operator wants to exclude. A link is not excluded if a part of the
- * fabric would be unreachable without it. It is not excluded either if its switch would lose more
- * than max_percent of its links in one direction; a leaf thus keeps enough uplinks. Each result
- * gives the reason.
- */
+ * fabric would be unreachable without it. Nor is it excluded if its switch would lose more than
+ * max_percent of its links in one direction; so a leaf keeps enough uplinks. Each result gives the
+ * reason. */
 #ifndef LIBFABMGR_HEALTH_ISOLATION_H
 #define LIBFABMGR_HEALTH_ISOLATION_H
 
@@ -23,11 +21,11 @@ enum fab_isolation_verdict {
     FAB_ISOLATION_NEEDED,
 };
 struct fab_isolation_link {
-    /* Id of either port of the link if it is up; FAB_NONE: the link is already excluded, and
-     * down. */
+    /* id of one port of the link if the link is up; FAB_NONE: the link is already excluded, and
+     * down */
     uint32_t port;
-    /* Only if port is FAB_NONE: ids of the two switches that the link connected. FAB_NONE: this
-     * switch has left the fabric. */
+    /* Used only if port is FAB_NONE: ids of the two switches that the link connected; FAB_NONE:
+     * this switch is not in the fabric any more. */
     uint32_t node[2];
 };
 struct fab_isolation {
@@ -35,8 +33,8 @@ struct fab_isolation {
     /* With FAB_ISOLATION_HOST: id of the node that is not a switch. With FAB_ISOLATION_LIMIT: id of
      * the switch that would lose too many links. Otherwise FAB_NONE. */
     uint32_t node;
-    /* With FAB_ISOLATION_LIMIT: number of links of the switch in the direction of this link, and
-     * how many of them are excluded. */
+    /* With FAB_ISOLATION_LIMIT: number of links of the switch in the direction of this link
+     * (`links`), and how many of them are excluded (`out`). */
     uint32_t links, out;
 };
 
@@ -47,8 +45,9 @@ int fab_health_isolation_choose(const struct fab_fabric *f, uint32_t max_percent
                                 const struct fab_isolation_link *link, size_t count,
                                 struct fab_isolation *ret);
 /* Counts the switches and the other nodes that self_port could not reach if some links were
- * excluded. port[count]: one port id of each such link. *ret_first: the lowest id of these nodes,
- * or FAB_NONE. INVAL: the fabric has no self_port. Also returns NOMEM. */
+ * excluded. port[count]: for each of these links, the id of one of its ports. *ret_first: the
+ * lowest id of the unreachable nodes, or FAB_NONE. INVAL: the fabric has no self_port. Also returns
+ * NOMEM. */
 int fab_health_isolation_cut_off(const struct fab_fabric *f, const uint32_t *port, size_t count,
                                  uint32_t *ret_switches, uint32_t *ret_others, uint32_t *ret_first);
 

@@ -55,7 +55,7 @@ struct fab_mads {
     uint64_t round_trip;
     fab_mads_next *next;
     void *next_ctx;
-    /* The source had no request when the session last called it. */
+    /* true: the source had no request when the session last called it */
     bool source_dry;
     struct fab_mads_stats stats;
 };
@@ -112,7 +112,7 @@ void fab_mads_source(struct fab_mads *m, fab_mads_next *next, void *ctx)
     m->source_dry = false;
 }
 
-/* Ends the request of a slot that is in no list. Calls `done` of the request, which may call any
+/* Ends the request of a slot that is in no list: calls done() of the request, which may call any
  * function of the session except fab_mads_free. */
 static void finish(struct fab_mads *m, struct fab_slot *s, const struct fab_mads_answer *answer)
 {
@@ -214,8 +214,8 @@ static struct fab_mad_addr address(const struct fab_mads_request *req)
     };
 }
 
-/* Called when a try of a LID-routed SMP was lost. Makes the next try use the directed route, if the
- * request has one. */
+/* Lets the next try use the directed route, if the request has one. Called when a try of a
+ * LID-routed SMP was lost. */
 static void use_directed_route(struct fab_slot *s)
 {
     if (s->req.mgmt_class == FAB_CLASS_SMP_LID && s->req.path != NULL)
@@ -238,17 +238,17 @@ static uint64_t try_timeout(const struct fab_mads *m, const struct fab_slot *s)
     return m->config.timeout_us << timeout_class(s);
 }
 
-/* Returns the time-out that the transport gets, in us: three quarters of the time-out of the try.
- * The kernel refuses a MAD with the same TID while it waits for the response to the previous try,
- * so its wait must end before the retry. */
+/* Returns the time in us that the transport waits for a response: three quarters of the time-out of
+ * the try. The kernel refuses a MAD if it still waits for a response with the same TID. So its wait
+ * must end before the session retries. */
 static uint32_t transport_timeout(const struct fab_mads *m, const struct fab_slot *s)
 {
     uint64_t us = try_timeout(m, s) - try_timeout(m, s) / 4;
     return us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
 }
 
-/* Returns the number of requests that count against the window: those in flight without the late
- * ones. If window_max requests are in flight, late ones count, too. */
+/* Returns the number of requests that count against the window: all in flight except the late ones.
+ * If window_max requests are in flight, the late ones count, too. */
 static uint32_t counted(const struct fab_mads *m)
 {
     return m->in_flight < m->window.ceiling ? m->in_flight - m->late_count : m->in_flight;
@@ -289,8 +289,8 @@ static void remove_outstanding(struct fab_mads *m, struct fab_slot *s)
     s->late = false;
 }
 
-/* Updates the smoothed round-trip time. Only responses to requests without retries count, because a
- * response to a retried request may belong to any of its tries. */
+/* Updates the smoothed round-trip time, but only from requests that were not retried. The response
+ * to a retried request may belong to any of its tries. */
 static void learn_round_trip(struct fab_mads *m, const struct fab_slot *s, uint64_t now)
 {
     uint64_t took = now - s->sent_at;
@@ -367,7 +367,7 @@ static bool is_same_path(const struct fab_path *a, const struct fab_path *b)
     return a->hops == b->hops && memcmp(a->port + 1, b->port + 1, a->hops) == 0;
 }
 
-/* Returns whether a response comes from the destination of the request. The response to a
+/* Returns true if a response comes from the destination of the request. The response to a
  * directed-route SMP contains the path of the request (IBA 14.2.2). */
 static bool comes_from(const struct fab_mads_request *req, uint16_t slid, const struct fab_mad *mad)
 {
@@ -377,8 +377,8 @@ static bool comes_from(const struct fab_mads_request *req, uint16_t slid, const 
            mad->dr_dlid == FAB_LID_PERMISSIVE && is_same_path(&mad->path, req->path);
 }
 
-/* Returns whether the MAD is a response to the request. failed: the transport returned the MAD as
- * undelivered; the function then returns whether the MAD is the request itself. */
+/* Returns true if the MAD is a response to the request. failed: the transport has returned a MAD as
+ * undelivered; then returns true if the MAD is the request itself. */
 static bool fits(const struct fab_mads_request *req, uint16_t slid, const struct fab_mad *mad,
                  bool failed)
 {
@@ -390,8 +390,8 @@ static bool fits(const struct fab_mads_request *req, uint16_t slid, const struct
     return mad->method == method_of_response(req->method) && comes_from(req, slid, mad);
 }
 
-/* Returns the slot of the request that this MAD answers; NULL: there is none. failed: the MAD is
- * itself a request, which the transport returned as undelivered; the function then returns the slot
+/* Returns the slot of the request that this MAD answers; NULL: there is no such request. failed:
+ * the MAD is itself a request, which the transport returned as undelivered; then returns the slot
  * of this request. */
 static struct fab_slot *match(struct fab_mads *m, uint16_t slid, const struct fab_mad *mad,
                               bool failed)
@@ -510,7 +510,7 @@ void fab_mads_cancel_all(struct fab_mads *m)
     m->in_flight = m->late_count = 0;
 }
 
-/* Says which requests to drop: those with this ctx for which matches() returns true. */
+/* Selects requests to drop: those with this ctx for which matches() returns true. */
 struct selection {
     const void *ctx;
     fab_mads_match *matches;

@@ -4,11 +4,13 @@
  * session does no I/O and reads no clock. It matches responses to requests by their transaction ID
  * (IBA 13.4.6.4) and their content, detects time-outs and retries.
  *
- * The session keeps a window of requests in flight, which grows while responses arrive and halves
- * on loss. A request that is most likely lost stops counting against the window long before its
- * time-out, so that an unresponsive device does not delay other requests. The caller can submit
- * requests, or set a source of requests: a function that returns the next request. The session
- * calls the source whenever it can send a request, so that half a million writes need no queue.
+ * The session limits the requests in flight by a window. The window grows while responses arrive
+ * and halves when a request is lost. A request that is most likely lost stops counting against the
+ * window long before its time-out, so that an unresponsive device does not delay other requests.
+ *
+ * The caller can submit requests, or set a source of requests: a function that returns the next
+ * request. The session calls the source whenever it can send a request, so that half a million
+ * writes need no queue.
  *
  * There is one session for each queue pair (QP0, QP1). Times are microseconds of any monotonic
  * clock.
@@ -30,8 +32,8 @@ struct fab_mad_addr {
     uint16_t slid;
     uint8_t sl;
     uint32_t qpn, qkey;
-    /* The time that the transport waits for the response before it returns the MAD as failed, in
-     * us; 0: no response is expected. Only in sent MADs. */
+    /* Only in sent MADs: the time in us for which the transport waits for a response before it
+     * returns the MAD as undelivered; 0: no response is expected. */
     uint32_t timeout_us;
 };
 
@@ -60,8 +62,8 @@ struct fab_mads_request {
     uint32_t attr_mod;
     uint64_t m_key;
     /* Other M_Keys that the device may have instead of m_key; 0: none. Each of the last tries uses
-     * one of them, in this order. The number of tries is raised if necessary, so that m_key is
-     * tried at least once. If m_key_last[0] is 0, m_key_last[1] is 0, too. */
+     * one of them, in this order. If there would be no try left for m_key, the number of tries is
+     * raised. If m_key_last[0] is 0, m_key_last[1] is 0, too. */
     uint64_t m_key_last[FAB_MADS_LAST_KEYS];
     /* The session does not send the request again if there is no response. */
     bool once;
@@ -75,8 +77,8 @@ struct fab_mads_request {
     /* GMPs: FAB_GMP_DATA bytes to send instead of data[]; NULL: data[] is sent. The bytes must stay
      * valid until done() is called. */
     const uint8_t *gmp;
-    /* called exactly once, unless the request is cancelled; it may submit requests. NULL: not
-     * called. */
+    /* Called exactly once, unless the request is cancelled; it may submit further requests. NULL:
+     * nothing is called. */
     fab_mads_done *done;
     void *ctx;
     uint64_t tag; /* passed to done */
@@ -102,7 +104,7 @@ struct fab_mads_stats {
     /* Number of requests whose response has an error status. */
     uint64_t refused;
     /* Number of received responses that match no request, because they are late, duplicate, foreign
-     * or malformed; includes `mismatched`. */
+     * or malformed. It includes `mismatched`. */
     uint64_t unmatched;
     /* number of received responses with the TID of a request, but with another sender or another
      * content: they are forged, or a device is faulty */
@@ -120,10 +122,9 @@ void fab_mads_free(struct fab_mads *m);
  * in flight. Also returns NOMEM. */
 int fab_mads_submit(struct fab_mads *m, const struct fab_mads_request *req);
 /* A source of requests. The function stores the next request in *ret, which is zeroed before the
- * call, and returns true. It returns false if there is no request now; the next call of
- * fab_mads_output then calls it again. The function must not call functions of the session. If
- * fab_mads_submit would refuse the request, the session calls done() of the request at once, with
- * INVAL. */
+ * call, and returns true. It returns false if there is no request now; fab_mads_output calls it
+ * again later. The function must not call functions of the session. If the request is one that
+ * fab_mads_submit would refuse, the session at once calls done() of the request with INVAL. */
 typedef bool fab_mads_next(void *ctx, struct fab_mads_request *ret);
 /* Sets the source of requests; next == NULL: removes the source. */
 void fab_mads_source(struct fab_mads *m, fab_mads_next *next, void *ctx);
@@ -133,16 +134,16 @@ void fab_mads_cancel_all(struct fab_mads *m);
 /* Drops the requests with this ctx, queued or in flight, without calling done(). Their responses
  * are ignored. */
 void fab_mads_cancel(struct fab_mads *m, const void *ctx);
-/* fab_mads_cancel_if drops the requests with this ctx for which matches() returns true, without
- * calling done(), and returns their number. tag and path: those of the request. matches() must not
- * call functions of the session. */
+/* fab_mads_cancel_if drops the requests with this ctx for which matches() returns true. It does not
+ * call done(), and returns the number of dropped requests. `tag` and `path` are those of a request.
+ * matches() must not call functions of the session. */
 typedef bool fab_mads_match(void *arg, uint64_t tag, const struct fab_path *path);
 uint32_t fab_mads_cancel_if(struct fab_mads *m, const void *ctx, fab_mads_match *matches,
                             void *arg);
 
-/* Returns true and the next MAD to send, which is in flight from then on. Retries come first, then
- * submitted requests, then those of the source. Returns false if the window is full, or if there
- * are no requests. */
+/* Stores the next MAD to send and returns true; the MAD is in flight from then on. Retries come
+ * first, then submitted requests, then those of the source. Returns false if the window is full, or
+ * if there are no requests. */
 bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE],
                      struct fab_mad_addr *ret_to);
 /* Handles a received MAD with the source LID slid. Returns true if it is a response, whether or not

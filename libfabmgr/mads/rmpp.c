@@ -13,10 +13,10 @@
  *
  * w is the window of the receiver, in segments. The receiver accepts segments only in order. If a
  * segment is missing, the receiver drops the segments after it. When the last segment of the window
- * arrives, the receiver acknowledges once more the last segment that arrived in order. If no ACK
- * comes in time, the sender returns to the first unacknowledged segment (13.6.3.2). A violation of
- * the protocol ends the transfer with ABORT, and too much data ends it with STOP; both have a
- * status of 13.6.2.1.
+ * arrives, the receiver repeats its ACK of the last segment that arrived in order. If no ACK comes
+ * in time, the sender goes back to the first segment that is not acknowledged (13.6.3.2). A
+ * violation of the protocol ends the transfer with ABORT, and too much data ends it with STOP; both
+ * have a status of 13.6.2.1.
  *
  * Not supported: transfers with more than one segment in both directions (13.6.6.4).
  */
@@ -49,7 +49,8 @@ int fab_mads_rmpp_sender_init(struct fab_rmpp_sender *s, const uint8_t *head, co
                               size_t len, const struct fab_rmpp_config *config, uint64_t now)
 {
     size_t segments = len > 0 ? (len - 1) / FAB_SA_DATA_LEN + 1 : 1;
-    if (segments > MAX_SEGMENTS / 128) /* so that PayloadLength fits into 32 bits */
+    /* so that PayloadLength of the whole transfer fits into 32 bits */
+    if (segments > MAX_SEGMENTS / 128)
         return FAB_E_LIMIT;
     *s = (struct fab_rmpp_sender){.data = data,
                                   .len = len,

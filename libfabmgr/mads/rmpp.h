@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * RMPP (IBA 13.6): data that does not fit one MAD is sent in segments, and the receiver
- * acknowledges each window of segments. Each transfer has its own sender. The sender does no I/O
- * and reads no clock. The caller finds the transfer of a received MAD by address, class and TID.
- * Only responses are segmented, because subnet administration needs no more. With real hardware,
- * the kernel implements RMPP instead.
- */
+/* RMPP (IBA 13.6) sends data that does not fit into one MAD in segments. The receiver acknowledges
+ * each window of segments. Each transfer has its own sender. The sender does no I/O and reads no
+ * clock. The caller finds the transfer of a received MAD by address, class and TID. Only responses
+ * are segmented, because subnet administration needs no more. With real hardware, the kernel
+ * implements RMPP instead. */
 #ifndef LIBFABMGR_MADS_RMPP_H
 #define LIBFABMGR_MADS_RMPP_H
 
@@ -19,7 +17,7 @@ struct fab_rmpp_config {
     /* in us: after this time without an ACK, the sender repeats the segments that are not
      * acknowledged */
     uint64_t timeout_us;
-    /* Number of successive retries without any new ACK after which the transfer fails. */
+    /* number of successive retries without a new ACK after which the transfer fails */
     uint32_t retries;
 };
 enum fab_rmpp_state { FAB_RMPP_GOING, FAB_RMPP_DONE, FAB_RMPP_FAILED };

@@ -73,8 +73,8 @@ static struct fab_slot *slot_at(const struct fab_slots *t, uint32_t index)
     return &t->chunks[index / CHUNK][index % CHUNK];
 }
 
-/* Enlarges the table of TIDs for `slots` slots. TIDs that differ in their low bits also differ if
- * more low bits are compared, so no two TIDs get the same entry. */
+/* Enlarges the table of TIDs for `slots` slots. The new table uses more low bits of a TID as its
+ * index. TIDs that differ in fewer bits also differ in more, so no two TIDs get the same entry. */
 static int reserve_tids(struct fab_slots *t, uint32_t slots)
 {
     uint32_t size = ENTRIES_PER_SLOT * CHUNK;

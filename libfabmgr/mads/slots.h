@@ -26,8 +26,8 @@ struct fab_slot {
     uint32_t tries;
     uint32_t index; /* number of the slot */
     uint8_t state;  /* enum fab_slot_state, if the request was sent */
-    bool has_tid;   /* tid is in by_tid */
-    /* The request has waited so long for its response that it is most likely lost. */
+    bool has_tid;   /* true: by_tid has an entry for tid */
+    /* true: the request has waited so long for its response that it is most likely lost */
     bool late;
     struct fab_mads_request req;
 };
@@ -38,8 +38,8 @@ struct fab_slots {
     struct fab_slot **chunks;
     size_t chunk_count, chunk_room;
     struct fab_slot_list free;
-    /* [tid_mask + 1] indexed by the low bits of a TID: 1 + number of the slot with this TID; 0:
-     * none. */
+    /* [tid_mask + 1], indexed by the low bits of a TID: number of the slot with this TID, plus 1;
+     * 0: no slot has it */
     uint32_t *by_tid;
     uint32_t tid_mask;
     struct fab_stream stream; /* the source of TIDs */
@@ -47,7 +47,7 @@ struct fab_slots {
 
 void fab_mads_slot_list_append(struct fab_slot_list *l, struct fab_slot *s);
 void fab_mads_slot_list_remove(struct fab_slot_list *l, struct fab_slot *s);
-/* Returns NULL if the list is empty. */
+/* Takes the first slot out of the list and returns it; NULL: the list is empty. */
 struct fab_slot *fab_mads_slot_list_pop(struct fab_slot_list *l);
 
 void fab_mads_slots_init(struct fab_slots *t, const uint8_t tid_key[FAB_STREAM_KEY]);

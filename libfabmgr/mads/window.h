@@ -11,7 +11,7 @@ struct fab_window {
     uint32_t size, floor, ceiling;
     uint32_t answers; /* responses since the window last grew */
     bool full;        /* the last call of fab_mads_window_room returned false */
-    bool lost_once;   /* the slow start has ended */
+    bool lost_once;   /* true: a request was lost, so the slow start has ended */
     /* Time in us at which the window was last halved. */
     uint64_t last_cut;
 };
@@ -20,8 +20,8 @@ void fab_mads_window_init(struct fab_window *w, uint32_t start, uint32_t max);
 bool fab_mads_window_room(struct fab_window *w, uint32_t in_flight);
 /* Call this function when a response has arrived in time. The window may grow. */
 void fab_mads_window_answer(struct fab_window *w);
-/* Call this function when a request that was sent at sent_at is lost; now: the present time, in
- * us. */
+/* Call this function when a request is lost. sent_at and now: when it was sent, and the present
+ * time, both in us. */
 void fab_mads_window_loss(struct fab_window *w, uint64_t sent_at, uint64_t now);
 
 #endif

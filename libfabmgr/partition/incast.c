@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes the largest incast at any endport to which an endport can send, as the partitions permit
- * it.
+ * Computes, for each endport, the largest incast at any endport to which it can send, as the
+ * partitions permit it.
  *
  * Endports with the same P_Keys form one group and are handled together. If 1,000 jobs on 11,664
  * endports have a partition each, there are about 1,000 groups. The senders of a group are the
- * endports that may send to it: all members of each partition in which the group is a full member,
- * and the full members of each partition in which it is a limited member. An endport in several of
- * these partitions counts once. The result for a group is the largest number of senders of any
- * group that it can send to.
+ * endports that may send to it. If the group is a full member of a partition, these are all members
+ * of the partition. If it is a limited member, they are only the full members. An endport in
+ * several of these partitions counts once. The result for a group is the largest number of senders
+ * of any group that it can send to.
  *
  * The exact number of senders requires the union of the members of a group's partitions. Unions are
  * computed until STEPS_MOST steps are used up. For each remaining group, the sum of the members of
@@ -30,8 +30,8 @@
 #define KEYS_MOST ((size_t)FAB_PKEY_BLOCKS_MAX * FAB_PKEY_BLOCK)
 
 struct group {
-    /* the group's P_Keys are incast.key[first] to incast.key[first + count - 1], sorted by
-     * partition, with one P_Key for each partition */
+    /* The group's P_Keys are incast.key[first] to incast.key[first + count - 1], sorted by
+     * partition. There is one P_Key for each partition. */
     uint32_t first, count;
     uint32_t endports; /* number of endports in the group */
     /* number of endports that can send to an endport of the group */
@@ -40,12 +40,13 @@ struct group {
      * that it has counted, so that it counts no endport twice. */
     uint32_t seen;
 };
-/* Of the groups in one partition, the group with the most senders. senders: its number of senders.
- * group: its number. other: the greatest number of senders of any other group in the partition. */
+/* For one partition, the group with the most senders: its number of senders, and its number
+ * `group`. other: the greatest number of senders of any other group in the partition. */
 struct best {
     uint32_t senders, group, other;
 };
-/* all members of a partition, or only its full members, as groups of endports with equal P_Keys */
+/* members of a partition (all of them, or only the full members): number of endports, and number of
+ * groups of endports with equal P_Keys */
 struct side {
     uint32_t endports;
     uint32_t groups;
@@ -69,7 +70,7 @@ struct incast {
     uint16_t *key;
     size_t keys, key_room;
     struct partition *partition; /* [BASES] */
-    /* [keys] for each partition, the numbers of the groups in it; sorted by partition */
+    /* [keys] numbers of the groups in each partition, sorted by partition */
     uint32_t *member;
     uint32_t endports; /* number of all endports */
     /* number of groups that union_of has visited so far, at most about STEPS_MOST */
@@ -94,8 +95,8 @@ static int compare_keys(const void *x, const void *y)
     return fab_target_pkey_is_full(b) - fab_target_pkey_is_full(a);
 }
 
-/* Lists the keys of a port, sorted by partition. If the port has both keys of a partition, lists
- * only the full key. Returns the number of keys. */
+/* Lists the P_Keys of a port, sorted by partition. If the port has a full and a limited key of a
+ * partition, lists only the full key. Returns the number of keys. */
 static uint32_t keys_of(const struct incast *c, uint32_t port, uint16_t ret[KEYS_MOST])
 {
     uint32_t has, count = 0, kept = 0;
@@ -231,8 +232,8 @@ static int list_members(struct incast *c)
 /* ---- senders --------------------------------------------------------------------------------- */
 
 /* Returns an upper bound of the number of endports that can send to an endport of the group: the
- * sum of the members of the group's partitions, but at most the number of all other endports.
- * The sum counts an endport once for each partition that it shares with the group. */
+ * sum of the members of the group's partitions, but at most the number of all other endports. (An
+ * endport counts once for each partition that it shares with the group.) */
 static uint32_t sum_of(const struct incast *c, const struct group *g)
 {
     uint64_t sum = 0;

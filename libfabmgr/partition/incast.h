@@ -9,13 +9,14 @@
 #include "libfabmgr/target/pkeys.h"
 
 /*
- * Fills ret[port_count]. For an endport of an adapter or router with a link, ret[] has the largest
- * incast at the endports to which it can send, at least 1. Other ports get 0. The number is never
- * too low. It may be too high if each of thousands of endports is in dozens of partitions.
+ * Fills ret[port_count]. For an endport of an adapter or router with a link, its element is the
+ * largest incast at any endport to which it can send, at least 1. Other ports get 0. The number is
+ * never too low. It may be too high if there are thousands of endports, each in dozens of
+ * partitions.
  *
  * A port without a table counts as a full member of the default partition, as devices are after a
  * reset. The manager's own membership in the default partition does not count, because it is for
- * management. Returns NOMEM.
+ * management. Returns OK or NOMEM.
  */
 int fab_partition_incast(const struct fab_fabric *f, const struct fab_pkeys *pkeys, uint32_t *ret);
 

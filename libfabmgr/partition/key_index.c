@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Assigns the keys of a port to indexes of its P_Key table. Programs refer to a P_Key by its index,
- * for instance when they create a queue pair. So a key stays at its index as long as the port has
+ * for example when they create a queue pair. So a key stays at its index as long as the port has
  * it, even if the membership changes between limited and full. New keys get unused entries first,
  * because an entry that holds another key must be cleared before it is filled. */
 #include "libfabmgr/partition/key_index.h"
@@ -22,9 +22,9 @@ static bool has(const uint16_t *key, uint32_t count, uint16_t one)
     return false;
 }
 
-/* Finds the index at which the port holds the key `one` now. With `loose`, a key of the same
- * partition with the other membership matches, too. Indexes that already have a key in table[]
- * do not count. Returns `room` if there is no such index. */
+/* Finds the index at which the port holds the key `one` now. If `loose` is true, a key of the same
+ * partition with the other membership matches, too. Indexes at which table[] already has a key are
+ * ignored. Returns `room` if there is no such index. */
 static uint32_t find_held(const struct fab_blocks *held, uint32_t port, const uint16_t *table,
                           uint32_t room, uint16_t one, bool loose)
 {
@@ -46,12 +46,14 @@ static uint32_t find_free(const struct fab_blocks *held, uint32_t port, const ui
     return room;
 }
 
-/* Assigns an index of table[], the new P_Key table, to each key of key[] that has none yet. An
- * index is free if table[] has no key there. The method selects which free index a key gets:
+/*
+ * Assigns an index of table[], the new P_Key table, to each key of key[] that has none yet. An
+ * index is free if table[] has no key there. `method` tells which free index a key gets:
  * 0: the index at which the port holds the same key now;
  * 1: the index at which the port holds a key of the same partition now;
  * 2: an index at which the port holds no key now;
- * 3: any free index. */
+ * 3: any free index.
+ */
 static void assign(const struct fab_blocks *held, uint32_t port, const uint16_t *key,
                    uint32_t count, uint16_t *table, uint32_t room, unsigned method)
 {

@@ -5,10 +5,10 @@
  * port, and each port's keys get their indexes (key_index.c). The time is proportional to the
  * number of members, plus the number of endports for each rule that does not name a port.
  *
- * The manager is always a full member of the default partition. Otherwise limited members could not
- * ask it for paths. A switch port that enforces P_Keys holds the keys of the endport at its link.
- * If that endport is both a full and a limited member of a partition, the switch port holds only
- * the full key, which admits all packets that the limited key admits.
+ * The manager is always a full member of the default partition, because limited members could not
+ * ask it for paths otherwise. A switch port that enforces P_Keys holds the keys of the endport at
+ * its link. If that endport is both a full and a limited member of a partition, the switch port
+ * holds only the full key, which admits all packets that the limited key admits.
  */
 #include "libfabmgr/partition/partition.h"
 
@@ -20,7 +20,7 @@
 #include "libfabmgr/partition/key_index.h"
 #include "libfabmgr/partition/port_selector.h"
 
-/* A P_Key that a port gets. All grants are sorted by compare_grants(). */
+/* A P_Key that a port gets. */
 struct grant {
     uint32_t port;
     uint16_t key;
@@ -28,8 +28,8 @@ struct grant {
 };
 struct draft {
     const struct fab_partition_input *in;
-    /* [port_count] membership of each port in the partition whose rules are being applied; flag
-     * INDEX0: the key of this partition must get index 0 of the P_Key table */
+    /* [port_count] membership of each port in the partition whose rules are being applied. The flag
+     * INDEX0 means that the port's P_Key of this partition gets index 0 of the table. */
     uint8_t *member;
     uint32_t *touched; /* the ports whose member[] is not 0 */
     uint32_t touched_count;
@@ -126,8 +126,8 @@ static int grant_partition(struct draft *d, uint32_t number, const uint32_t *nex
 }
 
 /* Sorts the rules by partition; rules of one partition keep their order. The returned array has two
- * parts. The first has `partitions` + 1 elements: for each partition the position of its first
- * rule, and then the number of all rules. The second part has the numbers of the rules in the new
+ * parts. The first part has, for each partition, the position of its first rule, and as its last
+ * element the number of all rules. The second part has the indexes of the rules in the new
  * order. */
 static uint32_t *sort_rules(const struct fab_partitions *p)
 {
@@ -248,7 +248,7 @@ static int table_of_endport(struct draft *d, uint32_t port, const uint16_t *key,
     return add_table(d, port, key, count < room ? count : room, room);
 }
 
-/* Returns enum fab_enforce bits for a switch port. */
+/* Returns the enum fab_enforce bits that a switch port gets. */
 static uint8_t enforcement_at(const struct draft *d, uint32_t port)
 {
     uint32_t peer = fab_fabric_port(d->in->fabric, port)->peer;

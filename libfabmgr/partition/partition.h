@@ -4,7 +4,7 @@
  *
  * Index 0 has the P_Key of the default partition, or of a partition with the flag indx0. A key that
  * a port already holds stays at its index. So a change of a partition changes only the tables of
- * its ports, and in these tables only the entries of this partition.
+ * its members, and in these tables only the entry of this partition.
  */
 #ifndef LIBFABMGR_PARTITION_PARTITION_H
 #define LIBFABMGR_PARTITION_PARTITION_H
@@ -18,11 +18,11 @@
 struct fab_partition_input {
     const struct fab_fabric *fabric;
     const struct fab_partitions *partitions;
-    /* [quarantined_count] sorted port GUIDs of ports in quarantine. Such a port is a limited member
-     * of the partition quarantine_pkey, of which only the manager is a full member. The port is
-     * also a limited member of the default partition, if the manager is the only full member there,
-     * and of no other partition. Switches enforce P_Keys of these ports in both directions,
-     * whatever `enforce` is. */
+    /* [quarantined_count] Sorted port GUIDs of ports in quarantine. Such a port is a limited member
+     * of the partition quarantine_pkey, of which only the manager is a full member. It is also a
+     * limited member of the default partition if the manager is the only full member there. It is
+     * in no other partition. Switches enforce P_Keys of these ports in both directions, whatever
+     * `enforce` is. */
     const uint64_t *quarantined;
     size_t quarantined_count;
     uint16_t quarantine_pkey;
@@ -34,22 +34,22 @@ struct fab_partition_input {
     /* enum fab_enforce bits: the directions in which switches enforce P_Keys at their ports to
      * adapters and routers */
     uint8_t enforce;
-    /* true: a port can be both a full and a limited member of a partition; if several rules of a
+    /* true: a port can be both a full and a limited member of a partition. If several rules of a
      * partition select the port, the last rule applies. false: the membership "both" means full,
-     * and a full membership overrides a limited one. */
+     * and a full membership takes precedence over a limited one. */
     bool both;
 };
 struct fab_partition_overflow {
     uint32_t port;
     /* wanted: number of P_Keys that the port should have. room: number of entries of its P_Key
-     * table, which is less. An endport then does not get the greatest of these P_Keys; a switch
-     * port then does not enforce P_Keys. */
+     * table, which is smaller. An endport then does not get the highest P_Keys; a switch port then
+     * does not enforce P_Keys. */
     uint32_t wanted, room;
 };
 struct fab_partition_report {
     struct fab_partition_overflow overflow[FAB_PARTITION_OVERFLOWS];
-    /* number of ports whose P_Key tables have too few entries; overflow[] has the first of these
-     * ports */
+    /* Number of ports whose P_Key tables have too few entries; overflow[] describes the first of
+     * these ports. */
     size_t overflows;
 };
 /* Computes the tables of all ports. Returns NOMEM. */

@@ -2,8 +2,8 @@
 /*
  * Traffic classes, and the rules that assign paths to them. A class has a name, a guaranteed share
  * of the bandwidth of every link, a high or low priority, and limits for its paths. Classes come
- * from fabricd.yaml, from OpenSM's qos-policy.conf, or from both. Once they are read, they do not
- * change, and are shared by reference.
+ * from fabricd.yaml, from OpenSM's qos-policy.conf, or from both. After they are read, classes do
+ * not change, and are shared by reference.
  *
  * libfabmgr/qos assigns SLs and VLs to the classes, for a fabric and its routing.
  */
@@ -23,13 +23,13 @@
 #define FAB_CLASS_NOTES 16
 #define FAB_CLASSES_TEXT_MAX (UINT32_C(1) << 20) /* bytes of a qos-policy.conf */
 #define FAB_CLASS_NO_SL 0xff
-/* maximum number of entries of a VL arbitration table, IBA 7.6.9.2 */
+/* maximum number of entries of one VL arbitration table, IBA 7.6.9.2 */
 #define FAB_ARB_ENTRIES 64
 
 struct fab_class {
     const char *name;
-    /* guaranteed percentage of a link's bandwidth, 1..100; 0: the classes without a percentage
-     * get equal shares of what the others leave */
+    /* Guaranteed percentage of a link's bandwidth, 1..100. The classes with share 0 get equal parts
+     * of the bandwidth that the other classes leave. */
     uint8_t share;
     /* true: packets of the class are in the high-priority table of VL arbitration (IBA 7.6.9) */
     bool high;
@@ -55,7 +55,7 @@ enum fab_class_member_kind {
     FAB_CLASS_PARTITION, /* members of the partition `name` */
     /* nodes whose description, or its first word, matches the pattern `name` */
     FAB_CLASS_NODES,
-    FAB_CLASS_OF_OTHERS, /* a named group of partitions.conf */
+    FAB_CLASS_OF_OTHERS, /* members of a named group of partitions.conf */
     FAB_CLASS_TYPES,     /* nodes of certain types */
     FAB_CLASS_SELF       /* the manager's own port */
 };
@@ -86,8 +86,9 @@ struct fab_ranges {
  * class or P_Key does not match a path that was requested without this value. */
 struct fab_class_rule {
     uint8_t class;
-    /* Bitsets of port groups. The source of the path must be in a group of `from`, its destination
-     * in a group of `to`, and at least one of these two in a group of `either`. 0: no condition. */
+    /* Bitsets of numbers of port groups. The source of the path must be in a group of `from`, its
+     * destination in a group of `to`, and at least one of these two in a group of `either`. A
+     * bitset 0 is no condition. */
     uint64_t from, to, either;
     struct fab_ranges service, qos_class, pkey;
 };
@@ -103,7 +104,7 @@ struct fab_classes {
     uint8_t count; /* number of classes, at least 1 */
     struct fab_class_group group[FAB_CLASS_GROUPS_MAX];
     size_t groups;
-    struct fab_class_rule *rule; /* the first rule that matches applies */
+    struct fab_class_rule *rule; /* rules in order; the first rule that matches a path applies */
     size_t rules;
     /* Tables that the operator sets in fabricd.yaml, as with OpenSM's options. They replace the
      * tables that the manager would compute. */
@@ -111,7 +112,8 @@ struct fab_classes {
     /* the VL of each SL; packets of an SL with VL 15 are dropped */
     uint8_t map[16];
     struct fab_arb_entry high[FAB_ARB_ENTRIES], low[FAB_ARB_ENTRIES];
-    /* numbers of entries of high[] and low[]; both 0: the manager computes the VLArb tables */
+    /* numbers of entries of high[] and low[]; if both are 0, the manager computes the VLArb
+     * tables */
     uint8_t highs, lows;
     bool has_limit;
     uint8_t limit; /* LimitOfHighPriority */
@@ -127,18 +129,19 @@ struct fab_classes_error {
     char message[200]; /* what was found, and what was expected */
 };
 
-/* Makes a set of classes with only class 0, named "default", and one reference (refs == 1). The
- * functions below change the set, which is allowed until it is shared. Returns NOMEM. */
+/* Makes a set of classes that contains only class 0, named "default", with one reference (refs ==
+ * 1). The functions below change the set, which is allowed only until the set is shared. Returns OK
+ * or NOMEM. */
 int fab_policy_classes_new(struct fab_classes **ret);
 /* Adds a class, and copies its name. A class named "default" replaces class 0. Returns EXISTS
- * (another class has the name), LIMIT (too many classes) or RANGE (a value is not allowed), each
- * with a text in *ret_error. NOMEM has no text. */
+ * (another class has the name), LIMIT (too many classes), RANGE (a value is not allowed) or NOMEM.
+ * *ret_error then has a text, except for NOMEM. */
 int fab_policy_classes_add(struct fab_classes *c, const struct fab_class *class,
                            uint8_t *ret_number, struct fab_classes_error *ret_error);
-/* Adds a rule for a class. The text consists of KEY=VALUE, separated by blanks. The keys from and
- * to take @GROUP of partitions.conf, a GUID, or a pattern of node descriptions; partition takes a
- * name; pkey, service and qos_class take numbers and ranges separated by commas. Returns FORMAT or
- * LIMIT with a text in *ret_error, or NOMEM. */
+/* Adds a rule for a class. The text has conditions KEY=VALUE, separated by blanks. The keys from
+ * and to take a @GROUP of partitions.conf, a GUID, or a pattern of node descriptions; partition
+ * takes a name; pkey, service and qos_class take numbers and ranges separated by commas. Returns
+ * FORMAT or LIMIT with a text in *ret_error, or NOMEM. */
 int fab_policy_classes_add_rule(struct fab_classes *c, uint8_t class, const char *text,
                                 struct fab_classes_error *ret_error);
 /* Adds the classes and rules of a qos-policy.conf. Its levels become classes, and its rules follow
@@ -150,13 +153,13 @@ int fab_policy_classes_read(struct fab_classes *c, const char *text, size_t len,
  * qos_vlarb_high or qos_vlarb_low ("0:64,1:192"). They return FORMAT if the text is malformed. */
 int fab_policy_classes_set_map(struct fab_classes *c, const char *text);
 int fab_policy_classes_set_arb(struct fab_classes *c, bool high, const char *text);
-/* Checks all classes together. Returns RANGE, with a text in *ret_error, if the shares exceed 100
- * percent, or leave nothing for a class without a share. */
+/* Checks all classes together. Returns RANGE, with a text in *ret_error, if the sum of the shares
+ * exceeds 100 percent, or leaves nothing for a class without a share. */
 int fab_policy_classes_check(const struct fab_classes *c, struct fab_classes_error *ret_error);
 struct fab_classes *fab_policy_classes_ref(struct fab_classes *c); /* c may be NULL */
 void fab_policy_classes_unref(struct fab_classes *c);
-/* Returns true if both sets of classes lead to the same LimitOfHighPriority of ports. a and b may
- * be NULL. */
+/* Returns true if both sets of classes demand the same LimitOfHighPriority of ports. a and b may be
+ * NULL. */
 bool fab_policy_classes_same_limit(const struct fab_classes *a, const struct fab_classes *b);
 /* Returns the number of the class with that name; -1: there is no such class. */
 int fab_policy_classes_find(const struct fab_classes *c, const char *name);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Functions that build the traffic classes (classes.h) while a text is read. For this folder only.
- */
+/* Builds the traffic classes (classes.h) while a text is read. For this folder only. */
 #ifndef LIBFABMGR_POLICY_CLASSES_MAKE_H
 #define LIBFABMGR_POLICY_CLASSES_MAKE_H
 

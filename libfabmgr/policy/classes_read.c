@@ -12,8 +12,8 @@
  *
  * The lines of qos-ulps become rules, too. All rules keep the order that they have in the text.
  *
- * A level named DEFAULT with SL 0 is fabricd's class "default"; with another SL it becomes a
- * separate class for the paths that no rule matches.
+ * A level named DEFAULT with SL 0 is fabricd's class "default". If it has another SL, it becomes a
+ * separate class, for the paths that no rule matches.
  *
  * Rules may refer to groups and levels that are defined later in the text. So the text is read
  * twice: first for groups and levels, then for rules. The service IDs of upper layer protocols
@@ -32,7 +32,7 @@
 /* Service ID of TCP port 0 in the range of protocols over TCP, such as RDS and iSER; the low 16
  * bits are the TCP port. */
 #define SERVICE_TCP UINT64_C(0x1060000)
-/* the bits of all values of enum fab_node_type, 1 to 3 */
+/* a bitset of all values of enum fab_node_type, 1 to 3 */
 #define TYPES_ALL 0xe
 
 enum place { TOP, GROUPS, GROUP, SETUP, LEVELS, LEVEL, RULES, RULE, ULPS, PLACES };
@@ -49,7 +49,7 @@ struct reader {
     struct fab_classes *c;
     struct fab_classes_error *error;
     uint32_t line;
-    /* the text is read twice: true in the second pass, which reads the rules */
+    /* The text is read twice. true: this is the second pass, which reads the rules. */
     bool rules;
     enum place place;
     char name[WORD_MOST + 1];
@@ -161,7 +161,7 @@ static int add_type(struct reader *r, char *word)
     return wrong(r, "node-type '%.60s', expected CA, SWITCH, ROUTER, ALL or SELF", word);
 }
 
-/* Calls `add` for each word of a comma-separated list. Ends at the first error, and returns it. */
+/* Calls `add` for each word of a comma-separated list. Stops at the first error and returns it. */
 static int each(struct reader *r, char *value, int (*add)(struct reader *r, char *word))
 {
     int status = FAB_OK;
@@ -322,8 +322,8 @@ static int end_rule(struct reader *r)
 
 /* ---- upper layer protocols ------------------------------------------------------------------- */
 
-/* Finds the class for an SL that the file assigns to an upper layer protocol: a class that has this
- * SL and no limits. Adds this class if it does not exist. */
+/* Finds the class for an SL that the file assigns to an upper layer protocol: a class with this SL
+ * and without limits. Adds such a class if there is none. */
 static int class_of_sl(struct reader *r, uint8_t sl, uint8_t *ret)
 {
     char name[16];
@@ -501,9 +501,8 @@ static int take_line(struct reader *r, char *line)
     return take_pair(r, trimmed(line), trimmed(colon + 1));
 }
 
-/*
- * Reads the whole text once. With `rules`, stores only the rules; otherwise only groups and levels.
- */
+/* Reads the whole text once. If `rules` is true, stores only the rules; otherwise only groups and
+ * levels. */
 static int pass(struct reader *r, const char *text, size_t len, bool rules)
 {
     const char *end_of_text = text + len;

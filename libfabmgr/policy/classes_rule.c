@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads the rules of traffic classes in fabricd.yaml, which have one line each:
+ * Reads the rules of traffic classes in fabricd.yaml. Each rule is one line:
  *
  *     from=@compute to="stor-*" partition=jobs pkey=0x11-0x1f service=0x1000-0x1fff qos_class=7,9
  *
- * A path belongs to the class when all conditions match. The values of `from` and `to` are a group
- * of partitions.conf, a port GUID, or a pattern of node descriptions, in quotes if it has blanks.
+ * A path belongs to the class if all conditions match. The values of `from` and `to` are a group of
+ * partitions.conf, a port GUID, or a pattern of node descriptions. A pattern with blanks is in
+ * quotes.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,8 +36,8 @@ struct value {
     size_t len;
 };
 
-/* Sets in *mask the bit of the group whose only member is this value. Adds such a group unless
- * an earlier rule has added it. */
+/* Sets in *mask the bit of the group that has this value as its only member. Adds such a group
+ * unless an earlier rule has added it. */
 static int group_of(struct reader *r, const struct value *v, enum fab_class_member_kind kind,
                     uint64_t guid, uint64_t *mask)
 {

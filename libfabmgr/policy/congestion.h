@@ -52,15 +52,15 @@ struct fab_congestion_domain {
 extern const struct fab_congestion_domain fab_policy_congestion_domains[FAB_CONGESTION_VALUES];
 
 #define FAB_CONGESTION_AUTO (-1)
-/* The greatest value of fan_in (senders to one endport). More senders would need longer delays
- * than the entries of a congestion control table can express. */
+/* Maximum of fan_in (senders to one endport). For more senders, a congestion control table would
+ * need longer delays than its entries can express. */
 #define FAB_CONGESTION_FAN_IN_MOST 16384u
 #define FAB_CONGESTION_TABLE_MOST 256
 struct fab_policy_congestion {
     /* true: write the settings to devices; false: only compute and show the settings */
     bool apply;
     uint8_t profile; /* enum fab_congestion_profile */
-    /* CC_Key of every Set that the manager sends; 0: no key */
+    /* CC_Key that the manager puts into every Set; 0: no key */
     uint64_t key;
     /* CC_KeyLeasePeriod in seconds; 0: the lease never ends */
     uint16_t key_lease_s;
@@ -74,8 +74,8 @@ struct fab_policy_congestion {
     /* values that the operator sets, by enum fab_congestion_value; FAB_CONGESTION_AUTO: the
      * manager computes the value */
     int32_t value[FAB_CONGESTION_VALUES];
-    /* number of entries of table[], which are encoded as in CongestionControlTable; 0: the
-     * manager computes the table */
+    /* Number of entries of table[], which are encoded as in CongestionControlTable. If it is 0, the
+     * manager computes the table. */
     uint16_t table_count;
     uint16_t table[FAB_CONGESTION_TABLE_MOST];
 };

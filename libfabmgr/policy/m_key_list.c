@@ -104,8 +104,8 @@ static int compare(const void *a, const void *b)
     return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* Sorts the list by GUID. Returns FORMAT if a GUID occurs twice, because the list then does not
- * tell which key the port has. */
+/* Sorts the list by GUID. Returns FORMAT if a GUID occurs twice, because the list then gives two
+ * keys for one port. */
 static int sort(struct fab_m_key_list *l, struct fab_m_key_list_error *error)
 {
     const struct fab_listed_m_key *first = NULL;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * M_Keys of ports that another subnet manager configured, from a file in the format of OpenSM's
- * guid2mkey. A line of this file has a port GUID and the M_Key of this port, both hexadecimal with
- * 0x. For a switch, the GUID is that of its port 0. # begins a comment.
- */
+/* M_Keys of ports that another subnet manager configured, from a file in the format of OpenSM's
+ * guid2mkey. A line of this file has a port GUID and the M_Key of this port, both in hexadecimal
+ * with 0x. For a switch, it is the GUID of port 0. # begins a comment. */
 #ifndef LIBFABMGR_POLICY_M_KEY_LIST_H
 #define LIBFABMGR_POLICY_M_KEY_LIST_H
 
@@ -28,8 +26,8 @@ struct fab_m_key_list {
     int refs; /* private, atomic */
 };
 struct fab_m_key_list_error {
-    unsigned line;    /* from 1 */
-    char message[96]; /* contains no key */
+    unsigned line;    /* line of the text with the error, from 1 */
+    char message[96]; /* the reason; it never contains a key */
 };
 /* Reads the text of the file into a new list with one reference (refs == 1). Returns FORMAT
  * (*ret_error has the line and the reason), LIMIT (the text is longer than
@@ -40,7 +38,7 @@ struct fab_m_key_list *fab_policy_m_key_list_ref(struct fab_m_key_list *l); /* l
 void fab_policy_m_key_list_unref(struct fab_m_key_list *l);
 /* Returns the key listed for a port GUID; 0: the GUID is not listed, or l is NULL. */
 uint64_t fab_policy_m_key_list_find(const struct fab_m_key_list *l, uint64_t port_guid);
-/* Returns true if both lists have the same keys. NULL is a list without keys. */
+/* Returns true if both lists have the same keys for the same ports. NULL is a list without keys. */
 bool fab_policy_m_key_list_same(const struct fab_m_key_list *a, const struct fab_m_key_list *b);
 
 #endif

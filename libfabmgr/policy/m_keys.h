@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The M_Keys that ports must have (IBA 14.2.4): one key for all, or one for each port GUID. */
+/* The M_Keys that ports must have (IBA 14.2.4): one key for all ports, or one key for each port
+ * GUID. */
 #ifndef LIBFABMGR_POLICY_M_KEYS_H
 #define LIBFABMGR_POLICY_M_KEYS_H
 
@@ -12,8 +13,8 @@
  * result 0 means that the key cannot be computed now. */
 typedef uint64_t fab_m_key_derive(const uint8_t secret[FAB_M_KEY_SECRET], uint64_t port_guid);
 
-struct fab_m_keys { /* all zero: no keys */
-    /* the M_Key of all ports; 0 if each port has a key of its own, derived from the secret */
+struct fab_m_keys { /* all bytes zero: no keys */
+    /* the M_Key of all ports; not used if `derive` is not NULL */
     uint64_t number;
     /* function that derives the M_Key of each port from the secret; NULL: all ports have the key
      * `number` */
@@ -25,9 +26,9 @@ static inline bool fab_policy_m_keys_set(const struct fab_m_keys *k)
 {
     return k->number != 0 || k->derive;
 }
-/* Returns the M_Key for the port with this GUID; 0: the port is to have no M_Key. For every port of
- * a switch, the caller passes the GUID of port 0. GUID 0 stands for a port that is not known; it
- * gets no derived key. */
+/* Returns the M_Key for the port with this GUID; 0: the port must have no M_Key. For every port of
+ * a switch, the caller passes the GUID of port 0. GUID 0 stands for an unknown port, which gets no
+ * derived key. */
 uint64_t fab_policy_m_key(const struct fab_m_keys *k, uint64_t port_guid);
 bool fab_policy_m_keys_same(const struct fab_m_keys *a, const struct fab_m_keys *b);
 

@@ -17,7 +17,7 @@
 #include "libfabmgr/base/arena.h"
 
 #define FAB_PARTITIONS_TEXT_MAX (UINT32_C(1) << 20) /* bytes */
-/* greatest number of multicast groups; this is the number of multicast LIDs */
+/* maximum number of multicast groups; it is the number of multicast LIDs */
 #define FAB_PARTITION_MGROUPS_MAX 16384
 #define FAB_PKEY_DEFAULT 0x7fff /* P_Key of the default partition */
 /* the bit of a P_Key that means full membership, IBA 10.9.1 */
@@ -58,16 +58,16 @@ struct fab_partition {
     /* Encoded as in PathRecord. rate and mtu are those of the multicast groups for IP over
      * InfiniBand; sl is that of these groups and of all paths in the partition. */
     uint8_t rate, mtu, sl;
-    /* number of the line of partitions.conf that first defines the partition; 0: no line does,
-     * because the partition is built in */
+    /* Number of the line of partitions.conf that first defines the partition. 0: the partition is
+     * built in. */
     uint32_t line;
 };
-/* A rule that makes ports members of a partition. */
+/* A rule: the ports that `who` selects are members of a partition. */
 struct fab_partition_rule {
     uint32_t partition; /* index of fab_partitions.partition */
     enum fab_membership membership;
-    /* the P_Key of this partition gets index 0 of the P_Key table, instead of the key of the
-     * default partition */
+    /* The P_Key of this partition gets index 0 of the port's P_Key table. Otherwise the key of the
+     * default partition has this index. */
     bool index0;
     struct fab_port_selector who;
 };
@@ -92,7 +92,7 @@ struct fab_partitions {
     /* notes on text of the file that was ignored; there is room for the first
      * FAB_PARTITION_NOTES notes */
     struct fab_partitions_note note[FAB_PARTITION_NOTES];
-    /* number of all notes, including the notes that did not fit into note[] */
+    /* number of all notes, including those that did not fit into note[] */
     size_t notes;
     struct fab_arena arena; /* holds the names */
     /* [P_Key] 1 + the index in partition[] of the partition with this P_Key; 0: there is no such
@@ -105,10 +105,10 @@ struct fab_partitions_error {
     char message[200];     /* what was found, and what was expected */
 };
 /* Reads partitions.conf into a new struct with one reference (refs == 1). Its first two rules
- * are those of the default partition: all ports are limited members, and the manager is a full
- * member. Returns FORMAT, LIMIT (the text is longer than FAB_PARTITIONS_TEXT_MAX, or has too
- * many partitions or multicast groups) or NOMEM. After FORMAT and LIMIT, *ret_error has the
- * position and the reason. */
+ * belong to the default partition: all ports are limited members, and the manager is a full member.
+ * Returns FORMAT, LIMIT (the text is longer than FAB_PARTITIONS_TEXT_MAX, or has too many
+ * partitions or multicast groups) or NOMEM. After FORMAT and LIMIT, *ret_error has the position and
+ * the reason. */
 int fab_policy_partitions_read(const char *text, size_t len, struct fab_partitions **ret,
                                struct fab_partitions_error *ret_error);
 /* Makes the partitions that apply without partitions.conf: all ports are full members of the

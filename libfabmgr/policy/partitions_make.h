@@ -12,8 +12,8 @@
 #define IPOIB_SCOPE 2
 #define IPOIB_Q_KEY 0xb1b
 
-/* Makes partitions with only the default partition and its rules. `all` is the membership of all
- * ports. All functions of this file may return NOMEM. */
+/* Makes partitions with only the default partition and its rules. `all` is the membership that all
+ * ports get in it. All functions of this file may return NOMEM. */
 int fab_policy_partitions_new(enum fab_membership all, struct fab_partitions **ret);
 int fab_policy_partitions_add(struct fab_partitions *p, const struct fab_partition *partition);
 int fab_policy_partitions_add_rule(struct fab_partitions *p, const struct fab_partition_rule *rule);

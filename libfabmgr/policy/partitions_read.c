@@ -6,13 +6,13 @@
  *     jobs=0x11, ipoib, rate=7, mtu=5, defmember=full : 0x0002c90300000011, "node-0*", @storage;
  *     @storage : "stor-*", 0x0002c90300000021 ;
  *
- * Names, P_Keys, flags and members have the same meaning as in OpenSM (its
- * doc/partition-config.txt, and its behaviour where that document says nothing):
+ * Names, P_Keys, flags and members mean what they mean in OpenSM. Its doc/partition-config.txt
+ * describes this; where that file says nothing, OpenSM's behaviour counts:
  *   - A # begins a comment. A semicolon, or the end of the text, ends a definition. The part before
  *     the colon is on one line; the members after it are separated by commas or line ends.
- *   - A definition without a P_Key has that of the partition with the same name or, if there is
- *     none, the lowest free P_Key. Several definitions with the same P_Key are combined, and the
- *     first one gives the name.
+ *   - A definition without a P_Key has the P_Key of the partition with the same name. If there is
+ *     no such partition, it gets the lowest free P_Key. Several definitions with the same P_Key are
+ *     combined, and the first one gives the name.
  *   - Key words may be abbreviated, as "limi" for limited. An unknown membership means limited.
  *   - Unknown flags and invalid multicast groups are ignored with a note. Whatever OpenSM rejects
  *     is an error here, too.
@@ -41,7 +41,7 @@ struct word {
 };
 struct flags {
     uint8_t mtu, rate, sl, tclass;
-    /* bit i is set if the flags of the definition have scope=i */
+    /* bit i is set if the definition has the flag scope=i */
     uint16_t scopes;
     uint32_t q_key, flow_label;
 };
@@ -154,8 +154,8 @@ static int read_quoted(struct reader *r, struct word *w)
     return keep(r, w, start, (size_t)(r->at++ - start));
 }
 
-/* Reads a word, which ends before one of the characters in `until`, at the end of the line or at a
- * comment. Blanks around it are dropped; the word may be empty. */
+/* Reads a word. It ends before one of the characters in `until`, at the end of the line or at a
+ * comment. Blanks before and after the word are dropped; the word may be empty. */
 static int read_word(struct reader *r, const char *until, struct word *w)
 {
     skip_blanks(r);
@@ -174,8 +174,8 @@ static int read_word(struct reader *r, const char *until, struct word *w)
     return keep(r, w, start, (size_t)(end - start));
 }
 
-/* Reads NAME or NAME=VALUE. *ret_valued: there is a value. Without a value, `value` is an empty
- * word at the position of the name, for error messages. */
+/* Reads NAME or NAME=VALUE. *ret_valued is true if there is a value. Otherwise `value` is an empty
+ * word at the position of the name, so that error messages have a position. */
 static int read_pair(struct reader *r, const char *until, struct word *name, struct word *value,
                      bool *ret_valued)
 {
@@ -344,8 +344,8 @@ static int open_partition(struct reader *r, struct definition *d)
     return one.name != NULL ? fab_policy_partitions_add(r->p, &one) : FAB_E_NOMEM;
 }
 
-/* Adds a multicast group for each scope in the flags. mgid: the MGID of the group, in which the
- * scope is replaced; NULL: the MGID of the partition's broadcast group. */
+/* Adds a multicast group for each scope in the flags. mgid: the MGID of the groups, apart from the
+ * scope; NULL: the MGID of the partition's broadcast group. */
 static int add_groups(struct reader *r, const struct definition *d, const struct flags *f,
                       const uint8_t *mgid)
 {
@@ -543,7 +543,7 @@ static bool fit_ip(struct reader *r, const struct definition *d, const struct wo
     return false;
 }
 
-/* Reads a line "mgid=GID, flags ..." after the GID: the flags of the multicast group. */
+/* Reads the flags of a multicast group: the rest of a line "mgid=GID, flags ..." after the GID. */
 static int read_mgroup(struct reader *r, const struct definition *d, const struct word *gid)
 {
     struct flags f = d->flags;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pins of node descriptions. The administrator of a host chooses its node description, so a policy
- * that selects nodes by name would let a host select itself. A pin therefore binds a name that
- * matches a policy to the node GUID that first showed it: patterns are compared with the pinned
- * name, whatever the node calls itself later, and no other GUID can show that name.
+ * Pins of node descriptions. The administrator of a host chooses its node description. So if a
+ * policy selects nodes by name, a host could select itself. A pin prevents this: it binds a name
+ * that matches a policy to the node GUID that first showed this name. Patterns are compared with
+ * the pinned name, whatever the node calls itself later, and no other GUID can show that name.
  *
- * The first word of a description is the name of the host ("node-0001 mlx5_0"). A pin also holds
+ * The first word of a description is the name of the host ("node-0001 mlx5_0"). A pin also reserves
  * this host name: another GUID cannot show "node-0001 mlx5_7" either. But the adapters of one host
  * can all be pinned: those that appear within two minutes of the first one, and those that an
  * operator approves.
@@ -24,12 +24,12 @@
 
 /* Which nodes get pins without an operator's approval. */
 enum fab_pin_mode {
-    /* The first node that shows a name which matches a pattern of the policy. If another GUID is
-     * pinned with the same host name, the node gets a pin only if both appeared within the last
-     * two minutes, as the adapters of one host do. */
+    /* The first node that shows a name gets a pin, if the name matches a pattern of the policy. If
+     * another GUID is pinned with the same host name, the node gets a pin only if both appeared
+     * within the last two minutes, as the adapters of one host do. */
     FAB_PIN_FIRST_SEEN,
     FAB_PIN_APPROVED, /* no node: an operator approves every node */
-    /* no node: pins are not used, and patterns are compared with the names that nodes show now */
+    /* no node: pins are not used, and patterns are compared with the present names of nodes */
     FAB_PIN_OFF,
 };
 #define FAB_PIN_NAME_LEN 65 /* bytes of a NodeDescription, with the NUL */
@@ -52,15 +52,14 @@ struct fab_pin {
 enum fab_pin_reason {
     /* the node's new name matches patterns that its pinned name does not match */
     FAB_PIN_CHANGED,
-    /* another GUID has a pin with the node's host name */
+    /* a node with another GUID has a pin with the same host name */
     FAB_PIN_HELD,
     /* the node has no pin, and the mode is FAB_PIN_APPROVED, in which an operator approves each
      * node */
     FAB_PIN_NEW,
     FAB_PIN_FULL, /* there are FAB_PINS_MAX pins already */
 };
-/* A node that shows a name which an operator must approve. Until the approval, no pattern matches
- * this name. */
+/* A node with a name that an operator must approve. Until then, no pattern matches this name. */
 struct fab_pin_waiting {
     uint64_t guid;
     char name[FAB_PIN_NAME_LEN]; /* the name that the node shows */
@@ -77,10 +76,10 @@ struct fab_pins {
     struct fab_pin_waiting *waiting; /* [waiting_count] sorted by GUID */
     size_t waiting_count;
     bool approved_only;     /* the mode is FAB_PIN_APPROVED */
-    struct fab_map by_guid; /* GUID to index of pin[] */
-    /* maps the hash of a host name to the lowest index in pin[] of the pins with this host name */
+    struct fab_map by_guid; /* GUID -> index in pin[] */
+    /* hash of a host name -> lowest index in pin[] of the pins with this host name */
     struct fab_map by_host;
-    struct fab_map by_waits; /* GUID to index of waiting[] */
+    struct fab_map by_waits; /* GUID -> index in waiting[] */
     int refs;                /* private, atomic */
 };
 
@@ -100,16 +99,16 @@ int fab_policy_pins_with(const struct fab_pins *p, const struct fab_pin *pin,
  * NOMEM. */
 int fab_policy_pins_without(const struct fab_pins *p, uint64_t guid, struct fab_pins **ret);
 /* fab_policy_pins_find returns the pin of a GUID. fab_policy_pins_waiting returns the entry of a
- * GUID that waits for an approval. fab_policy_pins_holder returns the pin with the lowest GUID
- * among the pins with the host name of a description. All return NULL if there is no such pin or
- * entry, or if p is NULL. */
+ * GUID that waits for an approval. fab_policy_pins_holder returns a pin whose host name is that of
+ * the description; if there are several, the one with the lowest GUID. All return NULL if there is
+ * no such pin or entry, or if p is NULL. */
 const struct fab_pin *fab_policy_pins_find(const struct fab_pins *p, uint64_t guid);
 const struct fab_pin_waiting *fab_policy_pins_waiting(const struct fab_pins *p, uint64_t guid);
 const struct fab_pin *fab_policy_pins_holder(const struct fab_pins *p, const char *desc);
-/* Returns the name of a host or router with which patterns are compared. For a pinned node, this is
- * the pinned name. For a node without a pin, it is the name that the node shows, or NULL if a pin
- * of this name would need an approval. With NULL, no pattern matches the node. If p is NULL,
- * returns the name that the node shows. */
+/* Returns the name of a host or router that is compared with patterns. For a pinned node, this is
+ * the pinned name. For a node without a pin, it is the name that the node shows. Returns NULL if a
+ * pin of this name would need an approval; no pattern then matches the node. If p is NULL, returns
+ * the name that the node shows. */
 const char *fab_policy_pins_name(const struct fab_pins *p, uint64_t guid, const char *desc);
 /* Returns true if two descriptions have the same host name. */
 bool fab_policy_pins_same_host(const char *a, const char *b);

@@ -5,8 +5,8 @@
  *
  * The ranges follow from the widths of the fields in PortInfo (IBA 14.2.5.6), SwitchInfo (14.2.5.4)
  * and SMInfo (14.2.5.13). The defaults of timers and thresholds are those of OpenSM, so that a
- * fabric behaves the same after a change from OpenSM. The default sm_key 1 is OpenSM's, too,
- * because OpenSM does not hand over to a manager with another SM_Key.
+ * fabric behaves the same after a change from OpenSM. The default sm_key 1 is also that of OpenSM.
+ * OpenSM hands over only to a manager with the same SM_Key.
  */
 #include "libfabmgr/policy/policy.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The policy tells how the operator wants the fabric to be managed. Its values have defaults. A
- * policy does not change after its validation.
- */
+/* The policy: how the operator wants the fabric to be managed. All values have defaults. A policy
+ * does not change after it was validated. */
 #ifndef LIBFABMGR_POLICY_POLICY_H
 #define LIBFABMGR_POLICY_POLICY_H
 
@@ -22,9 +20,9 @@
 
 #define FAB_MANAGER_SWITCH_LEN 72 /* bytes, with the NUL */
 
-/* Another subnet manager that the operator trusts: the GUID of its port, and the switch port to
- * which its port is connected. A host can claim any GUID, but it cannot choose the switch port
- * to which it is connected. */
+/* Another subnet manager that the operator trusts: its port GUID, and the switch port to which it
+ * is connected. A host can claim any GUID, but cannot choose the switch port to which it is
+ * connected. */
 struct fab_manager {
     uint64_t guid;
     char switch_name[FAB_MANAGER_SWITCH_LEN]; /* NodeDescription, or the node GUID in hexadecimal */
@@ -33,7 +31,7 @@ struct fab_manager {
 #define FAB_MANAGERS_MAX 16
 
 /* Kinds of objects of subnet administration whose number is limited, for each port and for all
- * ports together. Requests with sa_key have no limit. */
+ * ports together. If a request has the sa_key, its objects are not limited. */
 enum fab_quota {
     FAB_QUOTA_GROUPS,      /* multicast groups that a port has created */
     FAB_QUOTA_MEMBERSHIPS, /* multicast memberships that a port has requested */
@@ -45,13 +43,13 @@ enum fab_quota {
 struct fab_policy_quotas {
     /* Limits by enum fab_quota: each[] for one port, all[] for all ports together; 0: no limit. */
     uint32_t each[FAB_QUOTAS], all[FAB_QUOTAS];
-    /* greatest number of multi-MAD responses (RMPP) to one port that may be in progress at the
-     * same time, at least 1 */
+    /* maximum number of multi-MAD responses (RMPP) that may be in progress to one port at the same
+     * time, at least 1 */
     uint32_t transfers;
-    /* rate limit: greatest average number of SA requests of a port in a second; 0: no limit */
+    /* rate limit: maximum average number of SA requests of a port per second; 0: no limit */
     uint32_t requests;
-    /* greatest number of SA requests of a port that may arrive at once (burst of the rate
-     * limit), at least 1 */
+    /* maximum number of SA requests of a port that may arrive at once (burst of the rate limit), at
+     * least 1 */
     uint32_t request_burst;
 };
 
@@ -72,10 +70,10 @@ struct fab_policy {
     uint64_t subnet_prefix; /* default 0xfe80000000000000 */
     /* LMC of adapter and router ports, 0..7 */
     uint8_t lmc;
-    /* greatest number of data VLs, as encoded in PortInfo: 1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5
+    /* maximum number of data VLs, as encoded in PortInfo: 1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5
      * VL0-14 */
     uint8_t max_op_vls;
-    /* greatest MTU, as encoded in PortInfo: 1 = 256 bytes .. 5 = 4096 bytes */
+    /* maximum MTU, as encoded in PortInfo: 1 = 256 bytes .. 5 = 4096 bytes */
     uint8_t max_mtu;
     uint8_t packet_life_time; /* SwitchInfo LifeTimeValue */
     /* HOQLife and VLStallCount of PortInfo. leaf_hoq_life and leaf_vl_stall_count apply to switch
@@ -87,14 +85,14 @@ struct fab_policy {
     uint8_t phy_errors, overrun_errors; /* LocalPhyErrors and OverrunErrors of PortInfo */
     /* routing engines in order of preference, as "fattree, updn"; or "auto" */
     char engine[128];
-    /* [root_count] node GUIDs of root switches; if there are none, the engines find root switches
+    /* [root_count] node GUIDs of root switches; if root_count is 0, the engines find root switches
      * from the topology */
     uint64_t *roots;
     size_t root_count;
     /* the tables that the routing engine "file" uses, read from a file; shared; NULL: none */
     struct fab_tables *tables;
     struct fab_partitions *partitions; /* shared; NULL: P_Keys are not managed */
-    /* routers to other subnets; shared; NULL: there are no other subnets */
+    /* routers to other subnets; shared; NULL: the policy names no routers */
     struct fab_routers *routers;
     /* hosts, racks, rows and slots of nodes; shared; NULL: the operator gave none */
     struct fab_locations *locations;
@@ -105,13 +103,13 @@ struct fab_policy {
     bool both_pkeys;
     /* directions in which switches enforce P_Keys: 1 inbound, 2 outbound, 3 both, 0 none */
     uint8_t enforce;
-    /* greatest number of switches on a path that verification accepts; default 64 */
+    /* maximum number of switches on a path that verification accepts; default 64 */
     uint16_t max_hops;
     struct fab_policy_congestion congestion;
     struct fab_policy_quotas quotas;
     struct fab_classes *classes; /* shared; NULL: all traffic is one class */
-    /* Number of traffic classes that get VLs of their own. If there are n of
-     * them, a routing engine may use only an n-th of the VLs. 0 means 1. */
+    /* Number of traffic classes that have VLs of their own. With n such classes, a routing engine
+     * may use only an n-th of the VLs. 0 means 1. */
     uint8_t lane_sets;
 };
 
@@ -119,7 +117,7 @@ void fab_policy_defaults(struct fab_policy *p);
 /* Checks all values of a policy. Returns NOMEM, or RANGE if a value is outside its range; why[]
  * then has a sentence with the name of the setting. */
 int fab_policy_validate(const struct fab_policy *p, char *why, size_t why_len);
-/* Returns true if both policies lead to the same timers, thresholds and limits in PortInfo. */
+/* Returns true if both policies demand the same timers, thresholds and limits in PortInfo. */
 bool fab_policy_same_port_settings(const struct fab_policy *a, const struct fab_policy *b);
 int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy); /* returns NOMEM */
 void fab_policy_fini(struct fab_policy *p);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The routers to other subnets, from OpenSM's prefix-routes.conf. A line of this file has the
- * prefix of a subnet and the GUID of a router's port, both hexadecimal. An asterisk instead of the
- * prefix or the GUID means any value. Of several matching lines, the first applies. # begins a
- * comment. */
+ * prefix of a subnet and the GUID of a router's port, both in hexadecimal. An asterisk in place of
+ * the prefix or the GUID means any value. The first matching line applies. # begins a comment. */
 #ifndef LIBFABMGR_POLICY_ROUTERS_H
 #define LIBFABMGR_POLICY_ROUTERS_H
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Forwarding tables from a file in the format of OpenSM's opensm-lfts.dump, of dump_fts, and of
- * `fabricctl route export`. Switches and destinations are identified by GUID, so that the LIDs in
- * the file need not be those of the fabric. Once the tables are read, they do not change, and are
- * shared by reference.
- */
+/* Forwarding tables from a file in the format of OpenSM's opensm-lfts.dump, of dump_fts, and of
+ * `fabricctl route export`. The GUIDs in the file identify switches and destinations, so the LIDs
+ * in the file need not be those of the fabric. After the tables are read, they do not change, and
+ * are shared by reference. */
 #ifndef LIBFABMGR_POLICY_TABLES_H
 #define LIBFABMGR_POLICY_TABLES_H
 
@@ -32,11 +30,10 @@ struct fab_tables {
     struct fab_policy_tables_switch *sw; /* sorted by GUID */
     struct fab_tables_entry *entry;
     uint32_t top; /* highest LID in the text */
-    /*
-     * [top + 1], by LID in the file: GUID of the port that owns the LID; 0: the file does not tell
-     */
+    /* [top + 1], indexed by LID of the file: GUID of the port with this LID; 0: the file does not
+     * tell */
     uint64_t *guid;
-    /* [top + 1], by LID in the file: the lowest LID of the port that owns this LID; if the port
+    /* [top + 1], indexed by LID of the file: the lowest LID of the port with this LID; if the port
      * is not known, this LID itself */
     uint32_t *first;
     int refs; /* private, atomic */

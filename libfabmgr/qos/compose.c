@@ -12,10 +12,10 @@
  * use the VLs of the default class.
  *
  * This cannot cause a deadlock. For every class, a VL modulo k is the engine's VL, and an SL modulo
- * n is the engine's SL. Suppose that channel dependencies formed a cycle over the VLs of any
- * classes, or of old and new classes while tables change. With VLs taken modulo k, this would be a
- * cycle of the engine's channels, and the engine's routing has none. libfabmgr/verify nevertheless
- * proves each result from the tables alone.
+ * n is the engine's SL. Suppose that channel dependencies formed a cycle over the VLs of several
+ * classes, or of old and new classes while tables change. If these VLs are taken modulo k, the
+ * cycle becomes a cycle of the engine's channels. But the engine's routing has no cycle.
+ * Nevertheless, libfabmgr/verify proves each result from the tables alone.
  */
 #include <stdio.h>
 #include <string.h>
@@ -64,8 +64,8 @@ static void take_block(struct draft *d, unsigned class, uint8_t block)
         d->owner[block] = (uint8_t) class;
 }
 
-/* Returns the first class before `class` for which the policy demands the same SL; NONE if there
- * is none. The default class counts as a class that demands SL 0. */
+/* Returns the first class before `class` for which the policy demands the same SL; NONE: no such
+ * class. The default class counts as if it demanded SL 0. */
 static uint8_t same_sl_class(const struct draft *d, unsigned class)
 {
     for (unsigned i = 0; i < class; i++)
@@ -112,8 +112,8 @@ static void find_blocks(struct draft *d)
 
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* Assigns sets of VLs to the classes in the order of the policy, so that a class that the
- * operator appends does not change the sets of the other classes. */
+/* Assigns sets of VLs to the classes in the order of the policy. So if the operator appends a
+ * class, the sets of the other classes do not change. */
 static void find_sets(struct draft *d)
 {
     uint8_t next = 0, most = d->sets;
@@ -145,7 +145,7 @@ static void map_sl(struct draft *d, const struct fab_vls *engine, uint8_t sl)
 }
 
 /* Applies the operator's mapping of SLs to VLs (qos.sl2vl). The caller has checked that routing
- * needs only one VL, so it is free of deadlock with every mapping. */
+ * needs only one VL, so every mapping is free of deadlock. */
 static void map_given(struct draft *d, uint8_t vls)
 {
     uint8_t most = 0;
@@ -264,6 +264,6 @@ uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *
     for (uint8_t i = 0; i < v->levels; i++)
         others |= fab_target_class_vls(f, p, v, port, i);
     if (!fab_target_arb(f, p, v, port, NULL, &arb))
-        return 0; /* one VL: there is no arbitration */
+        return 0; /* with one VL, there is no arbitration */
     return fab_target_arb_guarantee(&arb, mine, others, fab_target_mtu(f, p, port));
 }

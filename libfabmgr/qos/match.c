@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the class of a path. The first rule that matches determines the class. For each port of a
- * fabric, the groups that contain it are found once and stored as one bit per group, so that a
- * query costs a few comparisons per rule.
+ * Finds the class of a path: that of the first rule that matches. For each port of a fabric, the
+ * port groups that contain it are found once and stored as one bit per group. So a query costs a
+ * few comparisons per rule.
  *
  * If no rule matches and the path's partition has an SL (sl= in partitions.conf), the path belongs
  * to the class that asks for this SL, if there is one.
@@ -125,7 +125,7 @@ static bool within(const struct fab_ranges *r, bool has, uint64_t value)
     return false;
 }
 
-/* Returns true if a range contains the P_Key, whose membership bit is ignored. */
+/* Returns true if a range contains the P_Key without its membership bit. */
 static bool has_pkey(const struct fab_ranges *r, uint16_t pkey)
 {
     uint16_t base = pkey & 0x7fff;

@@ -13,9 +13,8 @@
 
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/*
- * Kinds of notes. A note tells the operator that a traffic class does not get what the policy says.
- */
+/* Kinds of notes. A note tells the operator that a traffic class does not get what the policy
+ * demands. */
 enum fab_qos_kind {
     /* note: there are too few VLs, so the class shares the VLs of class `other` */
     FAB_QOS_SHARED_VLS,
@@ -45,10 +44,9 @@ struct fab_qos_report {
 };
 /* Extends *v from one class to all classes. On entry, *v has the SLs and VLs that an engine needs
  * for one class. `vls` is the number of data VLs that every ISL has. Classes get VLs of their own
- * in the order of the policy, until no VLs are left. The default class always keeps the VLs that it
- * would have alone. If there is only the default class, *v does not change. Returns RANGE if the
- * engine needs more than `vls` VLs, or if *v was extended already. In both cases *v does not
- * change. */
+ * in the order of the policy, as long as VLs are left. The default class always keeps the VLs that
+ * it would have alone. If there is only the default class, *v does not change. Returns RANGE, and
+ * does not change *v, if the engine needs more than `vls` VLs, or if *v was extended already. */
 int fab_qos_compose(const struct fab_classes *c, uint8_t vls, struct fab_vls *v,
                     struct fab_qos_report *ret_report);
 /* Writes note number `note` (counted from 0) of the report as a sentence for the operator. */
@@ -66,9 +64,7 @@ uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *
  * queries. */
 struct fab_qos_matcher {
     const struct fab_classes *classes; /* borrowed; NULL: every path is class 0 */
-    /*
-     * [ports] bit i is set if the port is in group i of the policy; NULL: the policy has no groups
-     */
+    /* [ports] bit i: the port is in group i of the policy; NULL: the policy has no groups */
     uint64_t *groups;
     uint32_t ports;
     const struct fab_partitions *partitions; /* borrowed */
@@ -82,7 +78,7 @@ struct fab_qos_path {
     uint64_t service;
 };
 /* Finds the groups of the policy that contain each port. pkeys: the P_Key tables of all ports.
- * Returns NOMEM. */
+ * Returns OK or NOMEM. */
 int fab_qos_matcher_init(struct fab_qos_matcher *m, const struct fab_fabric *f,
                          const struct fab_policy *p, const struct fab_pkeys *pkeys);
 void fab_qos_matcher_fini(struct fab_qos_matcher *m);

@@ -48,7 +48,7 @@ static const struct name attributes[] = {
     {FAB_ATTR_MLNX_EXT_PORT_INFO, "MlnxExtPortInfo"},
     {0, NULL},
 };
-/* highest ID of the attributes that all classes have */
+/* highest ID among the attributes that all classes have */
 enum { ATTR_OF_ALL_CLASSES = 3 };
 
 /* Returns the name of a method or attribute ID. For an unknown ID, writes the ID to number[] and

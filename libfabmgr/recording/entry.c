@@ -11,7 +11,7 @@
 #include "libfabmgr/recording/recording.h"
 
 #define WORDS (FAB_MAD_SIZE / 8)
-/* number of bytes of a MAD entry between its header of 12 bytes and the words of the MAD */
+/* number of bytes between the header of a MAD entry (12 bytes) and the words of its MAD */
 #define MAD_FIELDS 24
 #define FLAG_FAILED 1
 
@@ -82,9 +82,9 @@ static void write_prefix(uint8_t *to, const struct fab_recording_entry *e, size_
 }
 
 /* Writes those 8-byte words of the MAD that are not zero, and returns their size in bytes. *ret_map
- * has a bit for each word that was written. Each word is first copied; if it is zero, the next word
- * overwrites it. So no branch depends on the contents of the MAD, but `to` must have space for one
- * word more than the result has. */
+ * has a bit for each word that was written. No branch depends on the contents of the MAD: each word
+ * is copied first, and if it is zero, the next word overwrites it. So `to` needs space for one word
+ * more than the result has. */
 static size_t write_words(uint8_t *to, const uint8_t bytes[FAB_MAD_SIZE], uint32_t *ret_map)
 {
     size_t size = 0;

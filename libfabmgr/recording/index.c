@@ -8,7 +8,7 @@
  *
  * Requests whose contents have the same hash form a list, in the order of the recording. A map
  * finds the list by the hash. As different contents can have the same hash,
- * fab_recording_index_take also compares the contents.
+ * fab_recording_index_take compares the contents, too.
  */
 #include "libfabmgr/recording/index.h"
 
@@ -19,7 +19,7 @@
 
 #define NONE FAB_RECORDING_NONE
 #define MOST_ITEMS (UINT32_C(1) << 31)
-/* Greatest time of an entry in us, about 35 years; an entry with a later time is invalid. */
+/* Maximum time of an entry in us, about 35 years; an entry with a later time is invalid. */
 #define LONGEST_US (UINT64_C(1) << 50)
 #define QUIET_US 1000000u
 /* Time in us that is assumed to lie between the last MAD and the end of a truncated recording. */
@@ -91,8 +91,8 @@ static int add_item(struct fab_recording_index *s, size_t *capacity,
     return FAB_OK;
 }
 
-/* Stores for an incoming MAD which request it answers. If it answers none, marks it as done, so
- * that the player skips it. */
+/* Stores for a received MAD which request it answers. If it answers no request of the recording,
+ * marks the MAD as done, so that the player skips it. */
 static void link_answer(struct fab_recording_index *s, const struct fab_map *requests,
                         const struct fab_recording_entry *e, uint32_t in)
 {

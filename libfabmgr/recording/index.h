@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The index of a recording. It has the MADs in order, the request of each answer, and lists of
- * the requests whose contents have the same hash. A MAD is called sent or received if the
- * recorded manager sent or received it, unless a comment names the replaying manager. For this
- * folder only. */
+/* The index of a recording. It has the MADs in order, the request of each answer, and lists of the
+ * requests whose contents have the same hash. "Sent" and "received" mean: by the recorded manager.
+ * If a comment speaks of the manager that replays the recording, it says so. For this folder
+ * only. */
 #ifndef LIBFABMGR_RECORDING_INDEX_H
 #define LIBFABMGR_RECORDING_INDEX_H
 
@@ -16,7 +16,7 @@ struct fab_recording_item {
     size_t at;
     /* time in us since the start of the recording; never less than that of the entry before */
     uint64_t time;
-    /* For a sent MAD: index of the first received MAD that answers it. For a received MAD: index of
+    /* For a sent MAD, index of the first received MAD that answers it. For a received MAD, index of
      * the sent MAD that it answers. NONE: there is no such MAD. */
     uint32_t pair;
     /* index of the next sent MAD in the list of requests with the same hash */
@@ -31,8 +31,8 @@ struct fab_recording_item {
     /* When the replaying manager sent the same MAD as this sent MAD: the time in us (asked_us)
      * and the TID that it used (tid). */
     uint64_t asked_us, tid;
-    /* Time in us for which the player may hold back the answer to this sent MAD, so that MADs
-     * arrive in the order of the recording. */
+    /* time in us for which the player may delay the answer to this sent MAD, so that MADs arrive in
+     * the order of the recording */
     uint32_t patience_us;
 };
 struct fab_recording_index {
@@ -45,7 +45,7 @@ struct fab_recording_index {
     uint32_t last_in;
     uint64_t end_us;
     /* Time in us, one second before the end of the recording. If the replaying manager sends a MAD
-     * later than this, the player does not count the MAD as unexpected, because the recorded
+     * after this time, the player does not count the MAD as unexpected, because the recorded
      * manager may have sent it after the recording ended. */
     uint64_t judged_us;
     /* how the recording ends: OK, TRUNCATED or FORMAT */

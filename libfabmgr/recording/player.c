@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Replays a recording in a run, in which a manager sends its MADs to the player instead of a
- * fabric. The cursor is at the next incoming MAD of the recording. There are three cases:
+ * Replays a recording in a run: a manager sends its MADs to the player instead of a fabric. The
+ * cursor is at the next received MAD of the recording. There are three cases:
  *
  * - The MAD is unsolicited. The player delivers it at its recorded time.
- * - The run has sent the request of the MAD. The player delivers the MAD with the same delay after
- *   the request as in the recording.
- * - The run has not sent the request. The player waits for the request and holds back the answers
- *   that are due, at most for half the timeout of their requests. If no answer is due, the player
- *   waits at most 30 s.
+ * - The MAD answers a request that the run has sent. The player delivers it with the same delay
+ *   after the request as in the recording.
+ * - The MAD answers a request that the run has not sent. The player waits for the request.
+ *   Meanwhile it delays the answers that are due, at most for half the timeout of their requests.
+ *   If no answer is due, it waits at most 30 s.
  *
  * If the player stops waiting for a request, it still delivers the answer once the request is sent.
  *
@@ -29,8 +29,7 @@
 
 #define NONE FAB_RECORDING_NONE
 #define AT_TID 8
-/* Time in us for which the player holds back the answer to a request that was sent without a
- * timeout. */
+/* Time in us for which the player delays the answer to a request without a timeout. */
 #define PATIENCE_US 10000u
 #define SKIP_US 30000000u
 
@@ -39,10 +38,10 @@ struct fab_recording_player {
     /* time on the clock of the run, in us, that corresponds to the start of the recording; may be
      * negative */
     int64_t base;
-    /* the received MADs before this item are delivered or skipped */
+    /* index of the next received MAD; all received MADs before it are delivered or skipped */
     uint32_t cursor;
-    /* ends of the list of requests whose answers are due, in the order of the requests; NONE:
-     * the list is empty */
+    /* first and last request in the list of requests whose answers are due, in the order in which
+     * they were sent; NONE: the list is empty */
     uint32_t first, last;
     /* index of the MAD that was delivered last */
     uint32_t came;
@@ -103,7 +102,8 @@ static void remove_due(struct fab_recording_player *p, uint32_t out)
     *(later != NONE ? &items[later].earlier : &p->last) = earlier;
 }
 
-/* Converts a time in us since the start of the recording to the clock of the run in us. */
+/* Converts a time in us since the start of the recording to a time in us on the clock of the
+ * run. */
 static uint64_t run_time(const struct fab_recording_player *p, uint64_t time)
 {
     int64_t at = p->base + (int64_t)time;
@@ -154,7 +154,7 @@ static uint64_t answer_due(const struct fab_recording_player *p, uint32_t in)
     return request->asked_us + (items[in].time - request->time);
 }
 
-/* Returns what to do if the run has not sent the request of the MAD at the cursor: wait for the
+/* Returns what to do with the MAD at the cursor if the run has not sent its request: wait for the
  * request, or skip the MAD. */
 static struct step wait_or_skip(const struct fab_recording_player *p)
 {

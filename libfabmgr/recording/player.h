@@ -17,14 +17,14 @@
 #include "libfabmgr/recording/recording.h"
 
 struct fab_recording_player_stats {
-    uint32_t recorded_out, recorded_in; /* numbers of MADs in the recording */
+    uint32_t recorded_out, recorded_in; /* numbers of sent and received MADs in the recording */
     /* number of MADs that both the replaying and the recorded manager sent */
     uint32_t asked;
     uint32_t delivered;
     /* number of MADs that the replaying manager sent, but not the recorded one */
     uint32_t unexpected;
-    /* number of MADs that the replaying manager sent, but that are not in the recording because the
-     * recorded manager may have sent them after the recording ended */
+    /* Number of MADs that the replaying manager sent in the last second and that are not in the
+     * recording. The recorded manager may have sent them after the recording ended. */
     uint32_t not_judged;
     /* number of MADs that the recorded manager sent, but not (yet) the replaying one */
     uint32_t missing;
@@ -33,9 +33,9 @@ struct fab_recording_player_stats {
     uint32_t reordered;
 };
 struct fab_recording_player;
-/* Creates a player. The caller owns the bytes, which must outlive the player. FORMAT: the bytes are
- * not a recording. TRUNCATED: the header is not complete. UNSUPPORTED: the recording has a later
- * version. LIMIT: the recording has more than 2^31 MADs. Also returns NOMEM. */
+/* Creates a player. The caller owns the bytes, which must exist as long as the player. FORMAT: the
+ * bytes are not a recording. TRUNCATED: the header is not complete. UNSUPPORTED: the recording has
+ * a later version. LIMIT: the recording has more than 2^31 MADs. Also returns NOMEM. */
 int fab_recording_player_new(const uint8_t *bytes, size_t len, uint64_t now,
                              struct fab_recording_player **ret);
 void fab_recording_player_free(struct fab_recording_player *p); /* p may be NULL */
@@ -47,15 +47,15 @@ int fab_recording_player_tail(const struct fab_recording_player *p);
 enum fab_recording_player_sent {
     /* the recording has this MAD, and the player will return the recorded answer */
     FAB_RECORDING_PLAYER_RECORDED,
-    /* the recording does not have the MAD, or has it less often than the run has sent it; the
-     * MAD gets no answer */
+    /* the recording does not have the MAD, or has it fewer times than the run has sent it; the MAD
+     * gets no answer */
     FAB_RECORDING_PLAYER_UNEXPECTED,
     /* The recording does not have the MAD, but the run sent it in the last second of the recording.
      * The recorded manager may have sent the same MAD after the recording ended, so the player does
      * not count this MAD as unexpected. */
     FAB_RECORDING_PLAYER_NOT_JUDGED,
 };
-/* Takes a MAD that the replaying manager sends at time `now`. mad->bytes must have FAB_MAD_SIZE
+/* Takes a MAD that the replaying manager sends at time `now`; mad->bytes must have FAB_MAD_SIZE
  * bytes. Returns whether the recording has this MAD. */
 enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_player *p,
                                                          uint64_t now,

@@ -81,16 +81,16 @@ struct fab_recording_entry {
     /* GUID of the port (leases) or node (disabled ports, pinned names) */
     uint64_t guid;
     uint16_t lid;
-    /*
-     * for a lease the LMC; for a disabled port the port number; for an end enum fab_recording_end
-     */
+    /* for a lease: the LMC; for a disabled port: the port number; for an end: enum
+     * fab_recording_end */
     uint8_t small;
 };
 
 void fab_recording_pack_header(const struct fab_recording_header *h,
                                uint8_t bytes[FAB_RECORDING_HEADER]);
 /* Reads the header. FORMAT: the bytes are not a recording. TRUNCATED: the header is not complete.
- * UNSUPPORTED: a later version. The names in the header are untrusted and can contain any bytes. */
+ * UNSUPPORTED: the recording has a later version. The names in the header are untrusted and can
+ * contain any bytes. */
 int fab_recording_unpack_header(struct fab_base_reader *r, struct fab_recording_header *ret);
 
 /* Packs an entry into room[] and returns its size in bytes. If the entry is a MAD, only the first
@@ -109,9 +109,9 @@ void fab_recording_pack_settings(uint64_t time_us, uint16_t len,
 int fab_recording_unpack(struct fab_base_reader *r, uint8_t mad[FAB_MAD_SIZE],
                          struct fab_recording_entry *ret);
 
-/* Describes a MAD in one readable line without a newline, such as "Get NodeInfo, modifier 0, by
- * 0,1,4". The text is always NUL-terminated if room > 0. to: the DLID of a MAD without a directed
- * route. */
+/* Describes a MAD in one line of text without a newline, such as "Get NodeInfo, modifier 0, by
+ * 0,1,4". The text is always NUL-terminated if room > 0. `to` is the DLID; it is used for a MAD
+ * without a directed route. */
 void fab_recording_describe(const uint8_t mad[FAB_MAD_SIZE], uint16_t to, char *text, size_t room);
 
 #endif

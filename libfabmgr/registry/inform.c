@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Decides which notices a subscription selects (IBA 13.4.8.3). A subscription names the issuer (a
- * GID or a range of LIDs), type, trap number and producer of the notices; each of these can have
+/* Decides which notices a subscription selects (IBA 13.4.8.3). A subscription states the issuer (a
+ * GID or a range of LIDs), type, trap number and producer of the notices. Each of these can have
  * the value "any". */
 #include <string.h>
 

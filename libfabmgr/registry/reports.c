@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sends reports of notices to subscribers. Each subscription has a slot: its index in an array. The
- * slot is in one of two lists or in none. A slot is in the list `ready` after a response, or when
- * its report has to be sent again. A slot is in the list `waiting` while its report is in flight.
+ * Sends reports of notices to subscribers. Each subscription has a slot: its index in an array. A
+ * slot is in at most one of two lists. It is in the list `ready` after a response, or when its
+ * report must be sent again. It is in the list `waiting` while its report is in flight.
  *
- * After each new notice, the function output_walk() goes over all slots and compares the notice
- * with the subscriptions. If the caller's budget ends, it continues later where it stopped. Notices
- * are not copied for subscriptions.
+ * After each new notice, the function output_walk() visits all slots and compares the notice with
+ * their subscriptions. If the caller's budget ends, a later call continues where this one stopped.
+ * Notices are not copied for subscriptions.
  *
- * A transaction ID has the slot in its low bits and a count of the slot's reports above, so that a
+ * A transaction ID has the slot in its low bits and a count of the slot's reports above them. So a
  * late response is not taken for the response to the next report.
  */
 #include "libfabmgr/registry/reports.h"
@@ -41,7 +41,8 @@ struct fab_report_ring {
     /* walk_at: the slot at which output_walk() continues; walk_left: number of slots that it has
      * not visited yet */
     uint32_t walk_at, walk_left;
-    /* number of reports in flight that count against the window (config.window) */
+    /* number of reports in flight that count against the window (member `window` of the
+     * configuration) */
     uint32_t fresh;
     struct fab_registry_reports_stats stats;
 };
@@ -72,8 +73,7 @@ void fab_registry_reports_configure(struct fab_subscriptions *s,
     s->ring->config = *config;
 }
 
-/* ---- lists ------------------------------------------------------------------------------------
- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static void append(struct fab_subscriptions *s, struct list *l, uint32_t slot)
 {
@@ -129,8 +129,7 @@ static void settle(struct fab_subscriptions *s, uint32_t slot)
     x->wait = FAB_REPORT_IDLE;
 }
 
-/* ---- subscriptions and notices ----------------------------------------------------------------
- */
+/* ---- subscriptions and notices --------------------------------------------------------------- */
 
 void fab_registry_reports_join(struct fab_subscriptions *s, uint32_t slot)
 {
@@ -164,8 +163,7 @@ static uint64_t oldest(const struct fab_report_ring *r)
     return r->head > FAB_REPORT_RING ? r->head - FAB_REPORT_RING : 0;
 }
 
-/* ---- sending ----------------------------------------------------------------------------------
- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static uint64_t report_timeout(const struct fab_reports_config *c,
                                const struct fab_inform_info *info)
@@ -207,8 +205,8 @@ static void send_report(struct fab_subscriptions *s, uint32_t slot, uint64_t now
     make_mad(x, slot, &r->notice[x->awaited % FAB_REPORT_RING], mad);
 }
 
-/* Advances the subscription to the next notice that it selects and may receive. Returns
- * NOT_FOUND if there is none, and otherwise the errors of fab_registry_reports_output. */
+/* Moves the subscription to the next notice that it selects and may receive. Returns NOT_FOUND if
+ * there is no such notice. Also returns the errors of fab_registry_reports_output. */
 static int advance(struct fab_subscriptions *s, uint32_t slot, uint32_t *budget,
                    fab_report_judge *judge, void *ctx)
 {
@@ -238,8 +236,8 @@ static int advance(struct fab_subscriptions *s, uint32_t slot, uint32_t *budget,
     return FAB_E_NOT_FOUND;
 }
 
-/* Returns true if the slot's report must be sent again and the ring buffer still has its notice.
- * If the notice is overwritten, gives up the report and counts it as lost. */
+/* Returns true if the slot's report must be sent again and the ring buffer still has its notice. If
+ * a newer notice has overwritten it, gives up the report and counts it as lost. */
 static bool again(struct fab_subscriptions *s, uint32_t slot)
 {
     struct fab_subscription *x = &s->slot[slot];
@@ -257,7 +255,7 @@ static bool is_full(const struct fab_report_ring *r)
     return r->fresh >= r->config.window;
 }
 
-/* Finds the next report to send among the slots in the list `ready`. Returns the errors of
+/* Finds the next report to send among the slots in the list `ready`. Returns OK, or an error of
  * fab_registry_reports_output. */
 static int output_ready(struct fab_subscriptions *s, uint32_t *budget, fab_report_judge *judge,
                         void *ctx, uint32_t *ret_slot)
@@ -268,7 +266,7 @@ static int output_ready(struct fab_subscriptions *s, uint32_t *budget, fab_repor
         next = s->slot[slot].after;
         bool repeat = again(s, slot);
         if (!repeat && is_full(s->ring))
-            continue; /* repetitions do not count against the window */
+            continue; /* a report that is sent again does not count against the window */
         if (*budget == 0)
             return FAB_E_BUSY;
         (*budget)--;
@@ -280,9 +278,9 @@ static int output_ready(struct fab_subscriptions *s, uint32_t *budget, fab_repor
     return r;
 }
 
-/* Finds the next report to send among the slots that are neither in the list `ready` nor in the
- * list `waiting`: visits the slots one after the other until a subscription selects a notice.
- * Returns the errors of fab_registry_reports_output. */
+/* Finds the next report to send among the slots that are in neither list: visits the slots one
+ * after the other until a subscription selects a notice. Returns OK, or an error of
+ * fab_registry_reports_output. */
 static int output_walk(struct fab_subscriptions *s, uint32_t *budget, fab_report_judge *judge,
                        void *ctx, uint32_t *ret_slot)
 {
@@ -322,8 +320,7 @@ int fab_registry_reports_output(struct fab_subscriptions *s, uint64_t now, uint3
     return r;
 }
 
-/* ---- responses --------------------------------------------------------------------------------
- */
+/* ---- responses ------------------------------------------------------------------------------- */
 
 uint32_t fab_registry_reports_find(const struct fab_subscriptions *s, uint64_t tid)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Event forwarding (IBA 13.4.11). Each notice is sent as Report(Notice) to each subscriber that
- * selects it. The report is sent again until the subscriber responds (ReportResp) or all tries are
+ * selects it. A report is sent again until the subscriber responds (ReportResp) or all tries are
  * used. The functions do no I/O and read no clock.
  *
  * Notices are in one ring buffer with ascending numbers, and each subscription stores its position
  * in the ring. So memory does not grow with the number of unresponsive subscribers. A subscription
- * has one report in flight at a time, so that it receives notices in order. If a subscription falls
+ * has at most one report in flight, so that it receives notices in order. If a subscription falls
  * behind by the whole length of the ring, it loses the oldest notices.
  *
- * The number of reports in flight to all subscriptions is limited (the window). A report without a
- * response stops counting after slow_us, so that unresponsive subscribers do not delay the others.
+ * The total number of reports in flight is limited (the window). A report without a response stops
+ * counting after slow_us, so that unresponsive subscribers do not delay the others.
  */
 #ifndef LIBFABMGR_REGISTRY_REPORTS_H
 #define LIBFABMGR_REGISTRY_REPORTS_H
@@ -22,13 +22,13 @@
 struct fab_reports_config {
     /* the window: greatest number of reports in flight; reports older than slow_us do not count */
     uint32_t window;
-    /* number of consecutive transmissions without a response after which the subscription is
-     * removed */
+    /* number of consecutive reports without a response, sent again or new, after which the
+     * subscription is removed */
     uint8_t tries;
     /* time in us after which a report in flight no longer counts against the window */
     uint64_t slow_us;
-    /* In us. A report is sent again after wait_least_us plus the RespTimeValue of the
-     * subscription, but at most after wait_most_us. */
+    /* Both in us. A report is sent again after wait_least_us plus the RespTimeValue of the
+     * subscription, but after wait_most_us at the latest. */
     uint64_t wait_least_us, wait_most_us;
 };
 struct fab_registry_reports_stats {
@@ -39,9 +39,7 @@ struct fab_registry_reports_stats {
      * buffer; a notice counts once for each subscription that missed it */
     uint64_t lost;
 };
-/*
- * Only subscriptions.c calls the next four functions. Functions that return int may return NOMEM.
- */
+/* Only subscriptions.c calls the next four functions. Those returning int return OK or NOMEM. */
 int fab_registry_reports_init(struct fab_subscriptions *s);
 void fab_registry_reports_fini(struct fab_subscriptions *s);
 void fab_registry_reports_join(struct fab_subscriptions *s, uint32_t slot);
@@ -49,27 +47,25 @@ void fab_registry_reports_leave(struct fab_subscriptions *s, uint32_t slot);
 
 void fab_registry_reports_configure(struct fab_subscriptions *s,
                                     const struct fab_reports_config *config);
-/*
- * Adds a notice, which is reported to the subscriptions that exist now. NOMEM: the notice is lost.
- */
+/* Reports a notice to the subscriptions that exist now. NOMEM: the notice is lost. */
 int fab_registry_reports_add(struct fab_subscriptions *s, const struct fab_event_notice *notice);
 
-/* What the caller decides about a notice that a subscription selects. SEND: the subscriber may
- * receive the notice. PASS: the subscriber must not receive it, so it is skipped. DROP: the
- * subscription must be removed. */
+/* The caller's decision about a notice that a subscription selects. SEND: the subscriber may
+ * receive the notice. PASS: the subscriber must not receive this notice, so it is skipped. DROP:
+ * the whole subscription must be removed. */
 enum fab_report_verdict { FAB_REPORT_SEND, FAB_REPORT_PASS, FAB_REPORT_DROP };
 typedef enum fab_report_verdict fab_report_judge(void *ctx, const struct fab_subscription *x,
                                                  const struct fab_event_notice *notice);
 /* Writes the next report into mad[], and the slot of its subscription into *ret_slot. *budget is
- * the greatest number of subscriptions and notices to examine; the function counts it down.
+ * the maximum number of subscriptions and notices to examine; the function counts it down.
  * NOT_FOUND: there is no report to send now. BUSY: the budget is used up, so the caller calls again
  * later. DENIED: judge() returned DROP for the subscription *ret_slot, which the caller must
  * remove. */
 int fab_registry_reports_output(struct fab_subscriptions *s, uint64_t now, uint32_t *budget,
                                 fab_report_judge *judge, void *ctx, uint32_t *ret_slot,
                                 uint8_t mad[FAB_MAD_SIZE]);
-/* Returns the slot of the subscription whose report has this transaction ID. Only the low 32 bits
- * of the ID count. FAB_SUBSCRIPTION_NONE: no such report waits for a response. */
+/* Returns the slot of the subscription whose report has this transaction ID; FAB_SUBSCRIPTION_NONE:
+ * no such report waits for a response. Only the low 32 bits of the ID count. */
 uint32_t fab_registry_reports_find(const struct fab_subscriptions *s, uint64_t tid);
 void fab_registry_reports_answered(struct fab_subscriptions *s, uint32_t slot);
 /* Queues each report that got no response in time, so that it is sent again. If all tries of a

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stores services in one array sorted by key. So a query can continue after the last key that it
- * returned, even if services were added or removed meanwhile. Each service has the bytes of its
- * record on the wire, which queries compare. */
+/* Stores services in one array sorted by key. A query remembers the last key that it returned, so
+ * it can continue even if services were added or removed meanwhile. Each service has the bytes of
+ * its record on the wire, which queries compare. */
 #include "libfabmgr/registry/services.h"
 
 #include <stdlib.h>
@@ -65,8 +65,7 @@ const struct fab_service *fab_registry_services_next(const struct fab_services *
     return at < s->count ? s->row[at] : NULL;
 }
 
-/* ---- changes ----------------------------------------------------------------------------------
- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 uint32_t fab_registry_services_of(const struct fab_services *s, uint64_t owner)
 {
@@ -111,7 +110,7 @@ static int insert(struct fab_services *s, size_t at, const struct fab_service *s
     return FAB_OK;
 }
 
-/* Replaces a service that is registered again. If another port registers it this time, that port
+/* Replaces a service that is registered again. If another port registers it this time, this port
  * becomes its owner. */
 static int replace(struct fab_services *s, struct fab_service *row,
                    const struct fab_service *service)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stores subscriptions. Each subscription has a slot, whose index does not change, because reports
- * in flight refer to it. A second array has the slots in the order of subscriber and number, so
- * that a query can continue after the last subscription that it returned. */
+ * in flight refer to it. A second array has the slots sorted by subscriber and number. So a query
+ * can continue after the last subscription that it returned. */
 #include "libfabmgr/registry/subscriptions.h"
 
 #include <stdlib.h>
@@ -48,8 +48,9 @@ static int compare(const struct fab_wire_inform_info_record *r, const uint64_t g
     return by_guid ? by_guid : by_prefix ? by_prefix : order(r->number, number);
 }
 
-/* Returns the index in order[] of the subscription of `gid` with this number, or the index at
- * which it would be inserted. That index is s->count if all subscriptions come before it. */
+/* Returns the index in order[] of the subscription of `gid` with this number. If there is no such
+ * subscription, returns the index at which it would be inserted; this is s->count if all
+ * subscriptions come before it. */
 static uint32_t place(const struct fab_subscriptions *s, const uint64_t gid[2], uint32_t number)
 {
     uint32_t low = 0, high = s->count;
@@ -100,8 +101,7 @@ uint32_t fab_registry_subscriptions_of(const struct fab_subscriptions *s, const 
     return place(s, gid, UINT32_MAX) - place(s, gid, 0);
 }
 
-/* ---- changes ----------------------------------------------------------------------------------
- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static int take_slot(struct fab_subscriptions *s, uint32_t *ret)
 {

@@ -14,15 +14,15 @@
 #define FAB_SUBSCRIPTIONS_EACH 4096   /* greatest number of subscriptions of one subscriber */
 #define FAB_SUBSCRIPTION_NONE UINT32_MAX
 
-/* State of the report that a subscription is receiving. IDLE: there is no report. AGAIN: the
- * report must be sent again. ANSWER: the report was sent, and its ReportResp has not arrived. */
+/* State of the report to a subscription. IDLE: there is no report. AGAIN: the report must be sent
+ * again. ANSWER: the report was sent, and its ReportResp has not arrived. */
 enum fab_report_wait { FAB_REPORT_IDLE, FAB_REPORT_AGAIN, FAB_REPORT_ANSWER };
 struct fab_subscription {
     bool used;
     bool trusted; /* the subscriber presented the SM_Key */
     struct fab_wire_inform_info_record record;
     uint64_t away_us; /* for use by the caller; initially 0 */
-    /* Members for reports.c. */
+    /* The following members are for reports.c. */
     /* number of the next notice to consider for this subscription */
     uint64_t next;
     /* number of the notice in the current report */
@@ -39,15 +39,15 @@ struct fab_subscription {
     bool queued;
     /* true: the current report counts against the greatest number of reports in flight */
     bool fresh;
-    /* number of consecutive transmissions of reports without a response */
+    /* number of consecutive reports to this subscription without a response */
     uint8_t tries;
 };
 
 struct fab_report_ring;
 struct fab_subscriptions {
     struct fab_subscription *slot; /* [slots] subscriptions; a subscription keeps its index */
-    /* slots: number of slots ever used; room: allocated slots; count: number of subscriptions;
-     * free: first free slot; its member `after` is the next free slot */
+    /* slots: number of slots ever used; room: number of allocated slots; count: number of
+     * subscriptions; free: the first free slot, whose member `after` is the next free slot */
     uint32_t slots, room, count, free;
     /* [count] the slots of all subscriptions, sorted by subscriber GID and number */
     uint32_t *order;
@@ -57,19 +57,19 @@ struct fab_subscriptions {
 int fab_registry_subscriptions_new(struct fab_subscriptions **ret); /* returns NOMEM */
 void fab_registry_subscriptions_free(struct fab_subscriptions *s);  /* s may be NULL */
 
-/* Returns the slot of the next subscription after number `number` of subscriber `gid`, in the
- * order of subscriber GIDs and then of numbers. If gid is NULL, returns the first subscription.
- * Returns FAB_SUBSCRIPTION_NONE if there is none. */
+/* Returns the slot of the subscription after number `number` of subscriber `gid`; they are sorted
+ * by subscriber GID, then by number. If gid is NULL, returns the slot of the first subscription.
+ * Returns FAB_SUBSCRIPTION_NONE if there is no such subscription. */
 uint32_t fab_registry_subscriptions_next(const struct fab_subscriptions *s, const uint64_t gid[2],
                                          uint16_t number);
 /* Finds a subscription of the subscriber to the same events: all fields of InformInfo are equal,
  * except Subscribe and RespTimeValue. Returns its slot; FAB_SUBSCRIPTION_NONE: there is none. */
 uint32_t fab_registry_subscriptions_find(const struct fab_subscriptions *s, const uint64_t gid[2],
                                          const struct fab_inform_info *info);
-/* Adds a subscription; if the same subscriber already has one to the same events, renews it
- * instead. number: the number for a new subscription, which must be free; negative: the lowest free
- * number. LIMIT: this subscriber has too many subscriptions, or all subscribers together have. Also
- * returns NOMEM. */
+/* Adds a subscription. If the same subscriber already has one to the same events, renews it
+ * instead. number: the number of a new subscription, which must be free; negative: use the lowest
+ * free number. LIMIT: this subscriber has too many subscriptions, or all subscribers together have
+ * too many. Also returns NOMEM. */
 int fab_registry_subscriptions_put(struct fab_subscriptions *s, const uint64_t gid[2],
                                    const struct fab_inform_info *info, bool trusted, int number,
                                    uint32_t *ret_slot);
@@ -100,8 +100,8 @@ static inline bool fab_registry_notice_needs_trust(const struct fab_notice *n)
 {
     return n->generic && n->trap >= 256 && n->trap <= 259;
 }
-/* Makes a notice that the manager itself issues, with trap number 64 to 67: a GID came into or
- * went out of service, or a multicast group was created or deleted. */
+/* Makes a notice that the manager itself issues, with trap number 64 to 67: a GID came into service
+ * (64) or went out of service (65), or a multicast group was created (66) or deleted (67). */
 struct fab_notice fab_registry_gid_notice(uint16_t trap, const uint64_t gid[2], uint16_t sm_lid);
 
 #endif

@@ -14,7 +14,7 @@
 #include "libfabmgr/base/map.h"
 
 #define FAB_SA_ALIAS_BLOCK 8
-/* Greatest number of GUIDs that a port can have, because GuidCap has 8 bits. */
+/* Maximum number of GUIDs of a port; GuidCap has 8 bits. */
 #define FAB_SA_ALIAS_INDEXES 256
 
 struct fab_sa_alias_block {
@@ -37,8 +37,8 @@ struct fab_sa_aliases {
     struct fab_map guids;
 };
 void fab_sa_aliases_fini(struct fab_sa_aliases *a);
-/* Sets the alias GUID at index `place` of a port; guid 0 removes it. Returns EXISTS if the GUID
- * already is an alias GUID elsewhere, RANGE if `place` is 0 or too high, or NOMEM. */
+/* Sets the alias GUID at index `place` of a port; guid 0 removes it. Returns EXISTS if another port
+ * or index already has this alias GUID, RANGE if `place` is 0 or too high, or NOMEM. */
 int fab_sa_aliases_set(struct fab_sa_aliases *a, uint64_t port_guid, uint32_t place, uint64_t guid);
 /* Returns a block of a port. Returns NULL if no GUID in this block was ever set. The pointer is
  * valid until the next call of fab_sa_aliases_set. */

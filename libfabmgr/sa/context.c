@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the MTU and rate of paths. A path is followed through the active tables from switch to
- * switch; its MTU and rate are the lowest of its links. Three measures make this fast.
+ * switch; its MTU and rate are the lowest among its links. Three measures make this fast.
  *
  * First, an array has the properties of each port that limit a path, in only 16 bytes. Second, the
  * result is cached in one byte for each pair of a source's switch and a destination LID, because
@@ -10,8 +10,8 @@
  *
  * Third, a path need not be followed if all ISLs are equal, or if all ISLs are better than the
  * links of endports. ISLs then limit all paths alike, and the verification has proved that there is
- * a path between any two endports. If a few ISLs differ, the paths to a LID are followed only if
- * some switch forwards this LID over such an ISL.
+ * a path between any two endports. If only a few ISLs are different, most paths still need not be
+ * followed: only those to a LID that some switch forwards over such an ISL.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +30,8 @@
  * that the path is not in the cache. */
 #define RANK_BITS 5
 #define NO_PATH (NO_BOUND_MTU << RANK_BITS | (NO_BOUND_RANK - 1))
-/* An ISL is unusual if its MTU or rate differs from most ISLs. If more than 1 / UNUSUAL_SHARE of
- * the switches have unusual ISLs, all paths are followed. */
+/* An ISL is unusual if its MTU or rate differs from that of most ISLs. If more than one of
+ * UNUSUAL_SHARE switches has unusual ISLs, all paths are followed. */
 #define UNUSUAL_SHARE 8
 
 /* ---- preparing ------------------------------------------------------------------------------- */
@@ -41,8 +41,8 @@ static uint8_t lesser(uint8_t a, uint8_t b)
     return a < b ? a : b;
 }
 
-/* Returns the NeighborMTU that the manager sets for a link (libfabmgr/target). It is computed here,
- * because PortInfo may have been read before the manager set it. */
+/* Returns the NeighborMTU that the manager sets for a link (libfabmgr/target). The function
+ * computes it, because PortInfo may have been read before the manager set it. */
 static uint8_t link_mtu(const struct fab_view *v, const struct fab_port_info *a,
                         const struct fab_port_info *b)
 {
@@ -129,7 +129,7 @@ static bool between_switches(const struct fab_sa *sa, uint32_t port)
     return sa->links[port].node < sa->view->fabric->switch_count;
 }
 
-/* Returns the highest MTU and rate that any endport can use. */
+/* Returns the highest MTU and the highest rate that any endport can use. */
 static struct fab_sa_link best_of_ends(const struct fab_sa *sa)
 {
     struct fab_sa_link best = {0};
@@ -143,8 +143,8 @@ static struct fab_sa_link best_of_ends(const struct fab_sa *sa)
     return best;
 }
 
-/* Returns MTU and rank of a link in one byte. If they are above the highest values of all endports,
- * they are lowered to these, because no path can use more. */
+/* Returns MTU and rank of a link in one byte. Lowers each of them to the highest value of all
+ * endports, because no path can use more. */
 static uint8_t use_of(const struct fab_sa_link *c, const struct fab_sa_link *best)
 {
     return (uint8_t)(lesser(c->mtu, best->mtu) << RANK_BITS | lesser(c->rank, best->rank));
@@ -202,8 +202,8 @@ static void find_unusual(struct fab_sa *sa)
         }
 }
 
-/* Returns true if links connect all endports with each other; false if they do not, or if memory
- * ran out. */
+/* Returns true if links connect all endports with each other. Returns false if they do not, or if
+ * memory ran out. */
 static bool all_connected(const struct fab_sa *sa)
 {
     const struct fab_fabric *f = sa->view->fabric;
@@ -343,8 +343,8 @@ static bool follow_cached(struct fab_sa *sa, uint32_t sw, uint32_t lid, struct l
     return *cache != NO_PATH;
 }
 
-/* Follows the path from a port to a LID. `hops`: the caller needs the number of hops, which is
- * not in the cache. Returns UNREACHABLE if there is no path. */
+/* Follows the path from a port to a LID. hops: true if the caller needs the number of hops, which
+ * the cache does not have. Returns UNREACHABLE if there is no path. */
 static int path_to(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, struct limits *ret)
 {
     const struct fab_view *v = sa->view;
@@ -367,8 +367,8 @@ static int path_to(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, str
     return FAB_OK;
 }
 
-/* Computes MTU and rate of a path between two adapters from their links and the usual ISL.
- * Returns false if the path has to be followed. */
+/* Computes MTU and rate of a path between two adapters from their links and the usual ISL. Returns
+ * false if this is not possible, so that the path must be followed. */
 static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, struct limits *ret)
 {
     if (sa->unusual == NULL || (sa->unusual[lid / 64] >> lid % 64 & 1) != 0)
@@ -377,7 +377,7 @@ static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, 
     const struct fab_sa_link *a = &sa->links[src], *b = &sa->links[dst];
     uint32_t switches = sa->view->fabric->switch_count;
     /* both ports must belong to adapters or routers and be linked to switches; `node` is the node
-     * at the other end of the link, or FAB_NONE */
+     * at the other end of the port's link, or FAB_NONE */
     if (is_switch_port(sa, src) || is_switch_port(sa, dst) || a->node >= switches ||
         b->node >= switches)
         return false;
@@ -396,8 +396,8 @@ static struct limits loopback(const struct fab_sa *sa, uint32_t port)
     return (struct limits){.mtu = info->mtu_cap, .rank = fab_sa_rank(fab_wire_link_rate(info))};
 }
 
-/* Finds MTU and rate of the path from a port to a LID. `hops`: the caller also needs the number
- * of hops. Returns UNREACHABLE if there is no path. */
+/* Finds MTU and rate of the path from a port to a LID. hops: true if the caller also needs the
+ * number of hops. Returns UNREACHABLE if there is no path. */
 static int find_limits(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, struct limits *ret)
 {
     const struct fab_lids *lids = &sa->view->target->lids;

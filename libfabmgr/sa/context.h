@@ -20,7 +20,7 @@ struct fab_sa_link {
 struct fab_sa {
     struct fab_arena arena; /* memory of the arrays below */
     struct fab_view *view;
-    const struct fab_sa_aliases *aliases; /* alias GUIDs; NULL: none */
+    const struct fab_sa_aliases *aliases; /* alias GUIDs; NULL: there are none */
     struct fab_sm_info manager[FAB_SA_MANAGERS];
     uint32_t manager_count;
     /* [endport_count] ids of the ports that own LIDs */
@@ -35,23 +35,18 @@ struct fab_sa {
      * has a row of bytes, one for each LID up to the highest. Byte 0: the path is not in the
      * cache. NULL: there is no cache, because it would be too large or memory ran out. */
     uint8_t *cache;
-    /*
-     * [switch_count] number of the switch's row in the cache; FAB_NONE: the switch has no endports
-     */
+    /* [switch_count] row of the switch in the cache; FAB_NONE: the switch has no endports */
     uint32_t *row;
     uint8_t max_lmc;
-    /*
-     * true: the tables passed the verification and LMC is 0, so that each path has a reverse path
-     */
+    /* true: the tables passed the verification, and LMC is 0; each path then has a reverse path */
     bool proved;
-    /* `between` has the MTU and rank that most ISLs have, limited to what endports can use.
-     * `unusual` is a bitset of the LIDs that some switch forwards over an ISL with other values;
-     * NULL: all paths must be followed. Both are valid only if `proved` is true and all endports
-     * are connected. */
+    /* `between` has the MTU and rank of most ISLs, limited to what endports can use. `unusual` is a
+     * bitset of the LIDs that some switch forwards over an ISL with other values; NULL: all paths
+     * must be followed. Both are valid only if `proved` is true and all endports are connected. */
     struct fab_sa_link between;
     uint64_t *unusual;
-    /* The ComponentMask of the last request, and the components that it selects. They are kept
-     * because most requests have the same mask. */
+    /* The ComponentMask of the last request, and the components that it selects. They are kept,
+     * because the next request mostly has the same mask. */
     uint64_t path_mask;
     struct fab_wire_path_record path_given;
     struct fab_qos_matcher matcher;

@@ -5,9 +5,9 @@
  * ports of a switch have the LID of its port 0.
  *
  * Only requesters that gave the SM_Key see M_Keys and P_Key tables. Other requesters see only ports
- * with which they share a partition. A table that the manager does not program (VLArbitration with
- * one VL) is shown as zeros. Records of what hosts registered come from the caller (struct
- * fab_sa_source).
+ * with which they share a partition. A table that the manager does not program is shown as zeros,
+ * for example VLArbitration with one VL. Records of what hosts registered come from the caller
+ * (struct fab_sa_source).
  */
 #include <string.h>
 
@@ -173,9 +173,9 @@ static bool fill_lft(struct fab_sa_query *q, uint32_t port, uint32_t k, void *re
     return true;
 }
 
-/* Returns how many SL-to-VL tables belong to `port`. If it is port 0 of a switch, these are all
- * tables of the switch: one for each pair of input and output port. A port of an adapter or router
- * has one table. */
+/* Returns how many SL-to-VL tables belong to `port`. For port 0 of a switch, these are all tables
+ * of the switch: one for each pair of input and output port. A port of an adapter or router has one
+ * table. */
 static uint32_t port_pairs(const struct fab_sa_query *q, uint32_t port)
 {
     return ports(q, port) * ports(q, port);
@@ -253,7 +253,7 @@ static bool fill_pkey(struct fab_sa_query *q, uint32_t port, uint32_t k, void *r
     return true;
 }
 
-/* ---- records of registrations, without a registry -------------------------------------------- */
+/* ---- records of registrations, if the caller has no source of them --------------------------- */
 
 static uint32_t none(const struct fab_sa_query *q, uint32_t port)
 {

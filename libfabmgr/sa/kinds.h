@@ -6,19 +6,19 @@
 #include "libfabmgr/sa/context.h"
 
 /* The functions that make the records of one attribute. They are called for each port in q->from
- * (for paths: each source). count() returns the maximum number of records of the port, and fill()
+ * (for paths, the sources). count() returns the maximum number of records for the port, and fill()
  * makes each record. */
 struct fab_sa_kind {
     const struct fab_rec *rec;
     /* true: component 0 of the record is the LID, by which the query finds the port; only the
      * other components are compared */
     bool lid_key;
-    /* only requesters that gave the SM_Key may read this attribute */
+    /* true: only requesters that gave the SM_Key may read this attribute */
     bool trusted;
     /* Returns the maximum number of records of `port`. */
     uint32_t (*count)(const struct fab_sa_query *q, uint32_t port);
-    /* Fills in the k-th record of `port`; the struct was zeroed. Returns false if this record does
-     * not exist. */
+    /* Fills in the k-th record of `port`, from 0. The caller has zeroed the struct. Returns false
+     * if this record does not exist. */
     bool (*fill)(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret_struct);
 };
 /* Returns NULL if the attribute is not supported. */
@@ -31,8 +31,8 @@ extern const struct fab_sa_kind fab_sa_kind_path, fab_sa_kind_trace;
 uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *req);
 uint16_t fab_sa_begin_multi(struct fab_sa_query *q, const struct fab_sa_request *req);
 
-/* Returns the P_Key of the first partition, in the order of a's P_Key table, in which ports a
- * and b can communicate. `wanted`: only this partition counts; 0: any partition. The P_Key has
+/* Returns the P_Key of the first partition, in the order of a's P_Key table, in which ports a and b
+ * can communicate. `wanted`: a P_Key; only its partition counts; 0: any partition. The result has
  * the full-member bit if both ports are full members. A port can always communicate with itself.
  * Returns 0 if there is no such partition. */
 uint16_t fab_sa_common_key(const struct fab_sa *sa, uint32_t a, uint32_t b, uint16_t wanted);
@@ -43,10 +43,10 @@ uint8_t fab_sa_class(const struct fab_sa_query *q, uint32_t src, uint32_t dst, u
 void fab_sa_class_limits(const struct fab_sa_query *q, uint8_t class, unsigned *mtu, unsigned *rank,
                          unsigned *life);
 uint16_t fab_sa_class_pkey(const struct fab_sa *sa, uint8_t class);
-/* Applies a selector of PathRecord (IBA 15.2.5.16) to *value, the MTU, rank of the rate, or
- * lifetime of a path. `want`: the value in the request. If a value below *value matches, *value is
- * lowered to it. With exact_only, "exactly" matches only an equal value. Returns false if the path
- * does not match. */
+/* Applies a selector of PathRecord (IBA 15.2.5.16) to *value: the MTU, the rank of the rate, or the
+ * lifetime of a path. `want`: the value in the request. If the selector demands a value below
+ * *value, the function lowers *value. exact_only: the selector "exactly" matches only an equal
+ * value. Returns false if the path does not match. */
 bool fab_sa_apply_selector(uint8_t selector, unsigned want, unsigned *value, bool exact_only);
 
 #endif

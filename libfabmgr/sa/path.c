@@ -4,8 +4,8 @@
  * (15.2.5.20), which is answered with PathRecords, and TraceRecord (15.2.5.19).
  *
  * A request names sources and destinations by GID or LID. If it names neither, it means all
- * endports. Two ports with several LIDs have several paths. The answer first lists paths that share
- * no LID (preference 0), then the other paths (preference 2).
+ * endports. Two ports with several LIDs have several paths. The answer first lists paths that have
+ * no LID in common (preference 0), then the other paths (preference 2).
  *
  * A selector and its value together limit the MTU, rate or lifetime. As in other managers, a
  * selector without a value is ignored. A path can be used with a lower MTU than its own. So a path
@@ -81,8 +81,8 @@ static uint16_t destination_of_gid(const struct fab_sa_query *q, const uint64_t 
     return 0;
 }
 
-/* Finds the endport that the request names by GID, LID or both. *ret is FAB_NONE if the request
- * names none; it then means all endports. Returns 0 or an SA status. */
+/* Finds the endport that the request names by GID, LID or both. If the request names none, it means
+ * all endports, and *ret is FAB_NONE. Returns 0 or an SA status. */
 static uint16_t find_endport(struct fab_sa_query *q, const uint64_t *gid, const uint16_t *lid,
                              bool destination, uint32_t *ret)
 {
@@ -148,7 +148,7 @@ uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *
     q->from_count = q->to_count = 0;
     q->pairs = 1;
     if (status != 0)
-        /* if no record can match, that is no error: the answer is an empty table */
+        /* If no record can match, that is no error: the answer is an empty table. */
         return status == FAB_SA_NO_RECORDS ? 0 : status;
     set_list(q, src, 0, g->sgid[0] ? p->sgid : NULL, &q->from, &q->from_count);
     set_list(q, dst, 1, g->dgid[0] ? p->dgid : NULL, &q->to, &q->to_count);
@@ -260,16 +260,17 @@ static bool find(struct fab_sa_query *q, uint32_t src, uint32_t lid, uint8_t cla
         ret->life = v->policy.subnet_timeout;
     fab_sa_class_limits(q, class, &ret->mtu, &ret->rank, &ret->life);
     ret->sl = fab_target_level_sl(v->fabric, &v->target->lids, &v->target->vls, class, src, lid);
-    /* if the tables have only one VL, all SLs use it, and the path gets the SL of the request */
+    /* If the tables have only one VL, all SLs use this VL, and the path gets the SL of the
+     * request. */
     if (q->given.sl && !fab_target_vls_multiple(&v->target->vls) &&
         fab_target_vls_levels(&v->target->vls) < 2)
         ret->sl = q->path.sl;
     return (!q->given.sl || q->path.sl == ret->sl) && select_all(q, ret);
 }
 
-/* Returns whether the reverse path exists, has the same SL, and meets the limits in the request.
- * If the tables are proved and the request has no limits, the function does not follow the reverse
- * path. */
+/* Returns true if the reverse path exists, has the same SL, and meets the limits in the request. If
+ * the tables passed the verification and the request has no limits, the function need not follow
+ * the reverse path. */
 static bool find_back(struct fab_sa_query *q, uint32_t dst, uint32_t slid, uint8_t class,
                       uint8_t sl)
 {
@@ -361,9 +362,9 @@ static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, ui
     return true;
 }
 
-/* Computes the n-th pair of LIDs of a source with `s` LIDs and a destination with `d` LIDs, as
- * offsets to the base LIDs. Pairs with equal offsets come first, as they share no LID. Returns
- * false if there are fewer pairs. */
+/* Computes the n-th pair of LIDs (from 0) of a source with `s` LIDs and a destination with `d`
+ * LIDs, as offsets to the base LIDs. Pairs with equal offsets come first; no two of them have a LID
+ * in common. Returns false if there are fewer pairs. */
 static bool lid_pair(uint32_t n, uint32_t s, uint32_t d, uint32_t *ret_s, uint32_t *ret_d)
 {
     uint32_t same = s < d ? s : d;
@@ -422,7 +423,8 @@ static uint32_t count_nodes(const struct fab_sa_query *q, uint32_t port)
     struct fab_sa_path path_found;
     if (q->to_count != 1 || fab_sa_path(q->sa, port, lids->base[q->to[0]], &path_found) != FAB_OK)
         return 0;
-    /* counts both ends; this is one too many if the path ends at a switch */
+    /* The two additional nodes are the ends. The number is one too high if the path ends at a
+     * switch. */
     return path_found.hops + 2u;
 }
 

@@ -3,9 +3,9 @@
  * Handles queries (IBA 15.4): Get, GetTable, GetMulti and GetTraceTable.
  *
  * The components of a request are converted to bytes and a bit mask. Records are made one after the
- * other. The answer has those records whose bytes equal the bytes of the request under the mask.
- * The LID is not compared but looked up, because a port can have several LIDs. Paths have their own
- * rules (path.c).
+ * other. A record is in the answer if its bytes equal the bytes of the request, as far as the mask
+ * has bits. The LID is not compared but looked up, because a port can have several LIDs. Paths have
+ * their own rules (path.c).
  */
 #include <string.h>
 
@@ -72,8 +72,8 @@ static uint16_t narrow_to_lid(struct fab_sa_query *q)
     return 0;
 }
 
-/* If the request sets MATCH_CAP_MASK, a port matches when its capability masks have at least the
- * bits that are set in the request (IBA 15.2.5.3). */
+/* If the request sets MATCH_CAP_MASK, a port matches if its capability masks have at least the bits
+ * that are set in the request (IBA 15.2.5.3). */
 static void match_cap_mask(struct fab_sa_query *q, const struct fab_sa_request *req)
 {
     uint8_t bits[FAB_REC_MAX];

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Rates of paths (IBA 15.2.5.16). The encodings do not increase with the rate, because later
- * versions of the specification added rates. Rates are therefore compared by rank, which is their
- * index in the table below. If several combinations of width and speed have the same rate, they
- * share an encoding.
- */
+/* Rates of paths (IBA 15.2.5.16). The encodings do not increase with the rate, because later
+ * versions of the specification added rates. So rates are compared by rank, which is their index in
+ * the table below. If several combinations of width and speed have the same rate, they share an
+ * encoding. */
 #include "libfabmgr/sa/context.h"
 
 static const struct {

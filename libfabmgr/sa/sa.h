@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Answers queries of subnet administration (IBA chapter 15) from a view. Each answer is computed
- * when it is requested. These functions neither change the fabric nor keep registrations.
- */
+/* Answers queries of subnet administration (IBA chapter 15) from a view. Each answer is computed
+ * when it is requested. These functions do not change the fabric, and store no registrations. */
 #ifndef LIBFABMGR_SA_SA_H
 #define LIBFABMGR_SA_SA_H
 
@@ -14,8 +12,8 @@
 #include "libfabmgr/wire/sa.h"
 
 /* Data that is prepared from a view with tables, so that queries are fast. The preparation takes
- * time in proportion to the number of ports. Queries cache properties of paths in it, so only
- * one thread at a time may use it. It has a reference to the view. */
+ * time proportional to the number of ports. Queries cache properties of paths in it, so only one
+ * thread at a time may use it. It has a reference to the view. */
 struct fab_sa;
 /* Prepares the data for queries. Returns NOMEM, or INVAL if the view has no tables. */
 int fab_sa_new(const struct fab_view *v, struct fab_sa **ret);
@@ -25,8 +23,8 @@ const struct fab_view *fab_sa_view(const struct fab_sa *sa);
  * them between queries. NULL: there are none. */
 void fab_sa_set_aliases(struct fab_sa *sa, const struct fab_sa_aliases *aliases);
 #define FAB_SA_MANAGERS 64
-/* Sets the SMInfo of the other managers, as they last answered; the array is copied. Returns LIMIT
- * if there are more than FAB_SA_MANAGERS. */
+/* Sets the last SMInfo of each other manager; the array is copied. Returns LIMIT if there are more
+ * than FAB_SA_MANAGERS. */
 int fab_sa_set_managers(struct fab_sa *sa, const struct fab_sm_info *info, uint32_t count);
 /* Returns the port with this port GUID or alias GUID. Returns FAB_NONE if there is none, or if the
  * port has no LID. */
@@ -59,7 +57,7 @@ struct fab_sa_query;
 struct fab_sa_source {
     void *ctx;
     /* Writes the record that follows the key at[], and stores the key of this record in at[]. A key
-     * consists of four numbers; the first record follows four zeros. A key is not an index, because
+     * has four numbers; all zeros come before the first record. A key is not an index, because
      * records can be added and removed between two calls. Returns false if there are no more
      * records. */
     bool (*next)(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
@@ -80,7 +78,8 @@ struct fab_sa_request {
      * sees all ports. */
     uint32_t from;
     uint32_t activity; /* ActCount of this manager's SMInfo */
-    /* where the records come from; must outlive the query; NULL: records are made from the view */
+    /* source of the records, which must exist as long as the query; NULL: records are made from the
+     * view */
     const struct fab_sa_source *list;
 };
 /* Reads the SA header of a MAD. Returns FORMAT if this is not an SA MAD or its class or RMPP
@@ -88,7 +87,7 @@ struct fab_sa_request {
 int fab_sa_request_read(const uint8_t *mad, size_t len, struct fab_sa_request *ret,
                         uint64_t *ret_sm_key);
 
-/* A query in progress. The struct must not be moved, and `sa` must outlive the query. */
+/* A query in progress. The struct must not be moved, and `sa` must exist as long as the query. */
 struct fab_sa_query {
     struct fab_sa *sa;
     const struct fab_sa_kind *kind; /* this member and those below are private */
@@ -106,7 +105,7 @@ struct fab_sa_query {
     const struct fab_sa_source *list;
     uint64_t at[4];
     /* want: the request as a record on the wire. mask: the bits of the record that the request's
-     * ComponentMask selects, and which must be equal. */
+     * ComponentMask selects; these bits must be equal to those of `want`. */
     uint8_t want[FAB_REC_MAX], mask[FAB_REC_MAX];
     uint32_t own[FAB_MULTI_PATH_GIDS]; /* memory for `from` and `to` */
     /* GUIDs by which the request named the ports in own[] */
@@ -121,8 +120,8 @@ struct fab_sa_query {
     /* GID prefixes of SGID and DGID: those in the request, or that of this subnet. */
     uint64_t gid_prefix[2];
 };
-/* Begins a query. Returns 0. If the answer can have no records, returns the status of the answer
- * (enum fab_smp_status, enum fab_sa_status). */
+/* Begins a query. Returns 0, or the status of the answer (enum fab_smp_status, enum fab_sa_status)
+ * if the answer has no records. */
 uint16_t fab_sa_begin(struct fab_sa *sa, const struct fab_sa_request *req, struct fab_sa_query *q);
 /* Writes the next record, which has fab_wire_rec_stride(q->rec) bytes. Returns NOT_FOUND if there
  * are no more records, or BUSY if *budget records were examined; the caller must then call again
@@ -135,20 +134,20 @@ int fab_sa_next(struct fab_sa_query *q, uint32_t *budget, uint8_t *ret_record);
 uint16_t fab_sa_get(struct fab_sa *sa, const uint8_t request[FAB_MAD_SIZE],
                     const struct fab_sa_request *req, uint32_t budget,
                     uint8_t answer[FAB_MAD_SIZE]);
-/* Returns whether two ports can communicate: they share a partition in which at least one of them
+/* Returns true if two ports can communicate: they share a partition in which at least one of them
  * is a full member (IBA 10.9.3). A port can always communicate with itself. */
 bool fab_sa_share_partition(const struct fab_sa *sa, uint32_t a, uint32_t b);
-/* Returns whether the requester is in the partition of a P_Key, or is permitted to see all
+/* Returns true if the requester is in the partition of a P_Key, or is permitted to see all
  * ports. */
 bool fab_sa_in_partition(const struct fab_sa_query *q, uint16_t pkey);
-/* Returns whether the requester may see an endport. */
+/* Returns true if the requester may see an endport. */
 bool fab_sa_may_see(const struct fab_sa_query *q, uint32_t port);
 /* Writes the header of an answer (FAB_SA_DATA bytes), and clears the rest of the MAD. Method,
  * transaction ID and attribute follow from the request; SM_Key is 0. `stride` is the distance in
  * bytes between two records in a table. */
 void fab_sa_answer_header(const uint8_t request[FAB_MAD_SIZE], uint16_t status, uint16_t stride,
                           uint8_t answer[FAB_MAD_SIZE]);
-/* Returns true if a response to this method can have many records, and is sent by RMPP. */
+/* Returns true if a response to this method can have many records, so that it is sent by RMPP. */
 bool fab_sa_is_table(uint8_t method);
 
 #endif

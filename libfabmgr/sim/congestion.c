@@ -5,13 +5,13 @@
  * the time stamp. The agent checks the form of a Set and stores its values; a later Get returns
  * them.
  *
- * The simulator marks no packets, because it carries no data. The log holds the events that
+ * The simulator marks no packets, because it carries no data. The log has only the events that
  * fab_sim_congest adds.
  *
- * A device that has a key does not answer a Set without this key. It answers a Get without the key,
- * but if the protect bit is set, the answer shows a key of 0. A Set without the key starts the
- * lease: if no request with the key arrives within the lease period, the device clears the protect
- * bit, and then shows its key to everybody.
+ * If a device has a key, it does not answer a Set without this key. It answers a Get without the
+ * key, but shows a key of 0 in the answer if the protect bit is set. A Set without the key starts
+ * the lease: if no request with the key arrives within the lease period, the device clears the
+ * protect bit, and then shows its key to everybody.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
@@ -99,8 +99,8 @@ bool fab_sim_congestion_key_fits(struct gs_request *r)
     return false;
 }
 
-/* Handles CongestionKeyInfo, and returns the status of the answer. A Set with a violation counter
- * of 0 resets the counter. A Set with any other value leaves the counter unchanged. */
+/* Handles CongestionKeyInfo, and returns the status of the answer. A Set resets the violation
+ * counter if it has the value 0 there; any other value leaves the counter unchanged. */
 static uint16_t handle_key(struct gs_request *r)
 {
     struct fab_cc_key_info now = key_of(r), want;
@@ -161,7 +161,7 @@ static uint16_t handle_switch_setting(struct gs_request *r)
     return r->set ? store(r, FAB_CC_SWITCH_SETTING, 0) : 0;
 }
 
-/* Answers a Get with the stored attribute. A Set stores the attribute with its reserved bits
+/* Answers a Get with the stored attribute. For a Set, stores the attribute with its reserved bits
  * cleared. Returns the status of the answer. */
 static uint16_t read_or_store(struct gs_request *r, const struct fab_attr *attr, uint32_t block)
 {

@@ -3,10 +3,10 @@
  * Stores the values of port counters. perf.c encodes each counter with the width that it has on the
  * wire.
  *
- * When the first counter of PortCounters rises at a port, the port gets storage for all counters of
- * PortCounters. The detailed counters are stored one by one, because most ports never use any of
- * them. If a counter rises with time (fab_sim_increment), its value is computed before each read. A
- * node that loses power loses its counters.
+ * A port gets storage for all counters of PortCounters when the first of them rises. The detailed
+ * counters are stored one by one, because most ports never use any of them. If a counter rises with
+ * time (fab_sim_increment), its value is computed before each read. A node that loses power loses
+ * its counters.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -54,8 +54,8 @@ static struct sim_detail *add_detail(struct fab_sim *s, uint32_t port, uint32_t 
     return d;
 }
 
-/* Finds the storage of a counter. With `add`, creates the storage if it is missing; NULL then means
- * that memory is short. Without `add`, NULL means that the counter was never above 0. */
+/* Finds the storage of a counter. add: create the storage if it is missing; NULL then means that
+ * there is no memory. Without `add`, NULL means that the counter was never above 0. */
 static uint64_t *place(struct fab_sim *s, uint32_t port, uint32_t counter, bool add)
 {
     if (counter < FAB_SIM_COUNTERS) {

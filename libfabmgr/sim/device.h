@@ -42,13 +42,13 @@ struct sim_items {
 
 struct sim_port {
     struct fab_port_info info;
-    bool unplugged; /* the cable is pulled */
-    bool attached;  /* a manager is attached to this port */
+    bool unplugged; /* true: the cable is pulled */
+    bool attached;  /* true: a manager is attached to this port */
     /* Level of the leaky bucket that counts physical errors (IBA 7.12.2): each corrupted packet
      * raises the level, and each good packet lowers it. */
     uint8_t phy_errors;
-    /* What the cable supports. max_lanes: greatest number of lanes. max_speed: 1 plus the index
-     * of the greatest speed in the speed table of rate.c. 0: as in the snapshot. */
+    /* What the cable supports. max_lanes: maximum number of lanes. max_speed: 1 plus the index of
+     * the maximum speed in the speed table of rate.c. 0: the value that the snapshot shows. */
     uint8_t max_lanes, max_speed;
     /* share (0..1) of packets to this port that the cable corrupts */
     float noise_share;
@@ -68,10 +68,10 @@ struct sim_switch {
 };
 struct sim_node {
     bool silent, powered_off;
-    /* the node answers NodeInfo with the values in `as` instead of its own */
+    /* true: the node answers NodeInfo with the values in `as` instead of its own */
     bool impersonates;
     struct fab_node_info as;
-    bool abnormal;      /* corruption, late_us or spread_us is not 0 */
+    bool abnormal;      /* true: corruption, late_us or spread_us is not 0 */
     uint8_t corruption; /* enum fab_sim_corruption */
     double corrupt_rate;
     uint32_t late_us, spread_us;
@@ -83,13 +83,13 @@ struct sim_node {
      * time in us between the training of one port and the next. */
     uint64_t boot_at, boot_step;
 };
-/* A trap that a device has raised. It is active, and is sent again, until the manager represses it.
- */
+/* A trap that a device has raised. While it is active, it is sent again and again, until the
+ * manager represses it. */
 struct sim_notice {
-    /* id of the port that sends the trap: the one whose LID is the source of the trap */
+    /* id of the port that sends the trap; the LID of this port is the source of the trap */
     uint32_t port;
     bool active;
-    /* an EVENT_NOTICE that will send the trap again is in the event queue */
+    /* true: the event queue has an EVENT_NOTICE, which will send the trap again */
     bool repeat_queued;
     struct fab_notice notice;
 };
@@ -97,8 +97,8 @@ struct sim_notice {
  * A block of 64 bytes of a table other than the LFT. A block that was never written is not stored.
  */
 struct sim_block {
-    /* value of the node's power_cycles when the block was written; if it differs from the
-     * present value, the node has lost power since, and the block is invalid */
+    /* The node's power_cycles when the block was written. If the present value is another one, the
+     * node has lost power since, and the block is invalid. */
     uint32_t power_cycle;
     uint8_t bytes[FAB_SMP_DATA];
 };
@@ -112,8 +112,8 @@ struct sim_counters {
 /* A counter of an attribute with detailed counters (fab_wire_attr_perf_details). Each counter is
  * stored separately, because most ports never use any of them. */
 struct sim_detail {
-    /* value of the node's power_cycles when the counter last rose; if it differs from the
-     * present value, the node has lost power since, and the counter is 0 */
+    /* The node's power_cycles when the counter last rose. If the present value is another one, the
+     * node has lost power since, and the counter is 0. */
     uint32_t power_cycle;
     uint64_t value;
 };
@@ -173,8 +173,8 @@ struct fab_sim {
     struct sim_node *nodes;      /* [node_count] */
     /* table blocks (struct sim_block); key: block_key() of tables.c */
     struct sim_items blocks;
-    /* Number of writes of SLtoVLMappingTable so far. Each write gets the next number; where two
-     * writes cover the same pair of ports, the higher number applies. */
+    /* Number of writes of SLtoVLMappingTable so far. Each write gets the next number. If two writes
+     * cover the same pair of ports, the write with the higher number applies. */
     uint64_t sl2vl_writes;
     struct sim_outbox outbox;
     /* notices (struct sim_notice); key: port and trap number */
@@ -193,10 +193,9 @@ struct fab_sim {
     struct fab_sim_impairments impairments;
     /* true: no loss, no duplicates and no delays are configured */
     bool unimpaired;
-    /* true: the last MAD that fab_sim_send was given has caused an event, which is still in the
-     * queue */
+    /* true: the MAD of the last fab_sim_send has caused an event that is still in the queue */
     bool in_flight;
-    /* a cable corrupts packets, or has done so before */
+    /* true: a cable corrupts packets, or has done so before */
     bool noisy;
     struct fab_prng prng;
     uint64_t trap_tid;
@@ -240,8 +239,8 @@ static inline bool is_switch(const struct fab_sim *s, uint32_t node)
 {
     return node < s->fabric->switch_count;
 }
-/* Returns the port whose LID and M_Key apply to MADs at this position: port 0 of a switch,
- * otherwise the port where the MAD entered. */
+/* Returns the port whose LID and M_Key apply to MADs at this position: port 0 of a switch; at other
+ * nodes the port by which the MAD entered. */
 static inline uint32_t lid_port(const struct fab_sim *s, struct position at)
 {
     return port_id(s, at.node, is_switch(s, at.node) ? 0 : at.port);
@@ -267,19 +266,18 @@ void *fab_sim_items_find(const struct sim_items *t, size_t size, uint64_t key);
 int fab_sim_items_add(struct sim_items *t, size_t size, uint64_t key, uint32_t *ret_index);
 void fab_sim_items_fini(struct sim_items *t);
 
-/* forward.c moves MADs from port to port. These functions return false if the MAD is lost. A MAD
- * can cross a link only if the link is in state least_state or higher. */
+/* forward.c moves MADs from port to port. The functions return false if the MAD is lost. A MAD can
+ * cross a link only if the state of the link is least_state or higher. */
 bool fab_sim_cross_link(struct fab_sim *s, struct position *at, uint8_t out, uint8_t least_state);
 bool fab_sim_forward_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct position *at);
 /* Follows a directed route (IBA 14.2.2) from DrSLID to DrDLID. Returns false if the SMP is lost.
- * dlid is the DLID of the SMP; it leads to the switch where the directed part begins. If the route
- * ends with a part by LID, *ret_slid becomes the LID of the switch where that part begins: the
- * answering device sees it as the sender. Otherwise *ret_slid is unchanged. */
+ * dlid: the DLID of the SMP, which leads to the switch where the directed part begins. If the route
+ * ends with a part by LID, *ret_slid becomes the LID of the switch where this part begins, because
+ * the answering device sees this LID as the sender. Otherwise *ret_slid is unchanged. */
 bool fab_sim_forward_directed(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid,
                               uint8_t *bytes, struct position *at, uint16_t *ret_slid);
-/* Sends the answer to a directed-route SMP back. Returns false if the answer is lost. lid is the
- * DLID of the answer. It leads to the switch at which the directed part of the request's route
- * ended. */
+/* Sends back the answer to a directed-route SMP. Returns false if the answer is lost. lid: the DLID
+ * of the answer, which leads to the switch where the directed part of the request's route ended. */
 bool fab_sim_return_directed(struct fab_sim *s, const struct fab_mad *mad, uint16_t lid,
                              uint8_t *bytes, struct position *at);
 
@@ -303,9 +301,7 @@ int fab_sim_link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint
 /* Functions of node.c. */
 void fab_sim_node_booted(struct fab_sim *s, uint32_t node);
 void fab_sim_node_storm(struct fab_sim *s, const struct sim_event *e);
-/*
- * Corrupts an answer to an SMP, at random with the rate that fab_sim_corrupt has set for the node.
- */
+/* Corrupts an answer to an SMP with the probability that fab_sim_corrupt has set for the node. */
 void fab_sim_node_corrupt(struct fab_sim *s, uint32_t node, uint16_t attr_id,
                           uint8_t bytes[FAB_MAD_SIZE]);
 
@@ -372,9 +368,9 @@ void fab_sim_counter_write(struct fab_sim *s, uint32_t port, uint32_t counter, u
 /* Forgets the counters of the node, which has lost power. */
 void fab_sim_counters_forget(struct fab_sim *s, uint32_t node);
 
-/* outbox.c. fab_sim_deliver_to_manager delivers a MAD to the manager attached at the position; if
- * no manager is attached, the MAD is lost. fab_sim_outbox_put delivers an answer to the position
- * that sent the request, whether or not a manager is attached there. */
+/* outbox.c. fab_sim_deliver_to_manager delivers a MAD to the manager at the position; if there is
+ * none, the MAD is lost. fab_sim_outbox_put delivers an answer to the position that sent the
+ * request, even if no manager is attached there. */
 void fab_sim_deliver_to_manager(struct fab_sim *s, struct position at, uint16_t slid, uint16_t dlid,
                                 const uint8_t *mad);
 void fab_sim_outbox_put(struct fab_sim *s, struct position at, uint16_t slid, uint16_t dlid,

@@ -4,9 +4,9 @@
  * fault continues as time advances (fab_sim_advance). A link fault applies to both ends of the
  * link; the caller may name either port.
  *
- * Errors of all functions here: NOT_FOUND (no such node or port, or no link at the port), INVAL (a
- * value out of its range), NOMEM. fab_sim_increment also returns LIMIT: too many counters are
- * rising.
+ * All functions here return OK, NOT_FOUND (no such node or port, or no link at the port), INVAL (a
+ * value out of its range) or NOMEM. fab_sim_increment also returns LIMIT (too many counters are
+ * rising).
  */
 #ifndef LIBFABMGR_SIM_FAULT_H
 #define LIBFABMGR_SIM_FAULT_H
@@ -33,13 +33,13 @@ int fab_sim_bit_errors(struct fab_sim *s, uint32_t node, uint8_t port, double ra
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* A node without power answers and forwards nothing, its links go down, and its LIDs, tables and
- * keys are lost. After power-on it is unresponsive for boot_us; then its ports come up one after
- * the other, step_us apart. */
+/* A node without power answers and forwards nothing, its links are down, and its LIDs, tables and
+ * keys are lost. After power-on, the node is unresponsive for boot_us. Then its ports come up one
+ * after the other, step_us apart. */
 int fab_sim_power_off(struct fab_sim *s, uint32_t node);
 int fab_sim_power_on(struct fab_sim *s, uint32_t node, uint64_t boot_us, uint64_t step_us);
 /* Delays each answer of the node's agents by late_us plus a random time from 0 to spread_us. If
- * both are 0, the fault ends. */
+ * both are 0, ends the fault. */
 int fab_sim_delay(struct fab_sim *s, uint32_t node, uint32_t late_us, uint32_t spread_us);
 
 enum fab_sim_corruption {
@@ -57,9 +57,9 @@ enum fab_sim_corruption {
 int fab_sim_corrupt(struct fab_sim *s, uint32_t node, enum fab_sim_corruption corruption,
                     double rate);
 
-/* Lets the node answer NodeInfo with the type, number of ports and GUIDs of `as`, and with the
- * LocalPortNum of `as` unless that is 0. as == NULL: the node answers with its own values again.
- * INVAL: `as` has more than 254 ports. */
+/* Lets the node answer NodeInfo with the type, number of ports and GUIDs of `as`. LocalPortNum is
+ * that of `as` unless that is 0. as == NULL: the node answers with its own values again. INVAL:
+ * `as` has more than 254 ports. */
 int fab_sim_impersonate(struct fab_sim *s, uint32_t node, const struct fab_node_info *as);
 
 /* Sets an M_Key, its protection level (0-3) and its lease period on all ports of the node, as
@@ -115,9 +115,9 @@ enum fab_sim_counter {
     FAB_SIM_MULTICAST_XMIT_PKTS,
     FAB_SIM_MULTICAST_RCV_PKTS,
     FAB_SIM_COUNTERS,
-    /* The counters of the attributes in fab_wire_attr_perf_details, in the order of the
-     * attributes and their fields. If the specification has a counter for each VL or SL, the
-     * enumerator is that of VL or SL 0, and the next numbers are those of the others. */
+    /* The counters of the attributes in fab_wire_attr_perf_details, in the order of the attributes
+     * and their fields. If the specification has one counter for each VL or SL, the enumerator is
+     * the counter of VL or SL 0; the next numbers are the counters of VL or SL 1, 2, and so on. */
     FAB_SIM_LOCAL_PHYSICAL_ERRORS = FAB_SIM_COUNTERS,
     FAB_SIM_MALFORMED_PACKET_ERRORS,
     FAB_SIM_BUFFER_OVERRUN_ERRORS,
@@ -152,7 +152,7 @@ enum fab_sim_counter {
 int fab_sim_counter_add(struct fab_sim *s, uint32_t node, uint8_t port,
                         enum fab_sim_counter counter, uint64_t add);
 /* Makes the counter rise with time from now on, by per_second (which may be a fraction) each
- * second. With 0, the counter stops rising. */
+ * second. per_second 0: the counter stops rising. */
 int fab_sim_increment(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
                       double per_second);
 /* Returns the value of a counter; 0: there is no such port. */

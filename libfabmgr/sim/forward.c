@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Moves MADs from port to port. A MAD follows either a directed route (IBA 14.2.2) or the linear
  * forwarding tables of the switches (IBA 18.2.4). A directed route may begin and end with a part
- * that is routed by LID. A MAD is lost where a real device would discard it. SMPs use VL15, which
- * works in the link states Init, Armed and Active; all other MADs need the state Active (IBA
+ * that is routed by LID. If a real device would discard a MAD, the MAD is lost. SMPs use VL15,
+ * which works in the link states Init, Armed and Active; all other MADs need the state Active (IBA
  * 7.2.7). */
 #include "libfabmgr/sim/device.h"
 
-/* greatest number of links that a MAD may cross; beyond it, the MAD is in a forwarding loop and
- * is lost */
+/* maximum number of links that a MAD may cross; a MAD that would cross more is in a forwarding
+ * loop, and is lost */
 #define LID_HOP_LIMIT 64
 
 /* Returns true if the cable corrupts a packet that arrives at this port. Each corrupted packet
@@ -58,7 +58,7 @@ bool fab_sim_cross_link(struct fab_sim *s, struct position *at, uint8_t out, uin
     return true;
 }
 
-/* Returns true if the MAD may leave the node by port `out`. Adapters do not forward, so a MAD
+/* Returns true if the MAD may leave the node by port `out`. Adapters do not forward MADs, so a MAD
  * leaves an adapter only by the port at which it originated. */
 static bool may_leave(const struct fab_sim *s, const struct position *at, uint8_t out, bool origin)
 {
@@ -102,7 +102,7 @@ bool fab_sim_forward_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, s
 {
     if (lid == FAB_LID_PERMISSIVE || owns(s, *at, lid))
         return true;
-    /* at a switch, the switch itself routes the MAD on, as if it had come from port 0 */
+    /* At a switch, the switch routes the MAD as if it had come from port 0. */
     if (is_switch(s, at->node))
         at->port = 0;
     else if (!fab_sim_cross_link(s, at, at->port, least_state))

@@ -4,7 +4,7 @@
  * control, and ClassPortInfo. ClassPortInfo is provided for these two classes and for two more that
  * real firmware implements.
  *
- * Other MADs for QP1 go to the program attached to the port. If no program is attached, the
+ * Other MADs for QP1 go to the program that is attached to the port. If no program is attached, the
  * simulator refuses a Get or Set of any other class (device management, communication management,
  * subnet administration ...), as hosts do.
  */

@@ -120,8 +120,8 @@ void fab_sim_link_train(struct fab_sim *s, uint32_t port)
     fab_sim_schedule(s, s->timing.train_us, EVENT_TRAIN, port, 0, 0);
 }
 
-/* Handles EVENT_TRAIN: the training of the port's link ends. The event is ignored if the link
- * went down after the event was queued, even if the link now trains again. */
+/* Handles EVENT_TRAIN: the training of the port's link ends. Ignores the event if the link went
+ * down after the event was queued, even if the link is training again. */
 void fab_sim_link_trained(struct fab_sim *s, uint32_t port)
 {
     if (s->ports[port].trained_at == s->now && can_train(s, port))
@@ -206,8 +206,8 @@ static void set_plugged(struct fab_sim *s, uint32_t port, bool in)
         (void)fab_sim_unlink(s, p->node, p->num);
 }
 
-/* Handles EVENT_FLAP: plugs in a pulled cable, or pulls a cable that is plugged in. The last
- * event always plugs the cable in. */
+/* Handles EVENT_FLAP: plugs in the cable if it is pulled, otherwise pulls it. The last event always
+ * plugs the cable in. */
 void fab_sim_link_flap(struct fab_sim *s, const struct sim_event *e)
 {
     set_plugged(s, e->a, s->ports[e->a].unplugged || e->b == 0);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Moves MADs to multicast LIDs. Each switch sends a copy to every port in its MFT entry except the
- * input port (IBA 18.2.4.3.3). A switch with an empty entry uses its default multicast ports. The
- * manager at each port that the MAD reaches receives a copy.
+ * input port (IBA 18.2.4.3.3). If the entry is empty, the switch uses its default multicast ports.
+ * Each manager at a port that the MAD reaches receives a copy.
  *
- * Wrong tables can contain forwarding loops. The simulator therefore makes at most as many copies
- * as the fabric has ports, and no copy crosses more than 64 links.
+ * Wrong tables can contain forwarding loops. So the simulator makes at most as many copies as the
+ * fabric has ports, and no copy crosses more than 64 links.
  */
 #include "libfabmgr/sim/device.h"
 

@@ -6,15 +6,15 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-/* greatest number of MADs in an outbox; further MADs are lost */
+/* maximum number of MADs in an outbox; further MADs are lost */
 #define OUTBOX_MAX 65536
 
 static int outbox_room(struct sim_outbox *o)
 {
     if (o->tail < o->capacity)
         return FAB_OK;
-    /* MADs are moved only when at least half of the array is free, so each MAD is moved about once
-     * on average. */
+    /* Move the MADs only if at least half of the array is free; so each MAD is moved about once on
+     * average. */
     if (o->head > o->tail / 2) {
         memmove(o->mails, o->mails + o->head, (o->tail - o->head) * sizeof *o->mails);
         o->tail -= o->head;

@@ -78,8 +78,8 @@ static uint64_t member_get(const void *from, size_t offset, size_t size)
     return fab_wire_load_member((const uint8_t *)from + offset, size);
 }
 
-/* Writes a member of `size` bytes. If the value needs more than `bits` bits, writes the greatest
- * value of that width. */
+/* Writes a member of `size` bytes. If the value needs more than `bits` bits, writes the maximum
+ * value of this width. */
 static void member_put(void *to, size_t offset, size_t size, unsigned bits, uint64_t value)
 {
     uint64_t most = UINT64_MAX >> (64 - bits);
@@ -110,9 +110,9 @@ static bool selected(const struct fab_port_counters *narrow, const struct fab_po
            (p->select_wide2 >= 0 && (w->counter_select2 >> p->select_wide2 & 1));
 }
 
-/* Handles a Get or Set of PortCounters or PortCountersExtended. A Set writes the selected
- * counters from `narrow` or `wide`, one of which is NULL. In both cases, the function adds up
- * the counters of all ports that port_select names. Returns false if port_select names no port. */
+/* Handles a Get or Set of PortCounters or PortCountersExtended. For a Set, writes the selected
+ * counters from `narrow` or `wide`; the other one is NULL. In both cases adds up the counters of
+ * all ports that port_select names. Returns false if port_select names no port. */
 static bool access_counters(struct gs_request *r, uint8_t port_select,
                             const struct fab_port_counters *narrow,
                             const struct fab_port_counters_ext *wide,
@@ -190,8 +190,8 @@ static uint32_t counters_of(const struct fab_attr *a)
     return sum;
 }
 
-/* Reads a detailed counter at the ports ports[0] to ports[1], and returns the sum. With `put`,
- * first writes `value` to the counter at these ports. */
+/* Reads a detailed counter at the ports ports[0] to ports[1], and returns the sum. put: first
+ * writes `value` to the counter at these ports. */
 static uint64_t access_detail(struct gs_request *r, const uint32_t ports[2], uint32_t counter,
                               bool put, uint64_t value)
 {
@@ -255,8 +255,8 @@ uint16_t fab_sim_perf_handle(struct gs_request *r, uint16_t attr_id)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Returns true if `name` is the name of the field, or, for an array, its name followed by an index.
- * *ret_index receives the index. */
+/* Returns true if `name` is the name of the field or, for an array, its name followed by an index,
+ * which *ret_index receives. */
 static bool is_named(const struct fab_field *f, const char *name, uint32_t *ret_index)
 {
     size_t len = strlen(f->name);

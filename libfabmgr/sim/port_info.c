@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Handles PortInfo (IBA 14.2.5.6). The agent checks a Set completely before it changes anything. A
- * value of 0 means "no change" where the specification says so. A Set moves PortState from Init to
- * Armed and from Armed to Active; PortState Down makes the link train again. External ports of a
- * switch have no LIDs, keys or timers of their own.
- */
+/* Handles PortInfo (IBA 14.2.5.6). The agent checks the whole Set before it changes anything. For
+ * fields for which the specification says so, the value 0 means "no change". A Set moves PortState
+ * from Init to Armed and from Armed to Active; PortState Down makes the link train again. External
+ * ports of a switch have no LIDs, keys or timers of their own. */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
@@ -59,7 +57,7 @@ static bool state_allowed(const struct fab_port_info *now, uint8_t want)
     }
 }
 
-/* Returns true if a Set may have the PortPhysicalState `want`. Sleep, Polling and Disabled are
+/* Returns true if a Set may contain this PortPhysicalState. Sleep, Polling and Disabled are
  * allowed, unless the same Set requests PortState Armed or Active. */
 static bool phys_allowed(const struct fab_port_info *want)
 {

@@ -26,7 +26,7 @@ struct sim_queue {
     uint32_t first_free;
 };
 void fab_sim_queue_fini(struct sim_queue *q);
-/* Adds an event; the queue sets its member seq. Returns NOMEM or LIMIT. */
+/* Adds an event; the queue sets its member seq. Returns OK, NOMEM or LIMIT. */
 int fab_sim_queue_put(struct sim_queue *q, const struct sim_event *e);
 /* Removes the first event. Returns false if no event is due by the time `until`. */
 bool fab_sim_queue_take(struct sim_queue *q, uint64_t until, struct sim_event *ret);

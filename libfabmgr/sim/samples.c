@@ -3,8 +3,8 @@
  * Sampling of counters (IBA 16.1.3.2-4). A Set of PortSamplesControl names a port and up to 15
  * counters. It also gives the time until the sampling starts, and the duration of the sampling,
  * both in ticks. PortSamplesResult shows the status and the counts. A switch has one sampling
- * mechanism for all its ports; an adapter has one for each port. A Set while a sampling is in
- * progress changes nothing; its answer shows the sampling in progress.
+ * mechanism for all its ports; an adapter has one for each port. A Set during a sampling changes
+ * nothing; its answer shows this sampling.
  *
  * The table selections[] maps values of CounterSelect, mandatory and optional, to counters. Bits
  * 8-11 of a value of CounterSelect name the VL or SL.
@@ -25,8 +25,8 @@
 /* A range of consecutive CounterSelect values that select consecutive counters. */
 static const struct selection {
     uint16_t first, count;
-    /* counter: the first counter of the range. each: number of VLs or SLs with a counter of their
-     * own; 1: the counter is for the whole port. */
+    /* counter: the first counter of the range. each: number of VLs or SLs that have a counter of
+     * their own; 1: the port has one counter for all. */
     uint16_t counter, each;
     /* number of the bit in OptionMask that stands for the first value of the range; 0: the
      * values are mandatory */

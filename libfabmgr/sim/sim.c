@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The simulated fabric. It moves a MAD from the sending port to its destination, and the answer
- * back. A request takes effect when it is sent. The answer comes at once, or later through the
- * outbox if delays are configured.
+ * back. A request takes effect when it is sent. The answer comes at once or, if delays are
+ * configured, later through the outbox.
  *
  * The topology is the caller's snapshot, to which the simulation holds a reference. Everything that
  * changes (port states, tables) is in the simulation. The contents of MADs are untrusted.
@@ -101,8 +101,8 @@ static bool forward(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid,
     return fab_sim_forward_directed(s, mad, dlid, bytes, at, slid);
 }
 
-/* Returns true if the agents of the device handle the MAD; false: a manager attached to the device
- * gets it. */
+/* Returns true if an agent of the device handles the MAD. Otherwise a manager that is attached to
+ * the device gets it. */
 static bool for_agent(const struct fab_sim *s, struct position at, const struct fab_mad *mad)
 {
     if (!is_smp(mad))
@@ -133,7 +133,8 @@ static uint64_t impairment_delay(struct fab_sim *s)
 }
 
 /* Returns the time from now until the answer is ready, in us. `arrives`: time at which the request
- * arrives. The agent of a node handles one MAD after the other, so a busy agent answers later. */
+ * arrives. The agent of a node handles one MAD after the other. So if the agent is busy, the answer
+ * comes later. */
 static uint64_t answer_time(struct fab_sim *s, uint32_t node, uint64_t arrives)
 {
     struct sim_node *n = &s->nodes[node];
@@ -174,8 +175,8 @@ static int answer(struct fab_sim *s, const struct fab_mad *mad, struct position 
     return 0;
 }
 
-/* Returns true if a MAD follows a directed route from its source to its destination, with no
- * part by LID. Its source LID is then permissive (IBA 14.2.2.1). */
+/* Returns true if a MAD follows a directed route from its source to its destination, without a part
+ * by LID. Its source LID is then permissive (IBA 14.2.2.1). */
 static bool is_pure_directed(const struct fab_mad *mad)
 {
     return mad->directed && mad->dr_slid == FAB_LID_PERMISSIVE &&
@@ -200,8 +201,8 @@ static int travel(struct fab_sim *s, struct position origin, uint16_t dlid,
     return 0;
 }
 
-/* Applies the configured impairments (loss, duplicates, delays) to a MAD that a port sends.
- * Returns false if the MAD is lost, or is queued because it travels later. */
+/* Applies the configured impairments (loss, duplicates, delays) to a MAD that a port sends. Returns
+ * false if the MAD is lost, or if it is queued to be sent later. */
 static bool impair_request(struct fab_sim *s, struct position origin, uint16_t dlid,
                            const uint8_t *mad)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A simulated fabric. It answers MADs as devices do, forwards them by the tables that a manager has
- * written, and discards a MAD where a real device would. It has no clock and does no I/O: the
- * caller advances the time, sends MADs and receives them. Faults are in libfabmgr/sim/fault.h.
- */
+/* A simulated fabric. It answers MADs as devices do, forwards them by the tables that a manager has
+ * written, and discards MADs that real devices would discard. It has no clock and does no I/O: the
+ * caller advances the time, sends MADs and receives them. Faults are in libfabmgr/sim/fault.h. */
 #ifndef LIBFABMGR_SIM_SIM_H
 #define LIBFABMGR_SIM_SIM_H
 
@@ -21,15 +19,15 @@ struct fab_sim;
 int fab_sim_new(const struct fab_fabric *fabric, uint64_t seed, struct fab_sim **ret);
 void fab_sim_free(struct fab_sim *s);
 
-/* Sends a MAD into the fabric from a port, given by node id and port number of the snapshot. A
- * directed-route SMP contains its path; any other MAD goes to the LID dlid. Returns 1 if *reply
- * holds the answer. Returns 0 if the MAD was lost, needs no answer, or went to an attached manager,
- * or if its answer comes later by fab_sim_receive. TRUNCATED, FORMAT: not a MAD. INVAL: no such
- * port. */
+/* Sends a MAD into the fabric from a port, which is given by node id and port number of the
+ * snapshot. A directed-route SMP contains its path; any other MAD goes to the LID dlid. Returns 1
+ * if *reply has the answer. Returns 0 if the answer comes later by fab_sim_receive. Also returns 0
+ * if the MAD was lost, needs no answer, or went to an attached manager. TRUNCATED, FORMAT: not a
+ * MAD. INVAL: no such port. */
 int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
                  const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE]);
-/* After a call of fab_sim_send that returned 0: returns true if the MAD, its answer or a copy is
- * still in flight, so that an answer may come later. */
+/* Call this after fab_sim_send returned 0. Returns true if the MAD, its answer or a copy is still
+ * in flight, so that an answer may come later. */
 bool fab_sim_in_flight(const struct fab_sim *s);
 
 /* A MAD that arrives at a port: a trap, a MAD for an attached manager, or a late answer. */
@@ -78,7 +76,7 @@ void fab_sim_set_timing(struct fab_sim *s, const struct fab_sim_timing *timing);
  * has no such node, or no link at this port. */
 int fab_sim_unlink(struct fab_sim *s, uint32_t node, uint8_t port);
 int fab_sim_relink(struct fab_sim *s, uint32_t node, uint8_t port);
-/* With silent == true, the node answers no MAD, but still forwards packets. */
+/* silent: true if the node answers no MAD, but still forwards packets. */
 int fab_sim_silence(struct fab_sim *s, uint32_t node, bool silent);
 /* rate: share (0..1) of MADs that are lost at random */
 void fab_sim_loss(struct fab_sim *s, double rate);
@@ -87,11 +85,11 @@ void fab_sim_loss(struct fab_sim *s, double rate);
 int fab_sim_find(const struct fab_sim *s, const char *what, uint32_t *ret_node);
 /* Returns the snapshot given to fab_sim_new. */
 const struct fab_fabric *fab_sim_fabric(const struct fab_sim *s);
-/* Returns the LFT of a switch, which has entries 0 to *ret_top (LinearFDBTop). NULL: no entry was
- * ever written. */
+/* Returns the LFT of a switch, with entries 0 to *ret_top (LinearFDBTop). NULL: no entry was ever
+ * written. */
 const uint8_t *fab_sim_lft(const struct fab_sim *s, uint32_t sw, uint32_t *ret_top);
-/* Returns a part of an MFT entry: the port mask of ports 16 * position to 16 * position + 15. The
- * result is 0 if this part was never written. */
+/* Returns the part of an MFT entry for the ports 16 * position to 16 * position + 15. The result is
+ * 0 if this part was never written. */
 uint16_t fab_sim_mft(const struct fab_sim *s, uint32_t sw, uint16_t mlid, unsigned position);
 /* Returns an SLtoVLMappingTable (IBA 14.2.5.8), with SL 0 in the highest four bits. For a switch,
  * it is the table from port `in` to port `out`; for any other node, the table of port `out`. */

@@ -154,9 +154,9 @@ static void expire_key_lease(const struct fab_sim *s, struct sim_port *p)
     p->lease_ends = 0;
 }
 
-/* Returns true if the M_Key of a request permits the request (IBA 14.2.4). Without the port's key,
- * a Set gets no answer, and a TrapRepress has no effect. At protection levels 2 and 3, a Get
- * without the key gets no answer either. */
+/* Returns true if the M_Key of a request permits the request (IBA 14.2.4). A Set without the key of
+ * the port gets no answer, and a TrapRepress without it has no effect. At protection levels 2 and
+ * 3, a Get without the key gets no answer either. */
 bool fab_sim_sma_key_fits(struct fab_sim *s, struct position at, uint16_t slid,
                           const struct fab_mad *mad, const uint8_t *bytes)
 {

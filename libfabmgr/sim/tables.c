@@ -14,7 +14,7 @@
 #include "libfabmgr/sim/device.h"
 
 enum table { TABLE_MFT, TABLE_PKEYS, TABLE_SL2VL, TABLE_VLARB, TABLE_GUIDS, TABLE_GS, TABLE_LED };
-/* greatest number of blocks that all devices together may store (256 MB) */
+/* maximum number of blocks that all devices together may store (256 MB) */
 #define BLOCKS_MAX (1u << 22)
 /* entries per block of an MFT, P_Key table or VL arbitration table */
 #define ENTRIES_PER_BLOCK 32
@@ -125,7 +125,7 @@ bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uin
     return done;
 }
 
-/* A Set writes the block, and a Get reads it. Returns false if a Get reads a block that was
+/* Writes the block for a Set, and reads it for a Get. Returns false if a Get reads a block that was
  * never written; the data is then zeros. used: number of bytes of the block that the device
  * implements; it ignores the other bytes of a Set. */
 static bool access_block(struct request *r, uint64_t key, size_t used, uint16_t *ret_status)
@@ -212,10 +212,10 @@ static void default_sl2vl(const struct fab_sim *s, uint32_t port, uint8_t *data)
     (void)fab_wire_attr_pack(&fab_wire_attr_sl2vl, &map, data, FAB_SMP_DATA);
 }
 
-/* ALL_OUT and ALL_IN are flags in the key of a stored write of SLtoVLMappingTable that applies
- * to all output or all input ports. Each write is stored as one block with a sequence number.
- * For a pair of ports, the block with the highest number among those that cover the pair
- * applies. */
+/* ALL_OUT and ALL_IN are flags in the key of a stored write of SLtoVLMappingTable. They mean that
+ * the write applies to all output or all input ports. Each write is stored as one block with a
+ * sequence number. For a pair of ports, the block with the highest number among those that cover
+ * the pair applies. */
 enum { ALL_OUT = 0x100, ALL_IN = 0x200, SL2VL_SIZE = 8 };
 
 static uint64_t sl2vl_key(const struct fab_sim *s, uint32_t node, uint32_t wide, uint32_t in,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The time of a simulation. When the caller advances it (fab_sim_advance), all events that are due
- * by the new time run, each at its own time and in the order of queue.c.
+ * by the new time are handled, each at its own time and in the order of queue.c.
  *
- * Nothing here reads a clock. A test advances the time from one deadline to the next; `fabsim
+ * The simulation reads no clock. A test advances the time from one deadline to the next; `fabsim
  * serve` advances it with the wall clock.
  */
 #include "libfabmgr/base/status.h"

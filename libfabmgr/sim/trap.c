@@ -14,7 +14,7 @@
 #include "libfabmgr/sim/device.h"
 
 enum { URGENT = 1, SECURITY = 2, INFORMATIONAL = 4 };
-/* greatest number of hops of the return path in a notice of trap 256 */
+/* maximum number of hops of the return path in a notice of trap 256 */
 #define ROUTE_SHOWN 30
 
 /* ---- sending --------------------------------------------------------------------------------- */
@@ -217,7 +217,7 @@ static void describe_key_violation(struct fab_sim *s, uint32_t port, uint16_t tr
         d[50] = fab_fabric_port(s->fabric, port)->num;
     } else {
         fab_base_put_be32(d + 6, trap == 257 ? 0x7ffe : 0x80010000);
-        fab_base_put_be32(d + 10, 1); /* numbers of the two queue pairs */
+        fab_base_put_be32(d + 10, 1); /* the numbers of the two queue pairs */
         fab_base_put_be32(d + 14, 1);
     }
 }

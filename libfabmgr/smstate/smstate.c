@@ -45,8 +45,8 @@ static bool is_passed_over(const struct fab_smstate *s, uint64_t guid)
     return false;
 }
 
-/* Adds a manager to passed_over[], so that the election ignores this manager. If the list is
- * full, first removes its oldest entry. */
+/* Adds a manager to passed_over[]: from now on, the election ignores it. If the list is full,
+ * removes its oldest entry first. */
 static void pass_over(struct fab_smstate *s, uint64_t guid)
 {
     if (s->passed_count == FAB_SMSTATE_PASSED)
@@ -54,8 +54,8 @@ static void pass_over(struct fab_smstate *s, uint64_t guid)
     s->passed_over[s->passed_count++] = guid;
 }
 
-/* Removes the manager with this GUID from passed_over[], because it has become master after all.
- * The election considers it again if it later is in state STANDBY. */
+/* Removes the manager with this GUID from passed_over[], because it has become master after all. If
+ * it is in state STANDBY later, the election no longer ignores it. */
 static void respect(struct fab_smstate *s, uint64_t guid)
 {
     uint32_t kept = 0;
@@ -65,8 +65,8 @@ static void respect(struct fab_smstate *s, uint64_t guid)
     s->passed_count = kept;
 }
 
-/* Returns the best of the other subnet managers. With `masters`, only managers in state MASTER
- * count; otherwise those in state DISCOVERING or STANDBY. NULL: there is no such manager. */
+/* Returns the best of the other subnet managers, or NULL if there is none. masters: consider only
+ * managers in state MASTER; otherwise only those in state DISCOVERING or STANDBY. */
 static const struct fab_sm_info *
 best_of(const struct fab_smstate *s, const struct fab_sm_info *others, uint32_t count, bool masters)
 {
@@ -126,8 +126,8 @@ void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *oth
     }
 }
 
-/* Returns true if the SMInfo in the response shows a manager that beats this one and is master,
- * or will become master. */
+/* Returns true if the SMInfo in the response shows that the polled manager is master, or that it
+ * beats this manager and will become master. */
 static bool is_alive(const struct fab_smstate *s, const struct fab_sm_info *answer)
 {
     switch (answer->state) {

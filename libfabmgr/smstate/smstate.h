@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The state machine that decides the role of this subnet manager among others (IBA 14.4.1). It does
- * no I/O: the caller sweeps, polls the master and answers control packets.
- */
+/* The state machine that decides which role this subnet manager has among several (IBA 14.4.1). It
+ * does no I/O: the caller sweeps, polls the master and answers control packets. */
 #ifndef LIBFABMGR_SMSTATE_SMSTATE_H
 #define LIBFABMGR_SMSTATE_SMSTATE_H
 
@@ -42,8 +40,8 @@ bool fab_smstate_beats(uint8_t prio_a, uint64_t guid_a, uint8_t prio_b, uint64_t
 
 /* Decides the role of this manager after a heavy sweep. others: the SMInfo of all managers that the
  * sweep found, in any order; an entry with this manager's own GUID is skipped. In state
- * DISCOVERING, this manager becomes master, or standby of another manager. A master becomes standby
- * if another master beats it. */
+ * DISCOVERING, this manager becomes master, or standby of another manager. In state MASTER, it
+ * becomes standby if another master beats it. */
 void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *others,
                             uint32_t count);
 enum fab_smstate_poll {
@@ -53,8 +51,8 @@ enum fab_smstate_poll {
     FAB_SMSTATE_PASSED_OVER,
 };
 /* Handles the result of a poll in state STANDBY. answer: SMInfo of the polled manager; NULL: it did
- * not respond. Unless FAB_SMSTATE_STAYS is returned, the state is DISCOVERING afterwards, and the
- * caller begins a heavy sweep. */
+ * not respond. If the result is not FAB_SMSTATE_STAYS, the state is DISCOVERING now, and the caller
+ * begins a heavy sweep. */
 enum fab_smstate_poll fab_smstate_poll(struct fab_smstate *s, const struct fab_sm_info *answer);
 /* Controls of subnet managers: the attribute modifiers of SubnSet(SMInfo), IBA 14.4.1. */
 enum fab_sm_control {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the name of a node or port in texts of a journal. */
+/* Finds the name of a node or port in a text of a journal. */
 #include "libfabmgr/view/concern.h"
 
 #include <stdint.h>
@@ -20,8 +20,9 @@ static int port_at_end(const char *text, size_t len)
     return (int)port;
 }
 
-/* Returns true if the text is the node or one of its ports. After a whole name, the text may end or
- * go on with a port; after a first word, the rest of the name comes first. */
+/* Returns true if the text is the node or one of its ports. c->node may be a whole name, after
+ * which the text may have a port. It may also be the first word of a name, after which the text has
+ * the rest of the name. */
 static bool is_place(const struct fab_concern *c, const char *text, size_t len)
 {
     if (c->len == 0 || len < c->len || memcmp(text, c->node, c->len) != 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether a text in a journal is about a node or port that a user named. */
+/* Decides whether a text in a journal is about a node or port that a user named. */
 #ifndef LIBFABMGR_VIEW_CONCERN_H
 #define LIBFABMGR_VIEW_CONCERN_H
 
@@ -13,8 +13,8 @@ struct fab_concern {
     size_t len;
     int port; /* FAB_ALL_PORTS: the node and all its ports */
 };
-/* Returns true if the text is the node, or one of its ports ("leaf-1/12"), or if it lists them with
- * others ("leaf-1/12 - spine-1/3", "leaf-1, leaf-2"). The time is linear in the lengths. */
+/* Returns true if the text is the node or one of its ports ("leaf-1/12"), or a list with one of
+ * these ("leaf-1/12 - spine-1/3", "leaf-1, leaf-2"). The time is linear in the lengths. */
 bool fab_view_concerns(const struct fab_concern *c, const char *text);
 
 #endif

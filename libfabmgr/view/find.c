@@ -84,7 +84,7 @@ static uint32_t port_of_lid(const struct fab_view *v, uint64_t lid)
 /* How well a name matches the text; the first value is the best. */
 enum match { MATCH_NAME, MATCH_WORD, MATCH_BEGINNING, MATCHES };
 
-/* The nodes that match equally well: their number, and the first of them. */
+/* The nodes that match equally well: their number, and the ids of the first SHOWN of them. */
 struct matches {
     uint32_t count, first[SHOWN];
 };
@@ -148,8 +148,8 @@ bool fab_view_has_name(const struct fab_view *v, const char *name, size_t len)
     return by[MATCH_NAME].count + by[MATCH_WORD].count > 0;
 }
 
-/* Writes a message such as '"leaf" is ambiguous (6 matches): leaf-001, leaf-002, ...'. equal: the
- * matching names are equal, so the message shows their GUIDs, too. */
+/* Writes a message such as '"leaf" is ambiguous (6 matches): leaf-001, leaf-002, ...'. equal: all
+ * matching names are the same, so the message shows the GUIDs, too. */
 static int ambiguous(const struct search *s, const struct matches *m, bool equal)
 {
     uint32_t count = m->count;
@@ -274,7 +274,7 @@ int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret
 
 /* ---- ports ----------------------------------------------------------------------------------- */
 
-/* Returns true if the port has a LID. Before the manager has computed tables, returns true if
+/* Returns true if the port has a LID. If the manager has not computed tables yet, returns true if
  * the port can get a LID. */
 static bool has_lid(const struct fab_view *v, uint32_t port)
 {

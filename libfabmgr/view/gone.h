@@ -22,8 +22,8 @@ struct fab_gone_why {
     /* The port of the link that the cause is about. For FAB_GONE_NODES, FAB_NONE. */
     uint32_t port;
 };
-/* Judges by the ports of the two ends as they are in the fabric now. If they differ, the cause that
- * comes first in enum fab_gone_cause counts. `f` must not have the link. */
+/* Finds the cause from the present state of the ports at both ends. If the two ports show different
+ * causes, the one that comes first in enum fab_gone_cause counts. The link must not be in `f`. */
 struct fab_gone_why fab_view_why_gone(const struct fab_fabric *f, const struct fab_gone_link *link);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Turns the difference of two fabrics (fab_fabric_diff) into the changes that a person sees. A link
- * that is missing and a link that is new are one moved cable if a port belongs to both.
- */
+/* Turns the difference of two fabrics (fab_fabric_diff) into the changes that a person sees. If a
+ * missing link and a new link have a port in common, they are reported as one moved cable. */
 #include "libfabmgr/view/topology_diff.h"
 
 #include <stdlib.h>
@@ -41,7 +39,7 @@ static void add_node(struct diff *d, const struct fab_change *c)
         add(d, FAB_TOPOLOGY_NODE_RENAMED, before, after);
 }
 
-/* Returns true if both nodes of the link are in the other fabric. */
+/* Returns true if the other fabric has both nodes of the link. */
 static bool has_both(const struct fab_fabric *other, const struct fab_change *c)
 {
     return fab_fabric_node_by_guid(other, c->guid_a) != FAB_NONE &&
@@ -91,7 +89,7 @@ static void add_added(struct diff *d, const struct fab_change *c)
         add(d, FAB_TOPOLOGY_LINK_ADDED, FAB_NONE, ends[0]);
 }
 
-/* Adds a link that has another rate. Both ports of the link have changed. */
+/* Adds the change of a link that has another rate now. */
 static void add_rate(struct diff *d, const struct fab_change *c)
 {
     uint32_t before = port_of(d->before, c->guid_a, c->port_a);

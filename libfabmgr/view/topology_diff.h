@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What changed from one topology to another, as a person describes it. */
+/* The differences of two topologies, in the terms of a person who looks at the cables. */
 #ifndef LIBFABMGR_VIEW_TOPOLOGY_DIFF_H
 #define LIBFABMGR_VIEW_TOPOLOGY_DIFF_H
 
@@ -16,12 +16,13 @@ enum fab_topology_kind {
 };
 struct fab_topology_change {
     enum fab_topology_kind kind;
-    /* Ids in the topology before and after; FAB_NONE: not there. For nodes, node ids; for links,
-     * the id of one port of the link: the port that has moved, or the port of an adapter. */
+    /* Ids in the topology before and after the change; FAB_NONE: not in this topology. For nodes,
+     * they are node ids. For links, they are the id of one port of the link: the port that has
+     * moved, or the port of an adapter. */
     uint32_t before, after;
 };
-/* Computes the changes, sorted by kind. Links of nodes that were added or removed are left out.
- * *ret_changes: the caller frees it. Returns OK or NOMEM. */
+/* Computes the changes, sorted by kind. Changes of links are left out if a node of the link was
+ * added or removed. The caller frees *ret_changes. Returns OK or NOMEM. */
 int fab_view_topology_diff(const struct fab_fabric *before, const struct fab_fabric *after,
                            struct fab_topology_change **ret_changes, size_t *ret_count);
 

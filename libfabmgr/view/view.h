@@ -22,8 +22,8 @@ struct fab_view {
     int refs;
 };
 /* Creates a view. The view takes over the references to fabric and target and the contents of
- * policy and verdict, which are empty afterwards. Returns NULL if memory ran out; the caller
- * then still owns everything. */
+ * policy and verdict, which are empty afterwards. Returns NULL if memory ran out; the caller then
+ * still owns all of them. */
 struct fab_view *fab_view_new(uint64_t generation, struct fab_fabric *fabric,
                               struct fab_target *target, struct fab_policy *policy,
                               struct fab_verdict *verdict);
@@ -35,11 +35,12 @@ void fab_view_unref(struct fab_view *v); /* v may be NULL */
 struct fab_verify_input fab_view_verify_input(const struct fab_view *v);
 
 /* Finds the port that a user's text names. The port must have a LID. The text is a LID ("12",
- * "0x1a"), the GUID of a port or node ("0x0002c9..." or "0002:c903:..."), or a node name: the whole
- * NodeDescription, or else its first word, or else its beginning. Only one node may match. "/PORT"
- * may follow the text. Without "/PORT", a node with several ports that have LIDs is ambiguous,
- * unless its GUID is also the GUID of one of these ports. Returns NOT_FOUND, or EXISTS (the text is
- * ambiguous), with a message in why[]. fab_view_find_node finds a node in the same way. */
+ * "0x1a"), the GUID of a port or node ("0x0002c9..." or "0002:c903:..."), or a node name. A node
+ * name is the whole NodeDescription, or else its first word, or else its beginning. Only one node
+ * may match. "/PORT" may follow the text. Without "/PORT", a node with several ports that have LIDs
+ * is ambiguous, unless its GUID is also the GUID of one of these ports. Returns NOT_FOUND, or
+ * EXISTS (the text is ambiguous), with a message in why[]. fab_view_find_node finds a node in the
+ * same way. */
 int fab_view_find_port(const struct fab_view *v, const char *what, uint32_t *ret_port, char *why,
                        size_t why_len);
 int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret_node, char *why,

@@ -3,10 +3,10 @@
  * Packs, unpacks and compares attributes, by a table of fields (tables.c). A field has at most 64
  * bits, all of them in the eight bytes that begin with its first byte; a test checks this for all
  * tables. So one big-endian load and two shifts read a field. Packing and unpacking use a copy that
- * is longer than the attribute, so that they never access memory beyond the caller's bytes.
+ * is longer than the attribute, so they never access memory beyond the caller's bytes.
  *
- * This code takes most of the manager's CPU time while it brings up a fabric. For each attribute,
- * every branch of the code must go the same way each time, so that the processor can predict it.
+ * This code takes most of the manager's CPU time while it brings up a fabric. Each branch of the
+ * code depends only on the attribute, so that the processor can predict it.
  */
 #include <assert.h>
 #include <string.h>
@@ -17,8 +17,8 @@
 #include "libfabmgr/wire/wire.h"
 
 #define LARGEST_ATTR 224 /* bytes of CongestionLog, the longest attribute */
-/* number of 64-bit words of the largest attribute, and one more, because the load of the last
- * field may reach beyond the attribute */
+/* Number of 64-bit words of the largest attribute, plus one. The load of the last field may reach
+ * beyond the attribute. */
 #define WORDS (LARGEST_ATTR / 8 + 1)
 
 int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t len,

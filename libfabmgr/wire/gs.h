@@ -98,8 +98,8 @@ struct fab_port_counters_ext { /* defined in IBA 16.1.4.11 */
     uint64_t excessive_buffer_overrun_errors, vl15_dropped, xmit_wait, qp1_dropped;
 };
 
-/* The struct of each attribute that counts per VL, per SL, or per kind of error (16.1.4.1-10,
- * A10.4.4, A13.6). The attribute determines the number of values, and which bit of CounterSelect
+/* The struct of all attributes that count per VL, per SL, or per kind of error (16.1.4.1-10,
+ * A10.4.4, A13.6). The attribute determines how many values it has, and which bit of CounterSelect
  * belongs to each value. */
 struct fab_perf_details {
     /* op_code: only the attributes 0x17, 0x19 and 0x1a have this field */
@@ -120,7 +120,7 @@ struct fab_samples_control { /* defined in IBA 16.1.3.2 */
     /* code of the length of a tick: n means 4 ns * (n + 1) */
     uint8_t tick;
     uint8_t counter_width; /* 4 means that counters have 32 bits */
-    /* For each of the counters, a bitset of what the port can sample: 1 mandatory, 2 optional, 4
+    /* For each counter, a bitset of what the port can sample with it: 1 mandatory, 2 optional, 4
      * vendor counters. */
     uint8_t counter_mask[FAB_SAMPLES];
     uint8_t mechanisms, status; /* status: enum fab_sample_status */
@@ -192,7 +192,7 @@ struct fab_cc_ca_setting { /* defined in IBA A10.4.3.8 */
         uint8_t increase, trigger_threshold, min;
     } sl[16];
 };
-/* CongestionControlTable, IBA A10.4.3.9: a block has 64 entries */
+/* CongestionControlTable, IBA A10.4.3.9: a block of 64 entries */
 struct fab_cc_table {
     uint16_t limit;
     struct {

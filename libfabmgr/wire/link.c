@@ -4,8 +4,8 @@
  * VLs.
  *
  * Three fields give the speed of a lane: LinkSpeedActive (SDR, DDR, QDR), LinkSpeedExtActive (FDR
- * to NDR) and LinkSpeedExtActive2 (XDR). If several of them are not 0, the last one in this order
- * is valid. The valid field has exactly one bit set. The fields of supported and enabled speeds are
+ * to NDR) and LinkSpeedExtActive2 (XDR). If several of them are not 0, the last one of this list is
+ * valid. The valid field has exactly one bit set. The fields of supported and enabled speeds are
  * bitsets.
  */
 #include <string.h>
@@ -23,8 +23,7 @@ static const struct lane {
 /* LinkSpeedExtEnabled has this value if the operator disabled all extended speeds. */
 #define EXT_DISABLED 30
 
-/* ---- bits of PortInfo as sets of modes --------------------------------------------------------
- */
+/* ---- bits of PortInfo as sets of modes ------------------------------------------------------- */
 
 /* LinkWidth* has 1x in bit 0, 4x, 8x and 12x in bits 1 to 3, and 2x in bit 4. */
 static uint8_t width_set(uint8_t mask)
@@ -64,8 +63,8 @@ static bool is_one_bit(uint8_t mask)
     return mask != 0 && (mask & (mask - 1)) == 0;
 }
 
-/* Reads the active width and speed. The set of widths or speeds is empty if the valid field does
- * not have exactly one bit that is known. */
+/* Reads the active width and speed. If the valid field does not have exactly one known bit, the set
+ * of widths or speeds is empty. */
 static struct fab_link_modes active(const struct fab_port_info *p)
 {
     uint8_t speed = p->speed_ext2_active != 0  ? p->speed_ext2_active
@@ -127,8 +126,7 @@ uint32_t fab_wire_speed_rate(const char *speed)
     return 0;
 }
 
-/* ---- the active mode --------------------------------------------------------------------------
- */
+/* ---- the active mode ------------------------------------------------------------------------- */
 
 unsigned fab_wire_link_width(const struct fab_port_info *info)
 {
@@ -146,8 +144,7 @@ uint32_t fab_wire_link_rate(const struct fab_port_info *info)
     return fab_wire_best_lanes(mode.widths) * fab_wire_best_lane_rate(mode.speeds);
 }
 
-/* ---- states, MTU and VLs -----------------------------------------------------------------------
- */
+/* ---- states, MTU and VLs --------------------------------------------------------------------- */
 
 const char *fab_wire_port_state_name(uint8_t state)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Reads the DataDetails of notices (IBA 14.2.5.1). Only generic notices have a known layout.
- */
+/* Reads the DataDetails of notices (IBA 14.2.5.1). The specification defines their layout only for
+ * generic notices. */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/wire/wire.h"
 
@@ -26,8 +25,8 @@ uint16_t fab_wire_notice_lid(const struct fab_notice *n)
     }
 }
 
-/* Reads the details of trap 256 (wrong M_Key). If the hop count is greater than the return path in
- * a notice can be, the hop count is invalid, and v->hops is set to 0. */
+/* Reads the details of trap 256 (wrong M_Key). A hop count above the length of the return path is
+ * invalid; v->hops is then set to 0. */
 static void read_request(const uint8_t *d, struct fab_violation *v)
 {
     uint8_t hops = d[23] & 0x3f;

@@ -41,7 +41,7 @@ static uint64_t member_value(const uint8_t *p, uint8_t size)
     return size == 1 ? v.u8 : size == 2 ? v.u16 : size == 4 ? v.u32 : v.u64;
 }
 
-/* Prints the names of the bits that are set in a value, such as "1x|4x". If no bit is set, or a
+/* Prints the names of the bits that are set in a value, such as "1x|4x". If no bit is set, or a set
  * bit has no name, prints the value as a number. */
 static void append_set(struct sink *s, uint64_t value, const char *const *names, unsigned count)
 {

@@ -3,10 +3,10 @@
  * Packs and unpacks records, part by part. Finds the component that belongs to each bit of a
  * ComponentMask.
  *
- * IBA 15.2.1.2 numbers the components of a record from 0, in the order of the record's table, with
- * reserved fields included. So the components are found by going through the fields in wire order.
- * Each field is one component, each gap before a field is one component, and in some arrays each
- * element is a component. Some fields use bits that were reserved when the components were
+ * IBA 15.2.1.2 numbers the components of a record from 0, in the order of the record's table,
+ * including reserved fields. So the components are found by walking through the fields in wire
+ * order. Each field is one component, each gap before a field is one component, and in some arrays
+ * each element is a component. Some fields use bits that were reserved when the components were
  * numbered; such a field counts as part of a gap (fab_field.component).
  */
 #include <string.h>
@@ -48,8 +48,7 @@ const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id)
     return NULL;
 }
 
-/* ---- components -------------------------------------------------------------------------------
- */
+/* ---- components ------------------------------------------------------------------------------ */
 
 struct component {
     /* field of the component; NULL: the component is a gap of reserved bits, or a whole part */
@@ -57,9 +56,7 @@ struct component {
     const struct fab_part *part; /* NULL: the component is reserved bits */
     /* bit: first bit of the component on the wire; bits: number of its bits */
     uint16_t bit, bits;
-    /*
-     * member: offset of the component in the record's struct; size: its size there; both in bytes
-     */
+    /* offset (member) and size of the component in the record's struct, both in bytes */
     uint16_t member, size;
 };
 struct walk {

@@ -65,8 +65,7 @@ enum fab_sa_status {
 #define FAB_SA_CAP2_SPEED_HDR 0x8000
 #define FAB_SA_CAP2_SPEED_NDR 0x20000
 
-/* ---- headers ---------------------------------------------------------------------------------
- */
+/* ---- headers --------------------------------------------------------------------------------- */
 
 /* Byte offsets in a MAD, and lengths. */
 /* offset of the RMPP header in a MAD; it follows the common header */
@@ -97,7 +96,7 @@ enum fab_rmpp_status {
 };
 struct fab_rmpp { /* defined in IBA 13.6.2.1 */
     uint8_t version, type;
-    /* response time (5 bits): n means 4.096 us * 2^n; 31: not given */
+    /* response time (5 bits): n means 4.096 us * 2^n; 31: no time is given */
     uint8_t resp_time;
     uint8_t flags, status;
     /* SegmentNumber of RMPP; in an ACK, the number of the last segment that was received */
@@ -112,8 +111,7 @@ struct fab_sa_header { /* defined in IBA 15.2.1.1 */
 };
 extern const struct fab_attr fab_wire_attr_rmpp, fab_wire_attr_sa_header;
 
-/* ---- records ---------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 struct fab_node_desc { /* defined in IBA 14.2.5.2 */
     uint8_t text[FAB_NODE_DESC_LEN];
@@ -294,8 +292,8 @@ int fab_wire_rec_unpack(const struct fab_rec *r, const uint8_t *bytes, size_t le
                         void *ret_struct);
 int fab_wire_rec_pack(const struct fab_rec *r, const void *from, uint8_t *bytes, size_t len);
 #define FAB_PATH_RECORD_LEN 64
-/* The next functions unpack and pack a PathRecord faster than the functions above. If a value has
- * more bits than its field, packing drops the high bits. */
+/* The next functions unpack and pack a PathRecord faster than the functions above. If a value does
+ * not fit its field, packing drops the high bits. */
 void fab_wire_path_record_unpack(const uint8_t bytes[FAB_PATH_RECORD_LEN],
                                  struct fab_wire_path_record *ret);
 void fab_wire_path_record_pack(const struct fab_wire_path_record *r,
@@ -311,12 +309,12 @@ static inline uint16_t fab_wire_rec_stride(const struct fab_rec *r)
  * is no such component. Components (15.2.1.2) are the fields in wire order and the gaps between
  * fields. For an array whose elements are components, the result has the bits of all elements. */
 uint64_t fab_wire_rec_component(const struct fab_rec *r, const char *field);
-/* Converts a ComponentMask to a bit mask over the record on the wire, which has wire_size bytes:
- * sets the bits of the selected components, and clears all others. Reserved components have no
- * bits. Two records agree in the selected components if they agree in all bits that are set. */
+/* Converts a ComponentMask to a bit mask of wire_size bytes for the record on the wire: the bits of
+ * the selected components are set, and all others are clear. Reserved components have no bits. Two
+ * records are equal in the selected components if all bits under the mask are equal. */
 void fab_wire_rec_mask_bytes(const struct fab_rec *r, uint64_t comp_mask, uint8_t *ret_bytes);
-/* Converts a ComponentMask to a bit mask over the record's struct: sets all bits of the members
- * that the mask selects, and clears all others. */
+/* Converts a ComponentMask to a bit mask for the record's struct: all bits of the selected members
+ * are set, and all others are clear. */
 void fab_wire_rec_mask_struct(const struct fab_rec *r, uint64_t comp_mask, void *ret_struct);
 
 #endif

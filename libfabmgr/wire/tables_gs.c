@@ -35,8 +35,7 @@ static const struct fab_field class_port_info[] = {
 const struct fab_attr fab_wire_attr_class_port_info = ATTR(
     "ClassPortInfo", FAB_ATTR_CLASS_PORT_INFO, 72, struct fab_class_port_info, class_port_info);
 
-/* ---- performance ------------------------------------------------------------------------------
- */
+/* ---- performance ----------------------------------------------------------------------------- */
 
 #define PC(m, name, at, n) SCALAR(struct fab_port_counters, m, name, at, n, DEC)
 static const struct fab_field port_counters[] = {
@@ -97,8 +96,7 @@ const struct fab_attr fab_wire_attr_port_counters_ext =
     ATTR("PortCountersExtended", FAB_PERF_PORT_COUNTERS_EXT, 184, struct fab_port_counters_ext,
          port_counters_ext);
 
-/* ---- congestion control -----------------------------------------------------------------------
- */
+/* ---- congestion control ---------------------------------------------------------------------- */
 
 static const struct fab_field cc_info[] = {
     SCALAR(struct fab_cc_info, info, "CongestionInfo", 0, 16, HEX),
@@ -213,8 +211,7 @@ static const struct fab_field cc_time_stamp[] = {
 const struct fab_attr fab_wire_attr_cc_time_stamp =
     ATTR("TimeStamp", FAB_CC_TIME_STAMP, 4, struct fab_cc_time_stamp, cc_time_stamp);
 
-/* ---- look-up ----------------------------------------------------------------------------------
- */
+/* ---- look-up --------------------------------------------------------------------------------- */
 
 static const struct fab_attr *find(const struct fab_attr *const *all, size_t count, uint16_t id)
 {

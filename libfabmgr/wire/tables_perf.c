@@ -8,8 +8,7 @@
 #include "libfabmgr/wire/gs.h"
 #include "libfabmgr/wire/table.h"
 
-/* ---- samples ----------------------------------------------------------------------------------
- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 #define PSC(m, name, at, n, how) SCALAR(struct fab_samples_control, m, name, at, n, how)
 static const struct fab_field samples_control[] = {
@@ -51,8 +50,7 @@ const struct fab_attr fab_wire_attr_samples_result_ext =
     ATTR("PortSamplesResultExtended", FAB_PERF_SAMPLES_RESULT_EXT, 128, struct fab_samples_result,
          samples_result_ext);
 
-/* ---- details ----------------------------------------------------------------------------------
- */
+/* ---- details --------------------------------------------------------------------------------- */
 
 #define PD(m, name, at, n, how) SCALAR(struct fab_perf_details, m, name, at, n, how)
 #define PORT PD(port_select, "PortSelect", 8, 8, DEC)

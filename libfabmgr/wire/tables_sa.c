@@ -12,8 +12,7 @@
 #define GID(type, m, name, at) ARRAY(type, m[0], name, at, 64, 2, 64, 8, HEX)
 #define BYTES(type, m, name, at, count) ARRAY(type, m[0], name, at, 8, count, 8, 1, HEX)
 
-/* ---- headers ---------------------------------------------------------------------------------
- */
+/* ---- headers --------------------------------------------------------------------------------- */
 
 #define RMPP(m, name, at, n, how) SCALAR(struct fab_rmpp, m, name, at, n, how)
 static const struct fab_field rmpp[] = {
@@ -32,8 +31,7 @@ static const struct fab_field sa_header[] = {
 };
 const struct fab_attr fab_wire_attr_sa_header = ATTR("SA", 0, 20, struct fab_sa_header, sa_header);
 
-/* ---- keys before attributes -------------------------------------------------------------------
- */
+/* ---- keys before attributes ------------------------------------------------------------------ */
 
 /* The key of records whose key is only the LID. The records can share this table, because the LID
  * is the first member of all their structs. */
@@ -86,8 +84,7 @@ static const struct fab_field inform_key[] = {
     SCALAR(struct fab_wire_inform_info_record, number, "Enum", 128, 16, DEC),
 };
 
-/* ---- whole records ----------------------------------------------------------------------------
- */
+/* ---- whole records --------------------------------------------------------------------------- */
 
 static const struct fab_field lft[] = {
     SCALAR(struct fab_wire_lft_record, lid, "LID", 0, 16, DEC),
@@ -228,8 +225,7 @@ static const struct fab_field multi_path[] = {
           HEX),
 };
 
-/* ---- records and their parts ------------------------------------------------------------------
- */
+/* ---- records and their parts ----------------------------------------------------------------- */
 
 /* The table of a record's key, or of a whole record that consists of one part. */
 #define KEY(name, bytes, type, table)                                                              \

@@ -79,7 +79,8 @@ enum fab_phys_state {
     FAB_PHYS_RECOVERY = 6,
     FAB_PHYS_TEST = 7,
 };
-/* Status of a MAD (IBA 13.4.7). Bit 0: busy. Bits 2-4: which field of the request is invalid. */
+/* Status of a MAD (IBA 13.4.7). Bit 0 means busy. Bits 2-4 tell which field of the request is
+ * invalid. */
 enum fab_smp_status {
     FAB_SMP_BUSY = 0x0001,
     FAB_SMP_BAD_VERSION = 0x0004,
@@ -116,23 +117,23 @@ struct fab_mad {
     struct fab_path path;
     uint16_t dr_slid, dr_dlid;
 };
-/* Writes a whole SMP of 256 bytes. `data` has FAB_SMP_DATA bytes; NULL: zeros. class_version 0 is
- * written as 1. In a directed-route SMP, dr_slid and dr_dlid 0 are written as 0xffff (the
- * permissive LID), and the return path is zero, because the nodes on the route fill it. Returns
- * INVAL if there are more than 63 hops or the class is not an SMP class. */
+/* Writes a whole SMP of 256 bytes. `data` has FAB_SMP_DATA bytes; NULL means zeros. class_version 0
+ * is written as 1. In a directed-route SMP, dr_slid and dr_dlid 0 are written as 0xffff (the
+ * permissive LID). The return path is zero, because the nodes on the route fill it. Returns INVAL
+ * if there are more than 63 hops, or if the class is not an SMP class. */
 int fab_wire_smp_pack(const struct fab_mad *mad, const uint8_t *data, uint8_t bytes[FAB_MAD_SIZE]);
 #define FAB_GMP_DATA 232
-/* Writes a whole GMP of 256 bytes: the common header, at most FAB_GMP_DATA bytes of data (with
+/* Writes a whole GMP of 256 bytes: the common header, at most FAB_GMP_DATA bytes of data (including
  * class headers), and zeros. class_version 0 is written as 2 for subnet administration and
- * congestion control, and as 1 for other classes. Returns INVAL if there is too much data or the
- * class is an SMP class. */
+ * congestion control, and as 1 for other classes. Returns INVAL if there is too much data, or if
+ * the class is an SMP class. */
 int fab_wire_gmp_pack(const struct fab_mad *mad, const uint8_t *data, size_t len,
                       uint8_t bytes[FAB_MAD_SIZE]);
 /* Writes the response to a received SMP. The method of the response follows from the request (Get
  * and Set: GetResp; Trap: TrapRepress; Report: ReportResp). In a directed-route SMP, both paths
- * stay unchanged, because the SMI follows them back. `data` has FAB_SMP_DATA bytes; NULL: the data
- * of the request. `request` and `answer` may be the same memory. Returns INVAL if the MAD is not a
- * request or not an SMP. */
+ * stay unchanged, because the SMI sends the response back along them. `data` has FAB_SMP_DATA
+ * bytes; NULL means the data of the request. `request` and `answer` may be the same memory. Returns
+ * INVAL if the MAD is not a request or not an SMP. */
 int fab_wire_smp_answer(const uint8_t request[FAB_MAD_SIZE], uint16_t status, const uint8_t *data,
                         uint8_t answer[FAB_MAD_SIZE]);
 /* Reads the header of a MAD. *ret_data points into `bytes`: in an SMP to the 64 bytes of the
@@ -219,7 +220,7 @@ struct fab_violation {
     /* LIDs of the packet with the wrong key; 0: not known. If trap 256 is about a directed-route
      * packet, slid is 0xffff. */
     uint16_t slid, dlid;
-    /* Only for trap 256: the refused request. */
+    /* the refused request; only for trap 256 */
     uint8_t method;
     uint16_t attr_id;
     uint32_t attr_mod;
@@ -233,7 +234,7 @@ struct fab_violation {
     /* The return path of the packet: return_path[hops - 1] is the port through which the packet
      * arrived. */
     uint8_t return_path[FAB_VIOLATION_HOPS];
-    /* Only for traps 257 to 259. */
+    /* The following members are only for traps 257 to 259. */
     uint16_t p_key; /* traps 257 and 259: the wrong P_Key */
     /* in traps 257 and 258: queue pairs of the sender and of the receiver of the packet */
     uint32_t qp[2];
@@ -259,8 +260,7 @@ struct fab_guid_block {
     uint64_t guid[8];
 };
 
-/* ---- one table per attribute ------------------------------------------------------------------
- */
+/* ---- one table per attribute ----------------------------------------------------------------- */
 
 struct fab_field {
     const char *name; /* name in the specification, such as "NeighborMTU" */
@@ -272,7 +272,7 @@ struct fab_field {
     uint8_t member_size;
     /* offset of the member in the struct, in bytes */
     uint16_t member;
-    /* number of elements of an array; 1 for a scalar */
+    /* number of elements of an array; 1: no array */
     uint16_t repeat;
     /* for an array: distance between two elements in the attribute, in bits */
     uint16_t bit_stride;
@@ -321,9 +321,9 @@ const struct fab_attr *fab_wire_attr_by_id(uint16_t id);
 /* Unpacks an attribute; ignores reserved bits. TRUNCATED: len < wire_size. */
 int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t len,
                          void *ret_struct);
-/* Packs an attribute into `len` bytes: the attribute, with reserved bits zero, and then zeros.
- * On failure nothing is written. RANGE: a value does not fit its field. TRUNCATED: len <
- * wire_size. */
+/* Packs an attribute: writes its wire_size bytes, with reserved bits zero, and fills the rest of
+ * the `len` bytes with zeros. On failure nothing is written. RANGE: a value does not fit its field.
+ * TRUNCATED: len < wire_size. */
 int fab_wire_attr_pack(const struct fab_attr *a, const void *from, uint8_t *bytes, size_t len);
 /* Prints lines "Name: value\n" into text[], always NUL-terminated when len > 0. An array is one
  * line: "Name: value value ...". Returns the length of the whole text without the NUL, as snprintf
@@ -333,18 +333,17 @@ size_t fab_wire_attr_print(const struct fab_attr *a, const void *from, char *tex
  * equal. */
 const struct fab_field *fab_wire_attr_diff(const struct fab_attr *a, const void *x, const void *y);
 
-/* ---- links ------------------------------------------------------------------------------------
- */
+/* ---- links ----------------------------------------------------------------------------------- */
 
 /* The next functions compute three properties of a link from the active width and speed of its
  * port: the width in lanes (1, 2, 4, 8, 12; 0: unknown), the name of a lane's speed ("EDR"; "?":
- * unknown), and the link's nominal rate in Mb/s (4x EDR: 100000; 0: unknown). FDR10 is a vendor
- * extension: such a link appears as QDR here, and as FDR10 in MLNX_EXT_PORT_INFO. */
+ * unknown), and the link's nominal rate in Mb/s (4x EDR: 100000; 0: unknown). A link at FDR10, a
+ * vendor's extension, appears as QDR here; only MLNX_EXT_PORT_INFO shows FDR10. */
 unsigned fab_wire_link_width(const struct fab_port_info *info);
 const char *fab_wire_link_speed(const struct fab_port_info *info);
 uint32_t fab_wire_link_rate(const struct fab_port_info *info);
 
-/* Which of the three settings of a port's width and speed to read. */
+/* the three settings of a port's width and speed */
 enum fab_link_setting { FAB_LINK_SUPPORTED, FAB_LINK_ENABLED, FAB_LINK_ACTIVE };
 #define FAB_LINK_WIDTHS 5
 #define FAB_LINK_SPEEDS 8
@@ -353,8 +352,8 @@ enum fab_link_setting { FAB_LINK_SUPPORTED, FAB_LINK_ENABLED, FAB_LINK_ACTIVE };
 struct fab_link_modes {
     uint8_t widths, speeds;
 };
-/* Reads a setting from PortInfo. A port that shows no enabled widths or no enabled speeds counts as
- * enabling all that it supports. */
+/* Reads a setting from PortInfo. If the port shows no enabled widths (or speeds), it counts as if
+ * all supported ones were enabled. */
 struct fab_link_modes fab_wire_link_modes(const struct fab_port_info *info,
                                           enum fab_link_setting setting);
 /* The next functions describe the best mode of a bitset: the lanes of the best width (0: the set is
