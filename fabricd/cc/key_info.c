@@ -78,8 +78,8 @@ static void give(struct cc_job *j, uint64_t key)
 static void wait_for_lease(struct cc_job *j)
 {
     struct cc_device *d = cc_job_device(j);
-    /* the violation counter also counts the Sets of this manager, so read it again before it is
-     * compared */
+    /* the violation counter also counts the Sets of this manager, so the next comparison needs a
+     * new reading */
     d->counted = false;
     cc_job_finish(j, CC_FOREIGN_KEY, false);
     if (d->tries < CC_TRIES && ++d->tries < CC_TRIES)

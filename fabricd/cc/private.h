@@ -170,7 +170,7 @@ struct cc {
     /* number of devices without the computed settings when the last event about programming was
      * emitted */
     uint32_t troubled;
-    /* How often a device was found with other settings than the manager had written. */
+    /* Number of times that a device had other settings than the manager had written. */
     uint64_t changed;
     /* advised_us: time at which advice was last computed. told_us: time at which each kind of
      * advice was last emitted as an event. */

@@ -19,8 +19,8 @@
 #include "fabricd/pm/private.h"
 #include "libfabmgr/congestion/advise.h"
 
-/* per mille: a port without FECN, BECN or congestion events is listed as waiting if it has data
- * but no credits for at least 1 % of the time */
+/* A port without FECN, BECN or congestion events is listed as waiting if it has data but no credits
+ * for at least this share of the time, in per mille. */
 #define WAITS_PERMILLE 10
 /* Congestion is persistent if FECN or congestion events rose in this many consecutive reads. */
 #define LASTS 3

@@ -74,9 +74,9 @@ static bool is_end(const struct fab_view *v, uint32_t port)
     return port != FAB_NONE && fab_fabric_port_has_lid(v->fabric, port);
 }
 
-/* Returns true if the requester may change the membership: any member of the partition for a
- * proxy membership, otherwise only the port itself. A requester that gave the sa_key may change
- * any membership. */
+/* Returns true if the requester may change the membership. For a proxy membership, this is any port
+ * in the partition of the group; otherwise it is only the port itself. A requester that gave the
+ * sa_key may change any membership. */
 static bool may_modify(const struct change *c)
 {
     if (c->req->trusted || c->member == NULL)

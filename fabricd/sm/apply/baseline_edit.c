@@ -66,9 +66,9 @@ struct sm_baseline_edit {
     /* Manager's clock when the change became the first in the queue; 0: not yet. */
     uint64_t begun_us;
     unsigned tries;
-    /* EDIT_DISAPPROVE: number of nodes about which an event was emitted so far */
+    /* EDIT_DISAPPROVE: number of nodes about which an event was already emitted */
     uint32_t reported;
-    /* The change is committed to the database when store_written(mark) is STORE_WRITTEN. */
+    /* The change is in the database when store_written(mark) returns STORE_WRITTEN. */
     uint64_t mark;
     sm_done *done; /* NULL: nobody waits */
     void *ctx;
@@ -372,7 +372,7 @@ static void on_made(void *owner, void *ctx)
     else if (e->status != FAB_OK)
         fail(s, e->status);
     else if (e->version != s->apply->baseline.version && ++e->tries < TRIES_MOST)
-        release_job(e); /* begin_next begins it again */
+        release_job(e); /* begin_next begins this edit again */
     else
         commit(s, e);
     begin_next(s);

@@ -22,7 +22,7 @@
 
 /* ---- lists of degraded links ----------------------------------------------------------------- */
 
-/* The first end of a link is the port with the lower id, which is the same in all snapshots. */
+/* The first end of a link is the port with the lower id. Ids sort ports alike in all snapshots. */
 static int compare_links(const void *x, const void *y)
 {
     const struct sm_degraded_link *a = x, *b = y;

@@ -68,7 +68,7 @@ static void on_time(void *ctx)
     struct sm *s = ctx;
     uint64_t at = 0;
     if (sm_run_busy(s) || !sm_rebalance_due(s, &at))
-        /* If a round runs, its end sets the timer. */
+        /* When the running round ends, it sets the timer. */
         return;
     if (clock_now_us() >= at)
         sm_request(s, SM_REQUEST_REBALANCE);

@@ -203,7 +203,7 @@ static void raise_alarm(struct sm *s, struct sm_reproof_job *j)
                .reason = what, .witness = j->witness ? j->witness : "none",
                .pairs = j->verdict.unreachable_pairs);
     take_over(s, j);
-    /* An engine computes the new tables, because the repair session may be wrong, too. */
+    /* The repair session may be wrong, too, so an engine computes the new tables. */
     sm_repair_forget(s);
     sm_request(s, SM_REQUEST_REROUTE);
 }

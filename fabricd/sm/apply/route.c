@@ -42,7 +42,7 @@ struct sm_route_job {
     /* Message for operators from the engine that ran last or that was chosen, for example why it
      * failed. */
     char why[300];
-    /* Names of the engines that were passed over, with reasons. */
+    /* The engines that were passed over, each with the reason. */
     char passed[800];
     /* At least one engine was passed over because its tables failed their proof. */
     bool refuted;
@@ -202,7 +202,7 @@ static int route(struct sm_route_job *j)
         if (status != FAB_OK && status != FAB_E_UNSUPPORTED)
             return status;
         if (status == FAB_OK && (last || is_good(j))) {
-            /* choose() compares engines without the fixed tables. */
+            /* choose() compares the engines by tables without fixed entries */
             if (is_good(j) && j->fixed.needed == 0)
                 status = choose(j, &chain, i);
             give_reason(j);
@@ -219,9 +219,9 @@ static int route(struct sm_route_job *j)
 }
 
 /* Makes the new tables as a repair of the former ones for the present fabric. Returns false if this
- * is not possible; an engine must then compute the tables. If the repair leaves out paths from and
- * to switches, its tables are taken all the same, because a sweep does not yield to faults while an
- * engine computes. A reroute follows, which yields (reroutes.c). */
+ * is not possible, so that an engine must compute the tables. The tables are used even if paths
+ * from and to switches are left out: a sweep does not yield to faults while an engine computes. The
+ * reroute that follows does yield (reroutes.c). */
 static bool follow(struct sm_route_job *j)
 {
     if (!j->session.state || !sm_classes_fit(&j->of.policy, &j->former->vls))
@@ -238,7 +238,7 @@ static bool follow(struct sm_route_job *j)
         r = prove(j);
     if (r == FAB_OK)
         r = prove_fixed(j, &changed);
-    if (r != FAB_OK || changed) /* the session has other tables, or none */
+    if (r != FAB_OK || changed) /* the session has the labels of other tables, or is empty */
         fab_repair_session_fini(&j->session);
     if (r == FAB_OK && is_good(j))
         return true;

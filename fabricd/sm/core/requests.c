@@ -15,11 +15,11 @@
 #define RETRY_FIRST_US 100000u
 #define RETRY_MOST_US 60000000u
 #define HEAVY_LATER_US 2000000u
-/* How long a sweep may be delayed by port probes that lead to no repair. */
+/* Maximum time by which port probes without a repair may delay a sweep. */
 #define OVERDUE_US 1000000u
-/* A port probe that has found a change also reads the switches whose traps come within this time
- * after it began. If it has found none, its reads may be lost in a failed switch, and only other
- * switches can report the failure. */
+/* A port probe also reads switches whose traps come after its start. If it has found a change, it
+ * does so only during this time. If it has found none, its reads may be lost in a failed switch,
+ * and only other switches can report the failure. */
 #define JOIN_US 20000u
 
 /* ---- bits of enum sm_request ----------------------------------------------------------------- */

@@ -79,8 +79,8 @@ static uint16_t counter_of(const struct fab_port_info *info, uint8_t key)
                              : info->q_key_violations;
 }
 
-/* Stores the counter `now` in `to`, and returns by how much it rose since the value in `from`.
- * Returns 0 if `now` is lower, because a device that restarted counts from 0 again. */
+/* Stores the counter `now` in `to`. Returns by how much it rose since the value in `from`. A lower
+ * value means that the device restarted and counts from 0 again; the function then returns 0. */
 static uint32_t note_counter(struct fab_map *to, const struct fab_map *from, uint64_t at,
                              uint16_t now)
 {
@@ -339,7 +339,7 @@ void sm_trap_violation(struct sm *s, const struct sm_trap *t)
         t->notice.trap == TRAP_BAD_SWITCH_P_KEY ? v.port : fab_fabric_port(f, t->port)->num;
     struct row *r = row_of(s, t->guid, num, key_of(t->notice.trap));
     if (!r || r->reading)
-        /* The next trap or heavy sweep finds the rise of this counter. */
+        /* The next trap or heavy sweep finds this rise of the counter. */
         return;
     r->lid = t->slid;
     r->trap = t->notice.trap;

@@ -11,10 +11,11 @@
  *
  * If the switch answers, nothing is wrong with it. A neighbour that reports its link as down causes
  * a port probe of that neighbour at once. If the switch has not answered for VERDICT_TRIES times
- * the time of one try, and a neighbour reports its link as up, the switch is silent. If no
- * neighbour reports its link as up, the manager does a targeted sweep. For some seconds, the switch
- * and those of its neighbours that did not answer either then count as failed: directed routes of
- * sweeps avoid them, and a sweep waits for their answers no longer than one try.
+ * the time of one try, and a neighbour reports its link as up, the switch is silent.
+ *
+ * If no neighbour reports its link as up, the manager does a targeted sweep. For FAILED_US, the
+ * switch counts as failed, and so does each neighbour that did not answer. Directed routes of
+ * sweeps then avoid failed switches, and a sweep waits for their answers no longer than one try.
  */
 #include <stdlib.h>
 
@@ -83,8 +84,8 @@ bool sm_silent_extend(const struct fab_path *near, uint8_t port, struct fab_path
     return true;
 }
 
-/* Returns whether the neighbours show that the switch has failed: several links are down, and
- * none of those known is up. */
+/* Returns whether the neighbours show that the switch has failed: several links are down, and no
+ * link is known to be up. */
 static bool is_down(const struct sm_check *c)
 {
     uint32_t down = 0;
@@ -355,8 +356,8 @@ static void judge(struct sm *s, const struct sm_check *c)
     if (!e) {
         bool again = sm_guids_have(&s->links->silent_checks.judged, c->guid);
         note_failed(s, c);
-        /* A second sweep within seconds would find nothing else. It would write to the switch, and
-         * its writes would begin the next check. */
+        /* A second sweep within seconds would find nothing else. Its writes to the switch would
+         * only begin the next check. */
         if (!again && !s->wiring->sweep_awaits(s, c->guid))
             suspect_all(s, c->guid);
         return;

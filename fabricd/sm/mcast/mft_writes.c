@@ -125,7 +125,7 @@ int sm_mfts_plan_proved(struct sm *s)
     memcpy(mlid_groups, m->open, sizeof(mlid_groups));
     sm_joint_add_open(m, mlid_groups);
     if (r == FAB_OK && !m->busy && any(mlid_groups))
-        sm_multicast_kick(s); /* the next MLID groups */
+        sm_multicast_kick(s); /* proves the next MLID groups */
     else if (!m->busy && !m->unresponsives)
         m->retry_us = RETRY_US;
     return r;

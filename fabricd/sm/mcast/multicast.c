@@ -94,7 +94,7 @@ static void drop_read(struct sm_multicast *m)
     m->read = NULL;
 }
 
-/* If the task should have made the stored groups but failed, moves their data back to m->stored,
+/* Call this function if the task failed. It moves the data of the stored groups back to m->stored,
  * for a later task. */
 static void take_back(struct sm_multicast *m, struct reading *x)
 {

@@ -115,8 +115,8 @@ struct sm_multicast {
 /* Functions of multicast.c. */
 /* Sets the timer that soon updates the trees and writes the MFTs, if necessary. */
 void sm_multicast_kick(struct sm *s);
-/* Call this function after each try to plan MFT writes. status: OK; or why no plan could be
- * made, and the function then sets a timer for another try. */
+/* Call this function after each try to plan MFT writes. status: OK, or the error that prevented a
+ * plan. After an error, the function sets a timer for another try. */
 void sm_multicast_planned(struct sm *s, int status);
 
 /* Functions of multicast_store.c. */
@@ -125,7 +125,7 @@ void sm_multicast_planned(struct sm *s, int status);
 int sm_stored_groups_read(struct store *store, struct sm_stored_groups *ret);
 void sm_stored_groups_fini(struct sm_stored_groups *x);
 /* Stores a group and the membership of a port again, if the store has dropped a record since the
- * start. Otherwise, a join that changes nothing would be confirmed although it is not stored. */
+ * start. Otherwise a join that changes nothing would be confirmed, but never stored. */
 void sm_stored_group_repeat(struct sm *s, const uint64_t mgid[2], uint64_t port_guid);
 /* Adds the stored groups and members to `groups`. May run on a worker thread. Returns OK or
  * NOMEM. */
