@@ -567,7 +567,7 @@ START_TEST(a_switch_is_left_out_with_all_behind_it)
     ck_assert_uint_eq(count_waiting(&lab), 3); /* the links to three spines */
     approve_all(&lab);
     lab_run_for(&lab, 20);
-    ck_assert_uint_eq(count_waiting(&lab), 4); /* its hosts */
+    ck_assert_uint_eq(count_waiting(&lab), 4); /* the hosts of the switch */
     approve_all(&lab);
     lab_run_for(&lab, 20);
     ck_assert(is_served(&lab, VICTIM));

@@ -30,7 +30,7 @@
 #define NEW_PORT 4
 #define VICTIM "host-0020"
 #define QUARANTINE 0x7ffe
-#define KILLS 3 /* for each change */
+#define KILLS 3 /* number of kills for each change */
 
 enum change { APPROVE, DISAPPROVE, CLEAR, TAKE, SET_MODE };
 struct row {
@@ -151,7 +151,7 @@ static void apply(struct lab *lab, const struct row *row)
     ck_assert_int_eq(r, FAB_OK);
 }
 
-/* ---- what the devices hold ------------------------------------------------------------------- */
+/* ---- state of the devices -------------------------------------------------------------------- */
 
 /* Returns whether the host has a LID, its link is active, and the LFTs of all switches lead to it.
  */

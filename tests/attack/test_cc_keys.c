@@ -35,7 +35,7 @@ static struct lab lab;
 static struct wire wire;
 static struct cc *cc;
 static char dir[64];
-static uint64_t violations; /* of all devices */
+static uint64_t violations; /* sum of CC_KeyViolations of all devices */
 
 /* ---- the manager ----------------------------------------------------------------------------- */
 
@@ -361,7 +361,7 @@ static void change_fabric(unsigned what, bool back)
 static const struct killed_round {
     /* The manager is killed when at least this number of devices has the new key. */
     int devices;
-    int lost, back; /* what goes, what comes back; -1: nothing */
+    int lost, back; /* links that fail, and links that return, as in change_fabric; -1: none */
 } killed_rounds[] = {{0, -1, -1},  {1, 0, -1},  {50, 1, -1},  {200, 2, 1},
                      {400, -1, 0}, {600, 1, 2}, {695, -1, 1}, {702, -1, -1}};
 
@@ -509,7 +509,7 @@ static void lose_the_file(void)
     start_cc();
 }
 
-/* doc/security.md, "Lost keys". */
+/* The steps are those of "Lost keys" in doc/security.md. */
 START_TEST(a_lost_key_is_recovered_when_its_lease_ends)
 {
     open_scene(lab_leaf_spine(2, 2, 3), true);

@@ -172,9 +172,10 @@ START_TEST(a_master_does_not_yield_to_a_rogue)
     for (int i = 0; i < 4; i++)
         sweep(&lab);
     ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
-    ck_assert_uint_eq(lab_count_events(&lab, "sm-refused"), 1); /* not once a sweep */
+    ck_assert_uint_eq(lab_count_events(&lab, "sm-refused"),
+                      1); /* one event, and not one for each sweep */
     ck_assert_uint_eq(sm_others(lab.sm, &seen, 1), 0);
-    lab.other.priority = 14; /* another claim */
+    lab.other.priority = 14; /* the other manager claims another priority */
     sweep(&lab);
     ck_assert_uint_eq(lab_count_events(&lab, "sm-refused"), 2);
     lab_assert_good(&lab);
@@ -236,7 +237,7 @@ START_TEST(a_better_manager_that_never_becomes_master_is_passed_over)
     static const uint8_t states[] = {FAB_SM_STANDBY, FAB_SM_DISCOVERING};
     for (size_t i = 0; i < 2; i++) {
         struct lab lab;
-        open_lab(&lab, NULL); /* this attacker even knows the key */
+        open_lab(&lab, NULL); /* this attacker even knows the SM_Key */
         play_other(&lab, 15, states[i], lab.config.policy.sm_key);
         sm_start(lab.sm);
         lab_run(&lab, 10, lab_is_standby, "standby");
@@ -246,7 +247,7 @@ START_TEST(a_better_manager_that_never_becomes_master_is_passed_over)
         ck_assert_str_eq(lab_event(&lab, "sm-passed-over")->subject, OTHER_PLACE);
         sweep(&lab);
         ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
-        lab.other.state = FAB_SM_MASTER; /* now it counts */
+        lab.other.state = FAB_SM_MASTER; /* a master is accepted */
         ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
         lab_run(&lab, 10, lab_is_standby, "yielding");
         lab_close(&lab);
@@ -368,9 +369,9 @@ static uint64_t sm_key_of_reply(const struct lab *lab)
 
 /* The rogue sends a directed-route request by LID, with the return path of the listed manager. No
  * switch corrects this return path, because the packet is LID routed. The manager recognizes the
- * packet by its source LID, which is permissive only in packets that are directed-route all the way
- * (IBA 14.2.2.1). In earlier versions, the rogue read the SM_Key, and its HANDOVER was accepted as
- * one of the listed manager. */
+ * packet by its source LID: it is permissive only if the whole route is directed (IBA 14.2.2.1). In
+ * earlier versions, the rogue read the SM_Key, and its HANDOVER was accepted as one of the listed
+ * manager. */
 START_TEST(a_return_path_made_up_by_a_host_proves_nothing)
 {
     struct lab lab;
@@ -580,8 +581,8 @@ START_TEST(every_port_with_is_sm_is_asked_in_turn)
         lab_run_for(&lab, 5);
         lab_run(&lab, 20, is_settled, "a sweep");
     }
-    /* the manager has found the other manager, although the other one is neither listed nor has
-     * proved itself before */
+    /* the manager has found the other manager, although this one is not listed and had not proved
+     * itself */
     ck_assert(lab_is_standby(&lab));
     unsigned asked = 0;
     for (unsigned i = 0; i < sizeof lab.asked; i++)
@@ -614,8 +615,9 @@ START_TEST(forged_control_packets_change_nothing)
             from.state = state;
             from.sm_key = 0;
             ck_assert(!send_control(&lab, ROGUE, packets[i], 0, &from));
-            ck_assert(!send_control(&lab, ROGUE, packets[i], M_KEY, &from)); /* a stolen key */
-            /* a host without a key */
+            ck_assert(!send_control(&lab, ROGUE, packets[i], M_KEY,
+                                    &from)); /* the rogue knows the M_Key */
+            /* this host sends no key */
             ck_assert(!send_control(&lab, OTHER, packets[i], 0, &from));
             from.guid = 7;
             ck_assert(!send_control(&lab, ROGUE, packets[i], 0, &from));
@@ -709,7 +711,7 @@ START_TEST(repeated_handovers_cause_few_sweeps)
     for (int i = 0; i < 200; i++)
         ck_assert(send_control(&lab, OTHER, FAB_SM_HANDOVER, M_KEY, &from));
     sm_get_status(lab.sm, &after);
-    ck_assert_uint_le(after.sweeps - before.sweeps, 12); /* in 100 s */
+    ck_assert_uint_le(after.sweeps - before.sweeps, 12); /* 100 s have passed */
     ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
     lab_assert_good(&lab);
     lab_close(&lab);

@@ -59,7 +59,7 @@ static void on_sent(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
         return;
     uint32_t node = head->directed ? lab_end_of(lab, &head->path) : owner_of(w, dlid);
     if (node >= fabric_of(w)->node_count)
-        return; /* it arrives nowhere */
+        return; /* the SMP reaches no device */
     w->listed_sent++;
     ck_assert_msg(head->m_key == (FOREIGN | node), "%s was sent the key of %s",
                   fabric_of(w)->nodes[node].desc,
@@ -174,7 +174,7 @@ START_TEST(devices_with_foreign_keys_are_taken_over_with_the_file)
         ck_assert_uint_gt(sent, 0);
         ck_assert_int_eq(sm_sweep(w.lab.sm, NULL, NULL), FAB_OK);
         lab_run_for(&w.lab, 5);
-        ck_assert_uint_eq(w.listed_sent, sent); /* not sent again */
+        ck_assert_uint_eq(w.listed_sent, sent); /* no listed key was sent again */
         close_world(&w);
     }
 }

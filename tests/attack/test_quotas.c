@@ -173,7 +173,7 @@ START_TEST(the_total_is_a_limit_as_well)
     lab_forget_events(&scene.lab);
     ck_assert_uint_eq(join(ROGUE, OTHER_GROUP, 99), FAB_SA_NO_RESOURCES);
     ck_assert_uint_eq(join(2, OTHER_GROUP, 99), FAB_SA_NO_RESOURCES);
-    /* one event for each port */
+    /* one event about each port */
     ck_assert_uint_eq(lab_count_events(&scene.lab, "quota-exceeded"), 2);
     ck_assert_ptr_nonnull(
         strstr(lab_event(&scene.lab, "quota-exceeded")->message, "all hosts together"));
@@ -262,7 +262,7 @@ START_TEST(one_host_cannot_subscribe_without_limit)
     assert_named("quota of 256 subscriptions");
     const struct fab_inform_info info = all_notices(64), known = all_notices(1000);
     ck_assert_uint_eq(inform(host_lid(VICTIM), 0, &info), 0);
-    ck_assert_uint_eq(inform(host_lid(ROGUE), 0, &known), 0); /* a repetition */
+    ck_assert_uint_eq(inform(host_lid(ROGUE), 0, &known), 0); /* the same subscription again */
     ck_assert_uint_eq(inform(host_lid(ROGUE), SM_KEY, &info), 0);
     close_scene();
 }
@@ -282,7 +282,7 @@ START_TEST(one_host_has_so_many_alias_guids)
     open_scene(false);
     quotas()->each[FAB_QUOTA_ALIAS_GUIDS] = 5;
     reload();
-    ck_assert_uint_eq(ask_aliases(ROGUE, 0, 0, 0x1e), 0); /* 4 GUIDs */
+    ck_assert_uint_eq(ask_aliases(ROGUE, 0, 0, 0x1e), 0); /* the request is for 4 alias GUIDs */
     ck_assert_uint_eq(ask_aliases(ROGUE, 0, 0, 0x60), FAB_SA_NO_RESOURCES);
     assert_named("quota of 5 alias GUIDs");
     ck_assert_uint_eq(ask_aliases(ROGUE, 0, 0, 0x3e), 0); /* only the fifth alias GUID is new */
@@ -434,10 +434,10 @@ START_TEST(the_rate_of_requests_is_exact)
         uint32_t requests, burst;
         uint64_t key;
         unsigned sent, answered;
-        unsigned pause_ms; /* then, as many are sent again */
+        unsigned pause_ms; /* after this pause, `sent` requests are sent again */
         unsigned again;
     } rows[] = {
-        {0, 1, 0, 5000, 5000, 1, 5000}, /* no limit */
+        {0, 1, 0, 5000, 5000, 1, 5000}, /* requests 0: there is no limit */
         {10, 4, 0, 4, 4, 1, 0},         {10, 4, 0, 5, 4, 99, 0},   {10, 4, 0, 5, 4, 100, 1},
         {10, 4, 0, 5, 4, 299, 2},       {10, 4, 0, 5, 4, 9000, 4}, {10, 4, SM_KEY, 50, 50, 1, 50},
         {1, 1, 0, 2, 1, 999, 0},        {1, 1, 0, 2, 1, 1000, 1},  {1000000, 1, 0, 2, 1, 1, 1},

@@ -36,7 +36,7 @@ static void change_and_find(struct lab *lab, const struct kind *k)
     set(lab, &t, wrong);
     get(lab, &t, wrong);
     if (memcmp(before, wrong, sizeof wrong) == 0)
-        return; /* the device did not accept it */
+        return; /* the device did not accept the change */
     lab_forget_events(lab);
     uint64_t found = status(lab).settings_changed;
     lab_run(lab, INTERVAL_S * k->turns * 1.1 + 1, is_found, k->attribute);
@@ -236,7 +236,7 @@ START_TEST(without_an_interval_nothing_is_read)
     uint64_t before = status(&lab).smps_sent;
     lab_run_for(&lab, 100);
     ck_assert_uint_eq(status(&lab).scrub_turns, 0);
-    ck_assert_uint_eq(status(&lab).smps_sent - before, 90); /* ten light sweeps */
+    ck_assert_uint_eq(status(&lab).smps_sent - before, 90); /* ten light sweeps of the 9 switches */
     lab_close(&lab);
 }
 END_TEST
@@ -439,7 +439,7 @@ static struct {
         uint8_t tid[8];
         uint32_t node; /* FAB_NONE: the slot is free */
     } open[64];
-    unsigned count, most; /* in flight */
+    unsigned count, most; /* requests in flight: now, and at most so far */
 } wire;
 
 /* Returns the node to which a directed-route or LID-routed SMP goes. */

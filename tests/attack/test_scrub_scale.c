@@ -59,7 +59,7 @@ static bool add_change(struct lab *lab, struct batch *b, const struct kind *k)
     return true;
 }
 
-/* ---- what the manager does about them ---- */
+/* ---- writes of the manager ---- */
 
 static const struct lab_event *find_event(struct lab *lab, const struct change *c)
 {

@@ -93,7 +93,7 @@ START_TEST(notices_of_the_manager_come_from_nobody_else)
         }
     ck_assert_uint_eq(scene.reports, 0);
     ck_assert_uint_eq(status().traps.refused, 12);
-    ck_assert_uint_eq(lab_count_events(lab, "trap-refused"), 3); /* one a source */
+    ck_assert_uint_eq(lab_count_events(lab, "trap-refused"), 3); /* one event about each source */
     const struct lab_event *e = lab_event(lab, "trap-refused");
     ck_assert_str_eq(e->subject, ROGUE_PLACE);
     ck_assert_uint_eq(e->guid, lab_node_guid(lab, "host-0007"));
@@ -367,7 +367,7 @@ START_TEST(unknown_lids_cause_few_sweeps)
     open_scene(false);
     lab_forget_events(lab);
     struct sm_status before = status();
-    for (uint32_t i = 0; i < 36000; i++) { /* for an hour */
+    for (uint32_t i = 0; i < 36000; i++) { /* traps for an hour */
         uint16_t lid = (uint16_t)(0x1000 + lab_random(lab) % 0x8000);
         struct fab_notice n = notice_of(i % 2 ? 128 : 144, lid, OF_CA);
         send_trap(lid, &n);

@@ -145,7 +145,7 @@ static bool repair(struct world *w, struct cost *ret)
     return true;
 }
 
-/* Number of entries that one step of the incremental rebalance changes, as in the manager. */
+/* Number of entries that one step of the incremental rebalance changes. */
 #define STEP_ENTRIES 64
 
 static void rebalance(struct world *w)

@@ -181,7 +181,7 @@ static void join_all(struct state *s, const struct fab_fabric *f, unsigned group
     printf("  all joined in %.2f ms\n", cpu_ms() - from);
 }
 
-/* The proof of all trees, without dependencies. */
+/* Proves all trees, without the channel dependencies. */
 static void prove(struct state *s, const struct fab_fabric *f, unsigned groups)
 {
     struct fab_multicast_verdict v;

@@ -219,7 +219,8 @@ static size_t links_of(const struct world *w, uint32_t fault, bool all, uint32_t
     return count;
 }
 
-/* faults: ports. */
+/* Lets the link of each port in fault[] fail, one after the other, and prints the times. all: the
+ * other links of its switch fail with it. */
 static void run_faults(struct world *w, const char *what, uint32_t *fault, size_t count, bool all)
 {
     struct times t[FAULTS], back;

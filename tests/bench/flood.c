@@ -25,7 +25,7 @@
 
 struct settings {
     unsigned clients, window, hops;
-    uint64_t mads; /* for each client */
+    uint64_t mads; /* number of requests of each client */
 };
 
 #define BATCH 32

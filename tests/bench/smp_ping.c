@@ -27,12 +27,12 @@ static void fill(uint8_t *packet, uint32_t tid)
     memset(packet, 0, PACKET);
     memset(packet, 0xff, 2);
     memset(packet + 4, 0xff, 2);
-    packet[30] = 1; /* length 256 */
+    packet[30] = 1; /* these two bytes: length 256 */
     packet += PACKET_MAD;
     memcpy(packet, mad, sizeof mad);
     for (int i = 0; i < 4; i++)
         packet[12 + i] = (uint8_t)(tid >> (24 - 8 * i));
-    packet[17] = 0x11; /* NodeInfo */
+    packet[17] = 0x11; /* attribute NodeInfo */
     memset(packet + 32, 0xff, 4);
 }
 

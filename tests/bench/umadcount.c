@@ -24,7 +24,7 @@ struct counts {
     /* CLOCK_REALTIME in ns of the last SubnSet of any attribute */
     _Atomic uint64_t last_set_ns;
     _Atomic uint64_t lft_acks;    /* answers to forwarding table blocks */
-    _Atomic uint64_t last_ack_ns; /* CLOCK_REALTIME of the last such answer */
+    _Atomic uint64_t last_ack_ns; /* CLOCK_REALTIME in ns of the last of these answers */
 };
 
 typedef int send_fn(int fd, int agent, void *umad, int length, int timeout_ms, int retries);

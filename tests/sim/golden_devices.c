@@ -474,7 +474,7 @@ void golden_items_print(FILE *out, const struct fab_fabric *f, const struct gold
     for (size_t i = 0; i < now->count; i++)
         text[i] = text_of(now, before, i);
     print_lids(out, f, now, text);
-    for (size_t i = 0; i < now->count; i++) { /* attribute by attribute */
+    for (size_t i = 0; i < now->count; i++) { /* in the order of the attributes */
         const char *attr = now->item[i].attr;
         for (size_t j = i; j < now->count; j++)
             if (text[j] != NULL && strcmp(now->item[j].attr, attr) == 0)

@@ -79,7 +79,7 @@ static void folder_of(const char *path, char folder[256])
     snprintf(folder, 256, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
 }
 
-/* In the child. */
+/* Plays a scenario. Runs in the child process. */
 static int play(const struct job *job, const char *path, uint64_t fresh_seed)
 {
     struct scenario scenario;

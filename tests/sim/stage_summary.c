@@ -14,8 +14,8 @@
 #include "tests/sim/stage.h"
 #include "tests/support/golden.h"
 
-#define KINDS 64 /* kinds of MADs after one statement */
-#define LIST 8   /* entries of lists that are printed */
+#define KINDS 64 /* maximum number of kinds of MADs after one statement */
+#define LIST 8   /* maximum number of entries of a list that are printed */
 /* Maximum number of events of one type that are printed after a statement. */
 #define REPEATS 8
 
@@ -30,16 +30,16 @@ struct events {
 };
 struct stage_summary {
     FILE *out;
-    /* since the last statement */
+    /* counted since the last statement */
     struct mads mads[KINDS];
     unsigned mad_kinds;
     struct events events[KINDS];
     unsigned event_types;
-    /* at the last statement */
+    /* as of the last statement */
     struct sm_phase_time phases[SM_PHASE_TIMES_MAX];
     uint32_t phase_count;
     struct sm_status status;
-    uint64_t tables; /* hash */
+    uint64_t tables; /* hash of the tables in the devices */
 };
 
 struct stage_summary *stage_summary_new(FILE *out)
@@ -159,7 +159,7 @@ static void print_mads(struct stage_summary *y)
     y->mad_kinds = 0;
 }
 
-/* ---- what the manager did ---- */
+/* ---- costs of the manager ---- */
 
 static uint64_t count_before(const struct stage_summary *y, const struct sm_phase_time *t)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The manager loses its port at any moment of a sweep, and gets it back: sm_device_lost and
- * sm_device_back. Meanwhile all switches may have been restarted.
+ * The manager loses its port at different moments of a sweep, and gets it back: sm_device_lost and
+ * sm_device_back. In some runs, all switches were restarted meanwhile.
  */
 #include <stdlib.h>
 

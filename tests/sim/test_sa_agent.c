@@ -61,8 +61,7 @@ static void to_agent(uint16_t lid, const uint8_t *bytes)
     transport_hand_up(&here->wire, &mad, 1);
 }
 
-/* An answer in flight. It arrives in a later iteration of the loop, and not within the call of
- * send. */
+/* An answer in flight. It arrives in a later iteration of the loop than the call of send. */
 struct flight {
     uint16_t lid;
     uint8_t bytes[FAB_MAD_SIZE];
@@ -305,7 +304,7 @@ START_TEST(hosts_take_turns)
     wait_for_all();
     for (unsigned i = 0; i < 40; i++)
         busy += scene.askers[i].status == FAB_SMP_BUSY;
-    ck_assert_uint_eq(busy, 32); /* eight at a time */
+    ck_assert_uint_eq(busy, 32); /* eight tables at a time are permitted */
     ck_assert_uint_eq(records(modest), 57);
     unsigned place = 0;
     while (place < scene.begun && scene.began[place] != self)

@@ -130,8 +130,8 @@ START_TEST(names_are_given)
     ck_assert_uint_eq(guid[2], chosen);
     uint64_t other[8] = {0, 0x1111, guid[0]};
     ck_assert_uint_eq(alias(THEIRS, FAB_METHOD_SET, 0, THEIRS, 0x06, other), 0);
-    ck_assert_uint_eq(other[1], 0); /* the alias of another port */
-    ck_assert_uint_eq(other[2], 0); /* a port's own GUID */
+    ck_assert_uint_eq(other[1], 0); /* a Set gets the value 0 for the alias of another port */
+    ck_assert_uint_eq(other[2], 0); /* 0 for a port's own GUID, too */
     ck_assert_uint_eq(alias(MINE, FAB_METHOD_DELETE, 0, MINE, 0x0a, guid), 0);
     ck_assert_uint_eq(guid[1], 0);
     ck_assert_uint_eq(guid[2], chosen);
@@ -285,7 +285,8 @@ START_TEST(members_by_their_names)
             reopen(state);
         ck_assert(is_member(0x1111) && is_reached(MINE) && !is_reached(THEIRS));
     }
-    ck_assert_uint_eq(alias(MINE, FAB_METHOD_SET, 0, MINE, 0x02, guid), 0); /* the same */
+    ck_assert_uint_eq(alias(MINE, FAB_METHOD_SET, 0, MINE, 0x02, guid),
+                      0); /* a Set of the present GUID */
     ck_assert_uint_eq(member(MINE, FAB_METHOD_DELETE, 0x1111, &is), 0);
     ck_assert(!is_member(0x1111) && !is_reached(MINE));
     ck_assert_uint_eq(alias(MINE, FAB_METHOD_DELETE, 0, MINE, 0x02, none), 0);

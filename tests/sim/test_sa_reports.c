@@ -335,13 +335,14 @@ START_TEST(ranges_of_lids_are_checked)
     make_partitions();
     ck_assert_uint_eq(subscribe_to(1, of[1], 0), 0);
     ck_assert_uint_eq(subscribe_to(1, of[1], of[1]), 0);
-    ck_assert_uint_eq(subscribe_to(1, of[4], of[4]), 0); /* blue as well */
+    ck_assert_uint_eq(subscribe_to(1, of[4], of[4]), 0); /* this LID is in partition blue, too */
     /* accepted, because host 0 is the manager, a full member of all partitions */
     ck_assert_uint_eq(subscribe_to(1, of[0], of[1]), 0);
     ck_assert_uint_eq(subscribe_to(1, of[2], 0), FAB_SA_REQ_INVALID);
     ck_assert_uint_eq(subscribe_to(1, of[1], of[2]),
-                      FAB_SA_REQ_INVALID); /* the last LID of the range */
-    ck_assert_uint_eq(subscribe_to(1, of[2], of[4]), FAB_SA_REQ_INVALID); /* the first */
+                      FAB_SA_REQ_INVALID); /* the last LID of the range is not permitted */
+    ck_assert_uint_eq(subscribe_to(1, of[2], of[4]),
+                      FAB_SA_REQ_INVALID); /* the first LID of the range is not permitted */
     ck_assert_uint_eq(subscribe_to(1, 1, top), FAB_SA_REQ_INVALID);
     /* LIDRangeBegin 0xffff means all ports about which the host may receive reports */
     ck_assert_uint_eq(subscribe_to(1, 0xffff, 0), 0);

@@ -26,7 +26,7 @@
 
 struct walk {
     struct lab lab;
-    const struct fab_fabric *f; /* the topology */
+    const struct fab_fabric *f; /* the topology of the fabric */
     uint32_t self;              /* the requesting node */
     struct transport wire;
     struct sa *sa;
@@ -34,8 +34,8 @@ struct walk {
     unsigned flying;
     struct rmpp_receiver table;
     /* Members read from the devices. */
-    uint32_t owner[LIDS];       /* port id */
-    uint16_t *lid;              /* [ports] */
+    uint32_t owner[LIDS];       /* [LID] id of the port with this LID */
+    uint16_t *lid;              /* [ports] LID of each port */
     struct fab_port_info *info; /* [ports] */
     uint8_t (*lft)[LIDS];       /* [switches] */
     /* The VL that a switch selects for a packet. The first index is first_vl[node] + input port *
@@ -43,7 +43,7 @@ struct walk {
     uint8_t (*vl)[16];
     uint32_t *first_vl;
     /* Members found by following paths. */
-    bool *seen; /* [HOSTS][HOSTS] */
+    bool *seen; /* [HOSTS][HOSTS] pairs with a path record */
     struct fab_map waits;
     uint32_t lanes, mtus, rates; /* bitsets of the values found */
 };
@@ -67,7 +67,7 @@ static void to_agent(const uint8_t *bytes)
     transport_hand_up(&walk.wire, &mad, 1);
 }
 
-/* MADs that are sent together arrive together, in a later iteration of the loop. */
+/* Delivers the MADs that were sent together. Runs in a later iteration of the loop. */
 static void arrive(void *ctx)
 {
     uint8_t reply[FAB_MAD_SIZE], replies[WINDOW][FAB_MAD_SIZE];

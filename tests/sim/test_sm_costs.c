@@ -13,7 +13,7 @@
 #include "tests/sim/lab.h"
 
 struct size {
-    uint32_t leaves, spines, hosts; /* per leaf */
+    uint32_t leaves, spines, hosts; /* hosts: number at each leaf */
 };
 
 /* Numbers of leaves, spines and hosts of leaf-spine fabrics. In the first two, each LFT has one
@@ -116,7 +116,7 @@ START_TEST(a_bring_up_writes_each_thing_once)
     struct cost c = cost(&lab);
     uint64_t hosts = (uint64_t)z.leaves * z.hosts, isls = (uint64_t)z.leaves * z.spines;
     ck_assert_uint_eq(c.lft_sets, blocks(z));
-    ck_assert_uint_eq(c.lft_gets, 0); /* they were reset */
+    ck_assert_uint_eq(c.lft_gets, 0); /* the switches were reset, so no LFT is read */
     ck_assert_uint_eq(c.port_sets, 4 * (hosts + isls) + switches(z));
     ck_assert_uint_eq(c.sets, c.port_sets + c.lft_sets + switches(z));
     ck_assert_uint_ge(c.mads, heavy(z) + c.sets);

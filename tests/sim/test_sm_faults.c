@@ -81,7 +81,7 @@ static void count(void *ctx)
     ++*(unsigned *)ctx;
 }
 
-/* Two links fail one after the other, the second one usually before the sweep that checks the
+/* Two links fail one after the other. The second one usually fails before the sweep that checks the
  * repair of the first one. */
 START_TEST(mends_tables_in_place)
 {
@@ -91,8 +91,9 @@ START_TEST(mends_tables_in_place)
     struct reroute last;
     lab_bring_up(&lab, lab_leaf_spine(36, 18, 18), NULL);
     unsigned patches = 0;
-    ck_assert_uint_eq(lab.sets_by_lid, 0); /* the manager did not know the tables */
-    sm_on_patch(lab.sm, count, &patches);  /* the listener of sm_on_patch is called */
+    ck_assert_uint_eq(lab.sets_by_lid,
+                      0); /* the LFTs in the switches were not known, so no write was LID routed */
+    sm_on_patch(lab.sm, count, &patches); /* the listener of sm_on_patch is called */
     uint8_t *before = lab_tables(&lab, &len);
     for (uint8_t port = 22; port < 24; port++) {
         lab_run(&lab, 3, lab_is_ready, "all that repairs take");
@@ -105,7 +106,7 @@ START_TEST(mends_tables_in_place)
         ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
         ck_assert_uint_gt(last.blocks, 0);
         ck_assert_uint_eq(last.links_lost, 1);
-        /* writes are LID routed, except to switches whose route used the failed link */
+        /* writes are LID routed, except to switches whose path used the failed link */
         ck_assert_uint_ge(lab.sets_by_lid, last.blocks - last.blocks / 4);
         /* steps of the incremental rebalance change tables in place, too */
         ck_assert_uint_ge(patches, port - 21u);

@@ -4,9 +4,9 @@
  * write, and the tables are byte for byte those before the failure.
  *
  * Random fabrics lose and regain links at random, and the test judges each write of the manager.
- * Whatever the order in which the unanswered writes take effect, no mixture of tables may have a
- * loop or a cycle of channel dependencies. No pair of endports may lose its path, unless the
- * manager announced it.
+ * The unanswered writes may take effect in any order. No mixture of tables may have a loop or a
+ * cycle of channel dependencies. No pair of endports may lose its path, unless the manager
+ * announced it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -284,7 +284,8 @@ START_TEST(a_link_that_a_light_sweep_finds_comes_back_without_a_sweep)
     struct reroute last;
     lab_open_virtual(&lab, lab_leaf_spine(18, 6, 6), NULL);
     lab_stop(&lab);
-    lab.config.sweep.scrub_interval_s = 0; /* the scrub would find the change, too */
+    lab.config.sweep.scrub_interval_s =
+        0; /* the scrub is off, because it would find the change, too */
     lab.config.sweep.light_interval_s = 10;
     lab_begin(&lab, NULL);
     fab_sim_set_timing(lab.sim, &(struct fab_sim_timing){.trap_us = 0});

@@ -166,8 +166,8 @@ static void change_engine(struct lab *lab, const struct family *fam, struct fab_
     ck_assert_int_eq(sm_reload(lab->sm), FAB_OK);
 }
 
-/* Some links fail and come back, one after the other. The writes are judged while the links come
- * back. */
+/* Some links fail and come back, one after the other. The test judges the writes that are made
+ * while links come back. */
 static void lose_links(struct lab *lab, struct fab_prng *prng)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -289,7 +289,7 @@ static void switches_return(const struct family *fam, struct fab_prng *prng, boo
     set_links(&lab, sw[1], sw[0], false);
     lab_run_for(&lab, 1);
     lab_run(&lab, 60, lab_is_idle, "the loss");
-    /* Engine fattree would refuse a damaged tree. */
+    /* Engine fattree would refuse this damaged tree. */
     change_engine(&lab, &(struct family){.engines = {"updn", fam->engines[1]}}, prng);
     lab_run_for(&lab, 1);
     lab_run(&lab, 60, lab_is_idle, "the change");
@@ -310,8 +310,9 @@ static void switches_return(const struct family *fam, struct fab_prng *prng, boo
     lab_close(&lab);
 }
 
-/* While all LFT reads and writes are lost, the manager does not know which tables the switches
- * hold. With this seed, a mixture had a cycle as soon as the switches answered again. */
+/* All LFT reads and writes are lost, so the manager does not know which tables the switches hold.
+ * In earlier versions, with this seed, a mixture had a cycle as soon as the switches answered
+ * again. */
 START_TEST(unread_tables_are_restored_before_links_come_up)
 {
     struct fab_prng prng;
@@ -366,8 +367,8 @@ static void make_changes(const struct family *fam, struct fab_prng *prng, unsign
     lab_close(&lab);
 }
 
-/* A link is isolated, and a repair makes the new tables. With this seed, the order of the repair
- * was not safe, because old entries still led over the link. */
+/* A link is isolated, and a repair makes the new tables. In earlier versions, with this seed, the
+ * order of the repair was not safe, because old entries still led over the link. */
 START_TEST(a_repair_orders_no_writes_while_isolated_links_carry)
 {
     struct fab_prng prng;
@@ -379,8 +380,8 @@ START_TEST(a_repair_orders_no_writes_while_isolated_links_carry)
 END_TEST
 
 /* No engine could route around an isolated link, so old entries led over it when it was released.
- * The snapshot of the transition lacked the link, and with this seed more pairs lost their paths
- * than the manager announced. */
+ * In earlier versions, the snapshot of the transition lacked the link. With this seed, more pairs
+ * lost their paths than the manager announced. */
 START_TEST(no_pair_is_lost_unannounced)
 {
     struct fab_prng prng;

@@ -114,7 +114,7 @@ struct programming {
     const struct fab_fabric *f;
     struct fab_path *paths;
     uint16_t sm_lid;
-    int status; /* the first failure */
+    int status; /* status of the first write that failed */
 };
 
 /* Returns the directed route from the manager to a port. For a port of a switch, the route ends

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fabric under repair, and its judges. Three independent checks (the judges) are made after each
- * repair: the proof of the complete tables (libfabmgr/verify), which knows nothing of repairs; the
- * same repair once more, which must change nothing; and a walk of every pair of ports after every
- * single write.
- * REPAIR_STEPS=1000 in the environment makes the sequences of faults longer.
+ * A fabric under repair, and its judges. Three independent checks (the judges) follow each repair.
+ * The first is the proof of the complete tables (libfabmgr/verify), which knows nothing of repairs.
+ * The second is the same repair once more, which must change nothing. The third is a walk of every
+ * pair of ports after every single write. REPAIR_STEPS=1000 in the environment makes the sequences
+ * of faults longer.
  */
 #ifndef TESTS_UNIT_REPAIR_WORLD_H
 #define TESTS_UNIT_REPAIR_WORLD_H
@@ -22,7 +22,7 @@ struct world {
     struct fab_repair *repair;
     uint32_t *cables; /* [count] one port of each ISL */
     uint32_t count;
-    bool *dead; /* [count] */
+    bool *dead; /* [count] ISLs that are dead */
     /* true: the test checks the tables after every single write */
     bool looked_at;
     /* true: every repair starts from the baseline, and the test checks that it changes no more
@@ -174,7 +174,7 @@ static inline struct fab_fabric *with_dead_links(const struct world *w, const bo
     return f;
 }
 
-/* ---- one moment between writes --------------------------------------------------------------- */
+/* ---- mixtures between writes ----------------------------------------------------------------- */
 
 /* Finds out whether packets from each switch arrive at each LID with these tables. ret:
  * [switches][top + 1]. Returns false if there is a forwarding loop. */
@@ -272,7 +272,7 @@ static inline const char *watch_writes(const struct world *w, const struct fab_f
     return fault;
 }
 
-/* ---- one change of the set of dead links ----------------------------------------------------- */
+/* ---- changes of the dead links --------------------------------------------------------------- */
 
 /* Checks that all endports that are connected by links reach each other. */
 static inline void assert_good_for_ends(const struct world *w, const struct fab_fabric *f,
@@ -316,7 +316,7 @@ static inline void assert_good_for_ends(const struct world *w, const struct fab_
     free(stack);
 }
 
-/* Checks that the same dead links change nothing more, and that a clone computes the same. */
+/* Checks that a second repair for the same dead links changes nothing, and that a clone agrees. */
 static inline void assert_settled(struct world *w, const uint32_t *dead, uint32_t count)
 {
     struct fab_repair *clone = NULL;
@@ -589,7 +589,7 @@ static inline void toggle(const struct world *w, bool *dead, struct fab_prng *pr
         dead[cable] = !restore && !dead[cable];
         return;
     }
-    /* A whole switch. */
+    /* All links of a switch fail or return. */
     uint32_t sw = fab_fabric_port(w->whole, w->cables[cable])->node;
     bool now = !restore && !dead[cable];
     for (uint32_t i = 0; i < w->count; i++) {
@@ -605,7 +605,7 @@ static inline unsigned steps_wanted(unsigned usual)
     return wanted != NULL ? (unsigned)strtoul(wanted, NULL, 0) : usual;
 }
 
-/* Takes over w. */
+/* Makes `steps` random changes of the dead links, and takes over w. */
 static inline struct tally run_sequence(struct world *w, struct fab_prng *prng, unsigned steps)
 {
     bool *next = calloc(w->count + 1, sizeof(*next));

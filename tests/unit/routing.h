@@ -116,7 +116,7 @@ static inline struct fab_fabric *fat_tree(uint32_t radix, uint32_t levels, uint3
     return sealed(b);
 }
 
-/* ---- damage and disguise --------------------------------------------------------------------- */
+/* ---- damaged fabrics ------------------------------------------------------------------------- */
 
 /* Frees f. Returns the fabric without some links and switches: each ISL fails with the probability
  * `cables`, and each switch with the probability `switches`. The result may be partitioned. */

@@ -16,11 +16,11 @@ struct lab {
     struct drive r; /* the manager is at the first host */
     struct fab_path *paths;
     uint32_t leaf; /* the leaf of the manager */
-    uint8_t up;    /* port of `leaf` to a spine */
+    uint8_t up;    /* number of the port of `leaf` to a spine */
     uint32_t spine;
 };
-struct lab lab_new(void); /* as after power-on */
-/* Makes a fabric whose devices have LIDs (node id + 1), and all links of which are Active. */
+struct lab lab_new(void); /* the fabric is as after power-on */
+/* Makes a fabric whose devices have LIDs (node id + 1). All its links are Active. */
 struct lab lab_managed(void);
 /* does the same as lab_managed, and attaches a manager to the port of the first host */
 struct lab lab_manager(void);

@@ -219,7 +219,7 @@ START_TEST(short_tables_reach_as_far)
 }
 END_TEST
 
-/* ---- what is told -----------------------------------------------------------------------------
+/* ---- advice ------------------------------------------------------------------------------------
  */
 
 static uint32_t reason(const struct fab_congestion_reason *all, unsigned count, const char *name)
@@ -289,7 +289,7 @@ START_TEST(advice_follows_what_is_seen)
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 1);
     ck_assert_ptr_nonnull(strstr(text[0], "not held back"));
     ck_assert_uint_ne(kinds, fan_in);
-    seen.persistent_endports = 0; /* an incast that has ended */
+    seen.persistent_endports = 0; /* the incast has ended */
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 0);
     /* another program changed the settings of devices */
     assumed.changed = 2;

@@ -86,7 +86,7 @@ static int traffic(void)
 
 /* ---- the daemon's ---------------------------------------------------------------------------- */
 
-static struct fab_view *view; /* the view that all these functions use */
+static struct fab_view *view; /* the view of all these functions */
 
 static void nothing(void *ctx)
 {
@@ -101,7 +101,7 @@ static int daemon_computes(void)
     struct cc cc = {.in = {.loop = loop, .config = &config}};
     cc.mads = fab_mads_new(&mads);
     int r = cc.mads ? cc_begin(&cc, view) : FAB_E_NOMEM;
-    (void)loop_run(loop); /* runs until no event is left */
+    (void)loop_run(loop); /* runs until the loop has no work left */
     for (uint32_t i = 0; i < cc.device_count; i++)
         cc.devices[i].table_blocks = 1;
     if (r == FAB_OK && cc.generation != 0) {

@@ -50,7 +50,7 @@ START_TEST(a_flap_while_held_down_restarts_the_time)
     /* the link is down, so the end of the hold-down is not known */
     ck_assert_uint_eq(fab_health_damping_due(&d), 0);
     fab_health_damping_up(&d, 120);
-    fab_health_damping_up(&d, 125); /* known */
+    fab_health_damping_up(&d, 125); /* the end of the hold-down is known now */
     ck_assert_uint_eq(fab_health_damping_due(&d), 130);
     ck_assert_uint_eq(d.hold_down_us, 10);
 }
@@ -112,7 +112,7 @@ START_TEST(hold_downs_before_a_reset_do_not_count)
         (void)bounce(&d, t, 0);
     ck_assert(d.held);
     fab_health_damping_release(&d, 13);
-    ck_assert(bounce(&d, 14, 0)); /* at once, and for longer */
+    ck_assert(bounce(&d, 14, 0)); /* the next flap begins a longer hold-down at once */
     ck_assert_uint_eq(d.hold_down_us, 20);
     fab_health_damping_reset(&d);
     ck_assert_uint_eq(fab_health_damping_due(&d), 0);

@@ -126,7 +126,7 @@ START_TEST(lanes)
          *sls = exported(f, t, FAB_EXPORT_PATH_SLS);
     /* Lines of SL-to-VL maps. Each switch has a line for each pair of an input port (or port 0) and
      * an output port: 2 spines with 3 ports, and 3 leaves with 6 ports. Each of the 12 hosts has
-     * one line. In addition, each of the 17 nodes has a heading. */
+     * one line. Each of the 17 nodes also has a heading. */
     ck_assert_uint_eq(lines_with(maps, " :"), 2 * 3 * 4 + 3 * 6 * 7 + 12 + 17);
     assert_has(maps, ", base LID 13, \"leaf-001\"\n#in out : 0  1  2");
     assert_has(maps, "\n0   1   : 0  1  2  0  1  2  0  1  2  0  1  2  0  1  2  0 \n");

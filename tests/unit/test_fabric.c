@@ -96,7 +96,8 @@ START_TEST(builder_joins_and_parts_cables)
     uint32_t x = add(b, FAB_NODE_SWITCH, 1, 4), y = add(b, FAB_NODE_SWITCH, 2, 4), ref = 9;
     uint8_t port = 9;
     ck_assert_int_eq(fab_fabric_builder_link(b, x, 1, y, 2), FAB_OK);
-    ck_assert_int_eq(fab_fabric_builder_link(b, y, 2, x, 1), FAB_OK); /* the same again */
+    ck_assert_int_eq(fab_fabric_builder_link(b, y, 2, x, 1),
+                     FAB_OK); /* the same link a second time */
     ck_assert_int_eq(fab_fabric_builder_link(b, x, 1, y, 3), FAB_E_EXISTS);
     ck_assert_int_eq(fab_fabric_builder_link(b, x, 2, y, 2), FAB_E_EXISTS);
     ck_assert_int_eq(fab_fabric_builder_link(b, x, 0, y, 3), FAB_E_INVAL);
@@ -300,7 +301,7 @@ START_TEST(who_has_a_lid_and_which_cable_is_up)
     ck_assert_int_eq(fab_fabric_clone(f, &clone), FAB_OK);
     fab_fabric_edit_port(clone, host)->info.phys_state = FAB_PHYS_POLLING;
     ck_assert(!fab_fabric_port_is_up(clone, fab_fabric_port(clone, host)->peer));
-    ck_assert(fab_fabric_port_is_up(f, host)); /* the copy did not change */
+    ck_assert(fab_fabric_port_is_up(f, host)); /* the copy has not changed */
     ck_assert_uint_eq(fab_fabric_port_by_guid(clone, fab_fabric_port(f, host)->guid), host);
     fab_fabric_unref(clone);
     fab_fabric_unref(f);

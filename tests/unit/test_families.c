@@ -8,12 +8,12 @@
 
 #include <string.h>
 
-/* ---- what a fabric is --------------------------------------------------------------------------
+/* ---- counts of a fabric -------------------------------------------------------------------------
  */
 
 struct measure {
     uint32_t hosts, switches, trunks;
-    uint32_t least, most; /* ISLs of a switch */
+    uint32_t least, most; /* smallest and greatest number of ISLs of a switch */
     /* Maximum number of ISLs on a shortest path between hosts. */
     uint32_t diameter;
 };
@@ -339,7 +339,7 @@ START_TEST(dragonfly_plus_is_cabled_as_it_says)
 }
 END_TEST
 
-/* ---- lattices ----------------------------------------------------------------------------------
+/* ---- grids --------------------------------------------------------------------------------------
  */
 
 static const struct {

@@ -45,7 +45,7 @@ static struct fab_target *tree_taken(const struct fab_fabric *f, uint8_t lmc)
 /* ---- shifts ---------------------------------------------------------------------------------- */
 
 struct hosts {
-    /* [count] the ports of the hosts, sorted by LID or in the order in which they were added */
+    /* [count] ports of the hosts, sorted by LID or in the order in which they were added */
     uint32_t *port, count;
 };
 
@@ -87,7 +87,7 @@ static uint32_t shift(const struct fab_fabric *f, const struct fab_target *t, co
     return most;
 }
 
-/* Takes over f. */
+/* Checks that no link carries two flows, in every `step`-th shift of `hosts` hosts. Takes over f. */
 static void assert_shifts(struct fab_fabric *f, uint32_t hosts, uint32_t step)
 {
     struct fab_target *t = tree_taken(f, 0);
@@ -199,7 +199,7 @@ START_TEST(rails_are_free_of_conflict)
 }
 END_TEST
 
-/* Takes over f. */
+/* Calls check() with the tree that the engine recognizes in f. Takes over f. */
 static void with_tree(struct fab_fabric *f, void check(const struct fab_tree *t, uint32_t wanted),
                       uint32_t wanted)
 {
@@ -389,8 +389,8 @@ START_TEST(damaged_trees_are_proven)
 }
 END_TEST
 
-/* On a topology that is no tree, the engine must either make tables that pass the proof, or refuse
- * it with a reason. */
+/* If the topology is not a tree, the engine must either make tables that pass the proof, or refuse
+ * the topology with a reason. */
 START_TEST(anything_else_is_refused_or_proven)
 {
     struct fab_prng prng;

@@ -98,7 +98,7 @@ static void receive(struct run *r)
     }
 }
 
-/* What all devices hold. */
+/* Adds the attributes of all devices to the digest. */
 static void look(struct run *r)
 {
     uint8_t data[FAB_SMP_DATA];

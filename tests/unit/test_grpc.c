@@ -215,7 +215,7 @@ START_TEST(codes_have_names)
     ck_assert_int_eq(fab_grpc_code_of(FAB_OK), FAB_GRPC_OK);
     for (int status = FAB_E_DENIED; status < 0; status++) {
         ck_assert_int_ne(fab_grpc_code_of(status), FAB_GRPC_OK);
-        /* means that the caller has not the role, which only the RPC layer knows */
+        /* this code means a missing role, which only the RPC layer can know */
         ck_assert_int_ne(fab_grpc_code_of(status), FAB_GRPC_PERMISSION_DENIED);
     }
 }

@@ -9,7 +9,7 @@
 #include "tests/unit/fabric_sets.h"
 
 struct plain {
-    uint8_t *down, *way; /* [n] */
+    uint8_t *down, *way; /* [n] path lengths: down only, and legal */
 };
 
 static void find_plainly(const struct fab_updown *s, uint32_t destination, struct plain *ret)

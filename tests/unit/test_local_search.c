@@ -187,7 +187,7 @@ START_TEST(one_link_less)
     }
     fab_fabric_unref(whole);
     ck_assert(run("updn", f, "one cable less", &p));
-    ck_assert_uint_eq(p.after.all.max, 16); /* 12 LIDs, three links, four hosts */
+    ck_assert_uint_eq(p.after.all.max, 16); /* 12 LIDs over three links, from four hosts */
     ck_assert_uint_eq(p.after.shift.max, 2);
     made_fini(&p.made);
 }

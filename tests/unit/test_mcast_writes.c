@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * While multicast tables are written, in any order, no packet loops, and no new branch leads into
- * an unresponsive switch.
+ * Multicast tables are written in any order. Meanwhile, no packet loops, and no new branch leads
+ * into an unresponsive switch.
  */
 #include "libfabmgr/plan/mft_writes.h"
 #include "tests/unit/mcast_world.h"
@@ -142,12 +142,12 @@ START_TEST(no_new_branch_leads_into_an_unresponsive_switch)
                                           .groups = groups};
     struct fab_plan_mft plan;
     fab_base_bits_set(unresponsive, 0);
-    /* the switch holds what it should hold */
+    /* the switch holds the entries that it must have */
     ck_assert_int_eq(fab_plan_mft_make(&in, &plan), FAB_OK);
     ck_assert_uint_eq(plan.stage[FAB_MFT_FIRST].count + plan.stage[FAB_MFT_SECOND].count, 0);
     fab_plan_mft_fini(&plan);
     fab_plan_mft_forget(&held, 0);
-    /* the contents of the switch's table are not known */
+    /* the contents of the switch's MFT are not known */
     ck_assert_int_eq(fab_plan_mft_make(&in, &plan), FAB_OK);
     ck_assert_uint_eq(plan.stage[FAB_MFT_READ].count, 0);
     for (size_t i = 0; i < plan.stage[FAB_MFT_SECOND].count; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine "nue", which supports any topology on any number of VLs: the proof on thousands of
- * fabrics, the acyclic channel dependency graph compared with a naive search for cycles,
- * independence of the order of discovery, and short paths.
+ * The engine "nue", which supports any topology on any number of VLs. Its tables must pass the
+ * proof on thousands of fabrics. Its acyclic channel dependency graph is compared with a naive
+ * search for cycles. The tables must not depend on the order of discovery, and paths must be short.
  */
 #include "libfabmgr/route/dependencies/acyclic_cdg.h"
 #include "libfabmgr/route/nue/search.h"
@@ -56,7 +56,7 @@ static uint8_t check_lanes(struct fab_fabric *f, uint8_t lmc, uint8_t vls, const
     return used;
 }
 
-/* Takes ownership of f. Checks the engine on one VL, and on as many VLs as the links have. */
+/* Checks the engine on one VL, and on as many VLs as the links have. Takes ownership of f. */
 static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx)
 {
     (void)ctx;
@@ -64,7 +64,7 @@ static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, vo
     check_lanes(f, lmc, 5, what);
 }
 
-/* Takes ownership of f. Checks the engine on a random number of VLs. */
+/* Checks the engine on a random number of VLs. Takes ownership of f. */
 static void check_some_lanes(struct fab_fabric *f, uint8_t lmc, const char *what, void *prng)
 {
     check_lanes(f, lmc, (uint8_t)(1 + fab_base_prng_below(prng, 5)), what);
@@ -186,10 +186,10 @@ START_TEST(vls_shorten_paths)
 }
 END_TEST
 
-/* ---- the graph of turns ---------------------------------------------------------------------- */
+/* ---- the channel dependency graph ------------------------------------------------------------ */
 
-/* Returns whether dependencies in use lead from the arc `to` to the arc `from`, so that a
- * dependency from `from` on `to` would close a cycle. */
+/* Returns whether the dependencies in use lead from the arc `to` back to the arc `from`. A
+ * dependency of `from` on `to` would then close a cycle. */
 static bool closes_circle(const struct fab_cdg *t, uint32_t from, uint32_t to)
 {
     bool *seen = calloc(t->arcs + 1, sizeof(*seen));

@@ -18,7 +18,7 @@
 #define BYTES ((size_t)PAGES * SIZE)
 
 struct handle {
-    struct fab_pages pages; /* version NULL: not in use */
+    struct fab_pages pages; /* the version is NULL if the handle is not in use */
     uint8_t want[PAGES][SIZE];
 };
 

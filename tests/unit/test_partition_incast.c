@@ -128,7 +128,7 @@ START_TEST(as_pairs_of_tables_say)
         for (int k = 0; k < 5; k++) {
             fill(&w, &r, 1 + (uint32_t)fab_base_prng_below(&r, 6),
                  1 + (uint32_t)fab_base_prng_below(&r, 30));
-            if (fab_base_prng_chance(&r, 0.5)) /* the default partition among them */
+            if (fab_base_prng_chance(&r, 0.5)) /* some keys are of the default partition */
                 for (uint32_t n = w.pkeys.first[w.f->port_count]; n > 0; n--)
                     if (fab_target_pkey_base(w.pkeys.key[n - 1]) == 1)
                         w.pkeys.key[n - 1] |= FAB_PKEY_DEFAULT;
@@ -139,7 +139,7 @@ START_TEST(as_pairs_of_tables_say)
 }
 END_TEST
 
-/* ---- as sites set them up -------------------------------------------------------------------- */
+/* ---- configurations of sites ----------------------------------------------------------------- */
 
 /* Makes a fabric of eight hosts, with the manager at the first host. */
 static struct world site(const char *text)
@@ -206,7 +206,7 @@ START_TEST(an_open_fabric_is_not_bounded)
 }
 END_TEST
 
-/* ---- what it takes --------------------------------------------------------------------------- */
+/* ---- cost ------------------------------------------------------------------------------------ */
 
 static double ms_of(struct world *w)
 {

@@ -103,7 +103,7 @@ START_TEST(p_keys_have_fifteen_bits)
 {
     struct fab_partitions *p = read_text("a=0x8011:ALL;\n0x12:ALL;\nb=17:ALL;b:ALL;c=0:ALL;");
     ck_assert_uint_eq(p->partitions, 5);
-    ck_assert_uint_eq(p->partition[1].pkey, 0x11); /* b is another name of this partition */
+    ck_assert_uint_eq(p->partition[1].pkey, 0x11); /* b is a second name of this partition */
     ck_assert_str_eq(p->partition[1].name, "a");
     ck_assert_uint_eq(p->partition[2].pkey, 0x12);
     ck_assert_str_eq(p->partition[2].name, "");
@@ -260,7 +260,7 @@ START_TEST(limits)
     ck_assert_int_eq(fab_policy_partitions_read(text, FAB_PARTITIONS_TEXT_MAX + 1, &p, &e),
                      FAB_E_LIMIT);
     size_t len = 0;
-    for (unsigned i = 0; i < 0x7fff; i++) /* one more than the number of P_Keys */
+    for (unsigned i = 0; i < 0x7fff; i++) /* one more than there are P_Keys */
         len += (size_t)sprintf(text + len, ":ALL;\n");
     ck_assert_int_eq(fab_policy_partitions_read(text, len, &p, &e), FAB_E_LIMIT);
     ck_assert_uint_eq(e.line, 0x7fff);

@@ -19,7 +19,7 @@ struct desk {
     struct fab_pins_arrivals arrivals;
     uint64_t now_us;
     int64_t unix_us;
-    uint32_t host[HOSTS]; /* node ids, in the order of GUIDs */
+    uint32_t host[HOSTS]; /* [HOSTS] node ids, in the order of GUIDs */
 };
 
 static void read_partitions(struct desk *d, const char *text)
@@ -111,7 +111,7 @@ START_TEST(each_place_of_a_pattern_counts)
     call(&d, d.host[0], "class-1 mlx5_0");
     call(&d, d.host[1], "none-1");
     call(&d, d.host[2], "rule-1");
-    call(&d, 0, "rule-2"); /* a switch: hosts cannot change its name */
+    call(&d, 0, "rule-2"); /* the name of a switch, which hosts cannot change */
     update(&d);
     ck_assert_str_eq(pinned(&d, 0), "class-1 mlx5_0");
     ck_assert_str_eq(pinned(&d, 1), "none");
@@ -222,9 +222,9 @@ START_TEST(only_a_newcomer_shares_a_host_name)
     call(&d, d.host[0], "a-1 mlx5_0");
     update(&d);
     ck_assert_str_eq(pinned(&d, 0), "a-1 mlx5_0");
-    call(&d, d.host[1], "a-1 mlx5_1"); /* known for longer */
+    call(&d, d.host[1], "a-1 mlx5_1"); /* this adapter was known before */
     d.f->nodes[d.host[3]].type = FAB_NODE_CA;
-    call(&d, d.host[3], "a-1 mlx5_2"); /* a newcomer */
+    call(&d, d.host[3], "a-1 mlx5_2"); /* this adapter has just arrived */
     d.now_us += 100 * SECOND;
     update(&d);
     ck_assert_int_eq(waits(&d, 1), FAB_PIN_HELD);

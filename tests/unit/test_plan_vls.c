@@ -13,7 +13,7 @@
 #define POWER_ON UINT64_C(0x0123456701234567) /* SL s uses VL s mod 8 */
 
 struct devices {
-    uint64_t (*map)[PORTS][PORTS]; /* [nodes][in][out] */
+    uint64_t (*map)[PORTS][PORTS]; /* [nodes][input port][output port] 4 bits per SL */
     struct fab_vlarb *arb;         /* [ports] */
 };
 struct world {
@@ -487,7 +487,7 @@ static void scrubbed_blocks(const struct world *w, uint8_t *ret)
             fab_fabric_node_is_switch(w->f, item.node) ? fab_fabric_port(w->f, item.port)->num : 0;
         ck_assert_uint_eq(item.mod, item.block << 16 | num);
         ck_assert_uint_eq(fab_fabric_port(w->f, item.port)->node, item.node);
-        ck_assert_uint_eq(ret[item.port] >> item.block & 1, 0); /* once */
+        ck_assert_uint_eq(ret[item.port] >> item.block & 1, 0); /* no block is read twice */
         ret[item.port] |= (uint8_t)(1u << item.block);
     }
 }

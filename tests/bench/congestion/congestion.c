@@ -18,7 +18,7 @@
 #include "tests/bench/congestion/scene.h"
 
 #define BIN (50 * US)
-#define SMOOTH 4 /* time steps */
+#define SMOOTH 4 /* number of time steps over which a rate is averaged */
 #define SEEDS 20
 #define PAYLOAD_LINE (100 * 4096.0 / 4122)
 
@@ -245,7 +245,7 @@ static void print_course(const struct run *r, const char *what)
                r->course.of[LAST][bin]);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 /* Removes the incast from the plan. */
 static void leave_alone(struct plan *p)

@@ -43,7 +43,7 @@ void plan_fini(struct plan *p)
     free(p->role);
 }
 
-/* ---- who is beside whom ---------------------------------------------------------------------- */
+/* ---- roles of flows -------------------------------------------------------------------------- */
 
 /* Follows the path of a flow. With `mark`, marks its ports as used by an incast. Returns true if
  * an incast uses one of its ports. */
