@@ -31,8 +31,7 @@
  * BlockNum and two reserved fields. */
 enum { FIRST_GUID = 4 };
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void on_written(void *ctx, uint64_t tag, const struct fab_mads_answer *answer)
 {
@@ -109,8 +108,7 @@ void sa_alias_stop(struct sa *s)
     fab_sa_aliases_fini(&s->aliases);
 }
 
-/* ---- requests ---------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 struct change {
     struct sa *s;

@@ -22,8 +22,7 @@
 
 #define DEFAULT_PREFIX UINT64_C(0xfe80000000000000)
 
-/* ---- joins and leaves --------------------------------------------------------------------------
- */
+/* ---- joins and leaves ------------------------------------------------------------------------ */
 
 struct change {
     const struct fab_sa *sa;
@@ -170,8 +169,7 @@ uint16_t sa_member_delete(struct sa *s, const struct fab_sa_request *req,
     return answer(&c, status, &is, ret_data);
 }
 
-/* ---- queries -----------------------------------------------------------------------------------
- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 /* How far a query has come in the list of records: identifies the record that it returned last. */
 struct place {

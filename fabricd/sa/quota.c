@@ -77,8 +77,7 @@ void sa_quota_stop(struct sa *s)
     free(s->quota);
 }
 
-/* ---- events ------------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* Writes the name of the switch port to which a port is connected. Control characters in the name
  * are replaced, because a NodeDescription comes from the device. */
@@ -143,8 +142,7 @@ static void refuse(struct sa *s, uint32_t from, uint8_t kind, bool in_all, uint3
     r->refused = 0;
 }
 
-/* ---- limits ------------------------------------------------------------------------------------
- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 bool sa_quota_permits(struct sa *s, const struct fab_sa_request *req, enum fab_quota kind,
                       const struct sa_quota_use *use)

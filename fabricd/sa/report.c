@@ -36,8 +36,7 @@
 #define TELL_SINGLY 8
 #define TELL_AGAIN_US 60000000
 
-/* ---- permission to receive a notice ------------------------------------------------------------
- */
+/* ---- permission to receive a notice ---------------------------------------------------------- */
 
 static uint32_t port_of(const struct fab_view *v, const struct fab_subscription *x)
 {
@@ -78,8 +77,7 @@ static enum fab_report_verdict judge(void *ctx, const struct fab_subscription *x
     return of_device && names_ports(&x->record.info) ? FAB_REPORT_DROP : FAB_REPORT_PASS;
 }
 
-/* ---- sending -----------------------------------------------------------------------------------
- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 /* Returns the SL of the path from the manager's port to another port. */
 static uint8_t sl_to(const struct fab_view *v, uint32_t port)
@@ -165,8 +163,7 @@ void sa_report(struct sa *s, const struct fab_event_notice *notice)
     work_soon(s);
 }
 
-/* ---- answers and timeouts ----------------------------------------------------------------------
- */
+/* ---- answers and timeouts -------------------------------------------------------------------- */
 
 /* Handles a response to a report. The response is ignored unless it comes from the port to which
  * the report was sent. */

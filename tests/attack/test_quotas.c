@@ -72,8 +72,7 @@ static void assert_named(const char *limit)
     ck_assert_msg(strstr(e->message, limit) != NULL, "%s", e->message);
 }
 
-/* ---- multicast --------------------------------------------------------------------------------
- */
+/* ---- multicast ------------------------------------------------------------------------------- */
 
 static void flood_groups(uint64_t mgid_high)
 {
@@ -211,8 +210,7 @@ START_TEST(ip_groups_belong_to_their_partition)
 }
 END_TEST
 
-/* ---- services, subscriptions, alias GUIDs ------------------------------------------------------
- */
+/* ---- services, subscriptions, alias GUIDs ---------------------------------------------------- */
 
 START_TEST(one_host_cannot_fill_the_directory)
 {
@@ -337,8 +335,7 @@ START_TEST(the_guid_of_an_absent_host_is_not_free)
 }
 END_TEST
 
-/* ---- requests ---------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* Sends a Get of NodeRecord, and does not wait for the answer. */
 static void send_get(uint16_t lid, uint64_t key)
@@ -464,8 +461,7 @@ START_TEST(the_rate_of_requests_is_exact)
 }
 END_TEST
 
-/* ---- responses of many records ----------------------------------------------------------------
- */
+/* ---- responses of many records --------------------------------------------------------------- */
 
 static void send_get_table(uint16_t lid)
 {
@@ -555,8 +551,7 @@ START_TEST(one_host_cannot_fill_the_memory_of_the_kernel)
 }
 END_TEST
 
-/* ---- requesters with an unknown LID ------------------------------------------------------------
- */
+/* ---- requesters with an unknown LID ---------------------------------------------------------- */
 
 START_TEST(an_unknown_lid_sees_nobody)
 {

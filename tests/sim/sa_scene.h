@@ -45,8 +45,7 @@ struct scene {
 };
 static struct scene scene;
 
-/* ---- the wire ---------------------------------------------------------------------------------
- */
+/* ---- the wire -------------------------------------------------------------------------------- */
 
 struct flight {
     struct loop_timer *timer;
@@ -120,8 +119,7 @@ static inline int wire_send(struct transport *t, const struct transport_mad *mad
 
 static const struct transport_ops wire_ops = {.send = wire_send};
 
-/* ---- hosts ------------------------------------------------------------------------------------
- */
+/* ---- hosts ----------------------------------------------------------------------------------- */
 
 static inline bool has_answer(struct lab *lab)
 {
@@ -237,8 +235,7 @@ static inline unsigned reports_of(uint16_t lid, uint16_t trap)
     return count;
 }
 
-/* ---- the scene --------------------------------------------------------------------------------
- */
+/* ---- the scene ------------------------------------------------------------------------------- */
 
 static inline void start_agent(void)
 {

@@ -52,8 +52,7 @@ static void on_event(void *ctx, const struct event *e)
         printf("# %s: %s\n", e->type, e->message);
 }
 
-/* ---- the manager --------------------------------------------------------------------------------
- */
+/* ---- the manager ----------------------------------------------------------------------------- */
 
 static bool is_settled(const struct world *w)
 {
@@ -135,8 +134,7 @@ static void end(struct world *w)
     free(w->came);
 }
 
-/* ---- hosts --------------------------------------------------------------------------------------
- */
+/* ---- hosts ----------------------------------------------------------------------------------- */
 
 static struct fab_wire_mc_member_record record_of(const struct world *w, uint32_t port,
                                                   uint32_t group, uint8_t join_state)
@@ -214,8 +212,7 @@ static void change_member(struct world *w)
         join(w, port, group, 1);
 }
 
-/* ---- faults -------------------------------------------------------------------------------------
- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 static unsigned dead_count(const struct world *w)
 {
@@ -272,8 +269,7 @@ static void change_fabric(struct world *w)
     }
 }
 
-/* ---- the walk -----------------------------------------------------------------------------------
- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 static bool carries(const struct world *w, uint32_t port)
 {
@@ -434,8 +430,7 @@ START_TEST(each_reaches_each_once_on_a_random_fabric)
 }
 END_TEST
 
-/* ---- a restart ----------------------------------------------------------------------------------
- */
+/* ---- a restart ------------------------------------------------------------------------------- */
 
 static bool is_written(struct lab *lab)
 {
@@ -543,8 +538,7 @@ START_TEST(an_unproved_tree_is_not_written)
 }
 END_TEST
 
-/* ---- verification on request -------------------------------------------------------------------
- */
+/* ---- verification on request ----------------------------------------------------------------- */
 
 static struct fab_multicast_verdict verified(struct lab *lab)
 {
@@ -659,8 +653,7 @@ START_TEST(no_deadlock_on_a_torus)
 }
 END_TEST
 
-/* ---- time ---------------------------------------------------------------------------------------
- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 /* Brings up a manager in virtual time. state: the folder of its store, or NULL. */
 static void bring_up_virtual(struct lab *lab, const char *state)

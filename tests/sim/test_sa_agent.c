@@ -51,8 +51,7 @@ static const struct rmpp_receiver_config patience = {
     .window = 32, .sender = {.timeout_us = 200000, .retries = 20}, .limit = 64 << 20};
 static struct scene *here;
 
-/* ---- the wire ---------------------------------------------------------------------------------
- */
+/* ---- the wire -------------------------------------------------------------------------------- */
 
 static void to_agent(uint16_t lid, const uint8_t *bytes)
 {
@@ -124,8 +123,7 @@ static int wire_send(struct transport *t, const struct transport_mad *mad)
 
 static const struct transport_ops wire_ops = {.send = wire_send};
 
-/* ---- hosts ------------------------------------------------------------------------------------
- */
+/* ---- hosts ----------------------------------------------------------------------------------- */
 
 static void make_request(uint8_t *mad, const struct asker *a, uint8_t method, uint16_t attr_id,
                          uint64_t key)
@@ -200,8 +198,7 @@ static void close_scene(struct scene *x)
     lab_close(&x->lab);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static struct scene scene;
 

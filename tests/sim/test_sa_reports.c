@@ -7,8 +7,7 @@
 #include "tests/sim/sa_scene.h"
 #include "tests/unit/same_service.h"
 
-/* ---- subscriptions ----------------------------------------------------------------------------
- */
+/* ---- subscriptions --------------------------------------------------------------------------- */
 
 static uint16_t inform_record(uint16_t lid, uint64_t key, unsigned host, uint16_t number,
                               struct fab_wire_inform_info_record *ret)
@@ -170,8 +169,7 @@ START_TEST(a_port_that_stays_away_is_dropped)
 }
 END_TEST
 
-/* ---- groups and partitions --------------------------------------------------------------------
- */
+/* ---- groups and partitions ------------------------------------------------------------------- */
 
 #define MGID_HIGH UINT64_C(0xff12a01b00000000)
 

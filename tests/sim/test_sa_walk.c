@@ -57,8 +57,7 @@ static struct walk walk;
             ck_abort_msg("not so: %s", #holds);                                                    \
     } while (0)
 
-/* ---- asking -----------------------------------------------------------------------------------
- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static void to_agent(const uint8_t *bytes)
 {
@@ -112,8 +111,7 @@ static void ask_for_all_paths(void)
     ck_assert_int_eq(walk.table.state, FAB_RMPP_DONE);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Reads an attribute of the port with a LID. Returns false if no port has the LID. */
 static bool read_attr(uint16_t lid, uint16_t attr_id, uint32_t mod, uint8_t data[FAB_SMP_DATA])
@@ -192,8 +190,7 @@ static void read_all(void)
     ck_assert_uint_eq(nodes, f->node_count);
 }
 
-/* ---- walking ----------------------------------------------------------------------------------
- */
+/* ---- walking --------------------------------------------------------------------------------- */
 
 struct way {
     uint32_t mbps;
@@ -323,8 +320,7 @@ static void check_no_circle(void)
     free(waits);
 }
 
-/* ---- fabrics ----------------------------------------------------------------------------------
- */
+/* ---- fabrics --------------------------------------------------------------------------------- */
 
 /* Makes a fabric in which some links have a quarter of their width, and some endports a smaller
  * MTU. */

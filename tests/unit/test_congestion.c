@@ -24,8 +24,7 @@ static struct fab_congestion computed(const struct fab_fabric *f, const struct f
     return c;
 }
 
-/* ---- entries of the table ----------------------------------------------------------------------
- */
+/* ---- entries of the table -------------------------------------------------------------------- */
 
 START_TEST(an_entry_is_never_shorter_than_asked)
 {
@@ -41,8 +40,7 @@ START_TEST(an_entry_is_never_shorter_than_asked)
 }
 END_TEST
 
-/* ---- every setting ----------------------------------------------------------------------------
- */
+/* ---- every setting --------------------------------------------------------------------------- */
 
 static void check_adapter(const struct fab_congestion_adapter *a,
                           const struct fab_congestion_basis *b)
@@ -128,8 +126,7 @@ START_TEST(twice_as_many_are_held_as_are_counted_on)
 }
 END_TEST
 
-/* ---- by hand ----------------------------------------------------------------------------------
- */
+/* ---- by hand --------------------------------------------------------------------------------- */
 
 START_TEST(what_is_set_by_hand_stands)
 {
@@ -219,8 +216,7 @@ START_TEST(short_tables_reach_as_far)
 }
 END_TEST
 
-/* ---- advice ------------------------------------------------------------------------------------
- */
+/* ---- advice ---------------------------------------------------------------------------------- */
 
 static uint32_t reason(const struct fab_congestion_reason *all, unsigned count, const char *name)
 {

@@ -80,8 +80,7 @@ START_TEST(from_a_switch_port)
 }
 END_TEST
 
-/* ---- how many questions -----------------------------------------------------------------------
- */
+/* ---- how many questions ---------------------------------------------------------------------- */
 
 static void counts(uint32_t radix, uint32_t window, uint64_t spare_node_infos)
 {
@@ -113,8 +112,7 @@ START_TEST(eleven_thousand_hosts)
 }
 END_TEST
 
-/* ---- silence and loss -------------------------------------------------------------------------
- */
+/* ---- silence and loss ------------------------------------------------------------------------ */
 
 static uint32_t find(const struct fab_fabric *f, uint8_t type, uint32_t nth)
 {
@@ -226,8 +224,7 @@ START_TEST(losses)
 }
 END_TEST
 
-/* ---- hostile ----------------------------------------------------------------------------------
- */
+/* ---- hostile --------------------------------------------------------------------------------- */
 
 struct hostile {
     struct fab_prng prng;

@@ -22,8 +22,7 @@ static uint32_t add(struct fab_builder *b, uint8_t type, uint64_t guid, uint8_t 
     return ref;
 }
 
-/* ---- the builder ------------------------------------------------------------------------------
- */
+/* ---- the builder ----------------------------------------------------------------------------- */
 
 START_TEST(builder_refuses_nonsense)
 {
@@ -179,8 +178,7 @@ START_TEST(an_empty_builder_seals)
 }
 END_TEST
 
-/* ---- order ------------------------------------------------------------------------------------
- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static void add_port(struct fab_builder *b, uint32_t ref, const struct fab_port *p)
 {
@@ -259,8 +257,7 @@ START_TEST(a_snapshot_says_nothing_of_the_order)
 }
 END_TEST
 
-/* ---- using ------------------------------------------------------------------------------------
- */
+/* ---- using ----------------------------------------------------------------------------------- */
 
 START_TEST(ports_are_found_by_guid)
 {
@@ -372,8 +369,7 @@ START_TEST(an_island_is_what_cables_reach)
 }
 END_TEST
 
-/* ---- differences ------------------------------------------------------------------------------
- */
+/* ---- differences ----------------------------------------------------------------------------- */
 
 static void assert_changes(const struct fab_fabric *old, const struct fab_fabric *now,
                            const struct fab_change *want, size_t want_count)
@@ -478,8 +474,7 @@ START_TEST(another_device_behind_a_guid_is_another_node)
 }
 END_TEST
 
-/* ---- aggregation nodes ------------------------------------------------------------------------
- */
+/* ---- aggregation nodes ----------------------------------------------------------------------- */
 
 static const struct {
     uint8_t type;

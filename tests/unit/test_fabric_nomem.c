@@ -16,8 +16,7 @@ static int agree(int status, bool result)
     return (status == FAB_OK) == result ? status : FAB_E_INVAL;
 }
 
-/* ---- calls under test --------------------------------------------------------------------------
- */
+/* ---- calls under test ------------------------------------------------------------------------ */
 
 static struct fab_fabric *before; /* allocated before the failures begin */
 

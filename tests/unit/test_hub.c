@@ -7,8 +7,7 @@
 #include "libfabmgr/wire/sa.h"
 #include "tests/unit/hub_lab.h"
 
-/* ---- coming and going -------------------------------------------------------------------------
- */
+/* ---- coming and going ------------------------------------------------------------------------ */
 
 START_TEST(seats)
 {
@@ -119,8 +118,7 @@ START_TEST(nobody_speaks_for_others)
 }
 END_TEST
 
-/* ---- deliveries --------------------------------------------------------------------------------
- */
+/* ---- deliveries ------------------------------------------------------------------------------ */
 
 START_TEST(requests_to_the_sm_and_back)
 {

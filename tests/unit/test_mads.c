@@ -6,8 +6,7 @@
 #include "libfabmgr/base/buf.h"
 #include "tests/unit/mads_session.h"
 
-/* ---- single steps -----------------------------------------------------------------------------
- */
+/* ---- single steps ---------------------------------------------------------------------------- */
 
 /* The timeout that the session gives to the transport ends before the next try. Otherwise the
  * kernel would refuse the next try, because it still waits for a response with the same TID. */

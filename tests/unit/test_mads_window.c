@@ -8,8 +8,7 @@
 #include "libfabmgr/base/prng.h"
 #include "tests/unit/mads_session.h"
 
-/* ---- the window -------------------------------------------------------------------------------
- */
+/* ---- the window ------------------------------------------------------------------------------ */
 
 /* Puts all MADs that the session may send now into wire[]. Returns their number. */
 static uint32_t pump(struct fab_mads *m, uint64_t now, uint8_t wire[][FAB_MAD_SIZE])
@@ -123,8 +122,7 @@ START_TEST(window_keeps_its_bounds)
 }
 END_TEST
 
-/* ---- conversations ----------------------------------------------------------------------------
- */
+/* ---- conversations --------------------------------------------------------------------------- */
 
 #define REQUESTS 150
 #define FLIGHTS 2048

@@ -50,8 +50,7 @@ static void world_fini(struct world *w)
     fab_fabric_unref(w->f);
 }
 
-/* ---- the devices ------------------------------------------------------------------------------
- */
+/* ---- the devices ----------------------------------------------------------------------------- */
 
 static void set_state(struct world *w, uint32_t port, uint8_t asked)
 {

@@ -141,8 +141,7 @@ START_TEST(a_port_that_is_up_holds_what_was_read_of_its_link)
 }
 END_TEST
 
-/* ---- known VL tables ----------------------------------------------------------------------------
- */
+/* ---- known VL tables ------------------------------------------------------------------------- */
 
 /* In a new snapshot, ports can have other ids. What the manager knows about their VL tables moves
  * to the new ids. It is lost if the number of ports, of the node or of the whole snapshot, is not

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bandwidth of a traffic class: VL arbitration packet by packet, as the tables specify, and in
- * the traffic model, where a class at full load takes nothing from another class.
+ * The bandwidth of a traffic class. One part simulates VL arbitration packet by packet, as the
+ * tables specify. The other uses the traffic model: a class at full load takes nothing from another
+ * class.
  */
 #include "libfabmgr/traffic/traffic.h"
 #include "tests/unit/qos_world.h"
@@ -39,7 +40,7 @@ static void serve(const struct fab_arb *a, uint16_t busy, uint32_t packet, uint3
     struct turn high = {.entry = a->high, .count = a->highs, .at = a->highs - 1u};
     struct turn low = {.entry = a->low, .count = a->lows, .at = a->lows - 1u};
     const bool urgent = waits(&high, busy), others = waits(&low, busy);
-    /* Bytes of high priority since the last packet of low priority. */
+    /* Bytes of high priority sent since the last packet of low priority. */
     int64_t spent = 0;
     memset(bytes, 0, 16 * sizeof(*bytes));
     for (uint32_t sent = 0; sent < packets && (urgent || others); sent++) {
@@ -151,9 +152,9 @@ START_TEST(random_shares)
 }
 END_TEST
 
-/* ---- on the model of traffic ----------------------------------------------------------------- */
+/* ---- traffic model --------------------------------------------------------------------------- */
 
-/* The endports of a switch. */
+/* Stores the port ids of the endports of a switch, and returns their number. */
 static uint32_t ends_of(const struct fab_fabric *f, uint32_t sw, uint32_t *ends)
 {
     uint32_t count = 0;
@@ -305,7 +306,7 @@ START_TEST(high_priority_takes_half)
     uint32_t port = some_trunk(w.f);
     uint32_t training = fab_qos_guarantee(w.f, &w.p, &w.t->vls, port, 2);
     ck_assert_uint_lt(training, 500);
-    ck_assert_uint_gt(training, 380); /* 80 of 95 parts of one half */
+    ck_assert_uint_gt(training, 380); /* 80/95 of one half of the link */
     world_fini(&w);
 }
 END_TEST

@@ -232,7 +232,7 @@ START_TEST(plans_at_hand_are_repairs)
         world_of("fat tree of 2 levels", fat_tree(8, 2, 1), "fattree"),
         world_of("fat tree of 3 levels", fat_tree(4, 3, 1), "fattree"),
         world_of("leaves and spines", leaf_spine(6, 3, 4), "fattree"),
-        /* several LFT blocks and tiles */
+        /* this fabric has several LFT blocks and tiles */
         world_with("leaves and spines, 8 LIDs a port", leaf_spine(4, 3, 4), "updn", 3),
         world_of("modern tree", modern_tree(6, 3, 3, 1, 2), "updn"),
         world_of("torus", grid(torus, true, 2), "updn"),

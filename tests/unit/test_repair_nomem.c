@@ -53,7 +53,7 @@ static int rebalance(struct fab_repair *r)
     return status;
 }
 
-/* Whichever allocation fails, the tables stay unchanged. */
+/* Makes repairs. If an allocation fails, the tables must stay unchanged. */
 static int all(void)
 {
     struct fab_repair *r = NULL, *twin = NULL;
@@ -166,8 +166,8 @@ static int contingencies(void)
     return status;
 }
 
-/* Some allocations are only for speed or for a better order: the maker does without them. It may
- * then compute no failures, so that there is no plan to take. */
+/* Some allocations are only for speed or for a better order, and the maker does without them. Then
+ * it may compute no failures, and there is no plan to take. */
 START_TEST(each_allocation_of_contingencies)
 {
     unsigned spared = 0;

@@ -3,7 +3,7 @@
  * drop packets. */
 #include "tests/unit/repair_world.h"
 
-/* Whichever single link of a tree dies, the repair must lose no entry that only an engine could
+/* Each single link of a tree fails once. The repair must lose no entry that only an engine could
  * restore. */
 START_TEST(lone_faults_in_trees_are_repaired)
 {
@@ -53,7 +53,7 @@ START_TEST(lone_faults_by_chains)
     struct {
         const char *name, *engine;
         struct fab_fabric *f;
-        unsigned at_least; /* % */
+        unsigned at_least; /* percentage of the faults that can be repaired */
     } all[] = {{"HyperX, dor", "dor", hyperx(), 100},
                {"hypercube, dor", "dor", hypercube(), 95},
                {"mesh, dor", "dor", grid(mesh, false, 1), 70},
@@ -173,7 +173,7 @@ START_TEST(what_drops_packets_must_not_stay)
 }
 END_TEST
 
-/* Fills reached[] with the switches that paths with ascending labels from `from` lead to. */
+/* Sets reached[] for the switches to which paths with ascending labels lead from `from`. */
 static void follow_labels(const struct fab_repair *r, uint32_t from, bool *reached)
 {
     const struct fab_repair_network *b = r->network;

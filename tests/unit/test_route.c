@@ -19,7 +19,7 @@ static struct fab_policy defaults(uint8_t lmc)
     return p;
 }
 
-/* Takes over f. */
+/* Checks the tables of the default engine for f. Takes over f. */
 static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx)
 {
     (void)ctx;
@@ -178,7 +178,7 @@ START_TEST(a_tree_is_balanced)
 }
 END_TEST
 
-/* ---- sameness -------------------------------------------------------------------------------- */
+/* ---- equal tables ---------------------------------------------------------------------------- */
 
 static void assert_same_tables(const struct fab_target *a, const struct fab_target *b)
 {
@@ -282,7 +282,7 @@ START_TEST(a_fault_in_a_tree_moves_little)
 }
 END_TEST
 
-/* ---- ranks and the registry -------------------------------------------------------------------
+/* ---- ranks and the list of engines -------------------------------------------------------------
  */
 
 START_TEST(aggregation_nodes_make_no_leaf)

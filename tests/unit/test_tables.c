@@ -321,7 +321,8 @@ START_TEST(unused_entries_may_be_missing)
     char *text = exported(f, t);
     cut_paragraph(text, f->nodes[lonely].desc);
     assert_refused(f, &p, &t->lids, text, "is not in the file");
-    t->lids.base[fab_fabric_port_id(f, lonely, 0)] = 0; /* now no entry is needed */
+    t->lids.base[fab_fabric_port_id(f, lonely, 0)] =
+        0; /* without a LID, the switch needs no entry */
     t->lids.owner[lid] = FAB_NONE;
     ck_assert_msg(run_file(f, &p, &t->lids, &lft, why) == FAB_OK, "%s", why);
     fab_target_lft_fini(&lft);

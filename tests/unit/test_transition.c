@@ -26,7 +26,7 @@ struct tally {
     uint32_t lossy, stale, lanes, sampled, unsafe, unions, bad_unions;
 };
 
-struct tables { /* of one engine */
+struct tables { /* the tables of one engine */
     struct fab_lids lids;
     struct fab_lft lft;
     struct fab_vls vls;
@@ -39,7 +39,7 @@ static void tables_fini(struct tables *t)
     fab_target_vls_fini(&t->vls);
 }
 
-static uint8_t lmc; /* of the tables that make_tables makes */
+static uint8_t lmc; /* LMC of the tables that make_tables makes */
 
 /* Makes the tables of an engine for f. Returns false if the engine refuses f, or if its tables fail
  * the proof. */
@@ -124,7 +124,7 @@ struct world {
      * after it, and with the present mixture of tables */
     bool *before, *after, *now;
     uint32_t vls;
-    size_t size;      /* ports * VLs */
+    size_t size;      /* number of channels: ports * VLs */
     uint8_t *depends; /* [size][size] bits */
 };
 
@@ -246,7 +246,7 @@ static void check_union_of_sls(struct world *w, struct tally *tally)
     tally->bad_unions += cycle;
 }
 
-/* ---- carrying it out ------------------------------------------------------------------------- */
+/* ---- applying the writes --------------------------------------------------------------------- */
 
 static struct fab_transition_judgement judge(const struct world *w, const struct fab_vls *sls)
 {

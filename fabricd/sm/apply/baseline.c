@@ -373,8 +373,7 @@ const struct sm_unapproved *sm_unapproved(const struct sm *s, uint32_t *ret_coun
     return s->apply->baseline.list;
 }
 
-/* ---- sweeps, partitions and settings ----------------------------------------------------------
- */
+/* ---- sweeps, partitions and settings --------------------------------------------------------- */
 
 struct fab_baseline *sm_baseline_barrier(const struct sm *s)
 {
