@@ -86,8 +86,8 @@ struct cc_status {
 void cc_get_status(const struct cc *cc, struct cc_status *ret);
 
 /* A device without the computed settings: its state is UNSUPPORTED, FOREIGN_KEY or FAILED.
- * cc_not_programmed lists these devices in ret[], at most `max`, and returns the number of all
- * of them. */
+ * cc_not_programmed writes at most `max` of these devices to ret[], and returns the number of
+ * all. */
 struct cc_device_status {
     uint64_t guid; /* GUID of the node */
     /* port number on an adapter; 0: the device is a switch */
@@ -137,8 +137,8 @@ struct cc_log_status {
     const struct fab_congestion_log *log;
 };
 uint32_t cc_logs(const struct cc *cc, uint64_t node_guid, struct cc_log_status *ret, uint32_t max);
-/* For each LID below `lids`, adds to senders[] the number of adapters that were throttled on
- * paths to that LID, according to the recent entries of congestion logs. Recent means the last
+/* For each LID below `lids`, adds to senders[] the number of adapters that were throttled on paths
+ * to this LID. The numbers come from recent entries of congestion logs. Recent means the last
  * minute, or the last two counter intervals if these are longer. */
 void cc_count_senders(const struct cc *cc, uint16_t *senders, uint32_t lids);
 

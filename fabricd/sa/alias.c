@@ -222,8 +222,8 @@ static bool is_within_quota(const struct change *c, const struct fab_sa_request 
     return use.more == 0 || sa_quota_permits(c->s, req, FAB_QUOTA_ALIAS_GUIDS, &use);
 }
 
-/* Returns the GUID that an index gets: the GUID in the request; if it is 0, the present GUID of the
- * index; if that is 0 too, a new GUID. */
+/* Returns the GUID that an index gets: the GUID in the request, the present GUID of the index, or a
+ * new GUID. The first of these that is not 0 counts. */
 static uint64_t wanted_at(const struct change *c, uint32_t place)
 {
     uint64_t guid = c->record.table.guid[place % FAB_SA_ALIAS_BLOCK];

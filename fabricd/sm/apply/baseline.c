@@ -61,9 +61,9 @@ static void carry_over(struct sm_baseline_job *j)
     }
 }
 
-/* Returns what the manager does with an unapproved device at place `p`, if the sweep has read
- * it: quarantines or admits it. (Devices that sweeps leave out are excluded.) The manager admits
- * its own port in any case. */
+/* Returns what the manager does with an unapproved device at place `p` that the sweep has read: it
+ * quarantines or admits the device. (Devices that sweeps leave out are excluded.) The manager
+ * always admits its own port. */
 static enum sm_unapproved_effect effect_of(const struct sm_baseline_job *j,
                                            const struct fab_place *p)
 {

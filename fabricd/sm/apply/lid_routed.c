@@ -19,8 +19,8 @@ static bool stays(const struct sm *s, uint32_t sw, uint32_t lid)
            fab_target_lft_at(&o->lft, sw, lid) == fab_target_lft_at(&s->model.target->lft, sw, lid);
 }
 
-/* Returns the number of the port through which a node sends packets to a LID; FAB_NONE: the LFT of
- * the node has no known entry for this LID. If the node is not a switch, it is the manager's own
+/* Returns the number of the port by which a node sends packets to a LID. FAB_NONE: the LFT of
+ * the node has no known entry for this LID. A node that is not a switch is the manager's own
  * adapter. */
 static uint32_t port_towards(const struct sm *s, uint32_t node, uint32_t lid)
 {

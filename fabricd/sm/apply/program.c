@@ -418,9 +418,9 @@ static void count_changed(struct sm *s, const struct fab_plan_op *op, const uint
     }
 }
 
-/* Returns the M_Key of a port after the answer to a write of PortInfo. The key in the answer is
- * taken only if it is the key that the port must have: a faulty device may answer with random data,
- * and a later write would then set such a key. */
+/* Returns the M_Key of a port after the answer to a write of PortInfo. The key in the answer counts
+ * only if it is the key that the port must have. A faulty device may answer with random data, and a
+ * later write would then set a random key. */
 static uint64_t key_after_write(const struct sm *s, uint32_t port, uint64_t answered)
 {
     uint64_t known = fab_fabric_port(s->model.fabric, port)->info.m_key;
@@ -537,9 +537,9 @@ static int keep_lanes(struct sm *s)
     return r;
 }
 
-/* Updates the list of nodes at which writes failed: adds the nodes at which a write of this round
- * failed, and removes the nodes that acknowledged all their writes. A heavy sweep writes to all
- * nodes that need a write. After it, only the nodes of this round stay in the list. */
+/* Updates the list of nodes at which writes failed. Adds the nodes at which a write of this round
+ * failed, and removes the nodes that acknowledged all their writes. After a heavy sweep, which
+ * writes to all nodes that need a write, only the nodes of this round stay in the list. */
 static void note_refusing(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;

@@ -94,8 +94,8 @@ static int prove(struct sm_route_job *j)
     return r;
 }
 
-/* Returns whether the tables passed their proof. Pairs that have no path only because of the fixed
- * tables of a silent switch do not count as a failure, and neither do paths from and to switches
+/* Returns whether the tables passed their proof. Two kinds of lost paths do not count as a failure:
+ * paths lost only because of the fixed tables of a silent switch, and paths from and to switches
  * that a repair left out. */
 static bool is_good(const struct sm_route_job *j)
 {
@@ -261,10 +261,9 @@ static int compose(struct sm_route_job *j)
     return prove(j);
 }
 
-/* Divides the VLs into as many equal sets as there are traffic classes, and lets the engines route
- * with the VLs of one set only, so that each class can have a set of its own. If no engine can
- * route with so few VLs, halves the number of sets until an engine can. Each set then has more VLs,
- * and several classes share a set. */
+/* Divides the VLs into as many equal sets as there are traffic classes. The engines route with the
+ * VLs of one set only, so that each class can have a set of its own. If no engine can route with so
+ * few VLs, halves the number of sets until an engine can. Several classes then share a set. */
 static int route_classes(struct sm_route_job *j)
 {
     int r = FAB_OK;

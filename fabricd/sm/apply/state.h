@@ -182,9 +182,8 @@ struct sm_reproof {    /* state of reproof.c */
     struct sm_reproof_job *job; /* the proof under way; NULL: none */
     /* The worker task that computes a slice of `job`; NULL: no slice runs. */
     struct loop_task *task;
-    /* Manager's clock at the publication of the first (due_us) and the last (repaired_us) local
-     * repair since all tables were last proved. due_us is 0 if there was no local repair since
-     * then. */
+    /* Manager's clock when local repairs were published since all tables were last proved: the
+     * first one (due_us; 0: there was none), and the last one (repaired_us). */
     uint64_t due_us, repaired_us;
     /* Number of local repairs published since the manager started. */
     uint64_t repairs;
@@ -372,10 +371,10 @@ void sm_plan_stop(struct sm *s);
 struct fab_transition_outcome;
 int sm_transition_init(struct sm *s); /* returns OK or NOMEM */
 void sm_transition_fini(struct sm *s);
-/* Call this function when the first write of a plan is sent. It emits an event if mixtures of old
- * and new tables may have a loop or a cycle of channel dependencies, and an event if pairs lose
- * their path for a while. order_us: how long it took to prove and order the writes, in
- * microseconds; by_labels: the labels of a local repair proved the order. */
+/* Call this function when the first write of a plan is sent. It emits an event if mixtures of
+ * tables may have a loop or a cycle of channel dependencies, and another event if pairs lose their
+ * path for a while. order_us: time in us that proving and ordering the writes took. by_labels: the
+ * labels of a local repair proved the order. */
 void sm_transition_begin(struct sm *s, const struct fab_transition_outcome *o, bool by_labels,
                          uint64_t order_us);
 /* Returns how long to wait until all packets in flight have left the fabric, in microseconds. */
@@ -411,7 +410,7 @@ struct sm_link_names {
     uint64_t guid;
     char names[SM_NAMES_LEN + 8]; /* the first links, "leaf-1/5 - spine-2/1, ..." */
 };
-/* links: [count] changes of which only the GUIDs and ports are read. */
+/* Makes names of links. links: [count] changes; only their GUIDs and ports are read. */
 void sm_name_links(const struct fab_fabric *f, const struct fab_change *links, size_t count,
                    struct sm_link_names *ret);
 

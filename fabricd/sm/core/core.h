@@ -81,7 +81,7 @@ struct sm_wiring {
     void (*node_touched)(struct sm *s, uint64_t node_guid);
     void (*mastership_lost)(struct sm *s);
     /* The core calls offender_found if the host at this port of the snapshot provably misbehaved,
-     * and the settings demand that such a host be isolated. cause: what the host did. */
+     * and the settings demand its isolation. cause: what the host did. */
     void (*offender_found)(struct sm *s, uint32_t port, const char *cause);
 };
 
@@ -175,10 +175,9 @@ void sm_request_probe(struct sm *s, uint64_t node_guid);
  * repair is possible, otherwise a targeted sweep. */
 void sm_request_ports(struct sm *s, uint64_t node_guid);
 /* Call this function with the SwitchInfo that a switch sent. If the switch reports that the state
- * of a port changed (PortStateChange, IBA 14.2.5.4), the function does the same as
- * sm_request_ports, unless a targeted sweep will read the switch soon. If the LinearFDBTop is not
- * the one that the manager wrote, the switch was reset, and the function requests a targeted sweep.
- */
+ * of a port changed (PortStateChange, IBA 14.2.5.4), the function works as sm_request_ports, unless
+ * a targeted sweep will read the switch soon. If the LinearFDBTop is not the value that the manager
+ * wrote, the switch was reset; the function then requests a targeted sweep. */
 void sm_request_if_changed(struct sm *s, uint32_t sw, const struct fab_switch_info *info);
 /* Notes that this switch did not answer a port probe. Until a sweep ends or routes change, the
  * manager answers traps of this switch by a targeted sweep and not by another probe. */
@@ -306,7 +305,7 @@ uint64_t sm_m_key_of_port(const struct sm *s, uint32_t port);
  * port does. */
 uint32_t sm_m_key_port_of_lid(const struct sm *s, uint16_t lid);
 /* Returns whether a received packet with this M_Key proves that its sender knows the operator's
- * keys: the key must be that of the manager's own port (IBA 14.2.5.13). */
+ * keys. The key must be that of the manager's own port (IBA 14.2.5.13). */
 bool sm_m_key_proves(const struct sm *s, uint64_t key);
 /* Sets the M_Key of an SMP to that of the port at which the SMP ends. The directed route of the
  * SMP, or else its destination LID, determines this port. */

@@ -41,7 +41,7 @@ struct sm_core {
     struct sm_guids retry; /* nodes to which a write failed */
     /* Nodes at which writes failed in the last round that wrote to them. */
     struct sm_guids refusing;
-    /* Those nodes of `refusing` that an event has named. */
+    /* The nodes in `refusing` that an event has named. */
     struct sm_guids named;
     /* Manager's clock at the first trap that no round has handled yet; 0: no such trap. */
     uint64_t trap_us;

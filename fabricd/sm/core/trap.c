@@ -62,9 +62,9 @@ static struct sm_trap trap_of(const struct sm *s, const struct transport_mad *ma
     return t;
 }
 
-/* Returns whether the manager reads the device because of this notice. It does so for trap 256,
- * too: a wrong M_Key starts the lease period of the port, and the requests of a targeted sweep,
- * which carry the correct key, stop it. */
+/* Returns whether the manager reads the device because of this notice. Trap 256 is such a notice: a
+ * wrong M_Key starts the lease period of the port, and the correct key in the requests of a
+ * targeted sweep stops it. */
 bool sm_trap_acts(const struct sm *s, const struct fab_notice *n)
 {
     bool key = n->trap == TRAP_BAD_M_KEY && fab_policy_m_keys_set(&s->policy.m_keys);

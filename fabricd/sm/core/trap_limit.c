@@ -45,8 +45,7 @@ struct source {
     /* Manager's clock at the last event trap-flood (flood_told_us) and trap-refused
      * (refused_told_us) about this source; 0: none yet. */
     uint64_t flood_told_us, refused_told_us;
-    /* traps: number of traps since since_us; repressed: number of those traps that exceeded the
-     * limit. */
+    /* traps: number of traps since since_us. repressed: how many of them exceeded the limit. */
     uint32_t traps, repressed;
     /* Number of refused traps since the last event about refused traps of this source. */
     uint32_t refused;
@@ -80,9 +79,9 @@ static uint16_t index_of(const struct sm_trap *t)
 
 /* ---- events ---- */
 
-/* Returns whether an event about a source may be emitted now. The rate of such events is also
- * limited for all sources together, because a host that forges many LIDs could otherwise displace
- * all other events from the journal. */
+/* Returns whether an event about a source may be emitted now. The rate is also limited for all
+ * sources together: a host that forges many LIDs could otherwise displace all other events from the
+ * journal. */
 static bool may_tell(struct sm_trap_limit *l, uint64_t *told_us)
 {
     uint64_t now = clock_now_us();

@@ -43,8 +43,8 @@ static struct fab_plan_op op_of(struct sm *s, const struct fab_repair_delta *d, 
     };
 }
 
-/* Adds LFT writes of the repair to the plan. early: true adds those writes that must be
- * acknowledged before links become Active; false adds the others. */
+/* Adds LFT writes of the repair to the plan. early: true adds the writes that must be acknowledged
+ * before links become Active; false adds the other writes. */
 static void add_tables(struct sm *s, const struct fab_repair_delta *d, bool early,
                        struct fab_plan *plan, uint32_t *count)
 {

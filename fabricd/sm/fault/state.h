@@ -46,7 +46,7 @@ struct sm_probe { /* result of a port probe */
 #define SM_FIRST_SUSPECTS 3
 /* State of lost_switch.c. Bit i of each bitset stands for the suspect run.suspects[i]. */
 struct sm_lost_switches {
-    /* [doubts] doubt: id of a switch of which one link failed. other: a port of another neighbour
+    /* [doubts] doubt: id of a switch that has lost one link. other: a port of another neighbour
      * that leads to this switch. The state of this port shows whether the whole switch failed.
      * FAB_NONE: the port was read, or there is none. */
     uint32_t doubt[SM_LOST_SWITCHES], other[SM_LOST_SWITCHES];
@@ -60,8 +60,7 @@ struct sm_lost_switches {
     /* The probe knows all failed switches (node[]), so it may read the other suspects. */
     bool decided;
     /* narrow: suspects of which the probe at first reads only the ports to a failed switch. reread:
-     * narrow suspects that sent their trap for another reason, so that the probe reads all their
-     * ports. */
+     * narrow suspects whose trap had another reason, so that the probe reads all their ports. */
     uint64_t narrow[SM_GUIDS_MOST / 64], reread[SM_GUIDS_MOST / 64];
     bool any; /* narrow is not empty */
     /* The probe has read all suspects and begins again. Of the suspects before `end`, it reads only
@@ -225,9 +224,9 @@ void sm_reads_cut(struct sm *s, uint32_t doubt);
 void sm_reads_cut_end(struct sm *s);
 
 /* Functions of returned_links.c. */
-/* Returns whether the link of a port may have come back: the snapshot has no link at this port,
- * but had one when the tables of the repair session were computed, and the port is up now. now:
- * PortInfo that the probe has read from the port. */
+/* Returns whether the link of a port may have come back: the port is up and has no link in the
+ * snapshot, but had one when the tables of the repair session were computed. now: PortInfo that the
+ * probe has read from the port. */
 bool sm_return_is(struct sm *s, uint32_t port, const struct fab_port_info *now);
 /* Returns OK or NOMEM. */
 int sm_return_add(struct sm *s, uint32_t port, const struct fab_port_info *now);

@@ -194,8 +194,8 @@ static bool is_asked(const struct sm *s, const struct sm_other *o)
     return port == FAB_NONE || !is_manager_port(s, port);
 }
 
-/* Removes from the list of refused managers those that this election has asked again, and those
- * that have left the fabric. */
+/* Removes managers from the list of refused managers: those that this election has asked again, and
+ * those that have left the fabric. */
 static void keep_refused(struct sm *s)
 {
     struct sm_ha *ha = s->ha;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps the current and the previous M_Key in the key file (fabricd/store/m_key.h), and the state
- * of a key rotation, in which all ports get a new M_Key.
+ * Keeps the current and the previous M_Key in the key file (fabricd/store/m_key.h). Also keeps the
+ * state of a key rotation, in which all ports get a new M_Key.
  *
  * A rotation first writes both keys to the file, with the GUIDs of all ports that may have the old
  * key. Only then does the manager use the new key. At every moment each port therefore has one of

@@ -339,9 +339,9 @@ void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const ui
     *ret_count = n;
 }
 
-/* Decides which of the links in at[] (see note_all) are excluded. Sets an element to FAB_NONE if
- * its link must stay in use, because a part of the fabric needs the link or too many links of a
- * switch would be excluded. */
+/* Decides which of the links in at[] (see note_all) are excluded. An element becomes FAB_NONE if
+ * its link must stay in use: a part of the fabric needs it, or too many links of a switch would be
+ * excluded. */
 static int choose(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
     size_t count = 0, room = s->links->count + 1u;

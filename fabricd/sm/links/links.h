@@ -95,9 +95,9 @@ extern const struct sm_phase sm_phase_port;
 
 /* ---- excluded links over which packets still pass (excluded.c) ---- */
 
-/* A list of links that the snapshot does not have, although they are up: links of silent switches,
- * and links that are or were isolated or held down, and whose ports are still Active. The caller
- * frees it with free(). */
+/* Links that are up, but that the snapshot does not have: links of silent switches, and links that
+ * are or were isolated or held down and whose ports are still Active. The caller frees the list
+ * with free(). */
 struct sm_excluded {
     uint32_t count;
     struct fab_silent_link link[]; /* [count] */
@@ -140,7 +140,7 @@ int sm_silent_exclude(struct sm *s, struct fab_fabric *f);
  * from the time when the switch answers again until the next view is published. */
 bool sm_silent_has_link(const struct sm *s, uint64_t guid, uint8_t port);
 /* Call this function after a view was published. It removes from the list the silent switches that
- * left the fabric, and notes which of the others are used by routes again. */
+ * left the fabric, and notes which of the remaining switches routes use again. */
 void sm_silent_settle(struct sm *s);
 /* Forgets all silent switches and ends all checks. */
 void sm_silent_forget(struct sm *s);

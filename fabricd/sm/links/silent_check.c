@@ -46,12 +46,12 @@ struct neighbour {
 };
 struct sm_check {
     struct sm *s;
-    /* guid: node GUID of the switch. begun_us: manager's clock when the switch was first asked; if
-     * it was not asked yet, the time at which the check was requested. */
+    /* guid: node GUID of the switch. begun_us: manager's clock when the switch was first asked;
+     * before that, when the check was requested. */
     uint64_t guid, begun_us;
     struct neighbour *neighbour;
-    /* neighbours: number of elements of neighbour[]; asked: number of those over which the
-     * switch has been asked */
+    /* neighbours: number of elements of neighbour[]. asked: over how many of them the switch was
+     * asked. */
     uint32_t neighbours, asked;
     bool over;
 };
@@ -143,7 +143,7 @@ bool sm_silent_note_failed(struct sm *s, uint64_t guid)
     return fresh;
 }
 
-/* Notes that the switch, and those of its neighbours that did not answer, have probably failed. */
+/* Notes that the switch has probably failed, and so have its neighbours that did not answer. */
 static void note_failed(struct sm *s, const struct sm_check *c)
 {
     (void)sm_silent_note_failed(s, c->guid);
@@ -217,9 +217,9 @@ static void on_port(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* Lists in c->neighbour the neighbours of the checked switch that the manager can reach without
- * any switch that is being checked. paths: directed routes, by node id, that avoid all these
- * switches; avoid: bitset of these switches. Returns OK or NOMEM. */
+/* Lists in c->neighbour the neighbours of the checked switch that the manager can reach. avoid:
+ * bitset of all switches that are being checked. paths: directed routes around these switches, by
+ * node id. Returns OK or NOMEM. */
 static int find_neighbours(struct sm *s, struct sm_check *c, const struct fab_path *paths,
                            const uint64_t *avoid)
 {

@@ -76,10 +76,9 @@ struct sm_multicast {
     void *on_mgroup_ctx;
 
     /* Members of mft_proof.c, which proves that multicast trees reach all members without a loop.
-     * An MLID group is 32 consecutive MLIDs, whose entries share MFT blocks. `proved` has the MFT
-     * blocks of the last proof. The bitset proved_groups has the MLID groups whose trees passed the
-     * proof and have not changed since; the bitset `refuted` has those with a tree that failed it.
-     * `proving` is the worker task; NULL: none runs. */
+     * proved: MFT blocks of the last proof. proved_groups: bitset of the MLID groups whose trees
+     * passed the proof and have not changed since. refuted: bitset of the MLID groups with a tree
+     * that failed it. proving: the worker task; NULL: none runs. */
     struct fab_blocks proved;
     uint64_t proved_groups[FAB_MFT_GROUPS / 64], refuted[FAB_MFT_GROUPS / 64];
     struct loop_task *proving;

@@ -76,9 +76,9 @@ static uint64_t interval_us(const struct sm *s, enum fab_scrub_turn turn)
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* At the start of a turn, keeps the M_Key violation counters of all ports, and also those from
- * the start of the previous turn. The older ones are needed because an attribute may have
- * changed after the previous turn read it. */
+/* At the start of a turn, keeps the M_Key violation counters of all ports. Also keeps the counters
+ * from the start of the previous turn, because an attribute may have changed after that turn read
+ * it. */
 static void keep_violations(struct sm_scrub *c, uint32_t ports)
 {
     bool same = c->violation_ports == ports;

@@ -47,8 +47,8 @@ static bool is_implausible(const struct sm *s, const struct fab_fabric *now)
     return now->self_port == FAB_NONE || (was && now->node_count < was->node_count / 2);
 }
 
-/* Returns whether the new snapshot contains the node behind this unresponsive port, although the
- * node did not answer. */
+/* Returns whether the new snapshot contains the node to which this unresponsive port is connected,
+ * although the node did not answer. */
 static bool is_kept_unresponsive(const struct sm *s, const struct fab_fabric *now,
                                  const struct fab_unresponsive *place)
 {
