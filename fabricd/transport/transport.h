@@ -73,7 +73,7 @@ struct transport {
     transport_receive *receive;
     void *receive_ctx;
     struct transport_taker taker[TRANSPORT_TAKERS];
-    transport_lost *lost; /* NULL: nobody is told, or was told already */
+    transport_lost *lost; /* NULL: the callback is not set, or was called already */
     void *lost_ctx;
 };
 static inline int transport_send(struct transport *t, const struct transport_mad *m)

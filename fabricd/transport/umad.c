@@ -42,8 +42,8 @@
 /* maximum number of requests in flight on a simulated port if the system's Unix sockets queue
  * only few datagrams */
 #define WINDOW_SIM_SMALL 64
-/* maximum number of requests in flight on a simulated port otherwise; a socket buffer holds 166
- * MADs */
+/* maximum number of requests in flight on a simulated port with a longer queue; a socket buffer
+ * holds 166 MADs */
 #define WINDOW_SIM 160
 /* Time in us without any incoming MAD after which all requests in flight are taken to be lost. */
 #define SWALLOWED_US 10000000u

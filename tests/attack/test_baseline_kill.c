@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The baseline of approved devices, while the manager is killed (kill -9) and while its settings
- * are read again.
+ * Tests changes of the baseline of approved devices and of subnet.unapproved while the manager is
+ * killed (kill -9).
  *
- * The test makes each change of the baseline or of subnet.unapproved once without a kill, and
- * counts the MADs that the manager sends because of the change. The test then makes the change
- * again, and kills the manager after some of these MADs. The killed manager leaves the database as
- * committed at that moment, and the devices as they are. After the restart, the baseline must be
- * the one before the change or the one after it, and the state of the devices must agree with this
- * baseline.
+ * The test makes each change once without a kill, and counts the MADs that the manager sends
+ * because of the change. The test then makes the change again, and kills the manager after some of
+ * these MADs. The database stays as it was committed at that moment, and the devices stay as they
+ * are. After the restart, the baseline must be either the old one or the new one. The state of the
+ * devices must agree with this baseline.
  *
- * The variable TEST_KILLS is the number of kills for each change; with a large number, the manager
- * is killed once after every MAD.
+ * The variable TEST_KILLS is the number of kills for each change. If it is large, the manager is
+ * killed once after every MAD.
  *
  * The fabric is that of test_baseline.c. host-0024 (leaf-006/4) is not approved; host-0020 is.
  */

@@ -304,7 +304,7 @@ START_TEST(a_rotation_survives_faults_and_a_kill)
 }
 END_TEST
 
-/* Reads the key from the device itself, also if nobody can reach it. */
+/* Reads the key from the device itself, even if no MAD can reach the device. */
 static uint64_t key_in(uint32_t node)
 {
     struct fab_cc_key_info info;
@@ -458,8 +458,9 @@ static void use_key(uint64_t key)
     lab.config.policy.congestion.key = key;
 }
 
-/* The setting congestion.cc_key changes: from no key to a number, to another number by a reload, to
- * a third number while the manager is stopped, to a generated key, and to no key. */
+/* The setting congestion.cc_key changes several times: from no key to a number, to another number
+ * (by a reload), to a third number (while the manager is stopped), to a generated key, and to no
+ * key. */
 START_TEST(a_key_of_the_settings_changes_in_the_same_way)
 {
     open_scene(lab_leaf_spine(2, 2, 3), false);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each port has an M_Key of its own (subnet.m_key: derived). Without this setting, every port has
- * the same M_Key: a hostile adapter that reads the key in the requests to it can write to every
- * device of the fabric.
+ * Each port has its own M_Key (subnet.m_key: derived). Without this setting, all ports have the
+ * same M_Key. A hostile adapter that reads this key in a request can then write to every device of
+ * the fabric.
  *
- * While the manager runs, the test checks each SMP that the manager sends: its M_Key must be 0, or
- * the key of the device at which the SMP ends. After every few MADs, each port must have a key that
- * can be derived from the key file.
+ * While the manager runs, the test checks each SMP that it sends. The M_Key of the SMP must be 0,
+ * or the key of the device that the SMP is for. After every few MADs, each port must have a key
+ * that can be derived from the key file.
  */
 #include <stdlib.h>
 #include <string.h>

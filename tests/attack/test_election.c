@@ -500,8 +500,8 @@ START_TEST(the_m_key_is_neither_read_nor_worn_out)
 }
 END_TEST
 
-/* A host sends so many wrong keys that most traps, also the last ones, exceed the rate limit of
- * their source. The victim is an adapter, which no light sweep reads. The TrapRepress and the
+/* A host sends so many wrong keys that most traps, including the last ones, exceed the rate limit
+ * of their source. The victim is an adapter, which no light sweep reads. The TrapRepress and the
  * targeted sweep renew its protection. */
 START_TEST(a_flood_of_wrong_keys_does_not_end_the_protection)
 {
@@ -531,7 +531,7 @@ END_TEST
 /* ---- many ports with IsSM ---- */
 
 #define IS_SM_PORTS 90
-/* The host at leaf-006/16. Of all ports with IsSM, the manager finds the one of this host last. */
+/* The host at leaf-006/16. The manager finds this host after all other hosts with IsSM. */
 #define LAST "host-0096"
 
 static void open_many_is_sm(struct lab *lab, bool listed)
@@ -581,8 +581,8 @@ START_TEST(every_port_with_is_sm_is_asked_in_turn)
         lab_run_for(&lab, 5);
         lab_run(&lab, 20, is_settled, "a sweep");
     }
-    /* the manager has found the other manager, although this one is not listed and had not proved
-     * itself */
+    /* the manager has found the other manager, although that manager is not listed and had not
+     * proved itself */
     ck_assert(lab_is_standby(&lab));
     unsigned asked = 0;
     for (unsigned i = 0; i < sizeof lab.asked; i++)

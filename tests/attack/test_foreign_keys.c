@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Devices have M_Keys of another subnet manager, and the leases of these keys never end. The
- * setting subnet.m_key_file names a file that lists the keys. Without this file, such devices
- * stayed locked until they were restarted.
+ * setting subnet.m_key_file names a file that lists the keys. Without this file, such devices stay
+ * locked until they are restarted.
  *
- * While the manager runs, the test checks each SMP that it sends: a listed key may reach only the
- * device for which it is listed, so that a rogue host gets no keys of other devices.
+ * While the manager runs, the test checks each SMP that it sends. A listed key may reach only the
+ * device for which it is listed. So a rogue host gets no keys of other devices.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -204,8 +204,8 @@ START_TEST(devices_that_hide_everything_are_taken_over_at_known_places)
 }
 END_TEST
 
-/* At protection level 2 and without a store, the manager can replace only the key of its own port:
- * it knows no other GUID, so it sends no listed key (see fabricd.yaml(5)). */
+/* At protection level 2 and without a store, the manager can replace only the key of its own port.
+ * It knows the GUID of no other port, so it sends no listed key (see fabricd.yaml(5)). */
 START_TEST(no_key_is_sent_to_unknown_places)
 {
     struct world w;

@@ -97,7 +97,7 @@ static uint32_t lid_of(struct lab *lab, const char *name)
     return fab_sim_port(lab->sim, lab_node(lab, name), 1)->lid;
 }
 
-/* Checks that the victim has its LID and its routes, that the view has it at its own switch port,
+/* Checks that the victim has its LID and its routes, that it has its own switch port in the view,
  * and that no other device has its GUID. */
 static void assert_victim_is_whole(struct lab *lab, const char *victim, uint32_t lid)
 {
@@ -205,8 +205,8 @@ END_TEST
 
 /* ---- switches ---- */
 
-/* The rogue answers with the GUIDs of a switch and with the number of one of its ports, once a port
- * in use and once a port that is down. */
+/* The rogue answers with the GUIDs of a switch, and with the number of one of the ports of this
+ * switch: first a port that is in use, then a port that is down. */
 START_TEST(a_host_does_not_become_a_switch)
 {
     for (uint8_t port = 1; port <= 6; port += 5) {

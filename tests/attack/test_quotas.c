@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A rogue host uses up what all hosts share in subnet administration: multicast LIDs, groups,
- * memberships, services, subscriptions, alias GUIDs, and the time of the agent. Before there were
- * quotas, one host took all multicast LIDs in 4.4 s and created 17,000 IP groups. It could also
- * create the IP groups of partitions to which it did not belong, register services with the GIDs of
- * other hosts, and read every record after it had given itself a LID that the manager did not know.
+ * memberships, services, subscriptions, alias GUIDs, and the time of the agent. Before quotas
+ * existed, one host took all multicast LIDs in 4.4 s and created 17,000 IP groups. It could also
+ * create IP groups of partitions to which it did not belong, and register services with the GIDs of
+ * other hosts. When it gave itself a LID that the manager did not know, it could read every record.
  *
  * The rogue is host 1, at switch port leaf-001/2.
  */
@@ -507,8 +507,8 @@ START_TEST(one_host_cannot_hold_all_transfers)
 }
 END_TEST
 
-/* bytes of the responses that were passed to the kernel: [0] those to the rogue, [1] those to other
- * hosts */
+/* bytes of the responses that were passed to the kernel: [0] responses to the rogue, [1] responses
+ * to other hosts */
 static uint64_t long_bytes[2];
 
 static int count_long(struct transport *t, const struct fab_mad_addr *to, const uint8_t *bytes,

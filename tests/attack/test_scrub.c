@@ -172,8 +172,8 @@ START_TEST(many_changes_make_few_events)
     ck_assert_uint_eq(status(&lab).settings_changed, changes);
     unsigned named = lab_count_events(&lab, "settings-changed");
     ck_assert_uint_ge(named, 64);
-    /* A turn that is running when the changes are made finds some of them, and the next turn the
-     * others. Each of these two turns may emit up to 64 events. */
+    /* The turn that is running when the changes are made finds some of them. The next turn finds
+     * the rest. Each of these two turns may emit up to 64 events. */
     ck_assert_uint_le(named, 65 + changes / 2);
     ck_assert_uint_eq(status(&lab).settings_not_restored, 0);
     lab_close(&lab);
@@ -198,8 +198,8 @@ START_TEST(a_turn_reads_each_thing_once)
     ck_assert_uint_eq(after.scrub_turns, 6);
     ck_assert_uint_eq(after.scrub_reads, 9 * 3 + 60 + 24 + 24 * 2 + 24 + 9 + 9);
     ck_assert_uint_eq(before.scrub_reads, after.scrub_reads);
-    /* VL tables are read in a turn that takes 6 intervals. It reads the SL-to-VL tables of 6 * 8 *
-     * 7 + 3 * 7 * 6 pairs of switch ports and those of 24 hosts. Of each of 84 ports, it reads at
+    /* VL tables are read in a turn that takes 6 intervals. This turn reads the SL-to-VL tables of 6
+     * * 8 * 7 + 3 * 7 * 6 pairs of switch ports and of 24 hosts. For each of 84 ports, it reads at
      * most two blocks of VL arbitration. */
     uint64_t lanes = 6 * 8 * 7 + 3 * 7 * 6 + 2 * 84 + 24;
     ck_assert_uint_le(mads - light, 4 * after.scrub_reads + lanes);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A rogue host and traps (IBA 13.4.8, 14.2.5.1). The rogue forges notices of the manager and of
- * other devices, and floods the manager with traps. Before trap_check.c and trap_limit.c were
- * written, the manager forwarded forged notices to subscribers: notices 65 about other hosts, as if
- * they were its own, and notices of other devices. Each of 100,000 traps caused a port probe or
- * targeted sweep, and an event that was stored, so that the journal lost its earlier events. Traps
- * from unknown LIDs caused a heavy sweep every two seconds.
+ * other devices, and floods the manager with traps.
+ *
+ * Earlier versions had neither trap_check.c nor trap_limit.c. They forwarded forged notices to
+ * subscribers: notices 65 about other hosts, as if the manager had sent them, and notices of other
+ * devices. Each of 100,000 traps caused a port probe or targeted sweep, and a stored event, so the
+ * journal lost its earlier events. Traps from unknown LIDs caused a heavy sweep every two seconds.
  *
  * The fabric has 4 leaves with 4 hosts each and 2 spines. The manager is host 0 (leaf-001/1), the
  * rogue host 6 (leaf-002/3).
@@ -333,8 +334,8 @@ static void lose_host_after_burst(const char *leaf)
     ck_assert_ptr_null(lab_event(lab, "trap-flood"));
 }
 
-/* If a trap about a change exceeds the rate limit after a flood, the manager reads the device as
- * soon as the token bucket of the source has a token again. */
+/* After a flood, a trap about a change exceeds the rate limit. The manager reads the device as soon
+ * as the token bucket of the source has a token again. */
 START_TEST(a_repressed_trap_is_made_up_for)
 {
     open_scene(false);

@@ -234,8 +234,8 @@ static int choose(const struct fab_route_input *in, const struct fab_route_chain
     return status;
 }
 
-/* Computes the tables as the manager does: runs the engines of the chain in order, until the tables
- * of one pass the proof, and then compares these tables with those of later engines. */
+/* Computes the tables as the manager does: runs the engines of the chain in order until the tables
+ * of one engine pass the proof, then compares these tables with those of later engines. */
 static int route(const struct fab_fabric *f, const struct fab_policy *p,
                  const struct fab_route_chain *chain, struct fab_target *t, char *why, size_t len)
 {

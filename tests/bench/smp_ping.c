@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * smp_ping NODE PERIOD_US: sends one SubnGet(NodeInfo) at a time to its own node, once in each
- * period, until it is killed. ibsim answers requests in the order in which they arrive, so the
- * round trip of this SMP is also that of an SMP of the manager. faults.py compiles and runs this
- * program.
+ * smp_ping NODE PERIOD_US: sends one SubnGet(NodeInfo) in each period to its own node, until it is
+ * killed. ibsim answers requests in the order in which they arrive, so the round trip of this SMP
+ * equals that of an SMP of the manager. faults.py compiles and runs this program.
  *
  * For each SMP, prints the time at which it was sent (CLOCK_REALTIME) and its round trip, both in
  * microseconds. If no answer comes within a second, the SMP counts as lost, and its round trip is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzzes backups. The input is taken as the file, and as the text that a container has: each is
- * restored or refused with a sentence, and a refusal leaves the state directory as it was. */
+/* Fuzzes backups. The input is used twice: as the whole file, and as the text in a container. Each
+ * is restored, or refused with a sentence. If it is refused, the state directory is unchanged. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdint.h>

@@ -405,8 +405,8 @@ static char *changed_fields(const char *now, const char *before)
     return end(&t);
 }
 
-/* Returns the text that is printed for item i: all its fields, or those that differ from `before`.
- * Returns NULL if no field differs. */
+/* Returns the text that is printed for item i: all its fields or, with `before`, the fields that
+ * differ from it. Returns NULL if no field differs. */
 static char *text_of(const struct golden_items *now, const struct golden_items *before, size_t i)
 {
     const struct golden_item *item = &now->item[i];

@@ -76,9 +76,9 @@ bool scenario_golden(const struct scenario *s, const struct scenario_run_config 
 
 struct stage; /* stage.h */
 enum scenario_outcome { SCENARIO_DONE, SCENARIO_NOT_YET, SCENARIO_FAILED };
-/* Carries out a line of a scenario. Returns NOT_YET if the line is an expectation that is not true
- * yet; the caller then tries it again a little later. why[]: gets what is different from the
- * expectation, or what went wrong. */
+/* Executes a line of a scenario. Returns NOT_YET if the line is an expectation that is not true
+ * yet; the caller then tries it again a little later. why[] gets the difference from the
+ * expectation, or the error. */
 typedef enum scenario_outcome scenario_act(struct stage *s, const struct scenario_line *line,
                                            char why[512]);
 struct scenario_verb {

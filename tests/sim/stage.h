@@ -58,8 +58,8 @@ struct stage {
     struct stage_event events[STAGE_EVENTS]; /* events since the last mark */
     unsigned event_count;
     uint64_t marked_smps, marked_timeouts, marked_generation;
-    /* Number of SubnSets that the manager has sent since the last verb "mark": those of LFT blocks
-     * (blocks), and those of all attributes (writes). */
+    /* Number of SubnSets that the manager has sent since the last verb "mark": of LFT blocks
+     * (blocks), and of all attributes (writes). */
     uint64_t blocks, writes;
     /* Nodes that lose power one after the other. */
     struct stage_outage *outages;
@@ -102,8 +102,8 @@ struct fab_vls;
  * of f (stage_lanes.c). *ret stays unchanged if the manager uses one VL only. Returns false if a VL
  * table of a device is not that of the manager; why[] gets the difference. */
 bool stage_lanes(struct stage *s, const struct fab_fabric *f, struct fab_vls *ret, char why[512]);
-/* Functions of stage_judge.c. They verify the state of the devices by the simulated cabling,
- * without the nodes that the manager cannot reach and those that do not answer. stage_active and
+/* Functions of stage_judge.c. They compare the state of the devices with the simulated cabling.
+ * They ignore nodes that the manager cannot reach and nodes that do not answer. stage_active and
  * stage_good return false if the state is wrong; why[] gets the reason. */
 bool stage_active(struct stage *s, char why[512]);
 bool stage_good(struct stage *s, char why[512]);

@@ -11,8 +11,8 @@
 #include "libfabmgr/target/target.h"
 #include "tests/sim/stage.h"
 
-/* Returns the id in the view of the node that has the id `node` in f, the fabric as it is cabled;
- * FAB_NONE: the view does not have the node. */
+/* Returns the id that a node has in the view; FAB_NONE: the view does not have the node. node: its
+ * id in f, the fabric as it is cabled. */
 static uint32_t node_in(const struct fab_view *v, const struct fab_fabric *f, uint32_t node)
 {
     return fab_fabric_node_by_guid(v->fabric, f->nodes[node].guid);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes the summary of a run: for each statement of the scenario, the events that followed with
- * their fields, and what the manager did: rounds and phases, requests by method and attribute,
- * retries, contingencies, reroutes, exceptions, and a hash of the tables in the devices. The
- * summary has no times.
+ * Writes the summary of a run. For each statement of the scenario, the summary has the events that
+ * followed, with their fields, and what the manager did: rounds and phases, requests by method and
+ * attribute, retries, contingencies, reroutes, exceptions, and a hash of the tables in the devices.
+ * The summary has no times.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -83,7 +83,7 @@ void stage_summary_event(struct stage_summary *y, const struct event *e)
     fputc('\n', y->out);
 }
 
-/* For each type of which not all events were printed, prints the number of its events. */
+/* For each type of event of which some events were not printed, prints the number of events. */
 static void print_event_counts(struct stage_summary *y)
 {
     for (unsigned i = 0; i < y->event_types; i++)
@@ -170,7 +170,7 @@ static uint64_t count_before(const struct stage_summary *y, const struct sm_phas
 }
 
 /* Prints a line for each kind of round that ran, with the number of its rounds. Most phases run as
- * often as the phase before them. The line names only the other phases, each with its count. */
+ * often as the phase before them. The line names only phases that do not, each with its count. */
 static void print_phases(struct stage_summary *y, const struct sm *sm)
 {
     struct sm_phase_time now[SM_PHASE_TIMES_MAX];

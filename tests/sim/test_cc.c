@@ -202,7 +202,7 @@ static void leaves_alone(enum trick trick, uint32_t least, uint32_t most)
     struct cc_log_status logs[DEVICES];
     ck_assert_uint_eq(cc_logs(cc, 0, logs, DEVICES), 1); /* the device without a log is listed */
     ck_assert(logs[0].none);
-    /* the device is programmed nevertheless */
+    /* the device is programmed even without a log */
     ck_assert_uint_eq(status().devices[CC_PROGRAMMED], DEVICES);
     end();
 }
@@ -461,8 +461,9 @@ static bool all_but_two_stand(struct lab *l)
     return status().devices[CC_PROGRAMMED] == DEVICES - 2 && status().devices[CC_FOREIGN_KEY] == 2;
 }
 
-/* Devices with a foreign CC_Key, shown or hidden, are reported and never programmed, however often
- * they are asked. A device that already has the manager's key does not get it again. */
+/* Devices with a foreign CC_Key, shown or hidden, are reported and never programmed. The number of
+ * requests to them does not matter. A device that already has the manager's key does not get it
+ * again. */
 START_TEST(devices_with_a_foreign_key_are_left_alone)
 {
     const uint64_t ours = 0x1234;
@@ -540,7 +541,7 @@ START_TEST(a_reload_tries_a_silent_device_again)
 END_TEST
 
 /* The manager gives up a device that does not answer. When the computed settings change, it tries
- * this device again, as often as before. */
+ * this device again, with as many tries as the first time. */
 START_TEST(new_settings_are_tried_as_often_as_the_first)
 {
     uint16_t lid;

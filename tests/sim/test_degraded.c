@@ -31,7 +31,7 @@ static void name_port(const struct fab_fabric *f, uint32_t port, char name[80])
     snprintf(name, 80, "%s/%u", f->nodes[p->node].desc, p->num);
 }
 
-/* Chooses different links, of hosts and between switches, and for each a limit of its width (4x is
+/* Chooses different links of hosts and between switches. Each link gets a limit of its width (4x is
  * best), of its speed (EDR is best), or of both. */
 static void choose(struct lab *lab, struct fab_prng *prng, struct limit limit[LINKS])
 {

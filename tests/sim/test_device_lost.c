@@ -35,7 +35,7 @@ static bool is_lost(struct lab *lab)
     return lost;
 }
 
-/* Without a port, the manager sends no requests, and refuses those of callers. */
+/* Without a port, the manager sends no requests, and refuses requests of callers. */
 static void find_again(struct lab *lab)
 {
     struct sm_status s;

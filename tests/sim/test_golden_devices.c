@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compares what the manager writes into the devices with golden files in tests/sim/golden. Small
- * fabrics are brought up in virtual time under policies that use many features; then links,
- * switches and settings change. After each step, the text has every attribute that changed in the
- * simulated devices, the events, the number of MADs by attribute and method, digests of the writes
- * in their order, and answers of subnet administration. UPDATE_GOLDEN=1 rewrites the files.
+ * Compares the writes of the manager into the devices with golden files in tests/sim/golden. Small
+ * fabrics come up in virtual time under policies that use many features; then links, switches and
+ * settings change. After each step, the text has every attribute that changed in the simulated
+ * devices, the events, the number of MADs by attribute and method, digests of the writes in their
+ * order, and answers of subnet administration. UPDATE_GOLDEN=1 rewrites the files.
  */
 #include <string.h>
 #include <unistd.h>
@@ -30,9 +30,9 @@ enum verb {
     /* Gives a node the description `text`, and sends trap 144. */
     RENAME,
     RELOAD, /* the manager reads the settings file `text` */
-    /* The adapter `node` of the step joins a multicast group as a full member; if the step has a
-     * `text`, as a full and send-only member (JoinState 5). The number `port` of the step is the
-     * lower half of the MGID. */
+    /* The adapter `node` of the step joins a multicast group as a full member. If the step has a
+     * `text`, it joins as a full and send-only member (JoinState 5). The number `port` of the step
+     * is the lower half of the MGID. */
     JOIN,
     LEAVE, /* the adapter leaves this multicast group */
     /* an adapter requests the alias GUID 0x1000 + `port` at index 2, and any GUID at index 3 */

@@ -302,7 +302,8 @@ static void compare_metrics(const struct cc *cc, const char *file)
     fab_base_text_fini(&kept);
 }
 
-/* Each counter of each port has a line of its own, whatever the nodes are called. */
+/* Each counter of each port has its own line, even if the names of nodes have special
+ * characters. */
 START_TEST(metrics_have_every_counter)
 {
     static const char hostile[] = "a \"b\"\nfabricd_up 1\xff c\\d/e";

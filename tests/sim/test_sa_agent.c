@@ -322,8 +322,9 @@ START_TEST(hosts_take_turns)
 }
 END_TEST
 
-/* One host sends 2,000 requests, each of which takes the agent long. In between, 20 other hosts
- * send one request each. They are answered before the flooding host gets more than its share. */
+/* One host sends 2,000 requests, each of which takes the agent long. At the same time, 20 other
+ * hosts send one request each. They are answered before the flooding host gets more than its
+ * share. */
 START_TEST(floods_starve_nobody)
 {
     uint8_t mad[FAB_MAD_SIZE];

@@ -61,8 +61,8 @@ static uint16_t request(uint16_t from, uint8_t method, uint64_t key, const struc
 }
 
 /* Sends a Set or Delete for the first block of alias GUIDs of the port with this LID. places:
- * bitset of the indexes that the request is about. guid[] has the requested GUIDs, and gets the
- * GUIDs in the answer. Returns the status of the answer. */
+ * bitset of the indexes in the request. guid[] has the requested GUIDs, and gets the GUIDs in the
+ * answer. Returns the status of the answer. */
 static uint16_t alias(uint16_t from, uint8_t method, uint64_t key, uint16_t lid, uint8_t places,
                       uint64_t guid[8])
 {
@@ -273,7 +273,7 @@ START_TEST(members_by_their_names)
     ck_assert_uint_eq(is.proxy_join, 0); /* the port itself joined */
     ck_assert(is_member(0x1111) && is_reached(MINE) && !is_reached(THEIRS));
     ck_assert_uint_eq(member(THEIRS, FAB_METHOD_DELETE, 0x1111, &is), FAB_SA_REQ_INVALID);
-    /* An alias GUID that is a member of a group can neither be deleted nor replaced, also after a
+    /* An alias GUID that is a member of a group can be neither deleted nor replaced, even after a
      * restart (second iteration). */
     for (int life = 0; life < 2; life++) {
         ck_assert_uint_eq(alias(MINE, FAB_METHOD_DELETE, 0, MINE, 0x02, none), FAB_SA_REQ_DENIED);

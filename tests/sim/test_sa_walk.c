@@ -3,8 +3,8 @@
  * Compares path records with the devices. One of 648 hosts requests all paths from the manager (one
  * table, by RMPP), and reads every LID, PortInfo, forwarding table and SLtoVLMappingTable by SMPs.
  * It follows each path between hosts by these tables and the topology alone. Each path must end at
- * the destination of its record, without a loop; MTU and rate must be the lowest on the path; the
- * SL must have a VL on each link; and the channel dependencies of all paths must have no cycle.
+ * the destination of its record, without a loop. MTU and rate must be the lowest on the path, and
+ * the SL must have a VL on each link. The channel dependencies of all paths must have no cycle.
  */
 #include <string.h>
 

@@ -30,8 +30,8 @@ static void pack_trap(uint8_t mgmt_class, uint8_t mad[FAB_MAD_SIZE])
     ck_assert_int_eq(fab_wire_smp_pack(&head, data, mad), FAB_OK);
 }
 
-/* The answer to a trap takes the route of the trap back: DrSLID and DrDLID are exchanged (IBA
- * 14.2.2), the D bit is set, and all other fields are those of the trap. */
+/* The answer to a trap uses the route of the trap in the other direction: DrSLID and DrDLID are
+ * exchanged (IBA 14.2.2), the D bit is set, and all other fields equal those of the trap. */
 START_TEST(a_directed_trap_is_repressed_on_its_way_back)
 {
     struct lab lab;
@@ -295,7 +295,7 @@ static void hand_over_and_reload(struct lab *lab)
 }
 
 /* While the manager asks the sender of a control packet for its SMInfo, a reload of the settings
- * aborts the running round. The packet takes effect all the same, and so do later packets. */
+ * aborts the running round. Even so, the packet takes effect, and so do later packets. */
 START_TEST(an_aborted_round_keeps_the_confirmation_of_a_packet)
 {
     struct lab lab;

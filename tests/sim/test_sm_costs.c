@@ -81,7 +81,7 @@ static uint32_t switches(struct size z)
 }
 
 /* Returns the number of MADs of a heavy sweep. The sweep reads NodeInfo and NodeDescription of each
- * node, PortInfo of each port (also of port 0 of switches), and SwitchInfo of each switch. In
+ * node, PortInfo of each port (including port 0 of switches), and SwitchInfo of each switch. In
  * addition, it reads NodeInfo over each link that did not lead to a new switch. */
 static uint64_t heavy(struct size z)
 {
@@ -212,8 +212,8 @@ END_TEST
 
 /* A link fails or comes back. Returns the cost until the manager is idle, including the sweep that
  * checks the repair. After a failure, the manager must not read the whole fabric, and must write no
- * block twice. When the link comes back, it writes some blocks twice, because the writes are made
- * in steps in which no mixture of old and new tables has a cycle. */
+ * block twice. When the link comes back, some blocks are written twice, because the writes have
+ * steps: in no step may a mixture of old and new tables have a cycle. */
 static struct cost fault(struct lab *lab, const char *node, uint8_t port, bool up)
 {
     start_counting(lab);

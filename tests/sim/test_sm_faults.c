@@ -46,10 +46,10 @@ START_TEST(goes_round_a_pulled_cable_and_back)
 }
 END_TEST
 
-/* Two cables change places, so that nodes, ports and states are unchanged, and only PortInfo and
- * NodeInfo at the other ends differ. A heavy sweep must notice this. Hosts that change places keep
- * their LIDs, and the routes to them change. If cables between switches change places, the old
- * tables may be wrong. */
+/* Two cables change places. Nodes, ports and states are unchanged; only PortInfo and NodeInfo at
+ * the far ends differ. A heavy sweep must notice this. Hosts that change places keep their LIDs,
+ * and the routes to them change. If cables between switches change places, the old tables may be
+ * wrong. */
 START_TEST(finds_cables_that_changed_places)
 {
     struct lab lab;
@@ -483,8 +483,8 @@ static void lose_switch(struct lab *lab, const char *name)
         ck_assert_int_eq(fab_sim_unlink(lab->sim, node, (uint8_t)num), FAB_OK);
 }
 
-/* The traps that the fabric has sent are lost, except those of the leaves `first` to `last`, which
- * arrive at the same time. */
+/* All traps that the fabric has sent are lost, except the traps of the leaves `first` to `last`,
+ * which arrive at the same time. */
 static void deliver_traps_of_leaves(struct lab *lab, unsigned first, unsigned last)
 {
     struct fab_sim_delivery mail;

@@ -252,7 +252,7 @@ START_TEST(a_link_comes_back_without_a_sweep)
     settle(&lab, "the sweep that checks the repair");
     ck_assert_uint_eq(lab.sets_lft, 0);
     ck_assert_uint_eq(lab.sets_port_info, 0);
-    /* neither an engine ran nor a proof of all tables */
+    /* no engine ran, and there was no proof of all tables */
     ck_assert_ptr_null(lab_event(&lab, "tables-published"));
     ck_assert_ptr_null(lab_event(&lab, "link-down"));
     ck_assert_uint_eq(sm_census(lab.sm).active_links, 18 * 6 + 18 * 6);
@@ -345,8 +345,8 @@ static void list_links(const struct fab_fabric *f, struct links *l)
     }
 }
 
-/* Returns whether all switches are connected by the links that are not removed, also without the
- * link `without`. */
+/* Returns whether all switches are connected by the links that are not removed, if the link
+ * `without` is not used either. */
 static bool is_connected(const struct fab_fabric *f, const struct links *l, uint32_t without)
 {
     uint64_t seen = 1, before = 0;

@@ -3,11 +3,11 @@
  * The manager changes the tables that switches hold, because of another engine, other root
  * switches, or links and switches that come back. Each time a switch acknowledges a write of a
  * table or of a port state, libfabmgr/verify checks the mixture of old and new tables in the
- * devices. The mixture must have no loop and no cycle of channel dependencies. Apart from pairs
- * that had no path before, at most as many pairs may be without a path as the event paths-paused
- * announced. Links that are not Active carry no packets.
+ * devices. The mixture must have no loop and no cycle of channel dependencies. The event
+ * paths-paused announces a number of pairs. Without the pairs that had no path before, at most this
+ * number may be without a path. Links that are not Active carry no packets.
  *
- * To test the judge itself, a copy of the tables is replaced switch by switch in a random order.
+ * To test the check itself, a copy of the tables is replaced switch by switch in a random order.
  * Some of these mixtures must have a loop or a cycle.
  *
  * TRANSITION_ROUNDS=300 in the environment sets the number of transitions for each family of
@@ -271,8 +271,8 @@ static void assert_links_held(struct lab *lab, const uint32_t sw[2])
     }
 }
 
-/* Two switches are cut off and keep their tables while an engine changes those of the others. Then
- * they return. */
+/* Two switches are cut off and keep their tables while an engine changes the tables of the other
+ * switches. Then they return. */
 static void switches_return(const struct family *fam, struct fab_prng *prng, bool lose_tables)
 {
     struct lab lab;
@@ -415,9 +415,9 @@ END_TEST
 
 static unsigned published, bad;
 
-/* Compares the verdict in a view with the verdict of the test as soon as the view is published,
- * because the next round may begin to write at once. A silent switch forwards packets as before, so
- * the test verifies its tables, too. */
+/* Compares the verdict in a view with the verdict of the test. This happens as soon as the view is
+ * published, because the next round may begin to write at once. A silent switch forwards packets as
+ * before, so the test verifies its tables, too. */
 static void compare(void *ctx, const struct event *e)
 {
     struct lab *lab = ctx;
@@ -536,7 +536,7 @@ static void lose_later_writes(struct lab *lab, const struct fab_mad *head, uint1
 }
 
 /* A link fails, and only the first `accepted` writes of the local repair reach their switches.
- * second: another link fails during the writes, so its repair comes before the verdict about the
+ * second: another link fails during the writes. So its repair comes before the verdict about the
  * tables of the first repair. */
 static void fail_to_repair(uint32_t accepted, bool second)
 {

@@ -91,7 +91,8 @@ static inline struct fab_verdict judged(const struct world *w, const struct fab_
     return v;
 }
 
-/* Returns whether the tables of the baseline pass the proof. Those of some engines do not. */
+/* Returns whether the tables of the baseline pass the proof. The tables of some engines do not pass
+ * it. */
 static inline bool is_good(const struct world *w)
 {
     struct fab_verdict v = judged(w, w->whole, &w->base->lft);
@@ -149,7 +150,7 @@ static inline uint32_t list_dead(const struct world *w, const bool *dead, uint32
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < w->count; i++) {
-        /* The list names a link by one of its two ports. The test uses sometimes the one and
+        /* The list names a link by one of its two ports. The test sometimes uses one port and
          * sometimes the other, because the repair must accept both. */
         if (dead[i])
             ret[count++] =
@@ -353,7 +354,7 @@ static inline void assert_repeatable(struct world *w, const uint32_t *dead, uint
 }
 
 /* Called with a delta that the test has damaged and that still passes the proof. Checks that the
- * tables are correct nevertheless. */
+ * tables are correct even so. */
 static inline void check_spoiled(struct world *w, const struct fab_fabric *f,
                                  const struct fab_repair_delta *bad)
 {
@@ -400,8 +401,8 @@ static inline void spoil(struct world *w, const struct fab_fabric *f,
     free(bad.change);
 }
 
-/* Returns the number of switches on the path to the LID, from the switch at the other end of port
- * `num` of `sw`; UINT32_MAX if there is a loop or no route. */
+/* Returns the number of switches on the path to the LID, counted from the switch that is linked to
+ * port `num` of `sw`; UINT32_MAX if there is a loop or no route. */
 static inline uint32_t hops_over(const struct world *w, uint32_t sw, uint8_t num, uint32_t lid)
 {
     const struct fab_fabric *f = w->whole;
@@ -445,8 +446,8 @@ static inline void assert_little(const struct world *w, const bool *dead,
     }
 }
 
-/* Checks that the plan uses the right set of labels: the first set that leaves no entry without a
- * path or, if there is none, the first set with which a repair is possible. */
+/* Checks that the plan uses the right set of labels. This is the first set that leaves no entry
+ * without a path or, if there is no such set, the first set with which a repair is possible. */
 static inline void assert_set(struct world *w, const uint32_t *ports, uint32_t count, int status,
                               const struct fab_repair_delta *d)
 {

@@ -37,8 +37,8 @@ int set_states(struct lab *x, uint32_t node, uint8_t port, uint8_t state, uint8_
 /* Sends a LID-routed SubnGet(NodeInfo), and returns the result of fab_sim_send. *ret_guid: node
  * GUID in the answer. */
 int ask_lid(struct lab *x, uint16_t dlid, uint64_t *ret_guid);
-/* Sends a request of general services by LID. data: FAB_GS_DATA bytes from offset 64, and on return
- * those of the answer. Returns the status; -1: no answer. */
+/* Sends a request of general services by LID. data: FAB_GS_DATA bytes from offset 64 of the
+ * request; gets those of the answer. Returns the status; -1: no answer. */
 int gs(struct lab *x, uint32_t node, uint8_t mgmt_class, uint8_t method, uint16_t attr,
        uint32_t mod, uint64_t key, uint8_t *data);
 /* Counts the arrived traps with this number. *ret and *ret_mail get the last one, unless they are

@@ -135,7 +135,7 @@ START_TEST(a_part)
 }
 END_TEST
 
-/* The name of a node looks like a pseudonym. It is replaced nevertheless. */
+/* The name of a node looks like a pseudonym. It is replaced even so. */
 START_TEST(pseudonyms_are_no_originals)
 {
     const struct part parts[] = {{"nodes.json", "[{\"name\": \"node-1\"}, {\"name\": \"xnode\"}]"},

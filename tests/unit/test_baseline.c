@@ -57,8 +57,8 @@ static bool same_place(const struct fab_place *a, const struct fab_place *b)
            (a->is_switch || a->port_guid == b->port_guid);
 }
 
-/* Returns whether fabric `f` has this place. This is a second way to find out: it compares the
- * place with every port of the fabric. */
+/* Returns whether fabric `f` has this place. Unlike the library, it compares the place with every
+ * port of the fabric. */
 static bool is_in(const struct fab_fabric *f, const struct fab_place *place)
 {
     struct fab_place other;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The structure that the library infers for a fabric without a plan: levels, rails, and cables that
- * do not fit. It reports seeded mistakes in the cabling between switches, and nothing in a regular
- * fabric.
+ * do not fit. It must report deliberate mistakes in the cabling between switches, and nothing in a
+ * regular fabric.
  */
 #include "libfabmgr/cabling/infer.h"
 #include "tests/unit/cabling_fabrics.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The smallest set of moves of cables, compared with a search of all sequences of moves: for all
- * pairs of matchings of six ports, and for random pairs of matchings of nine ports.
+ * The smallest set of moves of cables, compared with a search of all sequences of moves. The test
+ * compares all pairs of matchings of six ports, and random pairs of matchings of nine ports.
  */
 #include "libfabmgr/cabling/moves.h"
 #include "tests/unit/testing.h"

@@ -240,7 +240,7 @@ static const struct {
      3,
      0,
      ""},
-    /* two hosts have the name of host-1; the one at its place is host-1 */
+    /* two hosts have the name of host-1; only one is at the place of host-1, so it is host-1 */
     {{"leaf-1", "leaf-2", "spine", "host-1 HCA-1", "host-1 HCA-1", "host-3 HCA-1", "host-4 HCA-1"},
      6,
      0,

@@ -500,7 +500,8 @@ static const struct {
      "f.yaml:1:8: this is not text: control characters are not allowed, expected YAML in UTF-8"},
 };
 
-/* Returns how many characters to compare with `want`: all, or those before "..." at its end. */
+/* Returns how many characters to compare with `want`: all, or only those before a "..." at the end
+ * of `want`. */
 static size_t compared(const char *want)
 {
     size_t len = strlen(want);

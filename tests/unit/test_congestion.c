@@ -95,9 +95,9 @@ static const struct fab_congestion_adapter *any_adapter(const struct fab_congest
 }
 
 /* If the assumed fan-in is n, the settings must be able to throttle 2 n senders (fewer if the
- * fabric has fewer endports). At the last entry of the table, these senders together use two thirds
- * of a link, and congestion notifications raise CCTI faster than the timer lowers it. If n grows,
- * neither CCTI_Increase nor the delay of the last entry may become smaller. */
+ * fabric has fewer endports). At the last entry of the table, all these senders together must use
+ * two thirds of a link, and congestion notifications must raise CCTI faster than the timer lowers
+ * it. If n grows, neither CCTI_Increase nor the delay of the last entry may become smaller. */
 START_TEST(twice_as_many_are_held_as_are_counted_on)
 {
     struct fab_fabric *f = leaf_spine(16, 8, 16);

@@ -103,8 +103,8 @@ START_TEST(flaps_before_a_reset_do_not_count)
 }
 END_TEST
 
-/* After a reset, the length of the next hold-down depends neither on a hold-down that was in
- * progress nor on earlier ones. */
+/* After a reset, the length of the next hold-down depends on no earlier hold-down, not even on one
+ * that the reset ended. */
 START_TEST(hold_downs_before_a_reset_do_not_count)
 {
     struct fab_damping d = {0};
@@ -126,8 +126,8 @@ START_TEST(hold_downs_before_a_reset_do_not_count)
 }
 END_TEST
 
-/* Checks that a link is never held down after fewer flaps than the rule says, that hold-downs are
- * within their limits, and that they end hold_down_us after the link came up. */
+/* Checks that a link is never held down after fewer flaps than the rule says, and that hold-downs
+ * are within their limits. A hold-down must end hold_down_us after the link came up. */
 START_TEST(random_flaps_keep_the_invariants)
 {
     struct fab_prng prng;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Discovery of the simulated fabric. It finds the fabric that was built, whatever the order of
- * responses, with the smallest possible number of requests. Unresponsive nodes are reported and
+ * Discovery of the simulated fabric. It must find the fabric that was built, with the smallest
+ * possible number of requests, for any order of responses. Unresponsive nodes are reported and
  * delay nothing. Hostile devices cannot prevent the end of the discovery.
  */
 #include <string.h>

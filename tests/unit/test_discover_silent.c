@@ -157,7 +157,7 @@ START_TEST(a_switch_behind_is_kept_only_if_nobody_else_knew_it)
 }
 END_TEST
 
-/* All spines are silent: the leaves behind them, and their hosts, stay, too. */
+/* All spines are silent. All leaves and hosts that are reached through the spines must stay. */
 START_TEST(keeps_all_that_is_behind_silent_switches)
 {
     struct bench x = bench_new();

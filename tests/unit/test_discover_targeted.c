@@ -223,8 +223,8 @@ START_TEST(scoped_asks_little)
     ck_assert_uint_eq(scoped->link_count, base->link_count - 1);
     fab_fabric_unref(scoped);
 
-    /* Now only one of the two switches is a suspect. The sweep reads only one port of the other
-     * switch, that of the lost link. */
+    /* Now only one of the two switches is a suspect. Of the other switch, the sweep reads only the
+     * port of the lost link. */
     scoped = look_scoped(&x.r, base, faults.suspects, 1);
     ck_assert_uint_eq(x.r.asked, (8 + 1 + 2) + 1);
     x.found = look(&x.r);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exports: each format on a small fabric, in pieces and as a whole, with names that could break the
- * formats. tests/integration/test_exports.sh tests that other programs can read them.
+ * Exports. The test writes each format for a small fabric, in pieces and as a whole, with names
+ * that could break the formats. tests/integration/test_exports.sh tests that other programs can
+ * read them.
  */
 #include "libfabmgr/export/export.h"
 
@@ -263,9 +264,9 @@ static unsigned lines(const char *text)
     return count;
 }
 
-/* Checks exports of damaged tables: parts that do not depend on the tables are unchanged, dumps of
- * tables show the damage, and no export grows by more than a line for each table entry and each
- * pair of LIDs. */
+/* Checks exports of damaged tables. Parts that do not depend on the tables are unchanged. Dumps of
+ * tables show the damage. No export grows by more than a line for each table entry and each pair of
+ * LIDs. */
 static void assert_bounds(const struct fab_fabric *f, const struct fab_target *t, char *const *good,
                           char *const *bad)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fabric: what the builder accepts and refuses; that a snapshot does not depend on the order in
- * which it was built; copies; partitioned fabrics; differences; and which adapters are aggregation
- * nodes.
+ * The fabric: what the builder accepts and refuses; copies; partitioned fabrics; differences; and
+ * which adapters are aggregation nodes. A snapshot must not depend on the order in which it was
+ * built.
  */
 #include "libfabmgr/fabric/fabric.h"
 

@@ -9,7 +9,7 @@
 
 #include "tests/unit/failing_alloc.h"
 
-/* Returns the status of a call, or an error if the call failed and still gave a result, or
+/* Returns the status of a call. Returns an error if the call failed and still gave a result, or
  * succeeded without one. Scenarios must not assert, because Check allocates memory. */
 static int agree(int status, bool result)
 {

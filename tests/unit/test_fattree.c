@@ -87,7 +87,8 @@ static uint32_t shift(const struct fab_fabric *f, const struct fab_target *t, co
     return most;
 }
 
-/* Checks that no link carries two flows, in every `step`-th shift of `hosts` hosts. Takes over f. */
+/* Checks that no link carries two flows, in every `step`-th shift of `hosts` hosts. Takes over f.
+ */
 static void assert_shifts(struct fab_fabric *f, uint32_t hosts, uint32_t step)
 {
     struct fab_target *t = tree_taken(f, 0);
@@ -246,8 +247,7 @@ START_TEST(leaves_have_numbers_of_their_own)
 }
 END_TEST
 
-/* Rails are numbered in the order of the words that name them, in whatever order the leaves come.
- */
+/* The numbers of rails are in the order of their words. The order of the leaves does not matter. */
 START_TEST(rails_are_sorted_by_their_words)
 {
     static const char *const words[][4] = {
@@ -578,7 +578,7 @@ static void shuffle_lids(struct fab_lids *lids, struct fab_prng *prng, bool all)
 }
 
 /* If LIDs are scattered, the engine cannot copy the entries of several LIDs at once. The result
- * must be the same: each endport is reached over the same links as before, whatever its LID is. */
+ * must be the same: each endport is reached over the same links as before, with any LID. */
 START_TEST(lids_do_not_matter)
 {
     struct fab_prng prng;

@@ -56,8 +56,8 @@ static void everything(struct place *x, FILE *out)
     x->req.from = FAB_SA_ANYBODY;
 }
 
-/* Fills in a request for records of this kind. The values are those of one of the records, and
- * random components of it are selected. In some requests, a random bit is inverted. */
+/* Makes a request for records of this kind. The values are those of one record, of which random
+ * components are selected. In some requests, a random bit is inverted. */
 static void draw(struct place *x, const struct fab_rec *rec, struct fab_prng *g)
 {
     static const uint8_t methods[] = {FAB_METHOD_GET, FAB_METHOD_GET_TABLE, FAB_METHOD_GET_TABLE,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * TLS handshakes on a thread of their own: complete, refused, stalled and cancelled ones, and the
- * end of the thread at any moment. The clients are in the same process, at the other ends of socket
- * pairs.
+ * TLS handshakes in their own thread: complete, refused, stalled and cancelled ones, and the end of
+ * the thread at any moment. The clients are in the same process, at the other ends of socket pairs.
  */
 #include "fabricd/rpc/handshake.h"
 
@@ -353,7 +352,7 @@ START_TEST(a_stalled_handshake_delays_no_other)
 }
 END_TEST
 
-/* An urgent handshake overtakes those that were ready before it. */
+/* An urgent handshake overtakes handshakes that were ready earlier. */
 START_TEST(urgent_handshakes_go_first)
 {
     struct client blocking, c[6];

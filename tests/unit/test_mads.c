@@ -535,7 +535,7 @@ START_TEST(what_is_lost_by_lid_goes_along_its_path)
 }
 END_TEST
 
-/* The last tries carry the other keys that the device may have, one key each. */
+/* The last tries use the other keys that the device may have, one key in each try. */
 START_TEST(the_last_tries_have_other_keys)
 {
     static const struct {

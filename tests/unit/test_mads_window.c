@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The window of the MAD session (the number of requests in flight), and whole conversations in
- * virtual time over a simulated wire that delays, reorders, loses, duplicates, refuses and returns
- * MADs at random. Whatever the wire does, every request must end exactly once, with its own
- * response.
+ * virtual time over a simulated wire. The wire delays, reorders, loses, duplicates, refuses and
+ * returns MADs at random. Every request must end exactly once, with its own response.
  */
 #include "libfabmgr/base/prng.h"
 #include "tests/unit/mads_session.h"

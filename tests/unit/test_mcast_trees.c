@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Multicast trees. A packet from each member must reach every other member exactly once and no
- * other port, while members join and leave, and links and switches fail and return.
+ * other port, while members join and leave, and while links and switches fail and return.
  */
 #include "libfabmgr/mcast/distances.h"
 #include "tests/unit/mcast_world.h"
@@ -80,8 +80,8 @@ START_TEST(a_join_moves_its_branch_only)
 END_TEST
 
 /* A spine whose MFT has few entries cannot forward high MLIDs, neither as the root of a tree nor as
- * an inner switch of it. The distances that avoid such spines are stored for one root and one MLID,
- * and must not be used for others. */
+ * an inner switch. The distances that avoid such spines are stored for one root and one MLID. They
+ * must not be used for other roots or MLIDs. */
 START_TEST(high_mlids_go_round_small_tables)
 {
     enum { U = FAB_MCAST_UNREACHED };

@@ -7,7 +7,8 @@
 #include "tests/unit/mcast_world.h"
 
 /* Follows packets from each member. No port may get a packet twice, and no packet may loop. before:
- * the members before the change; those that are still members must receive each packet. */
+ * the members before the change. Of these, all that are still members must receive each other's
+ * packets. */
 static void judge_transition(struct world *w, struct walk *walk, uint8_t (*before)[GROUPS])
 {
     for (uint32_t group = 0; group < GROUPS; group++) {

@@ -129,7 +129,7 @@ START_TEST(the_order_of_discovery_changes_nothing)
 }
 END_TEST
 
-/* Paths between hosts are as short as the links permit, also if spines have aggregation nodes. */
+/* Paths between hosts are as short as the links permit, even if spines have aggregation nodes. */
 START_TEST(trees_have_no_detours)
 {
     struct fab_policy p;
@@ -312,9 +312,9 @@ static bool is_alternative(const struct fab_nue *d, uint32_t s, uint32_t arc)
     return (d->alternatives[(size_t)s * d->cdg->words + slot / 64] >> slot % 64 & 1) != 0;
 }
 
-/* Returns whether switch s may use the arc as an alternative, whatever alternatives other switches
- * use. This requires two kinds of dependencies: from all arcs by which the chosen paths enter s on
- * this arc, and from this arc on all alternatives of the next switch. */
+/* Returns whether switch s may use the arc as an alternative, for all choices of alternatives at
+ * other switches. This requires two kinds of dependencies: from all arcs by which the chosen paths
+ * enter s to this arc, and from this arc to all alternatives of the next switch. */
 static bool fits(const struct fab_nue *d, uint32_t s, uint32_t arc)
 {
     uint32_t v = d->g->nbr[arc];
@@ -353,9 +353,8 @@ static unsigned check_alternatives(const struct fab_nue *d)
 }
 
 /* Takes ownership of f. Finds the paths to all switches with hosts, and then their alternatives
- * twice: the first time, the search may add channel dependencies; the second time, it may not.
- * Returns the number of arcs that are no alternatives, although paths over them have the same
- * length. */
+ * twice. The first search may add channel dependencies, the second may not. Returns the number of
+ * arcs that are no alternatives, although paths over them have the same length. */
 static unsigned find_all_alternatives(struct fab_fabric *f)
 {
     struct fab_policy p;

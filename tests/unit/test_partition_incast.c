@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The largest incast that partitions allow, compared with a count over all pairs of P_Key tables:
- * for random partitions, and for typical configurations of sites, where each job has a partition of
- * its own. Also measures the time for 11,664 endports in 1,000 jobs.
+ * The largest incast that partitions allow, compared with a count over all pairs of P_Key tables.
+ * The partitions are random ones, and typical configurations of sites, where each job has its own
+ * partition. Also measures the time for 11,664 endports in 1,000 jobs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -157,8 +157,8 @@ static struct world site(const char *text)
     return w;
 }
 
-/* Checks the size of the largest incast that contains each host as a sender. senders: one digit for
- * each host, the number of senders of this incast, such as "77733311". */
+/* Checks the size of the largest incast in which each host is a sender. senders: one digit for each
+ * host, the number of senders of this incast, such as "77733311". */
 static void expect(const char *text, const char *senders)
 {
     struct world w = site(text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * partitions.conf: the examples in OpenSM's manual have the same meaning here, each error has its
- * line and column, and lines that OpenSM ignores are ignored with a note.
+ * partitions.conf. The examples in OpenSM's manual have the same meaning here. Each error has its
+ * line and column. Lines that OpenSM ignores are ignored with a note.
  */
 #include <string.h>
 

@@ -207,7 +207,7 @@ START_TEST(waiting_nodes_keep_their_time_while_they_wait_for_the_same)
 }
 END_TEST
 
-/* The arrival times of the hosts in the first fabric are unknown, so none of them counts as a
+/* The arrival times of the hosts in the first fabric are unknown. So none of them counts as a
  * further adapter of a host that was there before. Adapters that arrive later may share the name,
  * within two minutes. */
 START_TEST(only_a_newcomer_shares_a_host_name)
@@ -215,7 +215,7 @@ START_TEST(only_a_newcomer_shares_a_host_name)
     struct desk d;
     open_desk(&d, "Default=0x7fff: ALL;\nOne=0x1: \"a-*\";\n");
     uint64_t hidden = guid(&d, 3), late = guid(&d, 2);
-    /* Adapters 2 and 3 are not in the fabric yet: nodes of another type stand in their place. */
+    /* Adapters 2 and 3 are not in the fabric yet: they have another node type. */
     d.f->nodes[d.host[3]].type = FAB_NODE_SWITCH;
     d.f->nodes[d.host[2]].type = FAB_NODE_SWITCH;
     update(&d);

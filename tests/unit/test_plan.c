@@ -391,8 +391,8 @@ START_TEST(doubtful_blocks_are_restored_first)
 END_TEST
 
 /* If no link of a switch is Active, the switch gets all its tables before its links come up. If one
- * link stayed Active, it carries packets; then the writes of this switch are ordered together with
- * those of all other switches. */
+ * link stayed Active, it carries packets. Then the writes of this switch are ordered together with
+ * the writes of all other switches. */
 START_TEST(a_switch_that_is_cut_off_gets_its_tables_first)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);

@@ -50,8 +50,8 @@ START_TEST(fields_fit_the_kind_of_port)
     fab_fabric_edit_port(w.f, host)->info.mtu_cap = 4;
     fab_fabric_edit_port(w.f, host)->info.vl_cap = 2;
     fab_fabric_edit_port(w.f, host)->info.cap_mask |= 1u << 25;
-    /* The PortInfo that was read must not be written back as a command: no state changes, no link
-     * is trained again, and a host is asked to register again only if necessary. */
+    /* The PortInfo that was read must not be written as a command: no state changes, no link is
+     * trained again, and a host is asked to register again only if necessary. */
     struct fab_port_info *read = &fab_fabric_edit_port(w.f, host_side)->info;
     read->port_state = 4;
     read->phys_state = 5;
@@ -108,8 +108,8 @@ START_TEST(fields_fit_the_kind_of_port)
 }
 END_TEST
 
-/* fab_plan_port_when_up returns the PortInfo that a port will hold when it is Active: the values
- * that the manager wants, and for the enabled width and speeds the values that were read. */
+/* fab_plan_port_when_up returns the PortInfo that a port will hold when it is Active: the enabled
+ * width and speeds as they were read, and the values of the manager in all other fields. */
 START_TEST(a_port_that_is_up_holds_what_was_read_of_its_link)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);

@@ -58,8 +58,8 @@ static uint64_t sum_of(const uint64_t bytes[16])
     return sum;
 }
 
-/* Checks that each class gets its guaranteed share while all classes send as much as they can, and
- * that the other classes get the whole link while this class has nothing to send. */
+/* Checks that each class gets its guaranteed share while all classes send as much as they can. When
+ * this class sends nothing, the other classes must get the whole link. */
 static void assert_shares(struct world *w, uint32_t port, unsigned tolerance)
 {
     const struct fab_vls *v = &w->t->vls;
@@ -181,8 +181,8 @@ static struct fab_traffic_arbitration as_model(const struct fab_arb *a)
 }
 
 /* All endports of a switch send to endports of another switch as fast as they can: one endport in
- * the quiet class, all others in the loud class. Of all data that arrive, returns the fraction that
- * belongs to the quiet class, per mille. */
+ * the quiet class, all others in the loud class. Returns the part of the quiet class in all data
+ * that arrive, per mille. */
 static uint32_t quiet_part(struct world *w, uint32_t from, uint32_t to, uint8_t quiet, uint8_t loud)
 {
     uint32_t src[32], dst[32], count = ends_of(w->f, from, src), others = ends_of(w->f, to, dst);
@@ -268,9 +268,9 @@ START_TEST(so_on_a_torus)
 }
 END_TEST
 
-/* With traffic classes, every block that a port has is written, because old entries would remain in
- * blocks that are empty now. Without classes, only the first block is written, because the others
- * are empty after a reset. */
+/* With traffic classes, all blocks of a port are written, because blocks that are empty now would
+ * keep old entries. Without classes, only the first block is written, because all other blocks are
+ * empty after a reset. */
 START_TEST(all_blocks_of_a_table_are_written)
 {
     static const uint8_t caps[] = {0, 8, 32, 33, 64};

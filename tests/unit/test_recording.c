@@ -305,7 +305,7 @@ START_TEST(does_not_wait_for_ever)
     end_at(&t, 300);
     play(&x, &t);
     ck_assert_int_eq(ask(&x, 1000000, 2, 8), FAB_RECORDING_PLAYER_RECORDED);
-    /* Request 1 was not sent. The answer to request 2 is delivered nevertheless, after half of the
+    /* Request 1 was not sent. Even so, the answer to request 2 is delivered, after half of the
      * timeout of this request. */
     comes(&x, 1000500, 8);
     comes(&x, 1000100, 55);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Services, compared with a naive list under random changes; subscriptions, their numbers and
- * limits; matching of notices; and reports: their order, window and repetition, for subscribers
- * that are slow or unresponsive.
+ * Services, compared with a simple list under random changes; subscriptions, their numbers and
+ * limits; matching of notices; and the order, window and repetition of reports, for slow and
+ * unresponsive subscribers.
  */
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contingencies (libfabmgr/repair/contingency/contingency.h) on several topology families: the
- * maker computes the plans for all failures, and the collection stores them. Each stored plan must
- * equal the repair that is computed now, write by write and byte by byte. Its figures must equal
- * those that a walk of every path gives.
+ * Contingencies (libfabmgr/repair/contingency/contingency.h) on several topology families. The
+ * maker computes the plans for all failures, and the collection stores them. The writes of each
+ * stored plan must equal, byte by byte, those of the repair that is computed now. Its figures must
+ * equal those that a walk of every path gives.
  */
 #include "tests/unit/contingency_world.h"
 

@@ -105,8 +105,8 @@ static struct fab_verdict judged(const struct world *w, const struct fab_fabric 
 }
 
 /* Applies the writes of a plan in a random order within each step. After each write, the proof of
- * the library must find no cycle (a loop is a cycle), and no more pairs without a path than before
- * the writes. */
+ * the library must find no cycle (a loop is a cycle). At most as many pairs may be without a path
+ * as before the writes. */
 static void watch_writes(const struct world *w, const struct fab_repair_delta *d,
                          struct fab_prng *prng)
 {
@@ -292,9 +292,9 @@ static struct fab_repair_contingency_maker *filled(struct world *w)
 }
 
 /* Replaces the tables of `w` by those that the engine computes without the links in dead[]. If the
- * labels of the other links stay the same, the contingencies in the maker and in the collection
- * stay. Otherwise, for example because the missing links change the order of the switches, all
- * contingencies are computed anew. */
+ * labels of all other links are unchanged, the contingencies in the maker and in the collection
+ * stay. If not, for example because the missing links change the order of the switches, all
+ * contingencies are computed again. */
 static void route_anew(struct world *w, const struct fab_fabric *whole, const char *engine,
                        struct fab_repair_contingency_maker **m, const uint32_t *dead, size_t deads,
                        struct fab_prng *prng, struct keeping *k)

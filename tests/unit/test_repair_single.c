@@ -42,9 +42,9 @@ static struct fab_fabric *hypercube(void)
     return sealed(b);
 }
 
-/* Checks how many single faults can be repaired, in percent, if no order of the switches fits the
- * tables, so that the labels come from chains of channel dependencies. The bounds are somewhat
- * below the measured values. With a single set of labels, only 0 to 40 % could be repaired. */
+/* No order of the switches fits the tables, so the labels come from chains of channel dependencies.
+ * Checks what percentage of single faults can be repaired. The bounds are somewhat below the
+ * measured values. With a single set of labels, only 0 to 40 % could be repaired. */
 START_TEST(lone_faults_by_chains)
 {
     static const uint32_t torus[3] = {4, 3, 1}, mesh[3] = {4, 4, 1};
@@ -264,8 +264,8 @@ START_TEST(spines_beside_the_root_fail)
 }
 END_TEST
 
-/* Links fail at random. The repair may relabel switches, which moves them in the order of the
- * switches. The sets of maxima must nevertheless agree with the paths that exist. */
+/* Links fail at random. The repair may relabel switches, which changes the order of the switches.
+ * Even so, the sets of maxima must agree with the paths that exist. */
 START_TEST(maxima_tell_which_paths_exist)
 {
     struct fab_prng prng;

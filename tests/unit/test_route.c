@@ -65,8 +65,8 @@ END_TEST
 
 /* ---- quality --------------------------------------------------------------------------------- */
 
-/* Checks that paths between hosts of the tree are as short as the links permit, whichever switch is
- * the root. */
+/* Checks that paths between hosts of the tree are as short as the links permit, with any switch as
+ * root. */
 static void assert_shortest(const struct fab_fabric *f, const struct fab_target *t,
                             uint32_t longest)
 {
@@ -104,8 +104,9 @@ START_TEST(trees_keep_shortest_paths)
 }
 END_TEST
 
-/* A tree that misses a few links in many places keeps the lengths of its paths: single_root.c joins
- * the affected switches one by one, and does not use levels below a single root. */
+/* A tree in which a few links are missing in many places keeps the lengths of its paths.
+ * single_root.c joins the affected switches one by one, and does not use levels below a single
+ * root. */
 START_TEST(a_damaged_tree_stays_a_tree)
 {
     struct fab_policy p = defaults(0);
@@ -155,8 +156,7 @@ static struct balance balance_of(const struct fab_fabric *f, const struct fab_ta
     return b;
 }
 
-/* The D-mod-k numbers of leaves follow from their positions in the tree, whatever their GUIDs are.
- */
+/* The D-mod-k numbers of leaves follow from their positions in the tree, not from their GUIDs. */
 START_TEST(a_tree_is_balanced)
 {
     struct fab_policy p = defaults(0);

@@ -214,7 +214,7 @@ START_TEST(both_ends_agree)
 }
 END_TEST
 
-/* A degraded cable stays degraded when the node behind it is switched off and on. */
+/* A degraded cable stays degraded when the node at its far end is switched off and on. */
 START_TEST(degraded_for_good)
 {
     struct lab x = lab_new();

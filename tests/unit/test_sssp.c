@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * minhop, sssp and dfsssp on hundreds of random fabrics, trees and grids, with and without damage.
- * Checks that all endports reach each other, hosts by shortest paths; that the tables of dfsssp are
- * free of deadlocks, if it does not refuse the fabric; that the loads are balanced; and that the
- * tables do not depend on the order of discovery.
+ * Checks that all endports reach each other, hosts by shortest paths. The tables of dfsssp must be
+ * free of deadlocks, if it does not refuse the fabric. The loads must be balanced, and the tables
+ * must not depend on the order of discovery.
  */
 #include "libfabmgr/study/quality.h"
 #include "tests/unit/fabric_sets.h"
@@ -270,7 +270,8 @@ static struct fab_quality quality_of(const char *engine, const struct fab_fabric
 }
 
 /* In a complete tree, the result is like that of D-mod-k: the loads are balanced, and nearly no
- * shift has two flows on one link. (A few have, because GUIDs do not say which spine is which.) */
+ * shift has two flows on one link. (A few shifts do, because GUIDs do not tell the spines
+ * apart.) */
 START_TEST(a_sound_tree_is_routed_perfectly)
 {
     struct fab_prng prng;

@@ -49,7 +49,7 @@ END_TEST
 #define REFUSAL                                                                                    \
     "CREATE TRIGGER refusal BEFORE INSERT ON disabled_port BEGIN SELECT RAISE(ABORT, 'no'); END"
 
-/* One record violates the schema; the records before and behind it in the same transaction are
+/* One record violates the schema; the records before and after it in the same transaction are
  * stored. */
 START_TEST(only_the_record_that_violates_the_schema_is_lost)
 {
@@ -272,8 +272,7 @@ static size_t read_file(const char *path, char *bytes, size_t len)
 
 static char before[4 << 20], after[4 << 20];
 
-/* Checks that the database is refused with this message, that its file is unchanged, and that the
- * same happens the second time. */
+/* Checks twice that the database is refused with this message, and that its file is unchanged. */
 static void assert_refused(int status, const char *words)
 {
     struct store *s = NULL;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Transitions between the tables of random engines, policies and damaged fabrics. All writes are
- * applied one by one, in a random order within each step. After each write, libfabmgr/verify judges
+ * applied one by one, in a random order within each step. After each write, libfabmgr/verify checks
  * the mixture. It must have no loop, no cycle on any VL, and no more pairs without a path than the
  * transition announced.
  *
  * Packets in flight keep old dependencies until a round ends. So the dependencies of all packets
  * that are sent during a round are collected in a matrix, which must have no cycle either. After
  * the last write, the dependencies of packets with old and with new SLs together must have no
- * cycle, unless the transition says that they have one (stale_sls). For transitions with several
- * steps, the test also makes all writes in any order, without steps. In some of these trials, a
- * mixture must then have a loop or a cycle.
+ * cycle, unless the transition reports one (stale_sls). For transitions with several steps, the
+ * test also makes all writes in any order, without steps. Some of these mixtures must have a loop
+ * or a cycle.
  *
  * TRANSITION_ROUNDS=300 in the environment sets the number of transitions for each family of
  * fabrics.

@@ -128,8 +128,8 @@ static bool make_tables(struct world *w)
     return r == FAB_OK && fab_repair_session_new(&repair, &w->session, why, sizeof(why)) == FAB_OK;
 }
 
-/* Fills the observed tables: switches that stayed hold the repaired tables, and those that return
- * may hold anything. */
+/* Fills the observed tables. Switches that were never lost hold the repaired tables, and switches
+ * that return may hold anything. */
 static void observe(struct world *w)
 {
     ck_assert_int_eq(fab_plan_observed_init(&w->observed, w->back->switch_count, w->again->lft.top),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proof of multicast tables: it accepts the trees of libfabmgr/mcast through all changes, finds
- * every spoiled entry, and agrees with a naive walk about the dependencies of unicast and multicast
- * packets together. On a triangle of switches, the verdict about each kind of failure is known.
+ * The proof of multicast tables. It accepts the trees of libfabmgr/mcast through all changes, finds
+ * every damaged entry, and agrees with a simple walk about the dependencies of unicast and
+ * multicast packets together. On a triangle of switches, the verdict about each kind of failure is
+ * known.
  */
 #include "libfabmgr/verify/multicast.h"
 
@@ -518,8 +519,8 @@ START_TEST(small_mfts_limit_the_mlids)
 }
 END_TEST
 
-/* No link leads to switch 2, so the member there cannot be served by the tree of switches 0 and 1.
- * If there is no tree, the failure is at the first member of the first part of the fabric (a set of
+/* No link leads to switch 2, so the tree of switches 0 and 1 cannot serve the member there. If
+ * there is no tree, the failure is at the first member of the first part of the fabric (a set of
  * connected switches) that has a receiver. */
 START_TEST(members_that_no_link_connects_are_counted)
 {
@@ -582,8 +583,8 @@ START_TEST(only_what_is_asked_is_checked)
 }
 END_TEST
 
-/* Proves three trees on the triangle one after the other; each tree leaves out another side. The
- * dependencies of a tree count in later proofs if in.keep was true. Those of two trees have no
+/* Proves three trees on the triangle one after the other. Each tree uses two sides of the triangle.
+ * The dependencies of a tree count in later proofs if in.keep was true. Those of two trees have no
  * cycle, those of all three have one. */
 START_TEST(kept_trees_count_in_later_proofs)
 {

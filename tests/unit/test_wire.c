@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Attributes: bytes written by hand from the layout in the specification, compared with the tables;
- * round trips of every attribute with random values; and what must be refused. test_wire_mad.c
- * tests the headers.
+ * Attributes. The test compares bytes written by hand from the layout in the specification with the
+ * tables, and makes round trips of every attribute with random values. It also tests what must be
+ * refused. test_wire_mad.c tests the headers.
  */
 #include <string.h>
 

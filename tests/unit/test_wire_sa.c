@@ -2,7 +2,7 @@
 /*
  * Records of subnet administration: bytes written by hand from the layout in the specification,
  * round trips of all records with random bytes, and the numbers of their components. The library
- * derives these numbers from its tables, and this test has them as constants.
+ * derives these numbers from its tables. This test has them as constants.
  */
 #include <string.h>
 
@@ -146,7 +146,7 @@ START_TEST(tables_are_well_formed)
 }
 END_TEST
 
-/* All components together cover the bits that are read and written; the others are reserved. */
+/* All components together cover the bits that are read and written; all other bits are reserved. */
 START_TEST(random_bytes_make_the_round_trip)
 {
     struct fab_prng prng;

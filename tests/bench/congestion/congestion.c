@@ -2,11 +2,10 @@
 /*
  * Runs scenarios of congestion with the settings of several managers.
  *
- *     congestion [-s scenario] [-f fabric] [-c senders] [-w who,...] [-n seeds] [-0 first seed]
- *                [-t] [-b KiB] [-a ns]
- *     congestion -l                     lists the scenarios
+ * congestion [-s scenario] [-f fabric] [-c senders] [-w who,...] [-n seeds] [-0 first seed] [-t]
+ * [-b KiB] [-a ns] congestion -l                     lists the scenarios
  *
- * Prints a line of figures for each run, separated by tabs; with -t, prints the time series of each
+ * Prints a line of figures for each run, separated by tabs. With -t, prints the time series of each
  * run in steps of 50 us instead. -b sets the buffers, and -a the delay of adapters. congestion.py
  * makes tables and plots of the output.
  */
@@ -154,7 +153,7 @@ static double converges(const struct run *r)
 }
 
 /* Returns the time in us from the end of the congestion until the sender LAST reaches nine tenths
- * of `goal` Gb/s; -1: it does not before the end of the run. */
+ * of `goal` Gb/s; -1: it does not reach them before the end of the run. */
 static double recovers(const struct run *r, double goal)
 {
     const struct plan *p = r->plan;
