@@ -91,7 +91,7 @@ static struct run {
     unsigned kind_count;
     /* Fields of Sets that the device does not keep, such as ClientReregister. */
     struct golden_items transient;
-    char lft_order[160]; /* Fires in each iteration of the event loop, to check which phase runs. */
+    char lft_order[160]; /* the first LFT blocks written */
 } run;
 
 /* ---- MADs to devices ------------------------------------------------------------------------- */

@@ -620,7 +620,7 @@ static uint64_t times_in(struct lab *lab, const char *round, const char *phase)
 /* State of a test that pulls a cable during phase "adopting" of the next sweep. */
 struct pull {
     struct lab *lab;
-    /* Checks in each iteration of the event loop which phase runs. */
+    /* Fires in each iteration of the event loop, to check which phase runs. */
     struct loop_timer *timer;
     const char *node;
     uint8_t port;

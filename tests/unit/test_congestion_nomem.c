@@ -85,7 +85,7 @@ static int traffic(void)
     return r;
 }
 
-/* ---- the daemon's ---------------------------------------------------------------------------- */
+/* ---- functions of the daemon ----------------------------------------------------------------- */
 
 static struct fab_view *view; /* the view of all these functions */
 

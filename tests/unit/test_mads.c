@@ -594,7 +594,7 @@ START_TEST(a_bad_request_of_the_source_is_done_at_once)
     ck_assert(!fab_mads_output(m, 0, mad, &to));
     answer(mad, 0, 0);
     fab_mads_input(m, 1, FAB_LID_PERMISSIVE, mad, sizeof mad, false);
-    /* The session counts as idle only after it has asked the source of requests again. */
+    /* The session counts as idle only after its source of requests was called again. */
     ck_assert(!fab_mads_idle(m));
     ck_assert(!fab_mads_output(m, 0, mad, &to));
     ck_assert(fab_mads_idle(m));

@@ -57,7 +57,7 @@ START_TEST(without_a_text_all_are_full_members)
 }
 END_TEST
 
-/* The second example of the manual. */
+/* The second example in OpenSM's manual. */
 START_TEST(members_are_rules_in_their_order)
 {
     struct fab_partitions *p =

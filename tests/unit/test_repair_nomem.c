@@ -131,7 +131,7 @@ static int follow(struct fab_repair *r, struct fab_repair_contingencies *c,
     return status;
 }
 
-/* Takes the stored plan of the failure of dead[0], and follows its commit. */
+/* Commits the stored plan of the failure of dead[0], and updates the contingencies. */
 static int contingencies(void)
 {
     struct fab_repair *r = NULL;

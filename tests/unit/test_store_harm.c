@@ -17,7 +17,7 @@
 
 #define NOBODY 65534 /* a user without privileges */
 
-/* No file can grow. SQLite takes this for a full disk. */
+/* No file can grow. SQLite treats this as a full disk. */
 START_TEST(a_full_disk_loses_nothing_but_time)
 {
     struct rlimit before_it, none = {0};

@@ -33,7 +33,7 @@ struct sm_contingency_job {
      * of confirmed[]. */
     uint32_t cases, count, confirms;
     uint64_t cpu_ns;
-    bool strays; /* the maker does not accept `later` */
+    bool strays; /* the maker cannot continue with `later` */
     int status;  /* NOT_FOUND: all contingencies are computed */
 };
 

@@ -87,7 +87,7 @@ void sm_returns_drop(struct sm *s)
     s->fault->probe.more = true;
 }
 
-/* ---- verifying them -------------------------------------------------------------------------- */
+/* ---- verifying the links --------------------------------------------------------------------- */
 
 static void fill(struct sm *s, struct sm_return *l, unsigned ask, struct fab_mads_request *ret)
 {
@@ -200,7 +200,7 @@ int sm_returns_verified(struct sm *s)
     return FAB_OK;
 }
 
-/* ---- restoring them -------------------------------------------------------------------------- */
+/* ---- restoring the links --------------------------------------------------------------------- */
 
 bool sm_return_has(const struct sm *s, uint32_t dead)
 {

@@ -73,7 +73,7 @@ static void refuse(struct sm *s, const struct transport_mad *mad, const struct f
     c->next_event_us = clock_now_us() + EVENT_EVERY_US;
 }
 
-/* ---- who sent it ---- */
+/* ---- senders ---- */
 
 static const struct sm_other *trusted_manager(const struct sm *s, uint64_t guid)
 {

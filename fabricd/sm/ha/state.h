@@ -57,7 +57,7 @@ struct sm_ha {
     /* Managers that sent no proof when a sweep last asked them. */
     struct sm_other refused[SM_REFUSED_MOST];
     uint32_t refused_count;
-    /* Nodes that proved themselves: they sent the right M_Key in SubnGet(SMInfo) */
+    /* Nodes that proved themselves: they sent the right M_Key in SubnGet(SMInfo). */
     struct sm_guids proved;
     /* GUIDs of nodes whose manager was trusted at its last answer. */
     struct sm_guids trusted;
