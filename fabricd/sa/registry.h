@@ -58,8 +58,8 @@ struct sa_registry {
 int sa_registry_start(struct sa *s);
 void sa_registry_stop(struct sa *s);
 /* Call this function before a registration is carried out. Returns BUSY if the database cannot be
- * written, if the store's writer is behind, or if too many answers wait for the database (in total,
- * or to the sender of this request). */
+ * written, if too many records wait for the store's writer, or if too many answers wait for the
+ * database (in total, or to the sender of this request). */
 int sa_keep_ready(struct sa *s, const struct transport_mad *mad);
 /* Sends the answer when the registration is committed to the database, or the answer BUSY if it
  * cannot be committed. */

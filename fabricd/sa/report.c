@@ -32,7 +32,7 @@
 #define TICK_US 50000
 #define ALL_LIDS 0xffff
 /* Greatest number of subscriptions that may end within TELL_AGAIN_US with an event each; one later
- * event gives the number of the others. */
+ * event gives the number of the rest. */
 #define TELL_SINGLY 8
 #define TELL_AGAIN_US 60000000
 
@@ -200,7 +200,7 @@ void sa_report_tick(void *ctx)
 }
 
 /* Emits an event for a subscription that ended. If many subscriptions end at once, the first
- * TELL_SINGLY get an event each, and one later event gives the number of the others. */
+ * TELL_SINGLY get an event each, and one later event gives the number of the rest. */
 void sa_report_gone(struct sa *s, const struct fab_subscription *x, const char *why)
 {
     struct sa_registry *r = s->registry;

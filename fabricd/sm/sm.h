@@ -117,7 +117,7 @@ struct sm_proof {
 };
 struct sm_status {
     uint8_t role; /* enum fab_sm_state */
-    /* Name of the running phase, or "idle", "standby" and the like. */
+    /* Name of the running phase, or "idle", "standby" or a similar word. */
     const char *state;
     /* Generation of the published view; 0: there is none yet. */
     uint64_t generation;
@@ -448,7 +448,7 @@ void sm_forget(struct sm *s, void *ctx);
 struct sm_key_status {
     /* set: ports must have an M_Key; generated: fabricd made this key. */
     bool set, generated;
-    /* Each port has a key of its own, derived from a secret. */
+    /* Each port has its own key, derived from a secret. */
     bool derived;
     /* The rotation to the current key is not complete. */
     bool rotating;

@@ -229,7 +229,7 @@ static void assert_consistent(struct lab *lab, const char *when)
 /* ---- settings that are read again ------------------------------------------------------------ */
 
 /* subnet.unapproved changes from each mode to each other mode, while a device is not approved.
- * There are no periodic sweeps, so each mode must take effect by itself. */
+ * There are no periodic sweeps, so each mode must take effect without a sweep. */
 START_TEST(another_mode_takes_effect_at_once)
 {
     static const uint8_t modes[] = {CONFIG_EXCLUDE,    CONFIG_ALLOW,      CONFIG_QUARANTINE,

@@ -417,7 +417,7 @@ START_TEST(the_m_key_is_sent_to_no_stranger)
     struct fab_sm_info info;
     open_lab(&lab, secure);
     play_other(&lab, 3, FAB_SM_STANDBY, SM_KEY);
-    /* the other manager behaves as OpenSM: it shows its SM_Key only to requests with the M_Key */
+    /* the other manager behaves like OpenSM: it shows its SM_Key only to requests with the M_Key */
     lab.other_m_key = M_KEY;
     lab.m_key_seen = 99;
     sm_start(lab.sm);

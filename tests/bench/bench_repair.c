@@ -79,8 +79,8 @@ static struct fab_fabric *made(const char *what)
     return f;
 }
 
-/* Assigns LIDs also beyond the last unicast LID of InfiniBand, at which libfabmgr/address stops.
- * The rest of the library has no such limit. */
+/* Assigns LIDs. Unlike libfabmgr/address, does not stop at the last unicast LID of InfiniBand. The
+ * rest of the library has no such limit. */
 static void assign_beyond(const struct fab_fabric *f, struct fab_lids *lids)
 {
     uint32_t next = 1;

@@ -52,8 +52,8 @@ static void keep_least(double *least, double ms)
         *least = ms;
 }
 
-/* Assigns LIDs also beyond the last unicast LID of InfiniBand, at which libfabmgr/address stops.
- * The engines have no such limit. */
+/* Assigns LIDs. Unlike libfabmgr/address, does not stop at the last unicast LID of InfiniBand. The
+ * engines have no such limit. */
 static void assign_beyond(const struct fab_fabric *f, struct fab_lids *lids)
 {
     uint32_t next = 1;

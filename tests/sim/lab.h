@@ -65,7 +65,7 @@ struct lab {
     bool silent_others;
     /* By node: number of SubnGets(SMInfo) to it while silent_others is set. */
     uint8_t asked[256];
-    /* The other manager shows other.sm_key only to requests with this M_Key, as OpenSM does. */
+    /* The other manager shows other.sm_key only to requests with this M_Key, like OpenSM. */
     uint64_t other_m_key;
     /* The M_Key in the last SubnGet(SMInfo) to the other manager. */
     uint64_t m_key_seen;

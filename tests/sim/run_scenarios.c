@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs scenarios, each in a process of its own, and prints TAP. `make check` runs all scenarios of
+ * Runs scenarios, each in its own process, and prints TAP. `make check` runs all scenarios of
  * tests/sim, each with the seed in its file. By hand:
  *
  *     run_scenarios [-v] [-s SEED] [-n TIMES] [FILE...]

@@ -143,8 +143,8 @@ static inline uint16_t ask(uint16_t lid, uint8_t method, uint16_t attr_id, uint6
     scene.answers = 0;
     to_agent(lid, mad);
     if (scene.lab.store != NULL)
-        /* The store writes the database on a thread of its own, in real time. The virtual time must
-         * not advance before the database is written. */
+        /* The store writes the database on its own thread, in real time. The virtual time must not
+         * advance before the database is written. */
         store_flush(scene.lab.store);
     lab_run(&scene.lab, 5, has_answer, "the answer");
     ck_assert_uint_eq(fab_base_get_be64(scene.answer + 8), scene.tid);

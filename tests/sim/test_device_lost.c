@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The manager loses its port at different moments of a sweep, and gets it back: sm_device_lost and
- * sm_device_back. In some runs, all switches were restarted meanwhile.
+ * sm_device_back. In some runs, all switches were restarted between loss and return.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The agent of subnet administration with the real manager on a simulated fabric. Hosts send
- * requests over transports of their own, which can lose MADs. The tests cover tables of any size by
+ * requests over their own transports, which can lose MADs. The tests cover tables of any size by
  * RMPP, fairness among hosts, answers before there is a view, and requests that get no answer.
  */
 #include <string.h>
@@ -307,7 +307,7 @@ START_TEST(hosts_take_turns)
     while (place < scene.begun && scene.began[place] != self)
         place++;
     ck_assert_uint_eq(scene.begun, 9);
-    /* The agent answered the single request of the modest host in turn, although the other host had
+    /* The agent answered the single request of the modest host early, although the other host had
      * sent its 40 requests before. */
     ck_assert_uint_le(place, 2);
     for (unsigned i = 0, tables = 0; i < scene.done; i++) {

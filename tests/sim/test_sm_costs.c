@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Counts what the manager costs: MADs and table writes of a bring-up, of sweeps, of repairs and of
- * a restart, on fabrics of two sizes. A change that raises one of these counts must do so on
- * purpose. The tests run in virtual time, so the counts are the same on every machine.
+ * a restart, on fabrics of two sizes. A change may raise one of these counts only on purpose. The
+ * tests run in virtual time, so the counts are the same on every machine.
  */
 #include <stdio.h>
 #include <string.h>

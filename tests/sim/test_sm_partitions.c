@@ -93,8 +93,8 @@ START_TEST(full_tables_are_told_of)
 }
 END_TEST
 
-/* Each of the first ports whose P_Key table is full gets an event of its own. One further event
- * gives the number of the other ports. */
+/* Each of the first ports whose P_Key table is full gets its own event. One further event gives the
+ * number of the other ports. */
 START_TEST(many_full_tables_are_counted)
 {
     struct lab lab;

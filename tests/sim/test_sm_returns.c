@@ -3,7 +3,7 @@
  * When links come back, a local repair uses them again. No sweep and no engine runs before the last
  * write, and the tables are byte for byte those before the failure.
  *
- * Random fabrics lose and regain links at random, and the test judges each write of the manager.
+ * Random fabrics lose and regain links at random, and the test checks each write of the manager.
  * The unanswered writes may take effect in any order. No mixture of tables may have a loop or a
  * cycle of channel dependencies. No pair of endports may lose its path, unless the manager
  * announced it.
@@ -20,7 +20,7 @@
 #define LINKS 256
 #define WRITES 1024
 
-/* ---- the judge ------------------------------------------------------------------------------- */
+/* ---- checks of mixtures ---------------------------------------------------------------------- */
 
 /* An LFT write that the manager has sent and the switch has not answered. */
 struct flight {
@@ -31,7 +31,7 @@ struct flight {
 struct judge {
     struct flight flight[WRITES];
     unsigned flights;
-    bool on; /* false: the writes are not judged */
+    bool on; /* false: the writes are not checked */
     /* True: during the round, at most `allowed` + `announced` pairs of endports may be without a
      * path. False: there is no limit. */
     bool lossless;
@@ -44,7 +44,7 @@ struct judge {
     uint64_t round;
     /* Number of pairs of endports without a path when the round began. */
     uint64_t allowed;
-    unsigned judgements; /* number of mixtures judged */
+    unsigned judgements; /* number of mixtures checked */
     unsigned paused;     /* number of mixtures that lost pairs */
     unsigned lft_writes, port_writes, gets_of_tables;
 };

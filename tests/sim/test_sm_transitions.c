@@ -166,7 +166,7 @@ static void change_engine(struct lab *lab, const struct family *fam, struct fab_
     ck_assert_int_eq(sm_reload(lab->sm), FAB_OK);
 }
 
-/* Some links fail and come back, one after the other. The test judges the writes that are made
+/* Some links fail and come back, one after the other. The test checks the writes that are made
  * while links come back. */
 static void lose_links(struct lab *lab, struct fab_prng *prng)
 {

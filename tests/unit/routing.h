@@ -89,7 +89,7 @@ static inline struct fab_fabric *grid(const uint32_t size[3], bool wrap, uint32_
     return draw_done(d);
 }
 
-/* Makes a tree of two levels with an aggregation node at every switch, and with hosts also at the
+/* Makes a tree of two levels with an aggregation node at every switch, and with hosts at leaves and
  * spines. */
 static inline struct fab_fabric *modern_tree(uint32_t leaves, uint32_t spines, uint32_t hosts,
                                              uint32_t spine_hosts, uint32_t parallel)

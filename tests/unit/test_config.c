@@ -536,8 +536,8 @@ static const char *beside(const char *text, const char *settings, char *yaml, si
     return path;
 }
 
-/* Loads the settings. Returns what was logged meanwhile. why[]: the error; "" if the settings were
- * accepted. */
+/* Loads the settings. Returns the messages that are logged. why[]: the error; "" if the settings
+ * were accepted. */
 static char *logged(const char *yaml, struct config *ret, char *why, size_t len)
 {
     static char text[16384];
@@ -567,7 +567,7 @@ static unsigned lines(const char *text)
 }
 
 /* If lines of a partitions or QoS file are ignored, the first ignored lines are logged, and the
- * others are counted. */
+ * rest are counted. */
 START_TEST(what_is_ignored_is_logged)
 {
     static const struct {

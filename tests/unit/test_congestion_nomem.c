@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets every allocation fail, one after the other: while congestion control settings, RoCE settings
- * and the fan-in of partitions are computed, while the traffic model runs, and while the daemon
- * computes settings. Each time the result must be NOMEM, and nothing may leak (which the sanitizers
- * check).
+ * Lets each allocation fail once: while congestion control settings, RoCE settings and the fan-in
+ * of partitions are computed, while the traffic model runs, and while the daemon computes settings.
+ * Each time the result must be NOMEM, and nothing may leak (which the sanitizers check).
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every allocation of a discovery and of a simulated fabric fails in turn. */
+/* Each allocation of a discovery and of a simulated fabric fails once. */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/fault.h"
 #include "tests/support/drive.h"

@@ -140,8 +140,8 @@ START_TEST(links_that_neighbours_see_down_are_gone)
 }
 END_TEST
 
-/* A spine behind a silent leaf lost power. The other leaves report their links to it as down, so it
- * is not kept, although its link to the silent leaf counts as up. */
+/* A spine next to a silent leaf lost power. The other leaves report their links to it as down, so
+ * it is not kept, although its link to the silent leaf counts as up. */
 START_TEST(a_switch_behind_is_kept_only_if_nobody_else_knew_it)
 {
     struct bench x = bench_new();

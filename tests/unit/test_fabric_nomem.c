@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every allocation in libfabmgr/fabric, policy and view fails once, in turn. Each call then returns
- * NOMEM, does not change its results, and leaks no memory (which the sanitizers check).
+ * Each allocation in libfabmgr/fabric, policy and view fails once. Each call then returns NOMEM,
+ * does not change its results, and leaks no memory (which the sanitizers check).
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/view/view.h"

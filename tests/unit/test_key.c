@@ -314,7 +314,8 @@ START_TEST(a_damaged_m_key_file_is_refused_and_stays)
 }
 END_TEST
 
-/* Changes or removes each byte in turn. The file is then refused, or read as another valid file. */
+/* For each byte of the file, changes or removes this byte. The file is then refused, or read as
+ * another valid file. */
 START_TEST(random_damage_to_the_m_key_file_is_survived)
 {
     static const char *const files[] = {

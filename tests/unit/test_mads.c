@@ -425,7 +425,7 @@ static bool is_odd(void *arg, uint64_t tag, const struct fab_path *path)
 }
 
 /* Of eight requests of one caller, two are late, two in flight and four queued. Every second one is
- * cancelled; the others still get their responses. */
+ * cancelled; the rest still get their responses. */
 START_TEST(cancels_those_that_match)
 {
     struct fab_mads *m = session(4, 4);

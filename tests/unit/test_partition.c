@@ -2,7 +2,7 @@
 /*
  * P_Key tables: which port has which key at which index. A change affects only the ports concerned
  * and writes each block once or twice. After each single write, two ports can communicate only if
- * they can also do so before or after the whole change. The test writes the plans into tables that
+ * they can communicate before or after the whole change. The test writes the plans into tables that
  * stand for the devices.
  */
 #include <string.h>
@@ -347,7 +347,7 @@ static bool shall_talk(uint8_t what[HOSTS][6], uint32_t a, uint32_t b)
 }
 
 /* Makes the writes of a stage in random order. After each write, two ports may be able to
- * communicate only if they can also do so before or after the whole change. */
+ * communicate only if they can communicate before or after the whole change. */
 static void write_stage(struct world *w, struct fab_prng *r, const struct fab_plan *plan, int stage,
                         bool before[HOSTS][HOSTS], uint8_t what[HOSTS][6])
 {

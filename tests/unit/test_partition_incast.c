@@ -217,8 +217,8 @@ static double ms_of(struct world *w)
     return (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6;
 }
 
-/* Makes P_Key tables for `jobs` jobs, each with a partition of its own. Each host is a full member
- * of the partitions of `jobs_a_host` random jobs, and a limited member of the default partition. */
+/* Makes P_Key tables for `jobs` jobs, each with its own partition. Each host is a full member of
+ * the partitions of `jobs_a_host` random jobs, and a limited member of the default partition. */
 static void give_jobs(struct world *w, struct fab_prng *r, uint32_t jobs, uint32_t jobs_a_host)
 {
     uint32_t ports = w->f->port_count, at = 0;

@@ -211,8 +211,8 @@ static struct fab_notice read_report(const uint8_t *mad)
     return n;
 }
 
-/* Subscribers answer at random times, and every fifth never answers. New notices arrive meanwhile.
- */
+/* Subscribers answer at random times, and every fifth never answers. New notices arrive all the
+ * time. */
 START_TEST(all_who_answer_hear_all_in_order)
 {
     struct fab_subscriptions *s = NULL;

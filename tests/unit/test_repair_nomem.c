@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lets every allocation of a repair fail in turn. Each time, the result must be NOMEM, and nothing
- * may leak (which the sanitizers check). */
+/* Lets each allocation of a repair fail once. Each time, the result must be NOMEM, and nothing may
+ * leak (which the sanitizers check). */
 #include "libfabmgr/repair/contingency/contingency.h"
 #include "libfabmgr/repair/repair.h"
 #include "tests/unit/routing.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets every allocation of addressing, routing, proof and plan fail in turn. Each time, the result
- * must be NOMEM, nothing may leak (which the sanitizers check), and the inputs must be unchanged.
+ * Lets each allocation of addressing, routing, proof and plan fail once. Each time, the result must
+ * be NOMEM, nothing may leak (which the sanitizers check), and the inputs must be unchanged.
  */
 #include "libfabmgr/plan/plan.h"
 #include "tests/unit/routing.h"

@@ -168,7 +168,7 @@ START_TEST(clients_take_turns)
         struct study_client clients[3];
         size_t next;
     } table[] = {
-        {{{0}}, 3},                                        /* nobody waits */
+        {{{0}}, 3},                                        /* no client waits */
         {{{.turn = 7}, {.queued = 4, .turn = 9}, {0}}, 1}, /* only one client waits */
         {{{.queued = 4, .turn = 7}, {.queued = 1, .turn = 6}, {0}},
          1}, /* this client has waited longest */

@@ -327,7 +327,7 @@ START_TEST(trap_addresses_are_kept)
     ck_assert_uint_eq(info.trap_qp, 5);
     ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_CC, FAB_METHOD_GET, 1, 0, 0, data), 0);
     fab_wire_attr_unpack(&fab_wire_attr_class_port_info, data, sizeof data, &info);
-    ck_assert_uint_eq(info.trap_lid, 0); /* each class has a trap LID of its own */
+    ck_assert_uint_eq(info.trap_lid, 0); /* each class has its own trap LID */
     lab_free(&x);
 }
 END_TEST

@@ -213,7 +213,7 @@ static struct fab_sm_info info_of(const struct fab_smstate *s)
     return other(s->guid, s->priority, s->state);
 }
 
-/* Lets one manager poll the others, see their present states, and change its own. */
+/* Lets one manager poll all other managers, see their present states, and change its own. */
 static void take_turn(struct fab_smstate *all, const bool *alive, uint32_t count, uint32_t who)
 {
     struct fab_sm_info seen[8];

@@ -2,7 +2,7 @@
 /*
  * Switches leave random fabrics and return. The repair session makes the tables, and the labels of
  * the repair order the LFT writes of the plan. The writes are applied one by one, in a random order
- * between two barriers. After each write, libfabmgr/verify judges the mixture. It must have no loop
+ * between two barriers. After each write, libfabmgr/verify checks the mixture. It must have no loop
  * and no cycle, and pairs that had a path must still have one. If the switches hold other tables
  * than those from which the repair starts, fab_transition_order_by_repair must refuse.
  */

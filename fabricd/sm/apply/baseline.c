@@ -343,8 +343,8 @@ static int leave(struct sm *s)
         return FAB_OK;
     int r = j->status;
     /* Takes the result only if the baseline is still the one that the task compared. Otherwise an
-     * operator changed the baseline meanwhile, and baseline_edit.c has compared the fabric with the
-     * new one. */
+     * operator has changed the baseline since then, and baseline_edit.c has compared the fabric
+     * with the new one. */
     if (r == FAB_OK && j->set == s->apply->baseline.set) {
         if (sm_baseline_take_list(s, j))
             request_p_keys(s);

@@ -10,7 +10,7 @@
  * the fabric.
  *
  * After a sweep, the worker that compares the snapshots lists the degraded links of the new one.
- * After a local repair, only the links that came back are judged.
+ * After a local repair, only the links that came back are compared.
  *
  * Few links get one event each; many get one summary event (sm_events_singly).
  */

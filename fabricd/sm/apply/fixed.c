@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fixed tables of silent switches (links/silent.c). Nobody can write them, so new tables get
+ * The fixed tables of silent switches (links/silent.c). They cannot be written, so new tables get
  * the entries that these switches hold, and the plan has no writes to them.
  *
  * If routes cannot avoid a silent switch, the proof of new tables includes the entries that this

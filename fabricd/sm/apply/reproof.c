@@ -6,10 +6,10 @@
  * thus notices a defect of the incremental proof or damaged memory.
  *
  * The proof begins QUIET_US after the last local repair. If another local repair is published
- * meanwhile, the proof ends, and a proof of the new tables follows. If local repairs keep coming, a
- * proof begins LONGEST_US after the first local repair that no proof covers; later local repairs do
- * not end this proof. A round that computes tables proves all of them (route.c), so it needs no
- * background proof.
+ * during the proof, the proof ends, and a proof of the new tables follows. If local repairs keep
+ * coming, a proof begins LONGEST_US after the first local repair that no proof covers; later local
+ * repairs do not end this proof. A round that computes tables proves all of them (route.c), so it
+ * needs no background proof.
  *
  * The task reads a view, whose tables do not change. It runs in slices of SLICE_US of processor
  * time, and takes at most contingency.cpu percent of one core. Meanwhile, no contingencies are

@@ -262,8 +262,8 @@ static int compose(struct sm_route_job *j)
 }
 
 /* Divides the VLs into as many equal sets as there are traffic classes. The engines route with the
- * VLs of one set only, so that each class can have a set of its own. If no engine can route with so
- * few VLs, halves the number of sets until an engine can. Several classes then share a set. */
+ * VLs of one set only, so that each class can have its own set. If no engine can route with so few
+ * VLs, halves the number of sets until an engine can. Several classes then share a set. */
 static int route_classes(struct sm_route_job *j)
 {
     int r = FAB_OK;

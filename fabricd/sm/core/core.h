@@ -182,8 +182,8 @@ void sm_request_if_changed(struct sm *s, uint32_t sw, const struct fab_switch_in
 /* Notes that this switch did not answer a port probe. Until a sweep ends or routes change, the
  * manager answers traps of this switch by a targeted sweep and not by another probe. */
 void sm_probe_unanswered(struct sm *s, uint64_t node_guid);
-/* Makes the running port probe also read the switches for which another probe was requested
- * meanwhile. found: the probe has found a change; it then adds no more switches when it has run for
+/* Makes the running port probe also read the switches for which another probe was requested since
+ * it began. found: the probe has found a change; it then adds no more switches when it has run for
  * 20 ms (JOIN_US). */
 void sm_probe_join(struct sm *s, bool found);
 /* Call this function after a trap about this node. It requests a port probe or a targeted sweep,
@@ -327,11 +327,11 @@ bool sm_m_keys_are_mixed(const struct sm *s);
 /* Returns the M_Keys that the policy had before the last change. Some ports may still have them. */
 const struct fab_m_keys *sm_m_key_previous(const struct sm *s);
 void sm_m_key_set_previous(struct sm *s, const struct fab_m_keys *keys);
-/* Returns whether the port has an M_Key of its own. Ports of adapters and routers and port 0 of a
- * switch have one; the other ports of a switch share that of port 0. */
+/* Returns whether the port has its own M_Key. Ports of adapters and routers and port 0 of a switch
+ * have one; the other ports of a switch share that of port 0. */
 bool sm_m_key_has_own(const struct fab_fabric *f, uint32_t port);
 /* Returns how many ports of a node, counted from its first one, a search for ports with their own
- * M_Key and LID must visit. This is 1 for a switch, because port 0 stands for all its ports. */
+ * M_Key and LID must visit. This is 1 for a switch, because its ports share those of port 0. */
 static inline uint32_t sm_own_ports(const struct fab_fabric *f, uint32_t node)
 {
     return fab_fabric_node_is_switch(f, node) ? 1 : f->nodes[node].num_ports + UINT32_C(1);

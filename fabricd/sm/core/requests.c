@@ -2,7 +2,7 @@
 /*
  * Keeps the requests for rounds, and the list of callers that wait for rounds. Requests may be made
  * at any time. When a round begins, it clears the requests that it fulfils (struct sm_round.meets);
- * the others stay for a later round.
+ * all other requests stay for a later round.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 /* Maximum time by which port probes without a repair may delay a sweep. */
 #define OVERDUE_US 1000000u
 /* A port probe also reads switches whose traps come after its start. If it has found a change, it
- * does so only during this time. If it has found none, its reads may be lost in a failed switch,
+ * reads them only during this time. If it has found none, its reads may be lost in a failed switch,
  * and only other switches can report the failure. */
 #define JOIN_US 20000u
 

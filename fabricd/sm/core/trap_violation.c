@@ -260,8 +260,7 @@ static void tell(struct sm *s, struct row *r, uint32_t rise,
 /* ---- traps ---- */
 
 /* Returns by how much the counter rose; 0: the device does not confirm the trap. The LID of the
- * trap must belong to the port, except for an external port of a switch, which has no LID of its
- * own. */
+ * trap must belong to the port, except for an external port of a switch, which has no LID. */
 static uint32_t confirmed_rise(struct row *r, const struct fab_mads_answer *a)
 {
     struct sm_violations *x = r->sm->core->violations;

@@ -11,7 +11,7 @@
  * (sm_contingency_yield).
  *
  * After a local repair, a targeted sweep or a rebalance, the plans must fit the new state of the
- * repair session. The plans that the change does not touch stay. The others are checked, and
+ * repair session. The plans that the change does not touch stay. All other plans are checked, and
  * computed again if they are no longer valid (libfabmgr/repair/contingency/contingency.h). If an
  * engine computes tables for another fabric, all plans are dropped.
  *

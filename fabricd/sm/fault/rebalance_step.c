@@ -7,9 +7,9 @@
  * back.
  *
  * The first step begins DELAY_US after a repair. A worker task computes, proves and orders it while
- * no round runs, so a fault never waits for it. If the repair session has changed meanwhile, the
- * step is dropped. Otherwise a round of its own applies it and sends its writes, which are few.
- * Steps follow each other, with pauses for other work, until a whole pass moves no entry.
+ * no round runs, so a fault never waits for it. If the repair session has changed since then, the
+ * step is dropped. Otherwise a separate round applies it and sends its writes, which are few. Steps
+ * follow each other, with pauses for other work, until a whole pass moves no entry.
  */
 #include <stdlib.h>
 

@@ -7,8 +7,8 @@
  *
  * Every host can set IsSM, so a sweep asks at most SM_MAX_OTHERS ports. Each sweep asks up to
  * KNOWN_MOST managers that subnet.managers lists or that have proved themselves before (trust.c).
- * The others are called strangers in this file. Successive sweeps ask different strangers, in the
- * order of their GUIDs.
+ * All other managers are called strangers in this file. Successive sweeps ask different strangers,
+ * in the order of their GUIDs.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Decides which other managers are trusted, and which requesters may see a key.
  *
  * SMInfo is answered by software that any administrator of a host can replace. A GUID, a priority
- * or a source LID therefore proves nothing. Only a key is a proof, or the switch port behind which
+ * or a source LID therefore proves nothing. Only a key is a proof, or the switch port through which
  * a manager answers.
  *
  * If the operator configures an M_Key or lists managers (subnet.managers), other managers must

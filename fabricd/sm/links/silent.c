@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Silent switches: the agent of the switch does not answer, but its neighbours report links to it
- * as up. Such a switch still forwards packets as its tables say, but nobody can change them.
+ * as up. Such a switch still forwards packets as its tables say, but they cannot be changed.
  *
  * The manager keeps a silent switch, and the nodes that are reachable only through it, in the
  * fabric (libfabmgr/discover/keep.c). If the rest of the fabric stays connected without the switch,

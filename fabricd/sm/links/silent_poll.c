@@ -35,7 +35,7 @@ static void use_again(struct sm *s, struct sm_silent *e)
         for (int end = 0; end < 2; end++)
             sm_request_target(s, e->link[i].guid[end]);
     /* A targeted sweep restores the routes over the switch. A background heavy sweep finds the
-     * changes that nobody could read or report while the switch was silent. */
+     * changes that could be neither read nor reported while the switch was silent. */
     sm_request(s, SM_REQUEST_BACKGROUND);
     sm_silent_release(s, e);
 }

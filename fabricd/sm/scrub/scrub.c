@@ -49,7 +49,7 @@
 /* Delay from the first difference that was found to the targeted sweep that restores the
  * settings. */
 #define RESTORE_DELAY_US 200000u
-/* Maximum number of tries of a read, which is repeated if a round ran meanwhile. */
+/* Maximum number of tries of a read, which is repeated if a round ran during the read. */
 #define TRIES_MOST 8
 
 static bool is_quiet(const struct sm *s)
