@@ -4,7 +4,7 @@
  * one block of GUIDInfoRecord. The ComponentMask selects entries of the block. If the value of an
  * entry is 0, the manager chooses a GUID. The answer has the block after the change; a requested
  * GUID that is in use already is not assigned. GUIDs of devices that were in the fabric before
- * count as in use, because a host could otherwise take the place of a host that is switched off.
+ * count as in use. Otherwise, a host could take the place of a host that is switched off.
  *
  * The manager keeps alias GUIDs in the store, writes them to the port at once, and repeats a failed
  * write. It writes them again when a port returns to the fabric, because the port may have lost

@@ -30,7 +30,7 @@
 
 /* Rates at which responses are passed to the kernel: 1 KiB every 32 us for a port, and 1 KiB every
  * 2 us for all ports together. The kernel keeps a response until the requester has acknowledged it,
- * but at most 2.2 s (the timeouts of umad.c), and does not report when it frees the response. The
+ * but at most 2.2 s (the timeouts of umad.c). It does not report when it frees the response. The
  * rates therefore bound the memory of responses in the kernel. */
 static const struct fab_bucket_rate kernel_each = {.burst = SA_TABLE_EACH >> 10, .each_us = 32};
 static const struct fab_bucket_rate kernel_all = {.burst = 1u << 20, .each_us = 2};

@@ -2,8 +2,8 @@
 /*
  * Devices that no operator approved: a rogue host with a new GUID, a rogue host with the GUID of a
  * host that is switched off, and an adapter that replaces another one. Before the manager had a
- * baseline, each of these devices got a LID and routes, and the only event was node-moved for the
- * host with the GUID of another host.
+ * baseline, each of these devices got a LID and routes. The only event was node-moved, for the host
+ * with the GUID of another host.
  *
  * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1).
  * host-0024 (leaf-006/4), the newcomer, is not in the fabric when the baseline is taken.

@@ -362,7 +362,7 @@ START_TEST(default_ports_are_closed_at_the_first_sweep)
 END_TEST
 
 /* The host writes to an MFT block that no tree uses, and that the manager never wrote. In earlier
- * versions, the scrub did not read such blocks, and an entry there could copy the packets of a
+ * versions, the scrub did not read such blocks. An entry there could copy the packets of a
  * multicast LID to the host for ever. */
 START_TEST(entries_in_mft_blocks_that_were_never_written_are_cleared)
 {

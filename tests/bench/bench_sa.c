@@ -5,10 +5,10 @@
  * bench_sa [radix [levels]]
  *
  * The default is the fat tree of 11,664 hosts. Each measured step reads a whole MAD and writes a
- * whole MAD. The requests are Get(PathRecord) by two GIDs, as rdma_cm sends them, for random pairs
- * and for all pairs by source (as in an MPI job), and GetTable requests. The program repeats all
- * measurements with one slower link, and then with so many slower links that the agent must follow
- * each path. The program is not part of `make check`, and checks nothing.
+ * whole MAD. The requests are GetTable requests, and Get(PathRecord) by two GIDs, as rdma_cm sends
+ * them. The pairs of the latter are random, or all pairs by source (as in an MPI job). The program
+ * repeats all measurements with one slower link, and then with so many slower links that the agent
+ * must follow each path. The program is not part of `make check`, and checks nothing.
  */
 #include <inttypes.h>
 #include <stdio.h>

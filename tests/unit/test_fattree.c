@@ -495,8 +495,8 @@ static struct fab_fabric *without(const struct fab_fabric *f, uint32_t port)
     return sealed(b);
 }
 
-/* Frees f, a complete tree. Checks that a failed link changes the entries whose paths used it, and
- * few others (at most 5 %), for example entries for LIDs of upper switches. */
+/* Frees f, a complete tree. Checks that a failed link changes the entries whose paths used it. Only
+ * few other entries may change (at most 5 %), for example entries for LIDs of upper switches. */
 static void assert_still(struct fab_fabric *f, const char *what)
 {
     struct fab_target *before = tree_taken(f, 0);

@@ -2,8 +2,9 @@
 /*
  * Compares the answers of subnet administration with tests/unit/golden/sa.golden. For each kind of
  * record, the file has the number of all records, their digest, and the digest of the answers to
- * 300 requests whose components are chosen at random from a fixed seed. Other tests check whether
- * answers are correct; this test shows whether answers changed. UPDATE_GOLDEN=1 rewrites the file.
+ * 300 requests. The components of the requests are random, from a fixed seed. Other tests check
+ * whether answers are correct; this test shows whether answers changed. UPDATE_GOLDEN=1 rewrites
+ * the file.
  */
 #include "tests/support/golden.h"
 #include "tests/unit/sa_place.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multicast trees. A packet from each member must reach every other member exactly once and no
- * other port, while members join and leave, and while links and switches fail and return.
+ * Multicast trees. Members join and leave, and links and switches fail and return. A packet from
+ * each member must reach every other member exactly once, and no other port.
  */
 #include "libfabmgr/mcast/distances.h"
 #include "tests/unit/mcast_world.h"

@@ -481,7 +481,7 @@ START_TEST(texts_name_mlid_port_and_failure)
 END_TEST
 
 /* The MFT of switch 1 has only `cap` entries. For MLIDs beyond the last entry, host 1/70 is not
- * counted as a member, and the tree fails because switch 1 has no entry for the MLID. */
+ * counted as a member. The tree fails, because switch 1 has no entry for the MLID. */
 START_TEST(small_mfts_limit_the_mlids)
 {
     static const struct {

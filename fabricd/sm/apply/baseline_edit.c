@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Changes of the baseline by operators. A worker thread finds the nodes that the operator named,
- * makes the changed baseline and compares the fabric with it, which takes tens of milliseconds in
- * large fabrics. Changes wait in a queue and are made one after the other.
+ * makes the changed baseline and compares the fabric with it. In large fabrics, this takes tens of
+ * milliseconds. Changes wait in a queue and are made one after the other.
  *
  * The worker task begins between two rounds. It counts as a reader of the snapshot (model.readers),
  * so that no round changes the snapshot while the task reads it. When it has ended, the loop thread
  * takes over the new baseline and the new list of devices that are not approved. If a round has
  * replaced the list since the comparison began, the worker compares again. If rounds replace the
  * list too often, or if a round runs for longer than WAIT_MOST_US, the change is made without a
- * comparison, and a heavy sweep makes the comparison later. The callback done() of a change is
- * called when the change is committed to the database.
+ * comparison. A heavy sweep makes the comparison later. The callback done() of a change is called
+ * when the change is committed to the database.
  */
 #include <inttypes.h>
 #include <stdio.h>

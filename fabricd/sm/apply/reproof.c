@@ -17,9 +17,9 @@
  * (sm_reproof_yield). While a round runs, no slice begins, unless the first unproved local repair
  * is more than LONGEST_US ago.
  *
- * If the background proof finds a failure that the incremental proofs did not find, the manager
- * emits reproof-failed, raises the alarm, publishes the verdict of the background proof, and lets
- * an engine compute new tables.
+ * The background proof may find a failure that the incremental proofs did not find. The manager
+ * then emits reproof-failed, raises the alarm, publishes the verdict of the background proof, and
+ * lets an engine compute new tables.
  */
 #include <inttypes.h>
 #include <sched.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "routing" computes and proves tables on a worker thread. Its input cannot change during the
- * task, because the task has a reference to the snapshot, the LIDs of this round, and a copy of the
- * policy. If the round is aborted before the result reaches the loop thread, the result is dropped.
+ * Phase "routing" computes and proves tables on a worker thread. The task has a reference to the
+ * snapshot, the LIDs of this round, and a copy of the policy. So its input cannot change during the
+ * task. If the round is aborted before the result reaches the loop thread, the result is dropped.
  *
  * Tables that fail their proof are dropped. The switches then keep their tables; an alarm gives the
  * reason, and an event gives the witness.

@@ -230,8 +230,8 @@ void sm_schedule(struct sm *s);
 /* Starts the running targeted sweep again from its beginning, if its phase allows this (struct
  * sm_phase.restarts). */
 void sm_round_repeat(struct sm *s);
-/* Requests a heavy sweep right after the running targeted sweep, because the targeted sweep could
- * not find out the state of all nodes that it had to read. */
+/* Requests a heavy sweep right after the running targeted sweep. Call this function if the targeted
+ * sweep could not read all nodes that it had to read. */
 void sm_round_widen(struct sm *s);
 /* Aborts the running round because of a fault, and requests it again. Does nothing if the running
  * phase may not be interrupted. */

@@ -9,9 +9,9 @@
  * equal the current key; the manager then need not find out at which port a request ends.
  *
  * A device of protection level 2 or 3 does not answer a request with a wrong key. So the last tries
- * of a discovery's request carry the previous key, which the policy demanded before it changed, and
- * the listed key, if there are such keys. If the device answered only such a try, requests on the
- * same directed route carry the same key until the snapshot has the device.
+ * of a discovery's request carry the previous key and the listed key, if there are such keys. The
+ * policy demanded the previous key before it changed. If the device answered only such a try,
+ * requests on the same directed route carry the same key until the snapshot has the device.
  *
  * Listed keys are those of another manager, from the file subnet.m_key_file. A listed key is sent
  * only to the place of the port for which it is listed, under the same conditions as a derived key

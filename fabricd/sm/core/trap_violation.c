@@ -124,9 +124,9 @@ static uint32_t across(const struct fab_fabric *f, uint32_t node, uint8_t num)
                : FAB_NONE;
 }
 
-/* Follows the return path of a packet with a directed route, beginning at the device at `port`, and
- * returns the first port of an adapter on it. The rest of the path proves nothing, because that
- * adapter wrote it. Returns FAB_NONE if the path uses a link that no longer exists. */
+/* Follows the return path of a packet with a directed route, from the device at `port`. Returns the
+ * first port of an adapter on this path. The rest of the path proves nothing, because that adapter
+ * wrote it. Returns FAB_NONE if the path uses a link that no longer exists. */
 static uint32_t sender_by_route(const struct fab_fabric *f, uint32_t port,
                                 const struct fab_violation *v)
 {

@@ -104,8 +104,8 @@ static void fill(struct sm *s, struct sm_return *l, unsigned ask, struct fab_mad
         ret->attr_mod = fab_fabric_port(f, l->peer)->num;
     }
     sm_m_key_fill(s, ret);
-    /* sm_m_key_fill cannot set this M_Key, because the snapshot does not have the link yet, and so
-     * does not have the port at the end of this route. */
+    /* sm_m_key_fill cannot set this M_Key: the snapshot does not have the link yet, so the port at
+     * the end of this route is unknown. */
     if (ask == ASK_NODE)
         ret->m_key = sm_m_key_of_port(s, l->peer);
     l->asked |= (uint8_t)ask;

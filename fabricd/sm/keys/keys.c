@@ -8,8 +8,8 @@
  * the two keys in the file, even if the manager is killed.
  *
  * The rotation is complete when each port of the list that is in the fabric has shown the new key.
- * The previous key and the ports that were absent stay in the file until the next rotation, so that
- * the manager can still manage a node that returns.
+ * The previous key and the ports that were absent stay in the file until the next rotation. So the
+ * manager can still manage a node that returns.
  */
 #include <inttypes.h>
 #include <stdio.h>
