@@ -115,7 +115,7 @@ static const struct {
      "4x QDR (40 Gb/s)",
      false,
      "speed QDR of EDR, because leaf-1/5 has not enabled EDR"},
-    /* restricted, and even slower than that */
+    /* the enabled width limits the link, and the link runs below this limit */
     {{{W1 | W2 | W4, W1 | W2, W1, 3, 3, EDR, 0, 0, 0},
       {W1 | W2 | W4, W1 | W2 | W4, W1, 3, 3, EDR, 0, 0, 0}},
      "4x EDR (100 Gb/s)",
