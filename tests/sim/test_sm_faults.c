@@ -46,10 +46,10 @@ START_TEST(goes_round_a_pulled_cable_and_back)
 }
 END_TEST
 
-/* Two cables change places, so that nodes, ports and states are unchanged, and only PortInfo and
- * NodeInfo at the other ends differ. A heavy sweep must notice this. Hosts that change places keep
- * their LIDs, and the routes to them change. If cables between switches change places, the old
- * tables may be wrong. */
+/* Two cables change places. Nodes, ports and states are unchanged; only PortInfo and NodeInfo at
+ * the far ends differ. A heavy sweep must notice this. Hosts that change places keep their LIDs,
+ * and the routes to them change. If cables between switches change places, the old tables may be
+ * wrong. */
 START_TEST(finds_cables_that_changed_places)
 {
     struct lab lab;
@@ -81,7 +81,7 @@ static void count(void *ctx)
     ++*(unsigned *)ctx;
 }
 
-/* Two links fail one after the other, the second one usually before the sweep that checks the
+/* Two links fail one after the other. The second one usually fails before the sweep that checks the
  * repair of the first one. */
 START_TEST(mends_tables_in_place)
 {
@@ -91,8 +91,9 @@ START_TEST(mends_tables_in_place)
     struct reroute last;
     lab_bring_up(&lab, lab_leaf_spine(36, 18, 18), NULL);
     unsigned patches = 0;
-    ck_assert_uint_eq(lab.sets_by_lid, 0); /* the manager did not know the tables */
-    sm_on_patch(lab.sm, count, &patches);  /* the listener of sm_on_patch is called */
+    ck_assert_uint_eq(lab.sets_by_lid,
+                      0); /* the LFTs in the switches were not known, so no write was LID routed */
+    sm_on_patch(lab.sm, count, &patches); /* the listener of sm_on_patch is called */
     uint8_t *before = lab_tables(&lab, &len);
     for (uint8_t port = 22; port < 24; port++) {
         lab_run(&lab, 3, lab_is_ready, "all that repairs take");
@@ -105,7 +106,7 @@ START_TEST(mends_tables_in_place)
         ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
         ck_assert_uint_gt(last.blocks, 0);
         ck_assert_uint_eq(last.links_lost, 1);
-        /* writes are LID routed, except to switches whose route used the failed link */
+        /* writes are LID routed, except to switches whose path used the failed link */
         ck_assert_uint_ge(lab.sets_by_lid, last.blocks - last.blocks / 4);
         /* steps of the incremental rebalance change tables in place, too */
         ck_assert_uint_ge(patches, port - 21u);
@@ -482,8 +483,8 @@ static void lose_switch(struct lab *lab, const char *name)
         ck_assert_int_eq(fab_sim_unlink(lab->sim, node, (uint8_t)num), FAB_OK);
 }
 
-/* The traps that the fabric has sent are lost, except those of the leaves `first` to `last`, which
- * arrive at the same time. */
+/* All traps that the fabric has sent are lost, except the traps of the leaves `first` to `last`,
+ * which arrive at the same time. */
 static void deliver_traps_of_leaves(struct lab *lab, unsigned first, unsigned last)
 {
     struct fab_sim_delivery mail;
@@ -619,7 +620,7 @@ static uint64_t times_in(struct lab *lab, const char *round, const char *phase)
 /* State of a test that pulls a cable during phase "adopting" of the next sweep. */
 struct pull {
     struct lab *lab;
-    /* Checks in each iteration of the event loop which phase runs. */
+    /* Fires in each iteration of the event loop, to check which phase runs. */
     struct loop_timer *timer;
     const char *node;
     uint8_t port;

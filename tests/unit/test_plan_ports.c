@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a plan wants of each field of a port, and what is known of VL tables in another snapshot. */
+/* The value that a plan wants for each field of a port, and VL tables that move to another
+ * snapshot. */
 #include "libfabmgr/plan/plan.h"
 #include "tests/unit/routing.h"
 
@@ -12,7 +13,7 @@ struct world {
     struct fab_observed observed;
 };
 
-/* Takes over f. */
+/* Makes the world of a test for f. Takes over f. */
 static struct world world_of(struct fab_fabric *f, uint8_t lmc)
 {
     struct world w = {.f = f};
@@ -49,8 +50,8 @@ START_TEST(fields_fit_the_kind_of_port)
     fab_fabric_edit_port(w.f, host)->info.mtu_cap = 4;
     fab_fabric_edit_port(w.f, host)->info.vl_cap = 2;
     fab_fabric_edit_port(w.f, host)->info.cap_mask |= 1u << 25;
-    /* The PortInfo that was read must not be written back as a command: no state changes, no link
-     * is trained again, and a host is asked to register again only if necessary. */
+    /* The PortInfo that was read must not be written as a command: no state changes, no link is
+     * trained again, and a host is asked to register again only if necessary. */
     struct fab_port_info *read = &fab_fabric_edit_port(w.f, host_side)->info;
     read->port_state = 4;
     read->phys_state = 5;
@@ -67,7 +68,7 @@ START_TEST(fields_fit_the_kind_of_port)
     ck_assert_uint_eq(want.speed_ext_enabled, 0);
     ck_assert_uint_eq(want.speed_ext2_enabled, 0);
     ck_assert_uint_eq(want.client_reregister, 0);
-    ck_assert_uint_eq(want.down_default_state, 2); /* Polling */
+    ck_assert_uint_eq(want.down_default_state, 2); /* code 2: Polling */
     ck_assert_uint_eq(want.neighbor_mtu, 4);
     ck_assert_uint_eq(want.op_vls, 2);
     ck_assert_uint_eq(want.hoq_life, w.policy.leaf_hoq_life);
@@ -85,7 +86,8 @@ START_TEST(fields_fit_the_kind_of_port)
     fab_fabric_edit_port(w.f, host)->info.port_state = 4;
     fab_target_port_info(w.f, &w.policy, lids, host, SM_LID, &want);
     ck_assert_uint_eq(want.client_reregister, 0);
-    fab_fabric_edit_port(w.f, host)->info.port_state = 2; /* Init: the link was down */
+    fab_fabric_edit_port(w.f, host)->info.port_state =
+        2; /* code 2: Init, because the link was down */
     fab_target_port_info(w.f, &w.policy, lids, host, SM_LID, &want);
     ck_assert_uint_eq(want.client_reregister, 1);
     fab_target_port_info(w.f, &w.policy, lids, fab_fabric_port_id(w.f, 0, 0), SM_LID, &want);
@@ -96,7 +98,7 @@ START_TEST(fields_fit_the_kind_of_port)
     fab_target_port_info(w.f, &w.policy, lids, spine_side, SM_LID, &want);
     ck_assert_uint_eq(want.neighbor_mtu, 3);
     ck_assert_uint_eq(want.op_vls, 1);
-    /* the MTU of the other end is unknown: NeighborMTU stays */
+    /* the MTU of the other end is unknown, so NeighborMTU stays */
     uint32_t other = fab_fabric_port(w.f, spine_side)->peer;
     fab_fabric_edit_port(w.f, spine_side)->info.neighbor_mtu = 1;
     fab_fabric_edit_port(w.f, other)->info.mtu_cap = 0;
@@ -106,8 +108,8 @@ START_TEST(fields_fit_the_kind_of_port)
 }
 END_TEST
 
-/* fab_plan_port_when_up returns the PortInfo that a port will hold when it is Active: the values
- * that the manager wants, and for the enabled width and speeds the values that were read. */
+/* fab_plan_port_when_up returns the PortInfo that a port will hold when it is Active: the enabled
+ * width and speeds as they were read, and the values of the manager in all other fields. */
 START_TEST(a_port_that_is_up_holds_what_was_read_of_its_link)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -139,8 +141,7 @@ START_TEST(a_port_that_is_up_holds_what_was_read_of_its_link)
 }
 END_TEST
 
-/* ---- what is known of VLs ----------------------------------------------------------------------
- */
+/* ---- known VL tables ------------------------------------------------------------------------- */
 
 /* In a new snapshot, ports can have other ids. What the manager knows about their VL tables moves
  * to the new ids. It is lost if the number of ports, of the node or of the whole snapshot, is not

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which VL tables are written to devices. A model of devices with SLtoVLMappingTables and VL
- * arbitration tables applies the writes of plans, both those for many pairs of ports and those for
+ * arbitration tables executes the writes of plans, both those for many pairs of ports and those for
  * one pair. After each plan, the model must hold the target, and the next plan must be empty.
  */
 #include "libfabmgr/base/buf.h"
@@ -13,7 +13,7 @@
 #define POWER_ON UINT64_C(0x0123456701234567) /* SL s uses VL s mod 8 */
 
 struct devices {
-    uint64_t (*map)[PORTS][PORTS]; /* [nodes][in][out] */
+    uint64_t (*map)[PORTS][PORTS]; /* [nodes][input port][output port] 4 bits per SL */
     struct fab_vlarb *arb;         /* [ports] */
 };
 struct world {
@@ -249,7 +249,7 @@ START_TEST(all_kinds_reach_all_devices)
 }
 END_TEST
 
-/* The VL tables change from any kind to any other, also to and from a single VL. */
+/* The VL tables change from any kind to any other, including a single VL. */
 START_TEST(engines_change)
 {
     struct fab_prng prng;
@@ -279,8 +279,8 @@ START_TEST(wide_writes_are_few)
 {
     static const struct {
         enum kind kind;
-        /* maximum number of writes of SL-to-VL tables for each switch: a first write for all pairs
-         * of ports, then writes for single in or out ports, then writes for single pairs */
+        /* maximum number of writes of SL-to-VL tables for each switch: one for all pairs of ports,
+         * then for single in or out ports, then for single pairs */
         uint32_t most;
     } cases[] = {{BY_SL, 1}, {BY_OUT, 1 + 8}, {BY_IN, 1 + 8}, {BY_BOTH, 40}};
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -412,8 +412,8 @@ START_TEST(a_plan_that_breaks_off_leaves_doubts)
             take(&w, &in, &plan.ops[i]);
     }
     fab_plan_fini(&plan);
-    /* The target is again the one before the plan that broke off. Devices hold a part of that plan,
-     * so writes are needed. */
+    /* The target is again the target before the plan that stopped early. Devices hold a part of
+     * that plan, so writes are needed. */
     set_lanes(&w, BY_OUT, 4);
     ck_assert_uint_gt(settle(&w), 0);
     world_fini(&w);
@@ -487,7 +487,7 @@ static void scrubbed_blocks(const struct world *w, uint8_t *ret)
             fab_fabric_node_is_switch(w->f, item.node) ? fab_fabric_port(w->f, item.port)->num : 0;
         ck_assert_uint_eq(item.mod, item.block << 16 | num);
         ck_assert_uint_eq(fab_fabric_port(w->f, item.port)->node, item.node);
-        ck_assert_uint_eq(ret[item.port] >> item.block & 1, 0); /* once */
+        ck_assert_uint_eq(ret[item.port] >> item.block & 1, 0); /* no block is read twice */
         ret[item.port] |= (uint8_t)(1u << item.block);
     }
 }

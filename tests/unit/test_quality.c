@@ -43,7 +43,7 @@ static struct fab_quality measured(const struct bed *b, const uint32_t *ends, ui
     return q;
 }
 
-/* ---- the same, pair by pair -------------------------------------------------------------------
+/* ---- figures by following each pair ------------------------------------------------------------
  */
 
 static bool naive_walk(const struct bed *b, uint32_t src, uint32_t dst, uint32_t *path,
@@ -170,8 +170,7 @@ START_TEST(equals_the_count_by_pairs)
 }
 END_TEST
 
-/* ---- known figures ----------------------------------------------------------------------------
- */
+/* ---- known figures --------------------------------------------------------------------------- */
 
 /* The fabric has two leaves with h hosts each, and one link between the leaves. All its quality
  * figures are known. */

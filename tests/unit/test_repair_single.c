@@ -3,7 +3,7 @@
  * drop packets. */
 #include "tests/unit/repair_world.h"
 
-/* Whichever single link of a tree dies, the repair must lose no entry that only an engine could
+/* Each single link of a tree fails once. The repair must lose no entry that only an engine could
  * restore. */
 START_TEST(lone_faults_in_trees_are_repaired)
 {
@@ -42,9 +42,9 @@ static struct fab_fabric *hypercube(void)
     return sealed(b);
 }
 
-/* Checks how many single faults can be repaired, in percent, if no order of the switches fits the
- * tables, so that the labels come from chains of channel dependencies. The bounds are somewhat
- * below the measured values. With a single set of labels, only 0 to 40 % could be repaired. */
+/* No order of the switches fits the tables, so the labels come from chains of channel dependencies.
+ * Checks what percentage of single faults can be repaired. The bounds are somewhat below the
+ * measured values. With a single set of labels, only 0 to 40 % could be repaired. */
 START_TEST(lone_faults_by_chains)
 {
     static const uint32_t torus[3] = {4, 3, 1}, mesh[3] = {4, 4, 1};
@@ -53,7 +53,7 @@ START_TEST(lone_faults_by_chains)
     struct {
         const char *name, *engine;
         struct fab_fabric *f;
-        unsigned at_least; /* % */
+        unsigned at_least; /* percentage of the faults that can be repaired */
     } all[] = {{"HyperX, dor", "dor", hyperx(), 100},
                {"hypercube, dor", "dor", hypercube(), 95},
                {"mesh, dor", "dor", grid(mesh, false, 1), 70},
@@ -173,7 +173,7 @@ START_TEST(what_drops_packets_must_not_stay)
 }
 END_TEST
 
-/* Fills reached[] with the switches that paths with ascending labels from `from` lead to. */
+/* Sets reached[] for the switches to which paths with ascending labels lead from `from`. */
 static void follow_labels(const struct fab_repair *r, uint32_t from, bool *reached)
 {
     const struct fab_repair_network *b = r->network;
@@ -264,8 +264,8 @@ START_TEST(spines_beside_the_root_fail)
 }
 END_TEST
 
-/* Links fail at random. The repair may relabel switches, which moves them in the order of the
- * switches. The sets of maxima must nevertheless agree with the paths that exist. */
+/* Links fail at random. The repair may relabel switches, which changes the order of the switches.
+ * Even so, the sets of maxima must agree with the paths that exist. */
 START_TEST(maxima_tell_which_paths_exist)
 {
     struct fab_prng prng;

@@ -153,8 +153,9 @@ END_TEST
 /* ---- VL arbitration -------------------------------------------------------------------------- */
 
 /* fab_target_arb_guarantee returns the share of the link, per mille, that the tables guarantee to
- * some VLs (the second argument, a bitset) while other VLs (the third) have packets, too (IBA
- * 7.6.9). Weights count units of 64 bytes, so a packet of 4096 bytes has a weight of 64. */
+ * some VLs (IBA 7.6.9). The second argument is the bitset of these VLs, the third that of the other
+ * VLs that have packets. Weights count units of 64 bytes, so a packet of 4096 bytes has a weight of
+ * 64. */
 START_TEST(guarantees_are_those_of_the_tables)
 {
     const struct fab_arb even = {.low = {{0, 64}, {1, 64}}, .lows = 2};

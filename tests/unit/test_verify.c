@@ -417,8 +417,8 @@ START_TEST(a_ring_clockwise_is_a_cycle)
 END_TEST
 
 /* Node descriptions are bytes from the wire. In the text of a witness, each byte that is not
- * printable ASCII becomes a dot, so that no device can break a line or send commands to a terminal.
- */
+ * printable ASCII becomes a dot. Otherwise a device could break a line or send commands to a
+ * terminal. */
 START_TEST(names_are_made_safe)
 {
     struct fab_fabric *f = row_of_three();

@@ -95,7 +95,7 @@ END_TEST
 
 static const struct {
     const char *what;
-    uint64_t port_guid; /* port GUID that is found; 0: none */
+    uint64_t port_guid; /* GUID of the port that is found; 0: no port */
     int status;
     const char *why;
 } ends[] = {
