@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a plan wants of each field of a port, and what is known of VL tables in another snapshot. */
 #include "libfabmgr/plan/attr_diff.h"
+#include "libfabmgr/plan/pkey_writes.h"
 #include "libfabmgr/plan/plan.h"
 #include "tests/unit/routing.h"
 
@@ -307,6 +308,112 @@ START_TEST(keys_and_thresholds_fit_the_kind_of_port)
 }
 END_TEST
 
+/* ---- P_Key tables ---------------------------------------------------------------------------- */
+
+struct key_writes {
+    struct fab_plan_op op[8];
+    unsigned count;
+};
+
+static int add_write(void *ctx, struct fab_plan_op op)
+{
+    struct key_writes *w = ctx;
+    ck_assert_uint_lt(w->count, 8);
+    w->op[w->count++] = op;
+    return FAB_OK;
+}
+
+/* What the two passes write to block 0, and what it holds then; NULL: the pass writes nothing. */
+struct key_case {
+    uint16_t was[2], want[2];
+    const uint16_t *removed, *added;
+};
+
+static void assert_pass(const struct fab_plan_input *in, uint32_t port, bool removes,
+                        const uint16_t *block)
+{
+    struct key_writes w = {0};
+    uint16_t will[FAB_PKEY_BLOCK];
+    ck_assert_int_eq(fab_plan_pkey_writes(in, port, removes, add_write, &w), FAB_OK);
+    ck_assert_uint_eq(w.count, block != NULL);
+    if (block == NULL)
+        return;
+    ck_assert_uint_eq(w.op[0].port, port);
+    ck_assert_uint_eq(w.op[0].node, fab_fabric_port(in->fabric, port)->node);
+    ck_assert_uint_eq(w.op[0].attr_id, FAB_ATTR_PKEY_TABLE);
+    ck_assert_uint_eq(w.op[0].block, 0);
+    ck_assert(w.op[0].removes == removes);
+    fab_plan_pkey_block(in, &w.op[0], will);
+    ck_assert_uint_eq(will[0], block[0]);
+    ck_assert_uint_eq(will[1], block[1]);
+    ck_assert_uint_eq(will[2], 0);
+}
+
+static void set_keys(struct fab_pkeys *p, uint32_t ports, uint32_t port, const uint16_t want[2])
+{
+    fab_target_pkeys_fini(p);
+    p->ports = ports;
+    p->first = calloc(ports + 1, sizeof(*p->first));
+    p->key = calloc(2, sizeof(*p->key));
+    p->enforce = calloc(ports, 1);
+    for (uint32_t i = port + 1; i <= ports; i++)
+        p->first[i] = 2;
+    memcpy(p->key, want, 2 * sizeof(*want));
+}
+
+/* First keys are removed and memberships limited, then the rest is written. */
+START_TEST(keys_are_removed_before_others_are_added)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 0);
+    uint32_t host = fab_fabric_port_id(w.f, w.f->switch_count, 1);
+    uint32_t edge = fab_fabric_port(w.f, host)->peer;
+    static const uint16_t one[2] = {0x8001}, both[2] = {0x8001, 0x8003}, limited[2] = {0x0002},
+                          mixed[2] = {0x0002, 0x8003}, full[2] = {0x8002}, none[2] = {0};
+    static const struct key_case cases[] = {
+        {{0x8001}, {0x8001}, NULL, NULL},
+        {{0x8001, 0x8002}, {0x8001}, one, NULL},
+        {{0x8001}, {0x8001, 0x8003}, NULL, both},
+        {{0x8002, 0x8001}, {0x0002, 0x8003}, limited, mixed},
+        {{0x0002}, {0x8002}, NULL, full},
+        {{0x8002}, {0x0002}, limited, NULL},
+        {{0x8009}, {0x8001}, none, one},
+    };
+    struct fab_plan_input in = {.fabric = w.f, .target = w.target, .observed = &w.observed};
+    uint16_t held[FAB_PKEY_BLOCK] = {0};
+    const uint16_t rest[FAB_PKEY_BLOCK] = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        memcpy(held, cases[i].was, sizeof cases[i].was);
+        set_keys(&w.target->pkeys, w.f->port_count, host, cases[i].want);
+        ck_assert_int_eq(fab_target_blocks_put(&w.observed.pkeys, host, 0, held), FAB_OK);
+        ck_assert_int_eq(fab_target_blocks_put(&w.observed.pkeys, host, 1, rest), FAB_OK);
+        assert_pass(&in, host, true, cases[i].removed);
+        assert_pass(&in, host, false, cases[i].added);
+    }
+    /* Unknown blocks are written in the second pass. The number of a switch port is part of the
+     * attribute modifier. */
+    struct key_writes writes = {0};
+    set_keys(&w.target->pkeys, w.f->port_count, edge, one);
+    w.f->switches[fab_fabric_port(w.f, edge)->node].partition_enforcement_cap = 33;
+    ck_assert_int_eq(fab_plan_pkey_writes(&in, edge, true, add_write, &writes), FAB_OK);
+    ck_assert_uint_eq(writes.count, 0);
+    ck_assert_int_eq(fab_plan_pkey_writes(&in, edge, false, add_write, &writes), FAB_OK);
+    ck_assert_uint_eq(writes.count, 2);
+    for (uint32_t block = 0; block < 2; block++) {
+        ck_assert_uint_eq(writes.op[block].block, block);
+        ck_assert_uint_eq(writes.op[block].mod,
+                          (uint32_t)fab_fabric_port(w.f, edge)->num << 16 | block);
+    }
+    writes.count = 0;
+    in.observed = NULL;
+    ck_assert_int_eq(fab_plan_pkey_writes(&in, edge, false, add_write, &writes), FAB_OK);
+    ck_assert_uint_eq(writes.count, 2);
+    writes.count = 0; /* no table is wanted at this port */
+    ck_assert_int_eq(fab_plan_pkey_writes(&in, host, false, add_write, &writes), FAB_OK);
+    ck_assert_uint_eq(writes.count, 0);
+    world_fini(&w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("plan of ports");
@@ -316,6 +423,7 @@ int main(void)
     tcase_add_test(tcase, knowledge_of_vls_moves_by_guid);
     tcase_add_test(tcase, each_field_alone_causes_a_write);
     tcase_add_test(tcase, keys_and_thresholds_fit_the_kind_of_port);
+    tcase_add_test(tcase, keys_are_removed_before_others_are_added);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

@@ -4,6 +4,7 @@
  * random. For each kind of failure, a test also makes such tables by hand, and checks the witness
  * that the proof returns.
  */
+#include "libfabmgr/verify/trace.h"
 #include "tests/unit/naive.h"
 
 static struct fab_target *routed_by_default(const struct fab_fabric *f, uint8_t lmc)
@@ -503,8 +504,56 @@ START_TEST(traces_go_where_packets_go)
     fab_verify_trace_fini(&trace);
     ck_assert_int_eq(fab_verify_trace(&in, f->port_count, 1, &trace), FAB_E_UNREACHABLE);
     fab_verify_trace_fini(&trace);
+    ck_assert_int_eq(fab_verify_trace(&in, a, 0, &trace), FAB_E_UNREACHABLE);
+    ck_assert_ptr_null(trace.ports);
+    /* from port 0 of a switch, by each way in which a packet is lost */
+    uint8_t *entry = &fab_target_lft_row(&t->lft, 2)[t->lids.base[c]];
+    const uint8_t good = *entry;
+    static const struct {
+        uint8_t num;
+        int strict;
+        uint32_t count;
+    } lost[] = {
+        {FAB_LFT_NO_ROUTE, FAB_E_UNREACHABLE, 1}, {99, FAB_E_INVAL, 1}, {0, FAB_E_UNREACHABLE, 1}};
+    for (size_t i = 0; i < sizeof lost / sizeof *lost; i++) {
+        *entry = lost[i].num;
+        ck_assert_int_eq(fab_verify_trace_strict(&in, port0, t->lids.base[c], &trace),
+                         lost[i].strict);
+        ck_assert_uint_eq(trace.count, lost[i].count);
+        ck_assert_uint_eq(trace.ports[0], port0);
+        fab_verify_trace_fini(&trace);
+        ck_assert_int_eq(fab_verify_trace(&in, port0, t->lids.base[c], &trace), FAB_E_UNREACHABLE);
+        fab_verify_trace_fini(&trace);
+    }
+    *entry = good;
+    ck_assert_int_eq(fab_verify_trace(&in, port0, t->lids.base[c], &trace), FAB_OK);
+    ck_assert_uint_eq(trace.count, 2);
+    fab_verify_trace_fini(&trace);
+    fab_fabric_edit_port(f, a)->info.phys_state = FAB_PHYS_POLLING;
+    ck_assert_int_eq(fab_verify_trace_strict(&in, a, t->lids.base[c], &trace), FAB_E_UNREACHABLE);
+    ck_assert_uint_eq(trace.count, 1);
+    fab_verify_trace_fini(&trace);
     fab_target_unref(t);
     fab_fabric_unref(f);
+}
+END_TEST
+
+/* Hosts reach each other by tables that leave out only pairs with a switch. */
+START_TEST(good_for_hosts_is_less_than_good)
+{
+    const struct fab_verdict good = {.deadlock_free = true};
+    struct fab_verdict v = good;
+    ck_assert(fab_verify_verdict_good(&v) && fab_verify_verdict_good_for_hosts(&v));
+    v.deadlock_free = false;
+    ck_assert(!fab_verify_verdict_good(&v) && !fab_verify_verdict_good_for_hosts(&v));
+    v = good;
+    v.beyond = 1;
+    ck_assert(!fab_verify_verdict_good(&v) && !fab_verify_verdict_good_for_hosts(&v));
+    v = good;
+    v.unreachable_pairs = 1;
+    ck_assert(!fab_verify_verdict_good(&v) && fab_verify_verdict_good_for_hosts(&v));
+    v.unreachable_host_pairs = 1;
+    ck_assert(!fab_verify_verdict_good_for_hosts(&v));
 }
 END_TEST
 
@@ -563,6 +612,7 @@ int main(void)
         further_lids_are_checked,
         islands_need_not_meet,
         traces_go_where_packets_go,
+        good_for_hosts_is_less_than_good,
         back_to_back,
     };
     Suite *suite = suite_create("verify");
