@@ -4,10 +4,10 @@
  *
  * A number is first looked up as a LID (decimal, or 0x and up to 4 digits) or as a GUID (0x and
  * more digits, or four groups of four digits with colons). If no node has this LID or GUID, the
- * text is looked up as a name. A node with exactly this name has precedence over nodes whose first
- * word is the text (the adapter "host-1 mlx5_0" for "host-1"). Those have precedence over nodes
- * whose names merely begin with the text ("host-10 mlx5_0"). If no name begins with the text, it
- * may be the name of a host in the operator's file of locations. If several nodes match, the error
+ * text is looked up as a name. There are four kinds of matches, and better ones have precedence:
+ * nodes with exactly this name; nodes whose first word is the text (the adapter "host-1 mlx5_0" for
+ * "host-1"); nodes whose names begin with the text ("host-10 mlx5_0"); adapters of the host that
+ * has this name in the operator's file of locations. If several nodes match equally well, the error
  * message lists the first of them. If no node matches, the message suggests the most similar name.
  */
 #include <inttypes.h>

@@ -292,6 +292,55 @@ START_TEST(a_rebalance_tells_its_gain)
 }
 END_TEST
 
+/* Fails ten links, and waits until they are repaired. */
+static void fail_ten_links(struct lab *lab)
+{
+    static const struct {
+        const char *name;
+        uint8_t port;
+    } pulled[] = {{"leaf-001", 7},  {"leaf-001", 8}, {"leaf-001", 9},  {"leaf-002", 8},
+                  {"leaf-002", 12}, {"leaf-003", 7}, {"leaf-004", 10}, {"leaf-005", 11},
+                  {"leaf-006", 7},  {"leaf-006", 9}};
+    for (size_t i = 0; i < sizeof pulled / sizeof *pulled; i++)
+        lab_unlink(lab, pulled[i].name, pulled[i].port);
+    lab_await(lab, 3, "reroute-done");
+    lab_run(lab, 3, lab_is_ready, "the repair");
+}
+
+/* Soon after a repair, steps move displaced paths to lighter links, until nothing moves any more.
+ * rebalance_after: 0 switches this off. */
+START_TEST(steps_follow_a_repair_until_nothing_moves)
+{
+    for (uint32_t rebalance_s = 0; rebalance_s <= 3600; rebalance_s += 3600) {
+        struct lab lab;
+        struct fab_builder *b;
+        const struct fab_fat_tree_spec spec = {.radix = 12, .levels = 2};
+        unsigned patches = 0;
+        ck_assert_int_eq(fab_fabric_generate_fat_tree(&spec, &b), FAB_OK);
+        lab_open_virtual(&lab, b, NULL);
+        lab.config.rebalance_s = rebalance_s;
+        sm_start(lab.sm);
+        lab_run(&lab, 10, lab_is_ready, "bring-up");
+        fail_ten_links(&lab);
+        sm_on_patch(lab.sm, count, &patches);
+        lab_forget_writes(&lab);
+        lab_forget_events(&lab);
+        lab_run_for(&lab, 0.02);
+        ck_assert_uint_eq(patches, 0); /* the first step begins 50 ms after the repair */
+        lab_run_for(&lab, 5);
+        unsigned steps = patches;
+        uint64_t sets = lab.sets_lft;
+        ck_assert(rebalance_s > 0 ? steps >= 1 && sets >= 1 : steps == 0 && sets == 0);
+        lab_run_for(&lab, 20);
+        ck_assert_uint_eq(patches, steps);
+        ck_assert_uint_eq(lab.sets_lft, sets);
+        ck_assert_uint_eq(lab_count_events(&lab, "reroute-done"), 0);
+        lab_assert_good(&lab);
+        lab_close(&lab);
+    }
+}
+END_TEST
+
 static bool has_begun(struct lab *lab)
 {
     struct sm_contingencies c;
@@ -721,6 +770,7 @@ int main(void)
     tcase_add_test(t, has_a_plan_for_every_case);
     tcase_add_test(t, tells_of_plans_under_way);
     tcase_add_test(t, a_rebalance_tells_its_gain);
+    tcase_add_test(t, steps_follow_a_repair_until_nothing_moves);
     tcase_add_test(t, loses_and_regains_a_host);
     tcase_add_test(t, manages_its_own_island);
     tcase_add_test(t, bears_a_storm_of_cables);

@@ -429,6 +429,49 @@ START_TEST(control_map_selects_fields)
 }
 END_TEST
 
+static struct fab_cc_ca_setting ca_setting(struct lab *x, uint8_t method,
+                                           const struct fab_cc_ca_setting *want)
+{
+    uint8_t data[FAB_GS_DATA] = {0};
+    struct fab_cc_ca_setting is;
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_cc_ca_setting, want, data, sizeof data),
+                     FAB_OK);
+    ck_assert_int_eq(cc(x, x->r.node, method, FAB_CC_CA_SETTING, 0, data), 0);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_cc_ca_setting, data, sizeof data, &is),
+                     FAB_OK);
+    return is;
+}
+
+/* Control_Map of a CACongestionSetting selects the service levels; Port_Control is always set. */
+START_TEST(control_map_selects_service_levels)
+{
+    struct lab x = lab_manager();
+    struct fab_cc_ca_setting one = {.port_control = 1, .control_map = 0x8001}, two;
+    for (uint8_t sl = 0; sl < 16; sl++)
+        one.sl[sl].timer = (uint16_t)(100 + sl);
+    two = one;
+    two.port_control = 0;
+    two.control_map = 2;
+    two.sl[1].timer = 7;
+    (void)ca_setting(&x, FAB_METHOD_SET, &one);
+    struct fab_cc_ca_setting is = ca_setting(&x, FAB_METHOD_GET, &two);
+    ck_assert_uint_eq(is.port_control, 1);
+    ck_assert_uint_eq(is.control_map, 0x8001);
+    ck_assert_uint_eq(is.sl[0].timer, 100);
+    ck_assert_uint_eq(is.sl[1].timer, 0);
+    ck_assert_uint_eq(is.sl[14].timer, 0);
+    ck_assert_uint_eq(is.sl[15].timer, 115);
+    (void)ca_setting(&x, FAB_METHOD_SET, &two);
+    is = ca_setting(&x, FAB_METHOD_GET, &one);
+    ck_assert_uint_eq(is.port_control, 0);
+    ck_assert_uint_eq(is.control_map, 2);
+    ck_assert_uint_eq(is.sl[0].timer, 100);
+    ck_assert_uint_eq(is.sl[1].timer, 7);
+    ck_assert_uint_eq(is.sl[15].timer, 115);
+    lab_free(&x);
+}
+END_TEST
+
 START_TEST(congestion_is_logged)
 {
     struct lab x = lab_manager();
@@ -477,6 +520,7 @@ static Suite *suite(void)
     tcase_add_test(c, trap_addresses_are_kept);
     tcase_add_test(c, congestion_settings);
     tcase_add_test(c, control_map_selects_fields);
+    tcase_add_test(c, control_map_selects_service_levels);
     tcase_add_test(c, congestion_is_logged);
     suite_add_tcase(s, c);
     return s;

@@ -115,6 +115,8 @@ START_TEST(what_traps_say)
         ck_assert_uint_eq(traps(&x, all[i], &n, NULL), 1);
         ck_assert(n.generic);
         ck_assert_uint_eq(n.producer_type, FAB_NODE_SWITCH);
+        ck_assert_uint_eq(n.trap, all[i]);
+        ck_assert_uint_eq(n.type, all[i] <= 131 ? 1 : all[i] <= 145 ? 4 : 2);
         ck_assert_uint_eq(n.issuer_lid, lid);
         if (all[i] <= 145)
             ck_assert_uint_eq(fab_wire_notice_lid(&n), lid);
