@@ -50,6 +50,7 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_event.c \
 	cli/ctl/cmd_export.c \
 	cli/ctl/cmd_gone.c \
+	cli/ctl/cmd_host.c \
 	cli/ctl/cmd_history.c \
 	cli/ctl/cmd_infer.c \
 	cli/ctl/cmd_topo_snapshot.c \

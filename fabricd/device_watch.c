@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A transport may find that its device is gone while a MAD is sent, in the middle of a phase of the
- * manager. The device is therefore closed, and the manager told, by a timer.
+ * A transport may find while it sends a MAD that its device is gone. The manager is then in the
+ * middle of a phase, so a timer closes the device later and tells the manager.
  */
 #include "fabricd/device_watch.h"
 

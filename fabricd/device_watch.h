@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tells by an event when the manager's adapter or port is gone. Then ends the manager, or tries to
- * open the port again until it is back (setting on_device_lost).
+ * Emits an event when the manager's adapter or port is gone. Depending on the setting
+ * on_device_lost, it then ends the manager, or tries to open the port until it is back.
  */
 #ifndef FABRICD_DEVICE_WATCH_H
 #define FABRICD_DEVICE_WATCH_H
@@ -22,7 +22,8 @@ struct device_watch_input {
     void *ctx;
 };
 struct device_watch;
-int device_watch_start(const struct device_watch_input *in, struct device_watch **ret); /* NOMEM */
+/* Starts to watch the device. Returns NOMEM. */
+int device_watch_start(const struct device_watch_input *in, struct device_watch **ret);
 void device_watch_stop(struct device_watch *w); /* w may be NULL */
 
 #endif

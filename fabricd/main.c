@@ -63,8 +63,8 @@
 #else
 #define SANITIZED 0
 #endif
-/* maximum time to close the port, and to end threads, in seconds, because a driver or the name
- * service may hang */
+/* maximum time in seconds to close the port and to end threads; a driver or the name service may
+ * hang */
 #define LETS_GO_S 5
 
 struct daemon {
@@ -365,8 +365,8 @@ static int take_keys(struct daemon *d, struct config *c, char *why)
                : store_key(d->config.state_dir, "sa_key", &c->policy.sa_key, why, WHY_LEN);
 }
 
-/* Returns the name of a setting that changes a key while a rotation of this key is not complete, or
- * NULL. Ports or devices that still have the previous key would then be lost. */
+/* Returns the setting that would change a key while a rotation of this key is not complete; NULL:
+ * none. Ports or devices that still have the previous key would then be lost. */
 static const char *third_key(const struct daemon *d, const struct config *now)
 {
     const struct config *old = &d->config;
@@ -401,7 +401,7 @@ static int check_rotation(const struct daemon *d, const struct config *now, char
 struct reload {
     const struct options *options;
     int status;
-    struct config now; /* unless `status` is an error */
+    struct config now; /* valid unless `status` is an error */
     char why[WHY_LEN];
 };
 
@@ -471,8 +471,8 @@ static void on_settings(void *owner, void *ctx)
         sd_notify(0, "READY=1");
 }
 
-/* Reads the settings on a worker thread: rpc.roles has names of users, and a directory server may
- * not answer for a long time. */
+/* Reads the settings on a worker thread: rpc.roles has names of users, and the directory server
+ * that knows them may take long to answer. */
 static void on_reload(void *ctx)
 {
     static const struct loop_task_ops ops = {"reload", read_settings, on_settings, drop_settings};
@@ -775,8 +775,9 @@ static int run(struct daemon *d)
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* Keeps the keys in memory out of core dumps, whatever the limits, and away from debuggers of other
- * processes of this user. The leak check of a sanitizer needs a debugger. */
+/* Keeps the keys in memory out of core dumps, even if RLIMIT_CORE permits them, and stops other
+ * processes of this user from attaching a debugger. The leak check of a sanitizer needs a
+ * debugger. */
 static void forbid_dumps(void)
 {
     if (!SANITIZED && prctl(PR_SET_DUMPABLE, 0) != 0)

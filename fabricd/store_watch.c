@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The writer thread of the store counts its failures. This timer of the loop thread compares the
- * count with that of the last look, because only the loop thread may emit events.
+ * Watches the database. The writer thread of the store counts its failures, but only the loop
+ * thread may emit events. A timer therefore compares the count with that of its last call.
  */
 #include "fabricd/store_watch.h"
 
@@ -18,7 +18,7 @@ struct store_watch {
     struct store *store;
     const char *directory;
     struct loop_timer *timer;
-    uint64_t failures; /* count at the last look */
+    uint64_t failures; /* count at the last call of the timer */
     /* true: store-failing was emitted, and store-recovered was not yet */
     bool told;
     uint64_t since_us;

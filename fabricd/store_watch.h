@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Tells by events when the database can no longer be written, and when it can be written again.
- */
+/* Emits events when the database can no longer be written, and when it can be written again. */
 #ifndef FABRICD_STORE_WATCH_H
 #define FABRICD_STORE_WATCH_H
 

@@ -11,7 +11,7 @@
 #include "fabricd/store/snapshots.h"
 #include "libfabmgr/base/status.h"
 
-/* The first round waits until the first sweep has found which nodes are still there. */
+/* The first run comes after the first sweep, which finds the nodes that are still there. */
 #define DAY_S 86400
 #define FIRST_US (60 * INT64_C(1000000))
 #define EVERY_US (3600 * INT64_C(1000000))
@@ -21,7 +21,8 @@ struct upkeep {
     const struct sm *sm;
     const struct config *config;
     struct loop_timer *timer;
-    int64_t day; /* of the last automatic snapshot since the start, in days of Unix time; 0: none */
+    int64_t
+        day; /* day of the last automatic snapshot since the start, in days of Unix time; 0: none */
 };
 
 /* Makes the snapshot of this day (UTC), unless there is one or the topology has not changed. */

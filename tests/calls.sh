@@ -1,20 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# calls.sh: within fabricd/sm, calls go one way. Prints TAP.
+# calls.sh: checks that calls within fabricd/sm go in one direction. Prints TAP.
 #
 # Each folder of fabricd/sm has a rank. An object may use symbols of its own folder and of folders
-# with a lower rank; what a folder has to ask or tell upwards goes through struct sm_wiring
-# (fabricd/sm/core/core.h). The symbols come from nm, so that no declaration can hide a call. The
-# headers that define the state of a folder (state.h) are included in that folder only.
+# with a lower rank. Calls to folders with a higher rank go through struct sm_wiring
+# (fabricd/sm/core/core.h). The symbols come from nm, so no declaration can hide a call. The
+# headers that define the state of a folder (state.h) are included only in that folder.
 set -u
 top=${abs_top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
 build=${abs_top_builddir:-$top}
-nm=${NM:-nm} # may have options of its own, "nm -B": never quoted
-ranks='model core mcast ha links apply sweep scrub keys fault wiring' # rising
+nm=${NM:-nm} # may have options, as in "nm -B", so it is never quoted
+ranks='model core mcast ha links apply sweep scrub keys fault wiring' # from low to high
 
 n=0
 failed=0
-# report NAME PROBLEMS: one TAP line, and each problem as a comment.
+# report NAME PROBLEMS: prints a TAP line, and each problem as a comment.
 report() {
     n=$((n + 1))
     if [ -z "$2" ]; then
@@ -26,7 +26,7 @@ report() {
     fi
 }
 
-# symbols: "FOLDER OBJECT TYPE NAME" for every symbol of every object.
+# symbols: prints "FOLDER OBJECT TYPE NAME" for every symbol of every object.
 symbols() {
     for folder in $ranks; do
         for source in "$top/fabricd/sm/$folder"/*.c; do

@@ -1,7 +1,8 @@
 #!/bin/sh
-# coverage.sh: in a build made with --enable-coverage, after `make check`: the share of lines executed
-# and of branches taken, a file and in total, the file with the fewest lines executed first. Needs only
-# gcov, which comes with gcc. A branch is one way out of a condition, as gcov -b counts them.
+# coverage.sh: prints the share of lines that were executed and of branches that were taken, for each file and in
+# total. The file with the fewest executed lines is first. Run it after `make check` in a build made with
+# --enable-coverage. Needs only gcov, which is part of gcc. A branch is one result of a condition, as counted by
+# gcov -b.
 set -eu
 find libfabmgr fabricd cli -name '*.gcda' -exec gcov -b -n {} + 2>/dev/null | awk '
     /^File / { file = $0; sub(/^File ./, "", file); sub(/.$/, "", file); next }

@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# hardening.sh: the programs are position independent, cannot have their relocations overwritten, have no
-# executable stack, check their stack and their buffers, and are marked for the control-flow protection of the
-# processor. Prints TAP. Builds with sanitizers have checks of their own, and builds without optimization
-# cannot check buffers: both are skipped.
+# hardening.sh: checks the programs. They must be position independent, must have read-only relocations and no
+# executable stack, must check their stack and their buffers, and must be marked for the control-flow protection of
+# the processor. Prints TAP. Builds with sanitizers have other checks, and builds without optimization cannot check
+# buffers. Both are skipped.
 set -u
 build=${abs_top_builddir:-$(cd "$(dirname "$0")/.." && pwd)}
 export LC_ALL=C
 n=0
 failed=0
 
-# check WHAT PATTERN TEXT: the text has a line with the pattern.
+# check WHAT PATTERN TEXT: passes if a line of the text matches the pattern.
 check() {
     n=$((n + 1))
     if printf '%s\n' "$3" | grep -q "$2"; then
@@ -26,7 +26,7 @@ if grep -q 'fsanitize\|--coverage' "$build/config.status" || ! grep -q '_FORTIFY
     exit 0
 fi
 for program in fabricd/fabricd cli/fabricctl cli/fabsim; do
-    # libtool puts programs that it links to shared libraries into .libs.
+    # libtool puts programs that are linked to shared libraries into .libs.
     file=$build/$program
     [ -f "$(dirname "$file")/.libs/$(basename "$file")" ] && file=$(dirname "$file")/.libs/$(basename "$file")
     header=$(readelf -hW "$file")
@@ -40,8 +40,8 @@ for program in fabricd/fabricd cli/fabricctl cli/fabsim; do
     check "$program checks its stack" '__stack_chk_fail' "$symbols"
     check "$program checks its buffers" '__[a-z]*printf_chk\|__mem[a-z]*_chk' "$symbols"
 done
-# The linker marks a program for IBT and SHSTK only if all its objects are marked, also those of the C
-# library, which Debian 12 builds without. So the test looks at our own objects.
+# The linker marks a program for IBT and SHSTK only if all its objects are marked, including those of the C
+# library. Debian 12 builds the C library without these marks. So this test checks our objects.
 if grep -q -e '-fcf-protection' "$build/config.status" && [ "$(uname -m)" = x86_64 ]; then
     objects=$(find "$build/fabricd" "$build/libfabmgr" "$build/cli" -name '*.o' | wc -l)
     marked=$(find "$build/fabricd" "$build/libfabmgr" "$build/cli" -name '*.o' -exec readelf -nW {} + |

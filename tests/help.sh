@@ -1,7 +1,7 @@
 #!/bin/sh
-# help.sh: what --help says, the man pages and the bash completion agree. Prints TAP.
+# help.sh: checks that the output of --help, the man pages and the bash completion agree. Prints TAP.
 #
-# Lists are compared as sets of lines, "route whatif --fail" say; what only one of two has is printed.
+# Compares lists as sets of lines, such as "route whatif --fail". Prints lines that only one of two lists has.
 set -u
 top=${abs_top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
 build=${abs_top_builddir:-$top}
@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 n=0
 failed=0
 
-# same NAME: the lists $work/a and $work/b hold the same lines, and some.
+# same NAME: passes if the lists $work/a and $work/b have the same lines, and are not empty.
 same() {
     n=$((n + 1))
     sort -u "$work/a" >"$work/a.sorted"
@@ -24,7 +24,8 @@ same() {
     fi
 }
 
-# The long options of lines "COMMAND TAB TEXT", as "COMMAND --option". Those with a letter go by it.
+# The long options of lines "COMMAND TAB TEXT", as "COMMAND --option". An option that also has a letter is named by
+# its letter.
 options() {
     awk -F '\t' '{
         text = $2
@@ -38,7 +39,7 @@ options() {
     }'
 }
 
-# Items of a man page, of the lists of a section (not those within lists): "WORDS TAB REST".
+# Items of the lists in a section of a man page, without lists within lists: "WORDS TAB REST".
 items() { # FILE SECTION MACRO [DEPTH]
     awk -v section="$2" -v macro="$3" -v level="${4:-1}" '
         /^\.Sh/ { inside = section == "" || index($0, section) }
@@ -84,7 +85,7 @@ options <"$work/man" >"$work/b"
 same 'fabricctl: their options in the help and the man page'
 
 "$ctl" --help | sed '1,/^Options:/d' | grep -o -e '--[a-z][-a-z]*' >"$work/a"
-man_options "$top/doc/fabricctl.1" | grep -v '^--sim$' >"$work/b" # fabricd's
+man_options "$top/doc/fabricctl.1" | grep -v '^--sim$' >"$work/b" # an option of fabricd
 echo --count >>"$work/b"
 same 'fabricctl: all options in the help and the man page'
 
@@ -105,11 +106,11 @@ awk '/^\.Sh/ { inside = /COMMANDS/ }
 same 'fabricctl: roles of commands in the help and the man page'
 
 if command -v bash >/dev/null; then
-    # Everything that is offered.
+    # All commands and options that the completion suggests.
     cat >"$work/complete" <<'BASH'
 . "$1"
 compopt() { :; }
-timeout() { :; } # no manager is asked
+timeout() { :; } # the completion asks no manager
 offer() {
     COMP_WORDS=(fabricctl "$@")
     COMP_CWORD=$#
@@ -155,7 +156,7 @@ fi
 man_options "$top/doc/fabricd.8" >"$work/b"
 same 'fabricd: options in the help and the man page'
 
-# ---- fabsim, whose completion asks its help
+# ---- fabsim; its completion uses its help
 
 sim=$build/cli/fabsim
 families=$("$sim" generate --help | sed '1,/^families:/d' | awk '{ print $1 }')
@@ -163,7 +164,7 @@ for family in $families; do
     "$sim" generate "$family" --help | sed '/^options of all/,$d' |
         sed -n 's/^  \(--[a-z][-a-z]*\).*/'"$family"' \1/p'
 done >"$work/a"
-items "$top/doc/fabsim.1" '' Cm 2 | options | grep -v 'fat-tree --radix' >"$work/b" # an option of all
+items "$top/doc/fabsim.1" '' Cm 2 | options | grep -v 'fat-tree --radix' >"$work/b" # an option of all families
 same 'fabsim: families and their options in the help and the man page'
 
 "$sim" generate torus --help | sed '1,/^options of all/d' | grep -o -e '--[a-z][-a-z]*' >"$work/a"

@@ -1,22 +1,22 @@
 #!/bin/sh
-# layers.sh: the rules of the house, checked. Prints TAP.
+# layers.sh: checks the rules for includes and calls. Prints TAP.
 #
-# 1. A room includes only rooms on lower floors (the tables below; see CONTRIBUTING.md). A room may have folders
-#    with ranks of their own: a folder includes only folders of lower rank, and the files of the room itself.
-# 2. Only fabricd/loop, rpc's connections with their TLS, and the HTTP of metrics include <event2/...>; libfabmgr and
-#    the command line tools never include the daemon's rooms.
-# 3. Every source file is listed in a local.mk, without which no tarball has it.
-# 4. libfabmgr without its client calls nothing but memory (with advice on its pages) and string
+# 1. A room includes only rooms on lower floors (the tables below; see CONTRIBUTING.md). The folders of a room may
+#    have ranks. A folder includes only folders of lower rank, and the files of the room itself.
+# 2. Only fabricd/loop, the connections of rpc with their TLS, and the HTTP server of metrics include <event2/...>.
+#    libfabmgr and the command line tools never include rooms of the daemon.
+# 3. Every source file is listed in a local.mk; otherwise no tarball has it.
+# 4. libfabmgr without its client calls only memory functions (including madvise) and string
 #    functions.
 set -u
 top=${abs_top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
 build=${abs_top_builddir:-$top}
-nm=${NM:-nm} # may have options of its own, "nm -B": never quoted
+nm=${NM:-nm} # may have options, as in "nm -B", so it is never quoted
 objdump=${OBJDUMP:-objdump}
 n=0
 failed=0
 
-# report NAME PROBLEMS: one TAP line, and each problem as a comment.
+# report NAME PROBLEMS: prints a TAP line, and each problem as a comment.
 report() {
     n=$((n + 1))
     if [ -z "$2" ]; then
@@ -28,7 +28,7 @@ report() {
     fi
 }
 
-# floor room
+# floor and room
 library_floors='
 0 base
 1 wire
@@ -41,6 +41,7 @@ library_floors='
 3 discover
 3 smstate
 3 health
+3 hosts
 3 cabling
 4 address
 4 route
@@ -62,8 +63,8 @@ library_floors='
 4 recording
 2 client
 '
-# The daemon: every room may use libfabmgr, except those named in forbidden_rooms. fabricd/sm itself
-# holds the public header only; tests/calls.sh checks the calls between its folders.
+# The daemon. Every room may use libfabmgr, except those named in forbidden_rooms. fabricd/sm itself
+# has only the public header; tests/calls.sh checks the calls between its folders.
 daemon_floors='
 0 base
 1 loop
@@ -89,7 +90,7 @@ daemon_floors='
 6 rpc
 6 metrics
 '
-# The folders inside a room, by rank. Files that lie in the room itself may include all of its folders.
+# The folders of a room, by rank. Files directly in the room may include all folders of the room.
 library_folders='
 0 route/graph
 1 route/updown
@@ -104,8 +105,8 @@ library_folders='
 '
 daemon_folders='
 '
-# Readers cannot reach the wire. (The service that puts faults into the embedded fabric can: it is
-# there only when there is no wire.)
+# Rooms that only read must not reach the wire. (The service that puts faults into the simulated fabric may:
+# it exists only if there is no wire.)
 forbidden_rooms='
 fabricd/rpc fabricd/transport
 fabricd/rpc fabricd/agent
@@ -113,13 +114,13 @@ fabricd/metrics fabricd/transport
 fabricd/metrics fabricd/agent
 '
 
-# includes TREE: "FILE ROOM-INCLUDING ROOM-INCLUDED" for every path-qualified include.
+# includes TREE: prints "FILE ROOM-INCLUDING ROOM-INCLUDED" for every include with a path.
 includes() {
     (cd "$top" && find "$1" -name '*.[ch]' -exec grep -H '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' {} +) |
         sed -n 's|^\(\([^:]*\)/[^/:]*\):[^"]*"\([^"]*\)/[^/"]*".*|\1 \2 \3|p'
 }
 
-# upward TREE FLOORS FOLDERS: includes within one tree that do not go down.
+# upward TREE FLOORS FOLDERS: prints includes within a tree that do not go down.
 upward() {
     { echo "$2"; echo "$3"; echo .; includes "$1"; } | awk -v tree="$1" '
         function room(path, part) { split(path, part, "/"); return part[1] "/" part[2] }
@@ -130,13 +131,13 @@ upward() {
                 print $1 ": " from " (" floor[from] ") includes " to " (" floor[to] ")" }
         $0 == "." { reading = 1; next }
         !reading { if (NF == 2) floor[tree "/" $2] = $1; next }
-        $2 == tree { next }                                  # the top of the tree wires it all
+        $2 == tree { next }                                  # the top of the tree connects all rooms
         index($3, tree "/") != 1 || $2 == $3 { next }
         room($2) != room($3) { judge("room", room($2), room($3)); next }
         $2 != room($2) && $3 != room($3) { judge("folder", $2, $3) }'
 }
 
-# crossing TREE PATTERN: includes from TREE of anything that matches PATTERN.
+# crossing TREE PATTERN: prints includes in TREE that match PATTERN.
 crossing() {
     includes "$1" | awk -v pattern="$2" '$3 ~ pattern { print $1 ": includes " $3 }'
 }
@@ -154,14 +155,14 @@ event_users() {
         grep -Ev '^fabricd/(loop/|metrics/http[.]c$|rpc/(tls|listen|conn)[a-z_]*[.][ch]$)')
 }
 
-# System headers with effects that libfabmgr has no use for.
+# System headers with side effects, which libfabmgr must not have.
 library_system_headers() {
     (cd "$top" && grep -rnE --include='*.[ch]' \
         '#[[:space:]]*include[[:space:]]*<(sys/([^m]|m[^m])|pthread|time|unistd|fcntl|poll|signal|syslog|netinet|arpa|infiniband|sqlite|nghttp2|openssl|threads)' \
         libfabmgr | grep -v '^libfabmgr/client/')
 }
 
-# Folders that hold nothing but headers are contracts that nobody has filled yet.
+# Source files that no local.mk lists. Folders with only headers are interfaces without an implementation.
 unlisted() {
     (
         cd "$top" || exit
@@ -186,7 +187,7 @@ report 'only fabricd/loop, the connections of rpc and the HTTP of metrics includ
 report 'every source file is listed in a local.mk' "$(unlisted)"
 report 'libfabmgr includes no system header with effects' "$(library_system_headers)"
 
-# What libfabmgr may call: memory and strings. The rest of the pattern is what compilers add.
+# Functions that libfabmgr may call: for memory and strings. The rest of the pattern is what compilers add.
 allowed='^(mem(cpy|move|set|cmp|chr|rchr|mem)|malloc|calloc|realloc|reallocarray|free|aligned_alloc|madvise'
 allowed=$allowed'|str[a-z]+|stpn?cpy|__isoc(99|23)_(strto[a-z]*|sscanf)|v?snprintf|sscanf|qsort|qsort_r|bsearch|l?l?abs'
 allowed=$allowed'|to(upper|lower)|is[a-z]*|__ctype_[a-z_]*|abort|__assert_fail|rawmemchr|bcmp'
@@ -206,7 +207,7 @@ outside_calls() {
         done
 }
 
-# A named object in writable memory would be a global. Constant tables of pointers are in
+# A named object in writable memory is a global. Constant tables of pointers are in
 # .data.rel.ro, which the loader makes read-only.
 globals() {
     "$objdump" -t "$archive" | awk '
@@ -214,8 +215,8 @@ globals() {
         / O [.](data|bss|tdata|tbss)|[*]COM[*]/ && !/[.]data[.]rel[.]ro/ { print object " has writable data: " $NF }'
 }
 
-# Exported symbols are fab_<room> or fab_<room>_..., by the folder of the object that has them.
-# An object that is left behind by an earlier layout is passed over: the archive does not have its symbols.
+# Exported symbols are fab_<room> or fab_<room>_...; the room is the folder of the object that exports the symbol.
+# An object of an earlier layout is ignored, because the archive does not have its symbols.
 misnamed() {
     $nm -P "$archive" | awk '$2 ~ /^[TDRB]$/ { print $1 }' >"$scratch"
     (cd "$build" && find libfabmgr -name '*.o' ! -path 'libfabmgr/client/*' | while read -r object; do

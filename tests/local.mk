@@ -1,9 +1,9 @@
-# Tests. Everything speaks TAP, so that `make check` counts test cases, not programs.
+# Tests. All tests print TAP, so that `make check` counts test cases, not programs.
 #
 # A unit test room_thing:   tests/unit/test_thing.c, one main that returns test_run(suite) (see
-#                           tests/unit/testing.h); add it to UNIT_TESTS and give it its block below.
+#                           tests/unit/testing.h); add it to UNIT_TESTS and give it its own block below.
 # A fuzz target fuzz_thing: tests/fuzz/fuzz_thing.c with LLVMFuzzerTestOneInput and seeds in
-#                           tests/fuzz/seeds/fuzz_thing/; add it to FUZZ_TARGETS and likewise.
+#                           tests/fuzz/seeds/fuzz_thing/; add it to FUZZ_TARGETS and give it its own block.
 
 EXTRA_DIST += tests/layers.sh tests/calls.sh tests/help.sh tests/hardening.sh tests/events.sh tests/coverage.sh tests/static.sh tests/integration tests/unit/testing.h tests/fuzz/README.md tests/fuzz/seeds
 
@@ -20,7 +20,7 @@ AM_TESTS_ENVIRONMENT = \
 	abs_top_builddir='$(abs_top_builddir)'; export abs_top_builddir;
 
 TEST_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-# A unit test of libfabmgr links LIB_TEST_LIBS, one of the daemon's rooms DAEMON_TEST_LIBS.
+# A unit test of libfabmgr links LIB_TEST_LIBS; a unit test of a room of the daemon links DAEMON_TEST_LIBS.
 LIB_TEST_LIBS = libfabmgr/libfabmgr.la $(CHECK_LIBS)
 DAEMON_TEST_LIBS = $(FABRICD_LIBS) $(CHECK_LIBS)
 
@@ -34,17 +34,17 @@ include tests/sim.mk
 # ---- subnet administration
 include tests/sa.mk
 
-# ---- which room may use which, and what the library may call
+# ---- which room may use which, and which functions the library may call
 TESTS += tests/layers.sh tests/calls.sh
 
-# ---- help, man pages and completion say the same
+# ---- help, man pages and completion agree
 TESTS += tests/help.sh tests/hardening.sh
 
-# ---- fabsim, as users call it
+# ---- fabsim as a program
 EXTRA_DIST += tests/sim/test_fabsim.sh tests/sim/test_fabsim.py
 TESTS += tests/sim/test_fabsim.sh
 
-# ---- the table of events, its man page and the code
+# ---- the table of events, its man page and the code agree
 TESTS += tests/events.sh
 
 # ---- base: version
@@ -53,12 +53,12 @@ tests_unit_test_version_SOURCES = tests/unit/test_version.c
 tests_unit_test_version_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_version_LDADD = $(LIB_TEST_LIBS)
 
-# ---- what the wire and the session cost (not a test)
+# ---- the cost of wire encoding and of the session (not a test)
 noinst_PROGRAMS += tests/bench/bench_mads
 tests_bench_bench_mads_SOURCES = tests/bench/bench_mads.c
 tests_bench_bench_mads_LDADD = libfabmgr/libfabmgr.la
 
-# ---- what repairs cost (not a test)
+# ---- the cost of repairs (not a test)
 noinst_PROGRAMS += tests/bench/bench_repair
 tests_bench_bench_repair_SOURCES = tests/bench/bench_repair.c
 tests_bench_bench_repair_LDADD = libfabmgr/libfabmgr.la
@@ -232,7 +232,7 @@ tests_unit_test_config_LDADD = $(DAEMON_TEST_LIBS)
 
 EXTRA_DIST += tests/unit/fabrics.h
 
-# ---- hands that help
+# ---- support for tests
 UNIT_TESTS += tests/unit/test_secrets
 tests_unit_test_secrets_SOURCES = tests/unit/test_secrets.c
 tests_unit_test_secrets_CFLAGS = $(TEST_CFLAGS)
@@ -240,7 +240,7 @@ tests_unit_test_secrets_LDADD = $(DAEMON_TEST_LIBS)
 
 EXTRA_DIST += tests/unit/fabrics.h
 
-# ---- hands that help
+# ---- support for tests
 UNIT_TESTS += tests/unit/test_pool
 tests_unit_test_pool_SOURCES = tests/unit/test_pool.c
 tests_unit_test_pool_CFLAGS = $(TEST_CFLAGS)
@@ -258,13 +258,13 @@ tests_unit_test_text_SOURCES = tests/unit/test_text.c
 tests_unit_test_text_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_text_LDADD = $(LIB_TEST_LIBS)
 
-# ---- fabric: the families of generated fabrics, and that they can be routed
+# ---- fabric: the families of generated fabrics, and routing on them
 UNIT_TESTS += tests/unit/test_families
 tests_unit_test_families_SOURCES = tests/unit/test_families.c
 tests_unit_test_families_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_families_LDADD = $(LIB_TEST_LIBS)
 
-# ---- fabric: what generated fabrics are dressed with
+# ---- fabric: further features of generated fabrics
 UNIT_TESTS += tests/unit/test_variation
 tests_unit_test_variation_SOURCES = tests/unit/test_variation.c
 tests_unit_test_variation_CFLAGS = $(TEST_CFLAGS)
@@ -275,7 +275,7 @@ tests_unit_test_condition_SOURCES = tests/unit/test_condition.c
 tests_unit_test_condition_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_condition_LDADD = $(LIB_TEST_LIBS)
 
-# ---- cabling: the fewest moves of cables, and differences from a plan
+# ---- cabling: the smallest number of moves of cables, and differences from a plan
 UNIT_TESTS += tests/unit/test_cabling_moves
 tests_unit_test_cabling_moves_SOURCES = tests/unit/test_cabling_moves.c
 tests_unit_test_cabling_moves_CFLAGS = $(TEST_CFLAGS)
@@ -447,7 +447,7 @@ tests_sim_test_sm_others_SOURCES = tests/sim/test_sm_others.c tests/sim/lab.c te
 tests_sim_test_sm_others_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sm_others_LDADD = $(DAEMON_TEST_LIBS)
 
-# ---- sm: control packets of other managers, and what sweeps and repairs cost
+# ---- sm: control packets of other managers, and the cost of sweeps and repairs
 UNIT_TESTS += tests/unit/test_key
 tests_unit_test_key_SOURCES = tests/unit/test_key.c
 tests_unit_test_key_CFLAGS = $(TEST_CFLAGS)
@@ -702,6 +702,11 @@ tests_unit_test_scrub_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_scrub_LDADD = $(LIB_TEST_LIBS)
 
 # ---- target: pins, copies, attributes about tables
+UNIT_TESTS += tests/unit/test_hosts
+tests_unit_test_hosts_SOURCES = tests/unit/test_hosts.c
+tests_unit_test_hosts_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_hosts_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_pins
 tests_unit_test_pins_SOURCES = tests/unit/test_pins.c
 tests_unit_test_pins_CFLAGS = $(TEST_CFLAGS)
@@ -916,12 +921,12 @@ tests_unit_test_hub_console_SOURCES = tests/unit/test_hub_console.c tests/unit/h
 tests_unit_test_hub_console_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_hub_console_LDADD = cli/libfabsim.la $(LIB_TEST_LIBS)
 
-# ---- fabsim serve: what it costs (bench_serve.py runs this)
+# ---- fabsim serve: its cost (bench_serve.py runs this)
 EXTRA_PROGRAMS += tests/bench/flood
 tests_bench_flood_SOURCES = tests/bench/flood.c tests/bench/raw_client.h
 tests_bench_flood_LDADD = libfabmgr/libfabmgr.la
 
-# ---- fuzz: what a rogue host or manager sends, key files
+# ---- fuzz: MADs of rogue hosts and managers, key files
 FUZZ_TARGETS += tests/fuzz/fuzz_smstate
 tests_fuzz_fuzz_smstate_SOURCES = tests/fuzz/fuzz_smstate.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_smstate_LDADD = libfabmgr/libfabmgr.la
@@ -974,11 +979,11 @@ if TESTS_ENABLED
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 endif
-# Those that read files of the tree: make distcheck TESTS='$(TARBALL_TESTS)' sees that the tarball
-# has them, without minutes of random fabrics.
+# Tests that read files of the tree. make distcheck TESTS='$(TARBALL_TESTS)' checks that the tarball has these
+# files, without minutes of random fabrics.
 TARBALL_TESTS = tests/layers.sh tests/help.sh tests/events.sh tests/unit/test_config tests/sim/run_scenarios $(FUZZ_TARGETS)
-# Those that have threads: make check TESTS='$(THREAD_TESTS)' in a build with --enable-thread-sanitizer. The
-# scenarios are not among them, as their worker runs in virtual time, on the loop's own thread.
+# Tests with threads: make check TESTS='$(THREAD_TESTS)' in a build with --enable-thread-sanitizer. The
+# scenarios are not among them, because their worker runs in virtual time, on the thread of the loop.
 THREAD_TESTS = tests/unit/test_pages tests/unit/test_pool tests/unit/test_loop tests/unit/test_store tests/unit/test_store_hosts \
 	tests/unit/test_transport_sim tests/unit/test_handshake tests/sim/test_cc tests/sim/test_sm tests/sim/test_sm_faults \
 	tests/sim/test_sm_others tests/sim/test_sa_agent tests/sim/test_replay \

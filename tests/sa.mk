@@ -1,4 +1,4 @@
-# Subnet administration: its wire, its answers, RMPP, the agent.
+# Subnet administration: its wire formats, its answers, RMPP, and the agent.
 UNIT_TESTS += tests/unit/test_wire_sa
 tests_unit_test_wire_sa_SOURCES = tests/unit/test_wire_sa.c
 tests_unit_test_wire_sa_CFLAGS = $(TEST_CFLAGS)
@@ -25,7 +25,7 @@ tests_unit_test_golden_sa_SOURCES = tests/unit/test_golden_sa.c tests/unit/sa_pl
 tests_unit_test_golden_sa_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_golden_sa_LDADD = $(LIB_TEST_LIBS)
 
-# How many path answers a second (not a test).
+# How many path answers in a second (not a test).
 EXTRA_PROGRAMS += tests/bench/bench_sa
 tests_bench_bench_sa_SOURCES = tests/bench/bench_sa.c tests/bench/bench.h
 tests_bench_bench_sa_LDADD = libfabmgr/libfabmgr.la
@@ -55,7 +55,7 @@ tests_sim_test_sa_walk_SOURCES = tests/sim/test_sa_walk.c tests/sim/lab.c tests/
 tests_sim_test_sa_walk_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sa_walk_LDADD = $(DAEMON_TEST_LIBS)
 
-# Path answers over a wire, beside OpenSM (not a test).
+# Path answers over a wire, compared with OpenSM (not a test).
 EXTRA_PROGRAMS += tests/bench/sa_flood
 tests_bench_sa_flood_SOURCES = tests/bench/sa_flood.c tests/bench/raw_client.h
 tests_bench_sa_flood_LDADD = libfabmgr/libfabmgr.la
@@ -64,7 +64,7 @@ tests_bench_rogue_flood_SOURCES = tests/bench/rogue_flood.c tests/bench/raw_clie
 tests_bench_rogue_flood_LDADD = libfabmgr/libfabmgr.la
 EXTRA_DIST += tests/bench/sa_against_opensm.sh tests/bench/sa_under_faults.sh tests/bench/rogue_floods.sh
 
-# What hosts register, and reports.
+# Registrations of hosts, and reports.
 UNIT_TESTS += tests/sim/test_sa_registry
 tests_sim_test_sa_registry_SOURCES = tests/sim/test_sa_registry.c tests/unit/same_service.h tests/sim/sa_scene.h tests/sim/lab.c tests/sim/lab.h
 tests_sim_test_sa_registry_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)

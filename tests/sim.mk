@@ -1,4 +1,4 @@
-# Discovery and the simulated fabric test each other.
+# Discovery and the simulated fabric, which test each other.
 SUPPORT_DRIVE = tests/support/drive.c tests/support/drive.h
 
 UNIT_TESTS += tests/unit/test_discover
@@ -50,7 +50,7 @@ tests_unit_test_sim_faults_SOURCES = tests/unit/test_sim_faults.c $(SIM_LAB)
 tests_unit_test_sim_faults_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_sim_faults_LDADD = $(LIB_TEST_LIBS)
 
-# By hand: figures, not verdicts.
+# Run by hand: they print figures and check nothing.
 noinst_PROGRAMS += tests/bench/bench_discover
 tests_bench_bench_discover_SOURCES = tests/bench/bench_discover.c tests/bench/bench.h $(SUPPORT_DRIVE)
 tests_bench_bench_discover_LDADD = libfabmgr/libfabmgr.la
@@ -94,16 +94,16 @@ tests_sim_run_scenarios_SOURCES = tests/sim/run_scenarios.c tests/sim/next_round
 tests_sim_run_scenarios_CFLAGS = $(TEST_CFLAGS)
 tests_sim_run_scenarios_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=sm_next_round
 tests_sim_run_scenarios_LDADD = cli/libfabsim.la $(DAEMON_TEST_LIBS)
-# Not the folder: make dist would take the objects in the build's folder of that name, too.
+# Not the folder, because make dist would also take the objects in the build folder of that name.
 EXTRA_DIST += tests/sim/README.md $(wildcard $(srcdir)/tests/sim/*.scenario) \
 	$(wildcard $(srcdir)/tests/sim/golden/scenarios/*.golden)
 
-# Golden files: what the devices hold, compared with texts (UPDATE_GOLDEN=1 rewrites them).
+# Golden files: texts of what devices hold (UPDATE_GOLDEN=1 rewrites them).
 UNIT_TESTS += tests/sim/test_golden_devices
 tests_sim_test_golden_devices_SOURCES = tests/sim/test_golden_devices.c tests/sim/golden_devices.c \
 	tests/sim/golden_devices.h tests/sim/golden_scenes.h \
 	tests/support/golden.c tests/support/golden.h tests/sim/lab.c tests/sim/lab.h
-# A step has only the fields it needs.
+# A step sets only the fields that it needs.
 tests_sim_test_golden_devices_CFLAGS = $(TEST_CFLAGS) -Wno-missing-field-initializers
 tests_sim_test_golden_devices_LDADD = $(DAEMON_TEST_LIBS)
 tests_sim_test_golden_devices_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fab_sim_sma_answer,--wrap=fab_sim_gsi_answer

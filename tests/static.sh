@@ -1,9 +1,9 @@
 #!/bin/bash
-# static.sh BUILD [JOBS]: clang-tidy with the checks of .clang-tidy on every source of libfabmgr, fabricd and cli.
+# static.sh BUILD [JOBS]: runs clang-tidy with the checks of .clang-tidy on every source of libfabmgr, fabricd and
+# cli.
 #
-# BUILD is a folder that was built in (for config.h and the generated protobuf headers). Prints each
-# finding; the exit code is 0 if there is none. A finding that is wrong is silenced where it is, by
-# NOLINT with the name of the check and the reason.
+# BUILD is a build folder (for config.h and the generated protobuf headers). Prints each finding. The exit code is 0
+# if there is none. A wrong finding is silenced in its line by NOLINT, with the name of the check and the reason.
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "$1" && pwd)
@@ -12,6 +12,6 @@ cd "$top" || exit 1
 flags="-std=gnu11 -D_GNU_SOURCE -DHAVE_CONFIG_H -I$top -I$build -I$build/proto"
 flags="$flags -DSBINDIR=\"/usr/sbin\"" # cli/local.mk
 flags="$flags $(pkg-config --cflags libevent libsqlite3 sqlite3 libnghttp2 libprotobuf-c openssl libcyaml libsystemd 2>/dev/null)"
-# One file a time: some take ten seconds, most less than one.
+# One file at a time: some take ten seconds, most less than one.
 find libfabmgr fabricd cli -name '*.c' -print0 |
     xargs -0 -n 1 -P "$jobs" sh -c 'clang-tidy --quiet "$2" -- $1 2>/dev/null' static "$flags"

@@ -56,6 +56,7 @@ struct session {
     bool degraded, gone;       /* each is true if its option was given: --degraded, --gone */
     bool watch;                /* true if the option --watch was given */
     const char *older_than;    /* option --older-than; NULL: not given */
+    const char *rack;          /* option --rack; NULL: not given */
     const char *width, *speed; /* options --width and --speed; NULL: not given */
     const char *dir;           /* option --dir; NULL: not given */
     uint32_t days;             /* option --days; 0: not given */
@@ -115,7 +116,7 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
     cmd_audit_verify, cmd_whoami, cmd_backup, cmd_restore, cmd_support_bundle, cmd_diagnostics,
     cmd_node_forget, cmd_history, cmd_topo_snapshot, cmd_topo_list, cmd_topo_diff, cmd_cert_init,
     cmd_cert_issue, cmd_cert_list, cmd_cert_renew, cmd_cert_revoke, cmd_topo_check, cmd_topo_infer,
-    cmd_topo_isolate;
+    cmd_topo_isolate, cmd_host_list, cmd_host_show, cmd_rack_list;
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 

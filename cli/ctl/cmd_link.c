@@ -103,21 +103,25 @@ static int list(struct session *s)
     Fabric__V1__ListLinksRequest q = FABRIC__V1__LIST_LINKS_REQUEST__INIT;
     if (s->gone && s->degraded)
         return complain(EXIT_USAGE, "--gone and --degraded exclude each other");
+    if (s->gone && s->rack != NULL)
+        return complain(EXIT_USAGE, "--gone and --rack exclude each other");
     if (s->gone)
         return list_gone_links(s, s->argc > 0 ? s->argv[0] : NULL);
     if (s->argc > 0)
         q.node = s->argv[0];
     q.degraded = s->degraded;
+    if (s->rack != NULL)
+        q.rack = (char *)(uintptr_t)s->rack;
     return say_list(s, s->degraded ? &degraded : &links, &q.base);
 }
 
 const struct cmd cmd_link_list = {
     .noun = "link",
     .verb = "list",
-    .args = "[NODE] [--degraded | --gone]",
-    .summary = "all links, or those of one node; only degraded links, or links that are gone",
+    .args = "[NODE] [--rack RACK] [--degraded | --gone]",
+    .summary = "links of the fabric, a node or a rack; only degraded ones, or those that are gone",
     .max_args = 1,
-    .options = "gB",
+    .options = "gBX",
     .method = "fabric.v1.FabricService/ListLinks",
     .run = list,
 };

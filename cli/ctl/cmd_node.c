@@ -2,6 +2,7 @@
 /*
  * The commands `fabricctl node list` and `node show`.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/ctl/gone.h"
@@ -15,6 +16,14 @@ static const struct out_column columns[] = {
     {"lid", "LID", true},    {"active", "ACTIVE", true}, {"ports", "PORTS", true},
 };
 
+/* Writes the host, the rail and the location of a node, in JSON output only. */
+static void say_location_keys(struct out *o, const Fabric__V1__Node *n)
+{
+    static const Fabric__V1__Location unknown = FABRIC__V1__LOCATION__INIT;
+    out_keys(o, &n->base, "host rail");
+    out_keys(o, n->location != NULL ? &n->location->base : &unknown.base, "rack row slot");
+}
+
 static void say_row(struct out *o, const void *item)
 {
     const Fabric__V1__Node *n = item;
@@ -26,6 +35,7 @@ static void say_row(struct out *o, const void *item)
     out_number(o, "active_ports", "ACTIVE", OUT_PLAIN, n->active_port_count);
     out_number(o, "ports", "PORTS", OUT_PLAIN, n->port_count);
     out_number(o, "degraded_links", NULL, OUT_PLAIN, n->degraded_link_count);
+    say_location_keys(o, n);
     out_row_end(o);
 }
 
@@ -55,10 +65,29 @@ static int list(struct session *s)
         .none = "There are no nodes of this type.",
     };
     Fabric__V1__ListNodesRequest q = FABRIC__V1__LIST_NODES_REQUEST__INIT;
+    if (s->gone && s->rack != NULL)
+        return complain(EXIT_USAGE, "--gone and --rack exclude each other");
+    if (s->rack != NULL)
+        q.rack = (char *)(uintptr_t)s->rack;
     int rc = s->argc > 0 ? parse_type(s->argv[0], &q.type) : EXIT_OK;
     if (rc != EXIT_OK)
         return rc;
     return s->gone ? list_gone_nodes(s, q.type) : say_list(s, &nodes, &q.base);
+}
+
+/* Writes a location such as "rack A1, row 3, slot 12", in text output only. */
+static void say_location(struct out *o, const Fabric__V1__Location *l)
+{
+    char text[SHOW_LEN] = "";
+    const char *const what[] = {"rack", "row", "slot"};
+    for (size_t i = 0; l != NULL && i < 3; i++) {
+        const char *value = i == 0 ? l->rack : i == 1 ? l->row : l->slot;
+        size_t len = strlen(text);
+        if (value[0] != '\0')
+            snprintf(text + len, sizeof text - len, "%s%s %s", len > 0 ? ", " : "", what[i], value);
+    }
+    if (text[0] != '\0')
+        out_text(o, NULL, "Location", OUT_PLAIN, text);
 }
 
 static void say(struct out *o, const Fabric__V1__GetNodeResponse *r)
@@ -80,6 +109,10 @@ static void say(struct out *o, const Fabric__V1__GetNodeResponse *r)
     out_textf(o, "Device", OUT_PLAIN, "vendor 0x%06x, device 0x%04x (%u), revision 0x%x",
               n->vendor_id, n->device_id, n->device_id, n->revision);
     out_keys(o, &n->base, "vendor_id device_id revision");
+    if (n->host[0] != '\0')
+        out_textf(o, "Host", OUT_PLAIN, n->rail != 0 ? "%s, rail %u" : "%s", n->host, n->rail);
+    say_location(o, n->location);
+    say_location_keys(o, n);
     say_past(o, r);
     out_record_end(o);
 }
@@ -101,10 +134,10 @@ static int show(struct session *s)
 const struct cmd cmd_node_list = {
     .noun = "node",
     .verb = "list",
-    .args = "[switch|adapter|router] [--gone]",
-    .summary = "all nodes, or those of one type; with --gone, those that are gone",
+    .args = "[switch|adapter|router] [--rack RACK | --gone]",
+    .summary = "all nodes, or those of one type or rack; with --gone, those that are gone",
     .max_args = 1,
-    .options = "B",
+    .options = "BX",
     .method = "fabric.v1.FabricService/ListNodes",
     .run = list,
 };

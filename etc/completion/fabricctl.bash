@@ -21,6 +21,18 @@ _fabricctl_classes()
         sed -n 's/^ *{"name": "\(\([^"\\]\|\\.\)\+\)", "share_percent".*/\1/p'
 }
 
+_fabricctl_racks()
+{
+    timeout 1 fabricctl "${server[@]}" -o json rack list 2>/dev/null |
+        sed -n 's/^ *{"name": "\(\([^"\\]\|\\.\)*\)", "row".*/\1/p'
+}
+
+_fabricctl_hosts()
+{
+    timeout 1 fabricctl "${server[@]}" -o json host list 2>/dev/null |
+        sed -n 's/^ *{"name": "\(\([^"\\]\|\\.\)*\)", "rack".*/\1/p'
+}
+
 _fabricctl_snapshots()
 {
     timeout 1 fabricctl "${server[@]}" -o json topo list 2>/dev/null |
@@ -79,6 +91,7 @@ _fabricctl_offer_names()
     'class show') _fabricctl_offer "$(_fabricctl_classes)" ;;
     'partition show') _fabricctl_offer "$(_fabricctl_partitions)" ;;
     'multicast show') _fabricctl_offer "$(_fabricctl_mlids)" ;;
+    'host show') _fabricctl_offer "$(_fabricctl_hosts)" ;;
     'node forget') _fabricctl_offer "$(_fabricctl_nodes --gone)" ;;
     'node show' | 'node approve' | 'topo approve' | 'topo disapprove' | 'port list' | 'port counters' | 'link list' | 'cc log' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
     history*) _fabricctl_offer_port ;;
@@ -123,6 +136,7 @@ _fabricctl()
     --engine) _fabricctl_offer_engines && return ;;
     --timeout | --tls-name | --sl | -n | --count | --after | --samples | --seed | --reason | --since | --until | --by | --object) return ;;
     --method | --result | --days | --older-than | --subject | --type) return ;;
+    --rack) _fabricctl_offer "$(_fabricctl_racks)" && return ;;
     esac
     # The words of the command so far, without options and their values.
     words=()
@@ -131,7 +145,7 @@ _fabricctl()
         -s | --server | --tls-*) server+=("${line[i]}" "${line[++i]}") ;;
         -o | --output | --timeout | -n | --count | --after | --severity | --format | \
             --hosts | --job | --samples | --seed | --engine | --fail | --sl | \
-            --reason | --since | --until | --by | --object | --method | --result | --dir | --days | --width | --speed | --older-than | --subject | --type | \
+            --reason | --since | --until | --by | --object | --method | --result | --dir | --days | --width | --speed | --older-than | --rack | --subject | --type | \
             --passphrase-file | --state-dir | --map) ((++i)) ;;
         -*) ;;
         *) words+=("${line[i]}") ;;
@@ -139,8 +153,10 @@ _fabricctl()
     done
     local offer=
     case "${words[*]:0:2}" in
-    '') offer='status history node port partition multicast class service subscription link key path route cc topo event audit backup restore diagnostics support-bundle cert sweep reroute version whoami sim' ;;
+    '') offer='status history node host rack port partition multicast class service subscription link key path route cc topo event audit backup restore diagnostics support-bundle cert sweep reroute version whoami sim' ;;
     node) offer='list show pins approve forget' ;;
+    host) offer='list show' ;;
+    rack) offer='list' ;;
     port) offer='list show counters disable enable' ;;
     partition | multicast | class) offer='list show' ;;
     service | subscription) offer='list' ;;
@@ -154,7 +170,7 @@ _fabricctl()
     cert) offer='init issue list renew revoke' ;;
     reroute) offer='list show' ;;
     sim) offer='unlink relink degrade' ;;
-    'node list') offer='switch adapter router --gone' ;;
+    'node list') offer='switch adapter router --gone --rack' ;;
     'event '* | 'reroute list') cur=${cur:--} ;;
     backup | restore | support-bundle | 'topo check' | 'topo isolate') [[ $cur == -* ]] || { compopt -o default && return; } ;;
     *) [[ $cur == -* ]] || { _fabricctl_offer_names "${words[*]:0:2}" && return; } ;;
@@ -164,8 +180,9 @@ _fabricctl()
         [[ "${words[*]:0:2}" =~ ^(reroute\ list|route\ contingency|cc\ congested)$ ]] && offer+=' -n --count'
         [[ "${words[*]:0:2}" =~ ^(backup|sweep|reroute|route\ rebalance|node\ approve|node\ forget|topo\ approve|topo\ disapprove|topo\ isolate|topo\ snapshot|port\ disable|port\ enable|link\ isolate|link\ release|key\ rotate|sim\ unlink|sim\ relink|sim\ degrade)$ ]] && offer+=' --reason'
         [[ "${words[*]:0:2}" =~ ^audit\ (list|export)$ ]] && offer+=' --since --until --by --object --method --result'
-        [[ "${words[*]:0:2}" == 'link list' ]] && offer+=' --degraded --gone'
-        [[ "${words[*]:0:2}" == 'node list' ]] && offer+=' --gone'
+        [[ "${words[*]:0:2}" == 'link list' ]] && offer+=' --degraded --gone --rack'
+        [[ "${words[*]:0:2}" == 'node list' ]] && offer+=' --gone --rack'
+        [[ "${words[*]:0:2}" == 'host list' ]] && offer+=' --rack'
         [[ "${words[*]:0:2}" == 'node forget' ]] && offer+=' --older-than --dry-run'
         [[ "${words[*]:0:2}" == 'topo check' ]] && offer+=' -n --count --watch'
         [[ "${words[*]:0:2}" == 'sim degrade' ]] && offer+=' --width --speed'

@@ -30,8 +30,8 @@ static const struct fab_congestion_adapter *adapter_of(const struct cc *cc,
     return &cc->settings.adapter[cc->settings.of_port[d->port]];
 }
 
-/* Returns the settings that a switch uses for all ports without settings of their own. These are
- * the settings of a port that leads to a host or, if there is no such port, of any port. */
+/* Returns the settings that a switch uses for all ports without their own settings. These are the
+ * settings of a port that leads to a host or, if there is no such port, of any port. */
 static const struct fab_congestion_port *switch_wide(const struct cc *cc, const struct cc_device *d)
 {
     const struct fab_congestion_port *any = NULL;

@@ -129,10 +129,9 @@ void cc_tell_outcome(struct cc *cc)
 }
 
 /* Returns true if the manager must compute congestion settings for view `v` now. The first
- * computation is due at once. If the settings are stale (they must be computed again for the
- * same view), the next computation is due COMPUTE_LEAST_US after the last one. If `v` is newer
- * than the view of the last computation, the next one is due SETTLE_US after this function was
- * first called with `v`. */
+ * computation is due at once. If the settings for `v` are stale, the next one is due
+ * COMPUTE_LEAST_US after the last one. If `v` is a new view, it is due SETTLE_US after this
+ * function was first called with `v`. */
 static bool is_due(struct cc *cc, const struct fab_view *v, uint64_t now)
 {
     if (cc->seen != v->generation) {
@@ -158,7 +157,7 @@ void cc_tick(void *ctx)
             cc_keys_tick(cc, now);
         }
     }
-    /* called even while the subnet manager is busy, because the devices have answered already */
+    /* needs no idle subnet manager, because it only reports answers that have come already */
     if (cc_applies(cc) && cc->generation != 0)
         cc_tell_outcome(cc);
     bool busy = cc_applies(cc) && (cc->waiting > 0 || cc->keys.due > 0);

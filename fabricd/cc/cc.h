@@ -61,7 +61,8 @@ struct cc_status {
     uint8_t profile; /* enum fab_congestion_profile */
     /* generation of the view for which the settings were computed; 0: no settings yet */
     uint64_t generation;
-    uint32_t settings; /* number of different settings */
+    uint32_t
+        settings; /* number of distinct settings; equal settings of several devices count once */
     /* number of switches and adapter ports in each state */
     uint32_t devices[CC_STATES];
     /* largest number of senders to one endport that the settings assume */
@@ -74,7 +75,8 @@ struct cc_status {
     /* Number of devices that support congestion control, but have no congestion log. */
     uint32_t without_log;
     /*
-     * How often since the start the manager found a device with other settings than it had written.
+     * Number of times since the start that a device had other settings than the manager had
+     * written.
      */
     uint64_t changed;
     /* Number of devices that the manager found within the last hour with other settings than it
@@ -84,8 +86,8 @@ struct cc_status {
 void cc_get_status(const struct cc *cc, struct cc_status *ret);
 
 /* A device without the computed settings: its state is UNSUPPORTED, FOREIGN_KEY or FAILED.
- * cc_not_programmed lists these devices in ret[], at most `max`, and returns the number of all
- * of them. */
+ * cc_not_programmed writes at most `max` of these devices to ret[], and returns the number of
+ * all. */
 struct cc_device_status {
     uint64_t guid; /* GUID of the node */
     /* port number on an adapter; 0: the device is a switch */
@@ -94,10 +96,10 @@ struct cc_device_status {
     /* true: the device did not answer the last request; false: it refused the request */
     bool unresponsive;
     uint8_t tries;
-    /* true: the manager has stopped trying. It tries again when the device has left the fabric
-     * and come back. If the state is not UNSUPPORTED, it also tries again when the settings for
-     * the device change. If the device did not answer, it also tries again when the settings
-     * file was read again. */
+    /* true: the manager has stopped trying. It tries again when the device comes back to the
+     * fabric. Unless the state is UNSUPPORTED, it also tries again when the settings for the device
+     * change. If the device did not answer, it also tries again after the settings file was read
+     * again. */
     bool gives_up;
 };
 uint32_t cc_not_programmed(const struct cc *cc, struct cc_device_status *ret, uint32_t max);
@@ -135,8 +137,8 @@ struct cc_log_status {
     const struct fab_congestion_log *log;
 };
 uint32_t cc_logs(const struct cc *cc, uint64_t node_guid, struct cc_log_status *ret, uint32_t max);
-/* For each LID below `lids`, adds to senders[] the number of adapters that were throttled on
- * paths to that LID, according to the recent entries of congestion logs. Recent means the last
+/* For each LID below `lids`, adds to senders[] the number of adapters that were throttled on paths
+ * to this LID. The numbers come from recent entries of congestion logs. Recent means the last
  * minute, or the last two counter intervals if these are longer. */
 void cc_count_senders(const struct cc *cc, uint16_t *senders, uint32_t lids);
 

@@ -39,7 +39,7 @@ struct cc_work {
     struct cc_told *told;
     uint32_t told_count;
     uint16_t sls[FAB_CLASSES_MAX]; /* by traffic class: bitset of its SLs */
-    /* Number of traffic classes that have SLs of their own; 0: only one class. */
+    /* Number of traffic classes that have their own SLs; 0: only one class. */
     uint8_t levels;
     uint32_t hops; /* number of hops of the longest path */
     /* generation of the view whose settings are computed */

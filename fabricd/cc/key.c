@@ -83,7 +83,7 @@ static int list_devices(const struct cc *cc, struct store_m_key *ret)
     return FAB_OK;
 }
 
-/* After the current key changed, marks a device so that its key is read again. A device that had
+/* Marks a device after the current key changed, so that its key is read again. A device that had
  * the current key now has the previous key. */
 static void look_again(struct cc_device *d)
 {

@@ -8,8 +8,8 @@
  * key in the key file.
  *
  * The Set carries the device's key in its header. It is sent only once: if the answer is lost, the
- * device may nevertheless have executed the Set, and a repetition would carry a wrong key. A Get
- * then finds out which key the device has. Only a Get that shows the current key ends the step.
+ * device may have executed the Set even so, and a repetition would carry a wrong key. A Get then
+ * finds out which key the device has. Only a Get that shows the current key ends the step.
  *
  * A device with a foreign key is left alone if its key has no lease (CC_KeyLeasePeriod 0). With a
  * lease, the key may be one that this manager has lost. The job then sends a Set with the current
@@ -78,8 +78,8 @@ static void give(struct cc_job *j, uint64_t key)
 static void wait_for_lease(struct cc_job *j)
 {
     struct cc_device *d = cc_job_device(j);
-    /* the violation counter also counts the Sets of this manager, so read it again before it is
-     * compared */
+    /* the violation counter also counts the Sets of this manager, so the next comparison needs a
+     * new reading */
     d->counted = false;
     cc_job_finish(j, CC_FOREIGN_KEY, false);
     if (d->tries < CC_TRIES && ++d->tries < CC_TRIES)

@@ -40,7 +40,7 @@ struct cc_device {
     uint64_t pass;
     /* time in us at which the manager may read the device again; UINT64_MAX: never */
     uint64_t due_us;
-    /* When the manager last read settings that differed from those it had written; 0: never. */
+    /* Manager's clock when it last read settings that it had not written; 0: never. */
     uint64_t changed_us;
     /* Id of the port that owns the device's LID, in the snapshot for which the settings were
      * computed. For a switch: port 0. */
@@ -116,15 +116,15 @@ struct cc_job {
 
 struct cc_keys { /* state of key.c */
     struct store_m_key file;
-    /* Number of devices that do not have the current key yet, without those that the manager has
-     * given up. */
+    /* Number of devices without the current key. Devices that the manager has given up do not
+     * count. */
     uint32_t due;
     uint64_t counted_us; /* when `due` was last counted */
     /* true: the member `key` of a device has changed since `due` was last counted */
     bool moved;
     /* At most KEY_EVENTS events cc-key-violation and cc-key-exposed are emitted in a minute.
-     * minute_us: manager's clock when the present minute began; emitted, left_out: number of these
-     * events that were emitted, and not emitted, since then. */
+     * minute_us: manager's clock at the begin of the present minute. emitted, left_out: numbers of
+     * these events since then. */
     uint64_t minute_us;
     uint32_t emitted, left_out;
 };
@@ -170,7 +170,7 @@ struct cc {
     /* number of devices without the computed settings when the last event about programming was
      * emitted */
     uint32_t troubled;
-    /* How often a device was found with other settings than the manager had written. */
+    /* Number of times that a device had other settings than the manager had written. */
     uint64_t changed;
     /* advised_us: time at which advice was last computed. told_us: time at which each kind of
      * advice was last emitted as an event. */
@@ -180,9 +180,8 @@ struct cc {
 /* ---- cc.c ---- */
 void cc_tick(void *ctx);
 bool cc_applies(const struct cc *cc); /* returns whether congestion.apply is set */
-/* Emits an event with the number of devices in each state. Does so only if no device is pending,
- * and only if something has changed since the last of these events: devices were programmed, or the
- * number of devices without settings is different. */
+/* Emits an event with the number of devices in each state. Emits none while a device is pending, or
+ * if neither devices were programmed nor the number of devices without settings has changed. */
 void cc_tell_outcome(struct cc *cc);
 
 /* ---- advise.c ---- */

@@ -408,6 +408,28 @@ static int take_routers(const struct raw *raw, struct report *report, struct con
     return rc;
 }
 
+/* ---- locations ---- */
+
+static int take_locations(const struct raw *raw, struct report *report, struct config *c)
+{
+    const char *file = raw->locations != NULL ? raw->locations->file : NULL;
+    struct fab_locations_error error;
+    char why[300], *text = NULL;
+    size_t len = 0;
+    if (file == NULL || file[0] == '\0')
+        return FAB_OK;
+    int rc = slurp(file, FAB_LOCATIONS_TEXT_MAX, "locations", &text, &len, why, sizeof(why));
+    if (rc != FAB_OK) {
+        report_key(report, "locations.file", "%s", why);
+        return rc;
+    }
+    rc = fab_policy_locations_read(text, len, &c->policy.locations, &error);
+    if (rc == FAB_E_FORMAT)
+        report_key(report, "locations.file", "%s:%u: %s", file, error.line, error.message);
+    free(text);
+    return rc;
+}
+
 /* ---- M_Keys of other managers ---- */
 
 static int take_m_key_file(const struct raw *raw, struct report *report, struct config *c)
@@ -563,6 +585,8 @@ static int fill(struct raw *raw, struct report *report, struct config *c)
         rc = take_partitions(raw, report, c);
     if (rc == FAB_OK)
         rc = take_routers(raw, report, c);
+    if (rc == FAB_OK)
+        rc = take_locations(raw, report, c);
     if (rc == FAB_OK)
         rc = take_m_key_file(raw, report, c);
     if (rc == FAB_OK)

@@ -95,6 +95,10 @@ struct raw_offenders {
     char *refused_manager, *forged_control, *max_isolated;
 };
 
+struct raw_locations {
+    char *file;
+};
+
 struct raw_gone {
     char *max_age, *max_nodes;
 };
@@ -142,6 +146,7 @@ struct raw {
     struct raw_contingency *contingency;
     struct raw_quotas *quotas;
     struct raw_offenders *offenders;
+    struct raw_locations *locations;
     struct raw_gone *gone;
     struct raw_snapshots *snapshots;
     struct raw_journal *journal;

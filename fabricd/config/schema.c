@@ -218,6 +218,11 @@ static const cyaml_schema_field_t offenders_fields[] = {
     CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t locations_fields[] = {
+    TEXT(raw_locations, file, 0, TEXT_MAX),
+    CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t gone_fields[] = {
     WORD(raw_gone, max_age),
     WORD(raw_gone, max_nodes),
@@ -288,6 +293,7 @@ static const cyaml_schema_field_t top_fields[] = {
     GROUP(contingency),
     GROUP(quotas),
     GROUP(offenders),
+    GROUP(locations),
     GROUP(gone),
     GROUP(snapshots),
     GROUP(journal),

@@ -260,6 +260,8 @@ static const struct setting settings[] = {
     OTHER(KIND_CHOICE, offenders, refused_manager, offenders.refused_manager, "report or isolate"),
     OTHER(KIND_CHOICE, offenders, forged_control, offenders.forged_control, "report or isolate"),
     NUMBER(offenders, max_isolated, offenders.max_isolated, 0, 64, "0: none"),
+    GROUP(locations),
+    ELSEWHERE("locations.file", "the path of a CSV file with racks and hosts"),
     GROUP(gone),
     NUMBER(gone, max_age, gone_days, 1, 36500, "days"),
     NUMBER(gone, max_nodes, gone_nodes, 1, 1000000, NULL),

@@ -10,8 +10,8 @@
  * congestion elsewhere.
  *
  * This file assumes that a tick of PortXmitWait is the time in which the port sends one word of
- * PortXmitData. A port with data to send therefore waits for about w / (w + d) of the time, where w
- * and d are the increases of PortXmitWait and PortXmitData.
+ * PortXmitData. Let w and d be the increases of PortXmitWait and PortXmitData. A port with data to
+ * send then waits for about w / (w + d) of the time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +19,8 @@
 #include "fabricd/pm/private.h"
 #include "libfabmgr/congestion/advise.h"
 
-/* per mille: a port without FECN, BECN or congestion events is listed as waiting if it has data
- * but no credits for at least 1 % of the time */
+/* Share of the time, in per mille, that a port has data but no credits. From this share on, a port
+ * without FECN, BECN or congestion events is listed as waiting. */
 #define WAITS_PERMILLE 10
 /* Congestion is persistent if FECN or congestion events rose in this many consecutive reads. */
 #define LASTS 3

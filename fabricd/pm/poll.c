@@ -160,7 +160,7 @@ static void ask_marks(struct pm *pm, const struct pm_node *n, uint8_t port)
     submit(pm, n, port, ASK_MARKS, &r);
 }
 
-/* Clears those counters of the port that have reached their maximum, because they cannot rise
+/* Clears the counters of the port that have reached their maximum, because they cannot rise
  * further. */
 static void clear_full(struct pm *pm, const struct pm_node *n, uint8_t port)
 {
@@ -328,8 +328,8 @@ static bool poll_port(struct pm *pm, const struct fab_view *v, uint32_t port)
     return true;
 }
 
-/* Reads the counters of the next ports. The pass must end in time, so this function reads up to
- * the port that should have been reached by now, within the limits of one timer tick. */
+/* Reads the counters of the next ports, up to the port that the pass should have reached by now.
+ * The limits of one timer tick apply. */
 static void poll_some(struct pm *pm, const struct fab_view *v)
 {
     uint64_t all = v->fabric->port_count, gone = clock_now_us() - pm->began_us;

@@ -70,9 +70,9 @@ struct pm_watch { /* a link with recent errors */
     bool wanted; /* the link waits until pm_act isolates it */
     uint8_t at;
     enum fab_counter counter;
-    /* The last time that a counter crossed its threshold: rise is how much the counter rose,
-     * span_us the time in us in which it rose, and crossed_us the time in us at which it crossed
-     * the threshold. */
+    /* About the last time that a counter crossed its threshold. rise: increase of the counter.
+     * span_us: time in us in which it rose. crossed_us: time in us at which it crossed the
+     * threshold. */
     uint64_t rise, span_us, crossed_us;
     int64_t since_us;
     char skipped[256];

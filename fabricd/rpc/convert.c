@@ -38,7 +38,7 @@ static_assert((int)FAB_SM_NOT_ACTIVE + 1 == FABRIC__V1__MANAGER_ROLE__MANAGER_RO
 
 /* ---- nodes and ports ------------------------------------------------------------------------- */
 
-static uint32_t lid_of(const struct fab_view *v, uint32_t port)
+uint32_t lid_of_port(const struct fab_view *v, uint32_t port)
 {
     const struct fab_port *p = fab_fabric_port(v->fabric, port);
     if (v->target != NULL && port < v->target->lids.port_count)
@@ -91,7 +91,7 @@ Fabric__V1__Node *convert_node(struct answer *a, const struct fab_view *v, uint3
     m->aggregation_node = n->aggregation;
     m->system_guid = answer_guid(a, n->info.system_guid);
     m->port_guid = answer_guid(a, fab_fabric_port(v->fabric, port)->guid);
-    m->lid = lid_of(v, port);
+    m->lid = lid_of_port(v, port);
     m->port_count = n->num_ports;
     m->active_port_count = count_active(v->fabric, node);
     m->vendor_id = n->info.vendor_id;
@@ -212,7 +212,7 @@ Fabric__V1__Port *convert_port(struct answer *a, const struct fab_view *v, uint3
     if (p->peer != FAB_NONE)
         m->peer = convert_port_ref(a, v, p->peer);
     if (fab_fabric_port_has_lid(v->fabric, port)) {
-        m->lid = lid_of(v, port);
+        m->lid = lid_of_port(v, port);
         m->lmc = v->target != NULL && port < v->target->lids.port_count ? v->target->lids.lmc[port]
                                                                         : p->info.lmc;
     }

@@ -18,6 +18,8 @@
 
 /* The next functions make messages from objects of the view. Node and port ids are those of the
  * view's fabric. If memory ran out, each function returns NULL and marks the answer as failed. */
+/* Returns the base LID of a port; 0: it has none yet. */
+uint32_t lid_of_port(const struct fab_view *v, uint32_t port);
 Fabric__V1__Node *convert_node(struct answer *a, const struct fab_view *v, uint32_t node);
 Fabric__V1__Port *convert_port(struct answer *a, const struct fab_view *v, uint32_t port);
 Fabric__V1__PortRef *convert_port_ref(struct answer *a, const struct fab_view *v, uint32_t port);

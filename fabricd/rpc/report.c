@@ -11,8 +11,8 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/rpc/limits.h"
-#include "fabricd/rpc/names.h"
 #include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/host_list.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
@@ -126,7 +126,7 @@ static int resolve_text(struct resolving *r, const char *text)
     if (strchr(text, '[') != NULL &&
         fab_view_find_port(r->s->view, text, &port, why, sizeof why) == FAB_OK)
         return add_end(r, text, port);
-    return names_each(text, resolve_name, r);
+    return fab_base_host_list_each(text, resolve_name, r);
 }
 
 bool measure_resolve(struct measure *m, struct study *s)

@@ -152,6 +152,7 @@ void rpc_stop(struct rpc *r)
     conn_set_free(r->conns);
     studies_free(r->studies);
     backup_end(r);
+    hosts_end(&r->hosts);
     expiry_free(r->expiry);
     audit_free(r->audit);
     journal_free(r->journal);

@@ -7,6 +7,7 @@
 
 #include "fabricd/rpc/access.h"
 #include "fabricd/rpc/call.h"
+#include "fabricd/rpc/hosts.h"
 #include "fabricd/rpc/listen.h"
 #include "fabricd/rpc/page.h"
 #include "fabricd/rpc/rpc.h"
@@ -23,6 +24,7 @@ struct rpc {
     struct rpc_input in;
     struct journal *journal;
     struct audit *audit;
+    struct host_cache hosts;
     /* the calls of WatchEvents that are in progress */
     LIST_HEAD(, follower) followers;
     LIST_HEAD(, health_watch) health_watches; /* calls of Health.Watch in progress */
@@ -99,6 +101,7 @@ typedef void call_handler(struct call *c, const void *request);
 call_handler who_am_i;                                           /* in service_access.c */
 call_handler get_status, get_version, sweep, reroute, rebalance; /* in service_status.c */
 call_handler list_nodes, get_node;                               /* in service_node.c */
+call_handler list_hosts, get_host, list_racks;                   /* in service_host.c */
 call_handler list_gone_nodes, list_gone_links, forget_nodes;     /* in service_gone.c */
 call_handler list_snapshots, compare_topologies, make_snapshot,
     delete_snapshot;                                                 /* in service_topology.c */

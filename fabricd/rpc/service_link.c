@@ -20,6 +20,7 @@
 struct query {
     uint32_t first, want, node;
     bool degraded;
+    const char *rack; /* only links with a port in this rack; "": all links */
 };
 
 static int read_query(struct call *c, const struct fab_view *v,
@@ -31,28 +32,33 @@ static int read_query(struct call *c, const struct fab_view *v,
     ret->want = page.want;
     ret->node = FAB_NONE;
     ret->degraded = q->degraded;
+    ret->rack = q->rack;
     ret->first = page.given ? page_port(v->fabric, &page.key) : 0;
     return q->node[0] != '\0' ? find_node(c, v, q->node, &ret->node) : FAB_OK;
 }
 
-static bool is_wanted(const struct fab_fabric *f, uint32_t port, const struct query *q)
+static bool is_wanted(const struct fab_view *v, const struct fab_hosts *h, uint32_t port,
+                      const struct query *q)
 {
+    const struct fab_fabric *f = v->fabric;
     const struct fab_port *p = fab_fabric_port(f, port);
     if (p->peer == FAB_NONE || p->peer < port)
         return false;
     if (q->degraded && !fab_fabric_link_is_degraded(f, port))
         return false;
-    return q->node == FAB_NONE || p->node == q->node ||
-           fab_fabric_port(f, p->peer)->node == q->node;
+    uint32_t peer = fab_fabric_port(f, p->peer)->node;
+    if (!is_in_rack(h, v, p->node, q->rack) && !is_in_rack(h, v, peer, q->rack))
+        return false;
+    return q->node == FAB_NONE || p->node == q->node || peer == q->node;
 }
 
-static void fill_links(struct answer *a, const struct fab_view *v, struct query q,
-                       Fabric__V1__ListLinksResponse *m)
+static void fill_links(struct answer *a, const struct fab_view *v, const struct fab_hosts *h,
+                       struct query q, Fabric__V1__ListLinksResponse *m)
 {
     uint32_t i;
     m->links = answer_alloc(a, q.want, sizeof *m->links);
     for (i = q.first; m->links != NULL && i < v->fabric->port_count; i++) {
-        if (!is_wanted(v->fabric, i, &q))
+        if (!is_wanted(v, h, i, &q))
             continue;
         if (m->n_links == q.want)
             break;
@@ -71,11 +77,12 @@ void list_links(struct call *c, const void *request)
     struct answer a = {0};
     struct query q;
     struct fab_view *v = need_view(c);
-    if (v != NULL && read_query(c, v, r, &q) == FAB_OK) {
-        m.generation = v->generation;
-        fill_links(&a, v, q, &m);
-        answer_reply(&a, c, &m.base);
-    }
+    const struct fab_hosts *h = v != NULL ? need_hosts(c, v) : NULL;
+    if (h == NULL || read_query(c, v, r, &q) != FAB_OK || !need_rack(c, h, v, q.rack))
+        return;
+    m.generation = v->generation;
+    fill_links(&a, v, h, q, &m);
+    answer_reply(&a, c, &m.base);
 }
 
 /* ---- flapping links -------------------------------------------------------------------------- */

@@ -17,7 +17,25 @@ static uint32_t first_node(const struct fab_fabric *f, const struct page *page)
     return node + same;
 }
 
-static void fill_nodes(struct answer *a, const struct fab_view *v,
+/* Converts a node, together with its host and its location. */
+static Fabric__V1__Node *convert_located(struct answer *a, const struct fab_view *v,
+                                         const struct fab_hosts *h, uint32_t node)
+{
+    Fabric__V1__Node *m = convert_node(a, v, node);
+    uint32_t host = h->host_of[node];
+    if (m == NULL)
+        return NULL;
+    m->location = convert_location(a, location_of_node(h, v, node));
+    if (host == FAB_NONE)
+        return m;
+    m->host = answer_text(a, h->hosts[host].name);
+    for (uint32_t i = h->hosts[host].first; i < h->hosts[host].first + h->hosts[host].count; i++)
+        if (h->adapters[i].node == node)
+            m->rail = h->adapters[i].rail;
+    return m;
+}
+
+static void fill_nodes(struct answer *a, const struct fab_view *v, const struct fab_hosts *h,
                        const Fabric__V1__ListNodesRequest *q, const struct page *page,
                        Fabric__V1__ListNodesResponse *m)
 {
@@ -26,9 +44,11 @@ static void fill_nodes(struct answer *a, const struct fab_view *v,
     for (i = first_node(v->fabric, page); m->nodes != NULL && i < v->fabric->node_count; i++) {
         if (q->type != 0 && v->fabric->nodes[i].type != (uint8_t)q->type)
             continue;
+        if (!is_in_rack(h, v, i, q->rack))
+            continue;
         if (m->n_nodes == page->want)
             break;
-        m->nodes[m->n_nodes++] = convert_node(a, v, i);
+        m->nodes[m->n_nodes++] = convert_located(a, v, h, i);
     }
     struct page_key last;
     if (i < v->fabric->node_count && i > 0) {
@@ -44,11 +64,14 @@ void list_nodes(struct call *c, const void *request)
     struct answer a = {0};
     struct page page;
     struct fab_view *v = need_view(c);
-    if (v != NULL && read_page(c, 'n', q->page_token, q->page_size, &page)) {
-        m.generation = v->generation;
-        fill_nodes(&a, v, q, &page, &m);
-        answer_reply(&a, c, &m.base);
-    }
+    if (v == NULL || !read_page(c, 'n', q->page_token, q->page_size, &page))
+        return;
+    const struct fab_hosts *h = need_hosts(c, v);
+    if (h == NULL || !need_rack(c, h, v, q->rack))
+        return;
+    m.generation = v->generation;
+    fill_nodes(&a, v, h, q, &page, &m);
+    answer_reply(&a, c, &m.base);
 }
 
 /* ---- GetNode --------------------------------------------------------------------------------- */
@@ -115,14 +138,15 @@ void get_node(struct call *c, const void *request)
     uint32_t node;
     uint64_t guid;
     struct fab_view *v = need_view(c);
-    if (v == NULL || !gone_begin(&past.g, call_rpc(c), v, &a))
+    const struct fab_hosts *h = v != NULL ? need_hosts(c, v) : NULL;
+    if (h == NULL || !gone_begin(&past.g, call_rpc(c), v, &a))
         return;
     int rc = fab_view_find_node(v, q->node, &node, why, sizeof why);
     if (gone_is_better(call_rpc(c), v, q->node, rc) &&
         gone_find(call_rpc(c), q->node, &guid) == FAB_OK)
         store_gone_node(call_rpc(c)->in.store, guid, take_node, &past);
     else if (find_node(c, v, q->node, &node) == FAB_OK)
-        m.node = convert_node(&a, v, node);
+        m.node = convert_located(&a, v, h, node);
     if (m.node != NULL)
         add_past(&past, node);
     answer_reply(&a, c, &m.base);

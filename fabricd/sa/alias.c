@@ -4,7 +4,7 @@
  * one block of GUIDInfoRecord. The ComponentMask selects entries of the block. If the value of an
  * entry is 0, the manager chooses a GUID. The answer has the block after the change; a requested
  * GUID that is in use already is not assigned. GUIDs of devices that were in the fabric before
- * count as in use, because a host could otherwise take the place of a host that is switched off.
+ * count as in use. Otherwise, a host could take the place of a host that is switched off.
  *
  * The manager keeps alias GUIDs in the store, writes them to the port at once, and repeats a failed
  * write. It writes them again when a port returns to the fabric, because the port may have lost
@@ -31,8 +31,7 @@
  * BlockNum and two reserved fields. */
 enum { FIRST_GUID = 4 };
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void on_written(void *ctx, uint64_t tag, const struct fab_mads_answer *answer)
 {
@@ -109,8 +108,7 @@ void sa_alias_stop(struct sa *s)
     fab_sa_aliases_fini(&s->aliases);
 }
 
-/* ---- requests ---------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 struct change {
     struct sa *s;
@@ -224,8 +222,8 @@ static bool is_within_quota(const struct change *c, const struct fab_sa_request 
     return use.more == 0 || sa_quota_permits(c->s, req, FAB_QUOTA_ALIAS_GUIDS, &use);
 }
 
-/* Returns the GUID that an index gets: the GUID in the request; if it is 0, the present GUID of the
- * index; if that is 0 too, a new GUID. */
+/* Returns the GUID that an index gets: the GUID in the request, the present GUID of the index, or a
+ * new GUID. The first of these that is not 0 counts. */
 static uint64_t wanted_at(const struct change *c, uint32_t place)
 {
     uint64_t guid = c->record.table.guid[place % FAB_SA_ALIAS_BLOCK];

@@ -31,8 +31,7 @@
 
 enum { GID_IN_SERVICE = 64, GID_OUT_OF_SERVICE = 65, GROUP_MADE = 66, GROUP_GONE = 67 };
 
-/* ---- endports in service -----------------------------------------------------------------------
- */
+/* ---- endports in service --------------------------------------------------------------------- */
 
 static bool is_in_service(const struct fab_fabric *f, uint32_t port)
 {
@@ -84,8 +83,7 @@ static int list_ends(const struct fab_view *v, struct sa_ends *ret)
     return FAB_OK;
 }
 
-/* ---- notices -----------------------------------------------------------------------------------
- */
+/* ---- notices --------------------------------------------------------------------------------- */
 
 static uint16_t own_lid(const struct fab_view *v, uint64_t *ret_guid)
 {
@@ -161,8 +159,7 @@ void sa_arrivals_published(void *ctx)
         loop_timer_set(s->registry->arrivals, 0);
 }
 
-/* ---- multicast groups, traps of devices --------------------------------------------------------
- */
+/* ---- multicast groups, traps of devices ------------------------------------------------------ */
 
 void sa_arrivals_group(void *ctx, const struct fab_wire_mc_member_record *group, bool made)
 {
@@ -213,8 +210,7 @@ void sa_arrivals_notice(void *ctx, const struct fab_notice *notice)
     fab_view_unref(v);
 }
 
-/* ---- subscribers that left the fabric ----------------------------------------------------------
- */
+/* ---- subscribers that left the fabric -------------------------------------------------------- */
 
 static void look_at(struct sa *s, const struct fab_fabric *f, uint32_t slot)
 {

@@ -26,8 +26,7 @@
 
 enum { AT_SUBSCRIBE = 23 }; /* byte offset of Subscribe in InformInfo */
 
-/* ---- permission to subscribe -------------------------------------------------------------------
- */
+/* ---- permission to subscribe ----------------------------------------------------------------- */
 
 static bool may_hear(struct sa *s, uint32_t from, uint32_t port)
 {
@@ -68,8 +67,7 @@ static uint16_t check(struct sa *s, const struct fab_sa_request *req,
     return port != FAB_NONE && may_hear(s, req->from, port) ? 0 : FAB_SA_REQ_INVALID;
 }
 
-/* ---- changes -----------------------------------------------------------------------------------
- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static void keep(const struct sa *s, const struct fab_subscription *x, bool there)
 {
@@ -159,8 +157,7 @@ int sa_subscriptions_load(struct sa *s)
     return r;
 }
 
-/* ---- queries -----------------------------------------------------------------------------------
- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 static bool sees(const struct fab_sa_query *q, const struct fab_subscription *x)
 {

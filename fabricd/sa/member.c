@@ -22,8 +22,7 @@
 
 #define DEFAULT_PREFIX UINT64_C(0xfe80000000000000)
 
-/* ---- joins and leaves --------------------------------------------------------------------------
- */
+/* ---- joins and leaves ------------------------------------------------------------------------ */
 
 struct change {
     const struct fab_sa *sa;
@@ -74,9 +73,9 @@ static bool is_end(const struct fab_view *v, uint32_t port)
     return port != FAB_NONE && fab_fabric_port_has_lid(v->fabric, port);
 }
 
-/* Returns true if the requester may change the membership: any member of the partition for a
- * proxy membership, otherwise only the port itself. A requester that gave the sa_key may change
- * any membership. */
+/* Returns true if the requester may change the membership. For a proxy membership, this is any port
+ * in the partition of the group; otherwise it is only the port itself. A requester that gave the
+ * sa_key may change any membership. */
 static bool may_modify(const struct change *c)
 {
     if (c->req->trusted || c->member == NULL)
@@ -170,8 +169,7 @@ uint16_t sa_member_delete(struct sa *s, const struct fab_sa_request *req,
     return answer(&c, status, &is, ret_data);
 }
 
-/* ---- queries -----------------------------------------------------------------------------------
- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 /* How far a query has come in the list of records: identifies the record that it returned last. */
 struct place {

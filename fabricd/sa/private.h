@@ -9,8 +9,8 @@
 #include "libfabmgr/sa/sa.h"
 
 /* Limits of the responses in progress that have many records. SA_JOBS: their number. SA_TABLE_MOST:
- * the size in bytes of all of them. SA_TABLE_EACH: the size in bytes of those to one port; requests
- * that carry the sa_key are exempt from it. */
+ * size in bytes of all of them. SA_TABLE_EACH: size in bytes of the responses to one port; a
+ * request that carries the sa_key is exempt from it. */
 #define SA_JOBS 256
 #define SA_TABLE_MOST (256u << 20)
 #define SA_TABLE_EACH (64u << 20)

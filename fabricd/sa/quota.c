@@ -30,7 +30,7 @@
 
 /* Rates at which responses are passed to the kernel: 1 KiB every 32 us for a port, and 1 KiB every
  * 2 us for all ports together. The kernel keeps a response until the requester has acknowledged it,
- * but at most 2.2 s (the timeouts of umad.c), and does not report when it frees the response. The
+ * but at most 2.2 s (the timeouts of umad.c). It does not report when it frees the response. The
  * rates therefore bound the memory of responses in the kernel. */
 static const struct fab_bucket_rate kernel_each = {.burst = SA_TABLE_EACH >> 10, .each_us = 32};
 static const struct fab_bucket_rate kernel_all = {.burst = 1u << 20, .each_us = 2};
@@ -77,8 +77,7 @@ void sa_quota_stop(struct sa *s)
     free(s->quota);
 }
 
-/* ---- events ------------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* Writes the name of the switch port to which a port is connected. Control characters in the name
  * are replaced, because a NodeDescription comes from the device. */
@@ -143,8 +142,7 @@ static void refuse(struct sa *s, uint32_t from, uint8_t kind, bool in_all, uint3
     r->refused = 0;
 }
 
-/* ---- limits ------------------------------------------------------------------------------------
- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 bool sa_quota_permits(struct sa *s, const struct fab_sa_request *req, enum fab_quota kind,
                       const struct sa_quota_use *use)

@@ -8,8 +8,8 @@
 int sa_quota_start(struct sa *s); /* returns OK or NOMEM */
 void sa_quota_stop(struct sa *s);
 
-/* Numbers of registrations of one kind. own: those of the requester. all: those of all ports.
- * more: those that the request would add. */
+/* Numbers of registrations of one kind. own: registrations of the requester. all: registrations of
+ * all ports. more: registrations that the request would add. */
 struct sa_quota_use {
     size_t own, all, more;
 };

@@ -24,8 +24,7 @@
 #define LOOK_US 200
 #define ABSENT_FIRST_US 60000000
 
-/* ---- answers that wait for the database --------------------------------------------------------
- */
+/* ---- answers that wait for the database ------------------------------------------------------ */
 
 /* Answers that the host must ask again, because the registration could not be stored. The
  * registration is in force. Its record stays in the queue of the store, which writes it when the
@@ -92,8 +91,7 @@ void sa_keep_answer(struct sa *s, const struct transport_mad *mad,
         loop_timer_set(r->kept, LOOK_US);
 }
 
-/* ---- starting and stopping ---------------------------------------------------------------------
- */
+/* ---- starting and stopping ------------------------------------------------------------------- */
 
 static int make_timers(struct sa *s)
 {

@@ -57,9 +57,9 @@ struct sa_registry {
 /* Loads services and subscriptions from the store. Returns NOMEM, LIMIT, IO or FORMAT. */
 int sa_registry_start(struct sa *s);
 void sa_registry_stop(struct sa *s);
-/* Call this function before a registration is carried out. Returns BUSY if too many answers wait
- * for the database, in total or to the sender of this request, if the store's writer is behind, or
- * if the database cannot be written. */
+/* Call this function before a registration is carried out. Returns BUSY if the database cannot be
+ * written, if too many records wait for the store's writer, or if too many answers wait for the
+ * database (in total, or to the sender of this request). */
 int sa_keep_ready(struct sa *s, const struct transport_mad *mad);
 /* Sends the answer when the registration is committed to the database, or the answer BUSY if it
  * cannot be committed. */

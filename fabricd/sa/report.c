@@ -32,12 +32,11 @@
 #define TICK_US 50000
 #define ALL_LIDS 0xffff
 /* Greatest number of subscriptions that may end within TELL_AGAIN_US with an event each; one later
- * event gives the number of the others. */
+ * event gives the number of the rest. */
 #define TELL_SINGLY 8
 #define TELL_AGAIN_US 60000000
 
-/* ---- permission to receive a notice ------------------------------------------------------------
- */
+/* ---- permission to receive a notice ---------------------------------------------------------- */
 
 static uint32_t port_of(const struct fab_view *v, const struct fab_subscription *x)
 {
@@ -78,8 +77,7 @@ static enum fab_report_verdict judge(void *ctx, const struct fab_subscription *x
     return of_device && names_ports(&x->record.info) ? FAB_REPORT_DROP : FAB_REPORT_PASS;
 }
 
-/* ---- sending -----------------------------------------------------------------------------------
- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 /* Returns the SL of the path from the manager's port to another port. */
 static uint8_t sl_to(const struct fab_view *v, uint32_t port)
@@ -165,8 +163,7 @@ void sa_report(struct sa *s, const struct fab_event_notice *notice)
     work_soon(s);
 }
 
-/* ---- answers and timeouts ----------------------------------------------------------------------
- */
+/* ---- answers and timeouts -------------------------------------------------------------------- */
 
 /* Handles a response to a report. The response is ignored unless it comes from the port to which
  * the report was sent. */
@@ -203,7 +200,7 @@ void sa_report_tick(void *ctx)
 }
 
 /* Emits an event for a subscription that ended. If many subscriptions end at once, the first
- * TELL_SINGLY get an event each, and one later event gives the number of the others. */
+ * TELL_SINGLY get an event each, and one later event gives the number of the rest. */
 void sa_report_gone(struct sa *s, const struct fab_subscription *x, const char *why)
 {
     struct sa_registry *r = s->registry;

@@ -89,8 +89,7 @@ static void look_around(struct sa *s)
     take_view(s);
 }
 
-/* ---- requests ---------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void get(struct sa *s, const struct transport_mad *mad, const struct fab_sa_request *req)
 {
@@ -175,8 +174,7 @@ static void on_receive(void *ctx, const struct transport_mad *mads, size_t count
     }
 }
 
-/* ---- starting and stopping --------------------------------------------------------------------
- */
+/* ---- starting and stopping ------------------------------------------------------------------- */
 
 int sa_start(const struct sa_input *in, struct sa **ret)
 {

@@ -46,8 +46,7 @@ static bool given(const struct fab_sa_request *req, const char *name)
     return (req->comp_mask & component(name)) != 0;
 }
 
-/* ---- the request -------------------------------------------------------------------------------
- */
+/* ---- the request ----------------------------------------------------------------------------- */
 
 struct change {
     const struct fab_view *view;
@@ -119,8 +118,7 @@ static uint16_t read_change(struct sa *s, const struct fab_sa_request *req, stru
     return is_served(c) && may_change(c) ? 0 : FAB_SA_REQ_INVALID;
 }
 
-/* ---- changes -----------------------------------------------------------------------------------
- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static void keep(const struct sa *s, const struct fab_service *x, bool there)
 {
@@ -202,8 +200,7 @@ uint16_t sa_service_delete(struct sa *s, const struct fab_sa_request *req,
     return 0;
 }
 
-/* ---- leases ------------------------------------------------------------------------------------
- */
+/* ---- leases ---------------------------------------------------------------------------------- */
 
 void sa_services_arm(struct sa *s)
 {
@@ -244,8 +241,7 @@ int sa_services_load(struct sa *s)
     return r;
 }
 
-/* ---- queries -----------------------------------------------------------------------------------
- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 static bool agrees(const struct fab_sa_query *q, const struct fab_service *x)
 {

@@ -21,8 +21,7 @@
 
 enum { AT_TID = 8 };
 
-/* ---- jobs -------------------------------------------------------------------------------------
- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 void sa_jobs_append(struct sa_jobs *jobs, struct sa_job *job)
 {
@@ -122,8 +121,7 @@ void sa_table_begin(struct sa *s, const struct transport_mad *request,
         loop_timer_set(s->work, 0);
 }
 
-/* ---- collecting -------------------------------------------------------------------------------
- */
+/* ---- collecting ------------------------------------------------------------------------------ */
 
 /* Returns true if the memory of the response may grow to twice `need` bytes. */
 static bool may_grow(const struct sa *s, const struct sa_job *job, size_t need)

@@ -111,13 +111,13 @@ struct sm_proof {
     /* A background proof of all tables will follow, because local repairs have changed the tables
      * since the proof `last` and proved only what they changed. */
     bool due;
-    /* Number of background proofs since the start, and of those that found a failure. */
+    /* Number of background proofs since the start, and how many of them found a failure. */
     uint64_t proofs, failures;
     uint64_t cpu_us; /* processor time of the background proofs */
 };
 struct sm_status {
     uint8_t role; /* enum fab_sm_state */
-    /* Name of the running phase, or "idle", "standby" and the like. */
+    /* Name of the running phase, or "idle", "standby" or a similar word. */
     const char *state;
     /* Generation of the published view; 0: there is none yet. */
     uint64_t generation;
@@ -156,9 +156,9 @@ struct sm_status {
     /* Time in microseconds until the rebalance starts, if nothing changes before. */
     uint64_t rebalance_in_us;
     struct sm_trap_counts traps;
-    /* The scrub reads back what the manager wrote. These members are the number of complete turns,
-     * the attributes read in the last turn, the attributes found changed, and the nodes whose
-     * changed settings are not restored yet. */
+    /* Numbers of the scrub, which reads back what the manager wrote: complete turns, attributes
+     * read in the last turn, attributes found changed, and nodes whose changed settings are not
+     * restored yet. */
     uint64_t scrub_turns, scrub_reads, settings_changed;
     uint32_t settings_not_restored;
     /* Number of devices and links that are not approved at their place. */
@@ -177,12 +177,12 @@ struct fab_census sm_census(struct sm *s);
  * published yet. */
 struct fab_view *sm_view(const struct sm *s);
 /* Sets the only listener that is called before a local repair changes fabric and tables. The
- * listener should drop its view: if no reader has the tables, the repair changes them in place,
- * otherwise it must first make a new version. fn NULL removes the listener. */
+ * listener should drop its view. If a reader has the tables, the repair must make a new version of
+ * them; otherwise it changes them in place. fn NULL removes the listener. */
 void sm_on_patch(struct sm *s, void (*fn)(void *ctx), void *ctx);
 /* Sets the only listener that is called after a sweep or reroute published a view. The listener
- * must defer its work. It is not called after a local repair, which neither adds nor removes an
- * endport and whose writes must not be delayed. fn NULL removes the listener. */
+ * must defer its work. It is not called after a local repair: such a repair adds and removes no
+ * endport, and its writes must not be delayed. fn NULL removes the listener. */
 void sm_on_publish(struct sm *s, void (*fn)(void *ctx), void *ctx);
 typedef void sm_notice(void *ctx, const struct fab_notice *notice);
 typedef bool sm_notice_wanted(void *ctx);
@@ -203,9 +203,9 @@ uint32_t sm_others(const struct sm *s, struct fab_sm_info *ret, uint32_t max);
 int sm_guids_write(struct sm *s, uint16_t lid, uint32_t block, const struct fab_guid_block *guids,
                    fab_mads_done *done, void *ctx, uint64_t tag);
 void sm_guids_cancel(struct sm *s, void *ctx);
-/* Returns OK if a GUID belongs to a device that the manager knows: the device is in the fabric, or
- * was in it (LID leases, last places), or is in the baseline, or has a pinned name. Returns
- * NOT_FOUND if the GUID is free, or BUSY while a sweep changes the leases. */
+/* Returns OK if a GUID belongs to a device that the manager knows. Such a device is or was in the
+ * fabric (LID leases, last places), is in the baseline, or has a pinned name. Returns NOT_FOUND if
+ * the GUID is free, or BUSY while a sweep changes the leases. */
 int sm_find_guid(const struct sm *s, uint64_t guid);
 
 /* Fills in the records of the last reroutes with generations below `before`, newest first. `before`
@@ -219,7 +219,7 @@ struct sm_contingencies {
     /* The plans computed so far, valid until the caller returns to the event loop; NULL: none. */
     const struct fab_repair_contingencies *all;
     uint32_t cases; /* number of contingencies in the complete set */
-    /* `current`: number of plans that are valid for the active tables. `kept`: those of them that
+    /* `current`: number of plans that are valid for the active tables. `kept`: how many of them
      * were computed for earlier tables and then checked. */
     uint32_t current, kept;
     /* Some plans are not yet computed or checked for the active tables. */
@@ -247,8 +247,8 @@ void sm_suspect_link(struct sm *s, uint64_t node_guid, uint8_t port);
  * plan as `row`. */
 void sm_contingency_row(const struct sm *s, const struct fab_repair_contingency *row,
                         struct fab_repair_contingency *ret);
-/* Returns the contingency plan for the failure of a switch (is_switch), or of the link at a port.
- * id: that of the switch or port in the published view. NULL: the plan is not computed yet. */
+/* Returns the contingency plan for a failure; NULL: the plan is not computed yet. id: id in the
+ * published view of the switch that fails (is_switch), or of a port of the link that fails. */
 const struct fab_repair_contingency *sm_contingency_of(const struct sm *s, bool is_switch,
                                                        uint32_t id);
 
@@ -448,7 +448,7 @@ void sm_forget(struct sm *s, void *ctx);
 struct sm_key_status {
     /* set: ports must have an M_Key; generated: fabricd made this key. */
     bool set, generated;
-    /* Each port has a key of its own, derived from a secret. */
+    /* Each port has its own key, derived from a secret. */
     bool derived;
     /* The rotation to the current key is not complete. */
     bool rotating;

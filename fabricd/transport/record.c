@@ -124,8 +124,8 @@ static void append_mad(struct recorder *r, uint8_t kind, uint64_t now,
     append(r, &e);
 }
 
-/* Returns the time stamp of a sent MAD. While the receivers handle a batch, the clock is read only
- * for one of CLOCK_EVERY sent MADs, because reading the clock is the largest cost of recording. */
+/* Returns the time stamp of a sent MAD. Reading the clock is the largest cost of recording. So
+ * while the receivers handle a batch, the clock is read only for one of CLOCK_EVERY sent MADs. */
 static uint64_t sent_at(struct recorder *r)
 {
     if (!r->in_batch || r->batch_out++ % CLOCK_EVERY == 0)

@@ -187,8 +187,7 @@ void transport_sim_kick(struct transport *base)
     ring_at(t, 0);
 }
 
-/* ---- opening ----------------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 /* Finds the port of `node` at which the simulator attaches the manager. At a switch this is port 0.
  * At an adapter or router it is the first port that has a link; returns false if no port has. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A tape: a file that a separate thread writes (tape.h). The caller fills a buffer, passes it to
- * the thread, and gets it back empty. If the thread falls behind, more buffers are allocated, up to
+ * the thread, and gets it back empty. If the thread is too slow, more buffers are allocated, up to
  * MOST_PIECES. After a failed write, the thread discards the buffers in its queue.
  */
 #include "fabricd/transport/tape.h"

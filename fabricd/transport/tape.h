@@ -18,8 +18,8 @@ struct tape;
  * why[]. */
 int tape_open(const char *path, struct tape **ret, char *why, size_t why_len);
 /* Returns memory for the next n bytes of the file, at most TAPE_PIECE. The caller fills in the
- * bytes and calls tape_advance to append them. Returns NULL if the disk is far behind, if a
- * write failed (see tape_error), or if memory ran out. */
+ * bytes and calls tape_advance to append them. Returns NULL if the disk is too slow, if a write
+ * failed (see tape_error), or if memory ran out. */
 uint8_t *tape_room(struct tape *t, size_t n);
 void tape_advance(struct tape *t, size_t n);
 /* passes all bytes that were appended so far to the thread */

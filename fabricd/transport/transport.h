@@ -34,7 +34,7 @@ typedef void transport_receive(void *ctx, const struct transport_mad *mads, size
 typedef void transport_lost(void *ctx, const char *reason);
 
 struct transport;
-/* maximum number of management classes with a receiver of their own at a transport */
+/* maximum number of management classes with their own receiver at a transport */
 #define TRANSPORT_TAKERS 4
 /* The receiver of the MADs of one management class of general services. */
 struct transport_taker {
@@ -73,15 +73,15 @@ struct transport {
     transport_receive *receive;
     void *receive_ctx;
     struct transport_taker taker[TRANSPORT_TAKERS];
-    transport_lost *lost; /* NULL: nobody is told, or was told already */
+    transport_lost *lost; /* NULL: the callback is not set, or was called already */
     void *lost_ctx;
 };
 static inline int transport_send(struct transport *t, const struct transport_mad *m)
 {
     return t->ops->send(t, m);
 }
-/* Sets the receiver of all MADs, except those of classes with a receiver of their own. fn ==
- * NULL: these MADs are dropped. */
+/* Sets the receiver of all MADs, except those of classes with their own receiver. fn == NULL: these
+ * MADs are dropped. */
 void transport_on_receive(struct transport *t, transport_receive *fn, void *ctx);
 /* Sets the receiver of all MADs (requests and answers) of one class of general services. fn ==
  * NULL removes it. Returns LIMIT if more than TRANSPORT_TAKERS classes have a receiver. */

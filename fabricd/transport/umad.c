@@ -42,8 +42,8 @@
 /* maximum number of requests in flight on a simulated port if the system's Unix sockets queue
  * only few datagrams */
 #define WINDOW_SIM_SMALL 64
-/* maximum number of requests in flight on a simulated port otherwise; a socket buffer holds 166
- * MADs */
+/* maximum number of requests in flight on a simulated port with a longer queue; a socket buffer
+ * holds 166 MADs */
 #define WINDOW_SIM 160
 /* Time in us without any incoming MAD after which all requests in flight are taken to be lost. */
 #define SWALLOWED_US 10000000u
@@ -91,8 +91,7 @@ struct umad_transport {
     struct transport_mad batch[BATCH];
 };
 
-/* ---- sending ----------------------------------------------------------------------------------
- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static int agent_for(const struct umad_transport *t, uint8_t mgmt_class)
 {
@@ -212,8 +211,7 @@ static int umad_transport_set_is_sm(struct transport *base, bool is_sm)
     return t->issm_fd >= 0 ? FAB_OK : errno == EACCES ? FAB_E_DENIED : FAB_E_IO;
 }
 
-/* ---- receiving --------------------------------------------------------------------------------
- */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
 static bool nothing_came(const struct umad_transport *t)
 {
@@ -303,8 +301,7 @@ static int start_reading(struct umad_transport *t)
     return t->watch ? FAB_OK : FAB_E_NOMEM;
 }
 
-/* ---- opening and closing ----------------------------------------------------------------------
- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 /* The kernel removes the agents of a port that is closed; ibsim's preload library, which has room
  * for a few dozen, keeps them. */

@@ -8,6 +8,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/pool.h \
 	%D%/digits.c \
 	%D%/digits.h \
+	%D%/host_list.c \
+	%D%/host_list.h \
 	%D%/map.c \
 	%D%/map.h \
 	%D%/match.c \

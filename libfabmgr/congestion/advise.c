@@ -20,8 +20,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* If a port waits for credits during more than this part (in permille) of the time between two
- * readings, this is a reason for advice. */
+/* If a port waits for credits at least this long, there is advice; in permille of the time between
+ * two readings. */
 #define WAITS_MUCH 200
 
 enum kind { FAN_IN, NOBODY_SLOWED, NOT_HELD, UNSUPPORTED, CHANGED, NOT_APPLIED };

@@ -6,25 +6,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What was observed between two readings of the counters. */
+/* what was observed between two readings of the counters */
 struct fab_congestion_observed {
     uint32_t congested_endports; /* number of endports that received marked packets */
-    /* Number of endports that received marked packets in several consecutive readings. */
+    /* number of endports that received marked packets in several consecutive readings */
     uint32_t persistent_endports;
     uint32_t slowed;          /* number of senders that received BECNs */
     uint32_t congested_ports; /* number of switch ports that marked packets */
     uint32_t waiting;         /* number of ports that waited for credits */
-    /* longest time that one port waited for credits, in permille of the time between the two
+    /* longest time that a port waited for credits, in permille of the time between the two
      * readings */
     uint32_t max_wait_permille;
-    /* greatest number of adapters whose congestion logs say that they were throttled because they
-     * sent to the same endport */
+    /* Congestion logs of adapters name the endports for which the adapters were throttled. This is
+     * the greatest number of adapters that name the same endport. */
     uint32_t logged_fan_in;
 };
 struct fab_congestion_configured {
-    bool apply; /* the manager programs the settings into devices */
-    bool off;   /* the profile is "off" */
-    /* Number of senders to one endport for which the settings were computed. */
+    bool apply; /* true: the manager programs the settings into devices */
+    bool off;   /* true: the profile is "off" */
+    /* number of senders to one endport for which the settings were computed */
     uint32_t fan_in;
     uint32_t unsupported, devices;
     /* number of devices in which the manager recently found other settings than it wrote */
@@ -33,8 +33,8 @@ struct fab_congestion_configured {
 #define FAB_CONGESTION_ADVICES 6
 #define FAB_CONGESTION_ADVICE_LEN 240
 /* Writes advice for the operator to ret[], one sentence for each piece of advice, and returns the
- * number of sentences. *ret_kinds receives a bitset with a bit for each kind of advice, so that the
- * caller can tell new advice from earlier advice; ret_kinds may be NULL. */
+ * number of sentences. *ret_kinds (unless NULL) is a bitset of the kinds of advice, so that the
+ * caller can tell new advice from earlier advice. */
 unsigned fab_congestion_advise(const struct fab_congestion_observed *observed,
                                const struct fab_congestion_configured *configured,
                                char ret[FAB_CONGESTION_ADVICES][FAB_CONGESTION_ADVICE_LEN],

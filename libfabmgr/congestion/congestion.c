@@ -13,15 +13,14 @@
 #include "libfabmgr/congestion/summary.h"
 
 #define NS_A_METRE 5
-/* Maximum of the assumed fan-in (number of senders to one endport), if only the number of endports
- * is known. */
+/* maximum of the assumed fan-in (number of senders to one endport), if only the number of endports
+ * is known */
 #define FAN_IN_MAX 512
-/* Assumed number of entries of a device's congestion control table if ControlTableCap is unknown.
- */
+/* assumed number of entries of a device's congestion control table if ControlTableCap is unknown */
 #define ENTRIES 128
 
-/* The different bases (facts from which settings are derived), in the order in which they first
- * occur. */
+/* the different bases (facts from which settings are derived), in the order in which they first
+ * occur */
 struct bases {
     struct fab_congestion_basis *items;
     size_t count, capacity;
@@ -30,9 +29,9 @@ struct work {
     const struct fab_congestion_input *in;
     const struct fab_policy_congestion *policy;
     struct fab_congestion_summary summary;
-    /* Fan-in if all endports send to one endport, rounded, at most FAN_IN_MAX. */
+    /* fan-in if all endports send to one endport: rounded, at most FAN_IN_MAX */
     uint32_t all;
-    /* Fan-in of each traffic class, rounded, at most `all`. */
+    /* fan-in of each traffic class: rounded, at most `all` */
     uint32_t by_class[FAB_CONGESTION_SLS];
     struct fab_congestion_basis common;
     struct bases ports, adapters;
@@ -40,7 +39,7 @@ struct work {
 
 /* ---- facts common to all ports --------------------------------------------------------------- */
 
-/* Rounds a number of endports up to a power of two, or to 1.5 times a power of two, so that a few
+/* Rounds a number of endports up to a power of two, or to 1.5 times a power of two. So a few
  * endports more or less rarely change a setting. */
 static uint32_t rounded(uint32_t n)
 {
@@ -131,8 +130,8 @@ static void set_common(struct work *w)
 static int find(struct bases *all, const struct fab_congestion_basis *b, uint16_t *ret)
 {
     size_t i = 0;
-    /* Bases are compared as bytes, padding included. If only their padding differed, a basis would
-     * be stored twice, which does no harm. */
+    /* Bases are compared as bytes, padding included. A basis that differs only in its padding is
+     * stored twice, which does no harm. */
     /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
     while (i < all->count && memcmp(&all->items[i], b, sizeof *b) != 0)
         i++;
@@ -164,7 +163,7 @@ static int add_port(struct work *w, uint32_t port, uint16_t *ret)
     const struct fab_fabric *f = w->in->fabric;
     uint32_t node = fab_fabric_port(f, port)->node;
     struct fab_congestion_basis b;
-    /* Memcpy also copies padding bytes, which is necessary because bases are compared as bytes. */
+    /* memcpy also copies padding bytes, which count when bases are compared as bytes */
     memcpy(&b, &w->common, sizeof b);
     b.rate = fab_wire_link_rate(&fab_fabric_port(f, port)->info);
     if (!fab_fabric_node_is_switch(f, node)) {

@@ -26,14 +26,14 @@
 #define FAB_CONGESTION_BLOCK 64 /* number of table entries in one MAD */
 #define FAB_CONGESTION_NONE UINT16_MAX
 
-/* Settings of a switch port (A10.4.3.6, A10.4.3.7). */
+/* settings of a switch port (A10.4.3.6, A10.4.3.7) */
 struct fab_congestion_port {
-    /* From 1 to 15: the higher the value, the shorter the queue at which the port begins to mark
+    /* 1 to 15: the higher the value, the shorter the queue at which the port begins to mark
      * packets. 0: the port marks no packets. */
     uint8_t threshold;
-    /* Minimum size of the packets that the port marks, in units of 64 bytes. */
+    /* minimum size of the packets that the port marks, in units of 64 bytes */
     uint8_t packet_size;
-    /* Value of Victim_Mask: the port also marks packets while it waits for credits. */
+    /* Victim_Mask; true: the port also marks packets while it waits for credits */
     bool victim;
     /* mean number of packets between two marked packets; 0: all packets are marked */
     uint16_t marking_rate;
@@ -42,19 +42,19 @@ struct fab_congestion_port {
 /* Settings of an adapter port (A10.4.3.8, A10.4.3.9): the settings for one SL, the table of delays,
  * and all settings together. */
 struct fab_congestion_sl {
-    /* Period after which the index (CCTI) falls by one, in units of 1.024 us. */
+    /* period after which the index (CCTI) falls by one, in units of 1.024 us */
     uint16_t timer;
     uint8_t increase, trigger, min;
 };
 struct fab_congestion_table {
-    /* Highest index that a sender may reach (CCTI_Limit). */
+    /* highest index that a sender may reach (CCTI_Limit) */
     uint16_t limit;
     /* each entry is shift << 14 | multiplier; the delay ascends from entry to entry; entry[0] is 0
      */
     uint16_t entry[FAB_CONGESTION_TABLE_MOST];
 };
 struct fab_congestion_adapter {
-    /* Bitset of the SLs that congestion control throttles. */
+    /* bitset of the SLs that congestion control throttles */
     uint16_t sls;
     struct fab_congestion_sl sl[FAB_CONGESTION_SLS];
     struct fab_congestion_table table;
@@ -72,7 +72,7 @@ uint16_t fab_congestion_entry(uint64_t eighths);
 
 /* ---- input and basis ------------------------------------------------------------------------- */
 
-enum fab_congestion_fan_in { /* where the assumed fan-in comes from */
+enum fab_congestion_fan_in { /* source of the assumed fan-in */
                              FAB_CONGESTION_FROM_POLICY,
                              FAB_CONGESTION_FROM_CLASS, /* class of service */
                              FAB_CONGESTION_FROM_JOBS,  /* partitions */
@@ -80,69 +80,68 @@ enum fab_congestion_fan_in { /* where the assumed fan-in comes from */
 };
 struct fab_congestion_basis {
     uint8_t profile;
-    /* The port belongs to a switch, and its link leads to an endport. */
+    /* true: the port belongs to a switch, and its link leads to an endport */
     bool edge;
-    /* Direction of the link, if the port belongs to a switch and leads to another switch: `up`
-     * leads away from endports, `down` towards them. Both are false for other ports, and if both
-     * switches are equally far from endports. */
+    /* Direction of the link, if it joins two switches: `up` leads away from endports, `down`
+     * towards them. Both are false if both switches are equally far from endports, and for all
+     * other links. */
     bool up, down;
     uint8_t fan_in_from; /* enum fab_congestion_fan_in */
     uint8_t hops;        /* number of switches on the longest path */
     uint16_t mtu;        /* in bytes */
-    /* Number of entries of the device's congestion control table. */
+    /* number of entries of the device's congestion control table */
     uint16_t entries;
     /* rate: rate of the port's link. slowest: rate of the slowest link to an endport. Both are
      * in Mb/s. */
     uint32_t rate, slowest;
     uint32_t endports; /* number of endports in the fabric, rounded */
-    /* Assumed number of senders to one endport: the greatest value of all SLs. */
+    /* assumed number of senders to one endport: the greatest value of all SLs */
     uint32_t fan_in;
     uint32_t sl_fan_in[FAB_CONGESTION_SLS]; /* only for adapters: fan_in of each SL */
     /* Taper of the port's switch: the total rate of its endports in percent of the total rate of
      * its ISLs. 100, the minimum: its ISLs can carry all that its endports send. */
     uint32_t taper;
     uint32_t rtt_ns; /* round-trip time without queues */
-    /* Time in ns in which the slowest link to an endport empties a full queue. */
+    /* time in ns in which the slowest link to an endport empties a full queue */
     uint32_t queue_ns;
 };
 
 struct fab_congestion_input {
     const struct fab_fabric *fabric;
-    /* fab_congestion_compute reads only the congestion settings and max_mtu of the policy. */
+    /* fab_congestion_compute reads only the congestion settings and max_mtu of the policy */
     const struct fab_policy *policy;
-    /* number of switches on the longest path of the active tables; 0: computed from shortest
-     * paths */
+    /* number of switches on the longest path of the active tables; 0: use shortest paths instead */
     uint32_t hops;
     const uint8_t *table_blocks; /* [node_count] ControlTableCap; 0 or NULL: unknown */
-    /* [FAB_CONGESTION_SLS] for each traffic class, the number of senders to one endport; 0, or the
-     * pointer NULL: unknown */
+    /* [FAB_CONGESTION_SLS] for each traffic class, the number of senders to one endport; 0, or a
+     * NULL pointer: unknown */
     const uint32_t *fan_in;
     /* [port_count] For each adapter port, the maximum number of senders that partitions permit to
-     * any endport to which this port can send. If it is lower than fan_in, it replaces fan_in. 0,
-     * or the pointer NULL: unknown. */
+     * any endport to which this port can send. This number replaces fan_in if it is lower than
+     * fan_in. 0, or a NULL pointer: unknown. */
     const uint32_t *port_fan_in;
 };
 struct fab_congestion {
     uint32_t ports; /* number of ports in the fabric */
-    /* [ports] For each port id, the index of its setting in port[] (switches) or adapter[].
-     * FAB_CONGESTION_NONE: the port has no setting, because it has no link, is port 0, or belongs
-     * to an aggregation node. */
+    /* [ports] For each port id, the index of its setting in port[] (switches) or adapter[]
+     * (adapters). FAB_CONGESTION_NONE: the port has no setting, because it has no link, is port 0,
+     * or belongs to an aggregation node. */
     uint16_t *of_port;
     uint16_t port_count, adapter_count;
     struct fab_congestion_port *port;
     struct fab_congestion_adapter *adapter;
-    /* The basis of each setting: the facts from which it was derived. The indexes are those of
-     * port[] and adapter[]. */
+    /* the basis of each setting: the facts from which it was derived, by the same index as in
+     * port[] and adapter[] */
     struct fab_congestion_basis *port_basis, *adapter_basis;
 };
 /* Computes the settings of all ports. With the profile "off", all thresholds are 0 and no SL is
  * throttled. If an endport of the fabric becomes slower, no delay becomes shorter. Taper, endport
  * counts and fan-in are rounded, so that a small change of the fabric changes few settings. Returns
- * OK; NOMEM; or LIMIT if there are more than 65,534 different settings. */
+ * OK, NOMEM, or LIMIT if there are more than 65,534 different settings. */
 int fab_congestion_compute(const struct fab_congestion_input *in, struct fab_congestion *ret);
 void fab_congestion_fini(struct fab_congestion *c);
-/* These two functions return the setting of a port: the first one of a switch port, the second one
- * of an adapter or router port. NULL: the port has no setting. */
+/* These functions return the setting of a switch port, and of an adapter or router port. NULL: the
+ * port has no setting. */
 const struct fab_congestion_port *
 fab_congestion_of_switch(const struct fab_congestion *c, const struct fab_fabric *f, uint32_t port);
 const struct fab_congestion_adapter *fab_congestion_of_adapter(const struct fab_congestion *c,

@@ -38,12 +38,12 @@
 
 #define TICK_NS 1024u
 #define INCREASE_MOST 16
-/* At the last table entry, the rates of all senders to an endport together are 1 / BELOW (two
- * thirds) of the endport's rate. */
+/* At the last table entry, all senders to an endport together have 1 / BELOW (two thirds) of the
+ * endport's rate. */
 #define BELOW 1.5
 #define ALL_SLS 0xffffu
 
-/* The constants of the profiles. */
+/* the constants of the profiles */
 static const struct tuning {
     /* Thresholds of switch ports (0..15; 0: mark no packets). edge: ports to endports. down,
      * across, up: ports to other switches, by direction. tapered: upward ports of a switch whose
@@ -51,12 +51,12 @@ static const struct tuning {
     uint8_t edge, down, across, up, tapered;
     uint8_t marking_rate;
     uint8_t packet_size;
-    /* Increase of CCTI when a notification arrives, in eighths of the square root of the number of
-     * senders. */
+    /* increase of CCTI for each notification, in eighths of the square root of the number of
+     * senders */
     uint8_t gain;
-    /* Minimum of the timer period (CCTI_Timer), in round-trip times. */
+    /* minimum of the timer period (CCTI_Timer), in round-trip times */
     uint8_t loops;
-    /* Highest index (CCTI_Limit), if the table of the device is not shorter. */
+    /* highest index (CCTI_Limit), unless the table of the device is shorter */
     uint16_t limit;
 } tunings[FAB_CONGESTION_PROFILES] = {
     [FAB_CONGESTION_BALANCED] = {13, 13, 8, 0, 8, 0, 8, 2, 2, 127},
@@ -104,7 +104,7 @@ static uint32_t integer_root(uint64_t x)
     return (uint32_t)root;
 }
 
-/* Returns the increase of CCTI when a notification arrives: the operator's value if it is set,
+/* Returns the increase of CCTI for each notification. This is the operator's value if it is set,
  * otherwise gain * sqrt(senders) / 8, rounded and limited to 1..INCREASE_MOST. */
 static uint8_t increase_of(const struct fab_congestion_basis *b,
                            const struct fab_policy_congestion *p, uint32_t senders)
@@ -125,8 +125,8 @@ static uint32_t typical_packet_ns(const struct fab_congestion_basis *b)
     return slow > fast ? integer_root(fast * integer_root(fast * slow)) : (uint32_t)slow;
 }
 
-/* Returns the factor by which the table must slow a sender down in addition, because endports can
- * be slower than its own link; 1: no endport is slower. The factor is the geometric mean of the
+/* Returns the additional factor by which the table must slow a sender down, because endports can be
+ * slower than its own link; 1: no endport is slower. The factor is the geometric mean of the
  * sender's own rate and the slowest endport's rate, divided by the slowest endport's rate. */
 static double typical_ratio(const struct fab_congestion_basis *b)
 {

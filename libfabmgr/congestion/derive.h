@@ -15,14 +15,14 @@ void fab_congestion_derive_adapter(const struct fab_congestion_basis *b,
 /* Returns the number of senders that the settings must be able to throttle: twice the assumed
  * fan_in, but at most the number of endports and at least fan_in. */
 uint32_t fab_congestion_derive_senders(const struct fab_congestion_basis *b, uint32_t fan_in);
-/* The times from which the timer (CCTI_Timer) is derived. */
+/* the times from which the timer (CCTI_Timer) is derived */
 struct fab_congestion_derive_times {
-    /* Time in ns of the longest packet: a mean of the times on the sender's own link and on the
-     * slowest endport's link (derive.c). */
+    /* time in ns of the longest packet: a mean of the times on the sender's own link and on the
+     * slowest endport's link (derive.c) */
     uint32_t packet_ns;
     /* number of senders that share the marked packets (fab_congestion_derive_senders) */
     uint32_t senders;
-    /* Minimum of the timer period (CCTI_Timer), in round-trip times. */
+    /* minimum of the timer period (CCTI_Timer), in round-trip times */
     uint32_t loops;
     /* Two minimum values of the timer, in ns. notify_ns: the time in which each sender gets one
      * notification. loop_ns: `loops` times the round-trip time without queues. */

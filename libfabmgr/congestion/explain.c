@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Explains to operators why the congestion control settings of a port have their values. derive.c
- * computes the values from properties of the port and of the fabric (struct fab_congestion_basis),
- * and the explanation of a value names them. If the operator set the value in the settings file,
- * the explanation is "set by hand". */
+ * computes the values from a basis: properties of the port and of the fabric. The explanation of a
+ * value names these properties. If the operator set the value in the settings file, the explanation
+ * is "set by hand". */
 #include "libfabmgr/congestion/explain.h"
 
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #include "libfabmgr/congestion/congestion.h"
 
 struct fab_congestion_reason {
-    /* Name of the value in the settings file, such as "marking_rate". */
+    /* name of the value in the settings file, such as "marking_rate" */
     const char *name;
     uint32_t value;
     char why[240]; /* a sentence without a full stop */

@@ -23,8 +23,7 @@
 
 #define OF_SWITCH 1 /* values of LogType */
 #define OF_ADAPTER 2
-/* The manager may receive the answer to a reading up to this many microseconds after the time stamp
- * in the answer. */
+/* maximum time in us between the time stamp of an answer and its arrival at the manager */
 #define SLACK_US 1000000u
 
 static bool same_event(const struct fab_congestion_event *a, const struct fab_congestion_event *b)
@@ -33,7 +32,7 @@ static bool same_event(const struct fab_congestion_event *a, const struct fab_co
            a->local_qp == b->local_qp && a->remote_qp == b->remote_qp;
 }
 
-/* Adds an entry of the device's log. Leaves out unused entries, whose LIDs are 0. */
+/* Adds an entry of the device's log. Skips unused entries, whose LIDs are 0. */
 static void add_entry(struct fab_congestion_log *log, const struct fab_congestion_event *e)
 {
     if (e->slid != 0 && e->dlid != 0)
@@ -89,8 +88,8 @@ static const struct fab_congestion_event *find(const struct fab_congestion_log *
 }
 
 /* Computes the times of all entries of the new reading `now`; `was` is the previous reading.
- * Returns the number of new entries. An entry that was not in the previous reading although it is
- * older than that reading is an error of the device, and does not count as new. */
+ * Returns the number of new entries. An entry that is older than the previous reading, but was not
+ * in it, does not count as new: the device has made an error. */
 static uint32_t set_times(const struct fab_congestion_log *was, struct fab_congestion_log *now)
 {
     uint32_t fresh = 0;

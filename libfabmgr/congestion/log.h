@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Evaluates the congestion logs of devices (IBA A10.4.3.5), which the manager reads regularly. The
  * log of a switch names the ports that marked packets, and the flows of these packets. The log of
- * an adapter names the senders that reached the threshold of their table, and their destinations.
- */
+ * an adapter names the senders that reached the threshold of their table, and their
+ * destinations. */
 #ifndef LIBFABMGR_CONGESTION_LOG_H
 #define LIBFABMGR_CONGESTION_LOG_H
 
@@ -13,42 +13,41 @@
 #define FAB_CONGESTION_LOG_ENTRIES 15
 
 struct fab_congestion_event {
-    /* In a switch's log: source and destination LID of the marked packet. In an adapter's log: slid
-     * is the adapter's LID, and dlid is the destination of the packets that were marked. */
+    /* In the log of a switch: source and destination LID of the marked packet. In the log of an
+     * adapter: LID of the adapter, and destination of the packets that were marked. */
     uint16_t slid, dlid;
     uint8_t sl;
-    /* Only in an adapter's log: transport service of the queue pair, as the log encodes it; 0:
-     * RC. */
+    /* only in the log of an adapter: transport service of the queue pair, as the log encodes it; 0:
+     * RC */
     uint8_t service;
     uint32_t local_qp, remote_qp; /* only in an adapter's log */
     /* time stamp of the event, by the device's clock in units of 1.024 us */
     uint32_t stamp;
-    /* Time of the congestion event in us, by the caller's clock. */
+    /* time of the congestion event in us, by the caller's clock */
     uint64_t at_us;
 };
 struct fab_congestion_log {
-    /* Time of the last reading in us; 0: there was no reading. */
+    /* time of the last reading in us; 0: there was no reading */
     uint64_t read_us;
-    /* Number of congestion events since the manager's first reading. */
+    /* number of congestion events since the manager's first reading */
     uint64_t events;
-    /* The device's time at the last reading, in units of 1.024 us. */
+    /* time of the device at the last reading, in units of 1.024 us */
     uint32_t stamp;
-    /* The event counter as the device reports it. */
+    /* the event counter as the device reports it */
     uint16_t counter;
     uint8_t flags;
     uint8_t count; /* number of elements of entry[] */
-    /* Only in an adapter's log: bitset of the SLs on which a sender reached the threshold. */
+    /* only in the log of an adapter: bitset of the SLs on which a sender reached the threshold */
     uint16_t sl_map;
-    /* Only in a switch's log: bitset of the ports that marked packets. Port n is bit n % 8 of
-     * port_map[31 - n / 8]. */
+    /* only in the log of a switch: bitset of the ports that marked packets; port n is bit n % 8 of
+     * port_map[31 - n / 8] */
     uint8_t port_map[32];
     struct fab_congestion_event entry[FAB_CONGESTION_LOG_ENTRIES]; /* the latest event first */
 };
-/* Adds to *log a reading of the congestion log of a switch or adapter, made at `now_us`.
- * *ret_events receives the number of congestion events since the previous reading. At the first
- * reading it is 0, because the time at which the device began to count is unknown. Returns FORMAT
- * if the attribute is too short, or if the LogType does not match of_switch; *log is then
- * unchanged. */
+/* Adds to *log a reading of the congestion log of a switch or adapter, made at `now_us`. Sets
+ * *ret_events to the number of congestion events since the previous reading. At the first reading
+ * it is 0, because the time at which the device began to count is unknown. Returns FORMAT, with
+ * *log unchanged, if the attribute is too short, or if its LogType does not match of_switch. */
 int fab_congestion_log_update(struct fab_congestion_log *log, bool of_switch, const uint8_t *attr,
                               size_t len, uint64_t now_us, uint32_t *ret_events);
 static inline bool fab_congestion_log_marked(const struct fab_congestion_log *log, uint8_t port)

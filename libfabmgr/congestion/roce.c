@@ -39,7 +39,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/congestion/roce_parts.h"
 
-/* Maximum of Kmin in bytes, so that multiples of Kmin fit into 32 bits. */
+/* maximum of Kmin in bytes, so that multiples of Kmin fit into 32 bits */
 #define KMIN_MOST (1u << 28)
 #define PMAX_LEAST 1
 #define PMAX_MOST 20
@@ -119,9 +119,9 @@ static struct fab_congestion_roce roce_of(const struct fab_congestion_basis *b,
     return r;
 }
 
-/* Adds r to all[], which is sorted by speed, slowest first. If all[] already has an entry for the
- * same speed and kind of port, r is not added, since different bases can have the same RoCE
- * settings. Returns the index of the entry for this speed and kind. */
+/* Adds r to all[], which is sorted by speed, slowest first. If all[] already has an entry for this
+ * speed and kind of port, does not add r, since different bases can have the same RoCE settings.
+ * Returns the index of the entry for this speed and kind. */
 static size_t insert(struct fab_congestion_roce *all, size_t *count,
                      const struct fab_congestion_roce *r)
 {

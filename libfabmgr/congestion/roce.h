@@ -10,26 +10,26 @@
 #include "libfabmgr/congestion/explain.h"
 
 /* The following constants are those of DCQCN's authors, and do not depend on the fabric. */
-/* Shortest time between two notifications of a flow, in us. */
+/* minimum time between two notifications of a flow, in us */
 #define FAB_DCQCN_CNP_US 50
-/* Time in us after which an adapter lowers alpha (DCQCN's estimate of the congestion) if no
- * notification arrives. */
+/* time in us after which an adapter lowers alpha (DCQCN's estimate of the congestion) if no
+ * notification arrives */
 #define FAB_DCQCN_ALPHA_US 55
-/* Period of the timer that increases the rate, in us. */
+/* period of the timer that increases the rate, in us */
 #define FAB_DCQCN_INCREASE_US 55
-/* After this number of megabytes of sent data, the rate increases as after one timer period. */
+/* after this number of megabytes of sent data, the rate increases as after one timer period */
 #define FAB_DCQCN_INCREASE_MB 10
-/* 1 / g, where g is the gain of DCQCN's alpha (its estimate of the congestion). */
+/* 1 / g, where g is the gain of DCQCN's alpha (its estimate of the congestion) */
 #define FAB_DCQCN_INVERSE_GAIN 256
-/* Number of steps of fast recovery before additive increase begins. */
+/* number of steps of fast recovery before additive increase begins */
 #define FAB_DCQCN_RECOVERY_STAGES 5
 
 struct fab_congestion_roce {
     /* Ethernet speed in Mb/s, 10,000 to 800,000: the one nearest to the rate of the links */
     uint32_t speed;
-    /* Number of switch ports that have the settings in this struct. */
+    /* number of switch ports that have the settings in this struct */
     uint32_t ports;
-    /* True: ports to endports; false: ports between switches. */
+    /* true: ports to endports; false: ports between switches */
     bool edge;
     /* RED thresholds: number of bytes in the queue of an egress port. Below kmin, the switch marks
      * no packets; at kmax, it marks pmax percent; above kmax, all packets. */
@@ -37,19 +37,19 @@ struct fab_congestion_roce {
     /* Xoff, in bytes: if packets of one priority from one ingress port fill more of the switch's
      * buffer than this, the switch may pause the sender. It is greater than kmax. */
     uint32_t pause;
-    /* Number of bytes of this priority that may still arrive after the pause. */
+    /* number of bytes of this priority that may still arrive after the pause */
     uint32_t headroom;
-    /* increases of the rate by adapters, additive and hyper, in Mb/s; only if `edge` is set */
+    /* increases of the rate by adapters, additive and hyper, in Mb/s; only if `edge` is true */
     uint32_t ai_mbps, hai_mbps;
-    /* Inputs from which the other values are computed: round-trip time, assumed number of senders
-     * to one endport, length of the cable in m. */
+    /* inputs from which the other values are computed: round-trip time in ns, assumed number of
+     * senders to one endport, length of the cable in m */
     uint32_t rtt_ns, fan_in, cable_m;
-    /* Ethernet speed in Mb/s of the slowest port to an endport. */
+    /* Ethernet speed in Mb/s of the slowest port to an endport */
     uint32_t slowest;
-    /* Bytes of the longest packet on the wire. */
+    /* bytes of the longest packet on the wire */
     uint32_t frame;
-    /* Delays in pause quanta (512 bits). response: until the peer responds to a pause frame.
-     * interface: of the port's own interface. */
+    /* delays in pause quanta (512 bits); response: until the peer responds to a pause frame;
+     * interface: of the port's own interface */
     uint16_t response, interface;
 };
 /* Computes a setting for each combination of Ethernet speed and kind of port (to endports, or

@@ -6,9 +6,9 @@
 
 #include "libfabmgr/congestion/roce.h"
 
-/* Delay of fibre in ns per metre; SONiC assumes 198,000 km/s. */
+/* delay of fibre in ns per metre; SONiC assumes 198,000 km/s */
 #define ROCE_NS_A_METRE 5
-/* A pause quantum in bytes: 512 bits (802.3 31B.2). */
+/* a pause quantum in bytes: 512 bits (802.3 31B.2) */
 #define ROCE_QUANTUM 64u
 /* bytes of a pause frame on the wire: 64, and 20 for gap and preamble */
 #define ROCE_PAUSE_FRAME 84

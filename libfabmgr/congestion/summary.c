@@ -39,7 +39,7 @@ static void add_endports(const struct fab_fabric *f, struct fab_congestion_summa
 }
 
 /* Returns the taper in percent: total rate of the endports (in) divided by total rate of the ISLs
- * (out). It is rounded to a multiple of TAPER_STEP, so that one link more or less rarely changes a
+ * (out). Rounds it to a multiple of TAPER_STEP, so that one link more or less rarely changes a
  * setting. */
 static uint16_t taper_of(uint64_t in, uint64_t out)
 {
@@ -78,7 +78,7 @@ static bool has_endports(const struct fab_fabric *f, uint32_t sw)
 }
 
 /* Searches breadth-first from switch `from`. Returns the farthest switch with endports, and sets
- * *ret_distance to its distance in hops. room: scratch memory for 2 * switch_count elements. */
+ * *ret_distance to its distance in hops. room[2 * switch_count] is scratch memory. */
 static uint32_t farthest(const struct fab_fabric *f, uint32_t from, uint32_t *room,
                          uint32_t *ret_distance)
 {

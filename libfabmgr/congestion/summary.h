@@ -6,17 +6,17 @@
 #include "libfabmgr/fabric/fabric.h"
 
 struct fab_congestion_summary {
-    /* Number of adapter ports that can send and receive. */
+    /* number of adapter ports that can send and receive */
     uint32_t endports;
     /* rate of the slowest link of an endport in Mb/s; 0: there are no endports */
     uint32_t slowest;
     uint16_t mtu; /* largest MTU of the endports, in bytes */
-    /* The longest of all shortest paths between endports, in switches. */
+    /* number of switches on the longest of all shortest paths between endports */
     uint8_t hops;
     /* [switch_count] number of links from each switch to the nearest switch with endports */
     uint8_t *rank;
     /* [switch_count] taper: total rate of the switch's endports in percent of the total rate of its
-     * ISLs, in steps of 50, at least 100. */
+     * ISLs, in steps of 50, at least 100 */
     uint16_t *taper;
 };
 int fab_congestion_summary_init(const struct fab_fabric *f,

@@ -41,9 +41,9 @@ static int put_bit(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree,
     return FAB_OK;
 }
 
-/* Returns the switch port through which packets to a member leave: the port at the other end of
- * the member's link, or port 0 of the switch if the member is a switch. Returns FAB_NONE if the
- * member has no working link to a switch or does not exist. */
+/* Returns the switch port by which packets to a member leave: the port at the other end of the
+ * member's link, or port 0 of the switch if the member is a switch. FAB_NONE: the member does not
+ * exist or has no working link to a switch. */
 static uint32_t delivery_port(const struct fab_mcast_net *n, uint32_t port)
 {
     if (port == FAB_NONE)
@@ -97,8 +97,8 @@ static void remove_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree
     t->load[peer]--;
 }
 
-/* Removes the switch `sw` from the tree if it has no members and no branches from switches
- * below. Then does the same with the next switch towards the root, and so on. */
+/* Removes the switch `sw` from the tree if it has neither members nor branches from switches below.
+ * Then does the same with the next switch towards the root, and so on. */
 static void prune(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw)
 {
     for (;;) {
@@ -131,13 +131,13 @@ void fab_mcast_tree_trim(struct fab_mcast_trees *t, struct fab_mcast_tree *tree)
     }
 }
 
-/* Returns whether the tree follows the guide. */
+/* Returns true if the tree follows the guide. */
 static bool is_guided(const struct fab_mcast_trees *t, const struct fab_mcast_tree *tree)
 {
     return t->guide.switches > 0 && fab_mcast_tree_slot(tree) < t->distances.least;
 }
 
-/* Sets *ret to whether the switch has a path to the root of the tree, so that the tree can be
+/* Sets *ret to true if the switch has a path to the root of the tree, so that the tree can be
  * extended to the switch. Returns OK or NOMEM. */
 static int can_reach(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree, uint32_t sw,
                      bool *ret)
@@ -155,9 +155,8 @@ static int can_reach(struct fab_mcast_trees *t, const struct fab_mcast_tree *tre
 }
 
 /* Returns the port for the branch of a switch: a port whose link leads one hop nearer to the root.
- * If the link of port `hint` does so, returns `hint`; otherwise the port whose link is in the
- * fewest trees. If several links are in equally few trees, the MLID decides which of them is used.
- * Returns FAB_NONE if there is no such port. */
+ * Prefers the port `hint`, then the port whose link is in the fewest trees. If several links are in
+ * equally few trees, the MLID decides. FAB_NONE: no link leads nearer. */
 static uint32_t link_up(const struct fab_mcast_trees *t, const struct fab_mcast_tree *tree,
                         const uint16_t *dist, uint32_t sw, uint32_t hint)
 {
@@ -176,8 +175,8 @@ static uint32_t link_up(const struct fab_mcast_trees *t, const struct fab_mcast_
 }
 
 /* Adds branches from switch `sw` of the tree towards the root. `sw` must have no branch yet. Stops
- * at the first switch that was in the tree before, or at the root, and sets *ret_end to this
- * switch. Returns OK or NOMEM. */
+ * at the first switch that was in the tree before, or at the root. Sets *ret_end to the switch at
+ * which it stops. Returns OK or NOMEM. */
 static int extend_up(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw,
                      const uint32_t *before, uint32_t *ret_end)
 {
@@ -205,7 +204,7 @@ static int extend_up(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uin
     return FAB_OK;
 }
 
-/* Adds the switch to the tree, with a branch towards the root if needed. `before`: see
+/* Adds the switch to the tree, with a branch towards the root if needed. before: see
  * fab_mcast_tree_attach. Returns OK or NOMEM. */
 static int add_switch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw,
                       const uint32_t *before)
@@ -220,8 +219,8 @@ static int add_switch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, ui
         return FAB_OK;
     }
     int r = extend_up(t, tree, sw, before, &end);
-    /* If the branch reached the root without meeting the tree, the root and the old top are not
-     * connected yet, so the tree is also extended from the old top to the root. */
+    /* The branch may have reached the root without meeting the tree. Then the root and the old top
+     * are not connected yet, so the tree is also extended from the old top to the root. */
     if (r == FAB_OK && end == tree->root && top != end &&
         fab_mcast_tree_vertex(tree, top)->up == FAB_NONE) {
         tree->top = end;
@@ -247,9 +246,9 @@ void fab_mcast_tree_clear(struct fab_mcast_trees *t, struct fab_mcast_tree *tree
 
 /* ---- roots ----------------------------------------------------------------------------------- */
 
-/* Chooses the root of the tree: the root of `sw` in the guide; without a guide, the core switch
- * that has a path to `sw` and is the root of the fewest trees; if there is none, `sw` itself.
- * Returns OK or NOMEM. */
+/* Chooses the root of the tree. If the tree follows a guide, this is the root of `sw` in the guide.
+ * Otherwise it is the core switch with a path to `sw` that is the root of the fewest trees, or `sw`
+ * itself if there is none. Returns OK or NOMEM. */
 static int choose_root(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw)
 {
     uint32_t best = sw;

@@ -18,9 +18,9 @@
 
 #define ROOTS_MAX 64
 
-/* Breadth-first search of the distances to the root. It starts at the first `count` switches in
- * the queue, whose distance is 0, and passes only switches whose MFTs have entry `slot` (MLID
- * minus FAB_MLID_FIRST). */
+/* Breadth-first search of the distances to the root. The first `count` switches in the queue have
+ * distance 0. The search passes only switches whose MFTs have entry `slot` (MLID minus
+ * FAB_MLID_FIRST). */
 static void search(const struct fab_mcast_distances *w, uint16_t *dist, uint32_t count,
                    uint32_t slot)
 {
@@ -45,8 +45,8 @@ static uint16_t *new_row(const struct fab_mcast_distances *w)
     return dist;
 }
 
-/* Keeps only ROOTS_MAX of the core switches, spread evenly over the switch ids, because each
- * root needs an array of distances. */
+/* Keeps only ROOTS_MAX of the core switches, spread evenly over the switch ids, because each root
+ * needs an array of distances. */
 static void thin_out(struct fab_mcast_distances *w)
 {
     size_t count = fab_base_bits_count(w->core, w->net->switches), seen = 0;
@@ -152,8 +152,8 @@ bool fab_mcast_distances_unchanged(const struct fab_mcast_distances *w, uint32_t
 
 /* ---- changed links --------------------------------------------------------------------------- */
 
-/* Returns true if a switch has a neighbour that is one hop nearer to the root. Also returns true
- * for the root itself, and for switches that cannot reach the root. */
+/* Returns true if a switch has a neighbour that is one hop nearer to the root, is the root itself,
+ * or cannot reach the root. */
 static bool has_path(const struct fab_mcast_net *n, const uint16_t *dist, uint32_t sw)
 {
     if (dist[sw] == 0 || dist[sw] == FAB_MCAST_UNREACHED)

@@ -10,10 +10,10 @@
 
 struct fab_mcast_distances {
     const struct fab_mcast_net *net;
-    /* Bitset of the core switches, which are the switches farthest from endports. */
+    /* bitset of the core switches, which are the switches farthest from endports */
     uint64_t *core;
-    /* [switches] by root: array with the number of hops from each switch to this root; NULL: not
-     * computed yet, or the switch is not a root */
+    /* [switches] dist[root] is an array with the number of hops from each switch to this root;
+     * NULL: not computed yet, or the switch is no root */
     uint16_t **dist;
     /* [switches] memory for the queue of the breadth-first search */
     uint32_t *queue;
@@ -21,9 +21,9 @@ struct fab_mcast_distances {
      * higher MLID, some switches have no entry, so the distances for its tree are computed
      * separately, in avoid[]. */
     uint32_t least;
-    /* [switches] Number of hops from each switch to the root avoid_root, on paths that avoid
-     * switches without an MFT entry for the MLID FAB_MLID_FIRST + avoid_slot. Computed for one
-     * such root and MLID at a time. */
+    /* [switches] number of hops from each switch to the root avoid_root, on paths that avoid
+     * switches without an MFT entry for the MLID FAB_MLID_FIRST + avoid_slot. Computed for one root
+     * and one MLID at a time. */
     uint16_t *avoid;
     uint32_t avoid_root, avoid_slot;
 };
@@ -31,7 +31,7 @@ struct fab_mcast_distances {
 int fab_mcast_distances_init(struct fab_mcast_distances *w, const struct fab_mcast_net *n);
 void fab_mcast_distances_fini(struct fab_mcast_distances *w);
 /* Adapts the distances to the changed links of the net; `was` has the former links. Keeps the
- * distances to roots for which nothing changed, and drops the others. Returns NOMEM; the distances
+ * distances to a root if none of them changed; otherwise drops them. Returns NOMEM; the distances
  * that were kept are then correct for both the old and the new links. */
 int fab_mcast_distances_update(struct fab_mcast_distances *w, const struct fab_mcast_net_diff *was);
 /* Returns an array with the number of hops from each switch to a root, over switches whose MFTs
@@ -39,7 +39,7 @@ int fab_mcast_distances_update(struct fab_mcast_distances *w, const struct fab_m
  * memory ran out. The array is valid until the next call. */
 const uint16_t *fab_mcast_distances_to(struct fab_mcast_distances *w, uint32_t root, uint32_t slot);
 /* Returns true if the last change of the net changed no distance to this root. Returns false if
- * the distances were not computed before the change. */
+ * these distances were not computed before the change. */
 bool fab_mcast_distances_unchanged(const struct fab_mcast_distances *w, uint32_t root,
                                    uint32_t slot);
 

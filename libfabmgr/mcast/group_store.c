@@ -75,7 +75,7 @@ enum kind_of { OTHER, IP, SOLICITED };
 static enum kind_of kind_of(const uint64_t mgid[2])
 {
     uint16_t signature = (uint16_t)(mgid[0] >> 32);
-    /* the MGID is that of an IPv6 solicited-node address (RFC 4291, 2.7.1) */
+    /* MGID of an IPv6 solicited-node address (RFC 4291, 2.7.1) */
     if (signature == 0x601b && mgid[1] >> 24 == 0x1ff)
         return SOLICITED;
     bool broadcast = (uint32_t)mgid[1] == UINT32_MAX;
@@ -98,7 +98,7 @@ static uint16_t shared_mlid(const struct fab_mcast_groups *g,
     return best;
 }
 
-/* Returns the lowest free MLID; 0 if none is free. *ret_left is the number of free MLIDs. */
+/* Returns the lowest free MLID; 0: none is free. Sets *ret_left to the number of free MLIDs. */
 static uint16_t free_mlid(const struct fab_mcast_groups *g, uint32_t room, uint32_t *ret_left)
 {
     uint32_t left = room, first = room;
@@ -204,7 +204,7 @@ static int insert(struct fab_mcast_groups *g, struct fab_mcast_group *group)
 }
 
 /* Returns the MLID in the record, which the group had before a restart, if this MLID is free or the
- * group can share it. Otherwise returns 0. */
+ * group can share it; otherwise 0. */
 static uint16_t same_mlid(const struct fab_mcast_groups *g,
                           const struct fab_wire_mc_member_record *is)
 {

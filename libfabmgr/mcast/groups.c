@@ -76,8 +76,8 @@ static bool fits(uint8_t selector, unsigned asked, unsigned is)
                                          : selector == FAB_SELECT_BEST || is == asked;
 }
 
-/* The components of MCMemberRecord that have a selector: MTU, rate and lifetime. The value of
- * such a component is compared only if the request also has its selector. */
+/* The components of MCMemberRecord that have a selector: MTU, rate and lifetime. A value is
+ * compared only if the request also has its selector. */
 static const struct ranged {
     uint64_t components;
     size_t selector, value;
@@ -97,9 +97,9 @@ static uint8_t member_at(const struct fab_wire_mc_member_record *r, size_t offse
     return ((const uint8_t *)r)[offset];
 }
 
-/* Chooses a value of a new group. An MTU or rate is the greatest value that fits the request, up to
- * `most` (0: unknown; then only an exact value is possible). A lifetime is either `most` or exactly
- * the requested value. Returns false if no value fits. */
+/* Chooses a value of a new group. For MTU and rate, this is the greatest value that fits the
+ * request, up to `most` (0: unknown; then only an exact value is possible). For a lifetime, it is
+ * `most` or exactly the requested value. Returns false if no value fits. */
 static bool choose_value(const struct fab_mcast_request *ask, unsigned which, uint8_t most,
                          uint8_t *ret)
 {
@@ -163,7 +163,8 @@ bool fab_mcast_group_matches(const struct fab_mcast_group *group,
     return agrees(&ask, &group->is);
 }
 
-/* Returns true if a port with the MTU and rate in the request can receive packets of the group. */
+/* Returns true if the MTU and the rate in the request permit the port to receive packets of the
+ * group. */
 static bool can_receive(const struct fab_mcast_request *ask,
                         const struct fab_wire_mc_member_record *is)
 {
@@ -184,7 +185,7 @@ static void answer(const struct fab_mcast_group *group, const struct fab_mcast_m
 /* ---- new groups ------------------------------------------------------------------------------ */
 
 /* Makes an MGID of the form ff1S:a01b:PPPP::N, with scope S, P_Key PPPP and a number N that no
- * other group has. OpenSM uses the signature 0xa01b for the MGIDs that it makes, too. */
+ * other group has. OpenSM also uses the signature 0xa01b for the MGIDs that it makes. */
 static void make_mgid(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
                       uint64_t ret[2])
 {
@@ -202,10 +203,10 @@ static bool is_sound(const uint64_t mgid[2])
     return mgid[0] >> 56 == 0xff && scope != 0 && scope != 15;
 }
 
-/* Returns whether the MGID belongs to an IP group in another partition. The MGID of an IP group,
+/* Returns true if the MGID belongs to an IP group in another partition. The MGID of an IP group,
  * ff1S:401b:PPPP:... or ff1S:601b:PPPP:..., contains the P_Key PPPP of the group (RFC 4391, section
  * 4). Without this check, a host could create the groups of a partition to which it does not
- * belong, with parameters that prevent the members of this partition from joining. */
+ * belong, with parameters that prevent its members from joining. */
 static bool is_of_other_partition(const uint64_t mgid[2], uint16_t pkey)
 {
     uint32_t flags = (uint32_t)(mgid[0] >> 52), signature = (uint32_t)(mgid[0] >> 32) & 0xffff;
@@ -368,13 +369,14 @@ record_of(const struct fab_partitions *p, const struct fab_partition_mgroup *m, 
         .life = life,
         .sl = m->sl,
         .flow_label = m->flow_label,
-        .hop_limit = m->scope == 2 ? 0 : UINT8_MAX, /* scope 2 is link-local */
+        /* scope 2 is link-local, so no router forwards these packets */
+        .hop_limit = m->scope == 2 ? 0 : UINT8_MAX,
         .scope = m->scope,
     };
 }
 
-/* Makes a group fixed: the group exists even without members. Creates the group if it does not
- * exist. An existing group keeps its values (MTU, rate, ...). */
+/* Makes a group fixed: it exists even without members. Creates the group if necessary. An existing
+ * group keeps its values (MTU, rate, ...). */
 static int fix(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
                size_t *left_out)
 {

@@ -19,21 +19,20 @@
 
 enum fab_join { /* bits of JoinState in MCMemberRecord */
                 FAB_JOIN_FULL = 1,
-                /* Non-member: receives and sends, but does not keep the group in existence. */
+                /* non-member: receives and sends, but does not keep the group in existence */
                 FAB_JOIN_NON_MEMBER = 2,
-                /* Send-only non-member: only sends, and does not keep the group in existence. */
+                /* send-only non-member: only sends, and does not keep the group in existence */
                 FAB_JOIN_SENDER = 4,
-                /* Send-only full member: only sends; the group exists at least as long as this
-                 * member. */
+                /* send-only full member: only sends; the group exists at least as long as this
+                 * member */
                 FAB_JOIN_SENDER_FULL = 8
 };
 struct fab_mcast_member {
-    /* GID prefix and GUID of the port's own GID, or of an alias GID of the port. */
+    /* GID of the port (GID prefix and GUID), or an alias GID of the port */
     uint64_t gid[2];
-    /* GUID of the port; if the caller passes 0, the GUID in `gid` is that of the port */
+    /* GUID of the port; if the caller passes 0, this is the GUID in `gid` */
     uint64_t port_guid;
-    /* GUID of the port that requested the membership, which counts in the quota of this port; 0:
-     * unknown */
+    /* GUID of the port that requested the membership, and in whose quota it counts; 0: unknown */
     uint64_t charged;
     uint8_t join_state, proxy_join;
 };
@@ -49,8 +48,8 @@ struct fab_mcast_group {
     struct fab_mcast_member *member; /* array of members, sorted by GUID */
     size_t members, room;
 };
-/* When an IPv6 solicited-node group shares an MLID: never, only if few MLIDs are free (SHORT),
- * or always. Unless the value is NEVER, other IP groups share MLIDs if no MLID is free. */
+/* When an IPv6 solicited-node group shares an MLID: never, only if few MLIDs are free (SHORT), or
+ * always. Other IP groups share MLIDs if no MLID is free, unless the value is NEVER. */
 enum fab_mcast_share { FAB_MCAST_SHARE_NEVER, FAB_MCAST_SHARE_SHORT, FAB_MCAST_SHARE_ALWAYS };
 struct fab_mcast_groups {
     struct fab_mcast_trees *trees;
@@ -59,12 +58,12 @@ struct fab_mcast_groups {
     /* [mlids] by MLID: number of groups that have the MLID */
     uint32_t *users;
     uint32_t mlids;
-    /* number of MGIDs that the manager has made so far, from which the next one follows */
+    /* number of MGIDs that the manager has made so far; the next MGID follows from it */
     uint64_t given;
-    /* Counts for the quotas, by port GUID. created: number of groups that the port created.
-     * joined: number of memberships that it requested. A group counts for its creator as long as
-     * the group exists, even if the creator leaves it. Otherwise a host could create any number
-     * of groups with the help of another host. */
+    /* Counts for the quotas, by port GUID. created: number of groups that the port created. joined:
+     * number of memberships that the port requested. A group counts for its creator as long as the
+     * group exists, even if the creator leaves it. Otherwise two hosts together could create any
+     * number of groups. */
     struct fab_map created, joined;
     size_t memberships; /* memberships of all ports together */
     /* greatest number of MLIDs that the manager assigns; 0: only the MFTs limit the number */
@@ -72,21 +71,21 @@ struct fab_mcast_groups {
     enum fab_mcast_share share; /* SHORT unless it is set */
     struct fab_mcast_listener {
         void *ctx;
-        /* Called with `made` true after a group was created and got its MLID, and with `made` false
-         * before a group without members is removed. NULL: no listener. */
+        /* Called with `made` true after a group was created and got its MLID. Called with `made`
+         * false before a group without members is removed. NULL: no listener. */
         void (*group)(void *ctx, const struct fab_mcast_group *group, bool made);
         /* Called after the JoinState of a member changed. JoinState 0: the member has left. */
         void (*member)(void *ctx, const struct fab_mcast_group *group,
                        const struct fab_mcast_member *member);
     } listener;
 };
-/* Returns OK or NOMEM. */
+/* Makes an empty store of groups for a fabric. Returns OK or NOMEM. */
 int fab_mcast_groups_new(const struct fab_fabric *f, struct fab_mcast_groups **ret);
 /* Makes an empty store of groups for a net, which another thread may have made from a fabric
- * (fab_mcast_net_new). Takes over the net even if it fails. */
+ * (fab_mcast_net_new). Takes over the net, also if it fails. Returns OK or NOMEM. */
 int fab_mcast_groups_new_over(struct fab_mcast_net *net, struct fab_mcast_groups **ret);
 void fab_mcast_groups_free(struct fab_mcast_groups *g); /* g may be NULL */
-/* Returns OK or NOMEM. */
+/* These functions adapt the trees to the fabric, or to the net, `now`. They return OK or NOMEM. */
 int fab_mcast_groups_update(struct fab_mcast_groups *g, const struct fab_fabric *now);
 int fab_mcast_groups_update_over(struct fab_mcast_groups *g, struct fab_mcast_net *now);
 const struct fab_mcast_group *fab_mcast_groups_find(const struct fab_mcast_groups *g,
@@ -97,8 +96,8 @@ const struct fab_mcast_group *fab_mcast_groups_find(const struct fab_mcast_group
  * is not less than `guid`. If there is none, they return the number of groups or members. */
 size_t fab_mcast_groups_lower_bound(const struct fab_mcast_groups *g, const uint64_t mgid[2]);
 size_t fab_mcast_group_lower_bound(const struct fab_mcast_group *group, uint64_t guid);
-/* Returns true if a group matches a record in the components of comp_mask. MTU, rate and
- * lifetime match by their selectors. Components that belong to members are ignored. */
+/* Returns true if a group matches a record in the components of comp_mask. MTU, rate and lifetime
+ * match by their selectors. Ignores components that belong to members. */
 bool fab_mcast_group_matches(const struct fab_mcast_group *group,
                              const struct fab_wire_mc_member_record *asked, uint64_t comp_mask);
 
@@ -114,32 +113,32 @@ struct fab_mcast_request {
     uint8_t mtu, rate;
     /* PacketLifeTime that a new group gets if the request has none */
     uint8_t life;
-    bool proxy; /* another port sent the request */
-    /* GUID of the port that sent the request. The group or membership counts in the quota of
-     * this port; 0: in no quota. */
+    bool proxy; /* true: another port sent the request */
+    /* GUID of the port that sent the request, and in whose quota the group or membership counts; 0:
+     * in no quota */
     uint64_t from_guid;
 };
-/* Joins a port to a group. Returns the status of the answer: 0 or an enum fab_sa_status. If it
- * is 0, *ret is the record of the answer. A join adds its bits to the member's JoinState.
+/* Joins a port to a group. Returns the status of the answer: 0 or an enum fab_sa_status. If it is
+ * 0, *ret is the record of the answer. A join adds its bits to the member's JoinState.
  *
- * If the group does not exist, it is created for a full member whose request has Q_Key, P_Key,
- * SL, FlowLabel and TClass. If the MGID is zero, the manager makes one. The MGID of an IP group
- * contains its P_Key (RFC 4391, section 4), so another P_Key is refused. NO_RESOURCES: no MLID
- * is free and none can be shared, or memory ran out. */
+ * If the group does not exist, it is created for a full member whose request has Q_Key, P_Key, SL,
+ * FlowLabel and TClass. If the MGID is zero, the manager makes one. The MGID of an IP group
+ * contains its P_Key (RFC 4391, section 4), so another P_Key is refused. NO_RESOURCES: no MLID is
+ * free and none can be shared, or memory ran out. */
 uint16_t fab_mcast_groups_join(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
                                struct fab_wire_mc_member_record *ret);
 /* Removes the requested bits from the JoinState of a member. If no full member remains, removes the
  * group with all its members. Returns the status of the answer: 0 or an enum fab_sa_status. */
 uint16_t fab_mcast_groups_leave(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
                                 struct fab_wire_mc_member_record *ret);
-/* Restores a group that existed before the manager was restarted, unless the group exists
- * already. The group gets its former MLID if that is free, otherwise another MLID. Returns LIMIT
- * if no MLID is left, or NOMEM. */
+/* Restores a group that existed before the manager was restarted. Does nothing if the group exists.
+ * The group gets its former MLID if that is free, otherwise another MLID. Returns LIMIT if no MLID
+ * is left, or NOMEM. */
 int fab_mcast_groups_restore(struct fab_mcast_groups *g,
                              const struct fab_wire_mc_member_record *is);
-/* Restores a member of a group, which counts in the quota of its port. A proxy membership counts
- * in no quota, because its requester is not known any more. Returns NOT_FOUND if there is no
- * such group, or NOMEM. */
+/* Restores a member of a group, which counts in the quota of its port. A proxy membership counts in
+ * no quota, because its requester is no longer known. Returns NOT_FOUND if there is no such group,
+ * or NOMEM. */
 int fab_mcast_groups_restore_member(struct fab_mcast_groups *g, const uint64_t mgid[2],
                                     const struct fab_mcast_member *member);
 /* Counts each restored group with a single member in the quota of the port of this member, which
@@ -156,12 +155,12 @@ void fab_mcast_groups_drop_member(struct fab_mcast_groups *g, uint64_t guid);
 /* Returns true if any group has a member with this GUID. */
 bool fab_mcast_groups_has_member(const struct fab_mcast_groups *g, uint64_t guid);
 
-/* Returns the number of MLIDs that the manager may assign: `most`, or the size of the smallest MFT
- * if it is less. */
+/* Returns the number of MLIDs that the manager may assign: `most`, or the size of the smallest MFT,
+ * whichever is less. */
 uint32_t fab_mcast_groups_room(const struct fab_mcast_groups *g);
-/* Makes the multicast groups that the partitions p configure fixed (they exist even without
- * members), and all other groups not fixed. p == NULL: no group is configured. Returns NOMEM, or
- * LIMIT if *ret_left_out groups got no MLID. */
+/* Marks as fixed the multicast groups that the partitions p configure, and no others. Fixed groups
+ * exist even without members. p == NULL: no group is configured. Returns NOMEM, or LIMIT if
+ * *ret_left_out groups got no MLID. */
 int fab_mcast_groups_configure(struct fab_mcast_groups *g, const struct fab_partitions *p,
                                uint8_t life, size_t *ret_left_out);
 

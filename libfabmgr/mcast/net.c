@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Copies from a snapshot what multicast trees need: the links between switches and the sizes of
- * MFTs. A switch without MFT (MulticastFDBCap is 0, IBA 14.2.5.4) is left out; no link in the copy
- * leads to it.
+ * MFTs. Omits switches without an MFT (MulticastFDBCap is 0, IBA 14.2.5.4); no link in the copy
+ * leads to them.
  */
 #include "libfabmgr/mcast/net.h"
 
@@ -122,9 +122,8 @@ bool fab_mcast_net_same_switches(const struct fab_mcast_net *n, const struct fab
     return same;
 }
 
-/*
- * Returns true if both nets have the same ports, and the same switches with MFTs of the same size.
- */
+/* Returns true if both nets have the same ports, and the same switches with MFTs of the same
+ * size. */
 static bool has_same_ports(const struct fab_mcast_net *n, const struct fab_mcast_net *now)
 {
     return n->switches == now->switches && n->ports == now->ports &&

@@ -19,25 +19,26 @@ struct fab_mcast_net {
     /* numbers of switches and of ports; switches have the lowest node ids */
     uint32_t switches, ports;
     uint64_t *guid; /* [switches] GUID of each switch */
-    /* [switches] number of entries (MLIDs) of the switch's MFT; 0: trees do not use this switch */
+    /* [switches] number of entries (MLIDs) in the MFT of the switch; 0: trees do not use this
+     * switch */
     uint16_t *cap;
     uint64_t *has_ends; /* bitset of the switches with endports */
     /* [switches + 1] id of port 0 of each switch */
     uint32_t *first_port;
     /* [ports] node id of the port's node */
     uint32_t *node;
-    /* [ports] id of the port at the other end of the link, if the link works and leads to a
-     * switch with an MFT; FAB_NONE: otherwise */
+    /* [ports] id of the port at the other end of the link; FAB_NONE: the link does not work, or
+     * does not lead to a switch with an MFT */
     uint32_t *peer;
     /* [ports] GUID of the port if it can be a member of groups; 0: it cannot */
     uint64_t *port_guid;
-    struct fab_map by_guid; /* GUID in port_guid -> port id */
+    struct fab_map by_guid; /* maps a GUID in port_guid[] to the port id */
 };
 int fab_mcast_net_new(const struct fab_fabric *f,
                       struct fab_mcast_net **ret); /* returns OK or NOMEM */
 void fab_mcast_net_free(struct fab_mcast_net *n);  /* n may be NULL */
 
-/* The links in which a net differs from another net with the same port and switch ids. */
+/* the links in which a net differs from another net with the same port and switch ids */
 struct fab_mcast_net_diff { /* all bytes zero: no difference */
     struct fab_mcast_net_change {
         uint32_t port, peer;
@@ -48,15 +49,15 @@ struct fab_mcast_net_diff { /* all bytes zero: no difference */
 };
 /* Returns true if each switch has the same id in the net and in the fabric. */
 bool fab_mcast_net_same_switches(const struct fab_mcast_net *n, const struct fab_fabric *now);
-/* Finds the links that differ between two nets. Returns EXISTS if ids, MFT sizes or GUIDs
- * differ; the first net then cannot be adapted to the other. Also returns NOMEM. */
+/* Finds the links that differ between two nets. Returns EXISTS if ids, MFT sizes or GUIDs differ,
+ * because the first net then cannot be adapted to the other. Also returns NOMEM. */
 int fab_mcast_net_compare(const struct fab_mcast_net *n, const struct fab_mcast_net *now,
                           struct fab_mcast_net_diff *ret);
 /* Applies the difference to the net, whose links become those of the other net. Afterwards *d is
  * the difference back to the former links. */
 void fab_mcast_net_swap(struct fab_mcast_net *n, struct fab_mcast_net_diff *d);
 void fab_mcast_net_diff_fini(struct fab_mcast_net_diff *d);
-/* Returns the port with this GUID, or FAB_NONE if no port has it. */
+/* Returns the port with this GUID; FAB_NONE: no port has it. */
 uint32_t fab_mcast_net_port(const struct fab_mcast_net *n, uint64_t port_guid);
 
 /* Returns the number of external ports of a switch. */
@@ -68,7 +69,7 @@ static inline uint8_t fab_mcast_net_num(const struct fab_mcast_net *n, uint32_t 
 {
     return (uint8_t)(switch_port - n->first_port[n->node[switch_port]]);
 }
-/* Returns the id of the node at the other end of the port's link, or FAB_NONE. */
+/* Returns the id of the node at the other end of the port's link; FAB_NONE: no link. */
 static inline uint32_t fab_mcast_net_peer_node(const struct fab_mcast_net *n, uint32_t port)
 {
     return n->peer[port] != FAB_NONE ? n->node[n->peer[port]] : FAB_NONE;

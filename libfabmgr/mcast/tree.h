@@ -9,13 +9,12 @@
 
 struct fab_mcast_vertex {
     uint32_t sw;
-    /*
-     * id of the port of the branch towards the root; FAB_NONE: this switch is the top of the tree
-     */
+    /* id of the port of the branch towards the root; FAB_NONE: this switch is the top of the
+     * tree */
     uint32_t up;
     uint32_t children; /* number of branches from switches below */
-    /* Sum of the ids of the switches whose branches lead to this switch. If there is only one
-     * such switch, the sum tells which one. */
+    /* Sum of the ids of the switches whose branches lead to this switch. If there is only one such
+     * switch, the sum is its id. */
     uint64_t child_sum;
     uint32_t members; /* number of members at this switch */
 };
@@ -43,42 +42,40 @@ struct fab_mcast_tree {
 struct fab_mcast_trees {
     struct fab_mcast_net *net;
     struct fab_mcast_distances distances;
-    /* the guide of which all trees are parts; all bytes zero: the trees have no guide */
+    /* the guide of which all trees are parts; all bytes zero: no guide */
     struct fab_mcast_guide guide;
     /* [slots] tree of each MLID, at index MLID - FAB_MLID_FIRST; NULL: the MLID has no tree */
     struct fab_mcast_tree **tree;
     uint32_t slots;
     uint32_t count;
-    /*
-     * [port_count] number of trees that use the link at the port; the same for both ports of a link
-     */
+    /* [port_count] number of trees that use the link at the port; the same for both ports of a
+     * link */
     uint32_t *load;
     /* [switch_count] number of trees that have this switch as root */
     uint32_t *roots;
     struct fab_blocks tables;
     uint64_t changed[FAB_MCAST_BLOCK_GROUPS / 64];
-    /* What fab_mcast_trees_room returns. room: number of MLIDs for which all switches have MFT
+    /* Results of fab_mcast_trees_room. room: number of MLIDs for which all switches have MFT
      * entries. fewest: id of the switch with the smallest MFT. */
     uint32_t room, fewest;
     /* true: a tree lost its branches because memory ran out, and must be rebuilt */
     bool broken;
 };
 
-/* Functions of tree.c. Those that return a pointer to a new object return NULL if memory ran out.
- */
+/* Functions of tree.c. If memory runs out, those that create something return NULL. */
 struct fab_mcast_tree *fab_mcast_tree_new(uint16_t mlid);
 void fab_mcast_tree_free(struct fab_mcast_tree *tree); /* tree may be NULL */
-/* Returns the entry of a switch in the tree; NULL if the switch is not in the tree. */
+/* Returns the element of a switch in the tree; NULL: the switch is not in the tree. */
 struct fab_mcast_vertex *fab_mcast_tree_vertex(const struct fab_mcast_tree *t, uint32_t sw);
-/* The first of these two functions adds a switch to the tree, and the second one removes it.
- * Afterwards, pointers to other switches of the tree are invalid. */
+/* These functions add a switch to the tree, and remove it. Afterwards, pointers to other switches
+ * of the tree are invalid. */
 struct fab_mcast_vertex *fab_mcast_tree_add_vertex(struct fab_mcast_tree *t, uint32_t sw);
 void fab_mcast_tree_remove_vertex(struct fab_mcast_tree *t, struct fab_mcast_vertex *s);
-/* Returns the member with this GUID; NULL if there is none. */
+/* Returns the member with this GUID; NULL: there is none. */
 struct fab_mcast_tree_member *fab_mcast_tree_find_member(const struct fab_mcast_tree *t,
                                                          uint64_t guid);
-/* The first of these two functions adds a member to the tree, and the second one removes it.
- * Afterwards, pointers to other members are invalid. */
+/* These functions add a member to the tree, and remove it. Afterwards, pointers to other members
+ * are invalid. */
 struct fab_mcast_tree_member *fab_mcast_tree_add_member(struct fab_mcast_tree *t, uint64_t guid);
 void fab_mcast_tree_remove_member(struct fab_mcast_tree *t, struct fab_mcast_tree_member *m);
 static inline uint32_t fab_mcast_tree_slot(const struct fab_mcast_tree *tree)
@@ -86,31 +83,32 @@ static inline uint32_t fab_mcast_tree_slot(const struct fab_mcast_tree *tree)
     return (uint32_t)tree->mlid - FAB_MLID_FIRST;
 }
 
-/* The functions of branches.c. `before`: [switch_count] for each switch the port of its former
- * branch, which the new branch uses if it can; NULL: there were no branches. */
+/* Functions of branches.c. before: [switch_count] for each switch the port of its former branch,
+ * which the new branch uses if it can; NULL: there were no branches. */
 
-/* Extends the tree to the member, if there is a path. On NOMEM, the tree has lost its branches. */
+/* Extends the tree to the member, if there is a path. After NOMEM, the tree has lost its
+ * branches. */
 int fab_mcast_tree_attach(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                           struct fab_mcast_tree_member *m, const uint32_t *before);
-/* Extends the tree to all its members. If the root reaches none of them, chooses another root
- * and tries once more. On NOMEM, the tree has lost its branches. */
+/* Extends the tree to all its members. If the root reaches none of them, chooses another root and
+ * tries once more. After NOMEM, the tree has lost its branches. */
 int fab_mcast_tree_attach_all(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                               const uint32_t *before);
 void fab_mcast_tree_detach(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                            struct fab_mcast_tree_member *m);
-/* Sets the port of a member in the MFT entry of its switch if the member receives packets
- * (`receives`), and clears it otherwise. Returns NOMEM. */
+/* If `receives` is true, sets the bit for the port of the member in the MFT entry of its switch,
+ * otherwise clears it. Returns NOMEM. */
 int fab_mcast_tree_set_entry(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree,
                              const struct fab_mcast_tree_member *m, bool receives);
-/* Removes switches from the top of the tree as long as the top has one branch from below and no
- * members. (The top is the highest switch of the tree, at or below the root.) */
+/* Removes the top of the tree (its highest switch, at or below the root) as long as it has only one
+ * branch from below and no members. */
 void fab_mcast_tree_trim(struct fab_mcast_trees *t, struct fab_mcast_tree *tree);
 /* Removes all branches and switches of the tree. The tree keeps its list of members. */
 void fab_mcast_tree_clear(struct fab_mcast_trees *t, struct fab_mcast_tree *tree);
 void fab_mcast_tree_drop_root(struct fab_mcast_trees *t, struct fab_mcast_tree *tree);
 
-/* Functions of trees.c. */
-/* Creates an empty set of trees for a net. Takes over the net, even if it returns NOMEM. */
+/* functions of trees.c */
+/* Creates an empty set of trees for a net. Takes over the net, also if it returns NOMEM. */
 int fab_mcast_trees_new_over(struct fab_mcast_net *net, struct fab_mcast_trees **ret);
 /* Adds an empty tree for an MLID. Returns NOMEM. */
 int fab_mcast_trees_add(struct fab_mcast_trees *t, uint16_t mlid, struct fab_mcast_tree **ret);

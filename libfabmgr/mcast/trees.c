@@ -89,8 +89,8 @@ static struct fab_mcast_tree *tree_of(const struct fab_mcast_trees *t, uint16_t 
     return mlid >= FAB_MLID_FIRST && slot < t->slots ? t->tree[slot] : NULL;
 }
 
-/* Stores the tree in the array of trees, which is indexed by MLID. Returns OK, and then
- * the array owns the tree; or NOMEM. */
+/* Stores the tree in the array of trees, which is indexed by MLID. Returns NOMEM, or OK; the array
+ * then owns the tree. */
 static int place_tree(struct fab_mcast_trees *t, struct fab_mcast_tree *tree)
 {
     uint32_t slot = fab_mcast_tree_slot(tree);
@@ -139,9 +139,9 @@ static void close_tree(struct fab_mcast_trees *t, struct fab_mcast_tree *tree)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* Sets how often a member joined as a receiver and as a sender. Extends the tree to the member
- * or prunes the member's branch if necessary, or changes whether the member receives packets.
- * Returns OK or NOMEM. */
+/* Sets how often a member joined as a receiver and as a sender. If necessary, extends the tree to
+ * the member, prunes the member's branch, or changes whether the member receives packets. Returns
+ * OK or NOMEM. */
 static int set_counts(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                       struct fab_mcast_tree_member *m, uint32_t receives, uint32_t sends)
 {

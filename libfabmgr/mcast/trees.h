@@ -27,14 +27,14 @@
 #define FAB_MLID_LAST 0xfffeu
 
 struct fab_mcast_trees;
-/* Returns OK or NOMEM. */
+/* Creates an empty set of trees for a fabric. Returns OK or NOMEM. */
 int fab_mcast_trees_new(const struct fab_fabric *f, struct fab_mcast_trees **ret);
 void fab_mcast_trees_free(struct fab_mcast_trees *t); /* t may be NULL */
 
-/* Returns the number of MLIDs, counted from the first, for which all switches have MFT entries; 0
- * if no switch has an MFT. Switches without MFT do not count, because trees do not use them.
- * *ret_switch (unless NULL) is the switch with the smallest MFT, or FAB_NONE. If trees with higher
- * MLIDs were made before this switch joined the fabric, they avoid it. */
+/* Returns the number of MLIDs, counted from the first, for which all switches have MFT entries; 0:
+ * no switch has an MFT. Switches without an MFT do not count, because trees do not use them.
+ * *ret_switch (unless NULL) is the switch with the smallest MFT, or FAB_NONE. Trees with higher
+ * MLIDs that were made before this switch joined the fabric avoid it. */
 uint32_t fab_mcast_trees_room(const struct fab_mcast_trees *t, uint32_t *ret_switch);
 
 /*
@@ -42,7 +42,7 @@ uint32_t fab_mcast_trees_room(const struct fab_mcast_trees *t, uint32_t *ret_swi
  * belongs to the tree, but packets are not sent to the sender's port. A port can join several
  * times. If the port does not exist or has no path to the tree, a later update adds it when it can.
  *
- * Returns RANGE if this is not an MLID below the limit of fab_mcast_trees_room, or NOMEM; the tree
+ * Returns RANGE if the MLID is not below the limit of fab_mcast_trees_room. Returns NOMEM; the tree
  * may then have no branches until fab_mcast_trees_update.
  */
 int fab_mcast_trees_join(struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid,
@@ -51,38 +51,37 @@ int fab_mcast_trees_join(struct fab_mcast_trees *t, uint16_t mlid, uint64_t port
 int fab_mcast_trees_leave(struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid,
                           bool receives);
 
-/* Adapts the trees to the fabric `now`. A branch moves if it uses a failed link or switch, or is
- * no longer on a shortest path to the root. All other branches stay. If only links differ
- * between the old fabric and `now`, trees that these links do not affect stay unchanged. Returns
- * NOMEM; some trees may then be empty until the next call. */
+/* Adapts the trees to the fabric `now`. A branch moves if it uses a failed link or switch, or is no
+ * longer on a shortest path to the root. All other branches stay. If only links differ between the
+ * old fabric and `now`, trees that these links do not affect stay unchanged. Returns NOMEM; some
+ * trees may then be empty until the next call. */
 int fab_mcast_trees_update(struct fab_mcast_trees *t, const struct fab_fabric *now);
-/* Adapts the trees to the net `now`, as fab_mcast_trees_update does to a fabric. Another thread may
- * have made the net from the fabric (fab_mcast_net_new). Takes over the net even if it fails. */
+/* Like fab_mcast_trees_update, but takes over the net `now`, also if it fails. Another thread may
+ * have made the net from the fabric (fab_mcast_net_new). */
 int fab_mcast_trees_update_over(struct fab_mcast_trees *t, struct fab_mcast_net *now);
 
-/* Rebuilds all trees as parts of a guide for the present net, and takes over the guide. The trees
- * of MLIDs for which some switch has no MFT entry do not follow it. An update with other links
+/* Rebuilds all trees as parts of a guide for the present net, and takes over the guide. A tree does
+ * not follow the guide if some switch has no MFT entry for its MLID. An update with other links
  * drops the guide, and all trees again have the shortest paths. Returns NOMEM; some trees may then
  * be empty until the next update. */
 int fab_mcast_trees_follow(struct fab_mcast_trees *t, struct fab_mcast_guide *guide);
 bool fab_mcast_trees_have_guide(const struct fab_mcast_trees *t);
 
-/*
- * Returns the switches and links of the present fabric; the pointer is valid until the next update.
- */
+/* Returns the switches and links of the present fabric. The pointer is valid until the next
+ * update. */
 const struct fab_mcast_net *fab_mcast_trees_net(const struct fab_mcast_trees *t);
 /* Returns the blocks of all MFTs. In a block, `id` is the switch, `number` is fab_mft_number, and
- * the entries are port masks. Blocks that no tree uses any more have only zeros. */
+ * the entries are port masks. Blocks that trees no longer use have only zeros. */
 const struct fab_blocks *fab_mcast_trees_tables(const struct fab_mcast_trees *t);
-#define FAB_MCAST_BLOCK_GROUPS 512 /* number of groups of 32 MLIDs */
-/* Sets in `set` bit i of each range of 32 MLIDs whose MFT blocks may have changed since the last
- * call. Range i begins at FAB_MLID_FIRST + 32 * i. Other bits keep their values. */
+#define FAB_MCAST_BLOCK_GROUPS 512 /* number of MLID groups (32 MLIDs each) */
+/* Sets in `set` bit i of each MLID group whose MFT blocks may have changed since the last call.
+ * MLID group i begins at FAB_MLID_FIRST + 32 * i. Other bits keep their values. */
 void fab_mcast_trees_take_changed(struct fab_mcast_trees *t,
                                   uint64_t set[FAB_MCAST_BLOCK_GROUPS / 64]);
 /* Returns the number of MLIDs that have members. */
 uint32_t fab_mcast_trees_count(const struct fab_mcast_trees *t);
-/* fab_mcast_trees_reaches returns true if the tree reaches this member now.
- * fab_mcast_trees_missing returns the number of members that the tree does not reach. */
+/* fab_mcast_trees_reaches returns true if the tree reaches this member now. fab_mcast_trees_missing
+ * returns how many members the tree does not reach. */
 bool fab_mcast_trees_reaches(const struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid);
 uint32_t fab_mcast_trees_missing(const struct fab_mcast_trees *t, uint16_t mlid);
 

@@ -39,8 +39,8 @@ static bool uses(const struct fab_mcast_trees *t, const struct fab_mcast_tree *t
     return found;
 }
 
-/* Sets *ret to true if each branch of the tree still leads one hop nearer to the root after
- * links changed. */
+/* Sets *ret to true if each branch of the tree still leads one hop nearer to the root after links
+ * changed. */
 static int is_shortest(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree, bool *ret)
 {
     bool same = true;
@@ -60,8 +60,8 @@ static int is_shortest(struct fab_mcast_trees *t, const struct fab_mcast_tree *t
     return FAB_OK;
 }
 
-/* Finds the trees that the changed links affect. Before the call, `d` has the new links. The
- * call puts them into the net; afterwards `d` has the old links. */
+/* Finds the trees that the changed links affect, and puts the new links into the net. Before the
+ * call, `d` has the new links; afterwards, it has the old ones. */
 static int find_affected(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d,
                          uint64_t *affected)
 {
@@ -80,8 +80,8 @@ static int find_affected(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d
     return r;
 }
 
-/* Rebuilds a tree, with its old branches where possible. To clear the old tree, the function
- * puts the old links back into the net for a moment, because the old branches use them. */
+/* Rebuilds a tree, with its old branches where possible. Clearing the old tree needs the links of
+ * its branches, so the function puts the old links back into the net for a moment. */
 static int rebuild(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                    struct fab_mcast_net_diff *d, uint32_t *up)
 {
@@ -141,15 +141,14 @@ bool fab_mcast_trees_have_guide(const struct fab_mcast_trees *t)
 
 /* ---- another fabric -------------------------------------------------------------------------- */
 
-/* State of an update to a snapshot in which switches have other ids than in the old one. */
+/* state of an update to a snapshot in which switches have other ids than in the old one */
 struct move {
     const struct fab_mcast_net *old;
     struct fab_mcast_trees *to;
-    /* [old switch_count] new id of each switch of the old snapshot; FAB_NONE: the switch is
-     * gone. */
+    /* [old switch_count] new id of each switch of the old snapshot; FAB_NONE: the switch is gone */
     uint32_t *sw;
     /* [new switch_count] for each switch, the port of its former branch in the tree that is being
-     * moved; FAB_NONE: no branch. This is the argument `before` of fab_mcast_tree_attach. */
+     * moved; FAB_NONE: no branch. Argument `before` of fab_mcast_tree_attach. */
     uint32_t *up;
     /* true: the old trees follow a guide. The new trees then take over neither roots nor branches
      * from the old ones, so that they do not depend on earlier faults. */
@@ -209,7 +208,7 @@ static int move_tree(const struct move *m, const struct fab_mcast_tree *was)
     return r;
 }
 
-/* Fills m->sw with the new id of each switch of the old snapshot. */
+/* Sets m->sw to the new ids of the switches of the old snapshot. */
 static int match_switches(struct move *m)
 {
     const struct fab_mcast_net *now = m->to->net;

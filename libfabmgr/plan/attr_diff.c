@@ -39,8 +39,8 @@ bool fab_plan_tuning_differs(const struct fab_port_info *now, const struct fab_p
            now->vl_high_limit != want->vl_high_limit || now->neighbor_mtu != want->neighbor_mtu;
 }
 
-/* Returns true if SwitchInfo must be written: a field differs, or PortStateChange is set, because
- * writing 1 to this bit clears it (IBA 14.2.5.4). */
+/* Returns true if SwitchInfo must be written, because a field differs or PortStateChange is set.
+ * Writing 1 to PortStateChange clears this bit (IBA 14.2.5.4). */
 bool fab_plan_switch_differs(const struct fab_switch_info *now, const struct fab_switch_info *want)
 {
     return now->linear_fdb_top != want->linear_fdb_top || now->life_time != want->life_time ||

@@ -8,7 +8,7 @@
 #include "libfabmgr/wire/wire.h"
 
 /* Returns true if the PortInfo of the port must be written, because a field on which traffic
- * depends differs: addresses, keys, GID prefix, MTU, VLs, or P_Key enforcement. */
+ * depends differs. These fields are addresses, keys, GID prefix, MTU, VLs and P_Key enforcement. */
 bool fab_plan_port_differs(const struct fab_port_info *now, const struct fab_port_info *want,
                            bool is_port0);
 /* Returns true if a timer or threshold differs. These fields alone do not always justify a write,

@@ -30,7 +30,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/lft_order_internal.h"
 
-/* greatest number of switches on a path; a longer path counts as not arriving */
+/* maximum number of switches on a path; a longer path counts as not arriving */
 #define HOPS_MOST 64u
 
 /* ---- paths ----------------------------------------------------------------------------------- */
@@ -67,7 +67,7 @@ static uint32_t old_hop(const struct fab_lft_ordering *o, uint32_t sw)
                              : FAB_LFT_ORDERING_DROPS;
 }
 
-/* Returns the number of switches on the path from sw to the destination; FAB_NONE if the path does
+/* Returns the number of switches on the path from sw to the destination; FAB_NONE: the path does
  * not arrive. next(o, sw) returns the switch after sw, either by the old or by the new entries. */
 static uint32_t length(struct fab_lft_ordering *o, uint32_t sw,
                        uint32_t (*next)(const struct fab_lft_ordering *, uint32_t))
@@ -89,7 +89,7 @@ static bool is_changed(const struct fab_lft_ordering *o, uint32_t sw)
 }
 
 /* Follows the path from sw by the function `next`. Returns the first switch after sw whose entry
- * changes, or FAB_NONE. */
+ * changes; FAB_NONE: there is none. */
 static uint32_t next_changed(struct fab_lft_ordering *o, uint32_t sw,
                              uint32_t (*next)(const struct fab_lft_ordering *, uint32_t))
 {
@@ -104,10 +104,10 @@ static uint32_t next_changed(struct fab_lft_ordering *o, uint32_t sw,
     return FAB_NONE;
 }
 
-/* ---- cycles: strongly connected components of old and new together (Tarjan 1972) ------------- */
+/* ---- cycles: strongly connected components of old and new entries (Tarjan 1972) -------------- */
 
-/* Which next hops of a switch the search has already followed: none, only the new one, or both the
- * new and the old one. Values of phase[]. */
+/* Values of phase[]: which next hops of a switch the search has already followed. These are none,
+ * only the new one, or both the new and the old one. */
 enum { FRESH, SAW_NEW, SAW_BOTH };
 
 static void open_switch(struct fab_lft_ordering *o, uint32_t sw, uint32_t *depth)
@@ -159,8 +159,8 @@ static void search(struct fab_lft_ordering *o, uint32_t from)
     }
 }
 
-/* Finds the cycles in the union of old and new entries. If only one entry changes, there is no
- * mixture of old and new entries, so no search is needed. */
+/* Finds the cycles in the union of old and new entries. If only one entry changes, no search is
+ * needed, because there is no mixture of old and new entries. */
 static void find_cycles(struct fab_lft_ordering *o)
 {
     o->base = o->counter;
@@ -197,8 +197,8 @@ static int add_edge(struct fab_lft_ordering *o, uint32_t before_sw, uint32_t aft
     return FAB_OK;
 }
 
-/* Lets packets on a working old path arrive: adds edges (constraints) so that sw is written before
- * those changed switches on its old path whose new paths do not arrive. */
+/* Adds edges (constraints) so that packets on a working old path arrive: sw is written before those
+ * changed switches on its old path whose new paths do not arrive. */
 static int keep_old_path(struct fab_lft_ordering *o, uint32_t sw)
 {
     int ret = FAB_OK;
@@ -216,17 +216,17 @@ static bool is_up(const struct fab_lft_ordering *o, uint32_t from, uint32_t to)
     return o->rank[to] != o->rank[from] ? o->rank[to] > o->rank[from] : to > from;
 }
 
-/* Returns true if a path from switch `from` over `at` to `to` goes down, and then up again. */
+/* Returns true if the path from switch `from` over `at` to `to` goes down, and then up again. */
 static bool turns_up(const struct fab_lft_ordering *o, uint32_t from, uint32_t at, uint32_t to)
 {
     return to != FAB_LFT_ORDERING_ENDPORT && to != FAB_LFT_ORDERING_DROPS && is_up(o, at, from) &&
            is_up(o, at, to);
 }
 
-/* Adds soft edges (constraints that may be dropped), so that no packet goes down and then up while
- * sw and its next switch are written one after the other. If a packet would do so by the old entry
- * of sw and the new entry of the next switch, sw is written first. If a packet would do so by the
- * new entry of sw and the old entry of the next switch, the next switch is written first. */
+/* Adds soft edges (constraints that may be dropped). They keep packets from going down and then up
+ * while sw and its next switch are written one after the other. Such a path may use the old entry
+ * of sw and the new entry of the next switch; then sw is written first. Or it may use the new entry
+ * of sw and the old entry of the next switch; then the next switch is written first. */
 static int avoid_mixed_turns(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t old = old_hop(o, sw), now = new_hop(o, sw);
@@ -241,17 +241,17 @@ static int avoid_mixed_turns(struct fab_lft_ordering *o, uint32_t sw)
 }
 
 /* If sw and the first changed switch on its new path are on a cycle of old and new entries, adds an
- * edge (constraint) so that sw is written after that switch. */
+ * edge (constraint): sw is written after that switch. */
 static int avoid_cycle(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t first = next_changed(o, sw, new_hop);
     return first != FAB_NONE && on_cycle(o, first, sw) ? add_edge(o, first, sw, false) : FAB_OK;
 }
 
-/* Adds edges (constraints) so that switch sw is written after the changed switches on its new path.
- * The search along the path ends at the first changed switch whose old path arrives. sw need not
- * wait for that switch, unless it is the first changed switch and is on a cycle with sw (see
- * avoid_cycle). */
+/* Adds edges (constraints): switch sw is written after the changed switches on its new path whose
+ * old paths do not arrive. The search along the path ends at the first changed switch whose old
+ * path arrives. If that is the first changed switch of all, and is on a cycle with sw, sw is
+ * written after it, too (avoid_cycle). */
 static int wait_for_new_path(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t first = next_changed(o, sw, new_hop);

@@ -13,22 +13,22 @@ typedef int fab_plan_add_op(void *ctx, struct fab_plan_op op);
 struct fab_plan_cut_off {
     uint64_t *sw; /* bitset of switches */
 };
-/* Returns OK or NOMEM. */
+/* Finds the switches that are cut off. Returns OK or NOMEM. */
 int fab_plan_cut_off_find(const struct fab_fabric *f, struct fab_plan_cut_off *ret);
 void fab_plan_cut_off_fini(struct fab_plan_cut_off *c);
-/* Returns whether at least one ISL of the switch can carry data packets. */
+/* Returns true if at least one ISL of the switch can carry data packets. */
 bool fab_plan_lft_is_joined(const struct fab_fabric *f, uint32_t sw);
 
-/* Returns the entries of an LFT block that must drop packets before links come up, as a bitset. The
- * switch must not be cut off. coming_up: bitset of those port numbers of the switch whose links
- * come up. */
+/* Returns a bitset of the entries of an LFT block that must drop packets before links come up. The
+ * switch must not be cut off. coming_up: bitset of the port numbers of the switch whose links come
+ * up. */
 uint64_t fab_plan_lft_early_drains(const struct fab_plan_input *in, uint32_t sw, uint32_t block,
                                    const uint64_t coming_up[4]);
-/* Sets in ret[] the bits of those ports of a switch whose ISLs come up. Returns true if there is
- * such a port. */
+/* Sets in ret[] the bits of the ports of a switch whose ISLs come up. Returns true if there is such
+ * a port. */
 bool fab_plan_lft_coming_up(const struct fab_fabric *f, uint32_t sw, uint64_t ret[4]);
-/* Adds the writes that make entries of a switch drop packets before links come up, and those that
- * restore doubtful blocks. The switch must not be cut off. Returns OK, or the error that add()
+/* Adds the writes that make entries of a switch drop packets before links come up, and the writes
+ * that restore doubtful blocks. The switch must not be cut off. Returns OK, or the error that add()
  * returned. */
 int fab_plan_lft_early(const struct fab_plan_input *in, uint32_t sw, fab_plan_add_op *add,
                        void *ctx);

@@ -36,7 +36,7 @@ static void find_urgent(struct fab_lft_ordering *o, const uint32_t *items, uint3
     }
 }
 
-/* Returns a bitset of those entries of an item (an LFT block to write) whose old and new values
+/* Returns a bitset of the entries of an item (an LFT block to write) whose old and new values
  * differ. If the old values are unknown, returns all entries. */
 static uint64_t find_differing(const struct fab_lft_ordering *o,
                                const struct fab_lft_ordering_item *item, uint32_t block)
@@ -157,14 +157,14 @@ static uint32_t count_endports(const struct fab_lft_ordering *o, uint32_t sw)
 }
 
 /* Computes the rank of each switch: the number of hops from the nearest leaf switch. A leaf switch
- * has at least a quarter as many endports as the switch with the most endports, so that a spine
- * with a server or two does not count as a leaf switch. The engine's ranks would be more exact, but
- * computing them takes longer than everything else in this file. On trees both ranks are the same.
- */
+ * has at least a quarter as many endports as the switch with the most endports. So a spine with a
+ * server or two does not count as a leaf switch. The engine's ranks would be more exact, but
+ * computing them takes longer than everything else in this file. On trees both ranks are the
+ * same. */
 static void find_ranks(struct fab_lft_ordering *o)
 {
     uint32_t count = o->in->fabric->switch_count, most = 0, queued = 0;
-    /* the search for cycles, which has not begun yet, uses these two arrays later */
+    /* scratch memory, which the search for cycles uses later */
     uint32_t *endports = o->low, *queue = o->open;
     for (uint32_t sw = 0; sw < count; sw++) {
         endports[sw] = count_endports(o, sw);
@@ -195,7 +195,7 @@ static void sort_by_block(struct fab_lft_ordering *o, uint32_t blocks)
         o->block_start[b + 1] += o->block_start[b];
     for (uint32_t i = o->count; i-- > 0;)
         o->by_block[--o->block_start[o->ops[i].block + 1]] = i;
-    /* now block_start[b + 1] is the start of block b; the next line moves it to block_start[b] */
+    /* block_start[b + 1] is now the start of block b; the next line moves it to block_start[b] */
     memmove(o->block_start, o->block_start + 1, blocks * sizeof(*o->block_start));
     o->block_start[blocks] = o->count;
 }

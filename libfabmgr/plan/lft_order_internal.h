@@ -6,7 +6,7 @@
 
 #include "libfabmgr/plan/lft_order.h"
 
-/* the analysis stops after it has read this number of entries, which takes about 40 ms */
+/* The analysis stops when it has read this number of entries, which takes about 40 ms. */
 #define FAB_LFT_ORDERING_STEPS 4000000u
 /* Values of hop[] that are not switch ids. DROPS: packets sent by this port reach nothing. ENDPORT:
  * the port leads to an endport. */
@@ -23,18 +23,18 @@ struct fab_lft_ordering_item { /* a block to write */
      * differs, and its LID is in use. written: earlier parts of this block have written the entry.
      */
     uint64_t differs, changed, written;
-    /* known: the old entries are known. urgent: the write ends packet loss, or must precede a write
-     * that does (find_urgent). awaited: some other item must be written after this one. */
+    /* known: the old entries are known. urgent: the write ends packet loss, or must precede an
+     * urgent one (find_urgent). awaited: some other item must be written after this one. */
     bool known, urgent, awaited;
 };
-/* a constraint: the entry must be written first in the switch of item `before`, and then in the
- * switch of item `after` */
+/* A constraint: the switch of item `before` must write the entry before the switch of item `after`
+ * does. */
 struct fab_lft_ordering_edge {
     /* next: the next edge that begins at `before`, or FAB_NONE */
     uint32_t before, after, next;
     /* position of the entry in the LFT block */
     uint8_t entry;
-    /* soft: the edge may be removed if otherwise no item could be written. gone: it was removed. */
+    /* soft: the edge may be removed if no item can be written otherwise. gone: it was removed. */
     bool soft, gone;
 };
 struct fab_lft_ordering_part { /* a write */
@@ -51,8 +51,8 @@ struct fab_lft_ordering {
     /* [port_count] the switch to which the port leads, or FAB_LFT_ORDERING_ENDPORT or
      * FAB_LFT_ORDERING_DROPS */
     uint32_t *hop;
-    /* [switch_count] for each switch, the index of its item of the current block number; FAB_NONE:
-     * it has none */
+    /* [switch_count] index of each switch's item of the current block number; FAB_NONE: it has
+     * none */
     uint32_t *slot;
     /* the switches whose entry changes for the current LID; changed_count is their number */
     uint32_t *changed;
@@ -63,9 +63,9 @@ struct fab_lft_ordering {
     uint32_t *rank;
     uint32_t counter, base, open_count, changed_count, steps;
     /* [count] for each item, a bitset of the entries that must wait for another switch or are
-     * written already */
+     * already written */
     uint64_t *blocked;
-    /* the items that wait for no other item, so that they may be written now */
+    /* the items that wait for no other item, and may be written now */
     uint32_t *queue;
     struct fab_lft_ordering_edge *edges; /* edges of the current block */
     uint32_t edge_count, unordered;      /* unordered: see struct fab_plan */
@@ -77,9 +77,9 @@ struct fab_lft_ordering {
     uint32_t lid, owner;
 };
 
-/* Finds in which order one LFT block number must be written in different switches, as far as the
- * LID o->lid is concerned (lft_constraints.c). items[count] are these blocks. Adds one edge for
- * each constraint, and updates changed, distance and drops of the items. Returns NOMEM. */
+/* Finds the order in which different switches must write one LFT block number, as far as the LID
+ * o->lid is concerned (lft_constraints.c). items[count] are these blocks. Adds one edge for each
+ * constraint, and updates changed, distance and drops of the items. Returns NOMEM. */
 int fab_plan_lft_constrain(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count);
 
 /* Adds the writes of the given items (lft_parts.c). Each write gets a later wave than the writes

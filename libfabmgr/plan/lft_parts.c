@@ -10,18 +10,18 @@
  * of one of the two switches is written in parts: the first part changes some entries, while the
  * others keep their values.
  *
- * Soft constraints avoid paths that go down and then up. All other constraints are strict; those of
- * one destination never form a cycle, so they always leave some entry that can be written. Soft
- * constraints may form a cycle; they are dropped if otherwise no entry could be written. (If there
- * still were none, which would be an internal error, one item would be written regardless and
- * counted in `unordered`.)
+ * Soft constraints avoid paths that go down and then up. All other constraints are strict. Those of
+ * one destination never form a cycle, so some entry can always be written. Soft constraints may
+ * form a cycle; they are dropped if no entry can be written otherwise. (If still no entry could be
+ * written, which would be an internal error, one item would be written regardless and counted in
+ * `unordered`.)
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/lft_order_internal.h"
 
 /* Adds a write of item i (the LFT block of one switch) that changes the given entries. Other
- * entries that are not written yet keep their old values. With `last`, the write changes all
+ * entries that are not yet written keep their old values. If `last` is true, the write changes all
  * remaining entries, including those of LIDs without an owner. */
 static int write_part(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, bool last)
 {
@@ -59,7 +59,7 @@ static void release(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, ui
 }
 
 /* Removes the soft constraints of this block number, because the constraints contradict each other.
- * Returns false if none were left to remove. */
+ * Returns false if there were none. */
 static bool give_up_turns(struct fab_lft_ordering *o, uint32_t *queued)
 {
     bool any = false;
@@ -74,9 +74,8 @@ static bool give_up_turns(struct fab_lft_ordering *o, uint32_t *queued)
     return any;
 }
 
-/* Writes the first of the items that still wait, although another item should precede it, and
- * counts it in `unordered`. Called only if no item can be written, which would be an internal
- * error. */
+/* Writes the first item that still waits, although another item should precede it, and counts it in
+ * `unordered`. Called only if no item can be written, which would be an internal error. */
 static int release_any(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count,
                        uint32_t *queued)
 {
@@ -92,8 +91,9 @@ static int release_any(struct fab_lft_ordering *o, const uint32_t *items, uint32
     return FAB_E_INVAL;
 }
 
-/* Called if no block can be written whole, because each has an entry that must wait for another
- * switch. Chooses the switch with the most entries that need not wait, and writes these entries. */
+/* Called if each block has an entry that must wait for another switch, so that no block can be
+ * written whole. Chooses the switch with the most entries that need not wait, and writes these
+ * entries. */
 static int write_largest_part(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count,
                               uint32_t *queued)
 {
@@ -125,8 +125,8 @@ static int write_largest_part(struct fab_lft_ordering *o, const uint32_t *items,
     return ret;
 }
 
-/* Adds the writes of all items, such that each write gets a later wave than the writes that must
- * precede it. */
+/* Adds the writes of all items. Each write gets a later wave than the writes that must precede
+ * it. */
 int fab_plan_lft_write_parts(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count)
 {
     uint32_t queued = 0, at = 0;

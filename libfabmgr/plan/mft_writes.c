@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the writes of multicast forwarding tables (IBA 14.2.5.12), for one range of 32 LIDs after
- * the other (`group` in the code). A block has the entries of such a range for 16 ports of a
- * switch. If a switch holds or gets an entry of the range, all its blocks of the range are
- * compared.
+ * Finds the writes of multicast forwarding tables (IBA 14.2.5.12), for one MLID group (32 MLIDs)
+ * after the other. A block has the entries of an MLID group for 16 ports of a switch. If a switch
+ * holds or gets an entry of the group, all its blocks of the group are compared.
  *
- * Old and new branches of a LID may form a cycle. To find out, union-find goes through all links
+ * Old and new branches of an MLID may form a cycle. To find out, union-find goes through all links
  * that are in the old or new entry of at least one of their two switches, and joins these two
  * switches. If they were joined before, the link closes a cycle.
  */
@@ -28,13 +27,13 @@ struct cell {
 struct draft {
     const struct fab_plan_mft_input *in;
     struct fab_plan_mft plan;
-    /* blocks of the current range of 32 LIDs, sorted by switch and then by port numbers */
+    /* blocks of the current MLID group, sorted by switch and then by port numbers */
     struct cell *cell;
     size_t cells, room;
     /* [switches] union-find: the parent of each switch; a root is its own parent */
     uint32_t *root;
-    /* [switches] for each unresponsive switch, a bitset of those LIDs of the range for which its
-     * entries differ from the target; NULL if all switches respond */
+    /* [switches] for each unresponsive switch, a bitset of the LIDs of the MLID group whose entries
+     * differ from the target; NULL: all switches respond */
     uint32_t *pending;
 };
 
@@ -97,9 +96,9 @@ static int add_cell(struct draft *d, uint32_t sw, uint32_t number, const uint16_
     return FAB_OK;
 }
 
-/* Compares the entries of a block: those that the switch holds (was; NULL: unknown) with those of
- * the target (will; NULL: all zero). Returns a bitset of those of the 32 LIDs whose entries differ;
- * all LIDs if the switch's entries are unknown. */
+/* Compares the entries of a block that the switch holds (was; NULL: unknown) with those of the
+ * target (will; NULL: all zero). Returns a bitset of the LIDs of the MLID group whose entries
+ * differ; all LIDs if `was` is NULL. */
 static uint32_t pending(const uint16_t *was, const uint16_t *will)
 {
     uint32_t lids = was == NULL ? UINT32_MAX : 0;
@@ -141,7 +140,7 @@ static int collect_switch(struct draft *d, uint32_t sw, uint32_t group)
 
 /* ---- branches -------------------------------------------------------------------------------- */
 
-/* Returns the switch at the other end of a port's working link, or FAB_NONE. */
+/* Returns the switch to which the working link of a port leads; FAB_NONE: none. */
 static uint32_t peer_switch(const struct fab_mcast_net *n, uint32_t sw, uint32_t num)
 {
     return num > 0 && num <= fab_mcast_net_port_count(n, sw)
@@ -182,8 +181,9 @@ static bool names(const struct cell *c, unsigned lid, unsigned bit)
     return ((c->was[lid] | c->will[lid]) >> bit & 1) != 0;
 }
 
-/* Returns true if port `num` of switch `to` is in the old or new entry of this switch for the LID.
- * The link of the port is then joined at this switch, and not once more at the other end. */
+/* Returns true if port `num` of switch `to` is in the old or new entry of `to` for the LID. The two
+ * switches of its link are then joined when `to` is visited, so the other switch must not join
+ * them. */
 static bool is_counted_there(const struct draft *d, uint32_t to, uint32_t num, unsigned lid)
 {
     size_t low = 0, high = d->cells;
@@ -201,7 +201,7 @@ static bool is_counted_there(const struct draft *d, uint32_t to, uint32_t num, u
 }
 
 /* Joins the two switches of each link that is in the old or new entry of this block for the LID.
- * Returns true if the two switches of a link were joined already: the branches form a cycle. */
+ * Returns true if two of these switches were joined already: the branches form a cycle. */
 static bool join_switches(struct draft *d, const struct cell *c, unsigned lid)
 {
     const struct fab_mcast_net *n = d->in->net;
@@ -272,7 +272,7 @@ static int plan_group(struct draft *d, uint32_t group)
     return r == FAB_OK && d->plan.stage[FAB_MFT_READ].count == reads ? write_group(d) : r;
 }
 
-/* Sets in `set` the bit of each range of 32 LIDs for which a switch has an entry in b. */
+/* Sets in `set` the bit of each MLID group for which a switch has an entry in b. */
 static void add_used(const struct fab_blocks *b, uint64_t *set)
 {
     for (size_t i = 0; i < b->count; i++)

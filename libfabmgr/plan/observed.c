@@ -7,8 +7,8 @@
  *
  * If a write fails, the switch may hold the old or the new entries, and it may have restarted. The
  * manager reads its blocks again. If this fails, too, the former entries are the best that the
- * manager knows. A mixture with the former entries is safe, and so is one with the entries of the
- * lost write, because the write was sent when it was safe. So it is safe, too, to write the former
+ * manager knows. A mixture with the former entries is safe. So is a mixture with the entries of the
+ * lost write, because the write was sent when it was safe. So it is also safe to write the former
  * entries once more. Afterwards the block is known.
  *
  * VL tables, also those of adapters and routers, are stored as the values from which they are
@@ -96,7 +96,7 @@ void fab_plan_observed_doubt(struct fab_observed *o, uint32_t sw)
 {
     for (uint32_t block = 0; sw < o->lft.switch_count && block < o->blocks; block++) {
         size_t bit = bit_of(o, sw, block);
-        /* a block that cannot be marked, because memory runs out, counts as unknown */
+        /* if memory runs out, the block cannot be marked, and counts as unknown */
         if (fab_base_bits_get(o->known, bit))
             (void)set_doubtful(o, bit);
         fab_base_bits_clear(o->known, bit);
@@ -229,14 +229,13 @@ struct move {
     uint32_t old_count, now_count; /* numbers of switches in the two snapshots */
     /* [old_count] id of each switch in the new snapshot; FAB_NONE if the switch is not in it */
     uint32_t *to;
-    /* which LFT blocks are known, and which are doubtful (as in struct fab_observed), by the new
+    /* bitsets of the known and of the doubtful LFT blocks (as in struct fab_observed), by the new
      * ids */
     uint64_t *known, *doubtful;
 };
 
 /* Finds the ids of the switches in the new snapshot. Returns false if the LFTs cannot be moved in
- * place, because *m->o has too little space for the switches, or because their order has changed.
- */
+ * place, because *m->o has too little space for the switches or their order has changed. */
 static bool find_new_ids(struct move *m, const struct fab_fabric *old, const struct fab_fabric *now)
 {
     uint32_t next = 0;
@@ -276,8 +275,8 @@ static void move_row(struct move *m, uint32_t sw)
 }
 
 /* Moves the LFT of each switch to its new id, in place. The order of the switches stays the same.
- * So that no LFT is overwritten before it has moved, the LFTs that move to lower ids are moved
- * first, in ascending order. Those that move to higher ids follow in descending order. */
+ * The LFTs that move to lower ids are moved first, in ascending order. Those that move to higher
+ * ids follow in descending order. So no LFT is overwritten before it has moved. */
 static void move_rows(struct move *m)
 {
     for (uint32_t sw = 0; sw < m->old_count; sw++) {

@@ -12,8 +12,8 @@
 
 #include <string.h>
 
-/* Returns the P_Key that the first pass writes to a table position whose P_Key changes from `was`
- * to `will`: the limited P_Key if both belong to one partition, otherwise 0 (no P_Key). */
+/* Returns the P_Key that the first pass writes to a table index whose P_Key changes from `was` to
+ * `will`: the limited P_Key if both belong to one partition, otherwise 0 (no P_Key). */
 static uint16_t common(uint16_t was, uint16_t will)
 {
     if (was == will)
@@ -57,8 +57,8 @@ static bool is_needed(const struct fab_plan_input *in, const struct fab_plan_op 
     return memcmp(was, will, size) != 0;
 }
 
-/* Returns true if the first pass (which removes keys) already writes the final contents of the
- * block, because the block gets no new key. */
+/* Returns true if the block gets no new key, so that the first pass (which removes keys) already
+ * writes its final contents. */
 static bool is_done_by_removal(const struct fab_plan_input *in, const struct fab_plan_op *op)
 {
     const struct fab_plan_op removes = {.port = op->port, .block = op->block, .removes = true};

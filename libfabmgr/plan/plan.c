@@ -2,11 +2,11 @@
 /*
  * Makes the plan. For each stage, one pass over the fabric adds the writes that the stage needs.
  *
- * A plan writes nothing that the device already holds: after a plan was carried out, the next one
- * is empty. A port in state Init gets its attributes and the change to Armed in one Set. A second
- * Set takes it from Armed to Active (IBA 7.2.7); the ports at both ends of the link have left Init
- * by then. Ports without a working link are not written: no traffic uses them, and they get all
- * attributes when they come up. The exception is the manager's own port, which needs no link.
+ * A plan writes nothing that the device already holds, so the plan after a completed one is empty.
+ * A port in state Init gets its attributes and the change to Armed in one Set. A second Set takes
+ * it from Armed to Active (IBA 7.2.7); the ports at both ends of the link have left Init by then.
+ * Ports without a working link are not written: no traffic uses them, and they get all attributes
+ * when they come up. The exception is the manager's own port, which needs no link.
  *
  * Writes are in the order of node ids, and LFT writes in the order of lft_order.c. So a plan
  * depends only on its input.
@@ -32,7 +32,7 @@ struct draft {
     size_t count, room;
 };
 
-/* Adds a write, unless it would go to a silent switch, which cannot receive it. */
+/* Adds a write. Does nothing if its switch is silent, because a silent switch cannot receive it. */
 static int add(struct draft *d, struct fab_plan_op op)
 {
     if (d->in->fabric->nodes[op.node].silent)
@@ -64,7 +64,7 @@ static int add_port(struct draft *d, uint32_t port, uint8_t state)
 
 /* ---- what a port needs ----------------------------------------------------------------------- */
 
-/* Sets VLHighLimit of the port. It limits how much high-priority traffic the port may send before a
+/* Sets VLHighLimit of the port. It limits the high-priority traffic that the port may send before a
  * waiting low-priority packet. */
 static void want_limit(const struct fab_plan_input *in, uint32_t port, struct fab_port_info *ret)
 {
@@ -109,8 +109,8 @@ static bool port_differs(const struct draft *d, uint32_t port)
     return d->in->tune && fab_plan_tuning_differs(&p->info, &want);
 }
 
-/* Returns true if both ports of the link are at least in state Init. Otherwise the port could not
- * go from Armed to Active. */
+/* Returns true if both ports of the link are at least in state Init; the port can then go from
+ * Armed to Active. */
 static bool can_come_up(const struct fab_fabric *f, uint32_t port)
 {
     if (!fab_fabric_port_is_up(f, port))
@@ -306,9 +306,9 @@ static int order_routes(struct draft *d, size_t start, struct fab_plan *plan)
     return ret;
 }
 
-/* Returns true if stage EARLY writes tables of a switch that is cut off from the fabric but has
- * Active links to other switches, which are cut off, too. The writes of the stage are the ops from
- * index `start` on. */
+/* Returns true if stage EARLY writes tables of a switch that is cut off from the fabric, but has
+ * Active links to other cut-off switches. The writes of the stage are the ops from index `start`
+ * on. */
 static bool early_mixes(const struct draft *d, size_t start)
 {
     uint32_t last = FAB_NONE;
@@ -490,8 +490,7 @@ static int encode_port(const struct fab_plan_input *in, const struct fab_plan_op
     want_port(in, op->port, &want);
     want.port_state = op->state;
     if (op->state == FAB_STATE_ACTIVE)
-        /* the Set that took the port to Armed already asked the host to register again, which must
-         * not be repeated */
+        /* the Set that took the port to Armed has already asked the host to register again */
         want.client_reregister = 0;
     return fab_wire_attr_pack(&fab_wire_attr_port_info, &want, data, FAB_SMP_DATA);
 }

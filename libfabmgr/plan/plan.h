@@ -51,19 +51,18 @@
  * tables, because it acknowledged their writes. The values of two ports of a switch determine the
  * SLtoVLMappingTable between these ports. Adapters and routers have one table per port. */
 struct fab_observed_vl_port {
-    /* Number of data VLs; 0 if the values of this port are not known. At port 0 of a switch, 0
-     * means that the values of all its ports are unknown. */
+    /* Number of data VLs; 0: the values of this port are unknown. At port 0 of a switch, 0 means
+     * that the values of all its ports are unknown. */
     uint8_t vls;
     /* port class, on which the VLs of packets depend: an index of fab_observed_vls.vl[][] */
     uint8_t class;
-    /* The VLArbitrationTables of the port are fab_observed_vls.arb[arbitrated - 1]. 0: they are not
-     * known. */
+    /* The VLArbitrationTables of the port are fab_observed_vls.arb[arbitrated - 1]. 0: unknown. */
     uint16_t arbitrated;
 };
 struct fab_observed_vls {
     uint32_t ports;
     /* [ports] by port id: the values from which the VL tables in the device were computed; NULL:
-     * they are not known for any port */
+     * unknown for all ports */
     struct fab_observed_vl_port *port;
     /* [class of the in port][class of the out port][SL] the VL on which the switch forwards the
      * packet */
@@ -79,9 +78,9 @@ struct fab_observed {
     /* bitset of the LFT blocks that are known: bit sw * blocks + b stands for block b of switch
      * sw */
     uint64_t *known;
-    /* Like `known`: bitset of the doubtful LFT blocks. A switch with a doubtful block did not
-     * acknowledge a write since the manager last knew the block. `lft` has the former entries.
-     * NULL: no block is doubtful. */
+    /* Bitset of the doubtful LFT blocks, with the same bits as `known`. A switch with a doubtful
+     * block did not acknowledge a write since the manager last knew the block. `lft` has the former
+     * entries. NULL: no block is doubtful. */
     uint64_t *doubtful;
     uint32_t blocks; /* number of LFT blocks per switch */
     struct fab_observed_vls vls;
@@ -98,7 +97,7 @@ void fab_plan_observed_forget(struct fab_observed *o, uint32_t sw);
  * doubtful, and count as unknown until fab_plan_observed_presume is called. */
 void fab_plan_observed_doubt(struct fab_observed *o, uint32_t sw);
 /* Call this function before a plan is made, after the manager has tried to read the doubtful
- * blocks. Those that it could not read count as known: they have their former entries. */
+ * blocks. Blocks that it could not read then count as known, with their former entries. */
 void fab_plan_observed_presume(struct fab_observed *o);
 bool fab_plan_observed_is_doubtful(const struct fab_observed *o, uint32_t sw, uint32_t block);
 bool fab_plan_observed_is_known(const struct fab_observed *o, uint32_t sw, uint32_t block);
@@ -137,8 +136,8 @@ enum fab_plan_stage {
 };
 struct fab_plan_op {
     uint32_t node; /* node id of the device */
-    /* For PORT_INFO, PKEY_TABLE, VLARB, and SL2VL of an endport: the port id. For the other
-     * attributes: port id of port 0 of the switch. */
+    /* the port id for PORT_INFO, PKEY_TABLE, VLARB, and SL2VL of an endport; for other attributes,
+     * the port id of port 0 of the switch */
     uint32_t port;
     uint16_t attr_id; /* SWITCH_INFO, PORT_INFO, LFT, PKEY_TABLE, SL2VL, VLARB */
     uint16_t block;   /* LFT, PKEY_TABLE: block number */
@@ -154,17 +153,18 @@ struct fab_plan_op {
     uint64_t drain;
     uint32_t mod; /* SL2VL, VLARB, PKEY_TABLE: attribute modifier */
     bool removes; /* PKEY_TABLE: this write only removes keys */
-    /* LFT: some other write of this plan must take effect only after this write */
+    /* LFT: true if another write of this plan must take effect only after this one */
     bool awaited;
-    /* LFT: this write must take effect only after an `awaited` write of the same block number */
+    /* LFT: true if this write must take effect only after an `awaited` write of the same block
+     * number */
     bool waits;
-    /* LFT: this write, and all that come later, may be sent only when all `awaited` writes before
-     * it are answered */
+    /* LFT: true if this write, and all later ones, may be sent only when all `awaited` writes
+     * before it are answered */
     bool barrier;
-    /* LFT: like `barrier`, but packets that were sent before must have left the fabric, too */
+    /* LFT: like `barrier`; in addition, packets that were sent before must have left the fabric */
     bool settle;
-    /* LFT: this write of stage EARLY sets a doubtful block to its former entries. If it fails, no
-     * LFT write of a later stage may be sent, and no link may become Active. */
+    /* LFT: true if this write of stage EARLY sets a doubtful block to its former entries. If it
+     * fails, no LFT write of a later stage may be sent, and no link may become Active. */
     bool restores;
 };
 /* The writes of a plan, in order. Writes without a barrier between them may be in flight at the
@@ -172,24 +172,23 @@ struct fab_plan_op {
 struct fab_plan {
     struct fab_plan_op *ops; /* ordered by stage */
     uint32_t stage_start[FAB_STAGE_COUNT + 1];
-    /* number of LFT writes that come before a write that should precede them, because no safe order
-     * exists */
+    /* number of LFT writes before which another write should come, because no safe order exists */
     uint32_t unordered;
-    /* The order of some LFT writes was not analysed, because too many entries change. If
-     * `unchecked` is set, or if `unordered` is not 0, loops and packet losses are possible while
-     * the writes are under way, unless libfabmgr/transition has proved the order. */
+    /* true: the order of some LFT writes was not analysed, because too many entries change. If
+     * `unchecked` is true or `unordered` is not 0, the writes may cause loops and packet losses,
+     * unless libfabmgr/transition has proved the order. */
     bool unchecked;
-    /* If an `awaited` LFT write fails, no LFT write that waits may be sent any more, whatever its
-     * block number. */
+    /* true: after an `awaited` LFT write has failed, no LFT write that waits may be sent, whatever
+     * its block number */
     bool stepwise;
-    /* Some pairs that have a path before and after the plan have none in between: from the time
-     * when ops[lossy_first] is sent, until ops[lossy_end] is sent or the plan ends. If both are 0,
-     * no pair loses its path. */
+    /* Some pairs that have a path before and after the plan have none for a time. This time begins
+     * when ops[lossy_first] is sent, and ends when ops[lossy_end] is sent or the plan ends. If both
+     * are 0, no pair loses its path. */
     uint32_t lossy_first, lossy_end;
-    /* Stage EARLY changes tables of switches that Active links connect with each other. Only
-     * libfabmgr/transition puts these writes into a safe order. */
+    /* true: stage EARLY changes tables of switches that Active links connect with each other; only
+     * libfabmgr/transition puts these writes into a safe order */
     bool early_mixes;
-    /* Stage EARLY has writes with `restores`. */
+    /* true: stage EARLY has writes with `restores` */
     bool restores;
 };
 /* An LFT write that was not acknowledged. The switch may hold these entries. */
@@ -203,30 +202,30 @@ struct fab_plan_input {
     const struct fab_target *target;
     const struct fab_observed *observed;
     uint32_t sm_lid;
-    /* If set, a port is also written if only its timers and thresholds differ, as after a change of
-     * the policy. Otherwise these are written only together with other fields, because some devices
-     * do not keep them (attr_diff.c). */
+    /* true: also write a port if only its timers and thresholds differ, as after a change of the
+     * policy. Otherwise these are written only together with other fields, because some devices do
+     * not keep them (attr_diff.c). */
     bool tune;
-    /* the plan also sets ClientReregister on endports that are up, so that hosts repeat their
+    /* true: also set ClientReregister on endports that are up, so that hosts repeat their
      * registrations */
     bool ask;
     /* fab_plan_make calls this function at intervals. If the function returns true, fab_plan_make
      * stops and returns BUSY. NULL: fab_plan_make never stops early. */
     bool (*stopped)(void *ctx);
     void *stopped_ctx;
-    /* All entries that lead into a link that comes up drop packets until stage ROUTES, even entries
-     * that do not change (lft_early.c). */
+    /* true: all entries that lead into a link that comes up drop packets until stage ROUTES, even
+     * entries that do not change (lft_early.c) */
     bool hold;
-    /* Stage EARLY restores doubtful blocks: it writes their former entries once more
-     * (fab_plan_op.restores). */
+    /* true: stage EARLY restores doubtful blocks by writing their former entries again
+     * (fab_plan_op.restores) */
     bool restore;
     /* [lost_count] the writes that left blocks doubtful */
     const struct fab_plan_lost *lost;
     uint32_t lost_count;
     struct fab_arb_cache *book; /* private */
 };
-/* Makes the plan. Returns INVAL (the target belongs to another fabric), BUSY (in->stopped) or
- * NOMEM. */
+/* Makes the plan. Returns INVAL if the target belongs to another fabric, BUSY if in->stopped ended
+ * it, or NOMEM. */
 int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret);
 /* Makes a plan that brings up single ISLs and writes nothing else: the stages ISLS, VLARB, SL2VL
  * to SL2VL_PAIR and ISLS_UP of a plan by fab_plan_make. port[count] has the ports at both ends of
@@ -239,16 +238,16 @@ void fab_plan_port_when_up(const struct fab_plan_input *in, uint32_t port,
                            struct fab_port_info *ret);
 void fab_plan_fini(struct fab_plan *p);
 /* These functions keep `o` consistent with the VL tables in the devices. Before the caller carries
- * out a plan, it calls fab_plan_vls_begin, which marks the VL tables that the plan writes as
- * unknown. After the plan it calls fab_plan_vls_done, which records that all devices hold the
- * tables of the target. Then it calls fab_plan_observed_forget_vls for each device that did not
- * accept a write. fab_plan_vls_done may return NOMEM; then all VL tables count as unknown. */
+ * out a plan, it calls fab_plan_vls_begin, which marks as unknown the VL tables that the plan
+ * writes. After the plan it calls fab_plan_vls_done, which records that all devices hold the tables
+ * of the target. Then it calls fab_plan_observed_forget_vls for each device that did not accept a
+ * write. fab_plan_vls_done may return NOMEM; then all VL tables count as unknown. */
 void fab_plan_vls_begin(const struct fab_plan_input *in, const struct fab_plan *plan,
                         struct fab_observed *o);
 int fab_plan_vls_done(const struct fab_plan_input *in, struct fab_observed *o);
-/* Does for one device what fab_plan_vls_done does for all. If the mapping of SLs to VLs has changed
- * since the last fab_plan_vls_done, the VL tables of the device stay unknown. They are also unknown
- * after NOMEM. */
+/* Does for one device what fab_plan_vls_done does for all devices. The VL tables of the device
+ * become unknown after NOMEM, or if the mapping of SLs to VLs has changed since the last
+ * fab_plan_vls_done. */
 int fab_plan_vls_done_at(const struct fab_plan_input *in, struct fab_observed *o, uint32_t node);
 /* Encodes a write: the 64 bytes of the attribute, and the attribute modifier. Returns INVAL if
  * op->attr_id is not one of the attributes that struct fab_plan_op lists. */

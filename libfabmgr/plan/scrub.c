@@ -4,9 +4,9 @@
  * the expected values.
  *
  * Each stage of the scrub has rows: for LFTs a row is a block number, for PortInfo a port number,
- * and so on. In each row the scrub visits the nodes in the order of their ids. A new snapshot may
- * give other ids to nodes. The scrub then continues at the same position; a few attributes are read
- * twice or not at all in this turn.
+ * and so on. In each row the scrub visits the nodes in the order of their ids. If a new snapshot
+ * gives other ids to nodes, the scrub continues at the same position. In this turn it then reads a
+ * few attributes twice or not at all.
  *
  * Tables are compared with what the device acknowledged (struct fab_observed). PortInfo and
  * SwitchInfo are compared with the snapshot, and only in the fields that traffic depends on
@@ -70,8 +70,9 @@ static bool find_port(const struct fab_plan_input *in, uint32_t node, uint32_t n
     return is_served(in->fabric, ret->port);
 }
 
-/* Finds the P_Key block of a row; the row number is port number * FAB_PKEY_BLOCKS_MAX + block
- * number. Returns false if the node has no such block, or if its contents are not known. */
+/* Finds the P_Key block of a node for row number `row`: port number * FAB_PKEY_BLOCKS_MAX + block
+ * number. Returns false if the node has no such block, or if the contents of the block are
+ * unknown. */
 static bool find_pkeys(const struct fab_plan_input *in, uint32_t node, uint32_t row,
                        struct fab_scrub_item *ret)
 {
@@ -87,8 +88,8 @@ static bool find_pkeys(const struct fab_plan_input *in, uint32_t node, uint32_t 
            fab_target_blocks_get(&in->observed->pkeys, ret->port, block) != NULL;
 }
 
-/* Returns the values from which the VL tables of a port are computed. If they are not known, the
- * member vls is 0. */
+/* Returns the values from which the VL tables of a port are computed; the member vls is 0 if the
+ * values are unknown. */
 static struct fab_observed_vl_port lanes_of(const struct fab_plan_input *in, uint32_t port)
 {
     const struct fab_observed_vls *held = &in->observed->vls;
@@ -102,8 +103,9 @@ static bool maps_sls(const struct fab_fabric *f, uint32_t port)
     return (fab_fabric_port(f, port)->info.cap_mask & CAP_SL_MAPPING) != 0;
 }
 
-/* Finds the SLtoVLMappingTable of a row of a switch; the row number is in port << 8 | out port.
- * Returns false if the switch has no such table, or if its contents are not known. */
+/* Finds the SLtoVLMappingTable of a switch for row number `row`: number of the in port * 256 +
+ * number of the out port. Returns false if the switch has no such table, or if the contents of the
+ * table are unknown. */
 static bool find_sl2vl_of_switch(const struct fab_plan_input *in, uint32_t node, uint32_t row,
                                  struct fab_scrub_item *ret)
 {
@@ -138,9 +140,9 @@ static bool arb_of(const struct fab_plan_input *in, uint32_t port, struct fab_ar
     return ret->lows + ret->highs > 0;
 }
 
-/* Finds the VLArbitrationTable block of a row; the row number is port number * FAB_ARB_BLOCKS +
- * block number - 1. Returns false if the node has no such block, or if its contents are not
- * known. */
+/* Finds the VLArbitrationTable block of a node for row number `row`: port number * FAB_ARB_BLOCKS +
+ * block number - 1. Returns false if the node has no such block, or if the contents of the block
+ * are unknown. */
 static bool find_vlarb(const struct fab_plan_input *in, uint32_t node, uint32_t row,
                        struct fab_scrub_item *ret)
 {
@@ -164,8 +166,9 @@ static uint32_t most_ports(const struct fab_fabric *f, uint32_t nodes)
     return most;
 }
 
-/* Each function rows_of_... sets at->rows and at->width for one kind of attribute: the number of
- * rows and, if the rows form groups, the number of rows in use per group (struct stage). */
+/* Each function rows_of_... handles one kind of attribute. It sets at->rows to the number of rows.
+ * If the rows form groups, it sets at->width to the number of rows in use per group (struct
+ * stage). */
 static void rows_of_one(const struct fab_plan_input *in, struct fab_scrub_at *at)
 {
     (void)in;
@@ -234,7 +237,7 @@ static const struct stage stages[FAB_SCRUB_TURNS][STAGES] = {
                          {rows_of_vlarb, find_vlarb, 0, false}},
 };
 
-/* Finds the next attribute to read in the row of *at. Returns false if the row has none left, or if
+/* Finds the next attribute to read in the row of *at. Returns false if the row has no more, or if
  * *steps is used up. */
 static bool find_in_row(const struct fab_plan_input *in, const struct stage *st,
                         struct fab_scrub_at *at, uint32_t *steps, struct fab_scrub_item *ret)
@@ -337,7 +340,7 @@ static void note(struct fab_scrub_difference *d, const char *field, uint32_t ent
     }
 }
 
-/* Compares the LFT entries of a block up to LinearFDBTop. Entries above it have no meaning, and
+/* Compares the LFT entries of a block up to LinearFDBTop. Higher entries have no meaning, and
  * devices may return anything for them. */
 static void compare_lft(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                         const uint8_t *data, struct fab_scrub_difference *d)
@@ -351,8 +354,8 @@ static void compare_lft(const struct fab_plan_input *in, const struct fab_scrub_
     }
 }
 
-/* Notes a difference of a default port. Values that lead to no link (0, and numbers above the last
- * port) count as equal, because the manager does not choose between them. */
+/* Notes a difference of a default port. If `held` leads to no link (0, or above the last port
+ * number), there is no difference, because the manager accepts all such values. */
 static void note_default_port(const char *field, uint8_t held, uint8_t wanted, uint8_t ports,
                               struct fab_scrub_difference *d)
 {
@@ -386,7 +389,7 @@ static void compare_port(const struct fab_port_info *now, const struct fab_port_
     note(d, "LMC", 0, now->lmc, want->lmc);
     note(d, "MasterSMLID", 0, now->sm_lid, want->sm_lid);
     note(d, "GIDPrefix", 0, now->gid_prefix, want->gid_prefix);
-    /* passes 0 or 1 (differs) instead of the M_Key, so that no message shows a key */
+    /* no message may show a key: 0 stands for equal and 1 for different M_Keys */
     note(d, "M_Key", 0, now->m_key != want->m_key, 0);
     note(d, "M_KeyProtectBits", 0, now->m_key_protect, want->m_key_protect);
     note(d, "M_KeyLeasePeriod", 0, now->m_key_lease, want->m_key_lease);
@@ -485,10 +488,10 @@ bool fab_plan_scrub_is_stale(const struct fab_plan_input *in, const struct fab_s
            (port.port_state != was->port_state || port.phys_state != was->phys_state);
 }
 
-/* Lets the next plan write the partition enforcement of the port again. If a port
- * reports another enforcement than the manager last set, plans assume that the port refused the
- * setting, and do not repeat it. Here, however, another program changed the enforcement. So this
- * function records the present enforcement as the one that the manager last set. */
+/* Makes the next plan write the partition enforcement of the port again. If a port reports another
+ * enforcement than the manager last set, plans assume that the port refused the setting, and do not
+ * repeat it. Here, however, another program changed the enforcement. So this function records the
+ * present enforcement as the one that the manager last set. */
 static void record_enforce(const struct fab_plan_input *in, uint32_t port,
                            const struct fab_port_info *now, struct fab_observed *o)
 {

@@ -17,7 +17,7 @@
 #include "libfabmgr/plan/plan.h"
 
 enum fab_scrub_turn { FAB_SCRUB_TABLES, FAB_SCRUB_LANES, FAB_SCRUB_TURNS };
-/* a position in a turn of the scrub; all members 0: the beginning of the turn */
+/* a position in a turn of the scrub; at the beginning of the turn, all members are 0 */
 struct fab_scrub_at {
     uint32_t stage, row, node;
     /* private: number of rows of the stage, and number of rows in use in each group of rows (struct
@@ -26,18 +26,19 @@ struct fab_scrub_at {
     bool over;
 };
 struct fab_scrub_item { /* an attribute that the scrub reads */
-    /* port: the port id, as in struct fab_plan_op; for SL2VL of a switch, the id of its port 0 */
+    /* port: id of the port, as in struct fab_plan_op; for SL2VL of a switch, the id of its port
+     * 0 */
     uint32_t node, port;
-    /* number of the block in its table; the numbers begin with 0 in LFTs and P_Key tables, and with
-     * 1 in VLArbitrationTables */
+    /* block number, which begins with 0 in LFTs and P_Key tables, and with 1 in
+     * VLArbitrationTables */
     uint32_t block;
     uint32_t mod; /* attribute modifier */
     uint16_t attr_id;
 };
 /* Finds the next attribute that the turn must read, and moves *at behind it. To limit the time of a
- * call, the function examines at most `steps` attributes that devices could have. Returns false if
- * it found no attribute. If at->over is then set, the turn is complete; otherwise the caller must
- * call again. */
+ * call, examines at most `steps` attributes that devices could have. Returns false if it found no
+ * attribute. If at->over is then true, the turn is complete; otherwise the caller must call
+ * again. */
 bool fab_plan_scrub_next(const struct fab_plan_input *in, enum fab_scrub_turn turn,
                          struct fab_scrub_at *at, uint32_t steps, struct fab_scrub_item *ret);
 /* Returns an upper limit of the number of attributes that a turn reads from the nodes `node` to end
@@ -54,16 +55,16 @@ struct fab_scrub_difference {
     uint32_t entries; /* number of entries or fields that differ */
 };
 /* Compares an attribute that was read with what the device is known to hold. data: the FAB_SMP_DATA
- * bytes that were read. Returns whether they differ. */
+ * bytes that were read. Returns true if they differ. */
 bool fab_plan_scrub_differs(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                             const uint8_t *data, struct fab_scrub_difference *ret);
-/* Returns true if a port is in another state than the snapshot says, or if a switch reports a
- * changed port. A sweep must then read the device again, and a comparison would be meaningless. */
+/* Returns true if a port is in another state than in the snapshot, or if a switch reports a changed
+ * port. A sweep must then read the device again, and a comparison would be meaningless. */
 bool fab_plan_scrub_is_stale(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                              const uint8_t *data);
 /* Records in `o` the tables that the device holds, so that the next plan writes what differs from
- * the target. SwitchInfo and PortInfo are not in `o` but in the snapshot, so a sweep must read them
- * again. */
+ * the target. SwitchInfo and PortInfo are part of the snapshot, not of `o`, so a sweep must read
+ * them again. */
 void fab_plan_scrub_record(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                            const uint8_t *data, struct fab_observed *o);
 /* Compares two blocks of 16-bit entries, as P_Key tables and multicast forwarding tables have.

@@ -7,16 +7,16 @@
  * A switch of 36 ports has 1,332 SL-to-VL tables, and most of them are equal. With
  * SwitchInfo:OptimizedSLtoVLMappingProgramming, one write can set the tables of all pairs, or of
  * all pairs with a certain in port or out port. So the most frequent table is written first, to all
- * pairs. Writes for single in ports or single out ports follow, whichever takes fewer writes. The
+ * pairs. Then come writes for single in ports or for single out ports, whichever are fewer. The
  * last writes set the tables of single pairs.
  *
  * The tables of devices are known from the acknowledged writes (struct fab_observed_vls); after a
  * restart they are unknown. VL arbitration tables are stored as written, port by port, and only
  * blocks that differ are written again.
  *
- * With several VLs, unknown tables are written. With one VL they are not, because any table is
- * correct: routing that is free of deadlock on one VL is so with every mapping of SLs to VLs. But
- * tables that this manager wrote before are then set to VL 0.
+ * With several VLs, unknown tables are written. With one VL they are not: routing that is free of
+ * deadlock on one VL is so with every mapping of SLs to VLs, so any table is correct. But tables
+ * that this manager wrote before are then set to VL 0.
  */
 #include "libfabmgr/plan/vl_writes.h"
 
@@ -35,7 +35,7 @@
 /* position of the block number in the attribute modifier of VLArbitrationTable, in bits; the lower
  * bits hold the port number */
 #define VLARB_BLOCK 16
-/* tidy_arbs empties the list of stored tables when it has this length */
+/* number of stored tables at which tidy_arbs empties the list */
 #define ARBS_MANY 1000
 /* maximum number of distinct tables whose frequency is counted */
 #define MAPS 64
@@ -52,8 +52,8 @@ static bool is_live(const struct fab_fabric *f, uint32_t port)
              fab_fabric_port(f, port)->info.port_state >= FAB_STATE_INIT));
 }
 
-/* Returns whether the SL-to-VL tables of a port can be written: at a switch,
- * PortInfo:CapabilityMask of port 0 says so for all its ports. It does not if the manager could not
+/* Returns true if the SL-to-VL tables of a port can be written. At a switch,
+ * PortInfo:CapabilityMask of port 0 decides for all ports. Returns false if the manager could not
  * read this PortInfo. */
 static bool has_sl2vl(const struct fab_fabric *f, uint32_t port)
 {
@@ -129,13 +129,13 @@ static int add_vlarb(const struct fab_plan_input *in, uint32_t port,
 struct pairs {
     const struct fab_plan_input *in;
     uint32_t sw, count;
-    uint8_t num[PORTS]; /* [count] numbers of ports in service */
-    /* [count] now: the values from which the present VL tables of the ports were computed, as far
-     * as they are known; want: those of the wanted tables */
+    uint8_t num[PORTS]; /* [count] numbers of the ports for which is_live() is true */
+    /* [count] the values from which the VL tables of the ports are computed. now: for the present
+     * tables, as far as they are known. want: for the wanted tables. */
     struct fab_observed_vl_port now[PORTS];
     struct fab_observed_vl_port want[PORTS];
-    /* known: the tables of the switch are known. by_in: writes of scope LINE set the tables of all
-     * pairs with one in port; otherwise those of all pairs with one out port. */
+    /* known: the tables of the switch are known. by_in: a write of scope LINE sets the tables of
+     * all pairs with one in port; otherwise those of all pairs with one out port. */
     bool known, by_in;
 };
 
@@ -161,12 +161,10 @@ static bool differs(const struct pairs *s, uint32_t in, uint32_t out)
            map_of(&s->in->target->vls, s, in, out);
 }
 
-/* Collects the ports of a switch whose links are up. For each port: how many VLs it uses and which
+/* Collects the ports of a switch whose links are up: how many VLs each port uses, and which
  * SL-to-VL table it has, now and in the target. Returns false if no SL-to-VL table of the switch
- * needs a write, because the switch
- * - does not support SL-to-VL tables,
- * - holds the tables of the target, which uses several VLs, or
- * - has unknown tables, which do not matter because the target uses one VL. */
+ * needs a write. Such a switch does not support these tables, or holds those of the target (several
+ * VLs). With one VL, unknown tables need no write either, because any table is correct. */
 static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pairs *ret)
 {
     const struct fab_fabric *f = in->fabric;
@@ -195,7 +193,7 @@ static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pair
 
 static uint32_t first_out(const struct pairs *s)
 {
-    /* port 0 is never an out port, so the out ports begin after it */
+    /* num[0] is no out port if it is port 0 */
     return s->count > 0 && s->num[0] == 0 ? 1 : 0;
 }
 
@@ -265,8 +263,8 @@ static uint32_t exceptions_in_line(const struct pairs *s, uint32_t line, uint64_
     return exceptions;
 }
 
-/* Returns how many writes are needed after a write has set the SL-to-VL tables of all pairs of
- * ports to `base`. */
+/* Returns how many further writes are needed after one write has set the SL-to-VL tables of all
+ * pairs of ports to `base`. */
 static uint32_t cost(const struct pairs *s, uint64_t base)
 {
     uint32_t writes = 0;
@@ -342,8 +340,7 @@ static int add_lines(const struct pairs *s, const struct sink *to, uint64_t base
 }
 
 /* Adds the writes of this scope. There are two methods: to set only the tables that differ, or to
- * set all tables anew, the widest scope first. The function uses the method with fewer writes in
- * total. */
+ * set all tables anew, the widest scope first. Uses the method that takes fewer writes in total. */
 static int add_tables(struct pairs *s, const struct sink *to, enum fab_plan_vl_scope scope)
 {
     bool optimized = (s->in->fabric->switches[s->sw].optimized_sl2vl & OPTIMIZED) != 0;
@@ -427,8 +424,8 @@ static void forget_all(struct fab_observed *o)
     o->vls = (struct fab_observed_vls){0};
 }
 
-/* Finds the tables `arb` in held->arb[], or adds them. *ret receives the index + 1, or 0 if there
- * are so many tables that the index does not fit. Returns NOMEM. */
+/* Finds the tables `arb` in held->arb[], or adds them. Sets *ret to the index + 1, or to 0 if the
+ * index does not fit. Returns NOMEM. */
 static int number_of(struct fab_observed_vls *held, const struct fab_arb *arb, uint16_t *ret)
 {
     size_t i = 0;
@@ -446,8 +443,8 @@ static int number_of(struct fab_observed_vls *held, const struct fab_arb *arb, u
     return FAB_OK;
 }
 
-/* Empties held->arb[] if it has ARBS_MANY elements or more, since no port uses most of them any
- * more. The VL arbitration tables of all ports then count as unknown. */
+/* Empties held->arb[] if it has ARBS_MANY elements or more, because ports use few of them by then.
+ * The VL arbitration tables of all ports then count as unknown. */
 static void tidy_arbs(struct fab_observed_vls *held)
 {
     if (held->arbs < ARBS_MANY)
@@ -462,7 +459,7 @@ static int note_port(const struct fab_plan_input *in, uint32_t port, struct fab_
     struct fab_arb arb;
     held->port[port] = wanted(in, port);
     if (!has_sl2vl(in->fabric, port))
-        held->port[port].vls = 0; /* the plan had no writes of its SL-to-VL tables */
+        held->port[port].vls = 0; /* the plan had no writes of this port's SL-to-VL tables */
     if (!fab_target_arb(in->fabric, in->policy, &in->target->vls, port, in->book, &arb))
         return FAB_OK;
     return number_of(held, &arb, &held->port[port].arbitrated);

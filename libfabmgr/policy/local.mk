@@ -14,6 +14,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/m_key_list.h \
 	%D%/m_keys.c \
 	%D%/m_keys.h \
+	%D%/locations.c \
+	%D%/locations.h \
 	%D%/partitions.c \
 	%D%/partitions.h \
 	%D%/partitions_make.h \

@@ -225,6 +225,7 @@ int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy)
     fab_policy_partitions_ref(copy.partitions);
     fab_policy_pins_ref(copy.pins);
     fab_policy_routers_ref(copy.routers);
+    fab_policy_locations_ref(copy.locations);
     fab_policy_classes_ref(copy.classes);
     *ret_copy = copy;
     return FAB_OK;
@@ -238,6 +239,7 @@ void fab_policy_fini(struct fab_policy *p)
     fab_policy_partitions_unref(p->partitions);
     fab_policy_pins_unref(p->pins);
     fab_policy_routers_unref(p->routers);
+    fab_policy_locations_unref(p->locations);
     fab_policy_classes_unref(p->classes);
     p->classes = NULL;
     p->listed_m_keys = NULL;
@@ -245,6 +247,7 @@ void fab_policy_fini(struct fab_policy *p)
     p->partitions = NULL;
     p->pins = NULL;
     p->routers = NULL;
+    p->locations = NULL;
     p->roots = NULL;
     p->root_count = 0;
 }

@@ -10,6 +10,7 @@
 
 #include "libfabmgr/policy/classes.h"
 #include "libfabmgr/policy/congestion.h"
+#include "libfabmgr/policy/locations.h"
 #include "libfabmgr/policy/m_key_list.h"
 #include "libfabmgr/policy/m_keys.h"
 #include "libfabmgr/policy/partitions.h"
@@ -93,6 +94,8 @@ struct fab_policy {
     struct fab_partitions *partitions; /* shared; NULL: P_Keys are not managed */
     /* routers to other subnets; shared; NULL: the policy names no routers */
     struct fab_routers *routers;
+    /* hosts, racks, rows and slots of nodes; shared; NULL: the operator gave none */
+    struct fab_locations *locations;
     uint8_t pin_names; /* enum fab_pin_mode */
     /* pinned names of nodes; shared; NULL: patterns are compared with the names that nodes show */
     struct fab_pins *pins;

@@ -48,8 +48,8 @@ static bool add_affected(struct affected *p, uint32_t lid, uint32_t sw)
 }
 
 /* Adds the entries of switch `sw` that forward to its port `num`, whose link is dead. run[count]
- * has the entries of this switch for the LIDs `lid` to lid + count - 1. Returns false if memory
- * runs out. */
+ * has the entries of `sw` for the LIDs `lid` to lid + count - 1. Returns false if memory runs
+ * out. */
 static bool scan_one(struct affected *p, const uint8_t *run, uint32_t count, uint32_t lid,
                      uint32_t sw, uint8_t num)
 {
@@ -71,8 +71,8 @@ static bool scan_many(struct affected *p, const uint8_t *run, uint32_t count, ui
     return true;
 }
 
-/* Lists the entries of the active tables that lead into dead links. Entries of the overlay (struct
- * fab_repair_entry) need not be in the list, because every repair decides all of them again. */
+/* Lists the entries of the active tables that lead into dead links. May omit entries of the overlay
+ * (struct fab_repair_entry), because every repair decides all of them again. */
 static bool scan_dead(const struct fab_repair *r, const struct fab_lft *lft,
                       const struct fab_repair_delta *d, struct affected *p)
 {

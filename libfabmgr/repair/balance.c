@@ -11,7 +11,7 @@
  * neighbours, and would take longer than the repair. If one path meets several changed entries, it
  * is moved several times. Without dead links, the loads are those of the baseline again.
  *
- * A commit only records the entries that it changes, because a repair must not wait for this.
+ * A commit only records the entries that it changes, because a repair must not wait for the count.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -64,10 +64,10 @@ size_t fab_repair_balance_memory(const struct fab_repair_network *b)
 
 /* ---- counting the paths of the baseline ------------------------------------------------------ */
 
-/* The switches at which paths to the current LID have arrived, in the order of arrival. A switch is
- * in the queue once, so the queue has room for all switches. */
+/* The switches at which paths to the current LID have arrived, in the order of arrival. Each switch
+ * is in the queue at most once, so the queue has room for all switches. */
 struct queue {
-    uint32_t *sw;    /* [n] */
+    uint32_t *sw;    /* [n] the switches */
     uint64_t *paths; /* [n] number of paths that have arrived at each switch */
     uint32_t n, first, count;
 };
@@ -111,7 +111,7 @@ static void count_column(const struct fab_repair *r, struct queue *q, int64_t *l
     }
 }
 
-/* lids: number of LIDs of endports. */
+/* Sets weight[]. lids: number of LIDs of endports. */
 static void find_weights(struct fab_repair_network *b, uint32_t lids)
 {
     for (uint32_t sw = 0; sw < b->n && lids > 0; sw++) {
@@ -217,8 +217,9 @@ struct column_change {
     size_t count;
 };
 
-/* Adds `paths` to each channel of the path from the switch `sw` to the LID. now: the path by the
- * new entries, otherwise by the old ones. Returns the number of its channels. */
+/* Adds `paths` to the load of each channel on the path from the switch `sw` to the LID. The path
+ * follows the new entries if `now` is true, otherwise the old ones. Returns the number of its
+ * channels. */
 static uint32_t add_along(const struct column_change *m, uint32_t sw, bool now, int64_t paths)
 {
     const struct fab_repair_network *b = m->r->network;
@@ -237,8 +238,9 @@ static uint32_t add_along(const struct column_change *m, uint32_t sw, bool now, 
     return hops;
 }
 
-/* Moves the paths of a changed entry. If its path gets longer or shorter, the entries of all
- * neighbours that carry traffic to its switch are decided, too, and move their own paths. */
+/* Moves the paths of a changed entry to its new path. If the path gets longer or shorter, the
+ * entries of all neighbours that carry traffic to its switch are decided again, and move their own
+ * paths. */
 static void move_paths(const struct column_change *m, uint32_t sw)
 {
     const struct fab_repair_network *b = m->r->network;
@@ -270,7 +272,8 @@ static int by_lid(const void *a, const void *b)
     return x->sw < y->sw ? -1 : x->sw > y->sw;
 }
 
-/* Sorts the recorded changes by LID. Those of a stored plan are in the order of its writes. */
+/* Sorts the recorded changes by LID. The changes of a stored plan are in the order of its
+ * writes. */
 static void sort_moved(struct fab_repair_balance *l)
 {
     bool sorted = true;

@@ -20,8 +20,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-/* A tile (column/tile.c) is loaded only if at least this number of entries of its LIDs is affected.
- * With fewer, copying costs more time than it saves. */
+/* Minimum number of affected entries for which a tile (column/tile.c) of their LIDs is loaded. With
+ * fewer, copying costs more time than it saves. */
 #define TILE_PAYS 6
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -33,14 +33,13 @@ struct job {
     size_t change_room, entry_room;
     /* channels whose links were dead at the last commit and are alive now */
     uint32_t *revived;
-    /* switches whose entry is stale (struct fab_repair_change) in this column, the entries for one
-     * LID */
+    /* switches whose entry for the current LID is stale (struct fab_repair_change) */
     uint32_t *stale;
     size_t revivals, stales;
     bool components_known, relabelled;
     /* bitset [ports] of the ports whose links were alive at the last commit and are dead now */
     uint64_t *newly_dead;
-    struct fab_repair_window *window; /* NULL: this is no rebalance */
+    struct fab_repair_window *window; /* NULL: no rebalance */
     char *why;
     size_t why_len;
 };
@@ -90,9 +89,9 @@ static bool is_connected(struct job *j, uint32_t sw)
 }
 
 /* Counts an entry whose packets do not reach the LID, in d->cut or d->lost. The entry is cut if no
- * living links connect the switch with the destination. The entry is lost if they are connected,
- * but no endport sends to an endport through this entry; then an engine should compute new tables
- * soon. Otherwise the repair is not possible, and the result is UNSUPPORTED. */
+ * living links connect the switch with the destination. The entry is lost if living links connect
+ * them, but no endport sends to an endport through this entry; then an engine should compute new
+ * tables soon. Otherwise the repair is not possible, and the function returns UNSUPPORTED. */
 static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
 {
     struct fab_repair *r = j->r;
@@ -109,8 +108,8 @@ static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
 }
 
 /* Returns the new value of an entry for which no path was found (FAB_MARK_CUT). The entry keeps its
- * value, unless the labels of its channel and of the next channel would no longer ascend because
- * the next switch got a new entry. Then the entry must drop packets (NO_ROUTE). */
+ * value, unless the next switch got a new entry by which labels no longer ascend. Then the entry
+ * must drop packets (NO_ROUTE). */
 static uint8_t entry_of_cut(struct fab_repair *r, uint32_t sw)
 {
     struct fab_repair_column *c = &r->column;
@@ -137,7 +136,7 @@ static int list_newly_dead(struct job *j)
     return FAB_OK;
 }
 
-/* Returns true if the entries of the LID are rebalanced. */
+/* Returns true if the entries of the LID are to be rebalanced. */
 static bool is_rebalanced(struct job *j, uint32_t lid, size_t knowns)
 {
     struct fab_repair_window *w = j->window;
@@ -166,8 +165,8 @@ static bool column_stays(const struct job *j, const uint64_t *affected, size_t a
     return stays;
 }
 
-/* Adds the overlay's entries of a column that stays as it is, and counts its entries that lead into
- * dead links. */
+/* Adds the overlay's entries of a column that stays as it is, and counts the column's entries that
+ * lead into dead links. */
 static int keep_column(struct job *j, uint32_t lid, const uint64_t *affected, size_t affected_count,
                        const struct fab_repair_entry *known, size_t knowns)
 {
@@ -210,9 +209,9 @@ static uint32_t old_channel(const struct job *j, uint32_t sw, uint32_t lid)
 }
 
 /* Finds stale entries (struct fab_repair_change) at links that come back. Let such a link lead from
- * switch A to switch B. If the entry of A still leads into the link, A was cut off. Then the entry
- * of A is stale (it must not carry traffic yet) if the entry of B is in the overlay and the label
- * of its channel is not greater than the label of the channel from A to B. */
+ * switch A to switch B. If the entry of A still leads into the link, A was cut off. The entry of A
+ * is stale (it must not carry traffic yet) if two conditions hold: the entry of B is in the
+ * overlay, and its channel does not have a greater label than the channel from A to B. */
 static void find_stale(struct job *j, uint32_t lid)
 {
     const struct fab_repair_network *b = j->r->network;
@@ -231,9 +230,9 @@ static void find_stale(struct job *j, uint32_t lid)
     }
 }
 
-/* Returns true if labels do not ascend at the switch at the end of `channel`: by the active tables,
- * packets to the LID that arrive over `channel` leave over a channel whose new label is not greater
- * than the label of `channel`. */
+/* Returns true if labels do not ascend at the switch at the end of `channel`. This is so if packets
+ * to the LID that arrive over `channel` leave, by the active tables, over a channel whose new label
+ * is not greater than that of `channel`. */
 static bool turn_descends(const struct job *j, uint32_t channel, uint32_t lid)
 {
     const struct fab_repair *r = j->r;
@@ -242,11 +241,11 @@ static bool turn_descends(const struct job *j, uint32_t channel, uint32_t lid)
     return next != FAB_NONE && r->column.label[channel] >= r->column.label[next];
 }
 
-/* Marks the overlay's entry of `sw` as stale in two cases: the labels descend (turn_descends) at
- * the switch to which the entry leads, or they descend at `sw` for packets from a neighbour whose
- * entry is not in the overlay. If the neighbour's entry is in the overlay, that entry is marked
- * instead of the entry of `sw`. Then fewer packets are dropped, because packets that other switches
- * or endports send to `sw` still arrive. */
+/* Marks the overlay's entry of `sw` as stale in two cases. First, the labels descend
+ * (turn_descends) at the switch to which the entry leads. Second, they descend at `sw` for packets
+ * from a neighbour whose entry is not in the overlay. If the neighbour's entry is in the overlay,
+ * that entry is marked instead of the entry of `sw`. Then fewer packets are dropped, because
+ * packets that other switches or endports send to `sw` still arrive. */
 static void find_descending(struct job *j, uint32_t lid, uint32_t sw)
 {
     const struct fab_repair_network *b = j->r->network;
@@ -288,8 +287,8 @@ static int add_column(struct job *j, const struct fab_repair_entry *known, size_
     int status = FAB_OK;
     for (uint32_t i = 0; status == FAB_OK && i < c->touches; i++) {
         uint32_t sw = c->touched[i];
-        /* The first `knowns` switches of touched[] have an entry in the overlay, which stores its
-         * baseline value. For all others, the tables hold the baseline value. */
+        /* The first `knowns` switches of touched[] have an entry in the overlay, with its baseline
+         * value. For all others, the tables hold the baseline value. */
         uint8_t base = i < knowns ? known[i].baseline : fab_repair_table_entry(c, sw);
         uint8_t now = c->entry[sw];
         if (c->mark[sw] == FAB_MARK_CUT) {
@@ -350,9 +349,9 @@ static int decide_column(struct job *j, uint32_t lid, const uint64_t *affected,
     return status == FAB_OK ? stale : status;
 }
 
-/* Copies the entries for all LIDs of one destination switch into the tile (column/tile.c). Does so
- * only if that switch has lost a link, and if the next TILE_PAYS affected entries all belong to
- * these LIDs. */
+/* Copies the entries for all LIDs of one destination switch into the tile (column/tile.c), if the
+ * copy saves time. This is so if the switch has lost a link, and the next TILE_PAYS affected
+ * entries all belong to these LIDs. */
 static void load_tile(struct fab_repair *r, const struct fab_lft *lft, const uint64_t *affected,
                       size_t affected_count)
 {
@@ -389,7 +388,7 @@ static int decide_columns(struct job *j, const uint64_t *affected, size_t affect
             load_tile(r, j->lft, p < affected_count ? affected + p : NULL, affected_count - p);
         while (e_end < r->entries && r->entry[e_end].lid == lid)
             e_end++;
-        /* affected[] and the list of overlay entries may be NULL if they are empty, and pointer
+        /* affected[] and the list of overlay entries are NULL if they are empty, and pointer
          * arithmetic on NULL is undefined */
         status = decide_column(j, lid, p_end > p ? affected + p : NULL, p_end - p,
                                e_end > e ? r->entry + e : NULL, e_end - e);
@@ -404,8 +403,7 @@ static int decide_columns(struct job *j, const uint64_t *affected, size_t affect
 static int find_labels(struct job *j)
 {
     int status = fab_repair_relabel_find(j->r, j->d);
-    /* after an error, no label has been changed yet, so fab_repair_undo_dead must not restore any
-     */
+    /* after an error no label has changed yet, so fab_repair_undo_dead must restore none */
     if (status != FAB_OK)
         j->d->relabels = 0;
     fab_repair_relabel_apply(j->r, j->d);

@@ -13,9 +13,9 @@
 #define FAB_REPAIR_DELIVERED UINT32_MAX
 
 /* The switches, their links and the labels of the channels. They never change, so clones of a
- * repair share them. A channel is named by the id of the port through which packets leave the
- * switch. n: number of switches. ports: number of port ids of switches. top: highest LID. max_hops:
- * maximum number of switches on a path. vl_count: number of VLs that have labels of their own. */
+ * repair share them. A channel is named by the id of the port by which packets leave the switch. n:
+ * number of switches. ports: number of port ids of switches. top: highest LID. max_hops: maximum
+ * number of switches on a path. vl_count: number of VLs that have labels of their own. */
 struct fab_repair_network {
     struct fab_arena arena; /* holds the memory of the arrays below */
     int refs;               /* atomic */
@@ -23,12 +23,12 @@ struct fab_repair_network {
     uint32_t max_hops;
     /* port id of port 0 of each switch; first[n] = ports */
     uint32_t *first;
-    /* [ports] the switch at the other end of the port's link; FAB_NONE: the port had no ISL that
-     * was up when the network was made */
+    /* [ports] the switch at the other end of the port's link; FAB_NONE: the port had no working ISL
+     * when the network was made */
     uint32_t *peer_sw;
     /* [ports] port number at the other end of the link */
     uint8_t *peer_num;
-    /* [top + 1] the switch that delivers the LID's packets, or FAB_NONE */
+    /* [top + 1] the switch that delivers packets to the LID, or FAB_NONE */
     uint32_t *home;
     uint64_t *is_endport; /* bitset of the LIDs of endports */
     /* [top + 1] the VL of packets to the LID; NULL: one VL */
@@ -41,21 +41,21 @@ struct fab_repair_network {
      * labels follow from the positions. NULL: there is no such order, and the labels follow from
      * chains of dependencies instead. */
     uint32_t *order;
-    /* Number of sets of labels. The labels of each set ascend along all paths of the baseline. On
-     * other paths, the labels of one set may ascend while those of another set do not. So a repair
-     * tries the sets one after the other. */
+    /* Number of sets of labels. The labels of each set ascend along all paths of the baseline.
+     * Along other paths, only the labels of some sets may ascend. So a repair tries the sets one
+     * after the other. */
     uint32_t sets;
     /* [sets][vl_count][ports] label of each channel, from 1; 0: the port is no channel */
     uint32_t *label;
-    const char *label_source; /* what fab_repair_label_source returns */
+    const char *label_source; /* result of fab_repair_label_source */
     /* [ports] load of each channel in the baseline: number of paths over it from an endport to the
      * LID of an endport */
     int64_t *load;
     /* [switches] mean number of endports whose packets to a LID pass the switch in the baseline */
     uint32_t *weight;
 };
-/* Makes the network: all members except label[]. Returns INVAL (tables or LIDs of another fabric)
- * or NOMEM. */
+/* Makes the network: all members except label[]. Returns INVAL if the tables or LIDs belong to
+ * another fabric, or NOMEM. */
 int fab_repair_network_new(const struct fab_repair_input *in, struct fab_repair_network **ret);
 struct fab_repair_network *fab_repair_network_ref(struct fab_repair_network *b);
 void fab_repair_network_unref(struct fab_repair_network *b);
@@ -65,10 +65,11 @@ size_t fab_repair_network_memory(const struct fab_repair_network *b);
 bool fab_repair_networks_agree(const struct fab_repair_network *a,
                                const struct fab_repair_network *b);
 
-/* Fills label[] (labels/labels.c). Returns UNSUPPORTED (see fab_repair_new) or NOMEM. */
+/* Fills label[] (labels/labels.c). Returns UNSUPPORTED if there are no labels for these tables, or
+ * NOMEM. */
 int fab_repair_labels_find(struct fab_repair_network *b, const struct fab_repair_input *in,
                            char *why, size_t why_len);
-/* Successive switches of `order` differ by this number in their positions. So a relabelling
+/* Difference between the positions of successive switches in `order`. So a relabelling
  * (labels/relabel.c) can give a switch a new position between two others. */
 #define FAB_REPAIR_LABEL_GAP 16
 /* Returns the label of a channel that leaves a switch with the position `from` (network->order[]).
@@ -121,37 +122,38 @@ static inline uint64_t fab_repair_heap_pop(uint64_t *heap, uint32_t *count)
     return top;
 }
 
-/* An entry of the active tables that differs from the baseline. These entries form the overlay. */
+/* An entry of the active tables that differs from the baseline. All such entries form the
+ * overlay. */
 struct fab_repair_entry {
     uint32_t lid, sw;
     uint8_t baseline, now;
 };
 
 enum fab_repair_mark {
-    FAB_MARK_NONE, /* the value in the active tables applies */
+    FAB_MARK_NONE, /* the entry in the active tables applies */
     /* the switch's entry is in entry[] of the column, not in the active tables
      * (fab_repair_column_set) */
     FAB_MARK_KNOWN,
-    /* the switch's entry must be decided; entry[] of the column still holds the baseline's value */
+    /* the switch's entry must be decided; entry[] of the column still has the value of the
+     * baseline */
     FAB_MARK_PENDING,
     /* the switch's entry was decided: entry[] and len[] of the column have the result */
     FAB_MARK_SETTLED,
-    /* no path with ascending labels was found; living links may still connect the switch with the
+    /* no path with ascending labels was found, though living links may connect the switch with the
      * destination (comments call this a CUT switch) */
     FAB_MARK_CUT,
 };
-/* The channel by which a switch forwards packets to the current LID. A value that was computed for
+/* The channel by which a switch forwards packets to the current LID. Values that were computed for
  * another LID must not be used. So the upper half of `at` is the inverted epoch (number of the
- * column) for which it was computed: values of earlier LIDs are greater, because the epoch
- * increases from one LID to the next. The single comparison `at` <= ~epoch << 32 | label, with the
- * present epoch, is true if the value belongs to the current LID and its label is at most `label`.
- */
+ * column) for which it was computed. The epoch increases from one LID to the next, so values of
+ * earlier LIDs are greater. One comparison tests both: `at` <= ~epoch << 32 | label is true if the
+ * value belongs to the current LID (`epoch`) and its label is at most `label`. */
 struct fab_repair_next_hop {
-    /* ~epoch << 32 | label. The label is 0 if the switch is undecided or sends nowhere, and
-     * FAB_REPAIR_DELIVERED at the destination switch. */
+    /* ~epoch << 32 | label. The label is FAB_REPAIR_DELIVERED at the destination switch, and 0 if
+     * the switch is undecided or sends nothing. */
     uint64_t at;
-    uint32_t channel; /* the channel; FAB_NONE: none */
-    uint32_t num;     /* the channel's port number, or FAB_NONE */
+    uint32_t channel; /* the channel, or FAB_NONE */
+    uint32_t num;     /* port number of the channel, or FAB_NONE */
 };
 
 /* A column that is being decided: the entries of all switches for one LID, which comments call the
@@ -161,10 +163,9 @@ struct fab_repair_column {
     uint32_t lid, home;
     /* [ports] labels of the channels on the VL of packets to this LID */
     const uint32_t *label;
-    /* the active entries of this LID, in a tile (column/tile.c); NULL: they are read from the
-     * tables */
+    /* the active entries of this LID, in a tile (column/tile.c); NULL: read them from the tables */
     const uint8_t *table;
-    uint8_t *mark; /* [switches] */
+    uint8_t *mark; /* [switches] enum fab_repair_mark */
     /* [switches] LFT entry (out port) of each switch; valid where mark[] is not FAB_MARK_NONE */
     uint8_t *entry;
     /* [switches] number of hops of each switch's path in the baseline; valid where mark[] is
@@ -179,9 +180,9 @@ struct fab_repair_column {
     /* [switches] whether the switch's entry is stale (struct fab_repair_change) */
     bool *stale;
     struct fab_repair_next_hop *next_hop; /* [switches] */
-    uint32_t *touched;                    /* the switches whose mark is not NONE */
+    uint32_t *touched;                    /* the switches whose mark is not FAB_MARK_NONE */
     uint32_t touches;
-    /* true: in this column, some switch got a channel whose label is above the minimum label (key)
+    /* true: in this column, some switch got a channel whose label is above the key (minimum label)
      * that the switch had */
     bool label_rose;
     /* heap of the pending switches, the one with the greatest key first */
@@ -193,7 +194,7 @@ struct fab_repair_column {
  * A cache keeps such lists for later columns. */
 struct fab_repair_candidates {
     uint32_t sw, key, count;
-    /* the list has only the channels whose label is exactly `key` */
+    /* true: the list has only the channels whose label is exactly `key` */
     bool equal;
     /* the labels for which num[] was made; NULL: this list is not in use */
     const uint32_t *label;
@@ -202,15 +203,14 @@ struct fab_repair_candidates {
 /* number of lists of candidates that are cached */
 #define FAB_REPAIR_CANDIDATES 1024
 
-#define FAB_REPAIR_TILE_LIDS 64 /* greatest number of LIDs in a tile */
+#define FAB_REPAIR_TILE_LIDS 64 /* maximum number of LIDs in a tile */
 /* A tile (column/tile.c) is a copy of the columns of consecutive LIDs, in which the entries of a
  * column are adjacent in memory. It is valid until the tables change. If there is no memory for a
  * tile, the columns are read from the tables. */
 struct fab_repair_tile {
-    /* the tile holds the entries for the LIDs first to first + count - 1; if count is 0, it is
-     * empty */
+    /* the tile has the entries for the LIDs first to first + count - 1; count 0: it is empty */
     uint32_t first, count;
-    size_t room;    /* allocated bytes of table[] */
+    size_t room;    /* allocated size of table[] in bytes */
     uint8_t *table; /* [count][switches] */
 };
 
@@ -221,20 +221,18 @@ struct fab_repair_load_step {
 };
 /* The link loads by which a repair chooses among equally long paths (balance.c). */
 struct fab_repair_balance {
-    /* [ports] an estimate of the load of each channel: as network->load[], but with the active
-     * tables */
+    /* [ports] estimated load of each channel: like network->load[], but with the active tables */
     int64_t *load;
     /* [moves] entries that commits have changed since load[] was brought up to date */
     struct fab_repair_change *moved;
     size_t moves, move_room;
-    /* [switches] for each switch, the index of the change of its entry for one LID; FAB_NONE
-     * between calls */
+    /* [switches] index of the change of each switch's entry for one LID; FAB_NONE between calls */
     uint32_t *index;
-    /* [steps] what the running call has added to load[]; empty between calls */
+    /* [steps] the amounts that the running call has added to load[]; empty between calls */
     struct fab_repair_load_step *step;
     size_t steps, step_room;
-    bool failed; /* memory for steps ran out in the running call */
-    /* the running call is fab_repair_rebalance */
+    bool failed; /* true: memory for steps ran out in the running call */
+    /* true: the running call is fab_repair_rebalance */
     bool improving;
 };
 
@@ -248,8 +246,8 @@ struct fab_repair {
     struct fab_repair_network *network;
     /* the labels that the running call uses: one set of network->label, or own_label */
     uint32_t *label;
-    /* [vl_count][ports] the labels while switches are relabelled; NULL: no switch has been
-     * relabelled yet */
+    /* [vl_count][ports] the labels while switches are relabelled; NULL: no switch was relabelled
+     * yet */
     uint32_t *own_label;
     /* The members from here to `commits` are the state of the repair, which only a commit changes
      * (fab_repair_commit). */
@@ -263,10 +261,10 @@ struct fab_repair {
     size_t deads;
     uint64_t commits; /* number of commits that changed the state */
     struct fab_repair_balance balance;
-    /* While *stop is not 0, fab_repair_plan and fab_repair_prove return BUSY soon; NULL: they
-     * cannot be stopped. Another thread may set it. */
+    /* While *stop is not 0, fab_repair_plan and fab_repair_prove return BUSY soon. Another thread
+     * may set it. NULL: they cannot be stopped. */
     const int *stop;
-    /* Scratch memory. The functions of this folder use it only while they run. */
+    /* the following members are scratch memory, which functions use only while they run */
     /* bitset [ports] of the ports whose links are dead for the running call; no bit is set between
      * calls */
     uint64_t *is_dead;
@@ -274,15 +272,15 @@ struct fab_repair {
     uint32_t *alive;
     uint32_t *component; /* [switches] see fab_repair_find_components; between calls undefined */
     /* [switches] set of the maxima that each switch reaches by going up (labels/maxima.c), for the
-     * labels and dead links of the running call; valid if maxima_known */
+     * labels and dead links of the running call; valid if maxima_known is true */
     uint64_t *maxima;
     bool maxima_known;
     /* [FAB_REPAIR_CANDIDATES] cached lists of candidates, indexed by a hash of switch and key */
     struct fab_repair_candidates *candidates;
     struct fab_repair_column column;
     struct fab_repair_tile tile;
-    /* number of channels that the searches of column/relax.c have read in the repair that is being
-     * computed */
+    /* number of channels that the searches of column/relax.c have read so far for the repair that
+     * is being computed */
     uint64_t relax_work;
 };
 
@@ -296,24 +294,24 @@ static inline uint8_t fab_repair_table_entry(const struct fab_repair_column *c, 
 {
     return c->table != NULL ? c->table[sw] : fab_target_lft_at(c->lft, sw, c->lid);
 }
-/* Returns the switch's entry for the current LID: entry[] if the switch has a mark, else the value
- * in the active tables. */
+/* Returns the switch's entry for the current LID: entry[] if the switch has a mark, otherwise the
+ * value in the active tables. */
 static inline uint8_t fab_repair_column_entry(const struct fab_repair_column *c, uint32_t sw)
 {
     return c->mark[sw] != FAB_MARK_NONE ? c->entry[sw] : fab_repair_table_entry(c, sw);
 }
 
-/* column/tile.c */
-/* Copies the columns of `count` LIDs, the first of which is `first`, into the tile. If there is no
- * memory for them, the tile is empty afterwards. */
+/* functions of column/tile.c */
+/* Copies the columns of the LIDs first to first + count - 1 into the tile. If memory runs out, the
+ * tile is empty afterwards. */
 void fab_repair_tile_load(struct fab_repair *r, const struct fab_lft *lft, uint32_t first,
                           uint32_t count);
 /* Returns the number of consecutive LIDs, `first` included, that the same switch delivers. */
 uint32_t fab_repair_tile_width(const struct fab_repair *r, uint32_t first);
 
-/* column/column.c */
+/* functions of column/column.c */
 void fab_repair_column_begin(struct fab_repair *r, const struct fab_lft *lft, uint32_t lid);
-/* Makes entry[sw] apply instead of the switch's entry in the active tables. */
+/* Makes `entry` apply instead of the switch's entry in the active tables. */
 void fab_repair_column_set(struct fab_repair *r, uint32_t sw, uint8_t entry);
 /* Marks the switch PENDING if its entry for the current LID leads into a dead link. */
 void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw);
@@ -327,18 +325,19 @@ void fab_repair_column_end(struct fab_repair *r);
 uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid,
                                 uint32_t k);
 
-/* Finds paths for CUT switches (marked FAB_MARK_CUT) that living links connect with the
- * destination. They found no path because labels do not ascend where their paths would meet the
- * entries of other switches (column/relax.c). Returns NOMEM. */
+/* Finds paths for CUT switches (FAB_MARK_CUT) that living links connect with the destination. They
+ * found no path because labels do not ascend where their paths would meet the entries of other
+ * switches (column/relax.c). Returns NOMEM. */
 int fab_repair_column_relax(struct fab_repair *r);
 
 /* Number of candidates with short paths whose costs a decision compares. A few random candidates
  * spread load nearly as evenly as the best of all (Mitzenmacher, "The power of two choices in
  * randomized load balancing", IEEE TPDS 2001). */
 #define FAB_REPAIR_SAMPLES 4
-#define FAB_REPAIR_PREFETCH_MAX 16 /* maximum number of entries in one call */
-/* Brings the table entries that the decisions about affected[count] will read into the processor's
- * cache (column/prefetch.c). Each element is LID << 32 | switch. */
+/* maximum number of entries in one call of fab_repair_prefetch */
+#define FAB_REPAIR_PREFETCH_MAX 16
+/* Loads table entries into the processor's cache: those that the decisions about affected[count]
+ * will read (column/prefetch.c). Each element is LID << 32 | switch. */
 void fab_repair_prefetch(struct fab_repair *r, const struct fab_lft *lft, const uint64_t *affected,
                          size_t count);
 
@@ -353,11 +352,12 @@ static inline const uint32_t *fab_repair_labels_for(const struct fab_repair *r, 
     return r->label + (b->vl != NULL ? (size_t)b->vl[lid] * b->ports : 0);
 }
 
-/* balance.c */
-/* Makes the loads those of the baseline. Returns NOMEM. */
+/* functions of balance.c */
+/* Sets the loads to those of the baseline. Returns NOMEM. */
 int fab_repair_balance_init(struct fab_repair_balance *l, const struct fab_repair_network *b);
 void fab_repair_balance_fini(struct fab_repair_balance *l);
-/* Copies what the next plan needs; *to is initialized. Returns NOMEM. */
+/* Copies the loads, and the changes that they do not include yet; *to is initialised. Returns
+ * NOMEM. */
 int fab_repair_balance_copy(const struct fab_repair_balance *from,
                             const struct fab_repair_network *b, struct fab_repair_balance *to);
 size_t fab_repair_balance_memory(const struct fab_repair_network *b);
@@ -367,17 +367,17 @@ int fab_repair_balance_count_baseline(struct fab_repair *r, const struct fab_lft
 /* Counts all paths of the active tables `lft` in balance.load[]. Paths end at the links that the
  * running call has marked as dead. Returns NOMEM; the loads are then too low. */
 int fab_repair_balance_count(struct fab_repair *r, const struct fab_lft *lft);
-/* Records the entries that the delta changes. `lft` holds the tables before the change. If memory
+/* Records the entries that the delta changes. `lft` are the tables before the change. If memory
  * runs out, the loads stay as they are. */
 void fab_repair_balance_record(struct fab_repair *r, const struct fab_lft *lft,
                                const struct fab_repair_delta *d);
-/* Adds paths to a channel, until fab_repair_balance_undo is called. */
+/* Adds paths to the load of a channel, until fab_repair_balance_undo is called. */
 void fab_repair_balance_add(struct fab_repair *r, uint32_t channel, int64_t paths);
-/* Takes back what was added, and allocates memory for the commit of the delta. Returns NOMEM if
- * there is none, or if there was none for an addition. */
+/* Subtracts what fab_repair_balance_add has added, and allocates memory for the commit of the
+ * delta. Returns NOMEM if there is none, or if there was none for an addition. */
 int fab_repair_balance_undo(struct fab_repair *r, const struct fab_repair_delta *d);
 
-/* dead_links.c */
+/* functions of dead_links.c */
 /* Fills d->dead with the ids of both ports of each ISL that dead[count] names, in ascending order
  * and without duplicates. Returns NOMEM. */
 int fab_repair_list_dead(const struct fab_repair_network *b, const uint32_t *dead, size_t count,
@@ -386,39 +386,39 @@ int fab_repair_list_dead(const struct fab_repair_network *b, const uint32_t *dea
  * is called. */
 void fab_repair_apply_dead(struct fab_repair *r, const struct fab_repair_delta *d);
 void fab_repair_undo_dead(struct fab_repair *r, const struct fab_repair_delta *d);
-/* Returns true if the port's link was dead at the last fab_repair_commit. Links that the running
- * call marks as dead make no difference. */
+/* Returns true if the port's link was dead at the last fab_repair_commit. Links that only the
+ * running call marks as dead do not count. */
 bool fab_repair_was_dead(const struct fab_repair *r, uint32_t port);
-/* Finds the connected components of living links. component[sw] receives the lowest id of the
+/* Finds the connected components of living links. Sets component[sw] to the lowest id of the
  * switches in the component of `sw`. */
 void fab_repair_find_components(struct fab_repair *r);
 
-/* labels/relabel.c */
+/* functions of labels/relabel.c */
 /* Fills d->relabel with the switches that need another position in the order (network->order) while
  * the delta's links are dead. The caller has marked these links (fab_repair_apply_dead). Returns
  * NOMEM. */
 int fab_repair_relabel_find(struct fab_repair *r, struct fab_repair_delta *d);
 void fab_repair_relabel_apply(struct fab_repair *r, const struct fab_repair_delta *d);
 void fab_repair_relabel_undo(struct fab_repair *r, const struct fab_repair_delta *d);
-/* Returns true if packets may make the same turns with the delta's labels as with the baseline's:
- * whenever the baseline's labels ascend from one channel to another, and both links are alive, the
- * delta's labels ascend, too. */
+/* Returns true if the delta's labels permit all turns that the baseline's labels permit. Whenever
+ * the baseline's labels ascend from one living channel to another, the delta's labels must ascend,
+ * too. */
 bool fab_repair_relabel_sound(const struct fab_repair *r, const struct fab_repair_delta *d);
 
-/* labels/maxima.c */
-/* Fills r->maxima, unless it is known already or the labels do not follow from an order. Returns
- * NOMEM. */
+/* functions of labels/maxima.c */
+/* Fills r->maxima. Does nothing if it is already filled, or if the labels do not follow from an
+ * order. Returns NOMEM. */
 int fab_repair_maxima_find(struct fab_repair *r);
-/* Returns false only if the labels allow no path from `sw` to the switch `home`; true does not mean
- * that there is one. */
+/* Returns false if the labels certainly allow no path from `sw` to the switch `home`; true: there
+ * may be a path. */
 static inline bool fab_repair_may_reach(const struct fab_repair *r, uint32_t sw, uint32_t home)
 {
     return !r->maxima_known || (r->maxima[sw] & r->maxima[home]) != 0;
 }
 
-/* affected.c */
-/* Finds the entries of the active tables that lead into links of d->dead. *ret_key receives LID <<
- * 32 | switch for each of them, ascending; the caller frees this array. Returns NOMEM. */
+/* functions of affected.c */
+/* Finds the entries of the active tables that lead into links of d->dead. *ret_key gets LID << 32 |
+ * switch for each of them, ascending; the caller frees this array. Returns NOMEM. */
 int fab_repair_find_affected(const struct fab_repair *r, const struct fab_lft *lft,
                              const struct fab_repair_delta *d, uint64_t **ret_key,
                              size_t *ret_count);
@@ -429,14 +429,14 @@ uint64_t *fab_repair_radix_sort(uint64_t *keys, uint64_t *room, size_t count, un
                                 unsigned bits);
 
 /* The LIDs whose displaced entries fab_repair_rebalance decides again: those after `after`, until
- * `most` entries have changed. last: the last of them. more: there are further ones. */
+ * `most` entries have changed. last: the last of these LIDs. more: true if LIDs remain after it. */
 struct fab_repair_window {
     uint32_t after, last;
     size_t most;
     bool more;
 };
-/* Computes a delta (delta.c) with the set of labels number `label_set`. window: NULL, or the LIDs
- * to rebalance. Returns UNSUPPORTED or NOMEM, as fab_repair_plan does. */
+/* Computes a delta (delta.c) with the set of labels number `label_set`. window: the LIDs to
+ * rebalance; NULL: no rebalance. Returns UNSUPPORTED or NOMEM, as fab_repair_plan does. */
 int fab_repair_delta_make(struct fab_repair *r, uint32_t label_set, const struct fab_lft *lft,
                           const uint32_t *dead, size_t count, struct fab_repair_window *window,
                           struct fab_repair_delta *ret, char *why, size_t why_len);

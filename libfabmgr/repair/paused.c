@@ -22,14 +22,14 @@ struct counting {
     const struct fab_lft *lft;
     const struct fab_repair_delta *d;
     uint32_t *stack; /* [switches] */
-    /* [switches] the new entry for the LID, if it changes; otherwise NO_ROUTE */
+    /* [switches] the new entry for the LID, if the entry changes; otherwise NO_ROUTE */
     uint8_t *now;
-    /* bitset of the switches whose endports are counted already */
+    /* bitset of the switches whose endports are already counted */
     uint64_t *counted;
     uint64_t visits, endports;
 };
 
-/* Sets now[] to the new entries for a LID. With `loads` false, sets the same elements back to
+/* Sets now[] to the new entries for a LID. If `loads` is false, sets the same elements back to
  * NO_ROUTE. */
 static void load(struct counting *x, uint32_t lid, bool loads)
 {
@@ -73,7 +73,7 @@ static uint64_t count_senders(struct counting *x, uint32_t sw, uint32_t lid)
     return senders;
 }
 
-/* Returns whether packets that are forwarded by the old entry of this change may reach the LID. */
+/* Returns true if packets that are forwarded by the old entry of this change may reach the LID. */
 static bool works(const struct fab_repair *r, const struct fab_lft *lft,
                   const struct fab_repair_change *c)
 {

@@ -34,13 +34,13 @@ struct proof {
     struct fab_repair *r;
     const struct fab_lft *lft;
     const struct fab_repair_delta *d;
-    /* the change that is being checked; if the proof fails, the change at fault */
+    /* the change that is being checked; if the proof fails, the change that fails */
     struct fab_repair_change *at;
     bool components_known;
-    /* the delta's labels differ from those of the active tables */
+    /* true: the delta's labels differ from those of the active tables */
     bool other_labels;
-    /* number of entries found so far from which packets do not reach the destination. Such an entry
-     * is permitted only if no endport uses it to reach an endport. */
+    /* number of entries found so far from which packets do not reach the destination; permitted
+     * only if no endport uses the entry to reach an endport */
     size_t lost;
 };
 
@@ -85,8 +85,8 @@ static int follow_path(struct fab_repair *r, uint32_t from)
     return FAB_OK;
 }
 
-/* Checks the neighbours of switch `sw`: each that forwards packets for the current LID to `sw` must
- * do so over a channel whose label is below `label`. */
+/* Checks the neighbours that forward packets for the current LID to switch `sw`: they must do so
+ * over channels whose labels are below `label`. */
 static int check_arrivals(const struct fab_repair *r, uint32_t sw, uint32_t label)
 {
     const struct fab_repair_network *b = r->network;
@@ -107,8 +107,7 @@ static uint32_t label_of(const struct fab_repair *r, uint32_t sw, uint8_t num)
     return channel != FAB_NONE ? r->column.label[channel] : 0;
 }
 
-/* Returns true if links that are not dead connect `sw` with the switch that delivers the current
- * LID. */
+/* Returns true if living links connect `sw` with the switch that delivers the current LID. */
 static bool is_connected(struct proof *p, uint32_t sw)
 {
     if (!p->components_known)
@@ -123,7 +122,7 @@ static bool is_connected(struct proof *p, uint32_t sw)
 static bool carries_endports(struct fab_repair *r, uint32_t sw)
 {
     const struct fab_repair_network *b = r->network;
-    /* a proof does not use this heap otherwise */
+    /* this heap is free during a proof */
     uint64_t *stack = r->column.heap;
     uint32_t count = 0;
     if (!fab_base_bits_get(b->is_endport, r->column.lid))
@@ -140,7 +139,7 @@ static bool carries_endports(struct fab_repair *r, uint32_t sw)
                 fab_repair_column_entry(&r->column, from) == b->peer_num[port])
                 stack[count++] = from;
         }
-        /* So many switches are on the stack only if the tables have a loop. Other checks report
+        /* Only a loop in the tables can bring all switches to the stack. Other checks report
          * loops. */
         if (count == b->n)
             return true;
@@ -163,9 +162,9 @@ static int excused(struct proof *p, uint32_t sw, int status)
     return FAB_OK;
 }
 
-/* Checks one changed entry, and the neighbours that send to its switch. If the entry's label did
- * not become lower, the neighbours need no check. After a relabelling they are always checked,
- * because the label of a dead link may then differ from its earlier label. */
+/* Checks one changed entry, and the neighbours that send to its switch. The neighbours need no
+ * check if the label of the entry did not become lower. After a relabelling they are always
+ * checked, because the label of a dead link may then differ from its earlier label. */
 static int check_change(struct proof *p, const struct fab_repair_change *change)
 {
     struct fab_repair *r = p->r;
@@ -179,7 +178,7 @@ static int check_change(struct proof *p, const struct fab_repair_change *change)
     return excused(p, change->sw, status);
 }
 
-/* Checks the entries for one LID: the changes in change[], and those entries of the overlay in
+/* Checks the entries for one LID: the changes in change[], and the entries of the overlay in
  * entry[] that do not change. */
 static int check_column(struct proof *p, uint32_t lid, const struct fab_repair_change *change,
                         size_t changes, const struct fab_repair_entry *entry, size_t entries)
@@ -272,7 +271,7 @@ static int check_path(struct proof *p, uint32_t lid, uint32_t sw)
     return status;
 }
 
-/* Checks those entries of a switch that do not change and forward to a port of died[]. */
+/* Checks the entries of a switch that do not change and forward to a port of died[]. */
 static int check_row(struct proof *p, uint32_t sw, const bool died[256], const uint64_t *key,
                      size_t count)
 {
@@ -299,7 +298,7 @@ static bool any_revived(const struct fab_repair *r)
 }
 
 /* Checks the unchanged entries that lead into newly dead links. If links came back or the labels
- * have changed, checks those that lead into any dead link, because a switch that was cut off may be
+ * have changed, checks those that lead into any dead link: a switch that was cut off may be
  * connected again. key[count]: switch << 32 | LID of all changes, ascending. */
 static int check_dead(struct proof *p, const uint64_t *key, size_t count)
 {
@@ -373,7 +372,7 @@ static int check_all(struct proof *p)
     if (status == FAB_OK) {
         for (size_t i = 0; i < d->changes; i++)
             key[i] = (uint64_t)d->change[i].sw << 32 | d->change[i].lid;
-        /* the changes are sorted by LID already, so a stable sort by switch (bits 32 and above of
+        /* the changes are already sorted by LID, so a stable sort by switch (bits 32 and above of
          * the keys) suffices */
         unsigned bits = 32 - (unsigned)__builtin_clz(p->r->network->n | 1);
         const uint64_t *sorted = fab_repair_radix_sort(key, room, d->changes, 32, bits);

@@ -34,7 +34,7 @@ static int alloc_column(struct fab_repair_column *c, size_t n)
 }
 
 /* Creates a repair without dead links for the network b. Takes over the caller's reference to b,
- * even if it fails. */
+ * also if it fails. */
 static int make(struct fab_repair_network *b, struct fab_repair **ret)
 {
     struct fab_repair *r = calloc(1, sizeof(*r));
@@ -229,8 +229,7 @@ int fab_repair_prepare_commit(const struct fab_repair_delta *d, const uint32_t *
     return status;
 }
 
-/* Returns true if the delta changes nothing: neither the tables nor the dead links nor the labels.
- */
+/* Returns true if the delta changes neither the tables nor the dead links nor the labels. */
 static bool is_void(const struct fab_repair *r, const struct fab_repair_delta *d)
 {
     return d->changes == 0 && d->entries == r->entries && d->deads == r->deads &&

@@ -52,13 +52,13 @@ struct fab_repair_input {
     const struct fab_vls *vls; /* NULL: one VL */
 };
 /* Creates a repair. Reads every table entry once. The result does not refer to the input. Returns
- * UNSUPPORTED (no labels exist for these tables; why[] receives a sentence), INVAL (tables or LIDs
- * belong to another fabric) or NOMEM. */
+ * UNSUPPORTED if no labels exist for these tables (why[] receives a sentence), INVAL if tables or
+ * LIDs belong to another fabric, or NOMEM. */
 int fab_repair_new(const struct fab_repair_input *in, struct fab_repair **ret, char *why,
                    size_t why_len);
 void fab_repair_free(struct fab_repair *r);
-/* Copies the state, so that another thread can work with the copy. Both share the description of
- * the network and the labels, which never change. Returns NOMEM. */
+/* Copies the state of a repair, so that another thread can work with the copy. The copy shares the
+ * network and the labels, which never change. Returns NOMEM. */
 int fab_repair_clone(const struct fab_repair *r, struct fab_repair **ret);
 /* Returns the size of the repair in bytes, including memory that clones share. */
 size_t fab_repair_memory(const struct fab_repair *r);
@@ -66,19 +66,20 @@ size_t fab_repair_memory(const struct fab_repair *r);
 size_t fab_repair_overlay_size(const struct fab_repair *r);
 /* Returns the number of commits that changed the state. */
 uint64_t fab_repair_commits(const struct fab_repair *r);
-/* Returns a text for the log which says where the labels come from, for example "order of the
+/* Returns a text for the log that says where the labels come from, for example "order of the
  * ranks". */
 const char *fab_repair_label_source(const struct fab_repair *r);
 
 struct fab_repair_change {
     uint32_t lid, sw;
     uint8_t was, now; /* old and new out port, or FAB_LFT_NO_ROUTE */
-    /* The entry must drop packets while links come up, until other switches have their new entries;
-     * `was` is then FAB_LFT_NO_ROUTE. Either the entry leads into a link that comes up, and its
-     * switch was cut off; or the entry is part of a detour that the new labels do not allow. */
+    /* true: the entry must drop packets while links come up, until other switches have their new
+     * entries; `was` is then FAB_LFT_NO_ROUTE. Either the entry leads into a link that comes up,
+     * and its switch was cut off; or the entry is part of a detour that the new labels do not
+     * allow. */
     bool stale;
 };
-/* One LFT block to write. */
+/* one LFT block to write */
 struct fab_repair_write {
     uint32_t sw, block;
     /* Number of the step, from 0. The manager sends this write when all writes of lower steps are
@@ -90,13 +91,13 @@ struct fab_repair_write {
     uint64_t weight;
     /* the changes of the block are by_write[first] to by_write[first + changes - 1] */
     uint32_t first, changes;
-    /* if bit i is set, this write leaves entry i of the block unchanged, and a later write of the
-     * same block changes it */
+    /* bit i: this write leaves entry i of the block unchanged, and a later write of the same block
+     * changes it */
     uint64_t keep;
-    /* if bit i is set, entry i of the block is written as NO_ROUTE, because no order of the writes
-     * is safe; it drops packets until a later write */
+    /* bit i: entry i of the block is written as NO_ROUTE, because no order of the writes is safe;
+     * it drops packets until a later write */
     uint64_t drain;
-    /* the switch must acknowledge this write before the links that come back become Active */
+    /* true: the switch must acknowledge this write before the links that come back become Active */
     bool early;
 };
 struct fab_repair_delta {
@@ -114,8 +115,8 @@ struct fab_repair_delta {
     uint32_t steps;
     /* number of entries that drop packets for a time, including stale ones */
     size_t drained;
-    /* number of entries that lead into a dead link and are not changed, because no living link
-     * connects their switch with the LID */
+    /* number of unchanged entries that lead into a dead link, because no living link connects their
+     * switch with the LID */
     size_t cut;
     /* Number of entries whose switch is connected with the LID, but has no path that the labels
      * allow. No endport sends to an endport through them; for example, they lead from one spine to
@@ -134,21 +135,20 @@ struct fab_repair_delta {
     uint32_t label_set;
 };
 
-/* Computes what changes when exactly the links of these ports are dead. A link may be named by
- * either port, more than once and in any order; links to endports change nothing. `lft` holds
- * the active tables, which must not have changed since the last fab_repair_commit. Returns
- * UNSUPPORTED if some switch with endports has no path left that the labels allow (why[]
- * receives a sentence): then an engine must compute new tables. Also returns INVAL (tables of
- * another fabric) or NOMEM. */
+/* Computes what changes when exactly the links of these ports are dead. Either port may name a
+ * link, more than once and in any order; links to endports change nothing. `lft` are the active
+ * tables, which must not have changed since the last fab_repair_commit. Returns UNSUPPORTED if some
+ * switch with endports has no path left that the labels allow; an engine must then compute new
+ * tables, and why[] receives a sentence. Returns INVAL for tables of another fabric, or NOMEM. */
 int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,
                     size_t count, struct fab_repair_delta *ret, char *why, size_t why_len);
 void fab_repair_delta_fini(struct fab_repair_delta *d);
-/* Computes a delta for the same dead links that spreads load better: of the entries that differ
- * from the baseline, moves those to lighter paths of the same length whose links become lighter by
- * it. Begins with the LIDs after *at and stops after the LID with which at least `most` entries
- * change; *at receives this LID, or 0 if no LIDs are left. Repeated calls end with a delta without
- * changes at *at 0. Proof, order and commit follow as for fab_repair_plan. Returns the errors of
- * fab_repair_plan. */
+/* Computes a delta for the same dead links that spreads load better. Of the entries that differ
+ * from the baseline, moves those to paths of the same length whose links then have less load.
+ * Begins with the LIDs after *at, and stops after the LID with which at least `most` entries
+ * change. Sets *at to this LID, or to 0 if no LIDs are left. Repeated calls end with a delta
+ * without changes at *at 0. Proof, order and commit follow as for fab_repair_plan. Returns the
+ * errors of fab_repair_plan. */
 int fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft, size_t most, uint32_t *at,
                          struct fab_repair_delta *ret);
 
@@ -171,13 +171,13 @@ bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repai
  * dependencies, and no working path is lost. d->write lists the most urgent writes of a step first.
  * Returns NOMEM. */
 int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab_repair_delta *d);
-/* Counts the pairs of a source endport and a destination LID that have a path by the tables `lft`,
- * which are those before the commit, but none while the delta's drained entries drop packets. The
- * number is an upper limit. Returns NOMEM. */
+/* Counts the pairs of a source endport and a destination LID that lose their path while the delta's
+ * drained entries drop packets. `lft` are the tables before the commit. The number is an upper
+ * limit. Returns NOMEM. */
 int fab_repair_count_paused(const struct fab_repair *r, const struct fab_lft *lft,
                             const struct fab_repair_delta *d, uint64_t *ret_pairs);
-/* Fills ret with the 64 entries of the LFT block that the write w sends. `lft` may be the tables
- * before or after the commit of the delta. */
+/* Sets ret[] to the 64 entries of the LFT block that the write w sends. `lft` are the tables before
+ * or after the commit of the delta. */
 void fab_repair_write_bytes(const struct fab_lft *lft, const struct fab_repair_delta *d,
                             const struct fab_repair_write *w, uint8_t ret[FAB_LFT_BLOCK]);
 
@@ -186,15 +186,15 @@ void fab_repair_write_bytes(const struct fab_lft *lft, const struct fab_repair_d
  * each switch of the repair, or FAB_NONE; NULL: the ids are the same. Returns NOMEM. */
 int fab_repair_prepare_commit(const struct fab_repair_delta *d, const uint32_t *to_sw,
                               struct fab_lft *lft);
-/* Applies the delta to the tables, which fab_repair_prepare_commit has prepared, and records the
+/* Applies the delta to the tables, which fab_repair_prepare_commit has prepared. Records the
  * delta's dead links as the present ones. Moves the array dead[] of the delta, and its private
  * arrays, into the repair. The other members of the delta can still be read. */
 void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_repair_delta *d);
-/* Takes over the link loads of a clone that has the same state: fab_repair_rebalance has counted
- * them. */
+/* Takes over the link loads that fab_repair_rebalance has counted in a clone with the same
+ * state. */
 void fab_repair_balance_take(struct fab_repair *r, const struct fab_repair *clone);
-/* Brings the link loads, by which repairs choose paths, up to date with the active tables `lft`
- * after a commit. Otherwise the next plan does so, and takes longer. */
+/* Updates the link loads, by which repairs choose paths, for the active tables `lft` after a
+ * commit. Otherwise the next plan updates them, and takes longer. */
 void fab_repair_balance_update(struct fab_repair *r, const struct fab_lft *lft);
 
 #endif

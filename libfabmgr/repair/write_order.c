@@ -45,7 +45,7 @@
 #define UNPLACED UINT32_MAX
 
 struct precedence {
-    /* the write number `first` must precede the write number `after` */
+    /* the write with index `first` must precede the write with index `after` */
     uint32_t first, after;
 };
 
@@ -53,19 +53,18 @@ struct ordering {
     struct fab_repair *r;
     const struct fab_lft *lft;
     struct fab_repair_delta *d;
-    /* [changes] for each change, the index of its write */
+    /* [changes] index of the write of each change */
     uint32_t *of;
     uint64_t *key;  /* [changes] scratch memory for sorting */
     uint64_t *room; /* [changes] scratch memory for sorting */
-    /* [changes] whether the label of the entry becomes lower */
+    /* [changes] true: the label of the entry becomes lower */
     bool *lowers;
-    /* [switches] for each switch, the index in the delta's change[] of the change of its entry for
-     * the current LID; valid only if this entry changes (its mark in the column is not
-     * FAB_MARK_NONE) */
+    /* [switches] index in the delta's change[] of the change of each switch's entry for the current
+     * LID; valid only if this entry changes (its mark in the column is not FAB_MARK_NONE) */
     uint32_t *index;
     struct precedence *precedence;
     size_t precedences, precedence_room;
-    /* switches are relabelled (labels/relabel.c), in the active tables or by this delta */
+    /* true: switches are relabelled (labels/relabel.c), in the active tables or by this delta */
     bool relabelled;
     /* [writes] number of writes that must come before this write and have no step yet */
     uint32_t *blockers;
@@ -100,9 +99,9 @@ static int add_precedence(struct ordering *o, uint32_t first, uint32_t after)
     return FAB_OK;
 }
 
-/* Makes the write of one block, whose changes are d->by_write[first] to d->by_write[end - 1]. With
- * `parted`, makes two writes if some labels become lower and others do not: one write for each of
- * these two groups of changes. */
+/* Makes the write of one block, whose changes are d->by_write[first] to d->by_write[end - 1]. If
+ * `parted` is true, makes two writes if some labels become lower and others do not: one write for
+ * each of these two groups of changes. */
 static int make_block(struct ordering *o, size_t first, size_t end, bool parted)
 {
     struct fab_repair_delta *d = o->d;
@@ -132,7 +131,7 @@ static int make_block(struct ordering *o, size_t first, size_t end, bool parted)
 }
 
 /* Fills by_write[] with the indices of the changes, sorted by switch, then by LID. change[] is
- * sorted by LID already, so a stable sort by switch suffices. */
+ * already sorted by LID, so a stable sort by switch suffices. */
 static void sort_changes(struct ordering *o)
 {
     struct fab_repair_delta *d = o->d;
@@ -146,8 +145,8 @@ static void sort_changes(struct ordering *o)
         d->by_write[i] = (uint32_t)sorted[i];
 }
 
-/* Makes the writes of all blocks. With `parted`, the changes that make labels lower form a separate
- * write of their block, which follows the write of its other changes. */
+/* Makes the writes of all blocks. If `parted` is true, the changes that make labels lower form a
+ * separate write of their block, which follows the write of its other changes. */
 static int make_writes(struct ordering *o, bool parted)
 {
     struct fab_repair_delta *d = o->d;
@@ -167,9 +166,9 @@ static int make_writes(struct ordering *o, bool parted)
 
 /* ---- precedences ----------------------------------------------------------------------------- */
 
-/* Returns the label of the channel that the entry `num` of switch `sw` forwards to. Returns 0 if
- * the entry needs no rule for the order of writes: it forwards to no channel, or, after a
- * relabelling, its link is dead and carries no packets. */
+/* Returns the label of the channel to which the entry `num` of switch `sw` forwards. Returns 0 if
+ * the entry needs no rule for the order of writes. Such an entry forwards to no channel or, after a
+ * relabelling, to a dead link, which carries no packets. */
 static uint32_t label_of(const struct ordering *o, const uint32_t *label, uint32_t sw, uint8_t num)
 {
     uint32_t channel = fab_repair_channel(o->r->network, sw, num);
@@ -177,8 +176,8 @@ static uint32_t label_of(const struct ordering *o, const uint32_t *label, uint32
     return none ? 0 : label[channel];
 }
 
-/* Adds the precedences that the first two rules require between one change and the changes of those
- * neighbours that send, or will send, to its switch. */
+/* Adds the precedences that the first two rules require between one change and other changes: those
+ * of the neighbours that send, or will send, to its switch. */
 static int constrain_labels(struct ordering *o, size_t which)
 {
     const struct fab_repair_network *b = o->r->network;
@@ -194,8 +193,8 @@ static int constrain_labels(struct ordering *o, size_t which)
          port++) {
         uint32_t from = b->peer_sw[port];
         if (from == FAB_NONE || column->mark[from] == FAB_MARK_NONE)
-            /* no rule is needed: the neighbour's entry does not change, so the label of its channel
-             * is below both the old and the new label */
+            /* No rule is needed. The neighbour's entry does not change, so the label of its channel
+             * is below both the old and the new label. */
             continue;
         const struct fab_repair_change *u = &o->d->change[o->index[from]];
         uint32_t label = column->label[fab_repair_peer_port(b, port)];
@@ -207,8 +206,8 @@ static int constrain_labels(struct ordering *o, size_t which)
     return status;
 }
 
-/* Sets *sw to the next switch on the path, by the old tables or, with `new`, by the new ones.
- * Returns false at a dead link or a missing entry. */
+/* Sets *sw to the next switch on the path, by the new tables if `new` is true, otherwise by the old
+ * ones. Returns false at a dead link or a missing entry. */
 static bool next_switch(const struct ordering *o, uint32_t *sw, bool new)
 {
     const struct fab_repair *r = o->r;
@@ -232,7 +231,7 @@ static bool worked(const struct ordering *o, uint32_t sw)
 }
 
 /* Adds the precedences of the third rule for one change. If the present path from its switch works,
- * the entry may change only after those entries on the new path that do not work yet. */
+ * the entry may change only after the entries on the new path that do not work yet. */
 static int constrain_working(struct ordering *o, size_t which)
 {
     uint32_t sw = o->d->change[which].sw;
@@ -295,8 +294,7 @@ static int sort_precedences(struct ordering *o)
 }
 
 /* Puts each write into the earliest step after those of all writes that must precede it. Returns
- * the number of writes that get no step, because they are in a cycle of precedences or come after
- * one. */
+ * the number of writes that get no step: they are in a cycle of precedences, or come after one. */
 static size_t assign_steps(struct ordering *o, uint32_t *queue)
 {
     struct fab_repair_delta *d = o->d;
@@ -313,8 +311,8 @@ static size_t assign_steps(struct ordering *o, uint32_t *queue)
         for (uint32_t i = o->at[w]; i < o->at[w + 1]; i++) {
             if (--o->blockers[o->to[i]] > 0)
                 continue;
-            /* Steps are assigned in ascending order. So of all writes that must come before this
-             * one, write w has the greatest step. */
+            /* Steps are assigned in ascending order. So write w has the greatest step of all writes
+             * that must come before this one. */
             d->write[o->to[i]].step = step + 1;
             queue[tail++] = o->to[i];
         }
@@ -337,9 +335,8 @@ static int by_urgency(const void *a, const void *b)
 /* ---- the order ------------------------------------------------------------------------------- */
 
 /* Makes the writes and assigns them to steps. If `parted` is true, a block may need two writes: the
- * first one for entries whose new channel does not have a lower label than the old one, the second
- * one for entries whose new channel has a lower label. *ret_left: number of writes that got no
- * step. */
+ * first for entries whose label becomes greater or stays, the second for entries whose label
+ * becomes lower. *ret_left: number of writes that got no step. */
 static int attempt(struct ordering *o, bool parted, size_t *ret_left)
 {
     int status = make_writes(o, parted);
@@ -348,13 +345,13 @@ static int attempt(struct ordering *o, bool parted, size_t *ret_left)
     if (status == FAB_OK)
         status = sort_precedences(o);
     if (status == FAB_OK)
-        /* the array key[] is not used any more, and serves as scratch memory */
+        /* key[] is no longer used, and serves as scratch memory */
         *ret_left = assign_steps(o, (uint32_t *)o->key);
     return status;
 }
 
-/* Orders the writes that got no step, because no order of them is safe. Each is replaced by two
- * writes: the first one sets its entries to NO_ROUTE; the second one, a step later, sets their new
+/* Orders the writes that got no step, because no order of them is safe. Two writes replace each of
+ * them: the first sets its entries to NO_ROUTE, and the second, a step later, sets their new
  * values. */
 static void drain_rest(struct ordering *o)
 {
@@ -375,8 +372,8 @@ static void drain_rest(struct ordering *o)
     d->steps += 2;
 }
 
-/* Adds writes that set the stale entries to NO_ROUTE, in a step before all others (stale: see
- * struct fab_repair_change). */
+/* Adds writes that set the stale entries (struct fab_repair_change) to NO_ROUTE, in a step before
+ * all others. */
 static void drain_stale(struct ordering *o)
 {
     struct fab_repair_delta *d = o->d;
@@ -408,8 +405,8 @@ static void drain_stale(struct ordering *o)
 static int alloc_ordering(struct ordering *o)
 {
     size_t changes = o->d->changes;
-    /* Upper limit: a change is in one write, or in two if it is drained, or in three if it is stale
-     * as well. */
+    /* Upper limit: a change is in one write, in two if it is drained, or in three if it is also
+     * stale. */
     o->d->write = fab_base_alloc_array(changes, 3 * sizeof(*o->d->write));
     o->d->by_write = fab_base_alloc_array(changes, sizeof(*o->d->by_write));
     o->of = fab_base_alloc_array(changes, sizeof(*o->of));

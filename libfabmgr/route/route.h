@@ -15,27 +15,27 @@ struct fab_route_input {
     const struct fab_fabric *fabric;
     const struct fab_policy *policy;
     const struct fab_lids *lids;
-    /* thread pool, or NULL: compute on the caller's thread */
+    /* thread pool; NULL: the caller's thread does all the work */
     const struct fab_pool *pool;
-    /* Where the engine reports flaws, or NULL. It sets *flawed to true if the topology is
-     * incomplete, irregular or unevenly loaded, so that another engine may make better tables.
-     * Otherwise *flawed stays unchanged. */
+    /* An engine sets *flawed to true if the topology is incomplete, irregular or unevenly loaded,
+     * so that another engine may make better tables. Otherwise *flawed stays unchanged. NULL: the
+     * caller does not ask for this. */
     bool *flawed;
 };
 struct fab_route_engine {
     const char *name;
     const char *summary; /* one line for the operator */
     /* Computes *ret_lft and, if the engine needs several VLs, *ret_vls. Before the call, the caller
-     * has set all bytes of *ret_vls to zero. It frees both with fab_target_lft_fini and
+     * has set all bytes of *ret_vls to zero. The caller frees both with fab_target_lft_fini and
      * fab_target_vls_fini. why[] gets a sentence for the operator. Returns UNSUPPORTED if the
-     * engine cannot route the topology or a port has too few VLs (why[] then names the switch or
-     * the link), INVAL if the LIDs belong to another fabric, or NOMEM. */
+     * engine cannot route the topology, or a port has too few VLs; why[] then names the switch or
+     * the link. Returns INVAL if the LIDs belong to another fabric, or NOMEM. */
     int (*run)(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len);
 };
 const struct fab_route_engine *const *fab_route_engines(void); /* returns a NULL-terminated array */
-/* Returns the engine of this name; NULL: there is no such engine. For "auto", returns the engine
- * that accepts every topology. */
+/* Returns the engine with this name; NULL: there is none. For "auto", returns the engine that
+ * accepts every topology. */
 const struct fab_route_engine *fab_route_engine_by_name(const char *name);
 
 #define FAB_ROUTE_CHAIN_MAX 16
@@ -55,29 +55,29 @@ int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *w
 
 /* Returns the number of data VLs, 1..FAB_VLS_MAX, that an engine may use: the smallest number that
  * the policy permits on any working ISL, divided by the number of VL sets that the traffic classes
- * need. *ret_port is the port with the lowest id among the ports of ISLs with that smallest number;
- * FAB_NONE: there are no ISLs. Links to endports do not limit the number. Packets leave the fabric
- * there, so no channel depends on these links, and their SLtoVLMappingTables map the engine's VLs
- * to those that the link has. */
+ * need. *ret_port is the ISL port with this smallest number that has the lowest id; FAB_NONE: there
+ * are no ISLs. Links to endports do not limit the number. Packets leave the fabric there, so no
+ * channel depends on these links, and their SLtoVLMappingTables map the engine's VLs to those that
+ * the link has. */
 uint8_t fab_route_vls_available(const struct fab_fabric *f, const struct fab_policy *p,
                                 uint32_t *ret_port);
 
 /* Ranks of the switches, 0 for leaves, computed from the topology or from the root switches of the
  * policy. A link leads up from switch a to switch b if order[b] > order[a]. The order is total, so
- * that links between switches of the same rank have a direction, too. */
+ * that links between switches of the same rank also have a direction. */
 struct fab_ranks {
     struct fab_arena arena; /* memory of the arrays */
     uint32_t switch_count;
     uint8_t *rank;   /* [switch_count] 0 for leaves */
     uint32_t *order; /* [switch_count] position in the total order */
-    /* [switch_count] whether the switch has hosts, not only aggregation nodes */
+    /* [switch_count] true: the switch has hosts, not only aggregation nodes */
     bool *leaf;
 };
 /* Computes the order that the engine "updn" uses. Returns NOMEM if there is no memory. */
 int fab_route_ranks_find(const struct fab_fabric *f, const struct fab_policy *p,
                          struct fab_ranks *ret);
-/* Computes the order that the engine "fattree" uses. It starts from the root switches of the
- * policy, if any, else from the leaves. Returns NOMEM if there is no memory. */
+/* Computes the order that the engine "fattree" uses. It starts from the root switches of the policy
+ * or, if there are none, from the leaves. Returns NOMEM if there is no memory. */
 int fab_route_ranks_of_tree(const struct fab_fabric *f, const struct fab_policy *p,
                             struct fab_ranks *ret);
 void fab_route_ranks_fini(struct fab_ranks *r);

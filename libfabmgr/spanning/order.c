@@ -2,8 +2,8 @@
 /*
  * Keeps a topological order of the channels while dependencies are added (Pearce, Kelly, A dynamic
  * topological sort algorithm for directed acyclic graphs, ACM JEA 11, 2006). A dependency that
- * agrees with the order costs nothing. Otherwise only channels between its two ends in the order
- * are searched and moved. Removing a dependency never changes the order.
+ * agrees with the order costs nothing. For any other dependency, only the channels between its two
+ * channels in the order are searched and moved. Removing a dependency never changes the order.
  */
 #include "libfabmgr/spanning/order.h"
 
@@ -14,7 +14,8 @@
 
 /* ---- setting up ------------------------------------------------------------------------------ */
 
-/* A channel, and its number. Unicast packets pass channels in the ascending order of numbers. */
+/* A channel and its number. Along the path of a unicast packet, the numbers of the channels
+ * ascend. */
 struct rank {
     uint32_t number, channel;
 };
@@ -80,8 +81,8 @@ static void visit(struct fab_spanning_order *o, uint32_t channel, uint32_t *list
     list[(*count)++] = channel;
 }
 
-/* Lists in ahead[] the channel `from` and the channels to which dependencies lead from it. Leaves
- * out channels with positions after `last`. Returns the number of channels listed. */
+/* Lists in ahead[] the channel `from` and the channels to which dependencies lead from it. Omits
+ * channels with positions after `last`. Returns the number of channels listed. */
 static uint32_t search_ahead(struct fab_spanning_order *o, uint32_t from, uint32_t last)
 {
     const struct fab_verify_deps *d = &o->deps;
@@ -103,8 +104,8 @@ static uint32_t search_ahead(struct fab_spanning_order *o, uint32_t from, uint32
     return count;
 }
 
-/* Lists in behind[] the channel `to` and the channels from which dependencies lead to it. Leaves
- * out channels with positions before `first`. Returns the number of channels listed. */
+/* Lists in behind[] the channel `to` and the channels from which dependencies lead to it. Omits
+ * channels with positions before `first`. Returns the number of channels listed. */
 static uint32_t search_behind(struct fab_spanning_order *o, uint32_t to, uint32_t first)
 {
     const struct fab_verify_deps *d = &o->deps;
@@ -158,8 +159,8 @@ static void sort_channels(const struct fab_spanning_order *o, uint32_t *x, uint3
         }
 }
 
-/* Distributes the positions of the listed channels anew: the lowest ones go to the channels of
- * behind[], the others to those of ahead[]. */
+/* Gives the listed channels new positions among those that they have now. The channels of behind[]
+ * get the lowest positions, those of ahead[] the others. */
 static void move(struct fab_spanning_order *o, uint32_t behinds, uint32_t aheads)
 {
     sort_channels(o, o->behind, behinds);

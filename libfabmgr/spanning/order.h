@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A graph of channel dependencies that never has a cycle. A dependency that would close a cycle is
- * refused. Only this folder uses this header. */
+/* A graph of channel dependencies that never has a cycle: it refuses a dependency that would close
+ * one. Only this folder uses this header. */
 #ifndef LIBFABMGR_SPANNING_ORDER_H
 #define LIBFABMGR_SPANNING_ORDER_H
 
@@ -12,20 +12,20 @@ struct fab_spanning_order {
     const struct fab_fabric *f;
     /* the channel dependencies of unicast packets, and those that fab_spanning_order_add added */
     struct fab_verify_deps deps;
-    /* [channels] Position of each channel in an order in which packets continue only on channels
-     * with greater positions. */
+    /* [channels] position of each channel in an order in which packets continue only on channels
+     * with greater positions */
     uint32_t *position;
     uint32_t *ahead, *behind, *places; /* [channels] scratch memory of fab_spanning_order_add */
     bool *seen;                        /* [channels] all false between calls */
 };
 /* Makes an order of the channels in which unicast packets pass channels in ascending order. Returns
- * NOMEM; or CYCLE if the dependencies of unicast packets have a cycle. */
+ * NOMEM, or CYCLE if the dependencies of unicast packets have a cycle. */
 int fab_spanning_order_init(struct fab_spanning_order *o,
                             const struct fab_verify_channels *unicast);
 void fab_spanning_order_fini(struct fab_spanning_order *o);
-/* Adds the dependency of packets that leave `channel` and continue by port next_num of the next
- * switch, on VL next_vl. This port must have a link to a switch. Returns false, and changes
- * nothing, if this would close a cycle. */
+/* Adds the dependency of packets that leave by `channel` and continue by port next_num of the next
+ * switch, on VL next_vl. This port must have a link to a switch. If the dependency would close a
+ * cycle, changes nothing and returns false. */
 bool fab_spanning_order_add(struct fab_spanning_order *o, uint32_t channel, uint32_t next_num,
                             uint32_t next_vl);
 void fab_spanning_order_remove(struct fab_spanning_order *o, uint32_t channel, uint32_t next_num,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Grows spanning trees branch by branch, breadth first from a root. A branch is a link of the tree.
- * A branch that would close a cycle of channel dependencies is left out, and stays left out,
- * because more branches only add dependencies. So each link is tried at most once. If some switch
- * is then not in the tree, other roots are tried.
+ * If a branch would close a cycle of channel dependencies, it is left out for good, because more
+ * branches only add dependencies. So each link is tried at most once. If some switch is then not in
+ * the tree, other roots are tried.
  *
  * The VL on which a packet enters a link depends on the port by which the packet entered the
  * switch. So packets of a tree are assumed to enter by ports of all classes that the switch has,
@@ -21,7 +21,7 @@
 
 #define ROOTS_MAX 16 /* number of roots that are tried */
 
-/* A channel dependency that was added for the tree that is being grown. */
+/* a channel dependency that was added for the tree that is being grown */
 struct added {
     uint32_t channel;
     uint8_t num, vl;
@@ -33,8 +33,7 @@ struct draft {
     const struct fab_vls *vls; /* NULL: one VL */
     uint16_t sls;
     uint32_t vl_count;
-    /* [switches] bitset of the port classes that the ports of each switch have; always includes
-     * class 0 */
+    /* [switches] bitset of the port classes of the ports of each switch; always includes class 0 */
     uint16_t *classes;
     uint64_t *ends; /* bitset of the switches with endports */
     /* bitset of the ports at both ends of the branches of all trees */
@@ -54,8 +53,8 @@ static uint8_t class_of(const struct draft *d, uint32_t port)
     return d->vl_count > 1 ? fab_target_vls_port_class(d->vls, port) : 0;
 }
 
-/* Returns the VL of a packet that enters a switch by a port of class `in` and leaves by port `out`.
- * Returns vl_count if the switch drops the packet. */
+/* Returns the VL of a packet that enters a switch by a port of class `in` and leaves by port `out`;
+ * vl_count: the switch drops the packet. */
 static uint32_t vl_of(const struct draft *d, uint8_t in, uint32_t out, uint8_t sl)
 {
     if (d->vl_count == 1)
@@ -64,7 +63,7 @@ static uint32_t vl_of(const struct draft *d, uint8_t in, uint32_t out, uint8_t s
     return vl == FAB_VLS_MAX ? d->vl_count : vl % d->vl_count;
 }
 
-/* Returns the bitset of the VLs on which packets of the SL can leave a switch by a port. */
+/* Returns a bitset of the VLs on which packets of the SL can leave a switch by a port. */
 static uint32_t vls_out(const struct draft *d, uint32_t port, uint8_t sl)
 {
     uint32_t set = 0;
@@ -119,8 +118,8 @@ static bool connect(struct draft *d, uint32_t in, uint32_t out)
 
 /* ---- one tree -------------------------------------------------------------------------------- */
 
-/* Adds a branch: the link at `port`, which leads to a switch that is not in a tree yet. Returns
- * false, and adds nothing, if the branch would close a cycle. */
+/* Adds a branch: the link at `port`, which leads to a switch that is not yet in a tree. If the
+ * branch would close a cycle, adds nothing and returns false. */
 static bool add_branch(struct draft *d, uint32_t port)
 {
     const struct fab_verify_graph *g = d->graph;

@@ -16,11 +16,11 @@
 #include "libfabmgr/mcast/guide.h"
 #include "libfabmgr/verify/channels.h"
 
-/* Makes a spanning tree of each connected part of the fabric. Branches are added one by one. A
- * branch is left out if multicast packets of an SL in the bitset `sls` could then close a cycle
- * with the dependencies of unicast packets. ret->missed is the number of switches with endports
- * that are in no tree. Switches without an MFT are in no tree, and are not counted. The same input
- * gives the same trees. Returns NOMEM. */
+/* Makes a spanning tree of each connected part of the fabric. Adds branches one by one. Leaves out
+ * a branch if multicast packets of an SL in the bitset `sls` could then close a cycle with the
+ * dependencies of unicast packets. ret->missed is the number of switches with endports that are in
+ * no tree. Switches without an MFT are in no tree, and are not counted. The same input gives the
+ * same trees. Returns NOMEM. */
 int fab_spanning_make(const struct fab_verify_channels *unicast, uint16_t sls,
                       struct fab_mcast_guide *ret);
 

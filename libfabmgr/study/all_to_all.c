@@ -4,7 +4,7 @@
  *
  * The paths to one destination form a tree of switches, in which each leaf sends as many units as
  * it has endports. A walk from each leaf, which stops at the first switch that an earlier walk
- * visited, lists the switches of the tree, parents first. In reverse order each switch adds the
+ * visited, lists the switches of the tree, parents first. In reverse order, each switch adds the
  * units that it sends and forwards to its parent. The work is proportional to switches x
  * destinations, not to pairs of endports.
  *
@@ -34,15 +34,15 @@ struct counting {
     struct fab_quality *q;
     /* [TILE][switches] LFT entries (output ports) for TILE LIDs */
     uint8_t *tile;
-    /* [end_count] the destinations in the order in which their traffic is counted: LID << 32 |
-     * index in ends[] of the measurement, ascending */
+    /* [end_count] the destinations in the order in which their traffic is counted, ascending: LID
+     * << 32 | index in the measurement's ends[] */
     uint64_t *by_lid;
     /* [switches] number of switches on the path from each switch to the current destination, itself
-     * included. 0: not visited yet. BROKEN: the path does not arrive. ON_STACK: the path is being
-     * followed. */
+     * included. 0: not visited yet. BROKEN: the path does not arrive. ON_STACK: the walk is
+     * following the path. */
     uint32_t *depth;
-    /* [switches] the visited switches whose paths arrive; each comes after the next switch on its
-     * path */
+    /* [switches] the visited switches whose paths arrive; the next switch on a path comes before
+     * the switch itself */
     uint32_t *order;
     uint32_t *stack; /* [switches] the switches of the current walk */
     /* [switches] id of the port by which each switch sends to the current destination */
@@ -55,12 +55,12 @@ struct counting {
     /* [switches][words] set of the leaves that send the units of sources[]; valid if sources[] > 0
      */
     uint64_t *gathered;
-    /* [ports][words] for each channel, the set of the leaves that send over it; the id of a channel
-     * is that of its sending port */
+    /* [ports][words] for each channel, the set of the leaves that send over it; the id of a
+     * channel is the id of its sending port */
     uint64_t *senders;
     /* [ports] number of units that each channel carries */
     uint64_t *load;
-    /* [ports] for each channel, the number of destinations whose traffic uses it */
+    /* [ports] number of destinations whose traffic uses the channel */
     uint32_t *receivers;
 };
 
@@ -74,8 +74,8 @@ static void fill_tile(struct counting *t, uint32_t block)
     }
 }
 
-/* Returns the next switch after `sw` on the path to the current destination; FAB_NONE if the path
- * ends at `sw`. `column` has the entries of all switches for the destination LID. */
+/* Returns the next switch after `sw` on the path to the current destination; FAB_NONE: the path
+ * ends at `sw`. column: the entries of all switches for the destination LID. */
 static uint32_t step(struct counting *t, const uint8_t *column, uint32_t sw)
 {
     const struct fab_measurement *f = t->f;
@@ -120,9 +120,9 @@ static void count_leaf(struct counting *t, uint32_t leaf, uint32_t dst)
     t->q->hops[depth < FAB_QUALITY_HOPS ? depth : FAB_QUALITY_HOPS - 1] += pairs;
 }
 
-/* Switch `sw` sends the units of its own endports, and forwards those that it receives. Adds both
- * to the load of the channel by which it sends them, and to the units that the next switch
- * receives. */
+/* Adds the units that switch `sw` sends to the load of its channel, and to the units that the next
+ * switch receives. These are the units of its own endports, and those that it receives and
+ * forwards. */
 static void add_to_parent(struct counting *t, uint32_t sw)
 {
     uint32_t channel = t->out[sw], next = t->f->to[channel], leaf = t->f->leaf_at[sw];

@@ -34,8 +34,8 @@ struct comparison {
     /* the best tables tried so far, if they are better than those of `first`; otherwise its member
      * `engine` is NULL */
     struct fab_engine_choice best;
-    /* score of the best tables so far: greatest channel load of all-to-all traffic multiplied by
-     * the greatest number of flows that a shift puts on one channel; a lower score is better */
+    /* Score of the best tables so far: the greatest channel load of all-to-all traffic, multiplied
+     * by the greatest number of flows that a shift puts on one channel. A lower score is better. */
     uint64_t best_score;
     char figures[200];
     uint32_t compared;
@@ -160,8 +160,7 @@ static int search_locally(const struct comparison *c, struct fab_engine_choice *
 }
 
 /* Improves the tables of `from` by local search, and proves the result. The result replaces the
- * best tables even if their score is the same, because local search has reduced the number of flows
- * that share links. */
+ * best tables even if their score is equal, because fewer flows then share links. */
 static int refine(struct comparison *c, const struct fab_engine_choice *from)
 {
     struct fab_engine_choice t = {.engine = NULL};

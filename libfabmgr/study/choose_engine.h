@@ -10,9 +10,9 @@
 #include "libfabmgr/route/route.h"
 #include "libfabmgr/verify/verify.h"
 
-/* The greatest size (switches x LIDs) of a fabric for which engines are compared. In a larger
- * fabric, an engine would take longer than about 0.1 s, and local search longer than 0.5 s. A full
- * tree of 1,024 hosts and 320 switches is below this limit. */
+/* Greatest size (switches x LIDs) of a fabric for which engines are compared. In a larger fabric,
+ * an engine would take longer than about 0.1 s, and local search longer than 0.5 s. A full tree of
+ * 1,024 hosts and 320 switches is below this limit. */
 #define FAB_STUDY_CHOOSE_WORK 500000u
 
 struct fab_engine_choice {
@@ -24,11 +24,11 @@ struct fab_engine_choice {
     /* text for the operator: the sentence of the engine, and the measured figures */
     char why[300];
 };
-/* Replaces *choice by the best tables. On entry, *choice holds the tables that engine
+/* Replaces *choice by the best tables. On entry, *choice has the tables that engine
  * chain->engine[taken] made of *in. The candidates are these tables after local search, and the
- * tables of the later engines of the chain. Each candidate has a score, the greatest load of a
- * channel in all-to-all multiplied by the greatest number of flows on a channel in the worst shift.
- * The lowest score wins; of equal ones, the earliest candidate.
+ * tables of the later engines of the chain. Each candidate has a score: the greatest load of a
+ * channel in all-to-all, multiplied by the greatest number of flows on a channel in the worst
+ * shift. The lowest score wins; of equal ones, the earliest candidate.
  *
  * Tables of later engines must pass the proof, must not need more VLs than the first tables, and
  * must use only SL 0. If the first engine uses other SLs, no other engine is tried.

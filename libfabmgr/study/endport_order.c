@@ -19,15 +19,15 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/study/measurement.h"
 
-/* value of a distance between leaves that are not connected; distances of more than 254 hops are
- * stored as 254 */
+/* value of a distance between leaves that are not connected; distances above 254 hops are stored as
+ * 254 */
 #define FAR 0xff
 
 struct sorting {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_measurement *f;
-    /* [leaf_count] sort key of each leaf. Upper 32 bits: the lowest LID of the measured endports
-     * that are attached to the leaf. Lower 32 bits: index of the leaf in leaves[]. */
+    /* [leaf_count] sort key of each leaf. Upper 32 bits: lowest LID of the measured endports at the
+     * leaf. Lower 32 bits: index of the leaf in leaves[]. */
     uint64_t *key;
     /* [leaf_count][leaf_count] number of hops between two leaves */
     uint8_t *leaf_distance;
@@ -35,8 +35,7 @@ struct sorting {
     uint32_t *sequence;
     /* [switches] scratch memory: a queue of switches, or a list of leaves */
     uint32_t *scratch;
-    /* [switches] number of hops from one leaf to each switch; the leaf is the one whose distances
-     * are being computed */
+    /* [switches] number of hops to each switch from the leaf whose distances are being computed */
     uint8_t *distance;
 };
 

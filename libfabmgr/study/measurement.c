@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the endports to measure, the leaves that they are attached to, and the switch at the end of
- * each channel. If the caller gives no list, all endports of adapters and routers with a LID and a
- * working link to a switch are measured. Aggregation nodes are left out: they neither send nor
+ * each channel. If the caller gives no list, measures all endports of adapters and routers with a
+ * LID and a working link to a switch. Omits aggregation nodes, because they neither send nor
  * receive on behalf of a job.
  */
 #include "libfabmgr/study/measurement.h"
@@ -28,7 +28,7 @@ static void find_channels(struct fab_measurement *f)
 }
 
 /* Finds the switch to which an endport is attached, and the port of that switch. Returns false if
- * the endport has no LID or no link to a switch, so that it can neither send nor receive. */
+ * the endport has no LID or no link to a switch; then it can neither send nor receive. */
 static bool attachment(const struct fab_measurement *f, uint32_t port, uint32_t *ret_sw,
                        uint8_t *ret_num)
 {

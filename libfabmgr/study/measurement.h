@@ -23,12 +23,11 @@ struct fab_measured_leaf {
 struct fab_measurement {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_quality_input *in;
-    /* `ports` is the number of ports of all switches; their ids are 0 to ports - 1 */
+    /* number of switches, and number of their ports, whose ids are 0 to ports - 1 */
     uint32_t switches, ports;
     /* [switches] id of port 0 of each switch */
     uint32_t *first;
-    /* [ports] the switch at the other end of each port's link; FAB_NONE: the port has no link to a
-     * switch */
+    /* [ports] the switch at the other end of each port's link; FAB_NONE: no link to a switch */
     uint32_t *to;
     uint32_t channels;
     /* [end_count] the endports that are measured; in the shift by k, endport i sends to endport i +

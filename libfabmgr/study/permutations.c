@@ -22,8 +22,8 @@ struct traffic {
     struct fab_prng prng;
     /* [ports] number of flows of the current permutation over each channel */
     uint32_t *load;
-    /* [end_count] the indices of the endports, in ascending order at first, then in a random order
-     * for each permutation */
+    /* [end_count] indices of the endports: at first in ascending order, then in a random order for
+     * each permutation */
     uint32_t *ends;
     /* [samples] greatest load of a channel in each random permutation */
     uint32_t *worst;
@@ -55,7 +55,7 @@ static void clear(struct traffic *t)
 }
 
 /* Adds one flow from endport `src` to endport `dst` to the loads of the channels on its path.
- * Returns the greatest load among these channels; 0 if the path does not reach the destination. */
+ * Returns the greatest load among these channels; 0: the path does not reach the destination. */
 static uint32_t flow(struct traffic *t, uint32_t src, uint32_t dst)
 {
     const struct fab_measurement *f = t->f;
@@ -72,8 +72,8 @@ static uint32_t flow(struct traffic *t, uint32_t src, uint32_t dst)
     return most;
 }
 
-/* Returns the part (0..1) of an endport's bandwidth that the flow from `src` to `dst` gets; 0 if
- * its path does not reach the destination. Before the call, load[] must have the loads of all flows
+/* Returns the part (0..1) of an endport's bandwidth that the flow from `src` to `dst` gets; 0: its
+ * path does not reach the destination. Before the call, load[] must have the loads of all flows
  * that are active at the same time. */
 static double share(const struct traffic *t, uint32_t src, uint32_t dst)
 {
@@ -112,8 +112,8 @@ int fab_study_measure_shifts(const struct fab_measurement *f, struct fab_quality
     uint32_t some = f->end_count > 0 ? SHIFT_FLOWS / f->end_count : 0;
     int rc = traffic_init(&t, f, 1, 0);
     s.every = all <= some;
-    /* ends[1] to ends[all] are the numbers of the shifts; if only a sample is tried, they are put
-     * into random order */
+    /* ends[1] to ends[all] are the numbers of the shifts, in random order if only a sample is
+     * tried */
     if (rc == FAB_OK && !s.every)
         fab_base_prng_shuffle(&t.prng, t.ends + 1, all);
     while (rc == FAB_OK && s.tried < (s.every ? all : some)) {

@@ -24,16 +24,16 @@ struct fab_quality_input {
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;
     const struct fab_lft *lft;
-    /* Port ids of the job's endports in the order of its ranks. Each must own a LID; duplicates are
-     * not allowed. NULL: all endports of the fabric that send and receive (no aggregation nodes),
-     * in topological order. */
+    /* Port ids of the job's endports in the order of its ranks, without duplicates. Each must have
+     * a LID. NULL: all endports of the fabric that send and receive (no aggregation nodes), in
+     * topological order. */
     const uint32_t *ends;
     uint32_t end_count;
     /* number of random permutations, and of random bisections; 0: none */
     uint32_t samples;
     uint64_t seed;
-    /* called often; if it returns true, the measurement ends with BUSY; NULL: the measurement
-     * cannot be stopped */
+    /* Called often; returns true to end the measurement with BUSY. NULL: the measurement cannot be
+     * stopped. */
     bool (*stopped)(void *ctx);
     void *stopped_ctx;
 };
@@ -42,16 +42,16 @@ struct fab_quality_input {
 struct fab_quality_all {
     /* Greatest load of a channel, in units. The literature calls this the edge forwarding index. */
     uint64_t max;
-    /* lower limit of `max` for any routing. It follows from the channels between a leaf and other
+    /* Lower limit of `max` for any routing. It follows from the channels between a leaf and other
      * switches, which must carry all traffic between the leaf's endports and those of other leaves
      * (quality.c). */
     uint64_t bound;
-    /* mean and standard deviation of the channel loads; for a job, over the channels that it uses,
-     * otherwise over all channels */
+    /* mean and standard deviation of the channel loads, over all channels; for a job, over the
+     * channels that it uses */
     double mean, sigma;
     uint32_t unused; /* number of channels without load */
-    /* The number of endports that send over a channel, or the number that receive over it,
-     * whichever is less; the greatest such value of all channels. */
+    /* For each channel, take the number of endports that send over it, or that receive over it,
+     * whichever is less. min_ends is the greatest of these numbers. */
     uint32_t min_ends;
     uint32_t worst_count;
     /* port ids of the most loaded channels, by descending load */
@@ -63,8 +63,8 @@ struct fab_quality_all {
 struct fab_quality_shift {
     /* greatest number of flows that any shift puts on one channel */
     uint32_t max;
-    /* the shift that puts `max` flows on a channel: the shift by this number; of several, the
-     * lowest number */
+    /* the shift by `worst` puts `max` flows on a channel; if several shifts do, this is the
+     * lowest */
     uint32_t worst;
     /* number of shifts that were tried; 0: there are fewer than two endports */
     uint32_t tried;
@@ -73,20 +73,19 @@ struct fab_quality_shift {
 };
 /* Random permutations: each endport sends one flow and receives one flow. */
 struct fab_quality_random {
-    /* number of flows on the channel with the most flows: median and maximum over all random
-     * permutations */
+    /* median and maximum, over all random permutations, of the number of flows on the channel with
+     * the most flows */
     uint32_t median, max;
     uint32_t tried;
 };
-/* Random bisections: half of the endports, chosen at random, send to the other half. The most
- * loaded channel on the path of a flow limits the flow, which gets an equal share of that channel's
- * bandwidth (Hoefler, Schneider, Lumsdaine 2008). */
+/* Random bisections: half of the endports, chosen at random, send to the other half. A flow gets an
+ * equal share of the bandwidth of the most loaded channel on its path (Hoefler, Schneider,
+ * Lumsdaine 2008). */
 struct fab_quality_bisection {
-    /* fraction (0..1) of an endport's bandwidth that a flow gets, as the mean over all flows of all
+    /* fraction (0..1) of an endport's bandwidth that a flow gets: mean over all flows of all
      * bisections */
     double mean;
-    /* the fraction of an endport's bandwidth that a flow gets, as the mean over the flows of the
-     * worst bisection */
+    /* the same fraction: mean over the flows of the worst bisection */
     double least;
     uint32_t tried;
 };
@@ -96,8 +95,8 @@ struct fab_quality {
     uint32_t channels; /* number of channels of the fabric */
     /* number of ordered pairs of measured endports that the tables connect */
     uint64_t pairs;
-    /* number of ordered pairs of measured endports that the tables do not connect; no other figure
-     * includes these pairs */
+    /* number of ordered pairs of measured endports that the tables do not connect; other figures
+     * exclude these pairs */
     uint64_t lost;
     struct fab_quality_all all;
     /* lower limit, for any routing, of the number of flows on one channel in the worst permutation

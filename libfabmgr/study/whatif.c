@@ -18,7 +18,7 @@ static int remove_link(struct fab_builder *b, const struct fab_fabric *f, uint32
     uint8_t num;
     if (p->peer == FAB_NONE)
         return FAB_E_NOT_FOUND;
-    /* the builder was made from a snapshot, so its reference of a node is the node id */
+    /* A builder that was made from a snapshot has the node ids as its references. */
     *ret_was = fab_fabric_builder_peer(b, p->node, p->num, &ref, &num) == FAB_OK;
     return *ret_was ? fab_fabric_builder_unlink(b, p->node, p->num) : FAB_OK;
 }
@@ -62,9 +62,9 @@ static int map_ports(const struct fab_whatif_input *in, struct fab_whatif *w)
     return FAB_OK;
 }
 
-/* Returns true if an endport is lost. `now` is its id in the new fabric; FAB_NONE: its whole
- * adapter is unreachable. The endport is also lost if its own link is down, while another port of
- * the adapter is still connected. */
+/* Returns true if an endport is lost. now: its id in the new fabric; FAB_NONE: its whole adapter is
+ * unreachable. The endport is also lost if its own link is down, while another port of the adapter
+ * is still connected. */
 static bool is_lost(const struct fab_whatif *w, uint32_t now)
 {
     return now == FAB_NONE || !fab_fabric_port_is_up(w->fabric, now);

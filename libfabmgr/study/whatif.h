@@ -12,8 +12,8 @@ struct fab_whatif_input {
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;
     const struct fab_lft *lft;
-    /* ids of ports whose links fail, in the old fabric; a link may be named by either port and
-     * several times */
+    /* ids, in the old fabric, of ports whose links fail; either port may name a link, also several
+     * times */
     const uint32_t *ports;
     uint32_t port_count;
 };
@@ -28,8 +28,8 @@ struct fab_whatif {
      * ascending */
     uint32_t *lost;
     uint32_t lost_count;
-    /* [port_count of the old fabric] id of each port in the new fabric; FAB_NONE if the manager
-     * would not reach the port */
+    /* [port_count of the old fabric] id of each port in the new fabric; FAB_NONE: the manager would
+     * not reach the port */
     uint32_t *port_now;
 };
 /* Computes the fabric after the links have failed. Returns NOT_FOUND if a port has no link,
@@ -37,8 +37,8 @@ struct fab_whatif {
 int fab_study_whatif_make(const struct fab_whatif_input *in, struct fab_whatif *ret);
 void fab_study_whatif_fini(struct fab_whatif *w);
 
-/* How much a change from the tables `before` to the tables `now` would write, counted over the
- * switches that both have. */
+/* What a change from the tables `before` to the tables `now` would write. Only switches in both
+ * tables count. */
 struct fab_whatif_change {
     /* number of LFT entries and number of LFT blocks that differ, up to the top LID of `now` */
     uint64_t entries, blocks;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computes VL arbitration tables (IBA 7.6.9). A port cycles through its low-priority table. At each
- * entry it sends packets of that VL until `weight` times 64 bytes are sent, always whole packets.
- * The high-priority table has precedence. It works in the same way until LimitOfHighPriority times
- * 4096 bytes are sent; then one packet of low priority may follow.
+ * entry it sends whole packets of that VL until `weight` times 64 bytes are sent. The high-priority
+ * table has precedence. It works in the same way until LimitOfHighPriority times 4096 bytes are
+ * sent; then one packet of low priority may follow.
  *
- * A port sends a whole packet as long as any weight is left. Hence only weights of whole packets of
+ * A port sends a whole packet as long as any weight is left. So only weights of whole packets of
  * 4096 bytes give exact shares; an entry holds at most three packets (weight 192). To find the
  * number of packets of each VL in one cycle of the table, find_round() tries all cycles of up to
  * 100 packets. It takes the cycle that fits the table and is closest to the shares; if several
  * cycles are equally close, it takes the shortest of them. The entries of each VL are spread evenly
  * over the table.
  *
- * VLs without a class get an entry, too, if the table has room. Otherwise packets that were sent
+ * VLs without a class also get an entry, if the table has room. Otherwise packets that were sent
  * before a change of the SLtoVLMappingTables would wait for ever.
  *
  * LimitOfHighPriority is the largest value that leaves low priority its share if all packets have
- * the MTU of the link. With limit 0, low priority still gets only every second packet, so that no
- * more than half of a link can be guaranteed to it. fab_target_arb_guarantee() computes what tables
+ * the MTU of the link. With limit 0, low priority still gets only every second packet, so at most
+ * half of a link can be guaranteed to it. fab_target_arb_guarantee() computes what tables
  * guarantee.
  */
 #include "libfabmgr/target/arb.h"
@@ -29,11 +29,10 @@
 #include "libfabmgr/target/target.h"
 
 #define PACKET 64 /* weight of one packet of 4096 bytes */
-/* maximum number of packets of 4096 bytes that one table entry can send, because its weight has 8
- * bits */
+/* maximum number of packets of 4096 bytes for one table entry, whose weight has 8 bits */
 #define ENTRY_PACKETS 3u
 #define ROUND_MOST 100u
-#define WHOLE 100000u /* 100 percent, in thousandths of a percent */
+#define WHOLE 100000u /* 100 percent, as a number of thousandths of a percent */
 #define BLOCK 32
 #define UNBOUNDED 255
 
@@ -97,8 +96,8 @@ static void add_lane(struct lanes *to, uint8_t vl, uint32_t share)
     to->share += share > 0 ? share : 1;
 }
 
-/* Finds the VLs of high and of low priority at a port, with their shares. *ret_idle receives a
- * bitset of the VLs that no traffic class uses. */
+/* Finds the VLs of high and of low priority at a port, with their shares. *ret_idle is a bitset of
+ * the VLs that no traffic class uses. */
 static void find_lanes(const struct fab_fabric *f, const struct fab_policy *p,
                        const struct fab_vls *v, uint32_t port, struct lanes *high,
                        struct lanes *low, uint16_t *ret_idle)
@@ -133,9 +132,9 @@ static uint32_t entries_of(uint32_t packets)
     return (packets + ENTRY_PACKETS - 1) / ENTRY_PACKETS;
 }
 
-/* Distributes about `round` packets, one cycle of the table, among the VLs by their shares. Returns
- * how far the result is from the shares: the greatest shortfall of a VL, in millionths of its
- * share. Returns UINT32_MAX if the result needs more than `room` table entries. */
+/* Distributes about `round` packets, which form one cycle of the table, among the VLs by their
+ * shares. Returns the greatest shortfall of a VL, in millionths of its share; UINT32_MAX if the
+ * table would need more than `room` entries. */
 static uint32_t try_round(struct lanes *l, uint32_t round, uint32_t room)
 {
     uint32_t sum = 0, entries = 0, worst = 0;
@@ -172,8 +171,8 @@ static bool find_round(struct lanes *l, uint32_t room)
     return best != UINT32_MAX && try_round(l, at, room) != UINT32_MAX;
 }
 
-/* Returns the VL for the next entry of the table, as index in l->lane[]; -1 if the table is
- * complete. The entries of each VL are spread evenly over the table. done[]: number of entries that
+/* Returns the VL for the next entry of the table, as an index in l->lane[]; -1: the table is
+ * complete. Spreads the entries of each VL evenly over the table. done[]: number of entries that
  * each VL has so far. */
 static int next_lane(const struct lanes *l, const uint32_t done[FAB_VLS_MAX])
 {
@@ -227,8 +226,8 @@ static uint8_t find_limit(const struct lanes *high, const struct lanes *low, uin
     return limit < UNBOUNDED ? (uint8_t)limit : UNBOUNDED - 1;
 }
 
-/* Copies a table that the operator has configured, without the entries of VLs that the port does
- * not have. Returns the number of entries, which is at most `cap`. */
+/* Copies a table that the operator has configured, without the entries of VLs that the port lacks.
+ * Returns the number of entries, at most `cap`. */
 static uint8_t take_given(const struct fab_arb_entry *given, uint8_t count, uint8_t cap,
                           uint8_t vls, struct fab_arb_entry *entry)
 {
@@ -280,9 +279,8 @@ static bool compute_even(const struct fab_port_info *info, uint8_t vls, struct f
     return true;
 }
 
-/* Returns the key of a port in the cache of tables. The key combines the properties of the port on
- * which its tables depend. The fabric, the policy and vls are the same for all entries of a cache.
- */
+/* Returns the key of a port in the cache of tables: all properties of the port on which its tables
+ * depend. The fabric, the policy and vls are the same for all entries of a cache. */
 static uint64_t key_of(const struct fab_fabric *f, const struct fab_policy *p,
                        const struct fab_vls *v, uint32_t port)
 {
@@ -298,8 +296,8 @@ static void remember(struct fab_arb_cache *b, uint64_t key, const struct fab_arb
     if (b->count == b->room)
         more = fab_base_grow(b->entry, sizeof(*more), b->count + 1, &b->room);
     if (more == NULL)
-        /* without memory these tables are not cached, and are computed again for the next port with
-         * this key */
+        /* If memory runs out, these tables are not cached. They are computed again for the next
+         * port with this key. */
         return;
     b->entry = more;
     more[b->count++] = (struct fab_arb_cache_entry){key, *a};
@@ -350,8 +348,8 @@ bool fab_target_arb_has_block(const struct fab_arb *a, const struct fab_port_inf
  */
 
 /* Returns how many packets of `mtu` bytes the VLs of the bitset `lanes` may send together in one
- * cycle of the table. *ret_least receives this number for the VL of `lanes` that may send fewest.
- */
+ * cycle of the table. Sets *ret_least to the smallest number of packets that one of these VLs may
+ * send. */
 static uint32_t packets_of(const struct fab_arb_entry *entry, uint8_t count, uint16_t lanes,
                            uint32_t mtu, uint32_t *ret_least)
 {

@@ -20,7 +20,7 @@
 #define FAB_ARB_BLOCKS 4
 
 /* The VLArbitrationTables of a port. Entries beyond `lows` and `highs` have weight 0. If all bytes
- * are zero, the tables are unknown, or the manager need not set them. */
+ * are zero, the tables are unknown, or the manager does not set them. */
 struct fab_arb {
     uint8_t lows, highs;
     /* LimitOfHighPriority, in units of 4096 bytes; has no meaning if highs is 0 */
@@ -29,8 +29,8 @@ struct fab_arb {
     bool whole;
     struct fab_arb_entry low[FAB_ARB_ENTRIES], high[FAB_ARB_ENTRIES];
 };
-/* A cache of computed tables, since many ports have equal tables. If all bytes of the cache are
- * zero, it is empty. */
+/* Cache of computed tables, since many ports have equal tables. If all bytes are zero, the cache is
+ * empty. */
 struct fab_arb_cache_entry {
     uint64_t key;
     struct fab_arb arb;
@@ -42,13 +42,13 @@ struct fab_arb_cache {
 void fab_target_arb_cache_fini(struct fab_arb_cache *b);
 
 /* Computes the tables of a port. Returns false, with *ret all zero, if the manager must not set the
- * tables, because the port has one VL or too few table entries. `cache` may be NULL; otherwise all
- * calls with this cache must have the same fabric, policy and vls. */
+ * tables, because the port has one VL or too few table entries. `cache` may be NULL. All calls with
+ * the same cache must have the same fabric, policy and vls. */
 bool fab_target_arb(const struct fab_fabric *f, const struct fab_policy *p, const struct fab_vls *v,
                     uint32_t port, struct fab_arb_cache *cache, struct fab_arb *ret);
 /* fab_target_arb_block copies one block of the tables, with a number from 1 to FAB_ARB_BLOCKS, to
- * *ret. fab_target_arb_has_block returns whether the port has this block and the manager sets it.
- */
+ * *ret. fab_target_arb_has_block returns true if the port has this block and the manager sets
+ * it. */
 void fab_target_arb_block(const struct fab_arb *a, unsigned block, struct fab_vlarb *ret);
 bool fab_target_arb_has_block(const struct fab_arb *a, const struct fab_port_info *info,
                               unsigned block);
@@ -56,14 +56,13 @@ bool fab_target_arb_has_block(const struct fab_arb *a, const struct fab_port_inf
 /* Returns a bitset of the VLs that a traffic class (level) uses at a port. */
 uint16_t fab_target_class_vls(const struct fab_fabric *f, const struct fab_policy *p,
                               const struct fab_vls *v, uint32_t port, uint8_t level);
-/* Returns which share of a link's bandwidth, per mille, the tables guarantee to the VLs `mine` (IBA
- * 7.6.9). The function assumes the worst case: all VLs of `others` have packets of `mtu` bytes to
- * send, and of the VLs of `mine`, only the one that gets the least has packets. mine and others:
- * bitsets of VLs. */
+/* Returns the share of a link's bandwidth, per mille, that the tables guarantee to the VLs `mine`
+ * (IBA 7.6.9). In the worst case, all VLs of `others` have packets of `mtu` bytes to send, and only
+ * one VL of `mine` does: the one with the smallest share. mine and others are bitsets of VLs. */
 uint32_t fab_target_arb_guarantee(const struct fab_arb *a, uint16_t mine, uint16_t others,
                                   uint32_t mtu);
-/* Returns the share of a traffic class in thousandths of a percent. This is its configured share
- * or, if it has none, an equal part of what the configured shares of other classes leave. */
+/* Returns the share of a traffic class in thousandths of a percent. Classes without a configured
+ * share divide equally what the configured shares leave. */
 uint32_t fab_target_class_share(const struct fab_classes *c, uint8_t class);
 
 #endif

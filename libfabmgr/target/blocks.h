@@ -22,21 +22,21 @@ struct fab_block {
     uint16_t entry[FAB_BLOCK_ENTRIES];
 };
 struct fab_blocks { /* an all-zero value is empty */
-    /* maps the id of the owner and the number of the block to the index in block[] */
+    /* maps the id of the owner and the number of the block to an index in block[] */
     struct fab_map map;
     struct fab_block *block;
     size_t count, room;
 };
 void fab_target_blocks_fini(struct fab_blocks *b);
-/* Returns NOMEM. */
+/* Copies the blocks. Returns NOMEM. */
 int fab_target_blocks_copy(const struct fab_blocks *b, struct fab_blocks *ret_copy);
 /* Sets all entries of a block, and adds the block if it is absent. Returns NOMEM, with nothing
  * changed, if there is no memory. */
 int fab_target_blocks_put(struct fab_blocks *b, uint32_t id, uint32_t number,
                           const uint16_t entry[FAB_BLOCK_ENTRIES]);
-/* Returns the entries of a block, so that the caller can change them; NULL if there is no memory.
- * If the block is absent, it is added first, with all entries zero. The pointer is valid until
- * another block is added. */
+/* Returns the entries of a block, which the caller may change; NULL: no memory. If the block is
+ * absent, adds it first, with all entries zero. The pointer is valid until another block is
+ * added. */
 uint16_t *fab_target_blocks_edit(struct fab_blocks *b, uint32_t id, uint32_t number);
 /* Returns the entries of a block; NULL: the block is absent. */
 const uint16_t *fab_target_blocks_get(const struct fab_blocks *b, uint32_t id, uint32_t number);

@@ -5,8 +5,8 @@
  *
  * A port drops packets that are mapped to a VL it does not have (IBA 7.6.6). libfabmgr/verify
  * checks that the links between switches have all VLs. A link to an endport may have fewer VLs. The
- * table of that link uses the engine's VL modulo the number of VLs that the link has. This cannot
- * cause a deadlock, since an endport forwards nothing.
+ * table of that link uses the engine's VL modulo the number of VLs of the link. This cannot cause a
+ * deadlock, since an endport forwards nothing.
  */
 #include "libfabmgr/target/target.h"
 
@@ -32,7 +32,7 @@ uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
     return fab_target_sl2vl(f, p, v, in, out) >> (FAB_SLS - 1 - sl) * 4 & 15;
 }
 
-/* Returns the switch to which an endport is connected; for port 0 of a switch, that switch.
+/* Returns the switch to which an endport is connected; for port 0 of a switch, returns that switch.
  * FAB_NONE: the endport is not connected to a switch. */
 static uint32_t switch_of(const struct fab_fabric *f, uint32_t port)
 {

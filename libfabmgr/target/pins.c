@@ -27,7 +27,7 @@ static void take(const char *pattern, const char **ret, size_t *count)
     ++*count;
 }
 
-/* Returns the number of patterns of the policy. If ret is not NULL, also stores the patterns in
+/* Returns the number of patterns of the policy. Unless ret is NULL, also stores the patterns in
  * ret[]. */
 static size_t list_patterns(const struct fab_policy *p, const char **ret)
 {
@@ -73,8 +73,8 @@ static int find_patterns(const struct fab_policy *p, struct patterns *ret)
     return FAB_OK;
 }
 
-/* Returns true if some pattern of the policy matches the name `desc`, but does not match the name
- * `but`. If `but` is NULL, returns true if any pattern matches `desc`. */
+/* Returns true if some pattern of the policy matches the name `desc`, but not the name `but`. If
+ * `but` is NULL, returns true if any pattern matches `desc`. */
 static bool gains(const struct patterns *p, const char *desc, const char *but)
 {
     for (size_t i = 0; i < p->count; i++)
@@ -154,7 +154,7 @@ static void wait_for_approval(struct draft *d, const struct fab_node *n, enum fa
 }
 
 /* Pins a node that has no pin to the name that it shows. with: a pin of another adapter of this
- * host; NULL: there is none. */
+ * host; NULL: none. */
 static void add_pin(struct draft *d, const struct fab_node *n, const struct fab_pin *with)
 {
     struct fab_pin *pin = &d->pin[d->pins++];

@@ -7,25 +7,26 @@
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/policy/policy.h"
 
-/* The adapters of a host may appear one after the other. After the first GUID was pinned to a host
- * name, other GUIDs with this host name are pinned too if they first appear within this time, in
- * microseconds. */
+/* Time in microseconds after the first GUID was pinned to a host name. The other adapters of the
+ * host may appear later; their GUIDs are also pinned if they first appear within this time. */
 #define FAB_PINS_TOGETHER_US UINT64_C(120000000)
 
-/* When the manager first found each host. If all bytes are zero, no host was found yet. */
+/* The times at which the manager first found each host. If all bytes are zero, no host was found
+ * yet. */
 struct fab_pins_arrivals {
-    /* maps the node GUID to a time in seconds of the manager's clock, or to FAB_PINS_EARLIER */
+    /* maps the node GUID of a host to a time in seconds of the manager's clock, or to
+     * FAB_PINS_EARLIER */
     struct fab_map seconds;
-    /* whether the nodes of the first fabric were recorded */
+    /* true: the nodes of the first fabric were recorded */
     bool began;
 };
-/* value in `seconds` of hosts that were there before the manager could tell when they arrived */
+/* value in `seconds` for hosts that were there before the manager could tell when they arrived */
 #define FAB_PINS_EARLIER UINT32_MAX
 
 struct fab_pins_input {
     const struct fab_fabric *fabric;
-    /* only the patterns of the policy's partitions and traffic classes are used, not its member
-     * `pins` */
+    /* fab_target_pins_update uses only the patterns of the policy's partitions and traffic classes,
+     * not its member `pins`. */
     const struct fab_policy *policy;
     const struct fab_pins *was;
     /* input and output; the function adds hosts that are new */
@@ -36,12 +37,12 @@ struct fab_pins_input {
 };
 /* Makes pins for all hosts and routers whose description matches a pattern for the first time. Also
  * finds the nodes that must wait for an approval, because their pin has another name, or because
- * the host name is pinned to another GUID. If several hosts of this fabric show a host name to
- * which no GUID is pinned, all of them are pinned to it. A pattern that consists only of stars
- * matches every name, and counts as no pattern. Returns NOMEM. */
+ * the host name is pinned to another GUID. If no GUID is pinned to a host name, all hosts of this
+ * fabric that show it are pinned to it. A pattern that consists only of stars matches every name,
+ * and counts as no pattern. Returns NOMEM. */
 int fab_target_pins_update(const struct fab_pins_input *in, struct fab_pins **ret);
-/* Returns true if both sets have the same pins and the same waiting nodes. Differences in times do
- * not count. */
+/* Returns true if both sets have the same pins and the same waiting nodes. Times are not
+ * compared. */
 bool fab_target_pins_same(const struct fab_pins *a, const struct fab_pins *b);
 /* Returns true if a pattern of the policy selects nodes by name. A pattern that consists only of
  * stars does not count. */

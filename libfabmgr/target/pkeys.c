@@ -122,9 +122,9 @@ uint32_t fab_target_pkeys_capacity(const struct fab_fabric *f, uint32_t port)
 
 /* ---- what ports hold ------------------------------------------------------------------------- */
 
-/* Number of a block with two values about the partition enforcement of a port; P_Key blocks have
- * lower numbers. Entry SET is the enforcement that the manager last set. Entry SEEN is 1 if the
- * port has reported this enforcement since then. */
+/* Number of the block that describes the partition enforcement of a port; P_Key blocks have lower
+ * numbers. Entry SET is the enforcement that the manager last set. Entry SEEN is 1 if the port has
+ * reported this enforcement since then. */
 #define ENFORCE_BLOCK FAB_PKEY_BLOCKS_MAX
 enum { SET, SEEN };
 
@@ -162,8 +162,8 @@ bool fab_target_held_pkeys_lost_enforce(struct fab_blocks *h, uint32_t port, uin
     return true;
 }
 
-/* Returns the id of the same port (by node GUID and port number) in the snapshot `now`; FAB_NONE if
- * it is not there. */
+/* Returns the id of the same port (by node GUID and port number) in the snapshot `now`; FAB_NONE:
+ * the port is absent there. */
 static uint32_t same_port(const struct fab_fabric *old, uint32_t port, const struct fab_fabric *now)
 {
     if (port >= old->port_count)

@@ -27,22 +27,21 @@ enum fab_enforce { FAB_ENFORCE_IN = 1, FAB_ENFORCE_OUT = 2 };
  * those that they have. */
 struct fab_pkeys {
     uint32_t ports;
-    /* [ports + 1] index in key[] of each port's table; if a port's table is empty, the manager does
-     * not set it */
+    /* [ports + 1] index in key[] of each port's table. If the table of a port is empty, the manager
+     * does not set it. */
     uint32_t *first;
-    /* the P_Keys of all tables, each in the order of the table's indices; 0: unused entry. A
-     * device's table may have more entries than are stored here; those are unused, too. */
+    /* The P_Keys of all tables, each in the order of the table's indices; 0: unused entry. The
+     * table of a device may have more entries than are stored here; those are also unused. */
     uint16_t *key;
-    /* [ports] in which directions the switch checks P_Keys at this port: bits of enum fab_enforce.
+    /* [ports] directions in which the switch checks P_Keys at this port: bits of enum fab_enforce.
      * 0 for port 0 of switches, and for ports of adapters and routers. */
     uint8_t *enforce;
-    /* private: points to the number of structs that share the arrays; NULL: the arrays are not
-     * shared */
+    /* private: number of structs that share the arrays; NULL: the arrays are not shared */
     int *owners;
 };
-/* Returns NOMEM. */
+/* Copies the tables. Returns NOMEM. */
 int fab_target_pkeys_copy(const struct fab_pkeys *p, struct fab_pkeys *ret_copy);
-/* Makes *ret_other a second owner of the arrays. From then on, nobody may change the arrays.
+/* Makes *ret_other a second owner of the arrays of *p. From then on, nobody may change them.
  * Returns NOMEM. */
 int fab_target_pkeys_share(struct fab_pkeys *p, struct fab_pkeys *ret_other);
 void fab_target_pkeys_fini(struct fab_pkeys *p);
@@ -50,17 +49,17 @@ void fab_target_pkeys_fini(struct fab_pkeys *p);
  * table. */
 const uint16_t *fab_target_pkeys_table(const struct fab_pkeys *p, uint32_t port,
                                        uint32_t *ret_count);
-/* Like fab_target_pkeys_table, but never NULL: if the manager does not set the port's table,
- * returns the one that devices have after power-on. That table has one key, full membership of the
- * default partition. */
+/* Like fab_target_pkeys_table, but never NULL. If the manager does not set the port's table,
+ * returns the table that devices have after power-on: one key, full membership of the default
+ * partition. */
 const uint16_t *fab_target_pkeys_table_or_default(const struct fab_pkeys *p, uint32_t port,
                                                   uint32_t *ret_count);
-/* Returns whether the port is a full or limited member of the partition, by the table that
+/* Returns true if the port is a full or limited member of the partition, by the table that
  * fab_target_pkeys_table_or_default returns. */
 bool fab_target_pkeys_has(const struct fab_pkeys *p, uint32_t port, uint16_t pkey);
 /* Returns the P_Key with which port a can communicate with port b, as a PathRecord contains it; 0:
- * they cannot communicate. If there are several such keys, the result is the first in a's table. If
- * `wanted` is not 0, only this partition is considered. The tables are those of
+ * they cannot communicate. If there are several such keys, returns the first one in a's table. If
+ * `wanted` is not 0, considers only this partition. Uses the tables of
  * fab_target_pkeys_table_or_default. */
 uint16_t fab_target_pkeys_common(const struct fab_pkeys *p, uint32_t a, uint32_t b,
                                  uint16_t wanted);
@@ -68,8 +67,8 @@ uint16_t fab_target_pkeys_common(const struct fab_pkeys *p, uint32_t a, uint32_t
 void fab_target_pkeys_block(const struct fab_pkeys *p, uint32_t port, uint32_t block,
                             uint16_t ret[FAB_PKEY_BLOCK]);
 
-/* fab_target_pkeys_capacity returns how many entries the device has for the port's table (0: the
- * port has no table). fab_target_pkeys_blocks returns how many blocks the manager uses of a table
+/* fab_target_pkeys_capacity returns how many entries the device has for the port's table; 0: the
+ * port has no table. fab_target_pkeys_blocks returns how many blocks the manager uses of a table
  * with `room` entries. */
 uint32_t fab_target_pkeys_capacity(const struct fab_fabric *f, uint32_t port);
 static inline uint32_t fab_target_pkeys_blocks(uint32_t room)
@@ -99,15 +98,15 @@ static inline bool fab_target_pkeys_match(uint16_t a, uint16_t b)
  */
 
 void fab_target_held_pkeys_forget(struct fab_blocks *h, uint32_t port);
-/* Records which enforcement the manager last set at a switch port. If the port then reports another
- * enforcement, it has refused the setting, and the manager does not repeat it. Returns NOMEM if
- * there is no memory. */
+/* Records the enforcement that the manager last set at a switch port. If the port then reports
+ * another enforcement, it has refused the setting, and the manager does not repeat it. Returns
+ * NOMEM if there is no memory. */
 int fab_target_held_pkeys_set_enforce(struct fab_blocks *h, uint32_t port, uint8_t enforce);
 bool fab_target_held_pkeys_refused_enforce(const struct fab_blocks *h, uint32_t port,
                                            uint8_t enforce);
-/* Records which enforcement a switch port reports. Returns true if the port had reported the value
- * that the manager set, and now reports another one: another program has changed it. The value then
- * counts as not set, so that the next plan writes it. */
+/* Records the enforcement that a switch port reports. Returns true if the port had reported the
+ * value that the manager set, and now reports another one, because another program has changed it.
+ * The value then counts as not set, so that the next plan writes it. */
 bool fab_target_held_pkeys_lost_enforce(struct fab_blocks *h, uint32_t port, uint8_t reported);
 /* Translates the blocks to the port ids of the snapshot `now`. Drops the blocks of ports that are
  * not in this snapshot. Returns NOMEM if there is no memory. */

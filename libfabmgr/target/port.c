@@ -25,8 +25,8 @@ static uint8_t lesser(uint8_t a, uint8_t b)
     return a < b ? a : b;
 }
 
-/* Returns the lower of two capabilities, `ours` and `theirs`, but not more than the policy allows
- * (0: no limit). If one of them is unknown (0), returns the present value `now`. */
+/* Returns the lower one of the capabilities `ours` and `theirs`, but at most `policy` (0: no
+ * limit). If one of the capabilities is unknown (0), returns the present value `now`. */
 static uint8_t agree(uint8_t now, uint8_t ours, uint8_t theirs, uint8_t policy)
 {
     if (ours == 0 || theirs == 0)
@@ -54,9 +54,9 @@ bool fab_target_can_reregister(const struct fab_port_info *info)
 
 /* Sets the fields of endports. If the port had another manager, or its link was down, the
  * registrations of its host are lost. ClientReregister asks the host to repeat them (IBA 14.4.11).
- * If the device has another M_Key that the manager knows, the M_Key is not changed here. The
- * manager changes keys in a round of its own, which also finds out whether the device has the old
- * or the new key if an answer is lost. */
+ * This function does not change the M_Key of a device that has another M_Key that the manager
+ * knows. The manager changes keys in a round of its own. If an answer is lost, that round finds out
+ * whether the device has the old or the new key. */
 static void address_fields(const struct fab_fabric *f, const struct fab_policy *p,
                            const struct fab_lids *lids, uint32_t port, uint32_t sm_lid,
                            bool was_down, struct fab_port_info *want)
@@ -166,8 +166,8 @@ uint8_t fab_target_port_vls(const struct fab_fabric *f, const struct fab_policy 
 #define MLID_LAST 0xfffeu
 
 /* Returns the MulticastFDBTop that covers the whole multicast forwarding table, because another
- * manager may have set a lower value. If the switch does not have this field, returns the value
- * that was read. */
+ * manager may have set a lower value. If the switch lacks this field, returns the value that was
+ * read. */
 static uint16_t multicast_fdb_top(const struct fab_fabric *f, uint32_t sw)
 {
     const struct fab_switch_info *is = &f->switches[sw];
@@ -179,12 +179,12 @@ static uint16_t multicast_fdb_top(const struct fab_fabric *f, uint32_t sw)
     return (uint16_t)(last < MLID_LAST ? last : MLID_LAST);
 }
 
-/* value of a default port at which the switch drops packets, because no switch has this port */
+/* a default port at which the switch drops packets, because no switch has this port */
 #define NO_PORT 0xff
 
 /* Replaces default ports that lead to a link. A packet whose LID has no table entry would leave by
- * such a port, and the proof does not cover this path. Port 0 and numbers above the last port stay
- * as they are, because devices start with either. */
+ * such a port, and the proof does not cover this path. Port 0 and numbers above the last port stay,
+ * because devices start with either. */
 static void close_default_ports(uint8_t ports, struct fab_switch_info *want)
 {
     if (want->default_port != 0 && want->default_port <= ports)
@@ -195,9 +195,8 @@ static void close_default_ports(uint8_t ports, struct fab_switch_info *want)
         want->default_mcast_not_primary_port = NO_PORT;
 }
 
-/* Computes the SwitchInfo to write. Writing 1 to PortStateChange clears this bit (IBA 14.2.5.4).
- * PortStateChange is written back as it was read, so that a change that the manager has not seen
- * yet stays reported. */
+/* Computes the SwitchInfo to write. PortStateChange keeps the value that was read. Writing 1 to it
+ * clears the bit (IBA 14.2.5.4), so a change that the manager has not yet seen stays reported. */
 void fab_target_switch_info(const struct fab_fabric *f, const struct fab_policy *p,
                             const struct fab_lids *lids, uint32_t sw,
                             struct fab_switch_info *ret_want)

@@ -11,9 +11,9 @@
 #include "libfabmgr/policy/pins.h"
 
 /* Returns true if the pattern matches a node description or its first word. Drivers write
- * descriptions like "node-0001 mlx5_0", whose first word is the host's name. */
+ * descriptions like "node-0001 mlx5_0", whose first word is the name of the host. */
 bool fab_target_name_matches(const char *desc, const char *pattern);
-/* Returns true if the pattern consists of stars only, so that it matches every name. */
+/* Returns true if the pattern consists only of stars, so that it matches every name. */
 bool fab_target_pattern_is_any(const char *pattern);
 /* Returns true if the pattern matches the name of the node. For hosts and routers, this is the
  * pinned name (fab_policy_pins_name). If pins is NULL, it is the name that the node shows. */

@@ -111,7 +111,7 @@ static void *alloc_entries(size_t size)
     size_t room = (size + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
     void *entries = aligned_alloc(LARGE_PAGE, room);
     if (entries != NULL)
-        /* only an optimisation, so its failure is ignored */
+        /* huge pages only save time, so a failure is ignored */
         madvise(entries, room, MADV_HUGEPAGE);
     return entries;
 }

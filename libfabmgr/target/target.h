@@ -25,7 +25,7 @@
 #define FAB_LFT_NO_ROUTE 0xff
 #define FAB_LID_UNICAST_MAX 0xBFFFu
 
-/* The LIDs of all ports that have a LID. */
+/* the LIDs of all ports */
 struct fab_lids {
     uint32_t port_count; /* number of ports of the fabric */
     /* [port_count] base LID of each port; 0: the port has no LID */
@@ -35,22 +35,21 @@ struct fab_lids {
     uint32_t top;
     /* [top + 1] id of the port that owns each LID, or FAB_NONE */
     uint32_t *owner;
-    /* private: points to the number of structs that share the arrays; NULL: the arrays are not
-     * shared */
+    /* private: number of structs that share the arrays; NULL: the arrays are not shared */
     int *owners;
 };
 int fab_target_lids_init(struct fab_lids *l, uint32_t port_count); /* returns NOMEM */
-/* Computes owner[] and top from base[] and lmc[]. Returns EXISTS if two ports claim the same LID,
+/* Computes owner[] and top from base[] and lmc[]. Returns EXISTS if the LIDs of two ports overlap,
  * or NOMEM. */
 int fab_target_lids_index(struct fab_lids *l);
-/* Makes *ret_other a second owner of the arrays. From then on, nobody may change the arrays.
+/* Makes *ret_other a second owner of the arrays of *l. From then on, nobody may change them.
  * Returns NOMEM. */
 int fab_target_lids_share(struct fab_lids *l, struct fab_lids *ret_other);
 void fab_target_lids_fini(struct fab_lids *l);
 
 /*
- * Linear forwarding tables of all switches, one row of output ports (or FAB_LFT_NO_ROUTE) for each
- * switch id.
+ * Linear forwarding tables of all switches. Each switch id has one row of output ports (or
+ * FAB_LFT_NO_ROUTE).
  *
  * New tables are contiguous, and engines fill their rows in place (fab_target_lft_row). A changed
  * version of the tables is not contiguous: it has its own memory only for the pages that differ,
@@ -64,8 +63,8 @@ struct fab_lft {
     size_t stride;
     /* number of pages of a switch's table */
     uint32_t row_pages;
-    /* [switch_count][stride] the entries of all switches in one block of memory. NULL: the tables
-     * were made from other tables, and their entries are only in `pages`. */
+    /* [switch_count][stride] the entries of all switches in one block of memory. NULL: these tables
+     * are a changed version of others, and their entries are only in `pages`. */
     uint8_t *entries;
     /* [switch_count][row_pages] the pages of the tables of all switches */
     struct fab_pages pages;
@@ -83,10 +82,10 @@ void fab_target_lft_copy_row(const struct fab_lft *from, uint32_t from_sw, struc
 /* Returns the tables for a second owner; both owners share the memory. From then on, no owner may
  * write rows in place (fab_target_lft_row). */
 struct fab_lft fab_target_lft_share(const struct fab_lft *t);
-/* An owner changes an entry in three steps. If the tables have other owners, fab_target_lft_unshare
- * makes this owner a version of its own, which still shares all pages. fab_target_lft_own copies
- * the page with the entry, unless no other version shares it. fab_target_lft_set changes the entry.
- * The first two functions return NOMEM. */
+/* An owner changes an entry in three steps. fab_target_lft_unshare makes a version of the tables
+ * for this owner, if they have other owners. The new version still shares all pages.
+ * fab_target_lft_own copies the page with the entry, unless no other version shares it.
+ * fab_target_lft_set changes the entry. The first two functions return NOMEM. */
 int fab_target_lft_unshare(struct fab_lft *t);
 /* Allocates memory in advance, so that the next call of fab_target_lft_unshare takes less time.
  * Does nothing if there is no memory. */
@@ -99,13 +98,13 @@ static inline uint8_t *fab_target_lft_row(const struct fab_lft *t, uint32_t sw)
 {
     return t->entries + (size_t)sw * t->stride;
 }
-/* Returns the address of the entry of a switch for a LID. The entries of the next LIDs follow it,
- * up to the end of its page. */
+/* Returns the address of the entry of a switch for a LID. The entries of the next LIDs follow
+ * there, up to the end of the page. */
 static inline const uint8_t *fab_target_lft_entry(const struct fab_lft *t, uint32_t sw, size_t lid)
 {
     return t->pages.page[(size_t)sw * t->row_pages + lid / FAB_LFT_PAGE] + lid % FAB_LFT_PAGE;
 }
-/* Returns the entry of a switch for a LID, which must be less than `stride`. */
+/* Returns the entry of a switch for a LID below `stride`. */
 static inline uint8_t fab_target_lft_at(const struct fab_lft *t, uint32_t sw, size_t lid)
 {
     return *fab_target_lft_entry(t, sw, lid);
@@ -116,8 +115,8 @@ static inline const uint8_t *fab_target_lft_block(const struct fab_lft *t, uint3
 {
     return fab_target_lft_entry(t, sw, block * FAB_LFT_BLOCK);
 }
-/* Returns the address of the entry for `lid`, and sets *ret_count to the number of entries that
- * follow each other in memory from there: up to the end of the page or to `top`. */
+/* Returns the address of the entry for `lid`. Sets *ret_count to the number of entries that follow
+ * in memory from there, this one included: up to the end of the page or to `top`. */
 static inline const uint8_t *fab_target_lft_run(const struct fab_lft *t, uint32_t sw, uint32_t lid,
                                                 uint32_t *ret_count)
 {
@@ -125,7 +124,7 @@ static inline const uint8_t *fab_target_lft_run(const struct fab_lft *t, uint32_
     *ret_count = page < rest ? page : rest;
     return fab_target_lft_entry(t, sw, lid);
 }
-/* Returns whether both tables have the same `top` and the same entries. */
+/* Returns true if both tables have the same `top` and the same entries. */
 bool fab_target_lft_same(const struct fab_lft *a, const struct fab_lft *b);
 static inline uint32_t fab_target_lft_blocks(const struct fab_lft *t)
 {
@@ -139,7 +138,7 @@ struct fab_target {
     struct fab_pkeys pkeys;
     /* name of the engine that made the tables */
     char engine[32];
-    /* sentence for the user that says why this engine was chosen and others were not */
+    /* a sentence for the user that says why this engine was chosen and others were not */
     char reason[1120];
     int refs; /* number of references; private, atomic */
 };
@@ -148,24 +147,25 @@ struct fab_target *fab_target_ref(const struct fab_target *t);
 void fab_target_unref(struct fab_target *t);
 /* Returns true if the target has several references, so that it must not be changed. */
 bool fab_target_is_shared(const struct fab_target *t);
-/* Makes a target with one reference, which shares its memory with `t`. The caller may change the
- * forwarding tables of the new target (fab_target_lft_unshare), and nothing else. Only one thread
- * at a time may call this function for targets that share memory (base/pages.h). Returns NOMEM. */
+/* Makes a target with one reference, which shares its memory with `t`. The caller may change only
+ * the forwarding tables of the new target (fab_target_lft_unshare). Only one thread at a time may
+ * call this function for targets that share memory (base/pages.h). Returns NOMEM. */
 int fab_target_next(struct fab_target *t, struct fab_target **ret_next);
 /* Makes a copy that shares no memory with `t`, with one reference. Returns NOMEM. */
 int fab_target_clone(const struct fab_target *t, struct fab_target **ret_clone);
 
-/* Returns whether the CapabilityMask of the port contains client reregistration. */
+/* Returns true if the CapabilityMask of the port contains client reregistration. */
 bool fab_target_can_reregister(const struct fab_port_info *info);
 /* Computes the PortInfo that the manager writes to `port`, from the PortInfo that it read from the
- * port and its peer. It sets LID and LMC, SM LID, M_Key, GID prefix, timers, NeighborMTU and OpVLs
- * (the lowest of both ends and the policy), HOQLife and VLStallCount (leaf values towards
- * endports), and error thresholds. Fields of link state are "no change" (IBA 14.2.5.6). */
+ * port and its peer. NeighborMTU and OpVLs are the lowest values of both ends and the policy.
+ * HOQLife and VLStallCount have the leaf values towards endports. Fields of the link state are "no
+ * change" (IBA 14.2.5.6). Also sets LID and LMC, SM LID, M_Key, GID prefix, timers and error
+ * thresholds. */
 void fab_target_port_info(const struct fab_fabric *f, const struct fab_policy *p,
                           const struct fab_lids *lids, uint32_t port, uint32_t sm_lid,
                           struct fab_port_info *ret_want);
 /* Returns the number of data VLs, 1..FAB_VLS_MAX, that the link of `port` has when both ports have
- * the OpVLs of fab_target_port_info. If the number is unknown, returns 1. */
+ * the OpVLs of fab_target_port_info; 1 if that number is unknown. */
 uint8_t fab_target_port_vls(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port);
 /* Returns the MTU of a port's link in bytes; 4096 if the devices do not report it. */
 uint32_t fab_target_mtu(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port);
@@ -179,21 +179,21 @@ uint64_t fab_target_sl2vl(const struct fab_fabric *f, const struct fab_policy *p
 uint8_t fab_target_sl(const struct fab_fabric *f, const struct fab_lids *lids,
                       const struct fab_vls *v, uint32_t src, uint32_t lid);
 /* fab_target_level_sl returns the SL of packets of a traffic class (level) from port id src to
- * `lid`. fab_target_vl returns the VL on which these packets leave port id `out` after they entered
- * by port id `in`. For the endport that sends them, in and out are the same port. */
+ * `lid`. fab_target_vl returns the VL on which such packets leave by port id `out` after they
+ * entered by port id `in`. For the endport that sends them, in and out are the same port. */
 uint8_t fab_target_level_sl(const struct fab_fabric *f, const struct fab_lids *lids,
                             const struct fab_vls *v, uint8_t level, uint32_t src, uint32_t lid);
 uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
                       const struct fab_vls *v, uint32_t in, uint32_t out, uint8_t sl);
 /* Translates the SLs and the classes of ports to the ids of another snapshot, by node GUID and port
- * number. New switches, and LIDs up to `top` that are new, get SL 0. New ports get class 0. Returns
+ * number. New switches, and new LIDs up to `top`, get SL 0. New ports get class 0. Returns
  * NOMEM. */
 int fab_target_vls_remap(const struct fab_vls *v, const struct fab_fabric *old,
                          const struct fab_fabric *now, uint32_t top, struct fab_vls *ret);
-/* Computes the SwitchInfo that the manager writes to switch `sw` (IBA 14.2.5.4). It is the
- * SwitchInfo that was read, with these changes: LinearFDBTop and LifeTimeValue get the manager's
- * values, and so does MulticastFDBTop if the switch supports it. Default ports that lead to a link
- * are replaced by ports that lead to none. PortStateChange stays as it was read: writing 1 clears
+/* Computes the SwitchInfo that the manager writes to switch `sw` (IBA 14.2.5.4), from the
+ * SwitchInfo that was read. LinearFDBTop and LifeTimeValue get the manager's values, and so does
+ * MulticastFDBTop if the switch supports it. Default ports that lead to a link are replaced by
+ * ports that lead to none. PortStateChange keeps the value that was read, since writing 1 clears
  * it. */
 void fab_target_switch_info(const struct fab_fabric *f, const struct fab_policy *p,
                             const struct fab_lids *lids, uint32_t sw,

@@ -20,45 +20,43 @@
 #define FAB_VL_CLASSES 16
 
 /* An all-zero value means one VL, with SL 0 and VL 0 for all paths. An engine fills in the values
- * that its routing needs, for SLs 0 to sls - 1. Then libfabmgr/qos adds the SLs and VLs of the
+ * that its routing needs, for SLs 0 to sls - 1. libfabmgr/qos then adds the SLs and VLs of the
  * policy's traffic classes. */
 struct fab_vls {
-    /* number of data VLs in use; 0 means 1. If it is 1, the other members have no meaning. */
+    /* number of data VLs in use; 0 means 1. With one VL, the other members have no meaning. */
     uint8_t count;
-    /* number of SLs that paths use: 0 to sls - 1 */
+    /* number of SLs that paths use; these are 0 to sls - 1 */
     uint8_t sls;
     uint32_t top; /* highest LID */
-    /* [top + 1] the SL of paths to each destination LID; NULL if the SL does not depend on the LID
+    /* [top + 1] the SL of paths to each destination LID; NULL: the SL does not depend on the LID
      * alone. If of_lid and of_pair are both NULL, the SL of all paths is 0. */
     uint8_t *of_lid;
     uint32_t switches;
-    /* [destination switch][source switch] the SL of paths between two switches; NULL if the SL does
+    /* [destination switch][source switch] the SL of paths between two switches; NULL: the SL does
      * not depend on the source */
     uint8_t *of_pair;
     uint32_t ports;
-    /* [ports] class of each port, by port id; NULL: all ports have class 0. Ports to endports and
-     * port 0 have class 0. */
+    /* [ports] class of each port, by port id; NULL: all ports have class 0. Port 0 and ports that
+     * lead to endports have class 0. */
     uint8_t *port_class;
     /* number of classes of ports, at least 1 */
     uint8_t classes;
-    /* vl[i][o][sl]: a packet of SL `sl` that enters a switch by a port of class i, and leaves it by
-     * a port of class o, leaves on this VL. Adapters send SL `sl` on VL vl[0][0][sl]. */
+    /* vl[i][o][sl] is the VL on which a switch forwards a packet of SL `sl` from a port of class i
+     * to a port of class o. Adapters send SL `sl` on VL vl[0][0][sl]. */
     uint8_t vl[FAB_VL_CLASSES][FAB_VL_CLASSES][FAB_SLS];
-    /* Traffic classes, called levels here because `class` means a class of ports. For a path whose
-     * engine chose SL e, packets of level c use SL sl[c][e]; sl[0][e] is e. Level c uses the VLs
-     * lane_set[c] * lanes to lane_set[c] * lanes + lanes - 1; the VL modulo `lanes` is the VL that
-     * the engine chose. */
-    /* number of levels; 0 means 1, and then sl[][] and lane_set[] have no meaning */
+    /* Traffic classes, called levels here because `class` means a class of ports. Let the engine
+     * have chosen SL e and VL v for a path. Packets of level c then use SL sl[c][e], and sl[0][e]
+     * is e. Their VL is lane_set[c] * lanes + v. */
+    /* number of levels; 0 means 1. With one level, sl[][] and lane_set[] have no meaning. */
     uint8_t levels;
     uint8_t lanes; /* number of VLs that the engine uses */
     uint8_t sl[FAB_SLS][FAB_SLS];
     uint8_t lane_set[FAB_SLS];
-    /* private: points to the number of structs that share the arrays; NULL: the arrays are not
-     * shared */
+    /* private: number of structs that share the arrays; NULL: the arrays are not shared */
     int *owners;
 };
-/* Initialises v; `count` is the number of VLs, 0 to FAB_VLS_MAX. Packets of SL s use VL s mod
- * count, whatever the classes of the ports are. */
+/* Initialises v for `count` VLs, 0 to FAB_VLS_MAX. Packets of SL s use VL s mod count, for all
+ * classes of ports. */
 void fab_target_vls_init(struct fab_vls *v, uint8_t count);
 /* Each of these functions allocates one array (of_lid, of_pair, port_class), with all elements
  * zero. Returns NOMEM if there is no memory; v is then unchanged. */
@@ -66,13 +64,13 @@ int fab_target_vls_by_lid(struct fab_vls *v, uint32_t top);
 int fab_target_vls_by_pair(struct fab_vls *v, uint32_t switches);
 int fab_target_vls_by_class(struct fab_vls *v, uint32_t ports);
 int fab_target_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy); /* returns NOMEM */
-/* Makes *ret_other a second owner of the arrays. From then on, nobody may change the arrays.
+/* Makes *ret_other a second owner of the arrays of *v. From then on, nobody may change them.
  * Returns NOMEM. */
 int fab_target_vls_share(struct fab_vls *v, struct fab_vls *ret_other);
 void fab_target_vls_fini(struct fab_vls *v);
 
 /* Returns the 8 bytes of an SLtoVLMappingTable as one number, with SL 0 in the highest four bits.
- * vl[sl] is the VL of an SL, or 15 to drop its packets. Other VLs are taken modulo `vls`, the
+ * vl[sl] is the VL of an SL, or 15, which drops its packets. Other VLs are taken modulo `vls`, the
  * number of data VLs of the port. */
 uint64_t fab_target_sl2vl_pack(const uint8_t vl[FAB_SLS], uint8_t vls);
 
@@ -105,7 +103,7 @@ static inline uint8_t fab_target_vls_levels(const struct fab_vls *v)
     return v->levels > 1 ? v->levels : 1;
 }
 /* Returns true if packets keep one VL on the whole path although several VLs are used. The channel
- * dependencies on each VL are then the same, so that a proof for one VL suffices. */
+ * dependencies on each VL are then the same, and a proof for one VL suffices. */
 static inline bool fab_target_vls_keep_vl(const struct fab_vls *v)
 {
     return v->levels > 1 && v->of_lid == NULL && v->of_pair == NULL && v->classes <= 1;

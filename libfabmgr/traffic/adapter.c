@@ -87,7 +87,7 @@ static bool inject(struct fab_traffic *t, uint32_t flow, uint32_t channel, uint3
     return true;
 }
 
-/* Sends the first BECN of the endport's queue of BECNs. Returns false if the BECN's channel has no
+/* Sends the first BECN in the endport's queue of BECNs. Returns false if its channel has no
  * credits. */
 static bool send_becn(struct fab_traffic *t, struct traffic_endport *e)
 {
@@ -129,8 +129,8 @@ static uint16_t sendable(struct fab_traffic *t, struct traffic_endport *e, uint3
     return sls;
 }
 
-/* Returns the SL that sends next on this VL: of the SLs in the bitset `sls`, the first one after
- * the SL that sent last (round robin). */
+/* Returns the SL that sends next on this VL (round robin): the first SL of the bitset `sls` after
+ * the SL that sent last. */
 static uint8_t next_sl(const struct fab_traffic *t, const struct traffic_endport *e, uint16_t sls,
                        uint8_t vl)
 {
@@ -141,7 +141,7 @@ static uint8_t next_sl(const struct fab_traffic *t, const struct traffic_endport
     return sl;
 }
 
-/* Decides when the flow may send its next packet, and schedules that. The flow has just sent a
+/* Decides when the flow may send its next packet, and schedules this. The flow has just sent a
  * packet of `bytes` bytes, for which the port needs `ps` picoseconds. */
 static void schedule_next_packet(struct fab_traffic *t, struct traffic_endport *e, uint32_t flow,
                                  uint32_t bytes, uint64_t ps)

@@ -12,8 +12,8 @@ struct table {
     uint16_t count;
 };
 
-/* Returns the VL of the next table entry whose VL is also in `mask`, and moves `turn` to this
- * entry. Returns -1 if no entry of the table is for a VL in `mask`. */
+/* Returns the VL of the next table entry whose VL is in the bitset `mask`, and moves `turn` to this
+ * entry; -1: the table has no such entry. */
 static int find(const struct table *table, struct traffic_arbiter *turn, uint32_t mask)
 {
     for (uint32_t tried = 0; tried <= table->count && table->count > 0; tried++) {

@@ -7,8 +7,7 @@
 
 /* rate of ports whose rate is unknown, in Mb/s: that of 4x EDR */
 #define RATE_UNKNOWN 100000
-/* every channel has buffer space for at least this number of packets with the maximum amount of
- * data */
+/* minimum buffer space of a channel, as a number of packets with the maximum amount of data */
 #define PACKETS_LEAST 4
 /* delay of one metre of cable, in ps */
 #define METRE_PS 5000

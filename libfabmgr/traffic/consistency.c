@@ -4,12 +4,12 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/traffic/model.h"
 
-/* Figures that are counted anew from the packets and events, to compare them with the counts that
- * the run keeps. taken[channel] is the number of 64-byte blocks in use of the buffer to which the
+/* Figures that are counted from the packets and events, to compare them with the counts that the
+ * run keeps. taken[channel] is the number of 64-byte blocks in use of the buffer to which the
  * channel sends. queued[channel] is the number of bytes that wait for the channel. */
 struct recount {
     uint32_t *taken, *queued;
-    /* for each flow, the number of its packets that were sent, but not delivered or dropped */
+    /* for each flow, the number of its packets that were sent but neither delivered nor dropped */
     uint64_t *in_flight;
     uint64_t packets;
 };

@@ -26,7 +26,7 @@ static bool is_blocked(const struct fab_traffic *t, uint32_t id)
 }
 
 /* Marks in stuck[] the channels of switches that have no credits for their next packet. Returns
- * true if there are any. */
+ * true if there is such a channel. */
 static bool mark_blocked(const struct fab_traffic *t, uint64_t *stuck)
 {
     bool any = false;
@@ -52,9 +52,9 @@ static void clear_with_credits_due(const struct fab_traffic *t, uint64_t *stuck)
             fab_base_bits_clear(stuck, e.arg);
 }
 
-/* stuck[] marks channels that may be deadlocked. A channel gets credits when a packet leaves the
- * buffer to which it sends. So the function clears the mark of each channel whose buffer has a
- * packet that waits for a channel without a mark. Returns true if it has cleared a mark. */
+/* Clears the mark of each channel in stuck[] whose buffer has a packet that waits for a channel
+ * without a mark. When this packet leaves the buffer, the channel gets credits, so it is not
+ * deadlocked. Returns true if it has cleared a mark. */
 static bool clear_movable(const struct fab_traffic *t, uint64_t *stuck)
 {
     bool more = false;
@@ -70,7 +70,7 @@ static bool clear_movable(const struct fab_traffic *t, uint64_t *stuck)
 }
 
 /* Finds any packet in the input buffer to which `channel` sends. Returns the channel for which this
- * packet waits; TRAFFIC_NONE if the buffer is empty. */
+ * packet waits; TRAFFIC_NONE: the buffer is empty. */
 static uint32_t waits_for(const struct fab_traffic *t, uint32_t channel)
 {
     for (size_t i = 0; i < t->packet_used; i++)
@@ -79,8 +79,8 @@ static uint32_t waits_for(const struct fab_traffic *t, uint32_t channel)
     return TRAFFIC_NONE;
 }
 
-/* Follows the wait-for graph from channel `at` until a channel repeats, and stores the ports of the
- * cycle that it has found in t->cycle. Returns CYCLE, or NOMEM. */
+/* Follows the wait-for graph from channel `at` until a channel repeats, and stores the ports of
+ * this cycle in t->cycle. Returns CYCLE, or NOMEM. */
 static int store_cycle(struct fab_traffic *t, uint32_t at)
 {
     uint32_t channels = t->in.fabric->port_count * t->vl_count, steps = 0, count = 0;

@@ -5,9 +5,9 @@
  * the heap takes the place of the calendar's later years.
  *
  * A slot of the wheel covers 64 ps and holds a list of events, the latest insertion first. When the
- * time reaches a slot, the slot is opened: its list is sorted by time, and for the same time by the
- * order of insertion, so that runs repeat exactly. A new event for the open slot is inserted into
- * the sorted list. A bitmap finds the next slot that is not empty.
+ * time reaches a slot, the slot is opened: its list is sorted by time. Events of the same time keep
+ * the order of insertion, so that runs repeat exactly. A new event for the open slot is inserted
+ * into the sorted list. A bitmap finds the next slot that is not empty.
  */
 #include "libfabmgr/traffic/events.h"
 
@@ -18,7 +18,7 @@
 #define SLOTS (1u << 15)
 #define SLOT_SHIFT 6 /* a slot covers 2^6 = 64 ps */
 #define NONE UINT32_MAX
-/* value of `kind` that marks an element of pool[] as free: its event has been taken */
+/* value of `kind` in a free element of pool[], whose event has been taken */
 #define TAKEN UINT32_MAX
 
 int fab_traffic_events_init(struct traffic_events *q)
@@ -99,8 +99,8 @@ static void near_put(struct traffic_events *q, uint32_t event)
     fab_base_bits_set(q->bits, at);
 }
 
-/* Inserts an event into the sorted list of the open slot. With `after`, inserts it after the events
- * of the same time, otherwise before them. */
+/* Inserts an event into the sorted list of the open slot. If `after` is true, inserts it after the
+ * events of the same time, otherwise before them. */
 static void open_put(struct traffic_events *q, uint32_t event, bool after)
 {
     uint64_t time = q->pool[event].time;
@@ -111,7 +111,7 @@ static void open_put(struct traffic_events *q, uint32_t event, bool after)
     *at = event;
 }
 
-/* Returns the number of the next slot of the wheel that is not empty; UINT64_MAX if all slots are
+/* Returns the number of the next slot of the wheel that is not empty; UINT64_MAX: all slots are
  * empty. Slots are counted from time 0. */
 static uint64_t next_slot(const struct traffic_events *q)
 {

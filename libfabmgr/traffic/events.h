@@ -22,33 +22,31 @@ struct traffic_far {
 };
 struct traffic_events {
     struct traffic_event *pool;
-    /* room: number of allocated elements of pool[]. used: number of these elements that have been
-     * in use at least once; all of them precede the others. */
+    /* room: number of allocated elements of pool[]. used: number of elements, from the first one
+     * on, that were in use at least once. */
     size_t room, used;
     /* index in pool[] of the first free element; the free elements form a list */
     uint32_t free;
-    /* [SLOTS] a timing wheel: for each slot of time, the list of its events */
+    /* [SLOTS] a timing wheel: for each slot, the list of its events */
     uint32_t *slot;
     /* bitset of the slots that are not empty */
     uint64_t *bits;
-    /* number of the open slot (the slot whose events are being taken); slots are counted from time
-     * 0 */
+    /* number of the open slot, whose events are being taken; slots are counted from time 0 */
     uint64_t now;
     /* first event in the sorted list of the open slot */
     uint32_t open;
-    /* heap of the events that are too late for the timing wheel, which covers the next two
-     * microseconds */
+    /* heap of the events after the next two microseconds, which the timing wheel covers */
     struct traffic_far *far;
     size_t far_room, far_count;
-    /* number of events that were ever put on the heap; it decides the order of heap events that
-     * have the same time */
+    /* number of events that were ever put on the heap; it gives heap events of the same time an
+     * order */
     uint64_t made;
     size_t count;
 };
 int fab_traffic_events_init(struct traffic_events *q); /* returns NOMEM */
 void fab_traffic_events_fini(struct traffic_events *q);
-/* Queues an event. The time of the event must not be before that of the event that was taken last.
- * Returns NOMEM if there is no memory. */
+/* Queues an event. Its time must not be before the time of the event that was taken last. Returns
+ * NOMEM if there is no memory. */
 int fab_traffic_events_put(struct traffic_events *q, const struct traffic_event *e);
 /* Removes the first event from the queue. Returns false if no event is due up to the time `until`.
  */

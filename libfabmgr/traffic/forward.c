@@ -33,8 +33,8 @@ uint32_t fab_traffic_next_input(const struct traffic_channel *channel, uint32_t 
     return (uint32_t)(at < inputs ? at : fab_base_bits_next(channel->waiting, inputs, 0));
 }
 
-/* Takes a packet from the queue of the input port that the channel serves next (round robin).
- * Returns the packet. */
+/* Takes a packet from the queue of the input port that the channel serves next (round robin), and
+ * returns the packet. */
 static uint32_t dequeue(struct fab_traffic *t, struct traffic_port *p,
                         struct traffic_channel *channel)
 {
@@ -51,8 +51,7 @@ static uint32_t dequeue(struct fab_traffic *t, struct traffic_port *p,
 }
 
 /* Returns a bitset of the VLs on which the port can send now, because packets wait and there are
- * credits for the first one. If there are too few credits for it, marks the VL's channel as
- * starved. */
+ * credits for the first one. If there are too few credits, marks the VL's channel as starved. */
 static uint32_t sendable(struct fab_traffic *t, uint32_t port)
 {
     const struct traffic_port *p = &t->ports[port];

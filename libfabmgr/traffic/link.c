@@ -4,8 +4,8 @@
  *
  * Tables do not change during a run. So when a port sends a packet, the output port at the next
  * switch is looked up at once, and forwarding needs no event of its own. A hop takes two events:
- * the arrival of the packet and the return of its credits. If more packets wait at the port, it
- * takes a third event, at which the port can send again.
+ * the arrival of the packet and the return of its credits. If more packets wait at the port, a
+ * third event tells that the port can send again.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -39,8 +39,8 @@ void fab_traffic_packet_free(struct fab_traffic *t, uint32_t packet)
     t->packet_free = packet;
 }
 
-/* At time `when`, the packet leaves the buffer of the input port where it arrived. Schedules the
- * return of its credits to the sender. */
+/* Schedules the return of the packet's credits to the sender. At time `when`, the packet leaves the
+ * buffer of the input port where it arrived. */
 static void free_buffer(struct fab_traffic *t, const struct traffic_packet *packet, uint64_t when)
 {
     if (packet->from == TRAFFIC_NONE)
@@ -50,8 +50,8 @@ static void free_buffer(struct fab_traffic *t, const struct traffic_packet *pack
                          traffic_blocks(packet->bytes));
 }
 
-/* Returns the channel by which a packet that `port` sends will leave the switch at the other end of
- * the link; TRAFFIC_NONE if that switch has no route for it. */
+/* Returns the channel by which a packet that `port` sends will leave the next switch; TRAFFIC_NONE:
+ * that switch has no route for it. */
 static uint32_t next_channel(const struct fab_traffic *t, const struct traffic_packet *packet,
                              const struct traffic_port *port)
 {
@@ -78,7 +78,7 @@ static void drop(struct fab_traffic *t, uint32_t packet, uint64_t tail)
 }
 
 /* Sends a packet to a switch. That switch may forward the packet as soon as it has processed the
- * header. If its output link is faster than this link, the switch starts later, so that it never
+ * header. If the output link is faster than this link, the switch starts later, so that it never
  * waits for bytes of the packet. */
 static void forward_packet(struct fab_traffic *t, uint32_t packet, const struct traffic_port *p,
                            uint64_t ps)

@@ -28,7 +28,7 @@
 #include "libfabmgr/traffic/traffic.h"
 
 #define TRAFFIC_NONE UINT32_MAX
-/* number of bytes of buffer that one credit stands for */
+/* number of bytes of buffer for one credit */
 #define TRAFFIC_BLOCK 64
 #define TRAFFIC_HOPS 64
 #define TRAFFIC_BECN_BYTES 64 /* bytes of a BECN packet, including headers */
@@ -36,26 +36,26 @@
 #define TRAFFIC_INPUT_WORDS 4
 
 enum traffic_kind {
-    /* from now on, a packet can leave the switch at which it arrived */
+    /* a packet can now leave the switch at which it arrived */
     TRAFFIC_ARRIVE,
     /* the last byte of a packet arrives at an endport */
     TRAFFIC_DELIVER,
     TRAFFIC_CREDIT, /* credits return to a channel */
     TRAFFIC_WAKE,   /* a port can send again */
     TRAFFIC_READY,  /* a flow can send */
-    /* the delay of an SL by congestion control is over, so that the SL can send (arg: endport * 16
-     * + SL) */
+    /* congestion control delays an SL no longer, so that the SL can send (arg: endport * 16 +
+     * SL) */
     TRAFFIC_SL,
     /* the receiver of a flow sends a BECN */
     TRAFFIC_NOTIFY,
 };
 
 struct traffic_packet {
-    /* flow: index of the packet's flow; TRAFFIC_NONE if this element of packets[] is free. next:
+    /* flow: index of the packet's flow; TRAFFIC_NONE: this element of packets[] is free. next:
      * index of the next packet in the same queue, or of the next free element. */
     uint32_t flow, next;
     /* the channel by which the packet came, and whose buffer space and credits it occupies;
-     * TRAFFIC_NONE: it occupies none */
+     * TRAFFIC_NONE: none */
     uint32_t from;
     /* the channel by which the packet leaves, or for which it waits */
     uint32_t to;
@@ -72,15 +72,14 @@ struct traffic_fifo {
     uint32_t head, tail;
 };
 struct traffic_channel {
-    /* credits: the channel's present credits, in blocks of 64 bytes. capacity: the credits when the
-     * buffer to which the channel sends is empty. */
+    /* credits: present credits of the channel, in blocks of 64 bytes. capacity: its credits when
+     * the buffer to which it sends is empty. */
     uint32_t credits, capacity;
     /* number of bytes that wait for the channel */
     uint32_t queued;
     /* input port (port number - 1) of the packet that the channel sent last */
     uint32_t last;
-    /* number of packets that the channel sends without FECN before the next packet is marked with
-     * FECN */
+    /* number of packets that the channel sends without FECN before it marks the next packet */
     uint32_t gap;
     /* index in fifos[] of the queue of input 0; the queues of the other inputs follow */
     uint32_t fifos;
@@ -92,14 +91,13 @@ struct traffic_channel {
 /* state of one VL arbitration table of a port */
 struct traffic_arbiter {
     uint16_t at; /* the current entry */
-    /* how many blocks of 64 bytes may still be sent by the present entry of the table */
+    /* remaining weight of the current entry, in blocks of 64 bytes */
     int32_t left;
 };
 struct traffic_port {
-    /* port id of the other end; TRAFFIC_NONE: the link is not up */
+    /* port id at the other end of the link; TRAFFIC_NONE: the link is not up */
     uint32_t peer;
-    /* index in fab_traffic.endports[], if the port is an endport; TRAFFIC_NONE if it belongs to a
-     * switch */
+    /* index of the port in fab_traffic.endports[]; TRAFFIC_NONE: the port belongs to a switch */
     uint32_t endport;
     /* rate of the link, as the time in ps that 64 KiB take */
     uint64_t ps;
@@ -109,51 +107,52 @@ struct traffic_port {
     uint64_t free_at;
     /* number of packets that wait to be sent by this port; only for ports of switches */
     uint32_t pending;
-    /* If more bytes than this wait for a channel of the port, the port marks packets with FECN.
-     * UINT32_MAX: it never does. */
+    /* the port marks packets with FECN if more bytes than this wait for a channel of the port;
+     * UINT32_MAX: never */
     uint32_t limit;
-    uint16_t rate; /* Marking_Rate */
+    uint16_t rate; /* Marking_Rate (IBA A10) */
     /* packets of fewer bytes are not marked with FECN */
     uint16_t least;
     /* number of ports of the switch to which the port belongs; 0 if it is an endport */
     uint8_t inputs;
     bool to_endport;  /* the link leads to an endport */
     bool wake_queued; /* a TRAFFIC_WAKE event is queued */
-    /* Victim_Mask is set: packets that had to wait for credits are marked, too */
+    /* true: Victim_Mask is set, so packets that had to wait for credits are also marked */
     bool victim;
     struct traffic_arbiter high, low;
-    /* number of bytes that the VLs of the high-priority table may still send before a packet of low
-     * priority may follow */
+    /* number of bytes that the high-priority VLs may still send before a packet of low priority may
+     * follow */
     int64_t high_left;
 };
-/* state of congestion control for a flow or, if it works by SL, for an SL at an endport */
+/* state of congestion control for a flow, or for an SL at an endport if congestion control works by
+ * SL */
 struct traffic_throttle {
     /* the timer period in which `index` was last updated; periods are counted from time 0 */
     uint64_t tick;
     uint16_t index; /* CCTI: index of the congestion control table */
 };
 struct traffic_flow {
-    /* endport, to_endport: sender and receiver of the flow, as indices into fab_traffic.endports[].
-     * dlid, slid: LIDs of its packets. */
+    /* endport, to_endport: sender and receiver of the flow, as indices in fab_traffic.endports[].
+     * dlid, slid: destination and source LID of its packets. */
     uint32_t endport, to_endport, dlid, slid;
-    uint32_t throttle; /* index of throttles[] */
+    uint32_t throttle; /* index in throttles[] */
     /* next flow in the queue of flows of the same endport and SL */
     uint32_t next;
     /* next flow in the receiver's queue of BECNs to send */
     uint32_t next_becn;
     /* SL of the flow's packets, and of its BECNs */
     uint8_t sl, back_sl;
-    /* true: the receiver must send a BECN for this flow, and has not yet done so */
+    /* true: the receiver must still send a BECN for this flow */
     bool becn;
     /* true: the flow has more data to send, and its end time has not passed */
     bool open;
-    /* left: bytes of data that the flow has not sent yet. stop: time in ps at which the flow stops
+    /* left: bytes of data that the flow has not yet sent. stop: time in ps at which the flow stops
      * sending. */
     uint64_t left, stop;
     /* maximum rate that is configured for the flow, as the time in ps that 64 KiB take; 0: no limit
      */
     uint64_t pace;
-    /* number of data packets sent, but not yet delivered or dropped */
+    /* number of data packets that were sent but neither delivered nor dropped */
     uint64_t in_flight;
     struct fab_traffic_flow_stats stats;
 };
@@ -176,7 +175,7 @@ struct traffic_endport {
 struct fab_traffic {
     struct fab_arena arena; /* memory of the arrays */
     struct fab_traffic_input in;
-    /* a single VL for all traffic, to which `vls` points if in.vls is NULL */
+    /* a single VL for all traffic; `vls` points to it if in.vls is NULL */
     struct fab_vls one;
     const struct fab_vls *vls;
     uint8_t vl_count;
@@ -200,7 +199,7 @@ struct fab_traffic {
     uint32_t flow_count;
     /* the ports of a deadlock, which fab_traffic_cycle returns */
     uint32_t *cycle, cycle_count;
-    /* in ps: present time, and time of the last search for deadlocks */
+    /* now: present time. checked: time of the last search for deadlocks. Both are in ps. */
     uint64_t now, checked;
     struct fab_traffic_totals totals;
     int status; /* the first error; it ends the run */
@@ -226,8 +225,8 @@ static inline uint8_t traffic_channel_vl(const struct fab_traffic *t, uint32_t c
 {
     return (uint8_t)(t->vl_count == 1 ? 0 : channel % t->vl_count);
 }
-/* Returns true if the channel has credits for a packet of `bytes` bytes. Endports accept
- * everything, so for channels to endports it always returns true. */
+/* Returns true if the channel has credits for a packet of `bytes` bytes. Always returns true for
+ * channels to endports, which accept everything. */
 static inline bool traffic_has_room(const struct fab_traffic *t, uint32_t channel, uint32_t bytes)
 {
     return t->ports[traffic_channel_port(t, channel)].to_endport ||
@@ -239,22 +238,21 @@ static inline bool traffic_endport_has_work(const struct traffic_endport *e)
     return (e->waiting & ~e->held) != 0 || e->becns.head != TRAFFIC_NONE;
 }
 
-/* Queues an event. `blocks` is the number of credits that a TRAFFIC_CREDIT event returns; other
- * kinds of events ignore it. If memory runs out, stores NOMEM in t->status. */
+/* Queues an event. blocks: number of credits that a TRAFFIC_CREDIT event returns; other kinds of
+ * events ignore it. If memory runs out, stores NOMEM in t->status. */
 void fab_traffic_schedule(struct fab_traffic *t, uint64_t time, enum traffic_kind kind,
                           uint32_t arg, uint32_t blocks);
-/* Makes the port send its next packet: now if it is not sending, otherwise when its present packet
- * is sent. */
+/* Makes the port send its next packet: now, or when the present packet is sent. */
 void fab_traffic_wake_port(struct fab_traffic *t, uint32_t port);
 
-/* These two functions build the initial state (build.c): the first one all ports, channels and
- * endports, the second one the flows. Both return NOMEM if there is no memory. The second one also
- * returns the other errors of fab_traffic_new. */
+/* These functions build the initial state (build.c): first all ports, channels and endports, then
+ * the flows. Both return NOMEM if there is no memory. The second one also returns the other errors
+ * of fab_traffic_new. */
 int fab_traffic_build(struct fab_traffic *t);
 int fab_traffic_build_flows(struct fab_traffic *t, const struct fab_traffic_flow *flows,
                             uint32_t count);
 
-/* The following functions are in link.c, which allocates packets and moves them over links. */
+/* link.c: allocates packets and moves them over links */
 uint32_t fab_traffic_packet_new(struct fab_traffic *t); /* returns TRAFFIC_NONE if memory ran out */
 void fab_traffic_packet_free(struct fab_traffic *t, uint32_t packet);
 /* Sends a packet now, over the channel packet->to. The channel must have enough credits. */
@@ -275,25 +273,26 @@ void fab_traffic_serve_endport(struct fab_traffic *t, uint32_t port);
 void fab_traffic_deliver(struct fab_traffic *t, uint32_t packet);
 void fab_traffic_queue_becn(struct fab_traffic *t, uint32_t flow);
 
-/* Congestion control (reaction.c). fab_traffic_marks decides whether the port marks the packet with
- * FECN, and returns true if it does. */
+/* reaction.c: congestion control. fab_traffic_marks returns true if the port marks the packet with
+ * FECN. */
 bool fab_traffic_marks(struct fab_traffic *t, const struct traffic_port *p,
                        struct traffic_channel *channel, const struct traffic_packet *packet);
 void fab_traffic_receive_becn(struct fab_traffic *t, struct traffic_flow *f);
-/* Returns for how long in ps congestion control delays the flow after a packet. ps: the time in
- * which the port sends this packet. */
+/* Returns for how long in ps congestion control delays the flow after a packet. ps: the time that
+ * the port takes to send this packet. */
 uint64_t fab_traffic_injection_delay(struct fab_traffic *t, const struct traffic_flow *f,
                                      uint64_t ps);
 
-/* VL arbitration (arbitration.c). fab_traffic_arbitrate returns the VL whose packet the port sends
- * next; mask: the VLs that can send, at least one. fab_traffic_arbitration_charge is called when a
- * VL sends a packet, and lowers the remaining weight of this VL by the bytes of the packet. */
+/* arbitration.c: VL arbitration. fab_traffic_arbitrate returns the VL whose packet the port sends
+ * next; mask: bitset of the VLs that can send, at least one. When a VL sends a packet,
+ * fab_traffic_arbitration_charge lowers the remaining weight of this VL by the bytes of the
+ * packet. */
 uint8_t fab_traffic_arbitrate(struct fab_traffic *t, struct traffic_port *p, uint32_t mask);
 void fab_traffic_arbitration_charge(struct fab_traffic *t, struct traffic_port *p, uint8_t vl,
                                     uint32_t bytes);
 
-/* Searches for a deadlock (cycle.c). Returns OK if there is none, CYCLE if there is one, or NOMEM.
- * With CYCLE, t->cycle has the ports of the deadlock. */
+/* Searches for a deadlock (cycle.c). Returns OK if there is none, or NOMEM, or CYCLE; t->cycle then
+ * has the ports of the deadlock. */
 int fab_traffic_find_cycle(struct fab_traffic *t);
 
 #endif

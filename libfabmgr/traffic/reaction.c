@@ -10,8 +10,8 @@
  * only if Victim_Mask is set. The number of packets between two marks is random, from 0 to twice
  * Marking_Rate.
  *
- * The CCTI timers of SLs cause no events. When the index (CCTI) is needed, the number of timer
- * periods since its last update is computed.
+ * The CCTI timers of SLs cause no events. When the index (CCTI) is needed, the model computes the
+ * number of timer periods since its last update.
  */
 #include "libfabmgr/traffic/model.h"
 
@@ -31,7 +31,7 @@ bool fab_traffic_marks(struct fab_traffic *t, const struct traffic_port *p,
     return true;
 }
 
-/* Returns the settings of congestion control for the flow's SL at the sending adapter. NULL:
+/* Returns the settings of congestion control for the flow's SL at the sending adapter; NULL:
  * congestion control does not slow down flows of this SL. */
 static const struct fab_congestion_sl *setting(const struct fab_traffic *t,
                                                const struct traffic_flow *f)
@@ -40,8 +40,8 @@ static const struct fab_congestion_sl *setting(const struct fab_traffic *t,
     return c != NULL && (c->sls >> f->sl & 1) != 0 ? &c->sl[f->sl] : NULL;
 }
 
-/* Brings the flow's index into the table of delays (CCTI) up to date: lowers it by one for each
- * timer period since its last update, but not below CCTI_Min. Returns a pointer to the CCTI. */
+/* Updates the flow's index into the table of delays (CCTI): lowers it by one for each timer period
+ * since its last update, but not below CCTI_Min. Returns a pointer to the CCTI. */
 static uint16_t *index_now(struct fab_traffic *t, const struct traffic_flow *f,
                            const struct fab_congestion_sl *sl)
 {

@@ -27,9 +27,9 @@
 
 /* The VL arbitration tables of every port (IBA 7.6.9). Weights are in units of 64 bytes. A port
  * sends from the VLs of the high-priority table first. After high_limit * 4,096 bytes from these
- * VLs, a packet from a VL of the low-priority table may go next. If high_limit is 0, such a packet
- * may go after each packet of the high-priority table. If high_limit is 255, it may go only while
- * no VL of the high-priority table can send. */
+ * VLs, a packet from a VL of the low-priority table may go next. high_limit 0: such a packet may go
+ * after each packet of the high-priority table. high_limit 255: it may go only while no VL of the
+ * high-priority table can send. */
 struct fab_traffic_arbitration {
     struct {
         uint8_t vl, weight;
@@ -45,12 +45,12 @@ struct fab_traffic_input {
     /* NULL: the VLs send by round robin, packet by packet */
     const struct fab_traffic_arbitration *arbitration;
     const struct fab_congestion *congestion; /* NULL: no congestion control */
-    /* if true, congestion control at adapters delays whole SLs, otherwise single flows */
+    /* true: congestion control at adapters delays whole SLs; false: single flows */
     bool by_sl;
     /* maximum number of bytes of data in a packet; 0: 4096 */
     uint32_t mtu;
-    /* input buffer of each port in bytes, divided evenly among the VLs; each VL has space for at
-     * least four packets; 0: 65536 */
+    /* input buffer of each port in bytes, divided evenly among the VLs; 0: 65536. Each VL has space
+     * for at least four packets. */
     uint32_t buffer;
     /* time in ns from the arrival of a packet's header at a switch to its departure; 0: 200 */
     uint32_t switch_ns;
@@ -59,7 +59,7 @@ struct fab_traffic_input {
     /* time in ns from the arrival of a marked packet at an adapter to the BECN; 0: 1200 */
     uint32_t adapter_ns;
     /* [port_count] length in m of the cable at each port; 0: cable_ns applies; NULL: cable_ns
-     * applies to all */
+     * applies to all ports */
     const uint32_t *cable_m;
     /* seed of the random numbers for marks and timer phases */
     uint64_t seed;
@@ -98,17 +98,17 @@ struct fab_traffic_totals {
 };
 
 struct fab_traffic;
-/* Creates the model. The objects that the input points to must outlive the model; the flows need
- * not. INVAL: a flow has 0 bytes or does not connect two endports whose links are up. NOT_FOUND:
- * the source has no LID, or the destination has none with the flow's offset. RANGE: MTU, buffer or
- * SL is out of range. Also returns NOMEM. */
+/* Creates the model. The objects that *in points to must outlive the model; flows[] need not.
+ * Returns INVAL if a flow has 0 bytes, or does not connect two endports whose links are up. Returns
+ * NOT_FOUND if the source has no LID, or the destination has none with the flow's offset. Returns
+ * RANGE if the MTU, the buffer or an SL is out of range. Also returns NOMEM. */
 int fab_traffic_new(const struct fab_traffic_input *in, const struct fab_traffic_flow *flows,
                     uint32_t count, struct fab_traffic **ret);
 void fab_traffic_free(struct fab_traffic *t);
 
-/* Runs until the time `until`, or until no event is left. Returns CYCLE if there is a deadlock, in
- * which channels wait for each other for ever; the model cannot run further. It searches for
- * deadlocks every 50 us of simulated time, and when no event is left. Also returns NOMEM. */
+/* Runs until the time `until`, or until no event is left. Searches for deadlocks (channels that
+ * wait for each other for ever) every 50 us of simulated time, and when no event is left. Returns
+ * CYCLE if there is one; the model cannot run further. Also returns NOMEM. */
 int fab_traffic_run(struct fab_traffic *t, uint64_t until);
 /* Returns the simulated time, in ps, up to which the model has run. */
 uint64_t fab_traffic_now(const struct fab_traffic *t);
@@ -121,7 +121,7 @@ void fab_traffic_flow_stats(const struct fab_traffic *t, uint32_t flow,
                             struct fab_traffic_flow_stats *ret);
 struct fab_traffic_totals fab_traffic_totals(const struct fab_traffic *t);
 
-/* Counts credits, packets and bytes anew, and compares them with the counts of the model. Returns
+/* Counts credits, packets and bytes again, and compares them with the counts of the model. Returns
  * false if they differ, which is a bug of the model. The function is slow, and meant for tests. */
 bool fab_traffic_is_consistent(const struct fab_traffic *t);
 

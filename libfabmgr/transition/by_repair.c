@@ -12,7 +12,7 @@
  * checks that
  *
  *   - each block of stage ROUTES is known and not doubtful, and holds the entries from which the
- * repair starts;
+ *     repair starts;
  *   - stage ROUTES has all blocks of the repair, and no others. Blocks without a write then hold
  *     the entries of the target;
  *   - switches that get their tables in stage EARLY, because they are cut off, have no write in the
@@ -39,12 +39,11 @@ struct match {
     uint64_t *early;
     /* bitset [switch][blocks] of the blocks that stage ROUTES writes */
     uint64_t *routed;
-    /* bitset [switch][blocks] of those blocks that stage ROUTES writes and that the repair changes,
-     * too */
+    /* bitset [switch][blocks] of the blocks that stage ROUTES writes and the repair changes */
     uint64_t *found;
-    /* [steps of the repair + 1] Those steps of the repair that have writes in stage ROUTES are
-     * numbered from 0: number[i] is the number of step i of the repair. steps: count of the
-     * numbered steps. writes: number of writes in them. */
+    /* [steps of the repair + 1] The steps of the repair that have writes in stage ROUTES get new
+     * numbers, from 0. number[i] is the new number of step i. steps: how many steps have one.
+     * writes: number of writes in these steps. */
     uint32_t *number;
     uint32_t steps, writes;
 };
@@ -85,9 +84,9 @@ static void find_early(struct match *m)
     }
 }
 
-/* Fills `routed` with the blocks that stage ROUTES writes. Returns false if the entries that the
- * switch holds in one of these blocks are not known or doubtful, or if the switch also gets its
- * tables in stage EARLY. */
+/* Fills `routed` with the blocks that stage ROUTES writes. Returns false if the switch of such a
+ * block also gets its tables in stage EARLY, or if its entries in the block are unknown or
+ * doubtful. */
 static bool find_routed(struct match *m)
 {
     const struct fab_plan *plan = m->plan;
@@ -104,7 +103,7 @@ static bool find_routed(struct match *m)
 }
 
 /* Returns true if the switch of this write holds the old entries of the repair, and the target has
- * its new entries. */
+ * the new entries of the repair. */
 static bool starts_from(const struct match *m, const struct fab_repair_write *w)
 {
     uint8_t old[FAB_LFT_BLOCK];
@@ -165,7 +164,7 @@ static uint64_t set_by(const struct match *m, const struct fab_repair_write *w)
     return set & ~w->keep;
 }
 
-/* Makes the steps of the transition. The writes of the repair are sorted by step already. */
+/* Makes the steps of the transition. The writes of the repair are already sorted by step. */
 static int make_steps(const struct match *m, struct fab_transition *ret)
 {
     struct fab_transition t = {.verdict = FAB_TRANSITION_STEPS, .rounds = 1};

@@ -11,8 +11,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/transition/plan_steps.h"
 
-/* Makes LFTs with the entries that the switches are known to hold. Unknown entries become NO_ROUTE.
- */
+/* Makes LFTs with the entries that the switches are known to hold. Unknown entries become
+ * NO_ROUTE. */
 static int copy_observed(const struct fab_plan_input *in, struct fab_lft *ret)
 {
     const struct fab_lft *want = &in->target->lft;

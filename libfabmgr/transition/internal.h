@@ -15,17 +15,17 @@ enum fab_transition_mode {
     FAB_TRANSITION_OLD_ONLY,
     /* switches may hold old and new entries in every combination */
     FAB_TRANSITION_ANY,
-    /* switches are written such that each packet meets old entries first, and only new entries
-     * after its first new entry */
+    /* The writes have an order such that each packet meets old entries first. After its first new
+     * entry, it meets only new entries. */
     FAB_TRANSITION_ALONG,
 };
-/* The bits of the members `sls` and `tables` below. A bit in `sls` permits hosts to use the old (or
+/* Bits of the members `sls` and `tables` below. A bit in `sls` permits hosts to use the old (or
  * new) SLs. A bit in `tables` permits switches to hold the old (or new) SL-to-VL tables. */
 #define FAB_TRANSITION_OLD 1u
 #define FAB_TRANSITION_NEW 2u
 
-/* A dependency: a packet may hold channel `from` while it waits for channel `to`. Channels are
- * numbered as in struct fab_verify_deps. */
+/* A dependency: a packet may hold channel `from` while it waits for channel `to`. Channels have the
+ * same numbers as in struct fab_verify_deps. */
 struct fab_transition_edge {
     uint32_t from, to;
 };
@@ -34,7 +34,7 @@ struct fab_transition_deps {
     /* [count] the dependencies that were added since the caller last set `count` to 0 */
     struct fab_transition_edge *list;
     size_t count, room;
-    /* whether added dependencies are also stored in list[] */
+    /* true: list[] also gets the dependencies that are added */
     bool listing;
     bool failed; /* memory ran out */
 };
@@ -52,8 +52,8 @@ struct fab_transition_lanes {
     /* number of combinations of an old and a new port class */
     uint32_t classes;
     /* [2][switches][classes] bitset of the SLs of packets that reached each switch, by the class of
-     * the port through which they entered. In mode ALONG, seen[1] is for packets that have met a
-     * new entry, and seen[0] for all others. */
+     * the port by which they entered. In mode ALONG, seen[1] is for packets that have met a new
+     * entry, and seen[0] for all others. */
     uint16_t *seen;
     struct fab_transition_state *stack;
     size_t depth, room;
@@ -72,8 +72,8 @@ struct fab_transition_column {
     unsigned sls;
 };
 /* Adds to d the channel dependencies that packets to one LID can have while switches hold the old
- * and new entries of c, in the combinations that c->mode permits. With `lanes` NULL, there is only
- * one VL. */
+ * and new entries of c. c->mode tells which combinations of old and new entries can occur. lanes:
+ * NULL if there is only one VL. */
 void fab_transition_collect(struct fab_transition_deps *d, struct fab_transition_lanes *lanes,
                             const struct fab_transition_column *c);
 /* Sets the old and new SLs and SL-to-VL tables. Returns OK or NOMEM. */
@@ -99,9 +99,8 @@ void fab_transition_order_fini(struct fab_transition_order *o);
 /* Computes the order from all dependencies. Returns false if there is no order, because the
  * dependencies have a cycle. */
 bool fab_transition_order_sort(struct fab_transition_order *o);
-/* Adapts the order to the dependencies of d->list[], which are already in d->deps. Returns false if
- * they close a cycle, or if the search takes too long; the function has then removed them from
- * d->deps. */
+/* Adapts the order to the dependencies of d->list[], which are already in d->deps. If they close a
+ * cycle, or the search takes too long, removes them from d->deps and returns false. */
 bool fab_transition_order_add(struct fab_transition_order *o);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks mixtures of old and new tables by the proof of libfabmgr/verify, which shares no code with
- * the other files of this folder. */
+/* Checks mixtures of old and new tables by the proof of libfabmgr/verify. The proof shares no code
+ * with the other files of this folder. */
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/transition/transition.h"
 #include "libfabmgr/verify/verify.h"
 
-/* Returns a structure with the SLs of all pairs from `sls`, and the SL-to-VL tables from `lanes`.
- * It only points to arrays that `sls` and `lanes` own. */
+/* Returns the SLs of all pairs from `sls` together with the SL-to-VL tables from `lanes`. The
+ * result points to arrays that `sls` and `lanes` own. */
 static struct fab_vls combine(const struct fab_vls *sls, const struct fab_vls *lanes)
 {
     struct fab_vls v = *lanes;

@@ -42,8 +42,8 @@ void fab_transition_deps_fini(struct fab_transition_deps *d)
     memset(d, 0, sizeof(*d));
 }
 
-/* Returns the word of the bitset of dependencies that has the bit for the dependency of `channel`
- * on the channel of port `num` of the next switch, on VL `vl`. */
+/* Returns the word with the bit for the dependency of `channel` on the channel of port `num` of the
+ * next switch, on VL `vl`. */
 static inline uint64_t *word_of(const struct fab_verify_deps *c, uint32_t channel, uint32_t num,
                                 uint32_t vl)
 {
@@ -133,7 +133,7 @@ struct fab_transition_state {
     uint32_t sw;
     uint16_t class;
     uint8_t sl;
-    /* in mode ALONG: the packet has met a new entry already */
+    /* mode ALONG: true if the packet has met a new entry */
     bool is_new;
 };
 
@@ -176,9 +176,9 @@ static uint8_t class_in(const struct fab_vls *v, uint32_t port)
     return fab_target_vls_multiple(v) ? fab_target_vls_port_class(v, port) : 0;
 }
 
-/* Returns the VL on which packets with SL `sl` leave through `port`, by the old (which = 0) or new
- * (which = 1) SL-to-VL tables. `class` is that of the port through which the packets entered: old
- * class * number of new classes + new class. */
+/* Returns the VL on which packets with SL `sl` leave by `port`, by the old (which = 0) or new
+ * (which = 1) SL-to-VL tables. class: the classes of the port by which the packets entered, as (old
+ * class * number of new classes) + new class. */
 static uint32_t vl_of(const struct fab_transition_lanes *l, unsigned which, uint32_t class,
                       uint32_t port, uint8_t sl)
 {
@@ -262,7 +262,7 @@ static void collect_lanes(struct fab_transition_deps *d, struct fab_transition_l
     const struct fab_verify_graph *graph = d->deps.graph;
     memset(l->seen, 0, (size_t)graph->n * l->classes * 2 * sizeof(*l->seen));
     for (uint32_t sw = 0; sw < graph->n; sw++) {
-        /* endports send even if their switch no longer has a path to the LID */
+        /* endports also send if their switch no longer has a path to the LID */
         if (graph->owners[sw] > 0)
             send(d, l, c, sw);
     }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Maintains a topological order of the channels: each channel precedes all channels for which its
- * packets may wait. Such an order exists exactly if the dependencies have no cycle. rounds.c
- * therefore tries to add the dependencies of further LIDs to the order, to find out whether these
- * LIDs may be updated.
+ * packets may wait. Such an order exists exactly if the dependencies have no cycle. To find out
+ * whether further LIDs may be updated, rounds.c tries to add their dependencies to the order.
  *
  * fab_transition_order_sort computes the order from all dependencies (Kahn 1962). If an added
  * dependency contradicts the order, only channels between the two channels of this dependency are
@@ -17,8 +16,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/transition/internal.h"
 
-/* Maximum number of channels that fab_transition_order_add may visit. If it needs more, it refuses
- * the dependencies. */
+/* Maximum number of channels that fab_transition_order_add may visit. If it would need more, it
+ * refuses the dependencies. */
 #define STEPS_MOST 2000000u
 
 int fab_transition_order_init(struct fab_transition_order *o, struct fab_transition_deps *d)
@@ -79,11 +78,10 @@ static bool next_successor(struct successors *s, uint32_t *ret)
     return true;
 }
 
-/* Iterates over the predecessors of a channel that leaves switch `sw`: the channels from which a
- * dependency leads to this channel. */
+/* Iterates over the predecessors of a channel that leaves switch `sw`: the channels that depend on
+ * it. */
 struct predecessors {
-    /* The channel to examine next is the one that enters switch `sw` through port `num` on VL `vl`.
-     */
+    /* The next channel to examine enters switch `sw` by port `num` on VL `vl`. */
     uint32_t sw, num, vl;
     uint32_t own_num, own_vl;
 };
@@ -119,7 +117,7 @@ static bool next_predecessor(const struct fab_verify_deps *c, struct predecessor
     return false;
 }
 
-/* ---- from nothing ---------------------------------------------------------------------------- */
+/* ---- sorting all channels -------------------------------------------------------------------- */
 
 bool fab_transition_order_sort(struct fab_transition_order *o)
 {
@@ -147,11 +145,11 @@ bool fab_transition_order_sort(struct fab_transition_order *o)
     return tail == o->count;
 }
 
-/* ---- one dependency more --------------------------------------------------------------------- */
+/* ---- adding a dependency --------------------------------------------------------------------- */
 
 /* Collects in found[] the channel `from` and all channels to which dependencies lead from it, up to
- * position `last` of the order. Returns their number, or FAB_NONE if it meets the channel `stop`,
- * because there is a cycle then. */
+ * position `last` of the order. Returns the number of these channels. If it meets the channel
+ * `stop`, there is a cycle, and it returns FAB_NONE. */
 static uint32_t search_forward(struct fab_transition_order *o, uint32_t from, uint32_t stop,
                                uint32_t last, uint32_t *found)
 {
@@ -176,7 +174,7 @@ static uint32_t search_forward(struct fab_transition_order *o, uint32_t from, ui
 }
 
 /* Collects in found[] the channel `to` and all channels from which dependencies lead to it, down to
- * position `first` of the order. Returns their number. */
+ * position `first` of the order. Returns the number of these channels. */
 static uint32_t search_backward(struct fab_transition_order *o, uint32_t to, uint32_t first,
                                 uint32_t *found)
 {
@@ -207,10 +205,10 @@ static int by_place(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Moves the `count` channels of channel[] within the order. They exchange the positions that they
- * have now; all other channels keep theirs. The first `backs` channels of channel[] get the lowest
- * of these positions, and the others get the rest. Within each of these two groups, the sequence
- * does not change. Returns false if memory runs out. */
+/* Gives the `count` channels of channel[] new positions in the order. They exchange their present
+ * positions; all other channels keep theirs. The first `backs` channels of channel[] get the lowest
+ * of these positions, and the others get the rest. Within both parts the sequence does not change.
+ * Returns false if memory runs out. */
 static bool shift(struct fab_transition_order *o, uint32_t *channel, uint32_t backs, uint32_t count)
 {
     struct place *all = fab_base_alloc_array(count, 2 * sizeof(*all));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Follows the paths of packets to one LID by the old entries and by the new entries. From the
- * paths, these functions find which pairs of source port and LID may lose their path while the
- * entries change, and in which sequence switches must be written so that no pair loses it. */
+/* Follows the paths of packets to one LID by the old and by the new entries. Finds which pairs of
+ * source port and LID may lose their path while the entries change. Finds in which sequence the
+ * switches must be written so that no pair loses its path. */
 #include <string.h>
 
 #include "libfabmgr/base/bitset.h"
@@ -80,7 +80,7 @@ static uint32_t sources_at(const struct fab_transition_work *w, uint32_t lid, ui
     return w->graph.owners[sw] - (sw == home ? 1u : 0u);
 }
 
-/* Returns whether any old or new entry for the LID leads neither to a switch nor to the owner of
+/* Returns true if some old or new entry for the LID leads neither to a switch nor to the owner of
  * the LID. */
 static bool any_drop(const struct fab_transition_work *w, uint32_t lid)
 {
@@ -95,7 +95,7 @@ static bool any_drop(const struct fab_transition_work *w, uint32_t lid)
     return false;
 }
 
-/* Returns whether packets to a LID that leave switch `sw` through port `num` reach neither another
+/* Returns true if packets to a LID that leave switch `sw` by port `num` reach neither another
  * switch nor the owner of the LID. */
 static bool drops(const struct fab_transition_work *w, uint32_t lid, uint32_t sw, uint8_t num)
 {
@@ -112,10 +112,9 @@ static uint64_t waiting_lids(const struct fab_transition_work *w, uint32_t block
     return lids;
 }
 
-/* Returns, as a bitset, those waiting LIDs of the block for which some source port can lose its
- * path while entries are replaced. If all new paths reach their LIDs, this is possible only for a
- * LID with an entry that drops packets before or after the change. Otherwise all waiting LIDs are
- * returned. */
+/* Returns, as a bitset, the waiting LIDs of the block for which some source port can lose its path
+ * while entries are replaced. If all new paths reach their LIDs, these are the LIDs with an entry
+ * that drops packets before or after the change. Otherwise returns all waiting LIDs. */
 uint64_t fab_transition_find_lossy(const struct fab_transition_work *w, uint32_t block)
 {
     uint64_t waiting = waiting_lids(w, block), lossy = 0;

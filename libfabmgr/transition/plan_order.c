@@ -3,7 +3,7 @@
  * Turns the steps of a transition into the LFT writes of a plan.
  *
  * Links that come up become Active before stage ROUTES, while the switches still hold their old
- * tables. If these tables have a cycle with the new links, the plan is made again: entries that
+ * tables. If these tables have a cycle with the new links, the plan is made again. Entries that
  * lead into these links then drop packets at first.
  *
  * After lost writes, the switches may hold other tables than the former ones. If the proof does not
@@ -32,7 +32,7 @@ struct ordering {
     enum fab_plan_stage stage;
     const struct fab_transition *t;
     uint32_t blocks;
-    /* bitset [switch][blocks] of the blocks for which ops[] has a write already */
+    /* bitset [switch][blocks] of the blocks for which ops[] already has a write */
     uint64_t *covered;
     struct fab_plan_op *ops;
     uint32_t count;
@@ -94,7 +94,7 @@ static bool drops(const struct fab_plan_input *in, uint32_t sw, uint8_t entry)
            (entry > 0 && !fab_fabric_port_is_up(f, fab_fabric_port_id(f, sw, entry)));
 }
 
-/* Returns whether the write changes an entry that drops packets at present. */
+/* Returns true if the write changes an entry that drops packets at present. */
 static bool ends_loss(const struct ordering *o, const struct fab_transition_write *w)
 {
     const struct fab_observed *held = o->in->observed;
@@ -118,7 +118,8 @@ static struct fab_plan_op *add(struct ordering *o, uint32_t sw, uint32_t block)
     return op;
 }
 
-/* Adds a write to ops[], unless its switch is silent and cannot receive it. */
+/* Adds a write to ops[]. Does nothing if its switch is silent, because a silent switch cannot
+ * receive it. */
 static void add_write(struct ordering *o, const struct fab_transition_write *w)
 {
     if (o->in->fabric->nodes[w->sw].silent)
@@ -151,8 +152,8 @@ static void add_step(struct ordering *o, const struct fab_transition_step *step,
     }
 }
 
-/* The last write of each block must send the whole new block. Changes these writes so that they set
- * all entries to those of the new table, also the entries above the highest LID. */
+/* Changes the last write of each block so that it sends the whole new block: all entries of the new
+ * table, and also the entries above the highest LID. */
 static void complete_blocks(struct ordering *o, uint32_t start)
 {
     size_t bits = (size_t)o->in->target->lft.switch_count * o->blocks;
@@ -164,16 +165,16 @@ static void complete_blocks(struct ordering *o, uint32_t start)
     }
 }
 
-/* Adds those LFT writes of the plan that the transition does not contain, because they change no
- * entry that is in use. */
+/* Adds the LFT writes of the plan that the transition lacks, because they change no entry that is
+ * in use. */
 static void add_others(struct ordering *o)
 {
     uint32_t first = o->plan->stage_start[o->stage];
     for (uint32_t i = first; i < o->plan->stage_start[o->stage + 1]; i++) {
         const struct fab_plan_op *op = &o->plan->ops[i];
         if (o->stage == FAB_STAGE_EARLY && (op->keep | op->drain) != 0)
-            /* the write lets entries of a switch that is not cut off drop packets, or restores a
-             * block; the transition of stage EARLY does not contain it */
+            /* This write makes entries drop packets on a switch that is not cut off, or restores a
+             * block. The transition of stage EARLY does not contain it. */
             o->ops[o->count++] = *op;
         else if (fab_base_bits_add(o->covered, (size_t)op->node * o->blocks + op->block))
             add(o, op->node, op->block);
@@ -271,8 +272,8 @@ static int order_routes(const struct fab_plan_input *in, struct fab_transition *
     return FAB_OK;
 }
 
-/* Until all doubtful blocks are restored, the switches may hold a mixture that the proof does not
- * know. Makes all writes of stage ROUTES wait for the writes that restore blocks. */
+/* Makes all writes of stage ROUTES wait for the writes that restore blocks. Until all doubtful
+ * blocks are restored, the switches may hold a mixture that the proof does not know. */
 static void await_restored(struct fab_plan *plan)
 {
     const uint32_t *start = plan->stage_start;
@@ -301,8 +302,8 @@ static int make_again(const struct fab_plan_input *in, const struct fab_vls *old
     return make_steps(in, old_vls, effort, plan, t);
 }
 
-/* If the tables have a cycle as soon as links come up, makes the plan and the steps again, such
- * that the entries that lead into these links drop packets at first. */
+/* If the tables have a cycle as soon as links come up, makes the plan and the steps again. The
+ * entries that lead into these links then drop packets at first. */
 static int hold(struct fab_plan_input *in, const struct fab_vls *old_vls,
                 const struct fab_transition_effort *effort, struct fab_plan *plan,
                 struct fab_transition *t)
@@ -313,7 +314,7 @@ static int hold(struct fab_plan_input *in, const struct fab_vls *old_vls,
     return make_again(in, old_vls, effort, plan, t);
 }
 
-/* Returns true if each entry of the lost write has its former value, has its new value, or drops
+/* Returns true if each entry of the lost write is the former entry, is the new entry, or drops
  * packets. */
 static bool is_mixture(const struct fab_plan_input *in, const struct fab_plan_lost *w)
 {
@@ -327,8 +328,8 @@ static bool is_mixture(const struct fab_plan_input *in, const struct fab_plan_lo
 }
 
 /* If lost writes may have left a mixture that the proof does not include, makes the plan and the
- * steps again, such that the doubtful blocks are restored first. If writes in any order are safe,
- * the proof includes every mixture of old and new entries. */
+ * steps again. The doubtful blocks are then restored first. If writes in any order are safe, the
+ * proof includes every mixture of old and new entries. */
 static int restore(struct fab_plan_input *in, const struct fab_vls *old_vls,
                    const struct fab_transition_effort *effort, struct fab_plan *plan,
                    struct fab_transition *t)

@@ -20,13 +20,13 @@
 
 struct fab_transition_outcome {
     enum fab_transition_verdict verdict;
-    uint32_t steps, rounds, drained; /* as in struct fab_transition */
+    uint32_t steps, rounds, drained; /* see struct fab_transition */
     uint64_t lost_pairs;
     uint32_t unknown;
     uint64_t sl_pairs;
     bool stale_sls, unproven_lanes;
 };
-/* limits of the search; for the members see struct fab_transition_input */
+/* limits of the search; struct fab_transition_input explains the members */
 struct fab_transition_effort {
     const struct fab_pool *pool;
     uint64_t visits;
@@ -36,16 +36,16 @@ struct fab_transition_effort {
 /* Orders the LFT writes of `plan`, which fab_plan_make made from `in`. old_vls: the SLs that hosts
  * use, and the SL-to-VL tables before the plan; NULL: one VL. effort: the limits of the search, and
  * how to stop it. If the verdict is OLD_CYCLE or NEW_CYCLE, the plan keeps its order, and mixtures
- * may have a cycle. Returns NOMEM, INVAL, or BUSY if the search was stopped. After an error it is
- * not known whether the order of the plan is safe. */
+ * may have a cycle. Returns NOMEM, INVAL, or BUSY if the search was stopped. After an error, the
+ * order of the plan may be unsafe. */
 int fab_transition_order_plan(const struct fab_plan_input *in, const struct fab_vls *old_vls,
                               const struct fab_transition_effort *effort, struct fab_plan *plan,
                               struct fab_transition_outcome *ret);
-/* Does the same as fab_transition_order_plan, in time proportional to the change, if the new tables
- * are a repair of the old ones (by_repair.c). `d` is this repair, with its writes in order. The
- * writes of `d` name switches by their ids in in->fabric; FAB_NONE: the switch is absent. Returns
- * NOT_FOUND if the writes of the plan are not those of the repair, or if the repair drains entries;
- * the plan is then unchanged. Also returns NOMEM. */
+/* Like fab_transition_order_plan, in time proportional to the change, if the new tables are a
+ * repair of the old ones (by_repair.c). `d` is this repair, with its writes in order. These writes
+ * name switches by their ids in in->fabric; FAB_NONE: the switch is absent. Returns NOT_FOUND, with
+ * the plan unchanged, if the writes of the plan are not those of the repair, or if the repair
+ * drains entries. Also returns NOMEM. */
 int fab_transition_order_by_repair(const struct fab_plan_input *in, const struct fab_vls *old_vls,
                                    const struct fab_repair_delta *d, struct fab_plan *plan,
                                    struct fab_transition_outcome *ret);

@@ -6,12 +6,13 @@
 
 #include "libfabmgr/transition/plan_order.h"
 
-/* Replaces the LFT writes in one stage of the plan (EARLY or ROUTES, see plan.h) by the writes of
- * the transition. Returns NOMEM. */
+/* Replaces the LFT writes in one stage of the plan (EARLY or ROUTES, plan.h) by the writes of the
+ * transition. Returns NOMEM. */
 int fab_transition_replace_writes(const struct fab_plan_input *in, enum fab_plan_stage stage,
                                   const struct fab_transition *t, struct fab_plan *plan);
 /* Makes the steps in which the switches that are cut off get their tables. The links that come up
- * carry no packets during these steps. Returns the status of fab_transition_make. */
+ * carry no packets during these steps. Returns NOMEM, INVAL or BUSY, as fab_transition_make
+ * does. */
 int fab_transition_make_early(const struct fab_plan_input *in, const struct fab_vls *old_vls,
                               const struct fab_transition_effort *effort,
                               const struct fab_plan *plan, struct fab_transition *ret);

@@ -17,7 +17,7 @@
 #include "libfabmgr/transition/work.h"
 
 #define COLUMNS FAB_TRANSITION_COLUMNS
-/* maximum number of rounds of the search; after these, all remaining LIDs are drained */
+/* maximum number of rounds of the search; afterwards, all remaining LIDs are drained */
 #define ROUNDS_MOST 24u
 
 /* ---- collecting ------------------------------------------------------------------------------ */
@@ -39,8 +39,8 @@ static struct fab_transition_column column(struct fab_transition_work *w, uint32
                                           .sls = FAB_TRANSITION_OLD};
 }
 
-/* Sets to NO_ROUTE those present entries for the LID that differ from the new entries, so that they
- * drop packets. The LID must be in the loaded LFT block. */
+/* Makes all present entries for the LID that differ from the new entries drop packets (NO_ROUTE).
+ * The LID must be in the loaded LFT block. */
 static void mask(struct fab_transition_work *w, uint32_t lid)
 {
     for (uint32_t sw = 0; sw < w->graph.n; sw++) {
@@ -99,10 +99,10 @@ bool fab_transition_is_acyclic(struct fab_transition_work *w, enum fab_transitio
     return fab_transition_order_sort(&w->order);
 }
 
-/* Returns whether the present entries have no cycle of channel dependencies, and computes the
- * topological order of the channels. If present and new entries together have no cycle either, the
- * order takes the dependencies of both into account, so that new entries can be added later without
- * a change of the order. */
+/* Computes the topological order of the channels. Returns true if the present entries have no cycle
+ * of channel dependencies. If present and new entries together have no cycle either, the order
+ * includes the dependencies of both. Then new entries can be added later without a change of the
+ * order. */
 static bool sort_present(struct fab_transition_work *w)
 {
     bool both = fab_transition_is_acyclic(w, FAB_TRANSITION_UNMIXED);
@@ -110,7 +110,7 @@ static bool sort_present(struct fab_transition_work *w)
     return both || fab_transition_order_sort(&w->order);
 }
 
-/* ---- what moves in a round ------------------------------------------------------------------- */
+/* ---- which LIDs a round updates -------------------------------------------------------------- */
 
 /* Adds the dependencies of w->deps.list[] to the order of the channels. Returns false if they close
  * a cycle. */
@@ -147,7 +147,7 @@ static bool try_one(struct fab_transition_work *w, uint32_t lid, enum fab_transi
     return true;
 }
 
-/* Returns whether the search must end, because memory ran out or the caller stopped it. */
+/* Returns true if the search must end, because memory ran out or the caller stopped it. */
 static bool is_over(const struct fab_transition_work *w)
 {
     return w->deps.failed || w->stopped;
@@ -180,7 +180,7 @@ static uint32_t count_waiting(const struct fab_transition_work *w, uint32_t bloc
     return count;
 }
 
-/* Returns whether switch `sw`, by its present entry for the LID, causes a channel dependency that
+/* Returns true if switch `sw`, by its present entry for the LID, causes a channel dependency that
  * the new tables do not have. */
 static bool is_foreign_at(const struct fab_transition_work *w, uint32_t lid, uint32_t sw)
 {
@@ -215,11 +215,11 @@ static void find_foreign(struct fab_transition_work *w)
     }
 }
 
-/* The order in which LIDs are tried. */
+/* the order in which LIDs are tried */
 enum pass {
     /* LIDs that some source ports cannot reach at present */
     URGENT,
-    /* LIDs whose old dependencies prevent the update of others */
+    /* LIDs whose old dependencies prevent the update of other LIDs */
     FOREIGN,
     OTHERS
 };
@@ -230,9 +230,9 @@ static bool is_of_pass(const struct fab_transition_lid *l, enum pass pass)
 }
 
 /* Tries to update the waiting LIDs of the block, one after the other. A LID is updated in this
- * round if the dependencies of its old and new entries close no cycle with the dependencies that
- * were added for other LIDs before. With `only_first`, stops after the first LID that is updated.
- * Returns whether a LID was updated. */
+ * round if the dependencies of its old and new entries close no cycle with those of the LIDs before
+ * it. If `only_first` is true, stops after the first LID that is updated. Returns true if a LID was
+ * updated. */
 static bool try_lids(struct fab_transition_work *w, uint32_t block, enum pass pass, bool only_first)
 {
     bool any = false;
@@ -254,9 +254,9 @@ static bool any_of_pass(const struct fab_transition_work *w, uint32_t block, enu
     return any;
 }
 
-/* Chooses the LIDs to update in this round: first those that some source ports cannot reach, then
- * those whose old dependencies prevent the update of others, and then as many others as the channel
- * dependencies permit. Returns their number. */
+/* Chooses the LIDs to update in this round. First come those that some source ports cannot reach,
+ * then those whose old dependencies prevent the update of others. Then come as many others as the
+ * channel dependencies permit. Returns the number of LIDs. */
 static uint32_t choose(struct fab_transition_work *w)
 {
     uint32_t updated = 0;
@@ -292,8 +292,8 @@ static bool choose_one(struct fab_transition_work *w)
 }
 
 /* Chooses which waiting LIDs are drained. Adds the dependencies of the present entries of the
- * waiting LIDs, one LID after the other. A LID whose dependencies would close a cycle is drained.
- */
+ * waiting LIDs, one LID after the other. A LID whose dependencies would close a cycle is
+ * drained. */
 static void choose_drained(struct fab_transition_work *w)
 {
     for (uint32_t block = 0; block <= w->top / COLUMNS && !is_over(w); block++) {
@@ -339,9 +339,8 @@ static int add_step(struct fab_transition_work *w, struct fab_transition_step st
     return FAB_OK;
 }
 
-/* Adds the writes of the loaded block for switch `sw`. The changed entries are written in waves:
- * the entries of wave 0 first, then those of wave 1, and so on. There is one write for each wave.
- */
+/* Adds the writes of the loaded block for switch `sw`: one write for each wave of changed entries.
+ * The entries of wave 0 are written first, then those of wave 1, and so on. */
 static int write_switch(struct fab_transition_work *w, uint32_t block, uint32_t sw)
 {
     uint64_t left = 0;
@@ -404,7 +403,7 @@ static void apply(struct fab_transition_work *w, uint32_t first_write)
         fab_transition_apply(&w->made.writes[i], w->in->new_lft, &w->at);
 }
 
-/* Returns a step without writes, in which only `moved` (number of LIDs that this round updates) and
+/* Returns a step without writes. Only `moved` (number of LIDs that this round updates) and
  * lost_pairs are set. */
 static struct fab_transition_step sum_up(const struct fab_transition_work *w)
 {
@@ -417,8 +416,8 @@ static struct fab_transition_step sum_up(const struct fab_transition_work *w)
     return step;
 }
 
-/* Adds one step for each wave (see write_switch) of the writes from index `at` on, which are sorted
- * by wave. */
+/* Adds one step for each wave (write_switch) of the writes from index `at` on, which are sorted by
+ * wave. */
 static int add_steps(struct fab_transition_work *w, uint32_t at)
 {
     struct fab_transition_step step = sum_up(w);
@@ -538,9 +537,9 @@ int fab_transition_move_all(struct fab_transition_work *w, bool along)
 }
 
 /* Drains all waiting LIDs, and then updates all of them in one round. While the LIDs are drained,
- * packets to them meet only entries that do not change, which are a part of the present tables.
- * Afterwards packets meet only entries of the new tables. Both are safe if neither the present nor
- * the new tables have a cycle. */
+ * packets to them meet only entries that do not change and are a part of the present tables.
+ * Afterwards packets meet only entries of the new tables. Both situations are safe if neither the
+ * present nor the new tables have a cycle. */
 static int drain_all(struct fab_transition_work *w)
 {
     replace(w, FAB_TRANSITION_WAITS, FAB_TRANSITION_IS_DRAINED);
@@ -551,8 +550,8 @@ static int drain_all(struct fab_transition_work *w)
 
 /* Called if no LID can be updated while all others keep their old entries. Updates one LID, drains
  * the LIDs that prevent its update, and updates further LIDs as far as the dependencies permit.
- * After ROUNDS_MOST rounds, or if no LID could be updated even if all others were drained, drains
- * all waiting LIDs. */
+ * Drains all waiting LIDs after ROUNDS_MOST rounds, or if no LID can be updated even with all
+ * others drained. */
 static int drain(struct fab_transition_work *w)
 {
     if (w->made.rounds >= ROUNDS_MOST || !fab_transition_is_acyclic(w, FAB_TRANSITION_COMMON) ||

@@ -7,7 +7,7 @@
  * is fast. If it finds a cycle, and the tables have several VLs, mixture.c repeats the check with
  * VLs.
  *
- * If this check also finds a cycle, rounds.c divides the transition into rounds.
+ * If mixture.c also finds a cycle, rounds.c divides the transition into rounds.
  */
 #include "libfabmgr/transition/transition.h"
 
@@ -39,7 +39,7 @@ static bool is_known(const struct fab_transition_input *in, uint32_t sw, uint32_
 }
 
 /* Copies the entries of all known LFT blocks from in->old_lft to w->at, and counts the unknown
- * blocks. Returns whether at least one block is known. */
+ * blocks. Returns true if at least one block is known. */
 static bool copy_present(struct fab_transition_work *w)
 {
     const struct fab_transition_input *in = w->in;
@@ -105,8 +105,8 @@ static void fini(struct fab_transition_work *w)
     free(w->wave);
 }
 
-/* Makes an empty graph of channel dependencies. With `lanes`, the graph distinguishes several VLs;
- * otherwise all packets are on one VL. */
+/* Makes an empty graph of channel dependencies. If `lanes` is true, the graph distinguishes the
+ * VLs; otherwise all packets are on one VL. */
 static int begin_model(struct fab_transition_work *w, bool lanes)
 {
     const struct fab_vls *was = vls_of(w->in->old_vls), *now = vls_of(w->in->new_vls);
@@ -136,7 +136,7 @@ static void note_change(struct fab_transition_work *w, uint32_t lid, bool change
         l->progress = FAB_TRANSITION_WAITS;
 }
 
-/* Finds the switch that delivers each LID, and the LIDs whose entries change. Returns whether any
+/* Finds the switch that delivers each LID, and the LIDs whose entries change. Returns true if any
  * entry changes. */
 static bool find_changes(struct fab_transition_work *w)
 {
@@ -155,7 +155,7 @@ static bool find_changes(struct fab_transition_work *w)
 }
 
 /* Finds, for each waiting LID, how many pairs may lose a working path while its entries are
- * written, and in which mode the LID should be updated to avoid this. */
+ * written, and which mode avoids this. */
 static void find_losses(struct fab_transition_work *w)
 {
     for (uint32_t block = 0; block <= w->top / COLUMNS; block++) {
@@ -196,8 +196,9 @@ static bool same_tables(const struct fab_vls *a, const struct fab_vls *b)
     return a->port_class == NULL || memcmp(a->port_class, b->port_class, a->ports) == 0;
 }
 
-/* Called if there are several VLs. Checks whether the old LFTs are free of cycles while SL-to-VL
- * tables change, and whether the new tables are free of cycles while hosts use old and new SLs. */
+/* Called if there are several VLs. Checks that the old LFTs are free of cycles while SL-to-VL
+ * tables change. Checks that the new tables are free of cycles while some hosts use old and others
+ * new SLs. */
 static void check_lanes(struct fab_transition_work *w)
 {
     if (!same_tables(w->lanes_state.vls[0], w->lanes_state.vls[1])) {

@@ -69,7 +69,7 @@ struct fab_transition_input {
     const struct fab_lids *lids;
     const struct fab_lft *old_lft; /* the entries that the switches hold now */
     /* Bitset [switch][blocks of old_lft's stride] of the LFT blocks that are known; NULL: all of
-     * them. Unknown entries are taken for entries that drop packets. */
+     * them. Unknown entries count as entries that drop packets. */
     const uint64_t *known;
     const struct fab_lft *new_lft;
     /* Writes that take effect before the transition begins, such as those of the stage EARLY of a
@@ -78,7 +78,7 @@ struct fab_transition_input {
     uint32_t before_count;
     /* The SLs that hosts use now, and the present SL-to-VL tables. NULL: one VL. */
     const struct fab_vls *old_vls;
-    /* new SLs and SL-to-VL tables; NULL: one VL */
+    /* the new SLs and SL-to-VL tables; NULL: one VL */
     const struct fab_vls *new_vls;
     /* thread pool; NULL: the calling thread does all the work */
     const struct fab_pool *pool;
@@ -119,16 +119,16 @@ enum fab_transition_verdict {
 struct fab_transition_step {
     /* the writes of the step: index of the first in writes[], and their number */
     uint32_t first, count;
-    /* The packets of earlier steps must have left the fabric before the step begins. The manager
-     * therefore waits after the last answer as long as a packet can stay in the fabric (HOQLife at
-     * each switch). */
+    /* true: the packets of earlier steps must have left the fabric before the step begins. The
+     * manager therefore waits after the last answer as long as a packet can stay in the fabric
+     * (HOQLife at each switch). */
     bool settle;
     /* moved: number of LIDs whose first new entries this step writes. drained: number of LIDs that
      * this step drains. */
     uint32_t moved, drained;
     /* Number of pairs (source port, destination LID) that have a path before and after the
-     * transition, but may have none between the first write of this step and that of the next
-     * step. */
+     * transition, but may have none for some time: from the first write of this step until that of
+     * the next step. */
     uint64_t lost_pairs;
 };
 struct fab_transition {
@@ -146,10 +146,9 @@ struct fab_transition {
     uint32_t unknown;
     /* number of pairs (source switch, destination LID) whose SL changes */
     uint64_t sl_pairs;
-    /* The new tables have a cycle as long as some hosts use old SLs while other hosts use new SLs.
-     */
+    /* true: the new tables have a cycle while some hosts use old SLs and other hosts use new SLs */
     bool stale_sls;
-    /* a mixture of old and new SL-to-VL tables may have a cycle */
+    /* true: a mixture of old and new SL-to-VL tables may have a cycle */
     bool unproven_lanes;
 };
 /* Makes the steps of a transition. Returns NOMEM; INVAL if the tables belong to another fabric;
@@ -157,7 +156,7 @@ struct fab_transition {
 int fab_transition_make(const struct fab_transition_input *in, struct fab_transition *ret);
 void fab_transition_fini(struct fab_transition *t);
 /* Makes a copy of the snapshot without the ISLs that are not Active. These carry no data packets,
- * so entries that lead into them cause no channel dependencies. If there are no such ISLs, *ret is
+ * so entries that lead into them cause no channel dependencies. If all ISLs are Active, *ret is
  * another reference to f. Returns NOMEM. */
 int fab_transition_carrying(const struct fab_fabric *f, struct fab_fabric **ret);
 /* Carries out a write on `lft`, which must be of the same size as new_lft. */
@@ -166,17 +165,17 @@ void fab_transition_apply(const struct fab_transition_write *w, const struct fab
 /* Returns the name of a verdict for the log, such as "any-order". */
 const char *fab_transition_verdict_name(enum fab_transition_verdict v);
 
-/* What the proof says about a mixture of old and new tables. Only libfabmgr/verify is used, which
- * shares no code with the functions that make steps. */
+/* What the proof of libfabmgr/verify finds in a mixture of old and new tables. The proof shares no
+ * code with the functions that make steps. */
 struct fab_transition_judgement {
-    /* loop: the tables have a forwarding loop. cycle: channel dependencies have a cycle on some VL.
-     */
+    /* loop: the tables have a forwarding loop. cycle: channel dependencies have a cycle on some
+     * VL. */
     bool loop, cycle;
     uint64_t unreachable; /* number of pairs that have no path */
 };
 /* Judges the tables `lft` as if they were in the switches, while hosts use the SLs of `sls` and the
- * switches have the SL-to-VL tables of `lanes`. `sls` and `lanes` NULL: one VL. Returns NOMEM or
- * INVAL. */
+ * switches have the SL-to-VL tables of `lanes`. If `sls` and `lanes` are NULL, there is one VL.
+ * Returns NOMEM or INVAL. */
 int fab_transition_judge(const struct fab_fabric *f, const struct fab_lids *lids,
                          const struct fab_lft *lft, const struct fab_vls *sls,
                          const struct fab_vls *lanes, struct fab_transition_judgement *ret);

@@ -94,7 +94,7 @@ static void load(struct mixing *m, uint32_t block)
     }
 }
 
-/* Adds the dependency of packets that hold `channel` and continue through port `num` of switch
+/* Adds to *to the dependency of packets that hold `channel` and continue by port `num` of switch
  * `sw`. */
 static inline void add(struct mixing *m, struct fab_verify_deps *to, uint32_t channel, uint32_t sw,
                        uint8_t num)
@@ -155,9 +155,9 @@ static void mix_few(struct mixing *m)
 
 /* ---- if many switches change: visits all entries for the changed LIDs ------------------------ */
 
-/* Adds the channel dependency of packets that leave switch `sw` through port `num` by its entry
- * `i`, and then meet the old entry of the next switch. Does nothing if the entry of the next switch
- * does not change. */
+/* Adds to *to the channel dependency of packets that leave switch `sw` by port `num` (its entry
+ * `i`), and then follow the old entry of the next switch. Does nothing if the entry of the next
+ * switch does not change. */
 static inline void add_before_change(struct mixing *m, struct fab_verify_deps *to, uint32_t sw,
                                      uint8_t num, uint32_t i)
 {

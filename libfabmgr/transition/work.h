@@ -9,21 +9,21 @@
 
 #include "libfabmgr/transition/internal.h"
 
-/* Whether the switches have the new entries for a LID. */
+/* whether and how the switches have the new entries for a LID */
 enum fab_transition_progress {
     FAB_TRANSITION_UNCHANGED, /* no entry for this LID changes */
-    /* The LID has its old entries, or is drained, and must still be updated. */
+    /* the LID has its old entries, or is drained, and must still be updated */
     FAB_TRANSITION_WAITS,
     /* UPDATED_ANY and UPDATED_ALONG: the LID is updated in this round, in mode ANY or in mode
      * ALONG. */
     FAB_TRANSITION_UPDATED_ANY,
     FAB_TRANSITION_UPDATED_ALONG,
-    /* The changed entries for this LID drop packets, or will do so in this round. */
+    /* the changed entries for this LID drop packets, or will drop them in this round */
     FAB_TRANSITION_IS_DRAINED,
     FAB_TRANSITION_DONE, /* the LID has its new entries */
 };
 struct fab_transition_lid {
-    /* The switch that delivers packets to the LID; FAB_NONE: no packets are sent to it. */
+    /* the switch that delivers packets to the LID; FAB_NONE: no packets are sent to the LID */
     uint32_t home;
     /* Number of pairs (source port, this LID) that may lose their path while the LID is updated in
      * mode ANY. */
@@ -31,15 +31,14 @@ struct fab_transition_lid {
     /* number of pairs (source port, this LID) that have no path because the LID is drained */
     uint32_t drained_pairs;
     uint8_t progress; /* enum fab_transition_progress */
-    /* Some source ports may lose a working path to the LID if it is updated in mode ANY, but none
-     * does in mode ALONG. */
+    /* true: an update of the LID in mode ANY may cut a working path of some source ports, and mode
+     * ALONG avoids this */
     bool along;
-    /* Some source ports have no path to the LID by the present entries, but have one by the new
-     * entries.
-     * */
+    /* true: some source ports have no path to the LID by the present entries, but have one by the
+     * new entries */
     bool broken;
-    /* The present entries for the LID cause a channel dependency that the new tables do not have.
-     */
+    /* true: the present entries for the LID cause a channel dependency that the new tables do not
+     * have */
     bool foreign;
 };
 struct fab_transition_work {
@@ -49,7 +48,7 @@ struct fab_transition_work {
     struct fab_lft at; /* the present entries */
     struct fab_transition_deps deps;
     struct fab_transition_order order;
-    /* for several VLs: `lanes` points to lanes_state; with only one VL it is NULL */
+    /* lanes: &lanes_state if there are several VLs, otherwise NULL */
     struct fab_transition_lanes lanes_state, *lanes;
     uint32_t top;
     struct fab_transition_lid *lid; /* [top + 1] state of each LID */
@@ -64,12 +63,12 @@ struct fab_transition_work {
      * the switch's entry is written. The writes of a wave are sent when those of the previous wave
      * are acknowledged. */
     uint16_t *wave;
-    /* The new tables have a path from every switch to every LID, and every switch has a LID of its
-     * own or of an attached endport. */
+    /* true: the new tables have a path from every switch to every LID, and every switch has a LID
+     * of its own or of an attached endport */
     bool new_arrive;
     /* number of LFT entries and channels that the search has visited, and the maximum */
     uint64_t visits, visits_most;
-    /* Number of pairs that have no path now, because of drained LIDs. */
+    /* number of pairs that have no path now, because of drained LIDs */
     uint64_t drained_pairs;
     bool any_broken; /* some LID has `broken` set */
     /* The channel dependencies of the new tables, as if there were one VL. Empty if
@@ -85,8 +84,8 @@ struct fab_transition_work {
 /* Loads the present and new entries of an LFT block into w->was and w->now. Sets w->stopped if the
  * caller has stopped the search. */
 void fab_transition_load(struct fab_transition_work *w, uint32_t block);
-/* Returns, as a bitset, those waiting LIDs of the LFT block for which fab_transition_find_losses
- * must be called. */
+/* Returns a bitset of the waiting LIDs of the LFT block for which fab_transition_find_losses must
+ * be called. */
 uint64_t fab_transition_find_lossy(const struct fab_transition_work *w, uint32_t block);
 /* Sets the members `loss` and `along` of a LID in the loaded LFT block: how many pairs may lose
  * their path if the LID is updated in mode ANY, and whether mode ALONG avoids the loss. */
@@ -95,34 +94,34 @@ void fab_transition_find_losses(struct fab_transition_work *w, uint32_t lid);
  * after s on the new path. Switches with a smaller number are written earlier. The LID must be in
  * the loaded LFT block. */
 void fab_transition_find_waves(struct fab_transition_work *w, uint32_t lid, uint16_t *ret_wave);
-/* Returns the number of pairs that have a path by the present and by the new entries, but would
- * have none while the changed entries for the LID drop packets. */
+/* Returns the number of pairs that have a path by the present and by the new entries, but lose it
+ * while the changed entries for the LID drop packets. */
 uint64_t fab_transition_count_drained(struct fab_transition_work *w, uint32_t lid);
 
 /* ---- union.c --------------------------------------------------------------------------------- */
 
-/* Returns the bitset of the entries in which two LFT blocks differ. */
+/* Returns a bitset of the entries in which two LFT blocks differ. */
 uint64_t fab_transition_find_changes(const uint8_t *was, const uint8_t *now);
 /* Checks whether the mixtures of present and new entries of all waiting LIDs have no cycle of
- * channel dependencies, as if there were one VL. *ret_any is the result if the writes take effect
- * in any order, and *ret_along the result if all LIDs are updated in mode ALONG. If some switch has
- * no LID owner, or the new tables lack a path, the check is not possible, and both are false. Sets
- * w->new_arrive. Returns OK or NOMEM. */
+ * channel dependencies, as if there were one VL. Sets *ret_any to true if they have none when the
+ * writes take effect in any order. Sets *ret_along to true if they have none when all LIDs are
+ * updated in mode ALONG. Sets both to false if the check is not possible, because some switch has
+ * no LID owner or the new tables lack a path. Also sets w->new_arrive. Returns OK or NOMEM. */
 int fab_transition_check_union(struct fab_transition_work *w, bool *ret_along, bool *ret_any);
 
 /* ---- rounds.c -------------------------------------------------------------------------------- */
 
-/* From which entries fab_transition_is_acyclic collects channel dependencies. Present entries are
- * those that the switches hold after the rounds made so far. Waiting LIDs are those with the
- * progress FAB_TRANSITION_WAITS. */
+/* Selects the entries from which fab_transition_is_acyclic collects channel dependencies. Present
+ * entries are those that the switches hold after the rounds made so far. Waiting LIDs are those
+ * with the progress FAB_TRANSITION_WAITS. */
 enum fab_transition_tables {
     /* waiting LIDs: all mixtures of present and new entries; other LIDs: present entries */
     FAB_TRANSITION_ALL,
     /* waiting LIDs: the mixtures that occur in mode ALONG; other LIDs: present entries */
     FAB_TRANSITION_ALL_ALONG,
     FAB_TRANSITION_PRESENT, /* all LIDs: present entries */
-    /* Waiting LIDs: the channel dependencies of packets that meet only present entries, and those
-     * of packets that meet only new entries. Other LIDs: present entries. */
+    /* waiting LIDs: the dependencies of packets that meet only present entries, and of packets that
+     * meet only new entries; other LIDs: present entries */
     FAB_TRANSITION_UNMIXED,
     /* all LIDs: new entries, with the SLs that hosts use now */
     FAB_TRANSITION_FINAL,
@@ -131,7 +130,7 @@ enum fab_transition_tables {
     /* waiting LIDs: only present entries that do not change; other LIDs: present entries */
     FAB_TRANSITION_COMMON
 };
-/* Collects the channel dependencies of the entries that `which` describes. Returns whether they
+/* Collects the channel dependencies of the entries that `which` describes. Returns true if they
  * have no cycle. */
 bool fab_transition_is_acyclic(struct fab_transition_work *w, enum fab_transition_tables which);
 /* Makes the steps of a single round in which all waiting LIDs get their new entries. If `along` is

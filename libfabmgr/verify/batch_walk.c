@@ -51,7 +51,7 @@ struct fab_verify_batch_walk {
     /* [switches] number of other switches in the class; valid only for class representatives */
     uint32_t *class_others;
     /* [switches] number of other switches in the class whose entries in this tile (64 LIDs) differ
-     * from those of the representative; valid only for class representatives */
+     * from those of the representative. Valid only for class representatives. */
     uint32_t *unlike;
     /* [switches] the class representative, if it has the same entries in this tile as the switch;
      * otherwise the switch itself */
@@ -70,19 +70,18 @@ struct fab_verify_batch_walk {
     /* [switches] number of switches on the path to the LIDs of the batch; 0: not known; ON_PATH:
      * being computed. Valid for switches in reps[]. */
     uint16_t *depth;
-    /* [switches] index in collected[] of the words of the switch's first port; valid for class
+    /* [switches] index in collected[] of the first word of the switch; valid for class
      * representatives */
     uint32_t *collected_at;
     /* Dependencies of class representatives that were not yet copied to the other switches of the
-     * class. There is a bitset of `words` words for each port. Its bits are the ports of the next
-     * switch by which packets continue. */
+     * class. Each port of a representative has a bitset of `words` words. Its bits are the ports of
+     * the next switch by which packets continue. */
     uint64_t *collected;
-    /* [ports of one switch * words] the words of collected[] that take_collected found to be not
-     * zero */
+    /* [ports of one switch * words] the non-zero words of collected[] that take_collected found */
     struct word *word;
     uint32_t words;
 };
-/* a word of collected[] that is not zero, and its index */
+/* a non-zero word of collected[], and its index */
 struct word {
     uint32_t at;
     uint64_t bits;
@@ -127,7 +126,7 @@ static int by_signature(const void *a, const void *b)
 }
 
 /* Finds the class representative of each switch. If two classes have the same hash (signature),
- * only the first class is found; each switch of the other class then represents itself. */
+ * finds only the first class; each switch of the other class then represents itself. */
 static int find_classes(struct fab_verify_batch_walk *s)
 {
     uint32_t n = s->graph->n;
@@ -218,8 +217,8 @@ static inline uint64_t *bits_of(const struct fab_verify_batch_walk *s, struct fa
                                    : deps->bits + (size_t)s->graph->first[sw] * s->words;
 }
 
-/* Moves those words of collected[] that belong to a class representative and are not zero to
- * s->word[]. Returns their number. */
+/* Moves the non-zero words of a class representative from collected[] to s->word[]. Returns the
+ * number of these words. */
 static uint32_t take_collected(struct fab_verify_batch_walk *s, uint32_t class_rep)
 {
     uint32_t count = s->graph->port_room[class_rep] * s->words, found = 0;
@@ -233,8 +232,8 @@ static uint32_t take_collected(struct fab_verify_batch_walk *s, uint32_t class_r
 }
 
 /* Copies the dependencies that were collected for the class representative by_class[k] to the
- * switches of its class, including itself. With `to_all`, copies them to all switches of the class;
- * otherwise only to those with the same entries in this tile. */
+ * switches of its class, including itself. If `to_all` is true, copies them to all switches of the
+ * class, otherwise only to those with the same entries in this tile. */
 static void distribute(struct fab_verify_batch_walk *s, uint32_t k, bool to_all,
                        struct fab_verify_deps *deps)
 {
@@ -258,15 +257,15 @@ static void find_reps(struct fab_verify_batch_walk *s)
         s->reps[s->rep_count] = sw;
         s->rep_count += !like;
         s->unlike[sw] = 0;
-        /* the representative has the lowest id of its class, so this loop has already visited it
-         * and has set its count to 0 */
+        /* the representative has the lowest id of its class: this loop has visited it before, and
+         * has set its count to 0 */
         s->unlike[class_rep] += !like && class_rep != sw;
     }
 }
 
 /* Copies the collected dependencies of a class to its switches, for each class in which some switch
- * has other entries than the representative. In other classes the collected dependencies apply to
- * all switches, and are copied later. */
+ * has other entries than the representative. In all other classes, the dependencies apply to every
+ * switch, and are copied later. */
 static void distribute_where_unlike(struct fab_verify_batch_walk *s, bool to_all,
                                     struct fab_verify_deps *deps)
 {
@@ -306,8 +305,8 @@ static const uint8_t *entries_of(const struct fab_verify_batch_walk *s,
     return s->tile + (size_t)sw * COLUMNS + b->at;
 }
 
-/* Returns true if all `count` bytes are the same. Compares words of 8 bytes, of which the last two
- * may overlap. */
+/* Returns true if all `count` bytes are the same. Compares words of 8 bytes; the last two may
+ * overlap. */
 static bool all_same(const uint8_t *byte, uint32_t count)
 {
     uint64_t want = byte[0] * UINT64_C(0x0101010101010101), word;
@@ -343,9 +342,9 @@ static inline void note(uint64_t *bits, uint32_t words, uint8_t num, uint8_t nex
     fab_verify_deps_set(bits + (size_t)num * words, next_num);
 }
 
-/* Records that packets which leave by port `num` continue on channels of switch `to`, the switch at
- * the other end. Does so for the LIDs `from` to from + count - 1 of the batch. Returns false if an
- * LFT entry is a port that does not exist. */
+/* Records the dependencies of packets that leave by port `num` on channels of the next switch `to`,
+ * for the LIDs `from` to from + count - 1 of the batch. bits: the dependencies of the switch that
+ * has port `num`. Returns false if an LFT entry is a port that does not exist. */
 static bool note_next(const struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                       uint64_t *bits, uint8_t num, uint32_t to, uint32_t from, uint32_t count)
 {
@@ -358,9 +357,9 @@ static bool note_next(const struct fab_verify_batch_walk *s, const struct fab_ve
     return true;
 }
 
-/* Returns the representative of the switch that port `num` of `sw` leads to. Returns FAB_NONE if
- * the port leads to no switch. Also returns FAB_NONE if the port leads to another switch
- * whose representative is the destination switch. The walk would otherwise take that switch for the
+/* Returns the representative of the switch to which port `num` of `sw` leads. FAB_NONE: the port
+ * leads to no switch. Also returns FAB_NONE if that representative is the destination switch, but
+ * the port leads to another switch. The walk would otherwise take the other switch for the
  * destination. */
 static inline uint32_t next_rep(const struct fab_verify_batch_walk *s,
                                 const struct fab_verify_batch *b, uint32_t sw, uint8_t num)
@@ -386,7 +385,7 @@ static bool note_uniform(struct fab_verify_batch_walk *s, const struct fab_verif
             return false;
         s->next[sw] = to;
         if (to == b->sw)
-            /* no dependency: the destination switch delivers the packet */
+            /* no dependency, because the destination switch delivers the packet */
             continue;
         uint64_t *bits = bits_of(s, deps, sw);
         if (!s->uniform[to]) {

@@ -9,17 +9,16 @@
 #include "libfabmgr/verify/dependencies.h"
 
 struct fab_verify_channels {
-    /* The data to which the members of `in` point must stay valid until fab_verify_channels_free.
-     */
+    /* The data to which the members of `in` point must stay valid until
+     * fab_verify_channels_free. */
     struct fab_verify_input in;
     struct fab_verify_graph graph;
     struct fab_verify_deps unicast; /* the dependencies of unicast packets */
-    /* The dependencies of the multicast packets in earlier proofs whose input had `keep` set
-     * (multicast.h). */
+    /* the dependencies of the multicast packets in earlier proofs with `keep` set (multicast.h) */
     struct fab_verify_deps trees;
 };
-/* Computes the dependencies of all packets that follow the tables. Returns NOMEM; or INVAL as
- * fab_verify does. */
+/* Computes the dependencies of all packets that follow the tables. Returns NOMEM, or INVAL under
+ * the same conditions as fab_verify. */
 int fab_verify_channels_new(const struct fab_verify_input *in, struct fab_verify_channels **ret);
 void fab_verify_channels_free(struct fab_verify_channels *c); /* c may be NULL */
 /* Forgets the dependencies of multicast packets. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stores the channel dependency graph as bit sets, and finds a cycle in it.
+ * Stores the channel dependency graph as bitsets, and finds a cycle in it.
  *
  * Routing is free of deadlock if the graph has no cycle (Dally & Seitz, IEEE ToC C-36, 1987). With
- * one VL and LFTs, which consider only the destination, the reverse holds, too: routing without
+ * one VL and LFTs, which consider only the destination, the reverse also holds: routing without
  * deadlock has no cycle.
  *
  * To find a cycle, remove_sources() removes channels on which no other channel depends, again and
  * again (Kahn 1962). If no channel is left, the graph is acyclic. Otherwise remove_sinks() also
- * removes channels that depend on no remaining channel. If one then follows dependencies from any
- * remaining channel, one always gets into a cycle. A breadth-first search from the channels of one
- * such cycle finds a cycle that is short enough for a person to read.
+ * removes channels that depend on no remaining channel. Dependencies then lead from any remaining
+ * channel into a cycle. A breadth-first search from the channels of one such cycle finds a cycle
+ * that is short enough for a person to read.
  */
 #include "libfabmgr/verify/dependencies.h"
 
@@ -20,7 +20,7 @@
 #include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/status.h"
 
-/* The search for a shorter cycle starts from at most this many channels of the first cycle. */
+/* maximum number of channels of the first cycle from which the search for a shorter cycle starts */
 #define STARTS 64
 
 int fab_verify_deps_init(struct fab_verify_deps *c, const struct fab_verify_graph *graph,
@@ -61,7 +61,7 @@ struct successors {
     uint32_t at, count;
     /* vl_words: number of words for the channels of one VL; vl_count: number of VLs */
     uint32_t vl_words, vl_count;
-    /* port id that bit 0 of the words stands for */
+    /* id of the port for which bit 0 of the words stands */
     uint32_t first;
 };
 
@@ -138,8 +138,8 @@ uint64_t fab_verify_deps_prune(struct fab_verify_deps *c)
 struct search {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_verify_deps *c;
-    /* length of the arrays below: the number of ports times the number of VLs, because that is how
-     * channels are numbered */
+    /* length of the arrays below: number of ports * number of VLs; all channel numbers are below
+     * it */
     uint32_t count;
     /* [count] for each channel: number of remaining channels that depend on it */
     uint32_t *predecessors;
@@ -218,9 +218,8 @@ static uint32_t some_on_cycle(struct search *s)
     return ch;
 }
 
-/* Returns the length of the shortest cycle through `start`; 0 if this length is not less than
- * `limit`, or if there is no cycle. If the result is not 0, from[] leads backwards along the cycle,
- * from start to start. */
+/* Returns the length of the shortest cycle through `start`; 0 if there is none below `limit`. If
+ * the result is not 0, from[] leads backwards along the cycle, from `start` to `start`. */
 static uint32_t cycle_through(struct search *s, uint32_t start, uint32_t limit)
 {
     uint32_t head = 0, tail = 0, level_end = 1, length = 1, next;
@@ -305,8 +304,8 @@ int fab_verify_deps_cycle(const struct fab_verify_deps *c, uint32_t **ret_cycle,
     return ret;
 }
 
-/* Numbers the channels as fab_verify_deps_number says. Visits them in the order of the queue, in
- * which remove_sources() has put each channel after all channels that depend on it. */
+/* Numbers the channels as fab_verify_deps_number says. Visits them in the order of queue[]:
+ * remove_sources() has put each channel after all channels that depend on it. */
 static void number_in_queue_order(const struct search *s, uint32_t *ret_number)
 {
     uint32_t next, channels = 0;

@@ -25,30 +25,30 @@ static inline size_t fab_verify_deps_size(const struct fab_verify_deps *c)
 {
     return (size_t)c->graph->ports * c->vl_count * c->vl_count * c->words * sizeof(*c->bits);
 }
-/* Returns the word that has the dependency of a channel on port next_num (at least 1) of the next
- * switch on VL next_vl; its bit is (next_num - 1) % 64. */
+/* Returns the word with the bit for the dependency of `channel` on port next_num (at least 1) of
+ * the next switch on VL next_vl. The bit is number (next_num - 1) % 64. */
 static inline uint64_t *fab_verify_deps_word(const struct fab_verify_deps *c, uint32_t channel,
                                              uint32_t next_num, uint32_t next_vl)
 {
     return c->bits + ((size_t)channel * c->vl_count + next_vl) * c->words + (next_num - 1) / 64;
 }
-/* Returns whether packets of `channel` continue on this port and VL of the next switch. */
+/* Returns true if packets of `channel` continue on this port and VL of the next switch. */
 static inline bool fab_verify_deps_has(const struct fab_verify_deps *c, uint32_t channel,
                                        uint32_t next_num, uint32_t next_vl)
 {
     return (*fab_verify_deps_word(c, channel, next_num, next_vl) >> (next_num - 1) % 64 & 1) != 0;
 }
 
-/* Sets the bit of the port next_num of the next switch. `words` points to the dependencies of one
- * channel on the channels of the next switch, on one VL. */
+/* Sets the bit of port next_num of the next switch. `words` points to the dependencies of one
+ * channel on the channels of the next switch, on one VL. Port 0 has no bit. */
 static inline void fab_verify_deps_set(uint64_t *words, uint8_t next_num)
 {
     if (next_num > 0)
         words[(next_num - 1) / 64] |= UINT64_C(1) << ((next_num - 1) % 64);
 }
-/* Both functions record that packets of `channel` continue by port next_num of the next switch.
- * fab_verify_deps_add is for tables with one VL; fab_verify_deps_add_vl also takes the VL of the
- * next channel. */
+/* These two functions record that packets of `channel` continue by port next_num of the next
+ * switch. fab_verify_deps_add is for tables with one VL. fab_verify_deps_add_vl also takes the VL
+ * of the next channel. */
 static inline void fab_verify_deps_add(struct fab_verify_deps *c, uint32_t channel,
                                        uint8_t next_num)
 {
@@ -61,8 +61,8 @@ static inline void fab_verify_deps_add_vl(struct fab_verify_deps *c, uint32_t ch
 }
 /* Adds to *to the dependencies of *from, a graph of the same switches and VLs. */
 void fab_verify_deps_merge(struct fab_verify_deps *to, const struct fab_verify_deps *from);
-/* Removes dependencies on ports that lead to no switch, for example to endports, because these
- * ports are no channels. Returns the number of dependencies left. */
+/* Removes dependencies on ports that lead to no switch, because these ports are no channels.
+ * Returns the number of dependencies left. */
 uint64_t fab_verify_deps_prune(struct fab_verify_deps *c);
 /* Looks for a cycle. Returns OK if the graph is acyclic, NOMEM, or CYCLE. After CYCLE, *ret_cycle
  * lists the channels of a short cycle in order, and the caller frees the list. */

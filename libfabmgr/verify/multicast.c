@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Checks the masks of each MLID (multicast.h), and collects the channel dependencies of those that
- * pass. The MFT blocks are sorted by group of 32 MLIDs and switch, so the time is proportional to
- * the number of blocks and of ports in masks.
+ * pass. The MFT blocks are sorted by MLID group and switch, so the time is proportional to the
+ * number of blocks and of ports in masks.
  */
 #include "libfabmgr/verify/multicast.h"
 
@@ -20,7 +20,7 @@
 #define PORTS (MASK_WORDS * 64)
 #define GROUP_LIDS 32u
 
-struct mask { /* bit i: port i */
+struct mask { /* bit i stands for port i */
     uint64_t word[MASK_WORDS];
 };
 struct check {
@@ -28,36 +28,34 @@ struct check {
     const struct fab_fabric *f;
     uint32_t n;
     struct fab_arena arena;
-    /* [count] indices of the MFT blocks, sorted by group of 32 MLIDs, then by switch, then by
-     * position (group of 16 ports) */
+    /* [count] indices of the MFT blocks, sorted by MLID group, then by switch, then by group of 16
+     * ports */
     uint32_t *order;
-    /* group_at[g]: index in order[] of the first block of group g of 32 MLIDs */
+    /* group_at[g]: index in order[] of the first block of MLID group g */
     uint32_t group_at[FAB_VERIFY_MLID_GROUPS + 1];
     /* [switches] port mask of each switch for the current MLID */
     struct mask *mask;
     /* [touches] the switches whose mask for the current MLID is not zero */
     uint32_t *touched;
     uint32_t touches;
-    /* [switches] union-find of the switches that the branches of the current MLID join; each switch
-     * is its own root before the next MLID begins */
+    /* [switches] Union-find of the switches that the branches of the current MLID join. When an
+     * MLID begins, each switch is its own root. */
     uint32_t *tree;
-    /* [switches] the part (connected component) of the fabric to which each switch belongs; a part
-     * is named by the lowest id of its switches */
+    /* [switches] the part (connected component) of the fabric to which each switch belongs, named
+     * by the lowest id of its switches */
     uint32_t *part;
-    /* part[] was computed only with links between switches that have at least this
-     * MulticastFDBCap */
+    /* part[] counts only links between switches that have at least this MulticastFDBCap */
     uint32_t part_cap;
     uint32_t least; /* smallest MulticastFDBCap that is not 0 */
-    /* [switches] The index is a part of the fabric: a connected component, named by the lowest id
-     * of its switches. The value names the multicast tree that contains the first receiver in this
-     * part: it is the root switch of this tree in the union-find tree[]. FAB_NONE: the part has no
-     * receiver. */
+    /* [switches] By part of the fabric (a connected component, named by the lowest id of its
+     * switches): the multicast tree that contains the first receiver in the part, named by its root
+     * in the union-find tree[]. FAB_NONE: the part has no receiver. */
     uint32_t *anchor;
-    /* bitset of the parts of the fabric with a switch whose mask is not zero */
+    /* bitset of the parts of the fabric that have a switch with a non-zero mask */
     uint64_t *used;
     /* bitset of the switches to which members of the current MLID are attached */
     uint64_t *home;
-    /* [port_count] 1 + index of the last MLID of which the port is a receiver */
+    /* [port_count] 1 + index of the last MLID for which the port is a receiver; 0: none yet */
     uint32_t *receiver;
     /* channel dependencies of multicast packets; NULL: the caller does not want them */
     struct fab_verify_deps *deps;
@@ -133,7 +131,7 @@ static uint32_t find(uint32_t *tree, uint32_t x)
     return x;
 }
 
-/* Returns the switch that a port's working link leads to; FAB_NONE: none. */
+/* Returns the switch to which the working link of a port leads; FAB_NONE: none. */
 static uint32_t next_switch(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t peer = fab_fabric_peer_node(f, port);
@@ -154,8 +152,8 @@ static void join_parts(struct check *c, uint32_t sw)
     }
 }
 
-/* Finds the connected parts of the fabric, as sets of switches. Only switches whose MulticastFDBCap
- * is at least `cap` count, because an MLID needs an entry in each switch. */
+/* Finds the connected parts of the fabric, as sets of switches. Switches with a MulticastFDBCap
+ * below `cap` do not count, because their MFTs have no entry for the current MLID. */
 static void find_parts(struct check *c, uint32_t cap)
 {
     if (c->part_cap == cap)
@@ -193,8 +191,8 @@ static void fail(struct lid_check *l, int kind, uint32_t port)
 }
 
 /* Finds the switch and port to which a member is attached. Returns false if packets cannot reach
- * the member, because it has left the fabric, or because the MFT of its switch is too small
- * to have an entry for this MLID (slot: its index in the MFT). */
+ * the member. Then either the member has left the fabric, or the MFT of its switch is too small for
+ * this MLID (slot: index of the MLID in the MFT). */
 static bool member_place(const struct check *c, const struct fab_verify_multicast_member *m,
                          uint32_t slot, uint32_t *ret_port, uint32_t *ret_sw, uint8_t *ret_num)
 {
@@ -222,7 +220,7 @@ static void check_branch(struct check *c, struct lid_check *l, uint32_t port, ui
     const struct fab_port *p = fab_fabric_port(c->f, port);
     const struct fab_port *peer = fab_fabric_port(c->f, p->peer);
     if (!mask_has(&c->mask[next], peer->num)) {
-        /* only one of the two ends has the link in its mask */
+        /* the link is in the mask of only one of its two switches */
         fail(l, FAB_E_UNREACHABLE, port);
         return;
     }
@@ -287,8 +285,8 @@ static void check_member(struct check *c, struct lid_check *l,
         fail(l, FAB_E_UNREACHABLE, port);
 }
 
-/* Sets or clears anchor[] of each part of the fabric: the multicast tree that contains the part's
- * first receiver. */
+/* Sets anchor[] of each part of the fabric to the multicast tree that contains the part's first
+ * receiver. If `set` is false, clears anchor[] again. */
 static void anchor(struct check *c, const struct lid_check *l,
                    const struct fab_verify_multicast_lid *lid, bool set)
 {
@@ -345,8 +343,7 @@ static uint32_t vls_into(const struct check *c, uint32_t sw, uint32_t port, uint
     const uint32_t count = c->deps->vl_count;
     if (count == 1)
         return 1;
-    /* the VLs of packets from members at the switch, and of packets from other switches of the tree
-     */
+    /* the VLs of packets from members at this switch, and from other switches of the tree */
     uint32_t set = fab_base_bits_get(c->home, sw) ? UINT32_C(1) << vl_of(c, 0, port, sl) : 0;
     for (uint32_t num = 1; num <= c->f->nodes[sw].num_ports; num++) {
         uint32_t in = c->f->nodes[sw].first_port + num;
@@ -427,8 +424,8 @@ static void check_lid(struct check *c, uint16_t mlid, const struct fab_verify_mu
         note_dependencies(c, lid);
     for (uint32_t i = 0; i < c->touches; i++) {
         fab_base_bits_clear(c->used, c->part[c->touched[i]]);
-        /* Only switches with a mask have been joined: a branch to a switch without a mask is an
-         * error. */
+        /* a branch to a switch without a mask is an error, so only switches with a mask were
+         * joined */
         c->tree[c->touched[i]] = c->touched[i];
     }
     forget_homes(c, &l, lid);
@@ -480,8 +477,8 @@ static int open_check(struct check *c, const struct fab_verify_multicast_input *
     return sort_blocks(c);
 }
 
-/* Looks for a cycle of the dependencies. Stores the cycle in v->cycle, unless it already has one.
- * *ret_free is set to whether there is no cycle. Returns OK or NOMEM. */
+/* Looks for a cycle of the dependencies, and stores it in v->cycle, unless v->cycle already has
+ * one. Sets *ret_free to true if there is no cycle. Returns OK or NOMEM. */
 static int find_cycle(const struct fab_verify_deps *deps, struct fab_multicast_verdict *v,
                       bool *ret_free)
 {

@@ -4,9 +4,10 @@
  * and the members alone, and is independent of the code that makes the trees (libfabmgr/mcast).
  *
  * A switch forwards a multicast packet by all ports in the port mask of its MLID, except the port
- * by which the packet came in (IBA 18.2.4.3.3). If the masks of an MLID form a tree, in which each
- * branch is in the masks of both its ends, a packet of any sender passes each switch of the tree
- * once. So the proof checks for each MLID that
+ * by which the packet came in (IBA 18.2.4.3.3). Let the masks of an MLID form a tree, and let each
+ * branch be in the masks of both its ends. Then a packet of any sender passes each switch of the
+ * tree once.
+ * So the proof checks for each MLID that
  *   - each port in a mask leads to a receiving member, or over a working link to a switch whose
  *     mask leads back;
  *   - these branches form no cycle;
@@ -17,9 +18,9 @@
  * buffer. So each input channel depends on each output channel of the mask. Unicast and multicast
  * packets together are free of deadlocks if the graph of all dependencies has no cycle (Dally &
  * Seitz 1987). This is enough, because a switch sends a packet only if there are credits for the
- * whole packet (IBA 7.9), so that a copy that is being sent never waits for another copy. (In
- * wormhole networks it can wait, and multicast needs further rules: Lin, McKinley, Ni,
- * Deadlock-free multicast wormhole routing in 2-D mesh multicomputers, IEEE TPDS 5, 1994.)
+ * whole packet (IBA 7.9): a copy that is being sent never waits for another copy. (In wormhole
+ * networks it can wait, and multicast needs further rules: Lin, McKinley, Ni, Deadlock-free
+ * multicast wormhole routing in 2-D mesh multicomputers, IEEE TPDS 5, 1994.)
  */
 #ifndef LIBFABMGR_VERIFY_MULTICAST_H
 #define LIBFABMGR_VERIFY_MULTICAST_H
@@ -30,13 +31,13 @@
 
 #define FAB_VERIFY_MLID_FIRST 0xc000u
 #define FAB_VERIFY_MLIDS 0x3fffu
-/* number of groups of 32 MLIDs; the MLIDs of a group share MFT blocks */
+/* number of MLID groups (32 MLIDs each) */
 #define FAB_VERIFY_MLID_GROUPS 512
 
 struct fab_verify_multicast_member {
     /* GUID of the port; members whose port is absent or down do not count */
     uint64_t guid;
-    /* whether the member receives packets; if not, it only sends */
+    /* true: the member receives packets and may send; false: it only sends */
     bool receives;
 };
 struct fab_verify_multicast_lid {
@@ -49,19 +50,19 @@ struct fab_verify_multicast_lid {
 };
 struct fab_verify_multicast_input {
     const struct fab_fabric *fabric;
-    /* The MFT blocks, by switch id. The number of a block is its group of 32 MLIDs + 512 * its
-     * group of 16 ports (IBA 14.2.5.12). Blocks that are absent count as zero. */
+    /* The MFT blocks, by switch id. The number of a block is its MLID group + 512 * its group of 16
+     * ports (IBA 14.2.5.12). The masks in absent blocks count as zero. */
     const struct fab_blocks *mft;
     const struct fab_verify_multicast_member *member;
     /* [lids] the MLIDs to check, ascending, each of them once. The port masks of all other MLIDs
      * must be zero. */
     const struct fab_verify_multicast_lid *lid;
     uint32_t lids;
-    /* Bitset of the groups of 32 MLIDs to check; NULL: all groups. */
+    /* bitset of the MLID groups to check; NULL: all groups */
     const uint64_t *groups;
     /* The dependencies of the unicast tables of the same fabric, and of the multicast trees of
-     * earlier proofs with `keep`. The new trees must not close a cycle with them. NULL:
-     * dependencies are not checked. */
+     * earlier proofs with `keep`. The new trees must close no cycle with them. NULL: the proof does
+     * not check dependencies. */
     struct fab_verify_channels *unicast;
     /* true: if there is no cycle, the dependencies of the checked trees are added to `unicast`, for
      * later proofs. */
@@ -71,8 +72,7 @@ struct fab_multicast_verdict {
     /* numbers of MLIDs checked, and of those that fail */
     uint32_t lids, failed;
     uint64_t members; /* number of members checked */
-    /* number of members that get no packets, because no links of the fabric connect them with the
-     * tree */
+    /* number of members that no links connect with the tree, so that they get no packets */
     uint64_t unserved;
     uint64_t failed_groups[FAB_VERIFY_MLID_GROUPS / 64]; /* bitset of groups with failures */
     /* The first failure:
@@ -86,10 +86,10 @@ struct fab_multicast_verdict {
     uint16_t mlid; /* MLID of the first failure */
     /* Port id at the first failure. FAB_E_UNREACHABLE: the port of the member, or a switch port
      * whose link only one of its two switches has in its port mask. FAB_E_LOOP, DENIED, INVAL: the
-     * switch port in the port mask; port 0 of the switch if the switch has no port with this
-     * number. FAB_E_LIMIT (the MFT is too small): port 0 of the switch. */
+     * switch port in the port mask, or port 0 of the switch if the port does not exist. FAB_E_LIMIT
+     * (the MFT is too small): port 0 of the switch. */
     uint32_t port;
-    /* whether dependencies were checked, because in->unicast was set; if not, the members below are
+    /* true: dependencies were checked, because in->unicast was set; false: the members below are
      * undefined */
     bool with_unicast;
     /* alone: multicast packets alone cannot deadlock. together: multicast and unicast packets

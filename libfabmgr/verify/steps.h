@@ -11,7 +11,7 @@
 
 struct fab_verify_steps;
 /* Begins a proof. Copies *in. The data to which *in points must stay valid and unchanged until
- * fab_verify_steps_free. in->pool is not used. Returns NOMEM, or INVAL under the same conditions as
+ * fab_verify_steps_free. Ignores in->pool. Returns NOMEM, or INVAL under the same conditions as
  * fab_verify. */
 int fab_verify_steps_new(const struct fab_verify_input *in, struct fab_verify_steps **ret);
 void fab_verify_steps_free(struct fab_verify_steps *s); /* s may be NULL */

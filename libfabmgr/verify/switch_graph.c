@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes the graph of switches for the proof. This file shares no code with the engines on purpose,
- * so that the proof does not repeat a mistake of theirs. */
+/* Makes the graph of switches for the proof. On purpose this file shares no code with the engines,
+ * so that the proof cannot repeat a mistake of theirs. */
 #include "libfabmgr/verify/switch_graph.h"
 
 #include <string.h>
@@ -100,7 +100,7 @@ int fab_verify_graph_make(const struct fab_verify_input *in, struct fab_verify_g
         fab_verify_graph_fini(&graph);
         return FAB_E_NOMEM;
     }
-    /* each byte 0xff makes an element FAB_HOP_DEAD */
+    /* sets all elements to FAB_HOP_DEAD */
     memset(graph.hop, 0xff, graph.ports * sizeof(*graph.hop));
     for (uint32_t s = 0; s < graph.n; s++) {
         graph.first[s] = f->nodes[s].first_port;

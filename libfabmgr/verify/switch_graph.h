@@ -6,7 +6,7 @@
 #include "libfabmgr/base/arena.h"
 #include "libfabmgr/verify/verify.h"
 
-/* The values of hop[] that are not switch ids. */
+/* values of hop[] that are not switch ids */
 /* the port leads to an adapter or router */
 #define FAB_HOP_ENDPORT (FAB_NONE - 1)
 /* the port is port 0 of the switch */
@@ -18,7 +18,7 @@ struct fab_verify_graph {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_verify_input *in;
     uint32_t n; /* number of switches */
-    /* upper limit of the port ids of switches; the ids are below this number */
+    /* upper limit of the port ids of switches; all of them are below this number */
     uint32_t ports;
     /* [switches] id of port 0 of each switch */
     uint32_t *first;
@@ -29,17 +29,17 @@ struct fab_verify_graph {
     uint32_t *hop;
     /* [switches] connected component of each switch, named by the lowest id of its switches */
     uint32_t *component;
-    /* [switches] number of ports at the switch that own LIDs: its endports and its own port 0 */
+    /* [switches] number of ports with LIDs at the switch: its endports and its own port 0 */
     uint32_t *owners;
-    /* [switches] number of ports with LIDs in the component; stored only at the component's lowest
+    /* [switches] number of ports with LIDs in a component; set only for the component's lowest
      * switch id */
     uint64_t *component_owners;
 };
-/* Returns NOMEM. */
+/* Makes the graph. Returns NOMEM. */
 int fab_verify_graph_make(const struct fab_verify_input *in, struct fab_verify_graph *ret);
 void fab_verify_graph_fini(struct fab_verify_graph *graph);
 
-/* Finds the last switch on the way to `port`, which owns a LID, and the number of the port by which
+/* Finds the last switch on the path to `port`, which has a LID, and the number of the port by which
  * packets leave this switch. Returns false if `port` is not connected to a switch. */
 bool fab_verify_attachment(const struct fab_fabric *f, uint32_t port, uint32_t *ret_sw,
                            uint8_t *ret_num);

@@ -19,8 +19,8 @@
 #include "libfabmgr/verify/trace.h"
 #include "libfabmgr/verify/vl_walk.h"
 
-/* Among the ports that have a LID and are attached to switch `sw`, returns the one with the lowest
- * id; `owner`, the destination port, does not count. FAB_NONE: there is no such port. */
+/* Returns a port that has a LID and is attached to switch `sw`: the one with the lowest id, except
+ * `owner`, the destination port. FAB_NONE: there is no such port. */
 static uint32_t some_source(const struct fab_verify_input *in, uint32_t sw, uint32_t owner)
 {
     for (uint32_t port = 0; port < in->fabric->port_count; port++) {
@@ -153,7 +153,7 @@ struct fab_verify_steps {
     struct fab_verify_input in;
     struct fab_verify_graph graph;
     struct fab_verify_walk walk;
-    /* number of the next piece of the walk, and number of all pieces */
+    /* number of the next piece of the walk (from 0), and number of all pieces */
     uint32_t next, pieces;
 };
 

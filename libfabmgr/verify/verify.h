@@ -34,18 +34,18 @@ struct fab_witness {
     /* if kind is FAB_E_CYCLE and there are several VLs: [port_count] the VL of each channel;
      * otherwise NULL */
     uint8_t *vls;
-    /* Only if kind is FAB_E_LIMIT and src is FAB_NONE (the limit of a device; otherwise FAB_E_LIMIT
-     * means that a path is too long): the number of VLs or table entries that a device needs, and
-     * the number that it has. ports[0] is a port that needs more data VLs than it has, or port 0 of
-     * a switch whose forwarding table has no entry for the highest LID. */
+    /* Only if kind is FAB_E_LIMIT and src is FAB_NONE: the number of VLs or table entries that a
+     * device needs, and the number that it has. ports[0] is a port that needs more data VLs than it
+     * has, or port 0 of a switch whose forwarding table is too small. (If src is not FAB_NONE,
+     * FAB_E_LIMIT means that a path is too long.) */
     uint32_t need, have;
 };
 struct fab_verdict {
     bool deadlock_free;
     /* Number of pairs (source, destination LID) that were checked, and number of those without a
-     * path. Sources are endports and switches, each with all its LIDs together. */
+     * path. A source is an endport or a switch; its LIDs together count as one source. */
     uint64_t pairs, unreachable_pairs;
-    /* the part of unreachable_pairs without pairs that have a switch as source or destination */
+    /* number of unreachable pairs in which neither the source nor the destination is a switch */
     uint64_t unreachable_host_pairs;
     uint32_t longest_path; /* number of switches on the longest path */
     /* number of edges of the channel dependency graph */
@@ -63,15 +63,15 @@ struct fab_verify_input {
     /* maximum number of switches on a path; 0: no limit */
     uint32_t max_hops;
     const struct fab_vls *vls; /* NULL: one VL */
-    /* NULL if the limits of the devices are not to be checked */
+    /* limits of the devices; NULL: not checked */
     const struct fab_policy *policy;
     /* thread pool; NULL: the calling thread does all the work */
     const struct fab_pool *pool;
 };
-/* Proves that the tables are correct, or finds a witness against them. Returns OK if *ret is
- * filled, whether the proof succeeded or not. Returns NOMEM, or INVAL if the tables belong to
- * another fabric, or if SLs, VLs or port classes are out of range. Pairs that no links connect need
- * not reach each other. */
+/* Proves that the tables are correct, or finds a witness against them. Pairs that no links connect
+ * need not reach each other. Returns OK if *ret is filled, whether the proof succeeded or not.
+ * Returns NOMEM, or INVAL if the tables belong to another fabric, or if SLs, VLs or port classes
+ * are out of range. */
 int fab_verify(const struct fab_verify_input *in, struct fab_verdict *ret);
 /* The numbers of channels. Tables are deadlock-free if and only if the channels can be numbered
  * such that each packet passes channels with ascending numbers (Dally & Seitz 1987). So a program
@@ -86,11 +86,11 @@ struct fab_verify_numbers {
  * CYCLE if the tables are not deadlock-free, or UNREACHABLE if some pair has no path. */
 int fab_verify_number(const struct fab_verify_input *in, struct fab_verify_numbers *ret);
 void fab_verify_numbers_fini(struct fab_verify_numbers *n);
-/* Returns whether the tables are deadlock-free, no pair is unreachable, and no device limit is
+/* Returns true if the tables are deadlock-free, no pair is unreachable, and no device limit is
  * exceeded. */
 bool fab_verify_verdict_good(const struct fab_verdict *v);
-/* Like fab_verify_verdict_good, but switches may be unreachable, and may not reach others. Local
- * repairs leave out such paths if their labels allow none (fab_repair_delta.lost). */
+/* Like fab_verify_verdict_good, but paths to and from switches may be missing. Local repairs leave
+ * out such paths if their labels allow none (fab_repair_delta.lost). */
 bool fab_verify_verdict_good_for_hosts(const struct fab_verdict *v);
 void fab_verify_verdict_fini(struct fab_verdict *v);
 /* Writes the witness as text, one line for each hop: node name, port, name of the next node. The
@@ -105,8 +105,7 @@ struct fab_verify_trace {
     uint32_t count;
 };
 /* Follows the path from port id src_port to the destination LID dlid through the LFTs. Returns OK,
- * NOMEM, UNREACHABLE or LOOP. After UNREACHABLE and LOOP, *ret holds the part of the path that was
- * followed. */
+ * NOMEM, UNREACHABLE or LOOP. After UNREACHABLE and LOOP, *ret has the path up to the failure. */
 int fab_verify_trace(const struct fab_verify_input *in, uint32_t src_port, uint32_t dlid,
                      struct fab_verify_trace *ret);
 void fab_verify_trace_fini(struct fab_verify_trace *t);

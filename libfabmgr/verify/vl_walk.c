@@ -39,8 +39,8 @@ static bool all_below(const uint8_t *byte, size_t count, uint8_t limit)
     return count == 0 || most < limit;
 }
 
-/* Returns whether the SLs of this traffic class (level) are valid, and whether all VLs to which
- * they are mapped exist. */
+/* Returns true if the SLs of this traffic class (level) are valid, and if they are mapped only to
+ * VLs that exist. */
 static bool level_in_range(const struct fab_vls *v, uint8_t level)
 {
     for (unsigned in = 0; in < v->classes; in++)
@@ -154,8 +154,8 @@ struct column {
     uint8_t num;
 };
 
-/* Follows packets of SL `sl` from the endports of switch `from`, until they meet a state (switch,
- * class of the in port, SL) that was visited before, or reach the end of the path. */
+/* Follows packets of SL `sl` from the endports of switch `from` to the end of their path, or to a
+ * state (switch, class of the in port, SL) that was visited before. */
 static void send(struct fab_verify_vl_walk *w, const struct column *c, uint32_t from, uint8_t sl)
 {
     const struct fab_verify_graph *graph = w->graph;
@@ -203,8 +203,8 @@ static void walk_column(struct fab_verify_vl_walk *w, const struct column *c)
 /* ---- a batch --------------------------------------------------------------------------------- */
 
 /* Compares the LFT entries of successive LIDs. Sets differs[i] to non-zero if some switch forwards
- * LID i + 1 of the batch in another way than LID i. The destination switch is left out, because its
- * entries are the ports of the endports; is_same compares these. */
+ * LID i + 1 of the batch in another way than LID i. Skips the destination switch, whose entries
+ * differ because they lead to the endports; is_same compares these. */
 static void find_differences(const struct fab_verify_vl_walk *w, const uint8_t *tile,
                              const struct fab_verify_batch *b, uint8_t differs[COLUMNS])
 {
@@ -223,8 +223,7 @@ static bool is_delivered(const uint8_t *tile, const struct fab_verify_batch *b, 
     return tile[(size_t)b->sw * COLUMNS + b->at + i] == b->num[i];
 }
 
-/* Returns whether all switches forward LID i of the batch as they forward the LID before it, with
- * the same SL. */
+/* Returns true if all switches forward LID i of the batch like LID i - 1, with the same SL. */
 static bool is_same(const struct fab_verify_vl_walk *w, const uint8_t *tile, uint32_t lid,
                     const struct fab_verify_batch *b, uint32_t i, const uint8_t differs[COLUMNS])
 {

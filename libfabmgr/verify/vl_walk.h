@@ -17,13 +17,13 @@ struct fab_verify_vl_walk {
     uint8_t *in_class;
     /* [ports] bitset of the VLs that packets use on the port */
     uint16_t *used;
-    /* [switches][classes] bitset of SLs, by switch and port class: packets to the current LIDs with
-     * these SLs have entered the switch by a port of this class */
+    /* [switches][classes] bitset of SLs, by switch and port class. A bit is set if packets to the
+     * current LIDs with this SL have entered the switch by a port of this class. */
     uint16_t *seen;
     /* [switches] LFT entry (out port) of each switch for the current LIDs */
     uint8_t *entry;
 };
-/* Returns whether the VL tables fit the fabric and all SLs, VLs and port classes are in range. */
+/* Returns true if the VL tables fit the fabric and all SLs, VLs and port classes are in range. */
 bool fab_verify_vls_valid(const struct fab_verify_graph *graph, const struct fab_vls *v);
 /* Creates a walk that has recorded no dependencies yet. Returns INVAL if the VL tables do not fit
  * the fabric, or NOMEM. */

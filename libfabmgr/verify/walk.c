@@ -33,7 +33,7 @@
 #define LOST 0xfffe
 #define DEEPEST 0xfffd
 
-/* The LID to which the walk follows paths at present. */
+/* the LID to which the walk follows paths at present */
 struct column {
     uint32_t lid;
     /* [switches] the LFT entry of each switch for the LID */
@@ -123,15 +123,15 @@ static void walk_from(struct fab_verify_walk *w, const struct column *c, uint32_
     }
 }
 
-/* Returns the number of ports with LIDs at this switch (endports and its port 0), without the owner
- * of the current LID. */
+/* Returns the number of ports with LIDs at this switch (endports and its port 0), but does not
+ * count the owner of the current LID. */
 static uint32_t sources_at(const struct fab_verify_walk *w, const struct column *c, uint32_t sw)
 {
     return w->graph->owners[sw] - (sw == c->sw ? 1u : 0u);
 }
 
-/* Like sources_at, but without port 0 of the switch. Returns 0 if the current LID belongs to a
- * switch. */
+/* Like sources_at, but does not count port 0 of the switch. Returns 0 if the current LID belongs to
+ * a switch. */
 static uint32_t hosts_at(const struct fab_verify_walk *w, const struct column *c, uint32_t sw)
 {
     bool sends = w->graph->in->lids->base[w->graph->first[sw]] != 0;
@@ -190,7 +190,7 @@ static bool walk_together(struct fab_verify_walk *w, const struct fab_verify_bat
 }
 
 /* Follows the paths to all LIDs of a batch together. If this cannot tell whether packets arrive,
- * takes each LID as a batch of its own. If this fails, too, follows the paths to the LID switch by
+ * takes each LID as a batch of its own. If that fails, too, follows the paths to the LID switch by
  * switch (walk_generally). */
 static void walk_batch(struct fab_verify_walk *w, uint32_t first_lid,
                        const struct fab_verify_batch *b)
@@ -206,8 +206,8 @@ static void walk_batch(struct fab_verify_walk *w, uint32_t first_lid,
     }
 }
 
-/* Counts the pair of a source and a LID of `owner`, if both endports are connected with each other
- * directly. Their packets need no LFT. */
+/* Counts one pair if the owner of the LID is directly connected with another endport that has a
+ * LID. Their packets need no LFT. */
 static void count_back_to_back(struct fab_verify_walk *w, uint32_t owner)
 {
     const struct fab_verify_input *in = w->graph->in;

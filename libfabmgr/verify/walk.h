@@ -15,11 +15,11 @@ struct fab_verify_walk {
     /* the channel dependencies of all packets, as if there were one VL */
     struct fab_verify_deps deps;
     uint64_t pairs, unreachable;
-    /* the part of `unreachable` without pairs that have a switch as source or destination */
+    /* number of unreachable pairs in which neither the source nor the destination is a switch */
     uint64_t unreachable_hosts;
     uint32_t longest;
-    /* the first failure: the lowest LID that some switch cannot reach, and the lowest id of such a
-     * switch; bad_lid is 0 if there is no failure */
+    /* The first failure: the lowest LID that some switch cannot reach, and the lowest id of such a
+     * switch. bad_lid is 0 if there is no failure. */
     uint32_t bad_lid, bad_switch;
     /* [4][switches][64] the LFT entries of all switches for 256 LIDs */
     uint8_t *tiles;
@@ -30,7 +30,7 @@ struct fab_verify_walk {
      * included; 0: not visited yet */
     uint16_t *depth;
     uint32_t *stack; /* [switches] */
-    /* NULL if batch_walk.c cannot be used for this fabric; each LID is then walked by itself */
+    /* NULL: batch_walk.c cannot be used for this fabric, so each LID is walked by itself */
     struct fab_verify_batch_walk *batch_walk;
     struct fab_verify_vl_walk *vl_walk; /* NULL: one VL */
 };
@@ -56,8 +56,8 @@ struct fab_verify_batch {
 
 /* ---- batch_walk.c: walks the LIDs of one destination switch together ------------------------- */
 
-/* Creates the scratch memory for batch_walk.c. If some switch has no LID owner, or not all switches
- * are connected, the method cannot be used, and *ret is set to NULL. Returns NOMEM if there is no
+/* Creates the scratch memory for batch_walk.c. Sets *ret to NULL if the method cannot be used: some
+ * switch has no LID owner, or not all switches are connected. Returns NOMEM if there is no
  * memory. */
 int fab_verify_batch_walk_new(const struct fab_verify_deps *deps,
                               struct fab_verify_batch_walk **ret);
@@ -71,7 +71,7 @@ void fab_verify_batch_walk_finish(struct fab_verify_batch_walk *s, struct fab_ve
 /* Tries to follow the paths to all LIDs of a batch together. Returns true if packets to all of them
  * arrive. Then the dependencies are recorded (complete after fab_verify_batch_walk_finish), and
  * *ret_deepest is the number of switches on the longest path. Returns false if this method cannot
- * tell whether they arrive; the dependencies that it noted are correct nevertheless. */
+ * tell whether packets arrive; the dependencies that it noted are correct nevertheless. */
 bool fab_verify_batch_walk_try(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                                struct fab_verify_deps *deps, uint32_t *ret_deepest);
 

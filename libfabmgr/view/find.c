@@ -4,11 +4,11 @@
  *
  * A number is first looked up as a LID (decimal, or 0x and up to 4 digits) or as a GUID (0x and
  * more digits, or four groups of four digits with colons). If no node has this LID or GUID, the
- * text is looked up as a name. There are three kinds of matches, and better ones have precedence:
+ * text is looked up as a name. There are four kinds of matches, and better ones have precedence:
  * nodes with exactly this name; nodes whose first word is the text (the adapter "host-1 mlx5_0" for
- * "host-1"); nodes whose names begin with the text ("host-10 mlx5_0"). If several nodes match
- * equally well, the error message lists the first of them. If no node matches, the message suggests
- * the most similar name.
+ * "host-1"); nodes whose names begin with the text ("host-10 mlx5_0"); adapters of the host that
+ * has this name in the operator's file of locations. If several nodes match equally well, the error
+ * message lists the first of them. If no node matches, the message suggests the most similar name.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -96,6 +96,23 @@ static void note(struct matches *m, uint32_t node)
     m->count++;
 }
 
+/* Returns true if the name begins with the text. A '/' in the text may be a blank in the name, so
+ * that "host-1/mlx5_0" is the adapter "host-1 mlx5_0". */
+static bool begins_with(const char *name, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (name[i] == '\0' || (name[i] != text[i] && !(name[i] == ' ' && text[i] == '/')))
+            return false;
+    return true;
+}
+
+/* Returns true if a word of the name ends before `rest`. The name "twin/2" is one word, as its end
+ * looks like a port number. */
+static bool ends_word(const char *rest)
+{
+    return rest[0] == ' ' || (rest[0] == '/' && (rest[1] < '0' || rest[1] > '9'));
+}
+
 /* Sorts all nodes whose names begin with the text by how well they match. */
 static void collect(const struct search *s, struct matches ret[MATCHES])
 {
@@ -103,10 +120,23 @@ static void collect(const struct search *s, struct matches ret[MATCHES])
     memset(ret, 0, MATCHES * sizeof(*ret));
     for (uint32_t n = 0; n < f->node_count; n++) {
         const char *desc = f->nodes[n].desc;
-        if (strncmp(desc, s->what, s->len) != 0)
+        if (!begins_with(desc, s->what, s->len))
             continue;
-        char next = desc[s->len];
-        note(&ret[next == '\0' ? MATCH_NAME : next == ' ' ? MATCH_WORD : MATCH_BEGINNING], n);
+        const char *rest = desc + s->len;
+        note(&ret[*rest == '\0' ? MATCH_NAME : ends_word(rest) ? MATCH_WORD : MATCH_BEGINNING], n);
+    }
+}
+
+/* Finds the adapters of the host that has this name in the operator's file of locations. */
+static void collect_adapters(const struct search *s, struct matches *ret)
+{
+    const struct fab_fabric *f = s->v->fabric;
+    const struct fab_locations *locations = s->v->policy.locations;
+    for (uint32_t n = f->switch_count; locations != NULL && n < f->node_count; n++) {
+        const struct fab_node *node = &f->nodes[n];
+        const char *host = fab_policy_locations_find(locations, node->guid, node->desc)->host;
+        if (strlen(host) == s->len && memcmp(host, s->what, s->len) == 0)
+            note(ret, n);
     }
 }
 
@@ -197,6 +227,8 @@ static int node_by_name(const struct search *s, uint32_t *ret_node)
     while (best < MATCHES && by[best].count == 0)
         best++;
     if (best == MATCHES)
+        collect_adapters(s, &by[best = MATCH_WORD]);
+    if (by[best].count == 0)
         return not_found(s);
     if (by[best].count > 1)
         return ambiguous(s, &by[best], best == MATCH_NAME);

@@ -157,7 +157,7 @@ static inline uint32_t any_host(struct lab *lab)
     return f->switch_count + (uint32_t)(lab_random(lab) % (f->node_count - f->switch_count));
 }
 
-/* A port with a link. */
+/* Returns a random port of the node that has a link. */
 static inline uint8_t any_port(struct lab *lab, uint32_t node)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);

@@ -30,8 +30,8 @@ static struct {
      * rogue. */
     struct fab_path path;
     /* attack: the rogue forges responses to requests that the manager sends to the victim.
-     * knows_id: the rogue knows the transaction ID of the request, but not its path; otherwise it
-     * knows the path, and guesses the ID. */
+     * knows_id: the rogue knows the transaction ID of the request, but not its path. Without
+     * knows_id, it knows the path and guesses the ID. */
     bool attack, knows_id;
     uint32_t victim_tid;
     uint64_t forged;

@@ -2,8 +2,8 @@
 /*
  * Devices that no operator approved: a rogue host with a new GUID, a rogue host with the GUID of a
  * host that is switched off, and an adapter that replaces another one. Before the manager had a
- * baseline, each of these devices got a LID and routes, and the only event was node-moved for the
- * host with the GUID of another host.
+ * baseline, each of these devices got a LID and routes. The only event was node-moved, for the host
+ * with the GUID of another host.
  *
  * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1).
  * host-0024 (leaf-006/4), the newcomer, is not in the fabric when the baseline is taken.
@@ -567,7 +567,7 @@ START_TEST(a_switch_is_left_out_with_all_behind_it)
     ck_assert_uint_eq(count_waiting(&lab), 3); /* the links to three spines */
     approve_all(&lab);
     lab_run_for(&lab, 20);
-    ck_assert_uint_eq(count_waiting(&lab), 4); /* its hosts */
+    ck_assert_uint_eq(count_waiting(&lab), 4); /* the hosts of the switch */
     approve_all(&lab);
     lab_run_for(&lab, 20);
     ck_assert(is_served(&lab, VICTIM));

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The baseline of approved devices, while the manager is killed (kill -9) and while its settings
- * are read again.
+ * Tests changes of the baseline of approved devices and of subnet.unapproved while the manager is
+ * killed (kill -9).
  *
- * The test makes each change of the baseline or of subnet.unapproved once without a kill, and
- * counts the MADs that the manager sends because of the change. The test then makes the change
- * again, and kills the manager after some of these MADs. The killed manager leaves the database as
- * committed at that moment, and the devices as they are. After the restart, the baseline must be
- * the one before the change or the one after it, and the state of the devices must agree with this
- * baseline.
+ * The test makes each change once without a kill, and counts the MADs that the manager sends
+ * because of the change. The test then makes the change again, and kills the manager after some of
+ * these MADs. The database stays as it was committed at that moment, and the devices stay as they
+ * are. After the restart, the baseline must be either the old one or the new one. The state of the
+ * devices must agree with this baseline.
  *
- * The variable TEST_KILLS is the number of kills for each change; with a large number, the manager
- * is killed once after every MAD.
+ * The variable TEST_KILLS is the number of kills for each change. If it is large, the manager is
+ * killed once after every MAD.
  *
  * The fabric is that of test_baseline.c. host-0024 (leaf-006/4) is not approved; host-0020 is.
  */
@@ -30,7 +29,7 @@
 #define NEW_PORT 4
 #define VICTIM "host-0020"
 #define QUARANTINE 0x7ffe
-#define KILLS 3 /* for each change */
+#define KILLS 3 /* number of kills for each change */
 
 enum change { APPROVE, DISAPPROVE, CLEAR, TAKE, SET_MODE };
 struct row {
@@ -151,7 +150,7 @@ static void apply(struct lab *lab, const struct row *row)
     ck_assert_int_eq(r, FAB_OK);
 }
 
-/* ---- what the devices hold ------------------------------------------------------------------- */
+/* ---- state of the devices -------------------------------------------------------------------- */
 
 /* Returns whether the host has a LID, its link is active, and the LFTs of all switches lead to it.
  */
@@ -230,7 +229,7 @@ static void assert_consistent(struct lab *lab, const char *when)
 /* ---- settings that are read again ------------------------------------------------------------ */
 
 /* subnet.unapproved changes from each mode to each other mode, while a device is not approved.
- * There are no periodic sweeps, so each mode must take effect by itself. */
+ * There are no periodic sweeps, so each mode must take effect without a sweep. */
 START_TEST(another_mode_takes_effect_at_once)
 {
     static const uint8_t modes[] = {CONFIG_EXCLUDE,    CONFIG_ALLOW,      CONFIG_QUARANTINE,

@@ -35,7 +35,7 @@ static struct lab lab;
 static struct wire wire;
 static struct cc *cc;
 static char dir[64];
-static uint64_t violations; /* of all devices */
+static uint64_t violations; /* sum of CC_KeyViolations of all devices */
 
 /* ---- the manager ----------------------------------------------------------------------------- */
 
@@ -304,7 +304,7 @@ START_TEST(a_rotation_survives_faults_and_a_kill)
 }
 END_TEST
 
-/* Reads the key from the device itself, also if nobody can reach it. */
+/* Reads the key from the device itself, even if no MAD can reach the device. */
 static uint64_t key_in(uint32_t node)
 {
     struct fab_cc_key_info info;
@@ -361,7 +361,7 @@ static void change_fabric(unsigned what, bool back)
 static const struct killed_round {
     /* The manager is killed when at least this number of devices has the new key. */
     int devices;
-    int lost, back; /* what goes, what comes back; -1: nothing */
+    int lost, back; /* links that fail, and links that return, as in change_fabric; -1: none */
 } killed_rounds[] = {{0, -1, -1},  {1, 0, -1},  {50, 1, -1},  {200, 2, 1},
                      {400, -1, 0}, {600, 1, 2}, {695, -1, 1}, {702, -1, -1}};
 
@@ -458,8 +458,9 @@ static void use_key(uint64_t key)
     lab.config.policy.congestion.key = key;
 }
 
-/* The setting congestion.cc_key changes: from no key to a number, to another number by a reload, to
- * a third number while the manager is stopped, to a generated key, and to no key. */
+/* The setting congestion.cc_key changes several times: from no key to a number, to another number
+ * (by a reload), to a third number (while the manager is stopped), to a generated key, and to no
+ * key. */
 START_TEST(a_key_of_the_settings_changes_in_the_same_way)
 {
     open_scene(lab_leaf_spine(2, 2, 3), false);
@@ -509,7 +510,7 @@ static void lose_the_file(void)
     start_cc();
 }
 
-/* doc/security.md, "Lost keys". */
+/* The steps are those of "Lost keys" in doc/security.md. */
 START_TEST(a_lost_key_is_recovered_when_its_lease_ends)
 {
     open_scene(lab_leaf_spine(2, 2, 3), true);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each port has an M_Key of its own (subnet.m_key: derived). Without this setting, every port has
- * the same M_Key: a hostile adapter that reads the key in the requests to it can write to every
- * device of the fabric.
+ * Each port has its own M_Key (subnet.m_key: derived). Without this setting, all ports have the
+ * same M_Key. A hostile adapter that reads this key in a request can then write to every device of
+ * the fabric.
  *
- * While the manager runs, the test checks each SMP that the manager sends: its M_Key must be 0, or
- * the key of the device at which the SMP ends. After every few MADs, each port must have a key that
- * can be derived from the key file.
+ * While the manager runs, the test checks each SMP that it sends. The M_Key of the SMP must be 0,
+ * or the key of the device that the SMP is for. After every few MADs, each port must have a key
+ * that can be derived from the key file.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ struct watch {
     /* [node] M_Key violations that the first port of the node has counted, as of the last check */
     uint16_t seen[PORTS_MOST];
     uint64_t violations;
-    struct fab_m_keys current, previous; /* those of the key file, since read_keys */
+    struct fab_m_keys current, previous; /* keys of the key file when read_keys last read it */
 };
 
 static const struct fab_fabric *fabric_of(struct watch *w)
@@ -103,7 +103,7 @@ static void on_sent(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
         return;
     uint32_t node = head->directed ? lab_end_of(lab, &head->path) : owner_of(w, dlid);
     if (node >= fabric_of(w)->node_count)
-        return; /* it arrives nowhere */
+        return; /* the SMP reaches no device */
     w->keys_sent++;
     read_keys(w);
     ck_assert_msg(head->m_key == wanted(w, node) || head->m_key == former(w, node),
@@ -364,7 +364,7 @@ START_TEST(a_rotation_at_648_hosts_survives_faults_and_kills)
     fab_sim_loss(w.lab.sim, 0);
     for (uint8_t i = 0; i < sizeof(changed) / sizeof(*changed); i++)
         lab_relink(&w.lab, "leaf-030", (uint8_t)(20 + i));
-    lab_relink(&w.lab, "leaf-013", 4); /* its host returns with its old key */
+    lab_relink(&w.lab, "leaf-013", 4); /* | the host at this port returns with its old key */
     lab_run(&w.lab, 200, all_have_their_key, "the host that was away");
     lab_run(&w.lab, 30, lab_is_idle, "the end");
     assert_all_current(&w);

@@ -172,9 +172,10 @@ START_TEST(a_master_does_not_yield_to_a_rogue)
     for (int i = 0; i < 4; i++)
         sweep(&lab);
     ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
-    ck_assert_uint_eq(lab_count_events(&lab, "sm-refused"), 1); /* not once a sweep */
+    ck_assert_uint_eq(lab_count_events(&lab, "sm-refused"),
+                      1); /* one event, and not one for each sweep */
     ck_assert_uint_eq(sm_others(lab.sm, &seen, 1), 0);
-    lab.other.priority = 14; /* another claim */
+    lab.other.priority = 14; /* the other manager claims another priority */
     sweep(&lab);
     ck_assert_uint_eq(lab_count_events(&lab, "sm-refused"), 2);
     lab_assert_good(&lab);
@@ -236,7 +237,7 @@ START_TEST(a_better_manager_that_never_becomes_master_is_passed_over)
     static const uint8_t states[] = {FAB_SM_STANDBY, FAB_SM_DISCOVERING};
     for (size_t i = 0; i < 2; i++) {
         struct lab lab;
-        open_lab(&lab, NULL); /* this attacker even knows the key */
+        open_lab(&lab, NULL); /* this attacker even knows the SM_Key */
         play_other(&lab, 15, states[i], lab.config.policy.sm_key);
         sm_start(lab.sm);
         lab_run(&lab, 10, lab_is_standby, "standby");
@@ -246,7 +247,7 @@ START_TEST(a_better_manager_that_never_becomes_master_is_passed_over)
         ck_assert_str_eq(lab_event(&lab, "sm-passed-over")->subject, OTHER_PLACE);
         sweep(&lab);
         ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
-        lab.other.state = FAB_SM_MASTER; /* now it counts */
+        lab.other.state = FAB_SM_MASTER; /* a master is accepted */
         ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
         lab_run(&lab, 10, lab_is_standby, "yielding");
         lab_close(&lab);
@@ -368,9 +369,9 @@ static uint64_t sm_key_of_reply(const struct lab *lab)
 
 /* The rogue sends a directed-route request by LID, with the return path of the listed manager. No
  * switch corrects this return path, because the packet is LID routed. The manager recognizes the
- * packet by its source LID, which is permissive only in packets that are directed-route all the way
- * (IBA 14.2.2.1). In earlier versions, the rogue read the SM_Key, and its HANDOVER was accepted as
- * one of the listed manager. */
+ * packet by its source LID: it is permissive only if the whole route is directed (IBA 14.2.2.1). In
+ * earlier versions, the rogue read the SM_Key, and its HANDOVER was accepted as one of the listed
+ * manager. */
 START_TEST(a_return_path_made_up_by_a_host_proves_nothing)
 {
     struct lab lab;
@@ -416,7 +417,7 @@ START_TEST(the_m_key_is_sent_to_no_stranger)
     struct fab_sm_info info;
     open_lab(&lab, secure);
     play_other(&lab, 3, FAB_SM_STANDBY, SM_KEY);
-    /* the other manager behaves as OpenSM: it shows its SM_Key only to requests with the M_Key */
+    /* the other manager behaves like OpenSM: it shows its SM_Key only to requests with the M_Key */
     lab.other_m_key = M_KEY;
     lab.m_key_seen = 99;
     sm_start(lab.sm);
@@ -499,8 +500,8 @@ START_TEST(the_m_key_is_neither_read_nor_worn_out)
 }
 END_TEST
 
-/* A host sends so many wrong keys that most traps, also the last ones, exceed the rate limit of
- * their source. The victim is an adapter, which no light sweep reads. The TrapRepress and the
+/* A host sends so many wrong keys that most traps, including the last ones, exceed the rate limit
+ * of their source. The victim is an adapter, which no light sweep reads. The TrapRepress and the
  * targeted sweep renew its protection. */
 START_TEST(a_flood_of_wrong_keys_does_not_end_the_protection)
 {
@@ -530,7 +531,7 @@ END_TEST
 /* ---- many ports with IsSM ---- */
 
 #define IS_SM_PORTS 90
-/* The host at leaf-006/16. Of all ports with IsSM, the manager finds the one of this host last. */
+/* The host at leaf-006/16. The manager finds this host after all other hosts with IsSM. */
 #define LAST "host-0096"
 
 static void open_many_is_sm(struct lab *lab, bool listed)
@@ -580,8 +581,8 @@ START_TEST(every_port_with_is_sm_is_asked_in_turn)
         lab_run_for(&lab, 5);
         lab_run(&lab, 20, is_settled, "a sweep");
     }
-    /* the manager has found the other manager, although the other one is neither listed nor has
-     * proved itself before */
+    /* the manager has found the other manager, although that manager is not listed and had not
+     * proved itself */
     ck_assert(lab_is_standby(&lab));
     unsigned asked = 0;
     for (unsigned i = 0; i < sizeof lab.asked; i++)
@@ -614,8 +615,9 @@ START_TEST(forged_control_packets_change_nothing)
             from.state = state;
             from.sm_key = 0;
             ck_assert(!send_control(&lab, ROGUE, packets[i], 0, &from));
-            ck_assert(!send_control(&lab, ROGUE, packets[i], M_KEY, &from)); /* a stolen key */
-            /* a host without a key */
+            ck_assert(!send_control(&lab, ROGUE, packets[i], M_KEY,
+                                    &from)); /* the rogue knows the M_Key */
+            /* this host sends no key */
             ck_assert(!send_control(&lab, OTHER, packets[i], 0, &from));
             from.guid = 7;
             ck_assert(!send_control(&lab, ROGUE, packets[i], 0, &from));
@@ -709,7 +711,7 @@ START_TEST(repeated_handovers_cause_few_sweeps)
     for (int i = 0; i < 200; i++)
         ck_assert(send_control(&lab, OTHER, FAB_SM_HANDOVER, M_KEY, &from));
     sm_get_status(lab.sm, &after);
-    ck_assert_uint_le(after.sweeps - before.sweeps, 12); /* in 100 s */
+    ck_assert_uint_le(after.sweeps - before.sweeps, 12); /* 100 s have passed */
     ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
     lab_assert_good(&lab);
     lab_close(&lab);

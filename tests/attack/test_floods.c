@@ -14,7 +14,7 @@
 #define ROGUE 6
 #define OTHER 9
 #define FLOOD_S 3
-#define MOST_US 10000 /* for an answer */
+#define MOST_US 10000 /* maximum time for an answer */
 
 static struct lab *const lab = &scene.lab;
 
@@ -97,7 +97,7 @@ static void send_ten(void *ctx)
     loop_timer_set(f->timer, 1000);
 }
 
-/* ---- what others see ---- */
+/* ---- measurements ---- */
 
 static bool is_rerouted(struct lab *l)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Devices have M_Keys of another subnet manager, and the leases of these keys never end. The
- * setting subnet.m_key_file names a file that lists the keys. Without this file, such devices
- * stayed locked until they were restarted.
+ * setting subnet.m_key_file names a file that lists the keys. Without this file, such devices stay
+ * locked until they are restarted.
  *
- * While the manager runs, the test checks each SMP that it sends: a listed key may reach only the
- * device for which it is listed, so that a rogue host gets no keys of other devices.
+ * While the manager runs, the test checks each SMP that it sends. A listed key may reach only the
+ * device for which it is listed. So a rogue host gets no keys of other devices.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static void on_sent(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
         return;
     uint32_t node = head->directed ? lab_end_of(lab, &head->path) : owner_of(w, dlid);
     if (node >= fabric_of(w)->node_count)
-        return; /* it arrives nowhere */
+        return; /* the SMP reaches no device */
     w->listed_sent++;
     ck_assert_msg(head->m_key == (FOREIGN | node), "%s was sent the key of %s",
                   fabric_of(w)->nodes[node].desc,
@@ -174,7 +174,7 @@ START_TEST(devices_with_foreign_keys_are_taken_over_with_the_file)
         ck_assert_uint_gt(sent, 0);
         ck_assert_int_eq(sm_sweep(w.lab.sm, NULL, NULL), FAB_OK);
         lab_run_for(&w.lab, 5);
-        ck_assert_uint_eq(w.listed_sent, sent); /* not sent again */
+        ck_assert_uint_eq(w.listed_sent, sent); /* no listed key was sent again */
         close_world(&w);
     }
 }
@@ -204,8 +204,8 @@ START_TEST(devices_that_hide_everything_are_taken_over_at_known_places)
 }
 END_TEST
 
-/* At protection level 2 and without a store, the manager can replace only the key of its own port:
- * it knows no other GUID, so it sends no listed key (see fabricd.yaml(5)). */
+/* At protection level 2 and without a store, the manager can replace only the key of its own port.
+ * It knows the GUID of no other port, so it sends no listed key (see fabricd.yaml(5)). */
 START_TEST(no_key_is_sent_to_unknown_places)
 {
     struct world w;

@@ -151,7 +151,8 @@ START_TEST(a_host_gets_nothing_by_the_name_of_another)
         call_itself(&lab, rogue, names[i]);
         recompute(&lab);
         ck_assert(!has_key(&lab, rogue, ONE) && !is_fast(&lab, rogue));
-        ck_assert(has_key(&lab, rogue, 0x8003)); /* "*" is no name */
+        ck_assert(
+            has_key(&lab, rogue, 0x8003)); /* the rogue is in the partition of the pattern "*" */
         ck_assert(has_key(&lab, victim, ONE) && is_fast(&lab, victim));
         const struct lab_event *e = lab_event(&lab, "node-name-changed");
         ck_assert_ptr_nonnull(e);
@@ -189,7 +190,8 @@ END_TEST
 
 START_TEST(a_member_of_one_partition_cannot_change_to_another)
 {
-    static const char *const names[] = {"host-0001", "host-0009x"}; /* taken, and free */
+    static const char *const names[] = {"host-0001",
+                                        "host-0009x"}; /* a name in use, and a free one */
     for (size_t i = 0; i < 2; i++) {
         struct lab lab;
         bring_up(&lab);
@@ -281,7 +283,7 @@ START_TEST(with_approvals_only_no_name_counts_before)
     lab_run_for(&lab, 1);
     lab_run(&lab, 10, lab_is_idle, "approval");
     ck_assert(has_key(&lab, victim, ONE) && is_fast(&lab, victim));
-    call_itself(&lab, rogue, "host-0029"); /* nobody's name */
+    call_itself(&lab, rogue, "host-0029"); /* no host has this name */
     recompute(&lab);
     ck_assert(!has_key(&lab, rogue, ONE) && waits(&lab, rogue));
     ck_assert_int_eq(sm_pin_approve_all(lab.sm, "tester", &count, NULL, NULL), FAB_OK);
@@ -437,7 +439,7 @@ START_TEST(renaming_for_ever_is_bounded)
         lab_run_for(&lab, 1);
         lab_run(&lab, 10, lab_is_idle, "sweep");
     }
-    ck_assert_uint_eq(sm_pins(lab.sm)->count, before + 1); /* one pin a GUID */
+    ck_assert_uint_eq(sm_pins(lab.sm)->count, before + 1); /* one pin for each GUID */
     ck_assert_uint_le(sm_pins(lab.sm)->waiting_count, 1);
     ck_assert_uint_le(lab_count_events(&lab, "node-name-changed"), 3);
     ck_assert(!has_key(&lab, rogue, ONE) || !has_key(&lab, rogue, TWO));

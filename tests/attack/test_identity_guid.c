@@ -2,12 +2,12 @@
 /*
  * A rogue host answers NodeInfo with the GUIDs of another host, or of a switch.
  *
- * Before contest.c was written, the order of discovery decided which device got the GUID. In a
- * targeted sweep, after a restart, and in a heavy sweep that reached the rogue first, the rogue got
- * the LID, the routes and the partitions of the victim, and the victim was left out. This could
- * happen even to the manager's own port. A rogue with the GUID of a switch appeared as a link of
- * that switch. A rogue with only the port GUID of the victim took the LID of the victim, which
- * moved from LID 17 to 34. Of these tests, only the two about moved hosts passed.
+ * Before contest.c was written, the order of discovery decided which device got the GUID. The rogue
+ * got the LID, the routes and the partitions of the victim, and the victim was left out. This
+ * happened in a targeted sweep, after a restart, and in a heavy sweep that reached the rogue first.
+ * This could happen even to the manager's own port. A rogue with the GUID of a switch appeared as a
+ * link of that switch. A rogue with only the port GUID of the victim took the LID of the victim,
+ * which moved from LID 17 to 34. Of these tests, only the two about moved hosts passed.
  *
  * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1).
  * The rogue is host-0002 (leaf-001/2), so that each sweep reaches it before the victim, host-0017
@@ -97,8 +97,8 @@ static uint32_t lid_of(struct lab *lab, const char *name)
     return fab_sim_port(lab->sim, lab_node(lab, name), 1)->lid;
 }
 
-/* Checks that the victim has its LID and its routes, that the view has it at its own switch port,
- * and that no other device has its GUID. */
+/* Checks that the victim has its LID and its routes, and its own switch port in the view. No other
+ * device may have its GUID. */
 static void assert_victim_is_whole(struct lab *lab, const char *victim, uint32_t lid)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -205,8 +205,8 @@ END_TEST
 
 /* ---- switches ---- */
 
-/* The rogue answers with the GUIDs of a switch and with the number of one of its ports, once a port
- * in use and once a port that is down. */
+/* The rogue answers with the GUIDs of a switch, and with the number of one of the ports of this
+ * switch: first a port that is in use, then a port that is down. */
 START_TEST(a_host_does_not_become_a_switch)
 {
     for (uint8_t port = 1; port <= 6; port += 5) {

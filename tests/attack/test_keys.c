@@ -199,7 +199,7 @@ START_TEST(all_ports_of_648_hosts_get_a_new_key)
 }
 END_TEST
 
-/* During a rotation, links fail and return, MADs are lost, a host is absent, and the manager is
+/* During a rotation, links fail and return, MADs are lost, and a host is absent. The manager is
  * killed at a moment that depends on the seed. */
 START_TEST(a_rotation_survives_faults_and_a_kill)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A rogue host uses up what all hosts share in subnet administration: multicast LIDs, groups,
- * memberships, services, subscriptions, alias GUIDs, and the time of the agent. Before there were
- * quotas, one host took all multicast LIDs in 4.4 s and created 17,000 IP groups. It could also
- * create the IP groups of partitions to which it did not belong, register services with the GIDs of
- * other hosts, and read every record after it had given itself a LID that the manager did not know.
+ * memberships, services, subscriptions, alias GUIDs, and the time of the agent. Before quotas
+ * existed, one host took all multicast LIDs in 4.4 s and created 17,000 IP groups. It could also
+ * create IP groups of partitions to which it did not belong, and register services with the GIDs of
+ * other hosts. When it gave itself a LID that the manager did not know, it could read every record.
  *
  * The rogue is host 1, at switch port leaf-001/2.
  */
@@ -72,8 +72,7 @@ static void assert_named(const char *limit)
     ck_assert_msg(strstr(e->message, limit) != NULL, "%s", e->message);
 }
 
-/* ---- multicast --------------------------------------------------------------------------------
- */
+/* ---- multicast ------------------------------------------------------------------------------- */
 
 static void flood_groups(uint64_t mgid_high)
 {
@@ -173,7 +172,7 @@ START_TEST(the_total_is_a_limit_as_well)
     lab_forget_events(&scene.lab);
     ck_assert_uint_eq(join(ROGUE, OTHER_GROUP, 99), FAB_SA_NO_RESOURCES);
     ck_assert_uint_eq(join(2, OTHER_GROUP, 99), FAB_SA_NO_RESOURCES);
-    /* one event for each port */
+    /* one event about each port */
     ck_assert_uint_eq(lab_count_events(&scene.lab, "quota-exceeded"), 2);
     ck_assert_ptr_nonnull(
         strstr(lab_event(&scene.lab, "quota-exceeded")->message, "all hosts together"));
@@ -211,8 +210,7 @@ START_TEST(ip_groups_belong_to_their_partition)
 }
 END_TEST
 
-/* ---- services, subscriptions, alias GUIDs ------------------------------------------------------
- */
+/* ---- services, subscriptions, alias GUIDs ---------------------------------------------------- */
 
 START_TEST(one_host_cannot_fill_the_directory)
 {
@@ -262,7 +260,7 @@ START_TEST(one_host_cannot_subscribe_without_limit)
     assert_named("quota of 256 subscriptions");
     const struct fab_inform_info info = all_notices(64), known = all_notices(1000);
     ck_assert_uint_eq(inform(host_lid(VICTIM), 0, &info), 0);
-    ck_assert_uint_eq(inform(host_lid(ROGUE), 0, &known), 0); /* a repetition */
+    ck_assert_uint_eq(inform(host_lid(ROGUE), 0, &known), 0); /* the same subscription again */
     ck_assert_uint_eq(inform(host_lid(ROGUE), SM_KEY, &info), 0);
     close_scene();
 }
@@ -282,7 +280,7 @@ START_TEST(one_host_has_so_many_alias_guids)
     open_scene(false);
     quotas()->each[FAB_QUOTA_ALIAS_GUIDS] = 5;
     reload();
-    ck_assert_uint_eq(ask_aliases(ROGUE, 0, 0, 0x1e), 0); /* 4 GUIDs */
+    ck_assert_uint_eq(ask_aliases(ROGUE, 0, 0, 0x1e), 0); /* the request is for 4 alias GUIDs */
     ck_assert_uint_eq(ask_aliases(ROGUE, 0, 0, 0x60), FAB_SA_NO_RESOURCES);
     assert_named("quota of 5 alias GUIDs");
     ck_assert_uint_eq(ask_aliases(ROGUE, 0, 0, 0x3e), 0); /* only the fifth alias GUID is new */
@@ -337,8 +335,7 @@ START_TEST(the_guid_of_an_absent_host_is_not_free)
 }
 END_TEST
 
-/* ---- requests ---------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* Sends a Get of NodeRecord, and does not wait for the answer. */
 static void send_get(uint16_t lid, uint64_t key)
@@ -434,10 +431,10 @@ START_TEST(the_rate_of_requests_is_exact)
         uint32_t requests, burst;
         uint64_t key;
         unsigned sent, answered;
-        unsigned pause_ms; /* then, as many are sent again */
+        unsigned pause_ms; /* after this pause, `sent` requests are sent again */
         unsigned again;
     } rows[] = {
-        {0, 1, 0, 5000, 5000, 1, 5000}, /* no limit */
+        {0, 1, 0, 5000, 5000, 1, 5000}, /* requests 0: there is no limit */
         {10, 4, 0, 4, 4, 1, 0},         {10, 4, 0, 5, 4, 99, 0},   {10, 4, 0, 5, 4, 100, 1},
         {10, 4, 0, 5, 4, 299, 2},       {10, 4, 0, 5, 4, 9000, 4}, {10, 4, SM_KEY, 50, 50, 1, 50},
         {1, 1, 0, 2, 1, 999, 0},        {1, 1, 0, 2, 1, 1000, 1},  {1000000, 1, 0, 2, 1, 1, 1},
@@ -464,8 +461,7 @@ START_TEST(the_rate_of_requests_is_exact)
 }
 END_TEST
 
-/* ---- responses of many records ----------------------------------------------------------------
- */
+/* ---- responses of many records --------------------------------------------------------------- */
 
 static void send_get_table(uint16_t lid)
 {
@@ -511,8 +507,8 @@ START_TEST(one_host_cannot_hold_all_transfers)
 }
 END_TEST
 
-/* bytes of the responses that were passed to the kernel: [0] those to the rogue, [1] those to other
- * hosts */
+/* bytes of the responses that were passed to the kernel: [0] responses to the rogue, [1] responses
+ * to other hosts */
 static uint64_t long_bytes[2];
 
 static int count_long(struct transport *t, const struct fab_mad_addr *to, const uint8_t *bytes,
@@ -555,8 +551,7 @@ START_TEST(one_host_cannot_fill_the_memory_of_the_kernel)
 }
 END_TEST
 
-/* ---- requesters with an unknown LID ------------------------------------------------------------
- */
+/* ---- requesters with an unknown LID ---------------------------------------------------------- */
 
 START_TEST(an_unknown_lid_sees_nobody)
 {

@@ -36,7 +36,7 @@ static void change_and_find(struct lab *lab, const struct kind *k)
     set(lab, &t, wrong);
     get(lab, &t, wrong);
     if (memcmp(before, wrong, sizeof wrong) == 0)
-        return; /* the device did not accept it */
+        return; /* the device did not accept the change */
     lab_forget_events(lab);
     uint64_t found = status(lab).settings_changed;
     lab_run(lab, INTERVAL_S * k->turns * 1.1 + 1, is_found, k->attribute);
@@ -172,8 +172,8 @@ START_TEST(many_changes_make_few_events)
     ck_assert_uint_eq(status(&lab).settings_changed, changes);
     unsigned named = lab_count_events(&lab, "settings-changed");
     ck_assert_uint_ge(named, 64);
-    /* A turn that is running when the changes are made finds some of them, and the next turn the
-     * others. Each of these two turns may emit up to 64 events. */
+    /* The turn that is running when the changes are made finds some of them. The next turn finds
+     * the rest. Each of these two turns may emit up to 64 events. */
     ck_assert_uint_le(named, 65 + changes / 2);
     ck_assert_uint_eq(status(&lab).settings_not_restored, 0);
     lab_close(&lab);
@@ -198,8 +198,8 @@ START_TEST(a_turn_reads_each_thing_once)
     ck_assert_uint_eq(after.scrub_turns, 6);
     ck_assert_uint_eq(after.scrub_reads, 9 * 3 + 60 + 24 + 24 * 2 + 24 + 9 + 9);
     ck_assert_uint_eq(before.scrub_reads, after.scrub_reads);
-    /* VL tables are read in a turn that takes 6 intervals. It reads the SL-to-VL tables of 6 * 8 *
-     * 7 + 3 * 7 * 6 pairs of switch ports and those of 24 hosts. Of each of 84 ports, it reads at
+    /* VL tables are read in a turn that takes 6 intervals. This turn reads the SL-to-VL tables of 6
+     * * 8 * 7 + 3 * 7 * 6 pairs of switch ports and of 24 hosts. For each of 84 ports, it reads at
      * most two blocks of VL arbitration. */
     uint64_t lanes = 6 * 8 * 7 + 3 * 7 * 6 + 2 * 84 + 24;
     ck_assert_uint_le(mads - light, 4 * after.scrub_reads + lanes);
@@ -236,7 +236,7 @@ START_TEST(without_an_interval_nothing_is_read)
     uint64_t before = status(&lab).smps_sent;
     lab_run_for(&lab, 100);
     ck_assert_uint_eq(status(&lab).scrub_turns, 0);
-    ck_assert_uint_eq(status(&lab).smps_sent - before, 90); /* ten light sweeps */
+    ck_assert_uint_eq(status(&lab).smps_sent - before, 90); /* ten light sweeps of the 9 switches */
     lab_close(&lab);
 }
 END_TEST
@@ -362,7 +362,7 @@ START_TEST(default_ports_are_closed_at_the_first_sweep)
 END_TEST
 
 /* The host writes to an MFT block that no tree uses, and that the manager never wrote. In earlier
- * versions, the scrub did not read such blocks, and an entry there could copy the packets of a
+ * versions, the scrub did not read such blocks. An entry there could copy the packets of a
  * multicast LID to the host for ever. */
 START_TEST(entries_in_mft_blocks_that_were_never_written_are_cleared)
 {
@@ -439,7 +439,7 @@ static struct {
         uint8_t tid[8];
         uint32_t node; /* FAB_NONE: the slot is free */
     } open[64];
-    unsigned count, most; /* in flight */
+    unsigned count, most; /* requests in flight: now, and at most so far */
 } wire;
 
 /* Returns the node to which a directed-route or LID-routed SMP goes. */

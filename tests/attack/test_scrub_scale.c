@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The random changes of test_scrub.c with 648 hosts, one after the other and several at once. The
- * scrub must find each change within one turn over its table, report it and restore the value, and
- * the manager must write nothing else. The test counts the writes of each attribute, and compares
- * all attributes of all devices before and after. Before the scrub was written, no change of a
- * table was found.
+ * scrub must find each change within one turn over its table, report it and restore the value. The
+ * manager must write nothing else. The test counts the writes of each attribute, and compares all
+ * attributes of all devices before and after. Without the scrub, no change of a table is found.
  *
  * Changes made at once are at different devices, because the restoration of one device may restore
  * a second difference there before the scrub reads it.
@@ -59,7 +58,7 @@ static bool add_change(struct lab *lab, struct batch *b, const struct kind *k)
     return true;
 }
 
-/* ---- what the manager does about them ---- */
+/* ---- writes of the manager ---- */
 
 static const struct lab_event *find_event(struct lab *lab, const struct change *c)
 {
@@ -99,8 +98,8 @@ static unsigned of_attribute(const struct batch *b, uint16_t attr_id)
     return n;
 }
 
-/* Checks the number of writes. Each change takes one write, and a change of a P_Key at most two. If
- * an SL-to-VL table changed, the tables of all pairs with this port are written; if an arbitration
+/* Checks the number of writes: one for each change, and at most two for a change of a P_Key. If an
+ * SL-to-VL table changed, the tables of all pairs with this port are written. If an arbitration
  * table changed, all arbitration tables of the port are written. */
 static void assert_few_writes(const struct lab *lab, const struct batch *b)
 {
@@ -148,8 +147,7 @@ static void find_and_restore(struct lab *lab)
 /* ---- the test ---- */
 
 /* Draws random changes. With `lanes`, all are changes of VL tables, which the scrub finds in one
- * long turn; otherwise all are changes that it finds in one short turn. So a batch needs at most
- * one long turn. */
+ * long turn. Without `lanes`, all are changes that it finds in one short turn. */
 static void make_batch(struct lab *lab, bool lanes, unsigned size)
 {
     batch = (struct batch){.count = 0};

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A rogue host and traps (IBA 13.4.8, 14.2.5.1). The rogue forges notices of the manager and of
- * other devices, and floods the manager with traps. Before trap_check.c and trap_limit.c were
- * written, the manager forwarded forged notices to subscribers: notices 65 about other hosts, as if
- * they were its own, and notices of other devices. Each of 100,000 traps caused a port probe or
- * targeted sweep, and an event that was stored, so that the journal lost its earlier events. Traps
- * from unknown LIDs caused a heavy sweep every two seconds.
+ * other devices, and floods the manager with traps.
+ *
+ * Earlier versions had neither trap_check.c nor trap_limit.c. They forwarded forged notices to
+ * subscribers: notices 65 about other hosts, as if the manager had sent them, and notices of other
+ * devices. Each of 100,000 traps caused a port probe or targeted sweep, and a stored event, so the
+ * journal lost its earlier events. Traps from unknown LIDs caused a heavy sweep every two seconds.
  *
  * The fabric has 4 leaves with 4 hosts each and 2 spines. The manager is host 0 (leaf-001/1), the
  * rogue host 6 (leaf-002/3).
@@ -93,7 +94,7 @@ START_TEST(notices_of_the_manager_come_from_nobody_else)
         }
     ck_assert_uint_eq(scene.reports, 0);
     ck_assert_uint_eq(status().traps.refused, 12);
-    ck_assert_uint_eq(lab_count_events(lab, "trap-refused"), 3); /* one a source */
+    ck_assert_uint_eq(lab_count_events(lab, "trap-refused"), 3); /* one event about each source */
     const struct lab_event *e = lab_event(lab, "trap-refused");
     ck_assert_str_eq(e->subject, ROGUE_PLACE);
     ck_assert_uint_eq(e->guid, lab_node_guid(lab, "host-0007"));
@@ -333,8 +334,8 @@ static void lose_host_after_burst(const char *leaf)
     ck_assert_ptr_null(lab_event(lab, "trap-flood"));
 }
 
-/* If a trap about a change exceeds the rate limit after a flood, the manager reads the device as
- * soon as the token bucket of the source has a token again. */
+/* After a flood, a trap about a change exceeds the rate limit. The manager reads the device as soon
+ * as the token bucket of the source has a token again. */
 START_TEST(a_repressed_trap_is_made_up_for)
 {
     open_scene(false);
@@ -367,7 +368,7 @@ START_TEST(unknown_lids_cause_few_sweeps)
     open_scene(false);
     lab_forget_events(lab);
     struct sm_status before = status();
-    for (uint32_t i = 0; i < 36000; i++) { /* for an hour */
+    for (uint32_t i = 0; i < 36000; i++) { /* traps for an hour */
         uint16_t lid = (uint16_t)(0x1000 + lab_random(lab) % 0x8000);
         struct fab_notice n = notice_of(i % 2 ? 128 : 144, lid, OF_CA);
         send_trap(lid, &n);

@@ -116,7 +116,7 @@ START_TEST(a_wrong_m_key_names_its_host_by_the_route)
 }
 END_TEST
 
-/* A sender behind a spine. */
+/* The packets of the rogue pass a spine before they reach the device. */
 START_TEST(a_longer_route_names_its_host_too)
 {
     open_lab();
@@ -154,7 +154,7 @@ START_TEST(p_keys_and_q_keys_have_events)
     ck_assert_ptr_nonnull(strstr(lab_event(&lab, "p-key-violation")->message, "P_Key 0x7ffe"));
     const struct lab_event *e = lab_event(&lab, "q-key-violation");
     ck_assert_ptr_nonnull(e);
-    ck_assert_ptr_null(strstr(e->message, "80010000")); /* the Q_Key */
+    ck_assert_ptr_null(strstr(e->message, "80010000")); /* 80010000: the Q_Key */
     ck_assert_uint_eq(counts().violations[SM_KEY_P], 2);
     ck_assert_uint_eq(counts().violations[SM_KEY_Q], 1);
     lab_close(&lab);

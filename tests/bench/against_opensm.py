@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """against_opensm.py [--build DIR] [--engines minhop,updn] [--runs N] [--routing] RADIX,LEVELS | FILE ...
 
-Brings up the same simulated fabric (ibsim, which neither project wrote) with OpenSM and with
-fabricd, one after the other in one run, pulls a cable and plugs it in again. Prints the times of
-both, and the ratios to the best OpenSM engine. Needs opensm and ibsim-utils; as root it raises
-net.unix.max_dgram_qlen for both, so that ibsim allows many MADs in flight.
+Brings up the same simulated fabric with OpenSM and with fabricd, one after the other in one run, then pulls
+a cable and plugs it in again. The simulator is ibsim, which is part of neither project. Prints the times of
+both, and the ratios to the best OpenSM engine. Needs opensm and ibsim-utils. As root, it raises
+net.unix.max_dgram_qlen for both managers, so that ibsim allows many MADs in flight.
 
-A fabric is a fat tree of switches with RADIX ports and LEVELS levels (36,3: 11,664 hosts), or a
-topology file. Times are wall clock, from the start of the manager to the end of its bring-up
-according to its log, and from the pulled cable to the last table block sent. CPU is user + system.
+A fabric is a fat tree of switches with RADIX ports and LEVELS levels (36,3: 11,664 hosts), or a topology
+file. Times are wall clock times: from the start of the manager to the end of its bring-up according to its
+log, and from the pulled cable to the last table block sent. CPU time is user + system.
 
-With --routing: the CPU time of the engines of that name alone. For OpenSM, this is from "Entering
-MASTER" to "tables configured" (including the set-up of LIDs and ports; `--engines minhop,...` shows
-how much of it is not the engine's), for fabricd the time of bench_route
+With --routing, prints only the CPU time of the engines of that name. For OpenSM, this is the time from
+"Entering MASTER" to "tables configured", which includes the set-up of LIDs and ports. (`--engines
+minhop,...` shows how long this set-up takes.) For fabricd, it is the time of bench_route
 (`make tests/bench/bench_route`).
 """
 import argparse
@@ -57,7 +57,7 @@ def wait_for(condition, seconds):
 
 
 def stop(process):
-    """Asks a process to end, and kills it if it does not."""
+    """Asks a process to end, and kills it if it does not end."""
     if process and process.poll() is None:
         process.send_signal(signal.SIGTERM)
         try:
@@ -75,14 +75,14 @@ def counting_library(folder):
 
 
 def work_folder():
-    """A temporary folder with the counting library; as root, lets the kernel queue many MADs for ibsim."""
+    """Returns a temporary folder with the counting library. As root, lets the kernel queue many MADs for ibsim."""
     subprocess.run(['sysctl', '-qw', 'net.unix.max_dgram_qlen=4096'], stderr=subprocess.DEVNULL)
     folder = tempfile.mkdtemp(prefix='fabricd-bench-')
     return folder, counting_library(folder)
 
 
 def topology_of(build, fabric, folder):
-    """The file of a fabric: RADIX,LEVELS is generated, any other argument is a file."""
+    """Returns the file of a fabric. RADIX,LEVELS is generated; any other argument is a file."""
     if not re.fullmatch(r'\d+,\d+', fabric):
         return fabric
     radix, levels = fabric.split(',')
@@ -139,7 +139,7 @@ def environment(ibsim, counter, counts):
 
 
 def opensm(engine, folder, ibsim, counter):
-    """Starts OpenSM with its fastest settings; returns the process and a function that tests if it is up."""
+    """Starts OpenSM with its fastest settings. Returns the process, and a function that tests whether it is up."""
     with open(folder + '/opensm.conf', 'w') as f:
         f.write('max_wire_smps 64\nmax_wire_smps2 64\nsweep_interval 0\nforce_log_flush TRUE\n'
                 'log_flags 0x43\nlog_file %s/opensm.log\ndump_files_dir %s\nrouting_engine %s\nqos FALSE\n'
@@ -157,7 +157,7 @@ def opensm(engine, folder, ibsim, counter):
 
 
 def fabricd(build, folder, ibsim, counter, options=('--umad',)):
-    """Starts fabricd. ibsim None: it simulates the fabric itself, as the options say."""
+    """Starts fabricd. With ibsim None, fabricd simulates the fabric as the options say."""
     env = environment(ibsim, counter, folder + '/counts') if ibsim else None
     log = open(folder + '/fabricd.log', 'w')
     process = subprocess.Popen([build + '/fabricd/fabricd', *options, '--state-dir', folder + '/state', '--listen',
@@ -167,7 +167,7 @@ def fabricd(build, folder, ibsim, counter, options=('--umad',)):
 
 
 def roots(topology):
-    """GUIDs of the switches farthest from the adapters, which OpenSM's updn needs as root switches."""
+    """Returns the GUIDs of the switches farthest from the adapters, which OpenSM's updn needs as root switches."""
     peers, node = {}, None
     for line in open(topology, errors='replace'):
         m = re.match(r'(?:Switch|Ca|Hca|Rt)\s+\d+\s+"([^"]+)"', line)
@@ -225,7 +225,7 @@ def measure(name, start, topology, counter, link, timeout):
 
 
 def opensm_routing(engine, topology, counter, timeout):
-    """CPU and wall seconds of OpenSM between two lines of its log, or None."""
+    """Returns the CPU and wall seconds of OpenSM between two lines of its log, or None."""
     folder = tempfile.mkdtemp(prefix='fabricd-bench-')
     ibsim = Ibsim(folder, topology)
     process, _ = opensm(engine, folder, ibsim, counter)
@@ -260,7 +260,7 @@ def compare_routing(args, fabric, topology, counter):
 
 
 def middle_link(topology):
-    """A cable between two switches, halfway down the file, as ibsim's console names it."""
+    """Returns a cable between two switches, in the middle of the file, as ibsim's console names it."""
     links, switch = [], None
     for line in open(topology, errors='replace'):
         m = re.match(r'(Switch|Ca|Hca|Rt)\s+\d+\s+("[^"]+")', line)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The work that faults.py --background gives to a manager while it measures faults.
 
-Studies of routes (route quality and route whatif in turn), full sweeps back to back, 20 event
-watchers, and a client that asks for paths: on ibsim 5,000 path records a second from the SA. The
-simulated fabric of fabricd --sim has no second host that could ask the SA, so a client of the RPC
-traces paths instead, 500 a second at most; each of them costs the loop several times as much as a path
-record. The manager computes contingency plans on its own. All clients are processes of their own.
+The work is: studies of routes (route quality and route whatif in turn), full sweeps one after the other, 20
+event watchers, and a client that asks for paths. On ibsim, this client requests 5,000 path records a second
+from the SA. The simulated fabric of fabricd --sim has no second host that could ask the SA. There a client
+of the RPC traces paths instead, at most 500 a second; each path costs the loop several times as much as a
+path record. The manager also computes contingency plans. Each client is a process.
 """
 import os
 import random
@@ -17,7 +17,7 @@ import urllib.request
 WATCHERS = 20
 PATHS = 5000
 TRACES = 500
-WINDOW = 8  # requests of the SA client that wait for an answer
+WINDOW = 8  # requests of the SA client without an answer so far
 
 
 def metrics(port):
@@ -61,7 +61,7 @@ class Background:
             return 0
 
     def report(self):
-        """What the background did, as one line."""
+        """What the background did, in one line."""
         took, now = time.time() - self.started, metrics(self.port)
 
         def rate(name):
@@ -74,7 +74,7 @@ class Background:
     def stop(self):
         for p in self.processes:
             try:
-                # Only shells have a session of their own, with the command that they run.
+                # A shell has its own session, together with the command that it runs; other clients do not.
                 os.killpg(p.pid, 15) if os.getpgid(p.pid) == p.pid else p.terminate()
             except ProcessLookupError:
                 pass

@@ -96,8 +96,8 @@ static void assign(const struct fab_fabric *f, const struct fab_policy *p, struc
     free(notes);
 }
 
-/* Computes the tables as the manager does: runs the engines of the chain in order, until the tables
- * of one pass the proof, and then compares these tables with those of later engines. */
+/* Computes the tables as the manager does: runs the engines of the chain in order until the tables
+ * of one engine pass the proof, then compares these tables with those of later engines. */
 static int route_auto(const struct fab_fabric *f, const struct fab_policy *p, struct fab_target *t)
 {
     struct fab_route_chain chain;

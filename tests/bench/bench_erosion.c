@@ -2,13 +2,14 @@
 /*
  * Measures how well local repairs keep the balance of the routes while links fail.
  *
- *     bench_erosion [-s SEEDS] [-n SAMPLES] [-b STEPS] [radix,levels]...
+ * bench_erosion [-s SEEDS] [-n SAMPLES] [-b STEPS] [radix,levels]...
  *
- * The defaults are 20 seeds on fat trees of 648 and of 3,456 hosts. For each seed, links between
- * switches, chosen at random, fail one after the other, and each failure is repaired. A link is
- * spared if the repair refuses its failure. After 1, 6, 20, 100 and 200 failures, the program
- * compares the repaired tables with fresh tables for the damaged fabric: those of the first engine
- * of the chain auto, and those that auto chooses after comparing engines and after local search.
+ * The defaults are 20 seeds on fat trees of 648 and of 3,456 hosts. For each seed, random links
+ * between switches fail one after the other, and each failure is repaired. If no repair is
+ * possible, the link does not fail. After 1, 6, 20, 100 and 200 failures, the program compares the
+ * repaired tables with two fresh sets of tables for the damaged fabric. One set is from the first
+ * engine of the chain auto. The other set is the choice of auto after comparing engines and after
+ * local search.
  *
  * Each line has medians over the seeds: max/mean of the link loads of all-to-all traffic, the
  * greatest ratio of the repaired max/mean to the fresh one over all seeds, the effective bisection
@@ -66,8 +67,7 @@ static void make_fabric(struct world *w, const char *what)
 }
 
 /* Fills *lft with the tables of the first engine of the chain auto that supports the present fabric
- * and whose tables pass the proof. searched: those that auto finally chooses, by comparing engines
- * and by local search. */
+ * and whose tables pass the proof. searched: auto also compares engines and runs local search. */
 static void run_engine(const struct world *w, bool searched, struct fab_lft *lft,
                        struct fab_vls *vls)
 {
@@ -145,7 +145,7 @@ static bool repair(struct world *w, struct cost *ret)
     return true;
 }
 
-/* Number of entries that one step of the incremental rebalance changes, as in the manager. */
+/* Number of entries that one step of the incremental rebalance changes. */
 #define STEP_ENTRIES 64
 
 static void rebalance(struct world *w)
@@ -238,7 +238,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Sorts the values of one figure over the seeds, and returns the one at the quantile. */
+/* Sorts the values of one figure over the seeds, and returns the quantile `at` (0 to 1). */
 static double quantile(double (*all)[FIGURES], unsigned seeds, enum figure k, double at)
 {
     double sorted[MOST_SEEDS];

@@ -79,8 +79,8 @@ static uint32_t find(uint32_t *parent, uint32_t x)
 }
 
 struct cable {
-    uint32_t a, b; /* switches */
-    uint8_t num;   /* port of a */
+    uint32_t a, b; /* ids of the two switches */
+    uint8_t num;   /* port number at switch a */
 };
 
 /* Removes per_mille of every 1000 links between switches, chosen at random, except links that keep
@@ -222,7 +222,7 @@ static void assign(const struct fab_fabric *f, const struct fab_policy *p, struc
     free(notes);
 }
 
-/* Takes over the verdict. */
+/* Takes over *v, and sets the tables that the manager would choose. */
 static int choose(const struct fab_route_input *in, const struct fab_route_chain *chain,
                   uint32_t taken, struct fab_target *t, struct fab_verdict *v)
 {
@@ -234,8 +234,8 @@ static int choose(const struct fab_route_input *in, const struct fab_route_chain
     return status;
 }
 
-/* Computes the tables as the manager does: runs the engines of the chain in order, until the tables
- * of one pass the proof, and then compares these tables with those of later engines. */
+/* Computes the tables as the manager does: runs the engines of the chain in order until the tables
+ * of one engine pass the proof, then compares these tables with those of later engines. */
 static int route(const struct fab_fabric *f, const struct fab_policy *p,
                  const struct fab_route_chain *chain, struct fab_target *t, char *why, size_t len)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures the cost of MAD encoding and of the session: ns for each unpack, pack, and whole
- * transaction (get the request from the source, send it, match the answer with it, call the
- * callback `done`). The answers are made from the requests in place; the cost of this step is
- * measured separately.
+ * Measures the cost of MAD encoding and of the session, in ns: for each unpack, for each pack, and
+ * for each whole transaction. A transaction gets the request from the source, sends it, matches the
+ * answer with it, and calls the callback `done`. The program makes the answers from the requests in
+ * place, and measures the cost of this step separately.
  *
- *     bench_mads [MILLIONS]        amount of work (default 2)
- *     bench_mads MILLIONS WHAT     only one of: unpack pack mad session
+ * bench_mads [MILLIONS]        amount of work (default 2) bench_mads MILLIONS WHAT     only one of:
+ * unpack pack mad session
  */
 #include <stdint.h>
 #include <stdio.h>

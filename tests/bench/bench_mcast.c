@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures the CPU time to adapt multicast to a new fabric, as fabricd does on its loop after a
- * sweep or a repair: it moves the known tables of the switches to the new ids, updates the trees,
- * and plans the writes.
+ * Measures the CPU time to adapt multicast to a new fabric, as fabricd does after a sweep or a
+ * repair. fabricd assigns the known tables of the switches to their new ids, updates the trees, and
+ * plans the writes.
  *
- *     bench_mcast [radix] [groups]
+ * bench_mcast [radix] [groups]
  *
- * The defaults are 36 (11,664 hosts) and one group. The program measures this with no member, and
- * with every host in every group. It is not part of `make check`, and checks nothing.
+ * The defaults are 36 (11,664 hosts) and one group. The program measures first without members, and
+ * then with every host in every group. It is not part of `make check`, and checks nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,7 +181,7 @@ static void join_all(struct state *s, const struct fab_fabric *f, unsigned group
     printf("  all joined in %.2f ms\n", cpu_ms() - from);
 }
 
-/* The proof of all trees, without dependencies. */
+/* Proves all trees, without the channel dependencies. */
 static void prove(struct state *s, const struct fab_fabric *f, unsigned groups)
 {
     struct fab_multicast_verdict v;

@@ -76,7 +76,7 @@ static void bench_engine(const struct fab_route_engine *engine, const struct fab
 
 struct given {
     uint32_t samples;
-    uint8_t vls; /* 0: the default */
+    uint8_t vls; /* maximum number of VLs, encoded as OperationalVLs; 0: the default */
     struct fab_tables *tables;
 };
 

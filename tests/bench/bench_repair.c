@@ -2,17 +2,17 @@
 /*
  * Measures the CPU times of repairs.
  *
- *     bench_repair [-p | -a] [-e engine] [radix | radix,levels | file]...
+ * bench_repair [-p | -a] [-e engine] [radix | radix,levels | file]...
  *
  * The defaults are fat trees of 648 and 11,664 hosts; `bench_repair 64 80` uses 65,536 and 128,000.
  * With -p, measures only contingency plans. With -a, measures the failure of each single link (or
- * of a sample, chosen by a fixed seed), and how many of them are repaired in place.
+ * of a sample, chosen by a fixed seed), and counts the failures that are repaired in place.
  *
  * The faults are one link between the lowest ranks, one link between the highest ranks, all links
  * of a top switch, and all links of a switch next to the root of the up/down order. (In a tree,
  * this root is the first leaf.) Prints the median and the maximum over a sample that is chosen by a
- * fixed seed. It is not part of `make check`, and checks only that the tables are restored when the
- * links come back.
+ * fixed seed. The program is not part of `make check`. It checks only that the tables are restored
+ * when the links come back.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -79,8 +79,8 @@ static struct fab_fabric *made(const char *what)
     return f;
 }
 
-/* Assigns LIDs also beyond the last unicast LID of InfiniBand, at which libfabmgr/address stops.
- * The rest of the library has no such limit. */
+/* Assigns LIDs. Unlike libfabmgr/address, does not stop at the last unicast LID of InfiniBand. The
+ * rest of the library has no such limit. */
 static void assign_beyond(const struct fab_fabric *f, struct fab_lids *lids)
 {
     uint32_t next = 1;
@@ -205,8 +205,8 @@ static void print_times(const char *what, struct times *t, size_t count, size_t 
         printf("  %-12s refused %zu of %zu\n", what, refused, refused + count);
 }
 
-/* Lists the links that fail in ret[]: with `all`, all links of the switch that has the port
- * `fault`, otherwise only the link of this port. Returns their number. */
+/* Writes the links that fail to ret[] and returns their number. With `all`, these are all links of
+ * the switch that has the port `fault`; without `all`, only the link of this port. */
 static size_t links_of(const struct world *w, uint32_t fault, bool all, uint32_t ret[256])
 {
     uint32_t sw = fab_fabric_port(w->f, fault)->node;
@@ -219,7 +219,8 @@ static size_t links_of(const struct world *w, uint32_t fault, bool all, uint32_t
     return count;
 }
 
-/* faults: ports. */
+/* Lets the link of each port in fault[] fail, one after the other, and prints the times. all: the
+ * other links of its switch fail with it. */
 static void run_faults(struct world *w, const char *what, uint32_t *fault, size_t count, bool all)
 {
     struct times t[FAULTS], back;
@@ -259,8 +260,8 @@ static void run_each(struct world *w, uint32_t *fault)
             fab_fabric_port_is_up(f, port))
             fault[count++] = port;
     }
-    /* the first 300 links are always measured, because in a tree some of them belong to the root of
-     * the up/down order, whose repairs take longer; the others are chosen at random */
+    /* the first 300 links are always measured: in a tree, some of them belong to the root of the
+     * up/down order, and the repairs of these take longer; the rest are chosen at random */
     if (count > EACH) {
         fab_base_prng_shuffle(&prng, fault + 300, count - 300);
         count = EACH;
@@ -345,7 +346,7 @@ static void evict_caches(void)
         other[i]++;
 }
 
-/* Returns the time in us from the moment when the failed link is known, until the writes of the
+/* Returns the time in us from the moment when the failed link is known until the writes of the
  * stored contingency plan are encoded and the plan is committed. */
 static double take_plan(struct world *w, const struct fab_repair_contingencies *all, uint32_t port)
 {
@@ -371,8 +372,8 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Number of plans that are measured. Each is measured alone, because carrying out one
- * invalidates the others. */
+/* Number of plans that are measured, each one alone, because executing a plan invalidates all
+ * others. */
 #define PLANS 32
 
 /* Marks links of all levels as likely to fail, so that their contingencies are computed first. */
@@ -405,7 +406,7 @@ static void run_plans(struct world *w)
     while (plans < PLANS && fab_repair_contingency_next(m, true, &c) == FAB_OK && !c.is_switch) {
         struct fab_repair_contingencies one;
         struct times back;
-        /* in a tree, the first leaf is the root of the up/down order, and repairs of its links take
+        /* in a tree, the first leaf is the root of the up/down order; repairs of its links take
          * twice as long, so only some of them are measured */
         if (fab_fabric_port(w->f, c.id)->node == 0 && cases++ > PLANS / 8) {
             fab_repair_stored_plan_unref(c.plan);

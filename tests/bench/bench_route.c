@@ -52,8 +52,8 @@ static void keep_least(double *least, double ms)
         *least = ms;
 }
 
-/* Assigns LIDs also beyond the last unicast LID of InfiniBand, at which libfabmgr/address stops.
- * The engines have no such limit. */
+/* Assigns LIDs. Unlike libfabmgr/address, does not stop at the last unicast LID of InfiniBand. The
+ * engines have no such limit. */
 static void assign_beyond(const struct fab_fabric *f, struct fab_lids *lids)
 {
     uint32_t next = 1;
@@ -193,8 +193,8 @@ out:
 }
 
 /* Returns a port of the switch `sw` whose link leads to a switch with a greater id (in generated
- * trees, up); FAB_NONE: there is none. which: 0 for the first such port, 1 for the second, and so
- * on. *ret_hosts: whether the switch has hosts. */
+ * trees, up); FAB_NONE: there is none. which: 0 for the first such port, 1 for the second, etc.
+ * *ret_hosts: whether the switch has hosts. */
 static uint32_t cable_up(const struct fab_fabric *f, uint32_t sw, uint32_t which, bool *ret_hosts)
 {
     uint32_t cable = FAB_NONE;

@@ -2,13 +2,13 @@
 /*
  * Measures how many path requests subnet administration answers in a second on one core.
  *
- *     bench_sa [radix [levels]]
+ * bench_sa [radix [levels]]
  *
  * The default is the fat tree of 11,664 hosts. Each measured step reads a whole MAD and writes a
- * whole MAD. The requests are Get(PathRecord) by two GIDs, as rdma_cm sends them, for random pairs
- * and for all pairs by source (as in an MPI job), and GetTable requests. All of this is repeated
- * with one slower link, and with so many slower links that each path must be followed. It is not
- * part of `make check`, and checks nothing.
+ * whole MAD. The requests are GetTable requests, and Get(PathRecord) by two GIDs, as rdma_cm sends
+ * them. The pairs of the latter are random, or all pairs by source (as in an MPI job). The program
+ * repeats all measurements with one slower link, and then with so many slower links that the agent
+ * must follow each path. The program is not part of `make check`, and checks nothing.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -73,7 +73,7 @@ static struct fab_view *make_view(uint32_t radix, uint32_t levels, enum cables c
              &t->vls, why, sizeof(why)),
          "route");
     if (cables != ALIKE)
-        spoil(f, cables); /* the same paths */
+        spoil(f, cables); /* the paths stay the same */
     must(fab_verify(&(struct fab_verify_input){.fabric = f,
                                                .lids = &t->lids,
                                                .lft = &t->lft,

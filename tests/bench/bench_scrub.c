@@ -44,7 +44,7 @@ static void measure(int seconds, bool ends)
                (unsigned long)passed, (double)sent / (double)passed, (unsigned long)most);
 }
 
-/* ---- what the manager sends ---- */
+/* ---- requests of the manager ---- */
 
 /* The first request of a turn of the scrub over the VL tables. A turn reads each table once, so it
  * has ended when the same request is sent again. */

@@ -2,21 +2,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """bench_serve.py [--build DIR] [--runs N] [--mads N] [--fabric RADIX,LEVELS]
 
-The cost of a MAD for the server, with ibsim and `fabsim serve` side by side: the same fabric and the
-same client, one after the other in one run. CPU time is the server's (user + system, from the
-scheduler), from before the client starts to after its end, divided by the number of MADs that the
-client sent.
+Measures how much CPU time a server needs for a MAD. Compares ibsim and `fabsim serve` with the same fabric
+and the same client, one after the other in one run. The CPU time is that of the server (user + system, from
+the scheduler), from before the client starts to after its end, divided by the number of MADs that the client
+sent.
 
-  flood     tests/bench/flood, a client of the socket protocol with little cost of its own: one client
-            with 64 and with 256 MADs in flight and with one at a time, and eight clients
+  flood     tests/bench/flood, a client of the socket protocol that needs little CPU time: one client
+            with 64, with 256 and with one MAD in flight, and eight clients
   fabricd, opensm
-            bring-up of the fabric through Debian's libumad2sim (MADs counted by umadcount)
+            bring-up of the fabric through Debian's libumad2sim (umadcount counts the MADs)
   ibnetdiscover, ibqueryerrors
-            the same way, on the fabric after OpenSM, which the diagnostics need
+            also through libumad2sim, on the fabric after a bring-up by OpenSM, which these programs need
 
-Prints the median of the runs and the ratio. With one MAD at a time, both servers are woken for each:
-a program that only receives and sends takes 2.2 us on the machine where ibsim takes 3.5. Needs
-ibsim-utils, opensm and infiniband-diags; as root it raises net.unix.max_dgram_qlen for both.
+Prints the median of the runs and the ratio. With one MAD at a time, each MAD wakes the server. On the
+machine where ibsim takes 3.5 us, a program that only receives and sends takes 2.2 us. Needs ibsim-utils,
+opensm and infiniband-diags. As root, it raises net.unix.max_dgram_qlen for both servers.
 """
 import argparse
 import functools
@@ -89,7 +89,7 @@ def diagnose(command, folder, sim, counter):
 
 
 def measure(server, topology, build, load, prepare):
-    """CPU us for each MAD of one run of `load`, a function of folder and simulator that returns MADs."""
+    """Returns the CPU us for each MAD of one run of `load`, a function of folder and simulator that returns MADs."""
     with tempfile.TemporaryDirectory(prefix='bench-serve-') as folder:
         sim = serve(server, folder, topology, build)
         try:

@@ -42,7 +42,7 @@ static long now_mb(void)
         resident = 0;
     if (statm != NULL)
         fclose(statm);
-    return resident / 256; /* pages of 4 KB */
+    return resident / 256; /* the file counts pages of 4 KB */
 }
 
 struct kind {

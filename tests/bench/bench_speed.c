@@ -51,7 +51,7 @@ static void stop(struct watch since, struct watch *least)
         least->cpu = now.cpu;
 }
 
-/* Assigns LIDs leaf by leaf, also beyond the last unicast LID of InfiniBand. */
+/* Assigns LIDs leaf by leaf, and does not stop at the last unicast LID of InfiniBand. */
 static void assign(const struct fab_fabric *f, struct fab_lids *ret)
 {
     uint32_t next = 1;

@@ -3,13 +3,13 @@
 """erosion.py [--build DIR] [--seeds N] [--faults 1,6,20,100,200] [--pause SECONDS] [--after SECONDS]
            [RADIX,LEVELS]...
 
-Pulls cables between switches one after the other, at random by the seed, in the simulated fabric of
-fabricd --sim, and does not put them back. SECONDS (--after) after the last fault, bench_judge measures
-the tables of fabricd, and those that auto computes anew for the same damaged fabric: all-to-all
-max/mean and effective bisection bandwidth. Neither depends on the order of the hosts. Prints the median
-and the worst of the ratios over the seeds, and whether all tables were proved.
+Pulls random cables between switches, one after the other, in the simulated fabric of fabricd --sim, and does
+not put them back. SECONDS (--after) after the last fault, bench_judge measures the tables of fabricd. It also
+measures the tables that auto computes from the beginning for the same damaged fabric. The figures are
+all-to-all max/mean and effective bisection bandwidth, which do not depend on the order of the hosts. Prints
+the median and the worst of the ratios over the seeds, and whether all tables were proved.
 The fabrics are fat trees (default: 36,2 and 24,3, which are 648 and 3,456 hosts). bench_erosion measures
-the same in the library. Needs
+the same figures in the library. Needs
 `make fabricd/fabricd cli/fabricctl cli/fabsim tests/bench/bench_judge`.
 """
 import argparse
@@ -48,7 +48,7 @@ class Manager:
 
 
 def cables(fabric):
-    """One end of each cable between switches, as NODE/PORT."""
+    """Returns one end of each cable between switches, as NODE/PORT."""
     name, ends = None, []
     for line in open(fabric, errors='replace'):
         m = re.match(r'(Switch|Ca|Hca|Rt)\s+\d+\s+"([^"]+)"\s*#\s*"([^"]+)"', line)
@@ -61,7 +61,7 @@ def cables(fabric):
 
 
 def judge(build, folder, manager):
-    """{tables: (max/mean, bandwidth, acyclic)} of fabricd's tables and of fresh ones."""
+    """{tables: (max/mean, bandwidth, acyclic)} of the tables of fabricd and of fresh tables."""
     manager.run('topo', 'export', '--format', 'ibnetdiscover', '-o', folder + '/now.net')
     manager.run('route', 'export', '--format', 'opensm-lfts', '-o', folder + '/now.lfts')
     out = subprocess.run([build + '/tests/bench/bench_judge', folder + '/now.net', 'present=' + folder + '/now.lfts',

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Faults under fabricd, timed end to end, for faults.py.
+"""Causes faults in the fabric of fabricd and measures their times, for faults.py.
 
 The time of a fault begins before the cable is pulled: on ibsim before the line to its console, with
 --sim before the RPC that pulls the cable. It ends with the acknowledgement of the last table block
-that the fault caused. This end is in the manager's records of reroutes, which have Unix times and the
-time of the last acknowledged block; reading the newest record every 20 ms costs the manager some
-microseconds. Refinements and rebalances that follow are not counted. On ibsim, a preload library
-counts the acknowledged blocks in the process too; the result has the difference between the two.
+that the fault caused. The records of reroutes in the manager have Unix times and the time of the last
+acknowledged block. Reading the newest record every 20 ms costs the manager some microseconds.
+Refinements and rebalances after the fault are not counted. On ibsim, a preload library also counts the
+acknowledged blocks in the process. If both counts agree, the result also has the time of this library.
 """
 import os
 import re
@@ -21,7 +21,7 @@ from against_opensm import Counts, Ibsim, cpu, fabricd, peak_mb, stop, wait_for
 from background import Background, metrics
 
 PORT = 20000 + os.getpid() % 20000
-PAUSE = 1.2  # seconds without a new record after which a fault is over
+PAUSE = 1.2  # a fault is over after so many seconds without a new record
 POLL = 0.02
 STEPS = ('trap', 'discovered', 'computed', 'verified', 'first_write', 'last_write')
 
@@ -31,7 +31,7 @@ def seconds(message):
 
 
 class Pings(threading.Thread):
-    """Round trips of bare SMPs on ibsim, measured all the time: (Unix time of the request, ms)."""
+    """Round trips of single SMPs on ibsim, measured all the time: (Unix time of the request, ms)."""
 
     def __init__(self, folder, ibsim, node):
         super().__init__(daemon=True)
@@ -49,15 +49,15 @@ class Pings(threading.Thread):
             self.seen.append((sent / 1e6, took / 1000 if took >= 0 else 1000.0))
 
     def longest(self, start, end):
-        """The longest round trip that overlaps this time; the last one before it if there is none."""
+        """Returns the longest round trip that overlaps this time, or the last one before it if there is none."""
         seen = self.seen[-20000:]
         within = [ms for sent, ms in seen if sent <= end and sent + ms / 1000 >= start]
         return max(within, default=seen[-1][1] if seen else 0.0)
 
 
 def leave_processor(process, of):
-    """Moves a process to the processors to which the threads of process `of` are not pinned. fabricd pins itself to
-    the one on which it opened its port; on the same one, ibsim and fabricd would wait for each other."""
+    """Moves a process to processors to which the threads of process `of` are not pinned. fabricd pins itself to the
+    processor on which it opened its port. On the same processor, ibsim and fabricd would wait for each other."""
     for task in os.listdir('/proc/%d/task' % process.pid):
         rest = os.sched_getaffinity(0) - os.sched_getaffinity(of.pid)
         if rest:
@@ -65,7 +65,7 @@ def leave_processor(process, of):
 
 
 class Manager:
-    """fabricd and its fabric: ibsim, or the simulated fabric in its process."""
+    """fabricd and its fabric. The fabric is ibsim, or it is simulated in the process of fabricd."""
 
     def __init__(self, args, topology, counter):
         import harness
@@ -91,7 +91,7 @@ class Manager:
         return Counts(self.folder + '/counts')
 
     def change(self, what, back):
-        """Pulls a cable or all cables of a switch, or plugs them in again. Returns the time before."""
+        """Pulls a cable or all cables of a switch, or plugs them in again. Returns the time before the change."""
         node, port = re.fullmatch(r'"S-([0-9a-f]+)"(?:\[(\d+)\])?', what).groups()
         call = self.sim.Relink if back else self.sim.Unlink
         start = time.time()
@@ -120,7 +120,7 @@ def is_improvement(record):
 
 
 def round_of(record, start):
-    """A reroute, with its steps in ms after the fault."""
+    """Returns a reroute, with its steps in ms after the fault."""
     base = seconds(record.time) - start
     steps = {step: round((base + seconds(getattr(record, step))) * 1000, 3)
              for step in STEPS[1:]
@@ -130,8 +130,8 @@ def round_of(record, start):
 
 
 def settle(manager, before, most):
-    """Waits for a reroute after generation `before`, and until no other one has followed for PAUSE and the manager
-    was idle once. Returns whether there was a reroute."""
+    """Waits for a reroute after generation `before`. Then waits until PAUSE has passed without another reroute and the
+    manager was idle once. Returns whether there was a reroute."""
     seen, idle = before, False
     end = since = time.time()
     end += most
@@ -145,7 +145,7 @@ def settle(manager, before, most):
 
 
 def measure(manager, what, back, most):
-    """The fault as a dict for JSON. ms is None if no table was written."""
+    """Returns the fault as a dict for JSON. ms is None if no table was written."""
     generation, counts = manager.newest(), manager.counts()
     start = manager.change(what, back)
     settle(manager, generation, most)
@@ -163,7 +163,7 @@ def measure(manager, what, back, most):
 
 
 def run(args, topology, counter, tries, ends, lids):
-    """Brings fabricd up and causes the faults. Returns ({kind: [result]}, [line]); the lines tell about the run."""
+    """Brings fabricd up and causes the faults. Returns ({kind: [result]}, [line]); the lines describe the run."""
     manager, background, found, said = Manager(args, topology, counter), None, {}, []
     try:
         if not wait_for(lambda: manager.process.poll() is not None or manager.up(), args.timeout) \
@@ -198,7 +198,7 @@ def run(args, topology, counter, tries, ends, lids):
 
 
 def summary_lines(manager, background):
-    """Lines of text about the run, from the metrics of the manager."""
+    """Returns lines of text about the run, from the metrics of the manager."""
     page = metrics(PORT)
     name = 'fabricd_loop_longest_seconds{what="'
     held = sorted(((ms * 1000, n[len(name):-2]) for n, ms in page.items() if n.startswith(name)), reverse=True)

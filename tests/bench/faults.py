@@ -3,26 +3,26 @@
 """faults.py [--build DIR] [--sim] [--background] [--engines updn,minhop] [--faults N] [--theirs N]
           [--kinds leaf,core,spine] [--json FILE] RADIX,LEVELS | FILE ...
 
-Causes faults in a simulated fabric under fabricd: N cables between a leaf and a switch above it, N
-cables higher up, N whole switches above the leaves, at random by the seed. Each fault is undone before
-the next, and the undoing counts as a fault of its own kind. The first fault comes one second after the
-bring-up. Prints the time from the fault to the last acknowledged table block, median and worst
-(fault_records.py says how it is measured), with the steps of the worst, and the longest turns of the
-manager's loop. With --json, appends all of it to a file, a line a run.
+Causes random faults in a simulated fabric of fabricd: N cables between a leaf and a switch above it, N cables
+between higher switches, N whole switches above the leaves. Each fault is undone before the next. Undoing it
+counts as another kind of fault. The first fault comes one second after the bring-up. Prints the median and
+the worst time from the fault to the last acknowledged table block, the steps of the worst time, and the
+longest turns of the manager's loop. fault_records.py says how the time is measured. With --json, appends all
+results to a file, one line for each run.
 
-The fabric is ibsim, which neither project wrote, and OpenSM gets the same faults in the same run, one
-manager after the other. OpenSM needs a long time for each; --theirs is the number of faults that it
-gets, and the times of OpenSM end with the last table block sent. ibsim itself needs a core: a client
-measures the round trip of a bare SMP all the time, and the net worst is without the longest such
-round trip during the fault. ibsim runs on the processors to which fabricd is not pinned: on the same one, a
-fault takes half as long again.
+The simulator is ibsim, which is part of neither project. OpenSM gets the same faults in the same run, one
+manager after the other. OpenSM needs a long time for each fault, so --theirs is the number of faults for
+OpenSM. Its times end with the last table block sent. ibsim itself takes time: a client measures the round
+trip of a single SMP all the time, and the net worst time is without the longest such round trip during the
+fault. ibsim does not run on the processors to which fabricd is pinned. If it did, a fault would take half as
+long again.
 
---sim: fabricd simulates the fabric itself, and OpenSM has no part in it. --background: the manager has
-other work meanwhile (background.py lists it), and OpenSM has no part in it.
+--sim: fabricd simulates the fabric, and OpenSM is not measured. --background: the manager has other work at
+the same time (see background.py), and OpenSM is not measured.
 
-A fabric is a fat tree of switches with RADIX ports and LEVELS levels (36,3: 11,664 hosts), or a
-topology file. As in against_opensm.py, OpenSM has its fastest settings, and the same preload library
-counts for both. Needs python3-grpcio and protoc; --background needs `make tests/bench/sa_flood`.
+A fabric is a fat tree of switches with RADIX ports and LEVELS levels (36,3: 11,664 hosts), or a topology
+file. As in against_opensm.py, OpenSM has its fastest settings, and the same preload library counts for both.
+Needs python3-grpcio and protoc; --background needs `make tests/bench/sa_flood`.
 """
 import argparse
 import json
@@ -79,7 +79,7 @@ class Topology:
 
 
 def quiet(counts, seconds, most):
-    """Waits until no SMP was sent for some time. Reading counters does not count."""
+    """Waits until no SMP was sent for some time. Requests for counters do not count."""
     end, sent, since = time.time() + most, counts().smps, time.time()
     while time.time() < end and time.time() - since < seconds:
         time.sleep(0.02)
@@ -89,7 +89,7 @@ def quiet(counts, seconds, most):
 
 
 def fault(ibsim, counts, what, pause, most):
-    """Milliseconds to the last block, blocks; or None when no table was written."""
+    """Returns the milliseconds to the last block and the number of blocks; None if no table was written."""
     before, t0 = counts(), time.time()
     ibsim.say('Unlink ' + what)
     if not wait_for(lambda: counts().lft > before.lft, most):
@@ -100,7 +100,7 @@ def fault(ibsim, counts, what, pause, most):
 
 
 def run(name, start, topology, counter, tries, pause, most):
-    """{kind: [(ms, blocks)]} of one manager on a fresh fabric."""
+    """{kind: [(ms, blocks)]} of one manager on a new fabric."""
     folder = tempfile.mkdtemp(prefix='fabricd-bench-')
     ibsim = Ibsim(folder, topology)
     process, results = None, {}

@@ -25,7 +25,7 @@
 
 struct settings {
     unsigned clients, window, hops;
-    uint64_t mads; /* for each client */
+    uint64_t mads; /* number of requests of each client */
 };
 
 #define BATCH 32
@@ -84,7 +84,7 @@ static void fill(struct run *r, const struct settings *s)
     }
 }
 
-/* Runs one client, in a process of its own. Writes its counts to the pipe `out`. */
+/* Runs one client, in its own process. Writes its counts to the pipe `out`. */
 static void flood(const struct settings *s, int out)
 {
     uint8_t packets[BATCH][PACKET];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A host that floods the manager: `rogue_flood NODE KIND SECONDS RATE` attaches to this node of a
- * simulator, sends RATE MADs of one kind a second, and never acknowledges an answer. It speaks the
- * socket protocol itself (raw_client.h). Prints how many MADs it sent, and how many it received.
+ * A host that floods the manager: `rogue_flood NODE KIND SECONDS RATE` attaches to the node NODE of
+ * a simulator, and sends RATE MADs of one kind a second. It never acknowledges an answer. It uses
+ * the socket protocol directly (raw_client.h). Prints how many MADs it sent and received.
  */
 #include <errno.h>
 #include <poll.h>

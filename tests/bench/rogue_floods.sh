@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# rogue_floods.sh [KIND...]: one host sends RATE (10000) MADs of each kind a second for SECONDS_EACH
-# (30) seconds to a fabricd on `fabsim serve` with 648 hosts. Meanwhile cables are pulled and plugged
-# in again, and another host asks for paths, one request at a time. Prints for each kind, and first
-# without a flood: how long reroutes took, the latency of path answers, the resident memory of
-# fabricd, its CPU time, and how many of the events from before the flood the journal still has.
-# With TAP=yes it prints TAP, with the figures as comments. Its checks are counts and sizes, which do
-# not depend on the speed of the machine.
-# BUILD_DIR: where they were built (make tests/bench/sa_flood tests/bench/rogue_flood).
+# rogue_floods.sh [KIND...]: floods fabricd from one host. The fabric is `fabsim serve` with 648 hosts.
+# The host sends RATE (10000) MADs of each kind a second for SECONDS_EACH (30) seconds. At the same time, cables
+# are pulled and plugged in again, and another host asks for paths, one request at a time. Prints the figures
+# first without a flood, then for each kind: how long reroutes took, the latency of path answers, the resident
+# memory and the CPU time of fabricd, and how many of the events before the flood the journal still has.
+# With TAP=yes, prints TAP with the figures as comments. It checks only counts and sizes, which do not depend on
+# the speed of the machine.
+# BUILD_DIR: the folder in which `make tests/bench/sa_flood tests/bench/rogue_flood` ran.
 . "$(dirname "$0")/../integration/lib.sh"
 simulator=fabsim
 [ -n "$umad2sim" ] || need libumad2sim.so
@@ -18,13 +18,13 @@ asker=$build/tests/bench/sa_flood
 rogue=$build/tests/bench/rogue_flood
 [ -x "$asker" ] && [ -x "$rogue" ] || { echo "make tests/bench/sa_flood tests/bench/rogue_flood first"; exit 1; }
 tap=${TAP:-}
-[ -n "$tap" ] || tap_n=-1 # this is no test
-memory_most=64 # MB that fabricd may have more after all floods than before them
+[ -n "$tap" ] || tap_n=-1 # print no TAP
+memory_most=64 # MB of memory that all floods together may add to fabricd
 
 "$fabsim" generate leaf-spine --leaves 18 --spines 9 --hosts 36 >net.net || exit 1
 sed -n 's/^Ca.*"\(H-[0-9a-f]*\)".*/\1/p' net.net >hosts
 lids=$(grep -cE '^(Switch|Ca)' net.net)
-# Cables between switches, with one end in the spelling of the console: "S-..."[port]
+# Cables between switches; one end is spelled as in the console: "S-..."[port]
 awk '/^Ca/ { n = "" } /^Switch/ { n = $3 } n != "" && /^\[[0-9]+\]/ && $2 ~ /^"S-/ { split($1, p, /[][]/); print n "[" p[2] "]" }' net.net |
     awk 'NR % 37 == 1' >cables
 sim_start net.net || { cat sim.err; exit 1; }
@@ -35,7 +35,7 @@ await 60 settled 0 || { tail -5 fabricd.log; exit 1; }
 reroutes() {
     grep -c 'rerouted in' fabricd.log
 }
-# Waits until there are more than $1 reroutes; they may come late on a busy machine.
+# Waits until there are more than $1 reroutes, which may take long on a busy machine.
 rerouted() {
     local i
     for i in $(seq 600); do
@@ -58,8 +58,8 @@ pull() {
     done
 }
 
-# Reads the journal into the file "journal". On a busy machine an answer can take longer than
-# fabricctl waits, so it asks several times.
+# Reads the journal into the file "journal". On a busy machine, an answer can take longer than
+# fabricctl waits, so this function tries several times.
 read_journal() {
     local try
     for try in 1 2 3 4 5; do
@@ -69,7 +69,7 @@ read_journal() {
     echo "# the journal was not read: $(tail -1 journal.err)"
     return 1
 }
-# How many events the journal has up to sequence number $1.
+# How many events with a sequence number up to $1 the journal has.
 kept() {
     read_journal 100000 >&2 && "$python" -c '
 import json, sys
@@ -90,22 +90,22 @@ rss() {
 cpu() {
     awk '{ print ($14 + $15) / 100 }' "/proc/$manager/stat"
 }
-# Repairs of a link that went down, from line $1 of the log on: count, median and worst in ms.
+# Repairs of a link that went down, from line $1 of the log: count, median and worst in ms.
 repairs() {
     tail -n +"$1" fabricd.log | sed -n 's/.*rerouted in \([0-9.]*\) ms.*/\1/p' | sort -n |
         awk '{ t[NR] = $1 } END { printf "%d, median %s ms, worst %s ms", NR, t[int((NR + 1) / 2)], t[NR] }'
 }
 
-# Prints the figures of one kind, in TAP as comments.
+# Prints the figures of one kind; with TAP, as comments.
 show() {
     if [ -n "$tap" ]; then sed 's/^/# /'; else cat; fi
 }
-# expect NAME CONDITION: a case of TAP; CONDITION is for awk.
+# expect NAME CONDITION: a TAP test case; CONDITION is for awk.
 expect() {
     [ -n "$tap" ] || return 0
     if awk "BEGIN { exit !($2) }"; then ok "$1"; else not_ok "$1" "not true: $2"; fi
 }
-# Checks what may not depend on the speed of the machine.
+# Checks the figures that must not depend on the speed of the machine.
 judge() {
     local kind=$1 last=$2 had=$3 pulled=$4 good asked sent unsent
     good=$(sed -n 's/.* \([0-9]*\) of [0-9]* good.*/\1/p' asker.out)

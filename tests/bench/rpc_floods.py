@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """rpc_floods.py [--build DIR] [--seconds N] [--rate N] [--addresses N] [--floods NAME,...]
 
-Runs fabricd on its embedded simulated fabric, and floods it from another process: silent connections,
-half-open TLS handshakes and slow ones from 127.0.0.2 and other addresses, and floods of HTTP/2 frames by a
-client with a valid certificate (viewer). Meanwhile it measures calls of GetStatus on an open and on a
-new connection, on the Unix socket and with TLS, and the time of local repairs (from the trap to the
-last acknowledged LFT write) of links that are pulled and plugged in again. Prints median and worst of
-each in ms, with the ratio of the median to that of the quiet times before and after the flood, the CPU time
-of the loop thread, and the longest CPU times of the loop. The links change so seldom that the manager does not collect changes (fabricd/sm/core/pace.c).
+Runs fabricd with a simulated fabric, and floods it from another process. The floods are silent connections,
+half-open and slow TLS handshakes from 127.0.0.2 and other addresses, and HTTP/2 frames from a client with a
+valid certificate (viewer). During a flood, the program measures calls of GetStatus on an open and on a new
+connection, on the Unix socket and with TLS. It also measures local repairs (from the trap to the last
+acknowledged LFT write) of links that are pulled and plugged in again. The links change so seldom that the
+manager does not collect changes (fabricd/sm/core/pace.c).
+
+Prints the median and the worst of each time in ms, the ratio of the median to that of the quiet times before
+and after the flood, the CPU time of the loop thread, and the longest CPU times of the loop.
 Needs python3-grpcio; run it with Debian's /usr/bin/python3.
 """
 import argparse
@@ -67,7 +69,7 @@ def client_hello():
 
 
 def flood_of_connections(kind, port):
-    """Connections that say nothing, or a ClientHello, or a byte of one each second; without end."""
+    """Opens connections without end. They send nothing, a ClientHello, or one byte of a ClientHello each second."""
     hello, held, made, begun = client_hello(), collections.deque(), 0, time.monotonic()
     while True:
         while made < (time.monotonic() - begun) * args.rate:
@@ -94,7 +96,7 @@ def flood_of_connections(kind, port):
 
 
 def frames_of(kind):
-    """A piece of a flood, which follows a request on stream 1; and a function that makes more pieces."""
+    """Returns a part of a flood, which follows a request on stream 1, and a function that makes more parts."""
     reset = http2.frame(http2.RST, 0, 1, b"\0\0\0\x08")
     header = http2.request_headers(SERVICE + "GetStatus")
     more = {"settings": http2.settings(), "ping": http2.frame(http2.PING, payload=b"12345678"),
@@ -109,7 +111,7 @@ def frames_of(kind):
 
 
 def flood_of_frames(kind, port, certificate, ca):
-    """Four connections, each of which is opened again as soon as the manager closes it."""
+    """Uses four connections. Each is opened again as soon as the manager closes it."""
     context = ssl.create_default_context(cafile=ca + ".crt")
     context.load_cert_chain(certificate + ".crt", certificate + ".key")
     context.set_alpn_protocols(["h2"])
@@ -197,7 +199,7 @@ def metrics():
 
 
 def cpu(process, task=False):
-    """CPU time of the process, or of its first thread, which runs the event loop."""
+    """Returns the CPU time of the process. With `task`: only of its first thread, which runs the event loop."""
     with open(f"/proc/{process.pid}/" + (f"task/{process.pid}/" if task else "") + "stat") as f:
         fields = f.read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

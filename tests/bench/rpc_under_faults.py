@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """rpc_under_faults.py [--build DIR] [--seconds N] [--every MS] [--seed N] [--sweeps] RADIX,LEVELS | FILE
 
-Brings up an ibsim fabric with fabricd, then keeps pulling and plugging cables between its switches,
-and meanwhile calls fabricd over RPC: GetStatus, GetNode and TracePath one after the other, from the
-moment it listens. Prints the latency of the answers (median, 99th percentile, worst), the longest
-CPU time of a turn of the loop and its cause, and compares the faults with the events that a watcher
-and a slow watcher received. With --sweeps it also requests heavy sweeps all the time. Needs
-python3-grpcio; run it with Debian's /usr/bin/python3.
+Brings up an ibsim fabric with fabricd, then pulls cables between its switches and plugs them in again. As
+soon as fabricd listens, the program calls GetStatus, GetNode and TracePath over RPC, one after the other.
+Prints the latency of the answers (median, 99th percentile, worst), and the longest CPU time of a turn of the
+loop and its cause. Compares the faults with the events that a fast and a slow watcher received. With
+--sweeps, also requests heavy sweeps all the time. Needs python3-grpcio; run it with Debian's
+/usr/bin/python3.
 """
 import argparse
 import os
@@ -45,7 +45,7 @@ import harness  # noqa: E402
 
 
 class Watcher(threading.Thread):
-    """Collects events by kind and text; a slow watcher sleeps after each."""
+    """Collects events by kind and text. A slow watcher sleeps after each event."""
 
     def __init__(self, fabric, pause=0):
         super().__init__(daemon=True)
@@ -62,7 +62,7 @@ class Watcher(threading.Thread):
             pass
 
     def count(self, kind):
-        """Links in events of that kind, single or in a summary."""
+        """Returns the number of links in events of that kind, both single events and summaries."""
         total = 0
         for seen, message in self.seen:
             many = re.match(r'(\d+) links', message)
@@ -71,7 +71,7 @@ class Watcher(threading.Thread):
 
 
 class Breaker(threading.Thread):
-    """Pulls cables and plugs them in later; only a few are out at a time."""
+    """Pulls cables and plugs them in later. Only a few cables are out at a time."""
 
     def __init__(self, ibsim, cables, seconds, every, seed):
         super().__init__(daemon=True)
@@ -148,7 +148,7 @@ def start_fabricd(work, ibsim, counter):
 
 
 def turns():
-    """Longest turns of the loop, in ms by cause; turns of more than 2, 5 and 10 ms; all turns."""
+    """Returns the longest turns of the loop in ms by cause, the turns of more than 2, 5 and 10 ms, and all turns."""
     page = urllib.request.urlopen('http://127.0.0.1:%d/metrics' % PORT, timeout=10).read().decode()
     held = {m[1]: float(m[2]) * 1000
             for m in re.finditer(r'fabricd_loop_longest_seconds\{what="([^"]*)"\} (\S+)', page)}

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# sa_against_opensm.sh [LEAVES SPINES HOSTS [SECONDS]]: path answers a second of fabricd and OpenSM,
-# one after the other, each on a new ibsim (SIMULATOR=fabsim: fabsim serve), to one host (sa_flood).
-# Prints figures without a verdict.
+# sa_against_opensm.sh [LEAVES SPINES HOSTS [SECONDS]]: measures how many path answers fabricd and OpenSM
+# send to one host (sa_flood) in a second. The managers run one after the other, each on a new ibsim
+# (SIMULATOR=fabsim: fabsim serve). Prints only figures.
 # BUILD_DIR: where fabricd and sa_flood were built (make tests/bench/sa_flood).
 . "$(dirname "$0")/../integration/lib.sh"
 need ibsim opensm ibnetdiscover
@@ -25,12 +25,12 @@ floods() {
     done
 }
 
-# us_each PID BEFORE: CPU time since then, for each answer.
+# us_each PID BEFORE: CPU time since BEFORE, for each answer.
 us_each() {
     awk -v ms=$(($(cpu_ms "$1") - $2)) -v n="${answers:-1}" 'BEGIN { printf "%.1f us", ms * 1000 / n }'
 }
 
-# cpu_ms PID: CPU time of all its threads so far.
+# cpu_ms PID: CPU time of all its threads until now.
 cpu_ms() {
     awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print int(($12 + $13) * 1000 / hz) }' "/proc/$1/stat"
 }

@@ -52,7 +52,7 @@ static void make_request(struct flood *f)
     struct fab_sa_header sa = {.comp_mask = fab_wire_rec_component(&fab_wire_path_record, "SLID") |
                                             fab_wire_rec_component(&fab_wire_path_record, "DLID")};
     fab_base_put_be16(f->request, f->sm_lid);
-    fab_base_put_be32(f->request + 8, 1); /* the queue pairs */
+    fab_base_put_be32(f->request + 8, 1); /* both queue pairs are 1 */
     fab_base_put_be32(f->request + 12, 1);
     fab_base_put_be64(f->request + 24, FAB_MAD_SIZE);
     fab_wire_gmp_pack(&head, NULL, 0, mad);

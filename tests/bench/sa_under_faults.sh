@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# sa_under_faults.sh [GENERATE OPTIONS...]: latency of path answers (sa_flood, 1 and 8 at a time)
-# while cables are pulled and plugged in one after the other and sweeps run, each within a second.
-# Without options: 648 hosts. SIMULATOR as for the integration tests. Prints figures without a verdict.
+# sa_under_faults.sh [GENERATE OPTIONS...]: measures the latency of path answers (sa_flood, 1 and 8 requests
+# at a time) while sweeps run every second, and about one cable a second is pulled and plugged in again.
+# Without options: 648 hosts. SIMULATOR as for the integration tests. Prints only figures.
 # BUILD_DIR: where fabricd and sa_flood were built (make tests/bench/sa_flood).
 . "$(dirname "$0")/../integration/lib.sh"
 need ibsim
@@ -15,7 +15,7 @@ host=$(sed -n 's/^Ca.*"\(H-[0-9a-f]*\)".*/\1/p' net.net | head -1)
 other=$(sed -n 's/^Ca.*"\(H-[0-9a-f]*\)".*/\1/p' net.net | sed -n 2p)
 lids=$(grep -cE '^(Switch|Ca)' net.net)
 
-# Cables between switches, with one end in the spelling of ibsim's console: "S-..."[port]
+# Cables between switches; one end is spelled as in the console of ibsim: "S-..."[port]
 awk '/^Ca/ { n = "" } /^Switch/ { n = $3 } n != "" && /^\[[0-9]+\]/ && $2 ~ /^"S-/ { split($1, p, /[][]/); print n "[" p[2] "]" }' net.net |
     awk 'NR % 37 == 1' >cables
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * smp_ping NODE PERIOD_US: sends one SubnGet(NodeInfo) at a time to its own node, once in each
- * period, until it is killed. ibsim answers requests in the order in which they arrive, so the
- * round trip of this SMP is also that of an SMP of the manager. faults.py compiles and runs this
- * program.
+ * smp_ping NODE PERIOD_US: sends one SubnGet(NodeInfo) in each period to its own node, until it is
+ * killed. ibsim answers requests in the order in which they arrive, so the round trip of this SMP
+ * equals that of an SMP of the manager. faults.py compiles and runs this program.
  *
  * For each SMP, prints the time at which it was sent (CLOCK_REALTIME) and its round trip, both in
  * microseconds. If no answer comes within a second, the SMP counts as lost, and its round trip is
@@ -27,12 +26,12 @@ static void fill(uint8_t *packet, uint32_t tid)
     memset(packet, 0, PACKET);
     memset(packet, 0xff, 2);
     memset(packet + 4, 0xff, 2);
-    packet[30] = 1; /* length 256 */
+    packet[30] = 1; /* these two bytes: length 256 */
     packet += PACKET_MAD;
     memcpy(packet, mad, sizeof mad);
     for (int i = 0; i < 4; i++)
         packet[12 + i] = (uint8_t)(tid >> (24 - 8 * i));
-    packet[17] = 0x11; /* NodeInfo */
+    packet[17] = 0x11; /* attribute NodeInfo */
     memset(packet + 32, 0xff, 4);
 }
 

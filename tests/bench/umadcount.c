@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * umadcount: a preload library that counts the MADs that a libibumad program sends, and the answers
- * to writes of forwarding table blocks, so that different subnet managers are measured in the same
- * way. It writes its counts (struct counts, in host byte order) to the file UMADCOUNT_FILE. Any
- * thread may send; the counters are atomic.
+ * to writes of forwarding table blocks. So all subnet managers can be measured in the same way. The
+ * library writes its counts (struct counts, in host byte order) to the file UMADCOUNT_FILE. The
+ * counters are atomic, because any thread may send.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ struct counts {
     /* CLOCK_REALTIME in ns of the last SubnSet of any attribute */
     _Atomic uint64_t last_set_ns;
     _Atomic uint64_t lft_acks;    /* answers to forwarding table blocks */
-    _Atomic uint64_t last_ack_ns; /* CLOCK_REALTIME of the last such answer */
+    _Atomic uint64_t last_ack_ns; /* CLOCK_REALTIME in ns of the last of these answers */
 };
 
 typedef int send_fn(int fd, int agent, void *umad, int length, int timeout_ms, int retries);

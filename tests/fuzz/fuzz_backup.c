@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzzes backups. The input is taken as the file, and as the text that a container has: each is
- * restored or refused with a sentence, and a refusal leaves the state directory as it was. */
+/* Fuzzes backups. The input is used twice: as the whole file, and as the text in a container. Each
+ * is restored, or refused with a sentence. If it is refused, the state directory is unchanged. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct container *c = NULL;
     if (folder[0] == '\0')
         make_folder();
-    /* as the file, with a cheap key */
+    /* the input is the file; its number of key iterations becomes 1, which is fast */
     FILE *f = fopen(file, "w");
     if (f == NULL || (size > 0 && fwrite(data, size, 1, f) != 1))
         abort();
@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     fclose(f);
     restore();
-    /* as the text */
+    /* the input is the text in a container */
     f = fopen(file, "w");
     if (f == NULL || container_create(f, passphrase, 1, &c) != FAB_OK ||
         container_write(c, data, size) != FAB_OK || container_finish(c) != FAB_OK)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzzes the readers of cabling plans. Any input is refused with a line and column, or gives a plan
- * that a small fabric can be compared with; the moves then make the cables as planned. */
+/* Fuzzes the readers of cabling plans. Every input is refused with a line and column, or it gives a
+ * plan. The plan is compared with a small fabric, and the resulting moves must make the cables as
+ * planned. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzzes partitions.conf and prefix-routes.conf. Any input is refused with a line and column, or
- * gives partitions that satisfy their invariants. */
+/* Fuzzes partitions.conf, prefix-routes.conf and the file of locations. Any input is refused with a
+ * line and column, or gives partitions that satisfy their invariants. */
 #include <assert.h>
 
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/policy/locations.h"
 #include "libfabmgr/policy/partitions.h"
 #include "libfabmgr/policy/routers.h"
 
@@ -50,9 +51,21 @@ static void try_routers(const char *text, size_t size)
     fab_policy_routers_unref(r);
 }
 
+static void try_locations(const char *text, size_t size)
+{
+    struct fab_locations *l = NULL;
+    struct fab_locations_error e = {0};
+    int status = fab_policy_locations_read(text, size, &l, &e);
+    assert(status != FAB_E_FORMAT || (e.line > 0 && e.message[0] != '\0'));
+    if (status == FAB_OK)
+        assert(fab_policy_locations_find(l, 1, "node-1 mlx5_0")->rack != NULL);
+    fab_policy_locations_unref(l);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     try_routers((const char *)data, size);
+    try_locations((const char *)data, size);
     struct fab_partitions *p = NULL;
     struct fab_partitions_error error = {.line = 0};
     int status = fab_policy_partitions_read((const char *)data, size, &p, &error);

@@ -2,8 +2,8 @@
 /*
  * Fuzzes what a rogue host can send to the manager: SMInfo, control packets, traps and all other
  * MADs of the subnet management classes, from any source LID and by any directed route. The manager
- * is the real one, on a simulated fabric in virtual time, and is not restarted between inputs. It
- * must remain the master of the fabric, because no sender is trusted.
+ * runs on a simulated fabric in virtual time, and is not restarted between inputs. No sender is
+ * trusted, so the manager must remain the master of the fabric.
  *
  * An input is a list of packets of at most 256 bytes: two bytes of source LID, one byte of length,
  * one byte that selects a header, and the rest of the MAD.

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzzes requests to subnet administration of a small fabric. The bytes are used in four ways: as a
- * request of a trusted and of an untrusted requester, for one record and for tables; as every kind
- * of record; as RMPP headers, one after the other, for both ends of a transfer; and as faults of
- * the MADs between these two ends.
+ * Fuzzes requests to subnet administration of a small fabric. The bytes are used in four ways:
+ * - as a request of a trusted and of an untrusted requester, for one record and for tables;
+ * - as every kind of record;
+ * - as RMPP headers, one after the other, for both ends of a transfer;
+ * - as faults of the MADs between these two ends.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -128,8 +129,9 @@ static void try_rmpp(const uint8_t *data, size_t size)
     rmpp_receiver_fini(&r);
 }
 
-/* A byte of the input selects what happens to a MAD of an RMPP transfer: the MAD arrives, is lost,
- * arrives twice, or the next byte replaces a byte of its RMPP header. */
+/* A byte of the input selects what happens to a MAD of an RMPP transfer: it arrives, is lost,
+ * arrives twice, or arrives with one byte of its RMPP header replaced by the next byte of the
+ * input. */
 enum meeting { ARRIVES, LOST, TWICE, SPOILT, MEETINGS };
 struct wire {
     const uint8_t *data;

@@ -88,7 +88,7 @@ static void send(struct fab_sim *s, const uint8_t r[RECORD])
     memcpy(mad + 128, at + HEADER, PATH);
     memcpy(mad + 192, at + HEADER + PATH, PATH);
     memcpy(mad + 64, at + HEADER + 2 * PATH, RECORD - 2 - HEADER - 2 * PATH);
-    if (!(r[0] & 0x40)) { /* otherwise any class */
+    if (!(r[0] & 0x40)) { /* flag 0x40: the MAD has any class */
         mad[0] = mad[2] = 1;
         memset(mad + 32, 0xff, 4);
     }

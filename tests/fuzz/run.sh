@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# run.sh TARGET...: runs each libFuzzer program for FUZZ_SECONDS, starting from its seeds, as many
-# at a time as there are processors. Prints TAP. Inputs that fail are kept in ./fuzz-findings/.
+# run.sh TARGET...: runs each libFuzzer program for FUZZ_SECONDS, starting from its seeds. Runs as many programs
+# at a time as there are processors. Prints TAP. Inputs that fail are stored in ./fuzz-findings/.
 set -u
 seconds=${FUZZ_SECONDS:-10}
 findings=$PWD/fuzz-findings
 
-# fuzz TARGET REPORT: runs one program; if it fails, its log stays in REPORT.log.
+# fuzz TARGET REPORT: runs a program. If it fails, its log stays in REPORT.log.
 fuzz() {
     name=$(basename "$1")
     corpus=$(mktemp -d)

@@ -4,7 +4,7 @@
 
 Usage: denied_calls.py UNIT PROGRAM < TRACE
 
-The trace is one of strace -f. It counts from the point where PROGRAM was executed. The rules are
+The trace is one of strace -f. Calls before the execution of PROGRAM do not count. The rules are
 SystemCallFilter=, RestrictAddressFamilies= and MemoryDenyWriteExecute= of the unit; systemd-analyze says which
 calls a group has.
 """
@@ -52,7 +52,7 @@ def denied(unit, lines):
             continue
         name, rest = call.groups()
         family = re.match(r"(AF_\w+)", rest) if name in ("socket", "socketpair") else None
-        # The C library asks netlink for the addresses of the host, and does without if it is refused.
+        # The C library asks netlink for the addresses of the host, and works even if this is refused.
         if family and family[1] not in families | {"AF_NETLINK"} or name not in calls or (
                 no_write_execute and name in ("mmap", "mprotect") and "PROT_WRITE" in rest and "PROT_EXEC" in rest):
             yield line.split(" ", 1)[1].strip()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""find_secrets.py SECRETS FILE...: prints where the files show a secret. SECRETS has lines of a name and
-the secret in hexadecimal. A number of 64 bits is searched as text (hexadecimal and decimal), as bytes
-in both orders and as a protobuf number; a longer secret as bytes, as hexadecimal text and as it is."""
+"""find_secrets.py SECRETS FILE...: prints at which places of the files a secret is found. Each line of SECRETS
+has a name and the secret in hexadecimal. A number of 64 bits is searched as text (hexadecimal and decimal), as
+bytes in both orders, and as a protobuf number. A longer secret is searched as bytes and as hexadecimal text."""
 import sys
 
 

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""judge.py [--strict] IBNETDISCOVER DUMP_FTS: are the forwarding tables in the switches right?
+"""judge.py [--strict] IBNETDISCOVER DUMP_FTS: checks the forwarding tables in the switches.
 
-Reads what ibnetdiscover and `dump_fts -n` of infiniband-diags print, so that nothing of fabricd
-judges fabricd. Checked:
+Reads the output of ibnetdiscover and `dump_fts -n` of infiniband-diags, and uses no code of fabricd. Checks
+that:
 
-  * every port of an adapter or router and every switch has a LID of its own;
-  * from every switch the tables lead to every adapter and router, and from every switch with
-    an adapter to every switch, without a loop;
-  * the channel dependency graph of all paths that begin at an adapter or router has no cycle;
-    with --strict also those that begin at switches and end at one.
+  * every port of an adapter or router and every switch has its own LID;
+  * from every switch, the tables lead to every adapter and router, without a loop;
+  * from every switch with an adapter, the tables lead to every switch, without a loop;
+  * the channel dependency graph of all paths that begin at an adapter or router has no cycle. With
+    --strict, also the paths that begin at switches and end at an adapter or router count.
 
-Prints one line of totals, or the first few faults; the exit code says which it was.
+Prints one line of totals, or the first few faults. The exit code is 0 if there is no fault.
 """
 import collections
 import re
@@ -87,7 +87,7 @@ def check_lids(fabric):
 
 
 def follow(fabric, tables, lid, home, starts, edges):
-    """Walks from every start to `lid`, whose owner is `home`; notes the channel dependencies."""
+    """Follows the tables from every start to `lid`, whose owner is `home`. Records the channel dependencies."""
     good = set()
     for start in starts:
         trail, at, came = [], start, None
@@ -118,7 +118,8 @@ def follow(fabric, tables, lid, home, starts, edges):
 
 
 def find_cycle(edges):
-    """Takes away what nothing depends on until nothing is left; what stays is on a cycle."""
+    """Removes channels on which no channel depends, until there are none. Each remaining channel is on a cycle, or a
+    channel on a cycle depends on it."""
     into = collections.Counter(b for bs in edges.values() for b in bs)
     ready = [a for a in edges if not into[a]]
     left = set(edges) | set(into)

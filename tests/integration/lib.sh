@@ -1,6 +1,6 @@
-# lib.sh: sourced by the integration tests (bash). TAP, a scratch folder, the programs that were
-# built, and ibsim with programs attached to it. Everything that was started is stopped at the end,
-# by its process id.
+# lib.sh: sourced by the integration tests (bash). Has functions for TAP, a folder for the files of the test,
+# the programs that were built, and ibsim with programs attached to it. At the end, every program that was
+# started is stopped by its process id.
 
 # shellcheck shell=bash
 set -u
@@ -10,7 +10,7 @@ build=${BUILD_DIR:-$top/build}
 fabricd=$build/fabricd/fabricd
 fabricctl=$build/cli/fabricctl
 fabsim=$build/cli/fabsim
-python=/usr/bin/python3 # Debian's own, which has Debian's grpcio
+python=/usr/bin/python3 # Debian's Python, for which Debian's grpcio is installed
 [ -x "$python" ] || python=python3
 
 tap_n=0
@@ -35,8 +35,8 @@ not_ok() {
     [ $# -eq 0 ] || printf '%s\n' "$@" | sed 's/^/# /'
 }
 
-# check NAME COMMAND...: passes if the command does; its output is shown if it does not. (No
-# subshell: it would know nothing of our background jobs.)
+# check NAME COMMAND...: passes if the command succeeds; if it fails, its output is shown. (Does not use a
+# subshell, which could not wait for background jobs of this shell.)
 check() {
     local name=$1
     shift
@@ -48,7 +48,7 @@ check() {
     fi
 }
 
-# same NAME EXPECTED ACTUAL
+# same NAME EXPECTED ACTUAL: passes if both texts are equal.
 same() {
     if [ "$2" = "$3" ]; then
         ok "$1"
@@ -57,7 +57,7 @@ same() {
     fi
 }
 
-# like NAME TEXT REGEX: extended regular expression, any line.
+# like NAME TEXT REGEX: passes if a line of the text matches the extended regular expression.
 like() {
     if grep -Eq -- "$3" <<<"$2"; then
         ok "$1"
@@ -66,7 +66,7 @@ like() {
     fi
 }
 
-# need PROGRAM...: without them nothing here can run; that is a skip, not a failure.
+# need PROGRAM...: skips the whole test if one of these programs is not installed.
 need() {
     local program
     for program in "$@"; do
@@ -78,7 +78,7 @@ need() {
     done
 }
 
-# await SECONDS COMMAND...: until it succeeds.
+# await SECONDS COMMAND...: repeats the command until it succeeds; fails after SECONDS.
 await() {
     local end=$((SECONDS + $1))
     shift
@@ -88,11 +88,11 @@ await() {
     done
 }
 
-# start LOG COMMAND...: in the background; its process id is in $started.
+# start LOG COMMAND...: starts the command in the background; its process id is in $started.
 start() {
     local log=$1
     shift
-    rm -f "$log" # nobody shall read that of an earlier run
+    rm -f "$log" # a log of an earlier run must not be read
     "$@" >"$log" 2>&1 </dev/null &
     started=$!
     pids+=("$started")
@@ -102,18 +102,18 @@ gone() {
     ! kill -0 "$1"
 }
 
-# stop PID [SIGNAL]: and wait until it is gone; its exit code is the result.
+# stop PID [SIGNAL]: ends the process and waits until it is gone. Returns its exit code.
 stop() {
     {
         kill "-${2:-TERM}" "$1"
         await 20 gone "$1" || kill -KILL "$1"
         wait "$1"
-    } 2>/dev/null # where the shell tells of killed jobs
+    } 2>/dev/null # the shell prints messages about killed jobs
 }
 
 finish() {
     local pid
-    [ "$BASHPID" = $$ ] || return # a child that was killed before it became the program
+    [ "$BASHPID" = $$ ] || return # a child that was killed before it executed its program
     for pid in ${pids[@]+"${pids[@]}"}; do
         { kill -KILL "$pid" && wait "$pid"; } 2>/dev/null
     done
@@ -128,7 +128,7 @@ finish() {
 simulator=${SIMULATOR:-ibsim}
 umad2sim=$(ls /usr/lib/*/umad2sim/libumad2sim.so 2>/dev/null | head -1)
 
-# sim_start TOPOLOGY: one simulator for this test; its console is a FIFO, its answers are in sim.out.
+# sim_start TOPOLOGY: starts the simulator of this test. Its console is a FIFO; its answers are in sim.out.
 sim_start() {
     local ports nodes
     sim_ready='Network simulator ready'
@@ -155,13 +155,13 @@ sim_stop() {
     exec 9>&-
 }
 
-# sim_do COMMAND...: one line to the simulator's console.
+# sim_do COMMAND...: sends a line to the simulator's console.
 sim_do() {
     printf '%s\n' "$*" >sim.ctl
     sleep 0.2
 }
 
-# at HOST COMMAND...: any libibumad program, attached to the simulator at that node.
+# at HOST COMMAND...: runs a libibumad program, attached to the simulator at that node.
 at() {
     local host=$1
     shift
@@ -170,7 +170,7 @@ at() {
 
 # ---- the manager
 
-# field NAME: a top-level field of the JSON on standard input.
+# field NAME: prints a top-level field of the JSON on standard input.
 field() {
     "$python" -c 'import json, sys; v = json.load(sys.stdin).get(sys.argv[1]); print(json.dumps(v) if not isinstance(v, str) else v)' "$1"
 }
@@ -179,13 +179,13 @@ ctl() {
     timeout 60 "$fabricctl" -s "unix:$scratch/fabricd.sock" "$@"
 }
 
-# status NAME: one field of the status, or nothing if there is no manager.
+# status NAME: prints a field of the status, or nothing if there is no manager.
 status() {
     ctl status -o json 2>/dev/null | field "$1" 2>/dev/null
 }
 
-# manager_start [HOST] OPTION...: fabricd attached to ibsim at HOST ("" with --sim), with its state
-# in ./state. Its process id is in $manager, its log in fabricd.log.
+# manager_start [HOST] OPTION...: starts fabricd, attached to ibsim at HOST ("" with --sim), with the state
+# directory ./state. Its process id is in $manager, its log in fabricd.log.
 manager_start() {
     local host=$1
     shift
@@ -199,7 +199,7 @@ manager_start() {
     manager=$started
 }
 
-# settled GENERATION: a view newer than that is published and nothing is under way.
+# settled GENERATION: a view newer than this generation is published, and the manager is idle.
 settled() {
     local now
     now=$(ctl status -o json 2>/dev/null) || return 1

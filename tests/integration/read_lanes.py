@@ -5,8 +5,8 @@
     read_lanes.py sl2vl LID/PORTS...    the SL-to-VL tables of each device, as smpquery prints them;
                                         PORTS is the number of ports of a switch, and 0 for an adapter
 
-The tools themselves need a process for each pair and for each port: that is thousands of processes for a
-fabric of 120 switches, and the simulators have no kernel that receives saquery's long answers.
+The tools need a process for each pair and for each port, which is thousands of processes for a fabric of 120
+switches. In addition, the simulators have no kernel that receives the long answers for saquery.
 """
 import ctypes
 import struct
@@ -24,18 +24,18 @@ class Port:
         umad.umad_init()
         self.fd = umad.umad_open_port(None, 0)
         self.agents = {SMP: umad.umad_register(self.fd, SMP, 1, 0, None), SA: umad.umad_register(self.fd, SA, 2, 0, None)}
-        self.size = umad.umad_size()  # of the header; known when a port is open
+        self.size = umad.umad_size()  # size of the header; known when a port is open
         self.tid = 0
         if self.fd < 0 or min(self.agents.values()) < 0:
             sys.exit("read_lanes.py: the port cannot be opened")
 
     def get(self, lid, mgmt_class, attribute, modifier, rest):
-        """The answer to a Get; `rest` follows the common header of 24 bytes."""
+        """Returns the answer to a Get. `rest` follows the common header of 24 bytes."""
         self.tid += 1
         version, queue_pair, key = (2, 1, 0x80010000) if mgmt_class == SA else (1, 0, 0)
         head = struct.pack(">BBBBHHQHHI", 1, mgmt_class, version, GET, 0, 0, self.tid, attribute, 0, modifier)
         packet = ctypes.create_string_buffer(self.size + 256)
-        # A kernel would repeat a request that gets no answer; the simulators do not.
+        # A kernel would repeat a request without an answer; the simulators do not.
         for _ in range(ATTEMPTS):
             ctypes.memmove(ctypes.addressof(packet) + self.size, (head + rest).ljust(256, b"\0"), 256)
             umad.umad_set_addr(packet, lid, queue_pair, 0, key)

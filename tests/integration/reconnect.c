@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A preload library, to be listed before libumad2sim: it makes a simulator that was killed and
- * started again look like an adapter that was removed and plugged in again. libumad2sim connects to
- * the simulator once in the life of a process. From the second time that the program opens the umad
- * device, this library connects the sockets of libumad2sim to the simulator again, and lets the
- * open fail (ENODEV) if there is no simulator.
+ * A preload library, to be listed before libumad2sim. With it, a simulator that was killed and
+ * started again looks like an adapter that was removed and plugged in again. libumad2sim connects
+ * to the simulator only once in the life of a process. When the program opens the umad device for
+ * the second time or later, this library connects the sockets of libumad2sim to the simulator
+ * again. If there is no simulator, the open fails with ENODEV.
  *
  * The layouts are those of libumad2sim 0.10 (struct sim_client, struct sim_ctl).
  */

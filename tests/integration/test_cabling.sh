@@ -1,7 +1,7 @@
 #!/bin/bash
-# test_cabling.sh: topo check on ibsim (fabsim serve cannot connect other ports than before). The plan is
-# what ibnetdiscover printed while the cables were right. Then cables are moved in the simulator; the moves
-# that fabricctl prints are made there, and ibnetdiscover prints the same as before.
+# test_cabling.sh: topo check on ibsim (fabsim serve cannot connect a port to another port than before). The
+# plan is the output of ibnetdiscover while the cables are right. Then cables are moved in the simulator.
+# fabricctl prints moves, which are made in the simulator. ibnetdiscover must then print the same as at first.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 need ibnetdiscover
@@ -14,7 +14,7 @@ sim_start fabric.net || exit 1
 manager_start host-0001
 await 30 settled 0 || not_ok 'the manager brings the fabric up'
 
-# What ibnetdiscover prints, without LIDs and the time.
+# The output of ibnetdiscover, without LIDs and the time.
 discovered() {
     at host-0001 ibnetdiscover 2>/dev/null | grep -v '^#' | sed 's/ lid [0-9]*//g; s/ lmc [0-9]*//g'
 }
@@ -24,7 +24,7 @@ discovered >before
 check 'the output of ibnetdiscover is a plan, and the fabric is as planned' ctl topo check plan.txt
 like 'it is recognised' "$(ctl topo check -o json plan.txt)" '"format": "ibnetdiscover"'
 
-# cables COMMAND < LINES: "A B" unplugs or plugs the ports NODE/PORT in the simulator.
+# cables COMMAND < LINES: each line "A B" unplugs or plugs the ports A and B (NODE/PORT) in the simulator.
 cables() {
     local a b
     while read -r a b; do
@@ -54,7 +54,7 @@ same 'the exit status tells of differences' 5 $?
 same 'they are named' "{'missing': 1, 'swapped': 2, 'wrong-port': 1}" \
     "$("$python" -c 'import json; print(dict(sorted(json.load(open("result.json"))["kinds"].items())))')"
 
-# The moves, as "unplug A" and "plug A B", from what ibnetdiscover prints now.
+# The moves for the present output of ibnetdiscover, as "unplug A" and "plug A B".
 at host-0001 ibnetdiscover >now.txt 2>/dev/null
 "$python" - >moves <<'PYTHON'
 import json, re

@@ -1,6 +1,6 @@
 #!/bin/bash
-# test_certificate.sh: `fabricctl route certify` on ibsim, judged by fabric-certificate-check from what is
-# read back from the devices. Spoiled certificates and changed tables are refused.
+# test_certificate.sh: `fabricctl route certify` on ibsim. fabric-certificate-check compares the certificate
+# with the tables that were read from the devices. It must refuse wrong certificates and changed tables.
 . "$(dirname "$0")/lib.sh"
 need ibsim ibnetdiscover dump_fts smpquery
 [ -n "$umad2sim" ] || need libumad2sim.so
@@ -17,7 +17,7 @@ judged() {
     [ $rc -eq "$code" ] && grep -Eq "$regex" checked
 }
 
-# certified NAME ARGUMENTS...: a fabric of `fabsim generate` comes up; its files are in cert, net and fts.
+# certified NAME ARGUMENTS...: brings up a fabric of `fabsim generate`; its files are in cert, net and fts.
 certified() {
     local name=$1
     shift
@@ -33,7 +33,7 @@ certified() {
     grep -v ibwarn check.out >fts
 }
 
-# spoiled NAME CODE REGEX SCRIPT: awk changes the certificate by a script; the checker must refuse it.
+# spoiled NAME CODE REGEX SCRIPT: changes the certificate by an awk script; the checker must refuse it.
 spoiled() {
     awk "$4" cert >other
     check "refused: $1" judged "$2" "$3" other net fts
@@ -41,7 +41,7 @@ spoiled() {
 
 certified '648 hosts' leaf-spine --leaves 18 --spines 9 --hosts 36
 check '648 hosts: the certificate holds' judged 0 '^27 switches, 324 channels, 1 VLs, .* 0 faults$' cert net fts
-# Packets to a spine go up, down to any leaf, and up and down again: four numbers.
+# Packets to a spine go up, down to any leaf, up, and down: four numbers.
 same '648 hosts: as many numbers as the longest path has links' '1 2 3 4' "$(awk '/^0x/ { n[$3]++ } END { for (i in n) print i }' cert | sort -n | xargs)"
 spoiled 'all numbers alike' 1 'has number 1 after number 1' '/^0x/ { $3 = 1 } 1'
 spoiled 'numbers turned round' 1 'has number . after number' '/^0x/ { $3 = 5 - $3 } 1'
@@ -56,7 +56,7 @@ spoiled 'nothing in it' 2 'not a certificate of version 1' '0'
 head -c 5005 cert >other
 check 'refused: cut off' judged 2 'not a line of a certificate' other net fts
 
-# A forwarding entry of a leaf that leads to another leaf's host now leads nowhere, or back up in a loop.
+# The entry of a leaf for a host of another leaf now leads nowhere, or up again in a loop.
 awk '/^Unicast/ { leaf = /leaf/ } leaf && /^0x/ && $2 > 36 && !done { $2 = 255; done = 1 } 1' fts >other
 check 'refused: a table without a route' judged 1 'has no route' cert net other
 awk '/^Unicast/ { spine = /spine/ } spine && /^0x0001 / { $2 = "018" } 1' fts >other

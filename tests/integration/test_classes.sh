@@ -1,8 +1,7 @@
 #!/bin/bash
-# test_classes.sh: traffic classes, on ibsim and on fabsim, on a fat tree and on a torus. smpquery
-# says what the devices hold, saquery what paths hosts are told; changes while the manager runs
-# write what differs; ibdmchk judges the routes of every class; OpenSM, told the same tables, sets
-# the same.
+# test_classes.sh: traffic classes, on ibsim and on fabsim, on a fat tree and on a torus. smpquery reads the
+# tables of the devices, saquery the paths of hosts, and ibdmchk checks the routes of every class. A change while
+# the manager runs writes only differences. OpenSM with the same tables writes the same values.
 . "$(dirname "$0")/lib.sh"
 need ibsim smpquery saquery ibdmchk
 [ -n "$umad2sim" ] || need libumad2sim.so
@@ -10,7 +9,7 @@ need ibsim smpquery saquery ibdmchk
 "$fabsim" generate leaf-spine --leaves 3 --spines 2 --hosts 3 >tree.net
 "$fabsim" generate torus --size 5x5 --hosts 3 >torus.net
 
-# settings ENGINE CLASS...: each "name share match".
+# settings ENGINE CLASS...: prints settings; each CLASS is "name share match".
 settings() {
     printf 'log_level: debug\nrouting:\n    engine: %s\nqos:\n    classes:\n' "$1"
     shift
@@ -20,7 +19,7 @@ settings() {
     done
 }
 
-# reload: by SIGHUP, until the manager is idle again.
+# reload: sends SIGHUP, and waits until the manager is idle again.
 reload() {
     local generation
     generation=$(status generation)
@@ -28,7 +27,7 @@ reload() {
     await 20 settled "$generation"
 }
 
-# writes: how many there were in the last round.
+# writes: prints the number of writes of the last round.
 writes() {
     sed -n 's/.*wrote writes=\([0-9]*\).*/\1/p' fabricd.log | tail -1
 }
@@ -38,13 +37,13 @@ lid() {
     ctl path host-0001 "$1" | sed -n 's/^To:.*LID //p'
 }
 
-# sls NAME: the VLs of SLs 0 to 7 out of port 1 of a node.
+# sls NAME: prints the VLs of SLs 0 to 7 for port 1 of a node.
 sls() {
     at host-0001 smpquery sl2vl "$(lid "$1")" 1 2>/dev/null |
         sed -n 's/^ports: in *[01], out *[01]: |\(.*\)|$/\1/p' | tail -1 | tr -d ' ' | cut -d'|' -f1-8
 }
 
-# arb NAME PORT LOW|HIGH: "VL:WEIGHT ..." of what has a weight.
+# arb NAME PORT LOW|HIGH: prints "VL:WEIGHT ..." for the entries with a weight.
 arb() {
     at host-0001 smpquery vlarb "$(lid "$1")" "$2" 2>/dev/null | "$python" -c '
 import re, sys
@@ -58,13 +57,13 @@ t = sys.argv[1]
 print(*(f"{v}:{w}" for v, w in zip(tables[t, "VL"], tables[t, "WEIGHT"]) if w))' "$3"
 }
 
-# told OPTION...: SL and rate of the path that saquery gets.
+# told OPTION...: prints SL and rate of the path that saquery gets.
 told() {
     at host-0001 saquery PR "$@" 2>/dev/null |
         sed -n 's/.*\(sl\|rate\)\.\.*\(0x[0-9A-Fa-f]*\)$/\2/p' | tr '\n' ' ' | sed 's/ $//'
 }
 
-# judge CLASS_SL: ibdmchk over the routes, with the SLs of a class: those of the default one moved on.
+# judge CLASS_SL: ibdmchk checks the routes of a class. CLASS_SL is added to the SLs of the default class.
 judge() {
     : >none
     ctl topo export --format opensm-lst -o opensm-lst || return
@@ -163,7 +162,7 @@ print(*(c["service_levels"] for c in json.load(sys.stdin)["classes"]))')"
     sim_stop
 }
 
-# The same tables from OpenSM's options and from ours.
+# The same tables, from OpenSM's options and from ours.
 beside_opensm() {
     local map=0,1,2,3,0,1,2,3,0,0,0,0,0,0,0,0 high=0:4,1:64 low=0:64,1:128,2:192,3:32 tables=() node
     command -v opensm >/dev/null 2>&1 || return 0
@@ -193,7 +192,7 @@ beside_opensm() {
     done | sed 's/Lid [0-9]*/Lid/' >theirs
     stop "$started" KILL
     sim_stop
-    # LIDs differ: what matters are the tables, one kind for adapters and one for switches.
+    # LIDs differ. Only the tables are compared: those of adapters, and those of switches.
     printf '%s\n' "${tables[@]}" | sed 's/Lid [0-9]*/Lid/' | grep '|' | sort -u >ours.tables
     grep '|' theirs | sort -u >theirs.tables
     if [ "$(wc -l <ours.tables)" -gt 8 ] && cmp -s ours.tables theirs.tables; then

@@ -1,8 +1,8 @@
 #!/bin/bash
-# test_congestion.sh: congestion control on fabsim. ibccquery reads from switches and adapters what
-# fabricctl shows, tables included. The manager writes nothing twice, also after kill -9. Profiles,
-# configured values and CC_Keys reach the devices, and congested ports are listed. The devices of
-# ibsim do not support the class: the manager lists them and leaves them alone.
+# test_congestion.sh: congestion control on fabsim. ibccquery reads the same values and tables from switches and
+# adapters as fabricctl shows. The manager writes nothing twice, even after kill -9. Profiles, configured values
+# and CC_Keys reach the devices, and congested ports are listed. The devices of ibsim do not support the class:
+# the manager lists them, and sends them no settings.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 need ibccquery ibccconfig ibsim
@@ -11,7 +11,7 @@ simulator=fabsim
 
 "$fabsim" generate leaf-spine --leaves 2 --spines 2 --hosts 3 -o small.net
 
-# settings KEY: VALUE...: of the section congestion.
+# settings KEY: VALUE...: prints settings of the section congestion.
 settings() {
     {
         echo 'congestion:'
@@ -19,7 +19,7 @@ settings() {
     } >conf.yaml
 }
 
-# cc NAME: a field of `cc status`.
+# cc NAME: prints a field of `cc status`.
 cc() { ctl cc status -o json 2>/dev/null | field "$1"; }
 stand() { [ "$(cc programmed)" = "$1" ] && [ "$(cc pending)" = 0 ]; }
 written() { [ "$(cc writes)" -gt "$1" ] && stand 10; }
@@ -27,7 +27,7 @@ written() { [ "$(cc writes)" -gt "$1" ] && stand 10; }
 lid() { ctl port show "$1" -o json | field lid; }
 query() { at host-0002 ibccquery "$@"; }
 
-# agree: ibccquery reads from every port of every device what fabricctl shows.
+# agree: for every port of every device, ibccquery reads the values that fabricctl shows.
 agree() {
     cat >agree.py <<'PY'
 import json, re, subprocess, sys
@@ -89,9 +89,9 @@ PY
     at host-0002 "$python" agree.py "${1-}" "$fabricctl -s unix:$scratch/fabricd.sock" ibccquery
 }
 
-# agree_log NODE PORT LID: ibccquery reads the log that fabricctl shows, as far as entries are about
-# packets to that LID. (libumad2sim loses all but the first 224 bytes of a MAD: the last entries of a
-# log contain random bytes.)
+# agree_log NODE PORT LID: ibccquery reads the log that fabricctl shows. Only entries about packets to that LID
+# are compared. (libumad2sim loses all but the first 224 bytes of a MAD, so the last entries of a log contain
+# random bytes.)
 agree_log() {
     cat >agree_log.py <<'PY'
 import json, re, subprocess, sys
@@ -157,8 +157,8 @@ told() { ctl event list -n 100 | grep -q 'congestion-advice.*fan_in to 3'; }
 check 'an event reports it, too' await 5 told
 like 'cc status reports it, too' "$(ctl cc status)" 'congestion.fan_in to 3'
 
-# Congestion logs: three senders to host-0005 are throttled, as the log of each says, and one switch
-# port marked packets.
+# Congestion logs. Three senders to host-0005 are throttled, and the log of each shows it. One switch port
+# marked packets.
 incast=$(lid host-0005/1)
 for host in 1 2 3; do
     sim_do congest host-000$host/1 "$incast" from="$(lid host-000$host/1)" sl=3 qp=$((70 + host)) to=9
@@ -227,10 +227,10 @@ for p in json.loads(sys.argv[1])["WRED_PROFILE"].values():
     assert 0 < int(p["green_min_threshold"]) < int(p["green_max_threshold"]), p' "$(ctl cc export --roce --format sonic)"
 like 'as mlx5 takes them' "$(ctl cc export --roce --format mlx5)" '^echo 1020 >"[$]cc/rp_dce_tcp_g"'
 
-# reach HOST: how far down the table of its adapter goes, in thousandths of its rate.
+# reach HOST: prints the lowest rate in the table of its adapter, in thousandths of the rate of the link.
 reach() { ctl cc show "$1/1" -o json | "$python" -c 'import json, sys
 print(round(10 * json.load(sys.stdin)["table"][-1]["rate_percent"]))'; }
-all=$(reach host-0002) # others may send to the endport, too
+all=$(reach host-0002) # other hosts may send to the endport, too
 cat >partitions.conf <<'TEXT'
 A=1: "host-0002"=full, "host-0003"=full;
 B=2: "host-0004"=full, "host-0005"=full, "host-0006"=full;

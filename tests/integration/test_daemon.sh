@@ -1,12 +1,12 @@
 #!/bin/bash
-# test_daemon.sh: fabricd as a service, on the embedded fabric: readiness and watchdog, only one
-# manager for a state directory, and for every wrong input a clear error that loses nothing.
+# test_daemon.sh: fabricd as a service, on a simulated fabric. Tests readiness and watchdog, and that a state
+# directory has only one manager. Every wrong input must cause a clear error, and nothing may be lost.
 . "$(dirname "$0")/lib.sh"
 need sqlite3
 
 "$fabsim" generate leaf-spine --leaves 4 --spines 2 --hosts 4 >fabric.net
 
-# refused NAME REGEX COMMAND...: the command fails by itself, with a message that matches REGEX.
+# refused NAME REGEX COMMAND...: the command fails without a signal, with a message that matches REGEX.
 refused() {
     local name=$1 regex=$2 text code
     shift 2

@@ -1,8 +1,7 @@
 #!/bin/bash
-# test_degraded.sh: links that run below their best width or speed, on `fabsim serve` (ibsim cannot
-# limit a link). infiniband-diags judge: iblinkinfo ("Could be ...") finds the same links as fabricctl,
-# smpquery the same widths and speeds at both ends, and path records have the rate of the slowest link.
-# TEST_SEED chooses the links.
+# test_degraded.sh: links that run below their best width or speed, on `fabsim serve` (ibsim cannot limit a
+# link). iblinkinfo ("Could be ...") finds the same links as fabricctl, smpquery finds the same widths and
+# speeds at both ends, and path records have the rate of the slowest link. TEST_SEED selects the links.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 need iblinkinfo smpquery saquery
@@ -22,7 +21,7 @@ count() {
     [ "$(status degraded_links)" = "$1" ] && [ "$(status state)" = idle ]
 }
 
-# Each link once, "NODE/PORT NODE/PORT" with the names in order.
+# Prints each link once, as "NODE/PORT NODE/PORT" with the names in order.
 foreign() {
     at host-0001 iblinkinfo -l 2>/dev/null | sed -n '/Could be/ { s/"//g; s/\[ *\]//g; p; }' | "$python" -c '
 import re, sys
@@ -44,7 +43,7 @@ print("\n".join(sorted(" ".join(ends(l)) for l in json.load(sys.stdin)["links"])
 same 'a faithful fabric has no degraded link' '' "$(ours)"
 same 'nor do infiniband-diags find one' '' "$(foreign)"
 
-# ---- eight links: four of hosts, four between switches, with other limits each
+# ---- eight links: four of hosts, four between switches, each with another limit
 
 limits=(lanes=1 speed=QDR speed=FDR 'lanes=1 speed=SDR')
 places=()
@@ -60,8 +59,7 @@ same 'iblinkinfo finds the links that the manager names' "$(foreign)" "$(ours)"
 same 'these are eight links' 8 "$(ours | wc -l)"
 same 'each has an event link-degraded' 8 "$(ctl event list | grep -c ' link-degraded ')"
 
-# What smpquery reads of a port, in the words of fabricctl: "4x EDR 4x EDR 1x FDR", supported, enabled,
-# active.
+# What smpquery reads of a port, in the words of fabricctl: "4x EDR 4x EDR 1x FDR" (supported, enabled, active).
 port_rates() {
     at host-0001 smpquery -G portinfo "$1" "$2" 2>/dev/null | "$python" -c '
 import sys
@@ -79,7 +77,7 @@ for l in json.load(sys.stdin)["links"]:
         print(l[e + "_node_guid"], l[e + "_port"], l[e + "_supported"], l[e + "_enabled"], l[e + "_active"])' >ends
 while read -r guid port rates; do
     lid_guid=$guid
-    # smpquery -G wants a port GUID: that of a switch is its node GUID, that of an adapter one more
+    # smpquery -G wants a port GUID: for a switch its node GUID, for an adapter its node GUID + 1
     case $guid in 0x0002c902*) lid_guid=$(printf '0x%016x' $((guid + 1))) ;; esac
     same "smpquery sees the same at $guid/$port" "$(port_rates "$lid_guid" "$port")" "$rates"
 done <ends

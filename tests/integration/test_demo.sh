@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_demo.sh: scripts/demo does what the README says, and leaves nothing behind.
+# test_demo.sh: scripts/demo does what the README says, and leaves no files or processes.
 . "$(dirname "$0")/lib.sh"
 
 mkdir tmp

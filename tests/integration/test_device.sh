@@ -1,8 +1,8 @@
 #!/bin/bash
-# test_device.sh: the simulator is killed and started again, 20 times. Each time the manager says that
-# its port is gone and ends with an error; started again, as systemd would, it routes the fabric as
-# before, though the new simulator's switches have no tables. With on_device_lost: wait, the same
-# process does all of this, 20 times: it says what is wrong, and leaks nothing.
+# test_device.sh: the simulator is killed and started again, 20 times. Each time, the manager must say that its
+# port is gone, and end with an error. When it is started again, as systemd would do, it must route the fabric
+# as before, although the switches of the new simulator have no tables. With on_device_lost: wait, one process
+# must do this 20 times. It must say what is wrong, and must not leak.
 # shellcheck disable=SC2034
 SIMULATOR=fabsim
 # shellcheck source=tests/integration/lib.sh
@@ -17,7 +17,7 @@ tables() {
     at host-0001 dump_fts -n >"$1" 2>/dev/null && grep -q 'valid lids dumped' "$1"
 }
 
-# ended: the manager has ended by itself; its exit code is in $code.
+# ended: the manager has ended without a signal; its exit code is in $code.
 ended() {
     await 30 gone "$manager" || return 1
     wait "$manager"
@@ -61,7 +61,7 @@ sim_start device.net
 umad2sim="$reconnect $umad2sim" manager_start host-0001 -f "$scratch/wait.yaml"
 check 'the fabric comes up under a manager that waits' await 20 settled 0
 
-told() { # told TYPE: how many such events are in the log
+told() { # told TYPE: prints how many events of this type are in the log
     grep -c " $1: " fabricd.log
 }
 told_are() {

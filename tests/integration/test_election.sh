@@ -1,7 +1,7 @@
 #!/bin/bash
-# test_election.sh: two managers on one fabric (ibsim). By the rule of the specification, the manager
-# with the higher priority, then with the lower GUID, is master. The other one is standby, and takes
-# over when the master is gone.
+# test_election.sh: two managers on one fabric (ibsim). By the rule of the specification, the manager with the
+# higher priority is master; if both are equal, the manager with the lower GUID. The other manager is standby,
+# and takes over when the master is gone.
 . "$(dirname "$0")/lib.sh"
 need ibsim ibnetdiscover sminfo dump_fts
 [ -n "$umad2sim" ] || need libumad2sim.so
@@ -9,7 +9,7 @@ need ibsim ibnetdiscover sminfo dump_fts
 "$fabsim" generate leaf-spine --leaves 4 --spines 2 --hosts 4 >fabric.net
 mapfile -t hosts < <(sed -n 's/^Ca[^"]*"\([^"]*\)".*/\1/p' fabric.net)
 
-# manager_named NAME HOST OPTION...: a manager with state and socket of its own; its process id is
+# manager_named NAME HOST OPTION...: starts a manager with its own state directory and socket. Its process id is
 # in $started.
 manager_named() {
     local name=$1 host=$2
@@ -23,8 +23,8 @@ role_is() {
     [ "$(timeout 10 "$fabricctl" -s "unix:$scratch/$1.sock" status -o json 2>/dev/null | field role 2>/dev/null)" = "$2" ]
 }
 
-# master_at HOST: sminfo, from a third node, finds the master at HOST. Hosts have one port, whose GUID
-# is the node's plus one.
+# master_at HOST: sminfo, from a third node, finds the master at HOST. A host has one port, whose GUID is that of
+# the node + 1.
 master_at() {
     local guid
     guid=$(printf 'sm guid 0x%x,' $((16#${1#H-} + 1)))
@@ -50,8 +50,8 @@ check 'as sminfo sees' await 10 master_at "${hosts[9]}"
 at "${hosts[5]}" ibnetdiscover >nd && at "${hosts[5]}" dump_fts -n >fts
 check 'with tables that are right' "$python" "$here/judge.py" nd fts
 
-# By the specification the master would hand over, which fabricd does not do yet. There must never be
-# two masters.
+# By the specification, the master would hand over here, which fabricd does not implement yet. There must never
+# be two masters.
 printf 'subnet:\n    sm_priority: 5\n' >prior.yaml
 manager_named first "${hosts[0]}" -f "$scratch/prior.yaml"
 check 'one with a higher priority finds a master, and stands by' await 20 role_is first standby

@@ -1,12 +1,12 @@
 #!/bin/bash
-# test_exports.sh: other programs read the exports of fabricd: ibdmchk (ibutils) checks the routes, ibsim
-# loads the fabrics, OpenSM programs the tables, Graphviz and a JSON parser read the rest.
-# With FABRICD_TOPOLOGIES=FOLDER also the real fabrics that it holds.
+# test_exports.sh: other programs read the exports of fabricd. ibdmchk (ibutils) checks the routes, ibsim loads the
+# fabrics, OpenSM programs the tables, and Graphviz and a JSON parser read the other formats. With
+# FABRICD_TOPOLOGIES=FOLDER, also tests the real fabrics in this folder.
 . "$(dirname "$0")/lib.sh"
 need ibdmchk ibsim ibnetdiscover
 [ -n "$umad2sim" ] || need libumad2sim.so
 
-# bring_up TOPOLOGY [ROUTING]: a manager on it, embedded; its settings of routing.
+# bring_up TOPOLOGY [ROUTING]: starts a manager that simulates this fabric, with these settings of routing.
 bring_up() {
     rm -rf state
     printf 'routing: {%s}\n' "${2:-}" >fabricd.yaml
@@ -17,7 +17,7 @@ bring_up() {
 topo_formats='ibnetdiscover dot json slurm opensm-lst'
 route_formats='opensm-fdbs opensm-lfts opensm-sl2vl path-sl'
 
-# exports: all of them, to files named by their formats.
+# exports: writes all exports to files that have the names of the formats.
 exports() {
     local format
     for format in $topo_formats; do
@@ -28,13 +28,13 @@ exports() {
     done
 }
 
-# Service levels are those of a port; ibdmchk keeps those of the last port of an adapter for all of
-# them. To it each port is an adapter of its own.
+# Each port has service levels. ibdmchk stores only those of the last port of an adapter, and uses them for all
+# its ports. So this function makes each port an adapter.
 ports_as_adapters() {
     sed -E 's/(\{ CA Ports:)[0-9A-F]+ SystemGUID:[0-9a-f]+ NodeGUID:[0-9a-f]+ PortGUID:([0-9a-f]+)([^}]*\} LID:[0-9A-F]+ PN:)[0-9A-F]+/\101 SystemGUID:\2 NodeGUID:\2 PortGUID:\2\301/g' "$1"
 }
 
-# ibdmchk crashes once it has said what it found: its lines count, not its exit code.
+# ibdmchk crashes after it has printed its results, so its lines count, not its exit code.
 judge_routes() {
     : >none
     ports_as_adapters opensm-lst >ports-lst
@@ -58,7 +58,7 @@ assert len(set(lids)) == len(lids) >= nodes and min(lids) > 0
 PY
 }
 
-# Every host once, every switch of a list has a line of its own.
+# Each host occurs once, and each switch of a list has its own line.
 judge_slurm() {
     "$python" - <<'PY'
 import re
@@ -122,7 +122,7 @@ else
     ok 'real fabrics # SKIP FABRICD_TOPOLOGIES is not set'
 fi
 
-# ---- every family, dressed and damaged
+# ---- every family, with all features and with damage
 while read -r family; do
     # shellcheck disable=SC2086
     "$fabsim" generate $family >family.net || not_ok "$family: is generated"
@@ -141,7 +141,7 @@ hyperx --size 4x4 --hosts 2
 mesh --size 4x4x3 --hosts 1
 FAMILIES
 
-# ---- engines that are asked for, on the lanes that there are; tables of one given back
+# ---- configured engines, with the available lanes; tables of an engine as the file of another
 while read -r engine family; do
     # shellcheck disable=SC2086
     "$fabsim" generate $family >family.net || not_ok "$family: is generated"
@@ -179,7 +179,7 @@ same 'an unknown format is a usage error' 2 $?
 like 'and says which there are' "$(cat err)" 'opensm-lfts, opensm-fdbs, opensm-sl2vl, path-sl'
 ctl topo export -o "$scratch/no/such/folder" 2>err
 same 'a file that cannot be written is a failure' 1 $?
-ln -s /dev/full "$scratch/full" # root could replace the device itself
+ln -s /dev/full "$scratch/full" # root could replace the device file
 ctl topo export --format dot -o "$scratch/full" 2>err
 same 'and a full disk' 1 $?
 check 'and nothing half is left' test -z "$(ls ./*.part 2>/dev/null)"
@@ -196,7 +196,7 @@ if command -v opensm >/dev/null 2>&1; then
     mkdir -p osm
     printf '%s\n' "log_file $scratch/osm/log" 'force_log_flush TRUE' 'log_flags 0x43' \
         'routing_engine file' "lfts_file $scratch/opensm-lfts" "dump_files_dir $scratch/osm" >osm/conf
-    # The LIDs are ours only where OpenSM keeps them: its file of GUIDs and LIDs.
+    # OpenSM uses our LIDs only if they are in its file of GUIDs and LIDs.
     "$python" - <<'PY' >osm/guid2lid
 import json
 for node in json.load(open("json"))["nodes"]:

@@ -1,10 +1,10 @@
 #!/bin/bash
-# test_fabsim.sh: fabsim by hand and by foreign judges. Its arguments, exit codes and files; and what
-# it makes, loaded by ibsim and read back by ibnetdiscover, is the same fabric cable for cable.
+# test_fabsim.sh: fabsim, its arguments, exit codes and files. ibsim loads each generated fabric, and ibnetdiscover
+# must read the same fabric, with every cable.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# code COMMAND...: its exit code; its output is in out and err.
+# code COMMAND...: prints the exit code; the output of the command is in out and err.
 code() {
     "$@" >out 2>err
     echo $?
@@ -83,9 +83,9 @@ same 'no such file: exit code' 1 "$(code "$fabsim" check none.net)"
 same 'big tree: exit code' 0 "$(code "$fabsim" generate fat-tree --radix 36 --levels 3 -o big.net)"
 like 'big tree: hosts' "$("$fabsim" check big.net)" '^hosts +11664$'
 
-# ---- foreign judges
+# ---- ibsim and ibnetdiscover
 
-# judge NAME ARGUMENTS...: ibsim loads it, ibnetdiscover finds the same cables and names.
+# judge NAME ARGUMENTS...: ibsim loads the fabric, and ibnetdiscover finds the same cables and names.
 judge() {
     local name=$1
     shift

@@ -1,6 +1,6 @@
 #!/bin/bash
-# test_fabsim_devices.sh: the general services of fabsim's devices, judged by infiniband-diags: port
-# counters by perfquery and ibqueryerrors, congestion control by ibccquery and ibccconfig.
+# test_fabsim_devices.sh: general services of fabsim's devices. perfquery and ibqueryerrors read port counters,
+# ibccquery and ibccconfig use congestion control.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 need opensm ibccquery ibccconfig perfquery ibqueryerrors smpquery
@@ -14,7 +14,7 @@ printf '%s\n' 'sweep_interval 0' 'force_log_flush TRUE' "log_file $scratch/opens
 start opensm.out env SIM_HOST=host-0001 LD_PRELOAD="$umad2sim" opensm -F "$scratch/conf"
 check 'OpenSM reaches SUBNET UP' await 30 grep -q 'SUBNET UP' opensm.log
 
-# lid NODE PORT: its LID, asked of the one at the other end of a directed route from host-0001.
+# lid NODE PORT: prints the LID of the port at the other end of a directed route from host-0001.
 lid() {
     at host-0001 smpquery portinfo -D "$1" "$2" | sed -n 's/^Lid:\.*//p'
 }
@@ -114,7 +114,7 @@ timeout 20 "$fabsim" ctl unlink leaf-001/3 && timeout 20 "$fabsim" ctl relink le
 same 'a cable that was pulled is counted' 1 "$(count "$leaf" 3 && field LinkDownedCounter <out)"
 at host-0001 ibqueryerrors >out 2>err
 like 'ibqueryerrors finds it' "$(cat out)" 'leaf-001'
-# The console's faults, as the diagnostics see them.
+# The faults of the console, as the diagnostics show them.
 fault() { timeout 20 "$fabsim" ctl "$@"; }
 check 'a counter that rises' fault increment leaf-002/1 SymbolErrorCounter rate=100000
 check 'and no longer does' fault increment leaf-002/1 SymbolErrorCounter

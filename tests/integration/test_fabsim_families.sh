@@ -1,7 +1,6 @@
 #!/bin/bash
-# test_fabsim_families.sh: OpenSM brings up a fabric of each family that fabsim makes, of about 500
-# hosts, on ibsim and on `fabsim serve`: the same tables, and no error in its log on one that is not
-# there on the other.
+# test_fabsim_families.sh: OpenSM brings up a fabric of each family of fabsim, of about 500 hosts, on ibsim and
+# on `fabsim serve`. The tables must be equal, and the logs must have the same errors.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 need opensm ibsim dump_fts
@@ -15,7 +14,7 @@ errors() {
     grep -o 'ERR [0-9A-F]*' "$1.log" | sort -u
 }
 
-# opensm_on SIMULATOR FAMILY: up and down again; its tables in SIMULATOR.fts, its log in SIMULATOR.log.
+# opensm_on SIMULATOR FAMILY: starts and stops OpenSM. Its tables are in SIMULATOR.fts, its log in SIMULATOR.log.
 opensm_on() {
     local opensm
     simulator=$1
@@ -31,13 +30,13 @@ opensm_on() {
         LD_PRELOAD="$umad2sim" opensm -F conf
     opensm=$started
     check "$2: OpenSM reaches SUBNET UP on $1" await 60 up "$1"
-    sleep 1 # traps of the bring-up are repeated after that
+    sleep 1 # traps of the bring-up are repeated after this time
     at "$host" dump_fts -n >"$1.fts" 2>dump.err
     check "$2: OpenSM ends on $1" stop "$opensm"
     sim_stop
 }
 
-# family ARGUMENTS...
+# family ARGUMENTS...: compares both simulators.
 family() {
     local name="$*"
     "$fabsim" generate "$@" -o fabric.net

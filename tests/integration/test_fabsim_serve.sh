@@ -1,8 +1,7 @@
 #!/bin/bash
-# test_fabsim_serve.sh: `fabsim serve` instead of ibsim. OpenSM brings the same fabric up on both, a
-# cable is pulled and plugged in on both, and infiniband-diags finds the same on both, down to the
-# last table entry; then what fabsim does better: fabsim ctl, many clients, dead clients and ones that
-# do not read.
+# test_fabsim_serve.sh: `fabsim serve` instead of ibsim. On both simulators, OpenSM brings up the same fabric, and
+# a cable is pulled and plugged in. infiniband-diags must find the same on both, including every table entry.
+# Then the test uses what only fabsim has: fabsim ctl, many clients, and clients that died or do not read.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 need opensm ibsim ibnetdiscover iblinkinfo smpquery dump_fts saquery
@@ -12,7 +11,7 @@ sim_ctl() {
     timeout 40 "$fabsim" ctl "$@"
 }
 
-# code COMMAND...: its exit code; its output is in out and err.
+# code COMMAND...: prints the exit code; the output of the command is in out and err.
 code() {
     "$@" >out 2>err
     echo $?
@@ -24,7 +23,7 @@ ups() {
     grep -c 'SUBNET UP' "$1/opensm.log" 2>/dev/null || true
 }
 
-# up FOLDER COUNT: so many times by now, and quiet for a second.
+# up FOLDER COUNT: OpenSM has brought the fabric up COUNT times, and no further time in the last second.
 up() {
     local n
     n=$(ups "$1")
@@ -45,8 +44,8 @@ tables() {
         grep -q 'valid lids dumped' "$1.fts"
 }
 
-# What an operator would run; without what names the process or the moment, and without what depends
-# on how a device was made. (ibsim knows no rate above FDR, and no port that a MAD came in by.)
+# What an operator would run. The output has no names of processes and no times, and nothing that depends on the
+# kind of device. (ibsim knows no rate above FDR, and not the port by which a MAD came in.)
 diags() {
     local query
     at host-0001 ibnetdiscover | grep -v '^# Topology file' | sed 's/ [0-9]*x[A-Z0-9]*$//'
@@ -63,7 +62,7 @@ diags() {
     at host-0001 saquery --list | head -3
 }
 
-# What depends on how a device was made: that it answers is enough.
+# The output depends on the kind of device, so only the success of the command is compared.
 answered() {
     local query
     for query in 'portinfo 5 1' 'portinfo 2 3' 'switchinfo 2' 'sl2vl 5 1' 'sl2vl 2 3' 'vlarb 5 1' \
@@ -73,12 +72,12 @@ answered() {
     done
 }
 
-# The error codes in OpenSM's log.
+# Prints the error codes in OpenSM's log.
 errors() {
     grep -o 'ERR [0-9A-F]*' "$1/opensm.log" | sort -u
 }
 
-# script NAME: bring-up, pull and plug; tables after each in NAME.up, NAME.cut and NAME.mended.
+# script NAME: bring-up, pull and plug. The tables after each step are in NAME.up, NAME.cut and NAME.mended.
 script() {
     local name=$1 n cable='"S-0002c90100000001"[20]'
     simulator=$name
@@ -152,7 +151,7 @@ same 'an unknown SIM_HOST is refused' 255 "$(code at nobody smpquery nodeinfo -D
 
 # ---- clients
 
-# 70 programs at once, each long enough to meet the others.
+# 70 programs, each of which runs long enough to run together with the others.
 many_clients() {
     local i mine=()
     for i in $(seq 70); do
@@ -193,7 +192,7 @@ stop "$started" KILL
 check 'a killed client is noticed' await 3 nobody
 same 'IsSM is cleared' 0 "$(at host-0001 smpquery portinfo -D 0 1 2>/dev/null | grep -c 'IsSM$')"
 
-# A client that sends and never reads: the others do not notice.
+# A client that sends and never reads does not disturb other clients.
 cat >deaf.py <<'EOF'
 import os, socket, struct, sys, time
 base, pid = os.environ['IBSIM_SOCKNAME'], os.getpid()

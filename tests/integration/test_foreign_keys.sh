@@ -1,7 +1,7 @@
 #!/bin/bash
-# test_foreign_keys.sh: ports that another manager locked with its M_Key for ever, and the file that
-# lists these keys (subnet.m_key_file), read again on SIGHUP; and a fabric that OpenSM hands over. On
-# fabsim, which enforces M_Keys.
+# test_foreign_keys.sh: another manager has locked ports with its M_Key, and the lease never ends. A file lists
+# these keys (subnet.m_key_file), and SIGHUP reads it again. Then OpenSM hands a fabric over. On fabsim, which
+# enforces M_Keys.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 need ibsim sqlite3 smpquery
@@ -12,7 +12,7 @@ export simulator=fabsim
 ports=14 # 9 hosts and 5 switches
 foreign=0xf0e1d2c3b4a59687
 
-# keys NAME: a number of `fabricctl key show`.
+# keys NAME: prints a number of `fabricctl key show`.
 keys() {
     ctl key show -o json 2>/dev/null | field "$1" 2>/dev/null
 }
@@ -36,7 +36,7 @@ sqlite3 state/fabricd.db 'SELECT port_guid FROM lease' >guids
 same 'its ports are known' $ports "$(wc -l <guids)"
 mv state theirs
 
-# ---- a manager with a key of its own, and a file that lacks the last port
+# ---- a manager with its own key, and a file without the last port
 sed "s/\$/ $foreign/" guids >all
 head -n -1 all >listed
 chmod 600 listed
@@ -45,7 +45,7 @@ manager_start host-0001 -f settings.yaml
 check 'the manager takes the listed ports' await 60 have current $((ports - 1))
 same 'the port that is not listed stays locked' 1 "$(keys unknown)"
 
-# ---- a broken file changes nothing
+# ---- a file with an error changes nothing
 cp listed good
 echo "$(tail -1 guids) nonsense" >>listed
 kill -HUP "$manager"
@@ -78,7 +78,7 @@ check 'ends on request' stop "$manager"
 sim_stop
 
 # ---- OpenSM at protection level 2, where ports do not tell their GUIDs, hands the fabric over as
-# doc/security.md says: level 1, a heavy sweep, then the manager starts with its guid2mkey
+# doc/security.md says: level 1, a heavy sweep, then the manager starts with the guid2mkey of OpenSM
 if type -P opensm >/dev/null; then
     sim_start "$scratch/fabric.net"
     mkdir osm
@@ -94,8 +94,8 @@ if type -P opensm >/dev/null; then
     sed -i 's/level 2/level 1/' osm/conf
     kill -HUP "$opensm"
     check 'OpenSM sweeps with level 1' await 30 up_more "$before"
-    # At level 2 a port does not answer a request without the key. From each host: its own port, its
-    # leaf, and the two spines.
+    # At level 2, a port does not answer a request without the key. Each host asks its own port, its leaf, and the two
+    # spines.
     readable() {
         local n path
         for n in 2 3 4 5 6 7 8 9; do

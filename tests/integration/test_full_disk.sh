@@ -1,8 +1,8 @@
 #!/bin/bash
-# test_full_disk.sh: the disk of the state directory fills up, and the state directory disappears.
-# Whatever fabricctl and hosts got confirmed is there after kill -9; the rest was refused; status, events and the log
-# tell it, and that it is over. Meanwhile the manager routes round a cable that is pulled; in the end the
-# switches have the routes of the beginning.
+# test_full_disk.sh: the disk of the state directory becomes full, and the state directory disappears. Everything
+# that fabricctl and hosts got confirmed must exist after kill -9; everything else must be refused. Status, events
+# and the log must tell the problem, and that it is over. During the problem, the manager must route around a
+# pulled cable. In the end, the switches must have the routes of the beginning.
 # shellcheck disable=SC2034
 SIMULATOR=fabsim
 # shellcheck source=tests/integration/lib.sh
@@ -43,7 +43,7 @@ change() {
     if [ "$1" = 1 ]; then ctl port disable "$port"; else ctl port enable "$port"; fi
 }
 
-# change_until_refused: what was confirmed last is in $confirmed: 1 if the port is disabled.
+# change_until_refused: $confirmed gets the last confirmed state: 1 if the port is disabled.
 change_until_refused() {
     local i wanted
     for i in $(seq 1 300); do
@@ -74,7 +74,7 @@ idle() {
     [ "$(status state)" = idle ]
 }
 
-# on HOST COMMAND...: registrations of a host, a line for each.
+# on HOST COMMAND...: makes registrations of a host; prints a line for each.
 on() {
     at "$1" "$sa_host" "${@:2}" 2>/dev/null
 }
@@ -86,7 +86,7 @@ registers() {
         "$(on "$1" set "$2" "7$2" join "$2" alias 1 "0x000000000000a10$2" subscribe 145 | paste -sd'|')"
 }
 
-# churned HOST LOG: each service has the number that was confirmed last; one that was refused is not there.
+# churned HOST LOG: each service has the number that was confirmed last; a service that was refused does not exist.
 churned() {
     local ids
     mapfile -t ids < <(sed -n 's/^confirmed \([0-9]*\) .*/\1/p' "$2" | sort -nu)
@@ -138,7 +138,7 @@ same 'and so is what the first host registered' 'number 71|get 1: 0x0000|leave 1
 same 'and nothing that got BUSY' 'get 2: 0x0300|leave 2: 0x0200|unsubscribe 145: 0x0200' \
     "$(on host-0004 get 2 leave 2 unsubscribe 145 | paste -sd'|')"
 
-# ---- the disk is full again, and then not
+# ---- the disk is full again, and then has space
 
 check 'the disk is full again' fill_disk
 check 'changes are refused again' change_until_refused

@@ -1,13 +1,13 @@
 #!/bin/bash
-# test_ibsim.sh [TOPOLOGY]...: fabricd on ibsim, as on hardware, through libibumad; judged by
-# infiniband-diags. Bring-up, every pair, a cable pulled and put back, kill -9 and the same LIDs.
-# Without arguments on generated fabrics; with them on those files (the text of ibnetdiscover).
+# test_ibsim.sh [TOPOLOGY]...: fabricd on ibsim, through libibumad, as on hardware. infiniband-diags checks the
+# bring-up, every pair, a cable that is pulled and plugged in again, and the LIDs after kill -9. Without arguments,
+# uses generated fabrics; with arguments, these files (text of ibnetdiscover).
 [ $# -eq 0 ] || readarray -t topologies < <(realpath -- "$@")
 . "$(dirname "$0")/lib.sh"
 need ibsim ibnetdiscover iblinkinfo sminfo ibtracert dump_fts
 [ -n "$umad2sim" ] || need libumad2sim.so
 
-# tables NAME: what is in the switches, as infiniband-diags sees it, into NAME.nd and NAME.fts.
+# tables NAME: writes to NAME.nd and NAME.fts what infiniband-diags reads from the switches.
 tables() {
     at "$host" ibnetdiscover >"$1.nd" 2>"$1.err" && at "$host" dump_fts -n >"$1.fts" 2>>"$1.err"
 }
@@ -28,7 +28,7 @@ we_are_master() {
     at "$host" sminfo 2>&1 | grep -i "sm guid $guid,.*SMINFO_MASTER"
 }
 
-# The first host to a sample of ends, and back.
+# From the first host to a sample of ends, and from these ends to the host.
 traced() {
     local lids lid first
     lids=$(sed -n 's/.*# lid \([0-9]*\) lmc.*/\1/p' "$1" | sort -nu)
@@ -38,7 +38,7 @@ traced() {
     done
 }
 
-# The first cable between two switches, as ibsim's console names one end of it: "id"[port].
+# The first cable between two switches; one end is spelled as in the console of ibsim: "id"[port].
 trunk() {
     awk -F '"' '
         NR == FNR { if (/^Switch/) is_switch[$2] = 1; next }
@@ -48,7 +48,7 @@ trunk() {
         }' "$1" "$1"
 }
 
-# lids FILE: which port has which LID, in a fixed order.
+# lids FILE: writes the LID of each port, in a fixed order.
 lids() {
     sed -n 's/^\(Switch.*"S-[0-9a-f]*"\).* lid \([0-9]*\) lmc.*/\1 \2/p
             s/^\[[0-9]*\](\([0-9a-f]*\)).*# lid \([0-9]*\) lmc.*/\1 \2/p' "$1" | sort
@@ -101,7 +101,7 @@ run() {
     sim_stop
 }
 
-# On trees the graph of all paths is free of cycles even with those between switches and adapters.
+# On trees, the graph of all paths has no cycle, even with the paths between switches and adapters.
 strict= settings=()
 if [ $# -gt 0 ]; then
     for net in "${topologies[@]}"; do
@@ -115,8 +115,8 @@ else
     run '648 hosts' "$scratch/ls648.net"
     "$fabsim" generate fat-tree --radix 8 --levels 3 >ft128.net
     run '128 hosts, 3 levels' "$scratch/ft128.net"
-    # Anything goes here: parallel cables, adapters with two ports, aggregation nodes, routers.
-    # On one lane: the judge knows of no others (test_lanes.sh has ibdmchk judge them).
+    # The files may have anything: parallel cables, adapters with two ports, aggregation nodes, routers.
+    # On one lane, because judge.py knows no more lanes (test_lanes.sh checks them with ibdmchk).
     strict=
     printf 'subnet:\n  max_vls: 1\n' >one-lane.yaml
     settings=(--config "$scratch/one-lane.yaml")

@@ -1,14 +1,14 @@
 #!/bin/bash
-# test_kill.sh: kill -9 at random moments. The leases in the state folder outlive it, whenever it
-# comes: a fabric that has grown meanwhile keeps the LIDs of all that was there before, though it
-# would be numbered otherwise from scratch.
+# test_kill.sh: kill -9 at random moments. Leases that are stored in the state directory must survive it. The fabric
+# grows between the runs. All earlier ports must keep their LIDs, although a new assignment would give them other
+# LIDs.
 . "$(dirname "$0")/lib.sh"
 need sqlite3
 
 "$fabsim" generate leaf-spine --leaves 4 --spines 2 --hosts 3 >small.net
 "$fabsim" generate leaf-spine --leaves 9 --spines 4 --hosts 6 >large.net
 
-# run NET: the manager on the embedded fabric.
+# run NET: starts the manager with this simulated fabric.
 run() {
     manager_start '' --sim "$scratch/$1"
 }
@@ -17,7 +17,7 @@ swept() {
     grep -q sweep-done fabricd.log
 }
 
-# leases FILE: port GUID and LID.
+# leases FILE: prints port GUID and LID of each lease.
 leases() {
     sqlite3 state/fabricd.db 'SELECT port_guid, lid FROM lease ORDER BY port_guid' >"$1"
 }

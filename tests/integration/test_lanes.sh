@@ -1,25 +1,25 @@
 #!/bin/bash
-# test_lanes.sh: routes that need several virtual lanes, on ibsim (each pair of ports is written by
-# itself) and on fabsim (many at once). smpquery says what the devices hold, ibdmchk judges the
-# routes with their service levels and lanes.
+# test_lanes.sh: routes that need several virtual lanes, on ibsim (each pair of ports is written alone) and on
+# fabsim (many pairs are written at once). smpquery reads the tables of the devices. ibdmchk checks the routes with
+# their service levels and lanes.
 . "$(dirname "$0")/lib.sh"
 need ibsim smpquery ibdmchk
 [ -n "$umad2sim" ] || need libumad2sim.so
 
 "$fabsim" generate torus --size 5x5 --hosts 3 >torus.net
 
-# engine NAME: in the settings.
+# engine NAME: writes the settings for this engine.
 engine() {
     printf 'routing:\n    engine: %s\n' "$1" >fabricd.yaml
 }
 
-# routed NAME GENERATION: tables of that engine, after that generation.
+# routed NAME GENERATION: there are tables of that engine, newer than that generation.
 routed() {
     [ "$(status routing_engine)" = "$1" ] && [ "$(status generation)" -gt "$2" ] &&
         [ "$(status state)" = idle ]
 }
 
-# reroute NAME: by another engine, while the manager runs.
+# reroute NAME: selects another engine while the manager runs.
 reroute() {
     local generation
     generation=$(status generation)
@@ -28,7 +28,7 @@ reroute() {
     await 30 routed "$1" "$generation"
 }
 
-# What devices hold is what was exported: all pairs of ports of three switches, and two adapters.
+# Devices hold the tables that were exported: all pairs of ports of three switches, and two adapters.
 judge_devices() {
     local switch port
     ctl route export --format opensm-sl2vl -o opensm-sl2vl || return
@@ -58,7 +58,7 @@ assert not wrong, wrong
 PY
 }
 
-# Entries of a port's low-priority arbitration table that have a weight.
+# Entries of the low-priority arbitration table of a port that have a weight.
 arbitrated() {
     at host-0001 smpquery vlarb "$@" | sed -n '/^# Low/,/^# High/s/^WEIGHT: *|//p' | tr '|' '\n' | grep -c '0x[1-9a-f]'
 }
@@ -116,7 +116,7 @@ on() {
 on ibsim
 on fabsim
 
-# ---- every engine that may need several lanes, on the embedded fabric
+# ---- every engine that may need several lanes, on a simulated fabric
 while read -r name family; do
     # shellcheck disable=SC2086
     "$fabsim" generate $family >family.net || not_ok "$name: $family is generated"

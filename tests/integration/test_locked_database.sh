@@ -1,6 +1,6 @@
 #!/bin/bash
-# test_locked_database.sh: another program locks the database of the manager for longer than the manager
-# waits (5 s). Nothing is confirmed that is not stored; status and events tell it, and tell its end.
+# test_locked_database.sh: another program locks the database for longer than the manager waits (5 s). The manager
+# must confirm nothing that is not stored. Status and events must tell the lock and its end.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 need sqlite3
@@ -16,7 +16,7 @@ writable() {
     [ -z "$(status store_alarm)" ]
 }
 
-# lock: begins a transaction that no other program can write beside, until unlock.
+# lock: begins a transaction during which no other program can write, until unlock.
 lock() {
     rm -f sqlite.in
     mkfifo sqlite.in
@@ -38,7 +38,7 @@ manager_start '' --sim "$scratch/fabric.net"
 check 'the fabric comes up' await 20 settled 0
 check 'the database is locked' lock
 same 'no error came with it' locked "$(cat sqlite.out)"
-# the manager hears of the lock only after it made the first change, and says so
+# the manager notices the lock only after it made the first change, and says so
 like 'the first change is not confirmed' "$(ctl port disable $port 2>&1)" \
     'the change was made, but the database of the manager cannot be written: a restart may undo it'
 like 'the next one is refused' "$(ctl port disable leaf-002/3 2>&1)" 'database of the manager cannot be written'

@@ -1,6 +1,6 @@
 #!/bin/bash
-# test_managers.sh: two subnet managers on one fabric (ibsim): fabricd and OpenSM, which yields to
-# which, and who takes over when the other is gone.
+# test_managers.sh: two subnet managers on one fabric (ibsim), fabricd and OpenSM. Tests which manager becomes
+# standby, and which takes over when the other is gone.
 . "$(dirname "$0")/lib.sh"
 need ibsim opensm sminfo
 [ -n "$umad2sim" ] || need libumad2sim.so
@@ -18,19 +18,19 @@ opensm_start() {
     opensm=$started
 }
 
-# master HOST: the manager that sminfo finds sits at that node.
+# master HOST: sminfo finds the master at this node.
 master() {
     at "$host" sminfo 2>&1 | grep -qi "sm guid 0x0*$(port_guid "$1"),.*SMINFO_MASTER"
 }
 
-# The GUID of the first port of a node of the file.
+# The GUID of the first port of a node in the file.
 port_guid() {
     awk -v node="\"$1\"" '/^(Ca|Hca)/ { here = $3 == node } here && /^\[1\]/ {
         match($0, /\([0-9a-f]+\)/); g = substr($0, RSTART + 1, RLENGTH - 2); sub(/^0+/, "", g); print g; exit }' two.net
 }
 
-# told HOST: subnet administration knows of the manager there. ibsim sends no trap when a port becomes
-# that of a manager: a sweep finds it.
+# told HOST: subnet administration knows the manager there. ibsim sends no trap when a manager begins to use a
+# port, so only a sweep finds it.
 told() {
     ctl sweep >/dev/null
     at "$host" saquery SMIR 2>&1 | grep -qi "GUID.*0x0*$(port_guid "$1")"
@@ -42,7 +42,7 @@ events() {
 
 sim_start "$scratch/two.net"
 
-# ---- OpenSM is there first, and has priority
+# ---- OpenSM runs first, and has priority
 opensm_start -p 5
 check 'OpenSM comes up' await 20 grep -q 'SUBNET UP' osm/log
 manager_start "$host"
@@ -53,7 +53,7 @@ check 'fabricd takes over when OpenSM is gone' await 20 events sm-master:
 check 'and brings the fabric up' await 20 events sweep-done
 check 'and is the master' master "$host"
 
-# ---- fabricd is there first
+# ---- fabricd runs first
 opensm_start
 check 'OpenSM stands by where fabricd is master' await 20 grep -q 'Entering STANDBY' osm/log
 check 'fabricd stays the master' await 10 master "$host"
@@ -62,7 +62,7 @@ stop "$manager" TERM
 check 'OpenSM takes over when fabricd has ended' await 20 grep -q 'SUBNET UP' osm/log
 check 'and is the master then' master "$other"
 
-# ---- it hands over to a better one: of equal priorities the lower GUID wins
+# ---- it hands over to a better manager: if priorities are equal, to the lower GUID
 rm -f fabricd.log
 manager_start "$host"
 check 'fabricd is handed the fabric by OpenSM' await 20 events sm-master:

@@ -1,8 +1,8 @@
 #!/bin/bash
-# test_multicast.sh: multicast groups, on ibsim and on fabsim. Hosts join and leave through
-# libibumad; dump_mfts and ibtracert find the trees in the switches; a cable falls, the manager is
-# killed, and nothing of it is lost. Where OpenSM is installed it gets the same joins on the same
-# fabric with the same partitions.conf: its records are ours, but for what is listed below.
+# test_multicast.sh: multicast groups, on ibsim and on fabsim. Hosts join and leave through libibumad. dump_mfts
+# and ibtracert find the trees in the switches. A cable is pulled and the manager is killed, and no group may be
+# lost. If OpenSM is installed, it gets the same joins on the same fabric with the same partitions.conf. The
+# records must be equal, except for the differences that are listed below.
 . "$(dirname "$0")/lib.sh"
 need ibsim saquery ibtracert dump_mfts smpquery
 [ -n "$umad2sim" ] || need libumad2sim.so
@@ -15,17 +15,17 @@ printf 'log_level: debug\npartitions:\n    file: %s/partitions.conf\n' "$scratch
 cable=\"$(sed -n 's/^Switch.*"\(S-[0-9a-f]*\)".*leaf-001.*/\1/p' fabric.net)\"[4]
 mgid='0xff12401bffff0000 0x77'
 
-# lid NAME: of a node, as the fabric has it.
+# lid NAME: prints the LID of a node, as ibnetdiscover found it.
 lid() {
     sed -n "s/.*\"$1\" lid \([0-9]*\) lmc.*/\1/p; s/^\[1\](.*# lid \([0-9]*\) lmc.*/\1/p" \
         <(grep -A1 "\"$1\"" nd) | head -1
 }
 
-# member join|leave HOST [STATE]: the answer.
+# member join|leave HOST [STATE]: prints the answer.
 member() {
     local guid answer tries
     guid=$(at "$2" smpquery nodeinfo -D 0 2>/dev/null | sed -n 's/^PortGuid:\.*//p')
-    for tries in 1 2 3; do # ibsim sends to a manager that was killed, too, once
+    for tries in 1 2 3; do # ibsim also sends to a manager that was killed, once
         # shellcheck disable=SC2086
         answer=$(at "$2" "$mc_member" "$1" 1 $mgid 0xffff 0xfe80000000000000 "$guid" "${3:-1}" 2>/dev/null)
         [ -z "$answer" ] || break
@@ -33,7 +33,7 @@ member() {
     echo "$answer"
 }
 
-# tables: "leaf-001 0xc002 3" for each entry that names so many ports.
+# tables: prints "leaf-001 0xc002 3" for each entry, with the number of its ports.
 tables() {
     at host-0012 dump_mfts 2>/dev/null | awk '/^Multicast mlids/ { gsub(/[()]/, ""); sub(/:$/, ""); sw = $NF }
         /^0x/ { print sw, $1, gsub(/x/, "") - 1 }' | sort
@@ -43,7 +43,7 @@ holds() {
     [ "$(tables | xargs)" = "$1" ]
 }
 
-# way FROM TO: the nodes that a packet of the group passes.
+# way FROM TO: prints the nodes that a packet of the group passes.
 way() {
     at host-0012 ibtracert -m 0xc002 "$(lid "$1")" "$(lid "$2")" 2>/dev/null |
         sed -n 's/^\[.*"\(.*\)"$/\1/p' | tr '\n' ' '
@@ -57,10 +57,10 @@ records() {
     at host-0012 saquery "$@" MCMR 2>/dev/null | grep -v dump
 }
 
-# What differs: multicast LIDs are given in another order. In a group that a join makes, the MTU is
-# that of the joining port, which each manager sets for itself; PacketLifeTime, where it was not
-# asked for, is what the request has there with OpenSM, and with us subnet_timeout, as in groups of
-# the configuration; Scope likewise is the request's there, and here that of the MGID.
+# The differences: multicast LIDs have another order. In a group that a join makes, the MTU is that of the
+# joining port, which each manager configures. PacketLifeTime and Scope may be missing in the request. Then
+# OpenSM uses the values in the request. fabricd uses subnet_timeout, as in configured groups, and the scope of
+# the MGID.
 alike() {
     awk '/MGID/ { joined = /::77$/ } /mlid\./ { next }
         joined && /(mtu|pkt_life|Scope)\./ { next } { print }' "$1"

@@ -1,7 +1,7 @@
 #!/bin/bash
-# test_partitions.sh: P_Key tables, on ibsim and on fabsim. smpquery says what the ports hold, of
-# hosts and of the switch ports before them; a change while the manager runs reaches the ports
-# concerned, and a manager that starts anew writes nothing.
+# test_partitions.sh: P_Key tables, on ibsim and on fabsim. smpquery reads the tables of hosts and of their switch
+# ports. A change while the manager runs must reach only the affected ports. A manager that starts again must
+# write nothing.
 . "$(dirname "$0")/lib.sh"
 need ibsim smpquery
 [ -n "$umad2sim" ] || need libumad2sim.so
@@ -14,24 +14,24 @@ lid() {
     ctl path host-0009 "$1" | sed -n 's/^To:.*LID //p'
 }
 
-# keys NAME PORT: the P_Keys that a port holds, as smpquery reads them, trailing zeros left out.
+# keys NAME PORT: prints the P_Keys of the port, as smpquery reads them, without trailing zeros.
 keys() {
     at host-0001 smpquery pkeys "$(lid "$1")" "$2" 2>/dev/null |
         sed -n 's/^ *[0-9]*: //p' | tr -s ' \n' ' ' | sed 's/\( 0x0000\)*  *$//; s/^ *//'
 }
 
-# enforces NAME PORT: the two bits of PortInfo.
+# enforces NAME PORT: prints the two bits of PortInfo.
 enforces() {
     at host-0001 smpquery portinfo "$(lid "$1")" "$2" 2>/dev/null |
         sed -n 's/^PartEnforce\(Inb\|Outb\):\.*//p' | tr -d '\n'
 }
 
-# writes: how many there were in the last round that had any.
+# writes: prints the number of writes of the last round that wrote.
 writes() {
     sed -n 's/.*wrote writes=\([0-9]*\).*/\1/p' fabricd.log | tail -1
 }
 
-# reload: by SIGHUP, until the manager is idle again.
+# reload: sends SIGHUP, and waits until the manager is idle again.
 reload() {
     local generation
     generation=$(status generation)
@@ -55,7 +55,7 @@ TEXT
     same 'a limited one' '0x7fff 0x0011 0x0012' "$(keys host-0004 1)"
     same 'one that is in none' 0x7fff "$(keys host-0005 1)"
     same 'the switch port before it' '0x7fff 0x0011 0x0012' "$(keys leaf-002 1)"
-    # ibsim takes these bits and does not keep them
+    # ibsim accepts these bits, but does not store them
     kept=11
     [ "$simulator" = fabsim ] || kept=00
     same 'which checks' $kept "$(enforces leaf-002 1)"

@@ -1,8 +1,7 @@
 #!/bin/bash
-# test_registry.sh: what hosts register with the subnet administrator, on ibsim and on fabsim:
-# services, subscriptions and the reports that follow when a cable is pulled, multicast groups, alias
-# GUIDs; and kill -9 of the manager while they register: after the restart all is there that was
-# confirmed.
+# test_registry.sh: registrations of hosts with the subnet administrator, on ibsim and on fabsim: services,
+# subscriptions and reports after a cable is pulled, multicast groups, and alias GUIDs. The manager is killed
+# (kill -9) while hosts register. After the restart, all confirmed registrations must exist.
 . "$(dirname "$0")/lib.sh"
 need ibsim sqlite3 saquery
 [ -n "$umad2sim" ] || need libumad2sim.so
@@ -11,15 +10,15 @@ sa_host=$build/tests/support/sa_host
 
 "$fabsim" generate leaf-spine --leaves 3 --spines 2 --hosts 3 >net.net
 mapfile -t hosts < <(sed -n 's/^Ca.*"\(H-[0-9a-f]*\)".*/\1/p' net.net)
-# The cable of the last host, by the names of the topology.
+# The cable of the last host, with the names of the topology.
 gone=${hosts[8]}
 
-# on HOST COMMAND...: what it prints, without libibumad's own words.
+# on HOST COMMAND...: prints the output of the command, without messages of libibumad.
 on() {
     SIM_HOST=$1 LD_PRELOAD=$umad2sim timeout -k 2 30 "$sa_host" "${@:2}" 2>/dev/null
 }
 
-# guid_of HOST: of its port; gid_of HOST: with the subnet's prefix, as saquery writes it.
+# guid_of HOST: prints the GUID of its port. gid_of HOST: adds the prefix of the subnet, as saquery writes it.
 guid_of() {
     printf '0x%016x' "0x$(sed -n "/\"$1\"/{n;s/^\[1\](\([0-9a-f]*\)).*/\1/p;}" net.net)"
 }
@@ -35,8 +34,8 @@ rows() {
     sqlite3 state/fabricd.db "SELECT count(*) FROM $1"
 }
 
-# SubnAdmGetTable by saquery, which shows what is in the first MAD: of services the first one. With
-# each that is taken back it is the next.
+# SubnAdmGetTable by saquery, which shows only the records in the first MAD. For services, this is the first
+# record; after each deletion, the next service is first.
 services_are_shown() {
     local id line
     for id in 7 8 9; do
@@ -52,7 +51,7 @@ services_are_shown() {
     done
 }
 
-# Of subscriptions the first two.
+# For subscriptions, these are the first two records.
 subscriptions_are_shown() {
     local gid
     gid=$(gid_of "${hosts[3]}")
@@ -65,7 +64,7 @@ subscriptions_are_shown() {
         [ "$(sed -n 's/.*trap_num\.*//p' iir | head -1)" = 65 ] || { cat iir; return 1; }
 }
 
-# Two hosts listen, one of them is deaf; a third one's cable is pulled.
+# Two hosts listen; one of them does not answer. The cable of a third host is pulled.
 reports_arrive() {
     local guid ear deaf
     guid=$(guid_of "$gone")
@@ -89,8 +88,8 @@ reports_arrive() {
     stop "$deaf"
 }
 
-# All that was confirmed before the kill is there after it. (They subscribe to what does not happen: they
-# would not answer.)
+# All registrations that were confirmed before the kill exist after it. (The hosts subscribe to events that do
+# not happen, because they would not answer a report.)
 nothing_is_lost() {
     local i id number now
     for i in 1 2 3; do
@@ -113,7 +112,7 @@ nothing_is_lost() {
             grep -q '^subscribe 145: 0x0000' "churn$i.log" || { head -3 "churn$i.log"; return 1; }
         for id in 1 17 50 60; do
             number=$(sed -n "s/^confirmed $id //p" "churn$i.log" | tail -1)
-            [ -n "$number" ] || continue # not yet
+            [ -n "$number" ] || continue # there is none yet
             now=$(on "${hosts[i]}" get "$id" | sed -n 's/^number //p')
             [ -n "$now" ] && [ "$now" -ge "$number" ] || { echo "host $i, service $id: $number before, $now now"; return 1; }
         done

@@ -1,6 +1,6 @@
 #!/bin/bash
-# test_reload.sh: SIGHUP. A good file takes effect, a bad one changes nothing, and neither stops the
-# manager or what it serves.
+# test_reload.sh: SIGHUP. A good file takes effect, and a bad file changes nothing. In both cases, the manager
+# and its services continue.
 . "$(dirname "$0")/lib.sh"
 
 "$fabsim" generate leaf-spine --leaves 4 --spines 2 --hosts 4 >fabric.net
@@ -32,7 +32,7 @@ check 'after a reload it takes another share' await 10 share_of_contingencies 7
 check 'contingency.memory needs a restart' \
     grep -q 'contingency.memory takes effect at the next start' fabricd.log
 
-# ---- tables given by the operator
+# ---- tables from the operator
 generation=$(status generation)
 ctl route export --format opensm-lfts -o tables
 sed '0,/^0x0001 /s//0x0001 x/' tables >wrong

@@ -1,17 +1,16 @@
 #!/bin/bash
-# test_replay.sh: runs of fabricd that are recorded, on the embedded fabric and on ibsim, and the
-# same again from the recording alone: after a restart (with leases and disabled ports), through a
-# pulled cable, and as far as there is one after kill -9.
+# test_replay.sh: runs of fabricd are recorded, on a simulated fabric and on ibsim, and repeated from the recording
+# alone. Tests a restart (with leases and disabled ports), a pulled cable, and a recording that ends at kill -9.
 . "$(dirname "$0")/lib.sh"
 
 "$fabsim" generate leaf-spine --leaves 6 --spines 3 --hosts 4 >net
 
-# told LOG: the events that do not tell how long something took, or of what generation it is.
+# told LOG: prints the events, without durations and generations.
 told() {
     grep -oE '(link-up|link-down|node-removed|node-added|tables-published): .*' "$1" | sed 's/generation [0-9]*//'
 }
 
-# replays NAME RECORDING LOG: the replay ends well, and says what the run said.
+# replays NAME RECORDING LOG: the replay succeeds, and logs the same as the run.
 replays() {
     check "$1: replays without a difference" timeout 60 "$fabricd" --replay "$2"
     timeout 60 "$fabricd" --replay "$2" >"$2.out" 2>"$2.log"
@@ -46,7 +45,7 @@ like 'and leases' "$(cat second.txt)" '# lease of LID 1,'
 like 'and the port that was disabled' "$(cat second.txt)" '# disabled: port 2 of node'
 like 'and how it ended' "$(tail -1 second.txt)" 'the manager was stopped'
 
-# What an operator asks for is not in the recording: the replay notices.
+# A request of an operator is not in the recording. The replay must notice this.
 timeout 60 "$fabricd" --replay first >first.out 2>first.err
 same 'a run with a request of an operator differs' 1 $?
 like 'and the difference is named' "$(cat first.err)" 'sent in the recording, but not now: SubnSet PortInfo'

@@ -1,18 +1,19 @@
 #!/bin/bash
-# test_saquery.sh: subnet administration, asked by infiniband-diags' saquery: every record that it
-# knows, with filters, against what the fabric is; and beside OpenSM on the same fabric, if it is
-# installed. Neither simulator nor its preload library does RMPP: of a table the first MAD is shown.
+# test_saquery.sh: subnet administration. saquery of infiniband-diags requests every record that it knows, with
+# filters, and the test compares the answers with the fabric. If OpenSM is installed, also compares them with
+# OpenSM on the same fabric. The simulators and their preload library do not implement RMPP, so only the first
+# MAD of a table is shown.
 . "$(dirname "$0")/lib.sh"
 need ibsim ibnetdiscover ibroute saquery smpquery
 [ -n "$umad2sim" ] || need libumad2sim.so
 
-# asked OPTION...: saquery at the second host; the first has the manager.
+# asked OPTION...: runs saquery at the second host; the manager is at the first host.
 asked() {
     SIM_HOST=$other LD_PRELOAD=$umad2sim timeout 20 saquery "$@" 2>&1 | grep -v ^ibwarn
     return "${PIPESTATUS[0]}"
 }
 
-# value NAME: the first value of that field in what saquery printed.
+# value NAME: prints the first value of that field in the output of saquery.
 value() {
     sed -n "s/^[[:space:]]*$1:*\.\.*\(.*\)/\1/p" | head -1
 }
@@ -21,7 +22,7 @@ lids() {
     sed -n 's/^Switch.* lid \([0-9]*\) lmc.*/\1/p; s/^\[1\](.*# lid \([0-9]*\) lmc.*/\1/p' nd | sort -n
 }
 
-# ---- what is told is so ----
+# ---- the answers agree with the fabric ----
 
 nodes_are_told() {
     local lid guid
@@ -31,7 +32,7 @@ nodes_are_told() {
     done
 }
 
-# PortInfo as the port itself gives it.
+# PortInfo as the port itself answers.
 ports_are_told() {
     local lid told
     for lid in 1 $(lids | tail -1); do
@@ -48,7 +49,7 @@ tables_are_told() {
         <(asked LFTR "$switch/0" | awk 'NF == 2 && $1 ~ /^[0-9]+$/ && $2 != 255 { print $1, $2 }')
 }
 
-# From the first host to everyone: the ends are right, the MTU and the rate those of the cables.
+# From the first host to all others: the ends are right, and MTU and rate are those of the cables.
 paths_are_told() {
     local lid answer mtu
     for lid in $(lids); do
@@ -72,7 +73,7 @@ every_record_is_known() {
     done
 }
 
-# ---- beside OpenSM: the same but for what doc/sa.md lists ----
+# ---- OpenSM gives the same answers, except for what doc/sa.md lists ----
 
 queries='NR 1
 NR 3
@@ -136,17 +137,17 @@ IIR
 -G host-0002
 CPI'
 
-# rows: those of the table in doc/sa.md, as "query<TAB>field".
+# rows: prints the rows of the table in doc/sa.md, as "query<TAB>field".
 rows() {
     sed -n 's/^| `\([^`]*\)` | `\([^`]*\)` |.*/\1\t\2/p' "$top/doc/sa.md"
 }
 
-# file QUERY: where its answer is.
+# file QUERY: prints the name of the file with its answer.
 file() {
     tr ' /' '_.' <<<"$1"
 }
 
-# answers FOLDER: a file a query.
+# answers FOLDER: writes a file for each query.
 answers() {
     local query
     mkdir -p "$1"
@@ -156,7 +157,7 @@ answers() {
     done <<<"$queries"
 }
 
-# What differs is what is listed; rows that were needed are noted in `needed`.
+# Each difference must be in the list. `needed` gets the rows of the list that were used.
 differences_are_listed() {
     local query field ours theirs
     rows >rows
@@ -201,7 +202,7 @@ run() {
         stop "$manager"
         rm -f osm.log
         echo 'force_log_flush TRUE' >osm.conf
-        # It keeps the LIDs that it finds.
+        # OpenSM keeps the LIDs that it finds.
         start opensm.log env SIM_HOST="$host" LD_PRELOAD="$umad2sim" OSM_TMP_DIR="$scratch" \
             OSM_CACHE_DIR="$scratch" opensm -F "$scratch/osm.conf" -f "$scratch/osm.log"
         opensm=$started

@@ -1,8 +1,8 @@
 #!/bin/bash
 # test_secrets.sh: a manager with known secrets records, answers a viewer, shows its metrics, makes a backup and
-# support bundles, refuses settings and crashes. None of the secrets, and not the passphrase of the backup, is in
-# what others can read, in what a viewer gets or in a bundle, in any form that find_secrets.py knows: as text,
-# decimal, bytes or protobuf number. The same search finds all of them in the files of the manager.
+# support bundles, refuses settings and crashes. None of the secrets, including the passphrase of the backup, may
+# be in files that other users can read, in answers to a viewer or in a bundle. find_secrets.py searches for them
+# in many forms: as text, decimal, bytes or protobuf number. In the files of the manager, it must find all of them.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 need setpriv openssl curl protoc
@@ -27,7 +27,7 @@ subnet: {sm_key: 'file:$scratch/sm_key', m_key: generated}
 congestion: {apply: yes, cc_key: generated}
 EOF
 echo 'somebody wrote this' >recording # mode 0644
-exec 8<recording                       # and has it open
+exec 8<recording                       # and has the file open
 ulimit -c unlimited
 manager_start '' -f "$scratch/f.yaml" --sim "$scratch/fabric.net" --record "$scratch/recording"
 check 'the fabric comes up' await 20 settled 0
@@ -37,7 +37,7 @@ same 'a file that others could read is replaced by a recording of mode 0600' "60
 same 'core dumps are off' 'Permission denied' \
     "$("${nobody[@]}" cat "/proc/$manager/environ" 2>&1 | grep -o 'Permission denied')"
 
-# ---- what others get
+# ---- what other users get
 
 protoc -I "$top/proto" --include_imports --descriptor_set_out reflection.set "$top/proto/grpc/reflection/v1/reflection.proto"
 chmod 644 reflection.set

@@ -1,8 +1,8 @@
 #!/bin/bash
-# test_service.sh: what `make install` installs, run as systemd would run it. In a chroot with nothing but
-# the installed files: sysusers.d makes the user of the service, and ExecStart of the unit runs as this user
-# without capabilities, manages the embedded fabric and a fabric of ibsim, makes no system call that the unit
-# denies, and shows its keys to nobody.
+# test_service.sh: runs the files of `make install` as systemd would run them, in a chroot that has only these
+# files. sysusers.d must make the user of the service. ExecStart of the unit must run as this user without
+# capabilities, and manage a simulated fabric and a fabric of ibsim. It may make no system call that the unit
+# denies, and must show its keys to no other user.
 . "$(dirname "$0")/lib.sh"
 need systemd-analyze systemd-sysusers setpriv ibsim
 [ "$(id -u)" = 0 ] || {
@@ -29,7 +29,7 @@ for device in umad issm; do
         "$(grep "$device" "$rules")"
 done
 
-# bring PROGRAM...: copies programs of this machine, and the libraries that they need, into the chroot.
+# bring PROGRAM...: copies programs of this machine and their libraries into the chroot.
 bring() {
     local file
     for file in "$@" $(ldd "$@" | grep -o '/[^ ]*lib[^ ]*' | sort -u); do
@@ -42,7 +42,7 @@ settings=${exec_start##* }
 folder=$root$(dirname "$settings")
 bring /usr/bin/setpriv /usr/bin/env "$umad2sim"
 bring "$(ls /usr/lib/*/libgcc_s.so.1 /lib/*/libgcc_s.so.1 2>/dev/null | head -1)" # for pthread_cancel
-# libtool's programs have found their libraries in the folder where they were built
+# programs linked by libtool have found their libraries in the folder where they were built
 bring $(ldd "$root$program" | grep -o '/[^ ]*\.so[^ ]*' | sort -u)
 touch "$root/etc/passwd" "$root/etc/group"
 check 'sysusers.d makes the user' systemd-sysusers --root="$root" "$(find "$root" -path '*sysusers.d/*')"
@@ -91,7 +91,7 @@ service() {
         STATE_DIRECTORY=/var/lib/fabricd RUNTIME_DIRECTORY=/run/fabricd "${variables[@]}" $exec_start "$@"
     await 20 ask status
 }
-# rights PID: the user, groups and capabilities of a process.
+# rights PID: prints the user, groups and capabilities of a process.
 rights() {
     awk '/^(Uid|Gid|Groups|Cap...|NoNewPrivs):/ { sub(":", ""); $1 = $1; print }' "/proc/$1/status" | paste -sd,
 }
@@ -131,7 +131,7 @@ stop "$manager"
 same 'the service ends on request' 0 $?
 cp sim.log "$root/tmp/" && chmod 644 "$root/tmp/sim.log"
 
-# Somebody without rights finds the key nowhere, neither as text nor as bytes in network order.
+# Another user finds the key nowhere, neither as text nor as bytes in network order.
 nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 pattern="$secret|$(printf '%s' "$secret" | sed 's/../\\x&/g')"
 LC_ALL=C grep -rqaiP "$pattern" "$state" "$folder" &&
@@ -145,7 +145,7 @@ timeout 20 chroot "$root" /usr/bin/setpriv --reuid="$uid" --regid="$gid" --clear
 like 'a key that others can read is refused' "$(cat refused.txt)" 'sm_key: .*chmod 600'
 chmod 600 "$folder/sm_key"
 
-# ---- no system call is one that the unit denies
+# ---- the unit denies none of the system calls
 
 if command -v strace >/dev/null; then
     trace=(strace -f -o "$scratch/trace")

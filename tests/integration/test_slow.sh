@@ -1,8 +1,8 @@
 #!/bin/bash
-# test_slow.sh: a simulator that gets no processor time now and then (it is stopped, and goes on):
-# requests are late by the hundred, and the bring-up and an answer over RPC come all the same. What
-# is late and was sent again must not fill the sockets of both sides, where neither would go on. When
-# the simulator stops for good the manager still ends on request.
+# test_slow.sh: the simulator is stopped several times for a short time. Hundreds of requests are late, but the
+# bring-up must succeed, and a call over RPC must get its answer. Late requests and their repetitions must not
+# fill the sockets of both sides, because then neither side could continue. When the simulator is stopped for
+# good, the manager must still end on request.
 . "$(dirname "$0")/lib.sh"
 need ibsim sqlite3
 [ -n "$umad2sim" ] || need libumad2sim.so

@@ -1,7 +1,7 @@
 #!/bin/bash
-# test_trust.sh: OpenSM beside a fabricd that wants proof (an M_Key, or subnet.managers). With the
-# right keys, or listed with its switch port, OpenSM takes part in the election; without, fabricd
-# refuses it and says where it is. On fabsim, which enforces M_Keys, and on ibsim, which does not.
+# test_trust.sh: OpenSM and a fabricd that requires a proof (an M_Key, or subnet.managers). If OpenSM has the right
+# keys, or is listed with its switch port, it takes part in the election. If not, fabricd refuses it and says
+# where it is. On fabsim, which enforces M_Keys, and on ibsim, which does not.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 need ibsim opensm sminfo
@@ -11,7 +11,7 @@ need ibsim opensm sminfo
 host=host-0001
 other=host-0007 # leaf-002, port 3
 
-# guid_of HOST: the GUID of its first port.
+# guid_of HOST: prints the GUID of its first port.
 guid_of() {
     printf %016x "0x$(sed -n "s/.*\[1\](\([0-9a-f]*\)).*\"$1\".*/\1/p" two.net | head -1)"
 }
@@ -38,12 +38,12 @@ events() {
     grep -q -- "$1" fabricd.log
 }
 
-# seen FIELD VALUE: in the status of fabricd
+# seen FIELD VALUE: the status of fabricd has this value
 seen() {
     [ "$(status "$1")" = "$2" ]
 }
 
-# ibsim sends no trap when a port becomes that of a manager: a sweep finds it.
+# ibsim sends no trap when a manager begins to use a port, so only a sweep finds it.
 yielded() {
     ctl sweep >/dev/null 2>&1
     events sm-standby
@@ -59,13 +59,13 @@ place=leaf-002/3
 other_guid=$(guid_of "$other")
 
 for simulator in fabsim ibsim; do
-    # ---- without the keys: refused, named, and the fabric is ours
+    # ---- without the keys: OpenSM is refused and named, and fabricd is master
     sim_start "$scratch/two.net"
     fabricd_start 'sm_key: 0x5ec2e7, m_key: 0xfeed, sm_priority: 1'
     check "$simulator: fabricd is master" await 30 events 'sm-master:'
     check "$simulator: and brings the fabric up" await 30 events sweep-done
     opensm_start 1 0 15
-    sleep 2 # OpenSM looks around
+    sleep 2 # OpenSM reads the fabric
     ctl sweep >/dev/null
     check "$simulator: OpenSM without the keys is refused" await 30 events 'sm-refused'
     check "$simulator: and named by its switch port" grep -q "sm-refused.*$place" fabricd.log
@@ -73,8 +73,8 @@ for simulator in fabsim ibsim; do
     like "$simulator: the journal has it" "$(ctl event list)" "sm-refused.*$place"
     stop_all
 
-    # ---- with both keys: OpenSM, which has the higher priority, becomes the one master. (Not on
-    # fabsim, where OpenSM 3.3.23 stops sending MADs after some seconds in standby, also without keys.)
+    # ---- with both keys: OpenSM, which has the higher priority, becomes the only master. (Not on
+    # fabsim, where OpenSM 3.3.23 stops sending MADs after some seconds in standby, even without keys.)
     if [ "$simulator" = ibsim ]; then
         sim_start "$scratch/two.net"
         fabricd_start 'sm_key: 0x5ec2e7, m_key: 0xfeed, sm_priority: 1'

@@ -1,7 +1,7 @@
 #!/bin/bash
-# test_unhealthy.sh: links whose error counters increase. fabricctl shows the same counters as
-# perfquery and ibqueryerrors. An unhealthy link is isolated, and so is one by command; both stay
-# isolated after kill -9 of the manager, until released. Runs on fabsim, which simulates bit errors.
+# test_unhealthy.sh: links whose error counters increase. fabricctl shows the same counters as perfquery and
+# ibqueryerrors. An unhealthy link is isolated, and so is a link by command. Both stay isolated until they are
+# released, even after kill -9 of the manager. Runs on fabsim, which simulates bit errors.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 need perfquery ibqueryerrors
@@ -27,7 +27,7 @@ state() {
 }
 state_is() { [ "$(state "$1")" = "$2" ]; }
 
-# ours: node, port, counter and value of all errors that fabricctl shows; theirs: ibqueryerrors.
+# ours: prints node, port, counter and value of all errors that fabricctl shows; theirs: those of ibqueryerrors.
 ours() {
     ctl port counters -o json | "$python" -c '
 import json, sys

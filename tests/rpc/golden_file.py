@@ -20,7 +20,7 @@ ENV = dict({k: v for k, v in os.environ.items() if not k.startswith("FABRICCTL")
 
 
 def ran(program, *arguments, **how):
-    """The output of a program; after it, errors and the exit code if there are any."""
+    """Returns the output of a program, followed by its errors, and by its exit status if it is not 0."""
     done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=120, env=ENV, **how)
     text = done.stdout + done.stderr
     return text + (f"exit status {done.returncode}\n" if done.returncode else "")
@@ -30,7 +30,7 @@ VERSION = ran(FABSIM, "--version").split()[1]
 
 
 class Golden:
-    """A golden file in the making."""
+    """The lines of a golden file, collected by a test."""
 
     def __init__(self, name, masks=()):
         self.path = os.path.join(SOURCE, "tests/rpc/golden", name)
@@ -50,7 +50,7 @@ class Golden:
         self.lines += ["", "#" * 100, "# " + what, "#" * 100]
 
     def add(self, title, text):
-        """The output of a command, or how it differs from the last output of the same command."""
+        """Adds the output of a command, or its differences from the last output of the same command."""
         now = self.mask(text).splitlines()
         if title not in self.last:
             self.lines += ["", "=== " + title] + now
@@ -60,7 +60,7 @@ class Golden:
         self.last[title] = now
 
     def again(self, title, text):
-        """The whole output, although the same command ran before."""
+        """Adds the whole output, even if the same command ran before."""
         self.lines += ["", "=== " + title] + self.mask(text).splitlines()
 
     def compare(self):
@@ -91,7 +91,7 @@ def class_of(descriptor):
 
 
 def written(message, varies=()):
-    """A message as text; messages without messages in them are on one line."""
+    """Returns a message as text. A message that contains no other messages is on one line."""
     text = text_format.MessageToString(message, as_utf8=True, use_short_repeated_primitives=True)
     for pattern, to in varies:
         text = pattern.sub(to, text)

@@ -12,7 +12,7 @@ HOST = "host-0005"  # at leaf-002/2
 
 
 class Place:
-    """A folder with a topology (2 leaves, 2 spines, 6 hosts), and a daemon when it runs."""
+    """A folder with a topology (2 leaves, 2 spines, 6 hosts), and a daemon while it runs."""
 
     def __init__(self):
         self.folder = os.path.dirname(socket_path())

@@ -37,7 +37,7 @@ SLACK = 16 if sanitized() else 1
 
 
 def make_stubs():
-    """Compiles the API as any user would: with protoc, without the code generator of gRPC."""
+    """Compiles the API as users would: with protoc, without the code generator of gRPC."""
     proto = os.path.join(SOURCE, "proto")
     out = os.path.join(WORK, "stubs")
     os.mkdir(out)
@@ -69,7 +69,7 @@ key_pb2 = load("fabric.v1.key_pb2")
 
 
 class Fabric:
-    """FabricService by its method names: fabric.ListNodes(page_size=3)."""
+    """FabricService; its methods have their names: fabric.ListNodes(page_size=3)."""
 
     MODULES = [status_pb2, node_pb2, port_pb2, link_pb2, route_pb2, event_pb2,
                export_pb2, quality_pb2, contingency_pb2, reroute_pb2, sim_pb2, key_pb2]
@@ -98,7 +98,7 @@ class Fabric:
 
 @contextlib.contextmanager
 def running(command, address_ready, env=None, ends_with=0):
-    """A program that ends when its standard input is closed; stopped and checked at the end."""
+    """Runs a program that ends when its standard input is closed. At the end, stops it and checks its exit code."""
     errors = open(os.path.join(WORK, "stderr"), "ab+")
     start = errors.seek(0, os.SEEK_END)
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -129,7 +129,7 @@ def said_ready(process):
 
 @contextlib.contextmanager
 def fake(leaves=4, spines=2, hosts=4, delay_ms=20, events=0, address=None, env=None):
-    """The RPC server over the fake manager; returns its address."""
+    """Runs the RPC server with the fake manager; returns its address."""
     address = address or "unix:" + socket_path()
     command = [os.path.join(BUILD, "tests/rpc/rpc_server"), address] + [
         str(n) for n in (leaves, spines, hosts, delay_ms, events)]
@@ -145,7 +145,7 @@ def memory_kb(process):
 
 
 def descriptors(process):
-    """The number of files and sockets that a program has open."""
+    """Returns the number of files and sockets that a program has open."""
     return len(os.listdir(f"/proc/{process.pid}/fd"))
 
 
@@ -175,7 +175,7 @@ def wait_until(what, seconds=PATIENCE):
 
 
 def fails(code, call, **arguments):
-    """The call must fail with this code; returns the message."""
+    """Checks that the call fails with this code; returns the message."""
     try:
         call(**arguments)
     except grpc.RpcError as error:
@@ -191,7 +191,7 @@ def message_class(descriptor):
 
 
 def dynamic(file, message):
-    """A message class from the API without its Python module, since the installed package grpc hides the
+    """Returns a message class of the API without its Python module, because the installed package grpc hides the
     names of grpc/health and grpc/reflection."""
     out = os.path.join(WORK, "set.pb")
     if not os.path.exists(out):
@@ -222,7 +222,7 @@ def make_authority(name):
 
 
 def make_certificate(ca, name, names="DNS:localhost,IP:127.0.0.1", days=2):
-    """A certificate with the common name `name` and these subject alternative names."""
+    """Makes a certificate with the common name `name` and these subject alternative names."""
     path = f"{ca}-{name}"
     with open(path + ".ext", "w") as ext:
         ext.write(f"subjectAltName={names}\n")
@@ -253,7 +253,7 @@ def main(tests):
         try:
             test()
             print(f"ok {number} - {name}", flush=True)
-        except BaseException:  # every end of a test is a result
+        except BaseException:  # a test may end with any exception
             failed += 1
             print(f"not ok {number} - {name}")
             print("".join("# " + line + "\n" for line in traceback.format_exc().splitlines()),

@@ -44,11 +44,11 @@ def request(stream, path, message=b"", **headers):
 
 
 class Raw:
-    """A connection; sends the preface at once."""
+    """A connection, which sends the preface at once."""
 
     def __init__(self, address, hello=PREFACE + settings()):
         self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.connect(address.removeprefix("unix:"))  # waits while the backlog is full
+        self.socket.connect(address.removeprefix("unix:"))  # waits if the backlog is full
         self.socket.settimeout(30)
         self.send(hello)
 
@@ -56,7 +56,7 @@ class Raw:
         self.socket.sendall(data)
 
     def frames(self):
-        """Frames as (kind, flags, stream, payload), until the server closes the connection."""
+        """Returns frames as (kind, flags, stream, payload), until the server closes the connection."""
         data = b""
         while True:
             while len(data) >= 9 and len(data) >= 9 + (length := int.from_bytes(data[:3], "big")):
@@ -72,7 +72,7 @@ class Raw:
             data += more
 
     def is_closed(self):
-        """Reads to the end; True if the server closed the connection."""
+        """Reads to the end. Returns True if the server closed the connection."""
         for _ in self.frames():
             pass
         return True

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A preload library: the process kills itself before it renames, removes or synchronizes a file for
- * the time KILL_AT (environment, counted from 0), as if the power failed there.
+ * A preload library, for tests of a power failure. The process kills itself before it renames,
+ * removes or synchronizes a file for the time KILL_AT (environment, counted from 0).
  */
 #include <dlfcn.h>
 #include <signal.h>

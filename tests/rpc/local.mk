@@ -1,4 +1,4 @@
-# The RPC: driven by Debian's Python gRPC library, over a manager that manages nothing.
+# The RPC, tested with Debian's Python gRPC library and a fake manager.
 EXTRA_DIST += tests/rpc/python.sh tests/rpc/harness.py tests/rpc/place.py tests/rpc/golden_file.py tests/rpc/http2.py tests/rpc/test_answers.py tests/rpc/test_answers.sh tests/rpc/test_fabricctl.py \
 	tests/rpc/test_daemon.py tests/rpc/test_daemon.sh tests/rpc/test_fabricctl.sh tests/rpc/test_grpcio.py tests/rpc/test_grpcio.sh tests/rpc/test_grpcjs.py tests/rpc/test_grpcjs.sh \
 	tests/rpc/grpcjs/client.js tests/rpc/grpcjs/package.json tests/rpc/grpcjs/package-lock.json \
@@ -30,7 +30,7 @@ tests_fuzz_fuzz_rpc_CFLAGS = $(AM_CFLAGS) $(PROTOBUFC_CFLAGS)
 tests_fuzz_fuzz_rpc_LDADD = $(FABRICD_LIBS)
 tests_fuzz_fuzz_rpc_LDFLAGS = $(FUZZ_LINK)
 
-# ---- the words of gRPC
+# ---- the texts of gRPC
 UNIT_TESTS += tests/unit/test_grpc
 tests_unit_test_grpc_SOURCES = tests/unit/test_grpc.c
 tests_unit_test_grpc_CFLAGS = $(TEST_CFLAGS)
@@ -54,7 +54,7 @@ tests_unit_test_handshake_SOURCES = tests/unit/test_handshake.c
 tests_unit_test_handshake_CFLAGS = $(TEST_CFLAGS) $(OPENSSL_CFLAGS)
 tests_unit_test_handshake_LDADD = $(DAEMON_TEST_LIBS) $(OPENSSL_LIBS)
 
-# ---- what fabricctl prints, and the arguments it reads
+# ---- the output of fabricctl, and the arguments that it reads
 UNIT_TESTS += tests/unit/test_ctl
 tests_unit_test_ctl_SOURCES = tests/unit/test_ctl.c
 tests_unit_test_ctl_CFLAGS = $(TEST_CFLAGS) $(PROTOBUFC_CFLAGS)
@@ -68,7 +68,7 @@ tests_unit_test_anonymize_LDADD = cli/libctl.la libfabmgr/client/libfabclient.la
 	$(LIB_TEST_LIBS) $(NGHTTP2_LIBS) $(PROTOBUFC_LIBS) $(OPENSSL_LIBS)
 
 # ---- lists of hosts, as the manager and fabricctl read them
-UNIT_TESTS += tests/unit/test_names
-tests_unit_test_names_SOURCES = tests/unit/test_names.c
-tests_unit_test_names_CFLAGS = $(TEST_CFLAGS) $(PROTOBUFC_CFLAGS)
-tests_unit_test_names_LDADD = cli/libctl.la libfabmgr/client/libfabclient.la $(DAEMON_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_host_list
+tests_unit_test_host_list_SOURCES = tests/unit/test_host_list.c
+tests_unit_test_host_list_CFLAGS = $(TEST_CFLAGS) $(PROTOBUFC_CFLAGS)
+tests_unit_test_host_list_LDADD = cli/libctl.la libfabmgr/client/libfabclient.la $(DAEMON_TEST_LIBS)

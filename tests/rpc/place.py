@@ -17,7 +17,7 @@ CTL, FABSIM, FABRICD = (os.path.join(BUILD, p) for p in ("cli/fabricctl", "cli/f
 
 
 class Place:
-    """A machine: a folder with a fabric, the settings and the state directory of a daemon, and its socket."""
+    """A simulated machine: a folder with a fabric, the settings and the state directory of a daemon, and its socket."""
 
     def __init__(self, leaves=2, spines=2, hosts=2):
         self.folder = os.path.dirname(socket_path())
@@ -86,7 +86,7 @@ class TlsPlace(Place):
         return [json.loads(line) for line in self.ctl("audit", "export", "--method", method).splitlines()]
 
     def complaint(self, certificate):
-        """What fabricctl says to a client whose certificate is refused."""
+        """Returns the message of fabricctl to a client whose certificate is refused."""
         done = subprocess.run([CTL, "-s", f"tls:127.0.0.1:{self.port}", "--tls-ca", self.ca + ".crt", "--tls-cert",
                                certificate + ".crt", "--tls-key", certificate + ".key", "status"],
                               capture_output=True, text=True, timeout=PATIENCE)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# python.sh FILE: runs a Python test with Debian's interpreter and its gRPC library, or skips it
-# with a reason. Prints TAP.
+# python.sh FILE: runs a Python test with Debian's interpreter and its gRPC library. If they are missing, skips the
+# test with a reason. Prints TAP.
 python=/usr/bin/python3
 skip() {
     echo "1..0 # SKIP $1"

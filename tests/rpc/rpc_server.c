@@ -27,7 +27,7 @@ struct server {
     struct cc *cc;
     struct rpc *rpc;
     struct loop_timer *tick;
-    unsigned events, debug_events; /* per tick */
+    unsigned events, debug_events; /* numbers of events per tick */
 };
 
 static void on_end(void *ctx)

@@ -26,7 +26,7 @@ METHODS = {f"/{s.full_name}/{m.name}": m for s in (SERVICE, SIM) for m in s.meth
 
 
 class Filler:
-    """Fills messages. kind 0 leaves them empty; 1 has ones and lists of one; 2 and 3 have many values."""
+    """Fills messages. Kind 0 leaves them empty; kind 1 uses ones and lists of one; kinds 2 and 3 use many values."""
 
     def __init__(self, kind):
         self.kind = kind
@@ -91,7 +91,7 @@ class Filler:
 
 
 class Manager(grpc.GenericRpcHandler):
-    """Answers each call by a filled message; a list of rows has two pages. Keeps the requests."""
+    """Answers each call by a filled message; a list of rows has two pages. Stores the requests."""
 
     def __init__(self):
         self.requests, self.kind = [], 0
@@ -135,7 +135,7 @@ def serving():
         server.stop(0).wait()
 
 
-# Each in text and in JSON, with each kind of answer.
+# Commands that are tested in text and in JSON, with each kind of answer.
 SHOWN = """status | version | whoami | node list | node list --gone | node show a | node pins | port list | port show a/1 | port counters | link list | link list --gone | link flapping
     link unhealthy | link unhealthy a/2 | key show | class list | class show a | partition list | partition show a
     multicast list | multicast show a | service list | subscription list | cc status | cc show a/1
@@ -144,7 +144,7 @@ SHOWN = """status | version | whoami | node list | node list --gone | node show 
     route whatif a/1 | route contingency | route contingency a | reroute list | reroute show 3 | topo baseline
     topo approve --dry-run | node forget a --dry-run | event list | history a | topo list
     topo diff a b"""
-# Each once: what is asked, and what is printed.
+# Commands that are tested once: the test compares the request and the output.
 ASKED = """node list switch | node list adapter | node list router | node list gateway | node pins --waiting
     port list a | port disable a/1 | port enable a/2 | port show a/255 | port show a/0 | link isolate a/3 | link release a/4
     cc congested -n 7 | cc congested -n 0 | cc export | cc export --roce --format nonsense | cc show a/1 --sl 15
@@ -171,7 +171,7 @@ ASKED = """node list switch | node list adapter | node list router | node list g
 
 
 def on_terminal(*arguments):
-    """The output of fabricctl on a terminal, with {31} and {} instead of the escapes that begin and end a colour."""
+    """Returns the output of fabricctl on a terminal. Escapes that begin a colour are {31}, those that end it are {}."""
     reader, terminal = pty.openpty()
     process = subprocess.Popen([CTL, *arguments], stdin=subprocess.DEVNULL, stdout=terminal, stderr=subprocess.STDOUT,
                                env=dict(ENV, TERM="xterm"))

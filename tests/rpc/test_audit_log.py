@@ -24,10 +24,10 @@ CTL, FABSIM, FABRICD = (os.path.join(BUILD, p)
 SERVICE = "/fabric.v1.FabricService/"
 CHANGES = 500
 TAMPERINGS = 150
-# Users that /etc/passwd does not have, so that the test needs no names.
+# Users that are not in /etc/passwd, so that records have their numbers.
 ACCOUNTS, STRANGER = [60001, 60002, 60003, 60004, 60005], 60009
 
-# Makes the calls that it reads from its standard input: [path, request in hexadecimal, reason], one a line.
+# Makes the calls that it reads from its standard input. Each line has [path, request in hexadecimal, reason].
 CALLER = """
 import json, sys, grpc
 c = grpc.insecure_channel(sys.argv[1])
@@ -45,7 +45,7 @@ for line in sys.stdin:
 
 
 class Caller:
-    """A client in a process of its own, of any user, with one connection."""
+    """A client in its own process, of any user, with one connection."""
 
     def __init__(self, address, user):
         self.process = subprocess.Popen(
@@ -67,7 +67,7 @@ class Caller:
 
 
 class Place:
-    """A folder with a topology (2 leaves, 2 spines, 6 hosts), settings, and a daemon when it runs."""
+    """A folder with a topology (2 leaves, 2 spines, 6 hosts), settings, and a daemon while it runs."""
 
     def __init__(self):
         self.folder = os.path.dirname(socket_path())
@@ -89,7 +89,7 @@ class Place:
             yield process
 
     def has_tables(self):
-        """Asked by fabricctl: a gRPC channel waits up to 5 s before it tries a restarted daemon again."""
+        """Uses fabricctl, because a gRPC channel waits up to 5 s before it tries a restarted daemon again."""
         done = subprocess.run([CTL, "-s", self.address, "-o", "json", "status"], capture_output=True, text=True,
                               timeout=60)
         return done.returncode == 0 and json.loads(done.stdout)["generation"] > 0
@@ -100,11 +100,11 @@ class Place:
         return done.stdout
 
     def export(self, *options):
-        """The records that match, oldest first."""
+        """Returns the records that match, oldest first."""
         return [json.loads(line) for line in reversed(self.ctl("audit", "export", *options).splitlines())]
 
     def listed(self, *options):
-        """As export, by `audit list`."""
+        """Like export, but uses `audit list`."""
         text = self.ctl("audit", "list", "-n", str(2 * CHANGES), "-o", "json", *options)
         return json.loads(text)["records"][::-1]
 
@@ -114,7 +114,7 @@ def account_of(user):
 
 
 def changes(seed):
-    """The changes, at random: [(account, method, request, object)]. Some of them fail."""
+    """Returns random changes: [(account, method, request, object)]. Some of them fail."""
     dice = random.Random(seed)
     requests = {"DisablePort": port_pb2.DisablePortRequest, "EnablePort": port_pb2.EnablePortRequest,
                 "IsolateLink": link_pb2.IsolateLinkRequest, "ReleaseLink": link_pb2.ReleaseLinkRequest,
@@ -122,7 +122,7 @@ def changes(seed):
     made = []
     for number in range(CHANGES):
         method = dice.choice(sorted(requests))
-        # Ports 1 to 3 of a leaf have hosts, and 4 and 5 the spines.
+        # Ports 1 to 3 of a leaf lead to hosts, and 4 and 5 to the spines.
         node = dice.choice(["leaf-001", "leaf-002"])
         port = dice.choice([4, 5]) if "Link" in method else dice.choice([1, 2, 3])
         fields = {} if method == "Sweep" else {"node": node, "port_number": port}
@@ -132,7 +132,7 @@ def changes(seed):
 
 
 def expected_and_made(place, todo):
-    """Makes the changes. Returns what the log must say: [(account, method, object, result, reason)]."""
+    """Makes the changes. Returns the expected records: [(account, method, object, result, reason)]."""
     expected = []
     with contextlib.ExitStack() as stack:
         callers = {a: stack.enter_context(Caller(place.address, a)) for a in ACCOUNTS}
@@ -144,7 +144,7 @@ def expected_and_made(place, todo):
 
 
 def has_exactly(found, expected):
-    """The records, in this order. None as an object: the test does not say which."""
+    """Checks that these are the records, in this order. None matches any value."""
     found = [tuple(r[k] for k in ("account", "method", "object", "result", "reason")) for r in found]
     assert len(found) == len(expected), (len(found), len(expected))
     for f, e in zip(found, expected):
@@ -152,7 +152,7 @@ def has_exactly(found, expected):
 
 
 def filters_give_exactly_the_changes(place, first, second, between):
-    """The filters of audit list and export, against what the clients saw."""
+    """Compares the filters of audit list and export with the calls of the clients."""
     every = first + second
     by_users = ("--by", "uid 6*")
     has_exactly(place.export(*by_users), every)
@@ -176,7 +176,7 @@ def filters_give_exactly_the_changes(place, first, second, between):
 
 
 def pages_have_all_records(place, c, expected):
-    """The same by the RPC, with pages of seven rows, and with a filter."""
+    """Does the same by the RPC, with pages of seven rows, and with a filter."""
     stub = c.unary_unary(SERVICE + "ListAudit", request_serializer=audit_pb2.ListAuditRequest.SerializeToString,
                          response_deserializer=audit_pb2.ListAuditResponse.FromString)
     for account in (account_of(ACCOUNTS[0]), "uid 6*"):
@@ -195,7 +195,7 @@ def pages_have_all_records(place, c, expected):
 
 
 def lists_are_quick(place):
-    """A list of all changes, filtered or not, takes a fraction of a second. Prints the longest time."""
+    """A list of all changes takes a fraction of a second, with and without filters. Prints the longest time."""
     longest = 0
     for options in ((), ("--by", account_of(ACCOUNTS[2])), ("--object", "leaf-002/*"), ("--since", "1h"),
                     ("--result", "NOT_FOUND")):
@@ -238,7 +238,7 @@ def exchange(db, row):
 
 
 def close_gap(db, row):
-    """Removes a row, and gives all later rows the numbers that fit."""
+    """Removes a row, and gives all later rows the next lower number."""
     remove(db, row)
     db.execute("UPDATE audit SET seq = -seq WHERE seq > ?", (row,))
     db.execute("UPDATE audit SET seq = -seq - 1 WHERE seq < 0")
@@ -249,7 +249,7 @@ def cut(db, row):
 
 
 def tampering_is_found(place):
-    """Each is made in the database of the stopped daemon. The first wrong row is always the given one."""
+    """Each change is made in the database of the stopped daemon. The first wrong row is always the given row."""
     saved = place.state + ".saved"
     shutil.copytree(place.state, saved)
     tamperings = (remove, remove_ten, change_account, change_time, exchange, close_gap, cut)
@@ -281,7 +281,7 @@ def remove_some(db, dice, last):
     first = dice.randint(1, last)
     end = min(last, first + dice.choice([0, 0, 1, 30]))
     db.execute("DELETE FROM audit WHERE seq BETWEEN ? AND ?", (first, end))
-    if dice.random() < 0.5:  # and close the gap
+    if dice.random() < 0.5:  # also close the gap
         renumber(db, {n: n - (end - first + 1) for n in range(end + 1, last + 1)})
     return first
 
@@ -299,7 +299,7 @@ def change_one(db, dice, last):
 
 
 def reorder_some(db, dice, last):
-    """Shuffles some rows, which need not be neighbours."""
+    """Exchanges the positions of some rows, which need not be neighbours."""
     rows = sorted(dice.sample(range(1, last + 1), dice.choice([2, 2, 5, 50])))
     shuffled = rows[1:] + rows[:1] if dice.random() < 0.5 else rows[::-1]
     renumber(db, dict(zip(rows, shuffled)))
@@ -313,7 +313,7 @@ def cut_tail(db, dice, last):
 
 
 def copy_one(db, dice, last):
-    """Inserts a copy of a row at another place; a copy right behind the row is an inserted row, too."""
+    """Inserts a copy of a row at another place. A copy directly after the row counts as inserted, too."""
     row, at = dice.randint(1, last), dice.randint(1, last + 1)
     copied = list(db.execute("SELECT * FROM audit WHERE seq = ?", (row,)).fetchone())
     renumber(db, {n: n + 1 for n in range(at, last + 1)})
@@ -322,7 +322,7 @@ def copy_one(db, dice, last):
 
 
 def random_tampering_is_found(place, seed):
-    """Rows at random positions are removed, changed, reordered, cut or copied, and then put back."""
+    """Random rows are removed, changed, reordered, cut or copied, and then restored."""
     dice, tried = random.Random(seed), collections.Counter()
     print(f"# TEST_SEED={seed}")
     with contextlib.closing(sqlite3.connect(f"{place.state}/fabricd.db", isolation_level=None, timeout=30)) as db:
@@ -363,7 +363,7 @@ def a_day_of_changes_by_five_accounts():
 
 
 def methods_by_reflection(c):
-    """[(path of the method, role that it needs)], as the server's reflection gives them."""
+    """Returns [(path of the method, role that it needs)], from the reflection of the server."""
     request, reply = (dynamic("reflection", f"grpc.reflection.v1.ServerReflection{k}")
                       for k in ("Request", "Response"))
     info = c.stream_stream("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
@@ -381,7 +381,8 @@ def methods_by_reflection(c):
 
 
 def every_method_that_changes_something_is_recorded():
-    """A new method above the role viewer is recorded, or fails here. Lists and checks are no changes."""
+    """Every method above the role viewer must be recorded; a new method must be added to this test. Lists and checks
+    are no changes."""
     place = Place()
     reads = {"ListAudit", "VerifyAudit", "GetDiagnostics"}
     with place.daemon(), channel(place.address) as c:

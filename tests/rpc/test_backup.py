@@ -36,7 +36,7 @@ class Machine(Place):
         self.write("passphrase", PASSPHRASE + "\n")
 
     def call(self, *options, code=0, passphrase=None, **how):
-        """fabricd with options of backups. Returns what it prints."""
+        """Runs fabricd with options of backups. Returns its output."""
         file = "-" if passphrase is not None else self.path("passphrase")
         done = subprocess.run([FABRICD, "--state-dir", self.state, "--passphrase-file", file, *options],
                               input=passphrase, capture_output=True, text=True, timeout=60, **how)
@@ -44,7 +44,7 @@ class Machine(Place):
         return done.stderr if code else done.stdout
 
     def run_ctl(self, *arguments, code=0, passphrase=PASSPHRASE, command=(), **how):
-        """fabricctl with the passphrase on its standard input. Returns what it prints."""
+        """Runs fabricctl with the passphrase on its standard input. Returns its output."""
         done = subprocess.run([*command, CTL, "-s", self.address, *arguments, "--passphrase-file", "-"],
                               input=passphrase + "\n", capture_output=True, text=True, timeout=60,
                               env=dict(os.environ, FABRICCTL_FABRICD=FABRICD), **how)
@@ -52,14 +52,14 @@ class Machine(Place):
         return done.stderr if code else done.stdout
 
     def grow(self, mib):
-        """Adds to the database of the stopped manager."""
+        """Adds data to the database of the stopped manager."""
         with contextlib.closing(sqlite3.connect(os.path.join(self.state, "fabricd.db"))) as db:
             db.execute("CREATE TABLE padding (bytes BLOB)")
             db.executemany("INSERT INTO padding VALUES (randomblob(1048576))", [()] * mib)
             db.commit()
 
     def rows(self):
-        """All rows of all tables but those of the audit log after the backup."""
+        """Returns all rows of all tables, but not those of the audit log after the backup."""
         with contextlib.closing(sqlite3.connect(os.path.join(self.state, "fabricd.db"))) as db:
             names = [n for n, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
             return {n: sorted(db.execute(f"SELECT * FROM \"{n}\"").fetchall(), key=repr) for n in names}
@@ -90,7 +90,7 @@ def another_machine_takes_over():
         first.rest()
         said = first.call("-f", first.path("f.yaml"), "--backup", first.path("backup"))
         assert first.path("backup") in said and "6 files" in said, said
-    # Both bring up the same fabric from the beginning: a simulated fabric starts new with its manager.
+    # Both bring up the same fabric from the beginning, because a simulated fabric starts new with its manager.
     with first.daemon():
         first.rest()
         seen = first.what_operators_see()
@@ -129,7 +129,7 @@ def a_stopped_manager_comes_back_row_by_row():
 
 
 def whoever_changes_it_is_noticed():
-    """Each damage is refused with a sentence, and nothing is left in the state directory."""
+    """Every damaged backup is refused with a sentence, and the state directory stays empty."""
     whole = read(first.path("backup"))
     chunk = struct.unpack(">I", whole[HEADER:HEADER + 4])[0]
     assert chunk == CHUNK, "the database must be longer than a chunk"
@@ -167,7 +167,7 @@ def nothing_is_lost():
     former = place.files()
     said = place.call("--restore", first.path("backup"), code=1)
     assert "--replace" in said and place.files() == former, said
-    # a backup that is refused changes nothing, also with --replace
+    # a backup that is refused changes nothing, even with --replace
     with open(place.path("short"), "wb") as f:
         f.write(read(first.path("backup"))[:-1])
     place.call("--restore", place.path("short"), "--replace", code=1)
@@ -178,7 +178,7 @@ def nothing_is_lost():
     now = place.files()
     assert {os.path.basename(n): now[n] for n in now if n.startswith(folder)} == former
     assert now["m_key"] == read(os.path.join(first.state, "m_key")) != former["m_key"]
-    # the backup is not overwritten
+    # a backup does not overwrite another file
     said = place.call("--backup", first.path("backup"), code=1)
     assert "File exists" in said, said
     # a restore that was interrupted while it moved files
@@ -257,7 +257,7 @@ def another_user_restores_it():
 
 
 def fabricctl_brings_a_manager_to_another_machine():
-    """Other host name, other user, other state directory: the same LIDs, routes, keys and isolated links."""
+    """Host name, user and state directory differ. LIDs, routes, keys and isolated links must be the same."""
     third, fourth = Machine(), Machine()
     with third.daemon():
         make_changes(third)
@@ -328,7 +328,7 @@ def a_broken_backup_leaves_nothing():
                     raise AssertionError("accepted")
                 except grpc.RpcError as e:
                     assert e.code() == grpc.StatusCode.INVALID_ARGUMENT, e
-            # A client that reads slowly holds no memory of the manager, and one backup is made at a time.
+            # A client that reads slowly uses no memory of the manager. Only one backup is made at a time.
             slow = make(backup_pb2.BackupRequest(salt=bytes(16), key=bytes(32)), timeout=60)
             size = next(slow).size
             assert size > 40 << 20, size
@@ -354,7 +354,7 @@ def a_broken_backup_leaves_nothing():
         client.send_signal(signal.SIGTERM)
         assert client.wait(60) == -signal.SIGTERM and not left(), left()
 
-    # The manager is killed while it sends. The command ends with an error, and nothing is left.
+    # The manager is killed while it sends. The command ends with an error, and leaves no files.
     errors = open(place.path("errors"), "w+")
     p = subprocess.Popen([FABRICD, "--sim", place.path("f.net"), "--state-dir", place.state, "--listen", place.address],
                          stdout=errors, stderr=errors)
@@ -369,14 +369,14 @@ def a_broken_backup_leaves_nothing():
     p.wait()
     _, said = client.communicate(timeout=60)
     assert client.returncode == 3 and "connection was lost" in said, (client.returncode, said)
-    # The copy of the database goes with the next backup; nothing has the encrypted file.
+    # The next backup removes the copy of the database. The encrypted file is already removed.
     with place.daemon():
         place.run_ctl("backup", place.path("whole"))
     assert not left(), left()
 
 
 def a_killed_restore_loses_nothing():
-    """The restore is killed at times from its beginning to its end, and once its disk is full."""
+    """The restore is killed at many times from its beginning to its end; once its disk is full."""
     place = Machine()
     with place.daemon():
         place.rest()
@@ -411,7 +411,7 @@ def a_killed_restore_loses_nothing():
 
 
 def a_terminal_asks():
-    """Twice for a new passphrase, and without an echo."""
+    """The terminal asks twice for a new passphrase, without an echo."""
     def talk(arguments, *answers):
         pid, fd = pty.fork()
         if pid == 0:

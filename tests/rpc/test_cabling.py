@@ -13,7 +13,7 @@ UP, UNSOUND = 0, 5
 
 
 class Cables:
-    """The cables of a fabric with two hosts on each leaf, which can be changed before fabricd starts."""
+    """The cables of a fabric with two hosts on each leaf. They can be changed before fabricd starts."""
 
     def __init__(self, leaves=3, spines=2):
         command = f"generate leaf-spine --leaves {leaves} --spines {spines} --hosts 2 --radix 8"
@@ -50,7 +50,7 @@ class Cables:
         return "\n".join(rows) + "\n"
 
     def net(self):
-        """The fabric as it is cabled, for fabsim and fabricd --sim."""
+        """Returns the fabric as it is cabled, for fabsim and fabricd --sim."""
         lines = []
         for line in self.text.splitlines():
             if line.startswith("["):
@@ -104,7 +104,7 @@ def a_faithful_fabric_has_no_difference():
         assert result["differences"] == result["moves"] == []
         text = place.ctl("topo", "check", place.plan)
         assert "none: the fabric is cabled as planned" in text
-        # the exported fabric is a plan, too, and a part of it
+        # the exported fabric is also a plan, and so is a part of it
         place.ctl("topo", "export", "-o", place.folder + "/known.net")
         assert place.check(place.folder + "/known.net", code=UP)["format"] == "ibnetdiscover"
         topo = place.write("isl.topo", "SW leaf-001\n P3 -> SW spine-001 P1\n P4 -4x-25G-> SW spine-002 P1\n"
@@ -155,7 +155,7 @@ def hosts_and_racks():
         # racks in the order of their numbers
         assert [d["a_rack"] for d in result["differences"]] == ["A2", "A9", "A10"]
         assert [d["kind"] for d in result["differences"]] == ["swapped", "swapped", "missing"]
-        # a plan that swaps the two hosts knows one of them by another name
+        # a plan with other names for the two hosts that changed places
         other = place.write("other.csv", cables.csv().replace("host-0006", "host-0099").replace("host-0001", "host-0098"))
         kinds = place.check(other)["kinds"]
         assert kinds == {"wrong-host": 2, "missing": 1}, kinds

@@ -19,7 +19,7 @@ FABRICCTL = os.path.join(BUILD, "cli/fabricctl")
 
 
 def cert(folder, *words, json_output=False, **env):
-    """Runs fabricctl cert; no manager must be needed."""
+    """Runs fabricctl cert, which must need no manager."""
     return subprocess.run([FABRICCTL, "-s", "unix:/nowhere", *(["-o", "json"] if json_output else []), "cert", "--dir",
                            os.path.join(folder, "ca"), *words], capture_output=True, text=True, timeout=PATIENCE,
                           env=dict(os.environ, **env))
@@ -32,7 +32,7 @@ def good(folder, *words):
 
 
 def refused(folder, code, text, *words):
-    """The command fails, says `text`, and changes no file."""
+    """Checks that the command fails, prints `text`, and changes no file."""
     before = contents(folder)
     done = cert(folder, *words)
     assert done.returncode == code and text in done.stderr and done.stdout == "", (words, done)
@@ -51,7 +51,7 @@ def listed(folder):
 
 
 def states(folder):
-    """The state of the current certificate of each name."""
+    """Returns the state of the current certificate of each name."""
     authority, *rows = [row for row in listed(folder) if row["state"] != "replaced"]
     expires = openssl_expiry(os.path.join(folder, "ca", "ca.pem"))
     assert authority["name"] == "ca" and authority["state"] == "valid" and authority["expires"] == expires, authority
@@ -79,7 +79,7 @@ def openssl_expiry(path):
 
 
 def verify(ca, path, purpose="sslclient", authority=None):
-    """What openssl says against a certificate; "" if it is good."""
+    """Returns the error of openssl about a certificate; "" if it is good."""
     done = subprocess.run(["openssl", "verify", "-x509_strict", "-crl_check", "-CAfile", authority or f"{ca}/ca.pem",
                            "-CRLfile", f"{ca}/crl.pem", "-purpose", purpose, path], capture_output=True, text=True)
     assert (done.returncode == 0) == (done.stderr == ""), done
@@ -129,14 +129,14 @@ def mistakes_change_nothing():
         refused(folder, 1, "certificate of alice is revoked; 'fabricctl cert issue alice' issues a new one", "renew",
                 "alice")
 
-        # a certificate of somebody else
+        # a certificate of another authority
         with tempfile.TemporaryDirectory() as other:
             good(other, "init")
             good(other, "issue", "mallory")
             shutil.copy(os.path.join(other, "ca", "mallory.pem"), os.path.join(folder, "ca"))
         refused(folder, 1, "mallory.pem is no certificate of this authority", "renew", "mallory")
 
-        # a key that others can read; the key of another authority
+        # a key that other users can read; the key of another authority
         key = os.path.join(folder, "ca", "ca.key")
         for mode in (0o644, 0o640, 0o602):
             os.chmod(key, mode)
@@ -164,7 +164,7 @@ def files_are_as_openssl_expects():
         assert "DNS:mgmt-1.example.com, IP Address:192.0.2.1, IP Address:2001:DB8:0:0:0:0:0:1" in text, text
         assert re.search(r"Basic Constraints: critical\n\s*CA:FALSE", text), text
 
-        # all revoked certificates stay on the list, also of a name that has a new one
+        # all revoked certificates stay on the list, including those of a name that has a new certificate
         serials = []
         for _ in range(5):
             serials.append(next(r for r in listed(folder) if r["name"] == "alice")["serial"])
@@ -199,7 +199,7 @@ def a_renewed_certificate_overlaps_with_the_former_one():
                 for what in (["-subject"], ["-ext", "extendedKeyUsage,keyUsage,basicConstraints"],
                              *([["-ext", "subjectAltName"]] if name == "mgmt-1" else [])):
                     assert shown(path, *what) == shown(formers[-1], *what), what
-                # the period is that of the former certificate, or as many days as the operator chose
+                # the period is that of the former certificate, or the number of days that the operator chose
                 assert abs(days_left(path) - int(days or period)) < 0.1, openssl_expiry(path)
                 for purpose in purposes:
                     assert not [v for v in (verify(ca, p, purpose) for p in [path, *formers]) if v]
@@ -209,14 +209,14 @@ def a_renewed_certificate_overlaps_with_the_former_one():
         assert verify(ca, f"{ca}/alice.pem", "sslserver") != ""
         assert stat.S_IMODE(os.stat(f"{ca}/alice.key").st_mode) == 0o600
 
-        # revoking the name revokes them all
+        # revoking a name revokes all its certificates
         good(folder, "revoke", "alice")
         for path in (f"{ca}/alice.pem", f"{folder}/alice-0.pem", f"{folder}/alice-1.pem"):
             assert "certificate revoked" in verify(ca, path), path
         assert [r["state"] for r in listed(folder) if r["name"] == "alice"] == ["revoked"]
         assert verify(ca, f"{folder}/mgmt-1-0.pem") == ""
 
-        # an expired one
+        # an expired certificate
         good(folder, "issue", "carol", "--days", "50")
         dated(folder, "carol", -10, -1)
         assert "The former certificate has expired at " in good(folder, "renew", "carol", "--days", "10")
@@ -239,7 +239,7 @@ def a_renewed_authority_keeps_its_certificates():
         assert read(f"{ca}/ca.key") == read(f"{folder}/ca.key")
         assert shown(f"{ca}/ca.pem", "-subject") == shown(f"{folder}/ca.pem", "-subject")
         assert shown(f"{ca}/ca.pem", "-serial") != shown(f"{folder}/ca.pem", "-serial")
-        # the revocation list lasts as long as the authority, and has what it had
+        # the revocation list is valid as long as the authority, and has the same certificates as before
         until = shown(f"{ca}/ca.pem", "-enddate").split("=")[1]
         assert shown(f"{ca}/crl.pem", "-nextupdate", kind="crl") == "nextUpdate=" + until
         good(folder, "issue", "carol", "--days", "900")
@@ -247,7 +247,7 @@ def a_renewed_authority_keeps_its_certificates():
             for name in ("alice", "carol"):
                 assert verify(ca, f"{ca}/{name}.pem", authority=authority) == "", name
             assert "certificate revoked" in verify(ca, f"{ca}/bob.pem", authority=authority)
-        # without --days, for as long as before
+        # without --days, the period is as long as before
         good(folder, "renew", "ca")
         assert abs(days_left(f"{ca}/ca.pem") - 1000) < 0.1
 
@@ -255,7 +255,7 @@ def a_renewed_authority_keeps_its_certificates():
 def what_expires_soon_is_told():
     with tempfile.TemporaryDirectory() as folder:
         good(folder, "init")
-        # 30 days before, or when a third of less than 90 days is left
+        # the warning comes 30 days before the end, or when a third of a period of less than 90 days is left
         rows = (("a", -300, 29.9, True), ("b", -300, 30.1, False), ("c", -60.3, 29.9, True), ("d", -6, 2.9, True),
                 ("e", -6, 3.1, False), ("f", -40, -1.5, False), ("g", -10, 0.5, True))
         for name, begin, end, _ in rows:
@@ -271,7 +271,7 @@ def what_expires_soon_is_told():
             assert warning in said if told else f"\n{name}.pem" not in said, (name, said)
         assert table["f"]["state"] == "expired" and table["ca"]["expiring"] is False and "ca.pem" not in said, said
 
-        # a renewal ends the warning, though the former certificate still expires
+        # a renewal ends the warning, although the former certificate still expires
         good(folder, "renew", "a", "--days", "200")
         assert "a.pem" not in cert(folder, "list").stdout
         assert [(r["state"], r["expiring"]) for r in listed(folder) if r["name"] == "a"] == [
@@ -289,7 +289,7 @@ def what_expires_soon_is_told():
 
 
 def a_command_that_is_killed_leaves_a_pair():
-    """kill -9 at each step: the certificate and the key of a name are both the former or both the new ones."""
+    """kill -9 at each step. The certificate and the key of a name must be both old or both new."""
     preload = os.path.join(BUILD, "tests/rpc/kill_at.so")
     for words in (["renew", "alice"], ["renew", "ca"], ["revoke", "alice"], ["issue", "bob"]):
         with tempfile.TemporaryDirectory() as folder:
@@ -309,7 +309,7 @@ def a_command_that_is_killed_leaves_a_pair():
                 assert not [n for n in os.listdir(ca) if n.startswith(".") and n.endswith(".key")], os.listdir(ca)
                 if done.returncode == 0:
                     break
-                # the same again completes it, unless it was complete
+                # the same command again completes it, if it was not complete
                 assert done.returncode == -signal.SIGKILL, done
                 again = cert(folder, *words)
                 assert again.returncode == 0 or "already" in again.stderr or "has a valid" in again.stderr, again
@@ -341,7 +341,7 @@ def a_manager_and_its_clients():
                                   capture_output=True, text=True, timeout=PATIENCE)
 
         def served_serial():
-            """The serial number of the certificate that the manager shows."""
+            """Returns the serial number of the certificate that the manager shows."""
             done = subprocess.run(["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-alpn", "h2", "-cert",
                                    f"{ca}/alice.pem", "-key", f"{ca}/alice.key"], stdin=subprocess.DEVNULL,
                                   capture_output=True, text=True, timeout=PATIENCE)
@@ -363,7 +363,7 @@ def a_manager_and_its_clients():
                 p.send_signal(signal.SIGHUP)
                 wait_until(lambda: p.log().count("reloaded") > before)
 
-            # the manager and its clients after renewals; clients with the former files still reach it
+            # after renewals, the manager uses the new files; clients with the former files can still reach it
             for name in ("ca.pem", "bob.pem", "bob.key"):
                 shutil.copy(f"{ca}/{name}", f"{folder}/former-{name}")
             serials = [served_serial()]

@@ -37,7 +37,7 @@ store=0x12 : "host-0004" ;
 
 
 class Place:
-    """A folder with a topology (2 leaves, 2 spines, 6 hosts), settings, and a daemon when it runs."""
+    """A folder with a topology (2 leaves, 2 spines, 6 hosts), settings, and a daemon while it runs."""
 
     def __init__(self):
         self.folder = os.path.dirname(socket_path())
@@ -82,7 +82,7 @@ class Place:
 
 
 def table(text):
-    """Lines of a table, as lists of words."""
+    """Returns the lines of a table, as lists of words."""
     return [line.split() for line in text.splitlines()]
 
 
@@ -208,7 +208,7 @@ def as_text(gid_bytes):
 
 
 def what_hosts_registered_is_listed():
-    """Rows of an earlier life of the manager: what hosts registered then is still there."""
+    """The database has registrations from an earlier run of the manager. They must be listed."""
     place = Place()
     with place.daemon():
         hosts = [int(m["guid"], 16) for m in place.json("partition", "show", "Default")["members"]
@@ -286,7 +286,7 @@ def exports_are_the_same_in_files():
         assert certificate.startswith("certificate 1\n") and certificate.count("\n0x") > 0
         assert place.ctl("route", "certify", "-o", path) == "" and open(path).read() == certificate
         place.ctl("topo", "export", "-o", place.folder + "/no/such/folder", code=1)
-        os.symlink("/dev/full", f"{place.folder}/full")  # root could replace the device itself
+        os.symlink("/dev/full", f"{place.folder}/full")  # root could replace the device file
         place.ctl("topo", "export", "--format", "dot", "-o", f"{place.folder}/full", code=1)
         place.ctl("topo", "export", "--format", "opensm-fdbs", code=2)
 
@@ -356,7 +356,7 @@ def what_was_recorded_is_printed():
 
 
 def what_the_manager_knew_is_recorded():
-    """Leases, ports that an operator disabled, and settings: a replay needs them."""
+    """A replay needs leases, ports that an operator disabled, and settings."""
     place = Place()
     record = os.path.join(place.folder, "recording")
     with place.daemon() as (f, _):
@@ -388,10 +388,10 @@ def what_the_manager_knew_is_recorded():
 
 
 def through_libibumad_too():
-    """fabricd as on real adapters: libibumad, which libumad2sim leads to the simulator."""
+    """fabricd uses libibumad, as with real adapters. libumad2sim connects it to the simulator."""
     libraries = glob.glob("/usr/lib/*/umad2sim/libumad2sim.so")
     if not libraries:
-        return  # scripts/check has it, and says so
+        return  # scripts/check requires this library, and says so
     if sanitized():
         return  # AddressSanitizer refuses to run with another library loaded before it
     place = Place()
@@ -516,7 +516,7 @@ def records(place, *options):
 
 
 def every_change_is_audited():
-    """log_level does not matter. A reload says which settings changed, but no keys."""
+    """Changes are recorded at any log_level. A record of a reload names the settings that changed, without keys."""
     place = Place()
     place.write("fabricd.yaml", "log_level: error\nsubnet: {sm_key: 4711}\n")
     with place.daemon() as (_, process):
@@ -552,7 +552,7 @@ def every_change_is_audited():
         with place.database() as db:
             db.execute("UPDATE audit SET account = 'mallory' WHERE seq = 3")
         place.ctl("audit", "verify", code=5)
-        # The exit code is also that of JSON output.
+        # JSON output has the same exit code.
         done = subprocess.run([CTL, "-s", place.address, "-o", "json", "audit", "verify"],
                               capture_output=True, text=True, timeout=60)
         assert done.returncode == 5 and json.loads(done.stdout)["bad"] == 3, done

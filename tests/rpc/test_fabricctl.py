@@ -265,7 +265,7 @@ def a_server_without_answer_times_out():
     thread = threading.Thread(target=lambda: done.append(
         run("unix:" + path, "--timeout", "5", "status")))
     thread.start()
-    for _ in range(2):  # the first is the call that gave up
+    for _ in range(2):  # the first is the call that failed
         peer, _ = mute.accept()
         with contextlib.suppress(BrokenPipeError):
             peer.sendall(b"SSH-2.0-OpenSSH_9.2\r\n" * 4)
@@ -344,7 +344,7 @@ def a_slow_watcher_resumes_and_says_what_it_missed():
                                     )["events"][0]["sequence"]
         wait_until(lambda: newest() > first + 30000)
         missed = after = 0
-        for line in watch.stdout:  # the fake manager has no store, so older events are gone
+        for line in watch.stdout:  # the fake manager has no store, so older events are lost
             row = json.loads(line)
             assert row.get("missed_first_sequence", row.get("sequence")) == last + 1, (row, last)
             last = row.get("missed_last_sequence", row.get("sequence"))

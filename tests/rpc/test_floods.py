@@ -16,7 +16,7 @@ SERVICE = "/fabric.v1.FabricService/"
 
 
 def drip(raw, begin, data, ended):
-    """Sends `begin` at once, and then a byte each half a second, until the server closes the connection."""
+    """Sends `begin` at once, and then a byte every half second, until the server closes the connection."""
     try:
         raw.send(begin)
         for byte in data:
@@ -55,7 +55,7 @@ def headers(stream):
 
 
 def flood(kind, count):
-    """`count` pieces of a flood, each of one to three frames."""
+    """Returns `count` parts of a flood, each of one to three frames."""
     open_stream = headers(1)
     return {
         "reset": lambda: (http2.request(2 * i + 1, SERVICE + "GetStatus") + http2.frame(
@@ -92,7 +92,7 @@ def floods_end_their_connection():
                 pass
             reader.join(PATIENCE)
             raw.close()
-            # nghttp2 itself ends the flood of CONTINUATION frames
+            # nghttp2 ends a flood of CONTINUATION frames
             if kind != "continuation":
                 assert last and int.from_bytes(last[-1][4:8], "big") == 11, (kind, last)
                 assert last[-1][8:].startswith(b"too many HTTP/2 frames"), (kind, last)
@@ -135,7 +135,7 @@ def normal_clients_are_no_flood():
 
 @contextlib.contextmanager
 def tls_server():
-    """A server on TLS, and a function that makes a channel with a connection of its own for a certificate name."""
+    """Returns a server with TLS, and a function that makes a channel with its own connection for a certificate name."""
     ca = make_authority("floods")
     server_cert, certificates, port = make_certificate(ca, "server"), {}, free_port()
     env = {"TLS_CERT": server_cert + ".crt", "TLS_KEY": server_cert + ".key", "TLS_CA": ca + ".crt"}
@@ -158,9 +158,9 @@ def one_client_cannot_take_all_connections():
         calls = []
         for c in greedy:
             calls.append(Fabric(c).WatchEvents())
-            if len(calls) % 30 == 0:  # of more handshakes at once, a slow server would drop some
+            if len(calls) % 30 == 0:  # if more handshakes came at once, a slow server would refuse some
                 calls[-1].initial_metadata()
-        # 127 places are left for the greedy client, and its further connections are refused
+        # the greedy client gets the 127 free places; its further connections are refused
         wait_until(lambda: "a connection of certificate of greedy ends: too many connections" in server.log())
         with connect("good") as c, connect("other") as d:
             Fabric(c).GetStatus(timeout=PATIENCE)

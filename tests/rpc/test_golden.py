@@ -24,8 +24,8 @@ from google.protobuf import text_format
 from golden_file import CTL, FABRICD, FABSIM, SERVICE, Golden, class_of, lines, ran, written
 from harness import SOURCE, Fabric, channel, fake, main, running, socket_path, wait_until
 
-# What varies: times of day, measured durations, and numbers that depend on these (which contingency plans
-# were made before a change and outlived it, for example).
+# The parts that vary: times of day, measured durations, and numbers that depend on these. (An example is the number
+# of contingency plans that were made before a change and are still valid after it.)
 MASKS = [(re.compile(pattern, re.M), to) for pattern, to in (
     (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<time>"),
     (r"\b20\d\d-\d\d-\d\d \d\d:\d\d:\d\d", "<time>"),
@@ -53,7 +53,7 @@ MASKS = [(re.compile(pattern, re.M), to) for pattern, to in (
     (r"^fabricd_phase_\w*seconds\w*\{.*\n", ""),
     (r"^(fabricd_(loop_\w+|\w+_seconds(_sum|_bucket)?|smps_\w+|counter_reads_total|congestion_writes_total|sa_notices_total|traps_\w*total)(\{.*\})?) [\d.]+$", r"\1 <n>"),
     (r'^(fabricd_events_total\{type="trap-received".*\}) \d+$', r"\1 <n>"),
-    # depends on how often this test waited for something
+    # depends on how often this test waited
     (r"^fabricd_rpc_calls_total\{.*\n", ""),
 )]
 
@@ -64,7 +64,7 @@ def free_port():
         return s.getsockname()[1]
 
 
-# ---- the messages themselves
+# ---- the messages
 
 # Times, durations and numbers of requests vary.
 VARIES = [(re.compile(pattern, re.M), to) for pattern, to in (
@@ -76,7 +76,7 @@ VARIES = [(re.compile(pattern, re.M), to) for pattern, to in (
 
 
 def called(c, name, request, varies=VARIES):
-    """The answers to a call."""
+    """Returns the answers to a call."""
     method = SERVICE.methods_by_name[name]
     make = c.unary_stream if method.server_streaming else c.unary_unary
     stub = make(f"/fabric.v1.FabricService/{name}", request_serializer=lambda m: m.SerializeToString(),
@@ -128,7 +128,7 @@ class Place:
                 yield
 
     def messages(self, golden, calls):
-        """Calls methods, and adds their answers to a golden file; gets the second page, too."""
+        """Calls methods, and adds their answers to a golden file. Also gets the second page."""
         for line in lines(calls):
             name, _, request = line.partition(" ")
             text = called(self.channel, name, request)
@@ -154,11 +154,11 @@ class Place:
         return int(re.search(r'type="trap-received".* (\d+)$', self.metrics(), re.M)[1])
 
     def is_dragonfly(self):
-        """Tables of this engine have no contingencies, since they do not support local repair."""
+        """The tables of this engine have no contingencies, because they do not support local repair."""
         return self.json("status")["routing_engine"] == "dragonfly"
 
     def is_quiet(self):
-        """The manager is idle, and its work in the background is complete."""
+        """Returns whether the manager is idle and its work in the background is complete."""
         if self.json("status")["state"] != "idle":
             return False
         text = self.ctl("route", "contingency", "-n", "1")  # "27 of 27 cases are up to date"
@@ -194,13 +194,13 @@ class Place:
                 text = self.ctl(*words, "-o", form)
                 if words[0] != "reroute" and words[:2] not in (["route", "compare"], ["route", "contingency"]):
                     self.golden.add(title, text)
-                else:  # the width of its columns depends on durations
+                else:  # the width of the columns depends on durations
                     self.golden.add(title, re.sub(r"(?<=\S)  +", "  ", text))
         if "json" in formats:
             self.golden.add("GET /metrics", self.metrics())
 
 
-# ---- a fat tree with everything switched on
+# ---- a fat tree with all features on
 
 EXPORTS = [f"topo export --format {f}" for f in ("ibnetdiscover", "dot", "json", "slurm", "opensm-lst")] + [
     f"route export --format {f}" for f in ("opensm-lfts", "opensm-fdbs", "opensm-sl2vl", "path-sl")] + ["route certify"]
@@ -220,6 +220,13 @@ qos:
     - {name: training, share: 30, match: ["qos_class=7", "from=host-0001"]}
     - {name: urgent, priority: high, rate_limit: 10, mtu_limit: 1024, match: ["to=host-0006"]}
 contingency: {memory: 8}
+locations: {file: FOLDER/locations.csv}
+"""
+LOCATIONS = """name,host,rack,row,slot
+leaf-00[1-3],,A1,row-1,42
+host-000[1-4],,A1,row-1,
+host-0005,big,B2,row-2,7
+host-0006,big,B2,row-2,7
 """
 PARTITIONS = """
 Default=0x7fff, ipoib : ALL=limited, SELF=full ;
@@ -227,7 +234,8 @@ jobs=0x11, ipoib, mtu=4, rate=3, defmember=full : "host-0001", "host-0002", "hos
 jobs=0x11 : "host-0004" ;
 store=0x12, ipoib : "host-0004", "host-0005"=full ;
 """
-ONCE = """version | node list | node list switch | node show leaf-001 | node show host-0003 | port list leaf-002 | port show leaf-001/3 | port show host-0002/1 | class show storage
+ONCE = """version | node list | node list switch | host list | host list --rack b2 | host show big | host show host-0007 | rack list
+    node list --rack A1 | node list switch --rack A9 | link list --rack B2 | node show leaf-001 | node show host-0003 | port list leaf-002 | port show leaf-001/3 | port show host-0002/1 | class show storage
     class show training | class show urgent | class show default | partition show jobs | partition show store
     cc show leaf-001/1 --explain | cc show leaf-001/3
     cc log leaf-001 | cc export --roce --explain | cc export --roce --format sonic | cc export --roce --format mlx5
@@ -244,7 +252,8 @@ ALWAYS = """status | link list leaf-001 | link flapping | link unhealthy | port 
 
 
 # Methods and their requests. fabricctl does not print all fields of the answers.
-CALLS = """GetStatus | GetVersion | ListNodes | ListNodes page_size: 6 | ListNodes type: NODE_TYPE_ADAPTER page_size: 4
+CALLS = """GetStatus | GetVersion | ListHosts page_size: 3 | ListHosts rack: "B2" | GetHost host: "host-0005" | GetHost host: "leaf-001" | GetHost host: "host-"
+    ListRacks | ListNodes rack: "B2" | ListNodes rack: "A1" type: NODE_TYPE_SWITCH page_size: 2 | ListLinks rack: "B2" | ListNodes | ListNodes page_size: 6 | ListNodes type: NODE_TYPE_ADAPTER page_size: 4
     GetNode node: "leaf-001" | GetNode node: "host-0003" | ListNodePins | ListBaseline | ApproveBaseline dry_run: true | ListPorts node: "leaf-001" | ListPorts node: "host-0002"
     ListPorts state: PORT_STATE_DOWN | ListPorts page_size: 5 | GetPort node: "leaf-001" port_number: 3 | GetPort node: "leaf-001"
     GetPort node: "leaf-001" port_number: 99 | ListLinks node: "leaf-002" | ListLinks page_size: 3 | ListFlappingLinks
@@ -269,7 +278,7 @@ def gid(guid):
 
 
 def registered(place):
-    """What hosts registered with an earlier run of the manager: rows of its database."""
+    """Adds registrations from an earlier run of the manager to its database."""
     as_text = lambda g: ":".join(g[i:i + 2].hex() for i in range(0, 16, 2))
     hosts = [0x2c90200000001 + 4 * n for n in range(6)]
     with contextlib.closing(sqlite3.connect(os.path.join(place.folder, "state/fabricd.db"))) as db, db:
@@ -289,7 +298,7 @@ def registered(place):
 
 def a_fat_tree_with_all_features():
     place = Place("leaf-spine.txt", "leaf-spine --leaves 5 --spines 3 --hosts 2", LEAF_SPINE,
-                  {"partitions.conf": PARTITIONS})
+                  {"partitions.conf": PARTITIONS, "locations.csv": LOCATIONS})
     every, few = lines(ONCE) + lines(ALWAYS) + EXPORTS[:4] + EXPORTS[5:7] + EXPORTS[-1:], lines(ALWAYS)
     raw = Golden("messages.txt", MASKS)
     raw.hidden = place.golden.hidden
@@ -341,10 +350,10 @@ def a_fat_tree_with_all_features():
     raw.compare()
 
 
-# ---- a manager whose answers are fixed
+# ---- a manager with fixed answers
 
-# fake_sm.c and fake_cc.c have what simulated fabrics do not show within a second: congestion logs, unhealthy
-# links, a rotation of keys, approved devices. Nothing varies but the process ID of clients.
+# fake_sm.c and fake_cc.c have states that simulated fabrics do not reach within a second: congestion logs,
+# unhealthy links, a key rotation, approved devices. Only the process ID of clients varies.
 FAKE = """GetStatus | ListFlappingLinks | ListUnhealthyLinks | ListUnhealthyLinks include_watched: true
     ListPortCounters node: "leaf-001" | ListReroutes page_size: 2 | GetReroute generation: 42
     GetReroute generation: 2 | ListContingencies page_size: 3 | GetContingency failure: "leaf-001" | GetContingency failure: "leaf-001/5"
@@ -424,7 +433,7 @@ REQUESTS = """Sweep | Reroute | Rebalance | IsolateLink node: "leaf-001" port_nu
     DisablePort node: "leaf-001" port_number: 2 | EnablePort node: "leaf-001" port_number: 2 | RotateKey give_up_absent: true
     ApproveBaseline | ApproveBaseline all: true | ApproveBaseline nodes: "leaf-001" | DisapproveBaseline all: true
     DisapproveBaseline nodes: "leaf-001" | ApproveNode all: true | ApproveNode node: "host-0003" | ForgetNodePin node: "old-0002" """
-READS = """GetStatus | GetVersion | ListGoneNodes | ListGoneLinks | ForgetNodes node: "host-0003" | ListSnapshots | MakeSnapshot name: "a" | DeleteSnapshot name: "a"
+READS = """GetStatus | GetVersion | ListHosts | GetHost host: "host-0003" | ListRacks | ListGoneNodes | ListGoneLinks | ForgetNodes node: "host-0003" | ListSnapshots | MakeSnapshot name: "a" | DeleteSnapshot name: "a"
     CompareTopologies before: "a" | ListNodes page_size: 1 | GetNode node: "leaf-001" | ListNodePins | ListBaseline | ListPorts page_size: 1
     GetPort node: "leaf-001" port_number: 1 | ListLinks page_size: 1 | ListFlappingLinks | ListUnhealthyLinks | ListPortCounters
     ListPartitions | ListPartitionMembers partition: "Default" page_size: 1 | ListServices | ListSubscriptions | ListMulticastGroups
@@ -433,7 +442,7 @@ READS = """GetStatus | GetVersion | ListGoneNodes | ListGoneLinks | ForgetNodes 
     GetForwardingTable node: "leaf-001" page_size: 1 | GetVerdict | GetVerdict verify_again: true | GetQuality | CompareEngines
     WhatIf failures: "host-0001/1" | ListContingencies page_size: 1 | GetContingency failure: "leaf-001" | Export | ListEvents
     ListReroutes page_size: 1 | GetReroute | GetKey"""
-# The environment of the fake manager, and the calls. REFUSE is one of status.h.
+# The environment of the fake manager, and the calls. REFUSE is a status of status.h.
 REFUSALS = [({"REFUSE": str(status)}, REQUESTS) for status in (-17, -14, -11, -8, -7, -6, -1)] + [
     ({"REFUSE": "-14", "STANDBY": "1"}, REQUESTS),
     ({"STANDBY": "1", "LEAVES": "0"}, READS),
@@ -517,7 +526,7 @@ def a_dragonfly():
            "group01-switch-02/2", "host-0004", exports=EXPORTS[7:] + EXPORTS[4:5])
 
 
-# ---- settings, as devices receive them
+# ---- settings, as written to devices
 
 SETTINGS = """
 sweep: {light_interval: 0, heavy_interval: 0}
@@ -541,7 +550,7 @@ contingency: {memory: 1}
 
 
 def what_devices_are_told():
-    """All attributes that the manager sets, from a recording."""
+    """Returns all attributes that the manager writes, from a recording."""
     place = Place("settings.txt", "leaf-spine --leaves 2 --spines 1 --hosts 1", SETTINGS, {
         "partitions.conf": 'Default=0x7fff, ipoib : ALL ;\nred=0x31, ipoib, mtu=3, sl=1 : "host-0001"=full ;\n'})
     record = os.path.join(place.folder, "recording")
@@ -564,9 +573,9 @@ def what_devices_are_told():
     place.golden.compare()
 
 
-# ---- mistakes of operators
+# ---- errors of operators
 
-# Files in the folder of the test, by name. Words of the command lines below that name one get its path.
+# Files in the folder of the test, by name. In the command lines below, these names are replaced by paths.
 FILES = {
     "bad.net": "Switch\t4 garbage\n", "empty.net": "", "cut.rec": b"FABR", "empty.rec": b"",
     "bad.yaml": "sweep: {light_interval: x}\n", "dup.yaml": "smp: {window: 3}\nsmp: {window: 4}\n", "tab.yaml": "smp:\n\t- 1\n",
@@ -583,7 +592,7 @@ FABRICD_MISTAKES = """--nonsense | --config | more | --log-level loud | --record
     -f dup.yaml --check-config | -f tab.yaml --check-config | -f unknown.yaml --check-config | -f list.yaml --check-config
     -f name.yaml --check-config | -f lids.yaml --check-config | -f engine.yaml --check-config | -f engines.yaml --check-config
     -f class.yaml --check-config | -f keys.yaml --check-config | -f parts.yaml --check-config"""
-# With a state directory and a listening address that can be used.
+# With a valid state directory and listening address.
 FABRICD_STARTS = """--sim /nowhere | --sim d | --sim bad.net | --sim empty.net | --sim f.net --sim-at nobody | --sim f.net --sim-at leaf-001/9
     --sim f.net --state-dir bad.net | --sim f.net --state-dir /nowhere/x/y | --sim f.net --listen unix:/nowhere/x/y
     --sim f.net --listen unix:d | -f metrics.yaml --sim f.net | -f parts.yaml --sim f.net | --sim f.net --record /nowhere/x
@@ -609,7 +618,7 @@ def mistakes_have_their_whole_text():
     golden, folder = Golden("mistakes.txt", [(re.compile(r"^20\d\d-\S+Z .*\n", re.M), "")]), os.path.dirname(socket_path())
     golden.hidden = [(folder, "<folder>")]
     os.mkdir(folder + "/d")
-    os.symlink("/dev/full", folder + "/full")  # root could replace the device itself
+    os.symlink("/dev/full", folder + "/full")  # root could replace the device file
     for name, text in FILES.items():
         with open(f"{folder}/{name}", "wb") as f:
             f.write(text if isinstance(text, bytes) else text.encode())
@@ -677,7 +686,8 @@ def fabrics_are_generated_and_checked():
 
 
 def recordings_are_printed():
-    """The recordings among the seeds of fuzz_recording; with -v, each kind of MAD once, and a digest of all."""
+    """Prints the recordings among the seeds of fuzz_recording. Each kind of MAD is printed once with -v; a digest
+    covers all MADs."""
     golden, seeds = Golden("recordings.txt"), os.path.join(SOURCE, "tests/fuzz/seeds/fuzz_recording")
     golden.hidden = [(seeds, "<seeds>"), ("fabricd 0.1.0", "fabricd <version>")]
     for name in sorted(os.listdir(seeds)):

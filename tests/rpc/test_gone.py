@@ -52,7 +52,7 @@ def each_command_says_that_the_host_is_gone():
 
 
 def a_name_does_not_slip_to_another_node():
-    """host-1 is gone. "host-1" begins the name host-10, which must not be disabled in its place."""
+    """host-1 is gone. "host-1" is a prefix of "host-10", but that node must not be disabled instead."""
     place = Place()
     text = place.read_topology()
     for old, new in ((HOST, "host-1"), ("host-0006", "host-10")):
@@ -67,7 +67,7 @@ def a_name_does_not_slip_to_another_node():
 
 
 def without(topology, *hosts):
-    """The text of a topology without these hosts: their blocks, and the lines of their switch ports."""
+    """Returns the text of a topology without these hosts: without their blocks and the lines of their switch ports."""
     blocks = [b for b in topology.split("\n\n") if not any(re.search(f'^Ca.*"{h}"', b, re.M) for h in hosts)]
     return "\n".join(line for line in "\n\n".join(blocks).split("\n") if not any(f'"{h}"' in line for h in hosts)) + "\n"
 
@@ -80,13 +80,13 @@ def a_killed_manager_knows_what_is_gone():
         (before,) = place.json("node", "list", "--gone")["nodes"]
         process.kill()
         process.wait()
-    # the simulated fabric begins anew from its file
+    # the simulated fabric starts again from its file
     place.write("f.net", without(whole, HOST))
     with place.daemon():
         (after,) = place.json("node", "list", "--gone")["nodes"]
         assert after == before
         assert "(this port is down)" in place.ctl("port", "list", HOST, code=4)
-    # another host leaves while no manager runs
+    # another host leaves while the manager is stopped
     place.write("f.net", without(whole, HOST, "host-0006"))
     with place.daemon():
         wait_until(lambda: place.gone() == ["host-0006", HOST])

@@ -152,7 +152,7 @@ def requests_answer_when_the_work_is_done():
         start = time.monotonic()
         assert f.Sweep().message == "done" and f.Reroute().message == "done"
         assert f.Rebalance().message == "done"
-        assert time.monotonic() - start >= 0.35  # timers ring by the time of the last turn of the loop
+        assert time.monotonic() - start >= 0.35  # timers use the time of the last turn of the loop
         assert f.DisablePort(node="leaf-001", port_number=2).message == "done"
         assert f.EnablePort(node="leaf-001", port_number=2).message == "done"
         events = f.ListEvents().events
@@ -196,7 +196,7 @@ NOT_PAGED_HERE = {"GetForwardingTable", "ListContingencies", "ListReroutes", "Li
 
 
 def every_list_comes_in_pages():
-    """Of each method that has pages: all pages together are the whole list, and no page is longer than asked for."""
+    """For each method with pages: all pages together are the whole list, and no page is longer than requested."""
     service = load("fabric.v1.fabric_service_pb2").DESCRIPTOR.services_by_name["FabricService"]
     empty = set()
     with fake_fabric() as f:
@@ -344,7 +344,7 @@ def deadlines_end_calls():
 
 
 def the_server_keeps_deadlines_too():
-    """A client that sets a deadline, but does not end the call itself."""
+    """A client sets a deadline, but does not end the call itself."""
     with fake(delay_ms=100000) as server:
         raw = http2.Raw(server.address)
         raw.send(http2.request(1, SERVICE + "Sweep", grpc_timeout="200m"))
@@ -369,7 +369,7 @@ def cancelled_calls_are_forgotten():
 
 
 def connections_break_in_the_middle():
-    """When a connection breaks, its calls end and leave nothing behind."""
+    """When a connection breaks, its calls end and use no resources afterwards."""
     with fake(delay_ms=200, events=5) as server:
         before = descriptors(server)
         for _ in range(30):
@@ -472,9 +472,9 @@ def followers_learn_how_many_debug_events_they_missed():
                 sent += 1
             if len(missed) == 3 and sent > 0:
                 break
-        # No more than 256 are kept of the 1000 of a tick, and every one of them is sent or counted.
+        # Of the 1000 events of a tick, at most 256 are kept. Every one of these is either sent or counted.
         assert all(n >= 1000 - 256 for n in missed), (sent, missed)
-        # A client that does not want debug events misses none.
+        # A client that requests no debug events misses none.
         for i, answer in enumerate(f.WatchEvents(min_severity=event_pb2.EVENT_SEVERITY_INFO)):
             assert answer.HasField("event") and answer.event.sequence > 0
             if i == 10:
@@ -482,8 +482,8 @@ def followers_learn_how_many_debug_events_they_missed():
 
 
 def followers_resume_at_the_edge_of_the_ring():
-    """4096 events are kept. A follower that resumes within them misses none; one that resumes before them
-    begins with the oldest; one that resumes at the newest waits for the next."""
+    """4096 events are kept. A follower that resumes within them misses none. A follower that resumes before them
+    begins with the oldest event. A follower that resumes at the newest event waits for the next."""
     kept = 4096
     with fake_fabric(delay_ms=0) as f:
         for _ in range(kept // 8 + 5):
@@ -524,7 +524,7 @@ def clients_that_never_read_disturb_nobody():
                 for i in range(90):
                     raw.send(http2.request(3 + 2 * i, SERVICE + "ListPorts", b"\x08\x90\x4e"))
             except socket.timeout:
-                pass  # the server does not read either, then
+                pass  # then the server does not read, either
             silent.append(raw)
         with channel(server.address) as c:
             f = Fabric(c)
@@ -580,7 +580,7 @@ def garbage_closes_the_connection():
 
 
 def answer_of(server, path, body, **headers):
-    """Sends one request with any body; returns the presence of the HTTP status, the frames, and the data."""
+    """Sends a request with any body. Returns whether there is an HTTP status, the frames, and the data."""
     raw = http2.Raw(server.address)
     raw.send(http2.frame(http2.HEADERS, http2.END_HEADERS, 1, http2.request_headers(
         path, **headers)) + http2.frame(http2.DATA, http2.END_STREAM, 1, body))
@@ -609,7 +609,7 @@ def wrong_framing_is_an_error_and_no_more():
 
 
 def floods_are_bounded():
-    """A client that floods costs bounded memory, which is freed later; other clients do not wait."""
+    """The flood of a client uses a limited amount of memory, which is freed later. Other clients do not wait."""
     def flood(server, pieces):
         raw = http2.Raw(server.address)
         try:
@@ -648,7 +648,7 @@ def connections_are_counted():
             opened.append(s)
         wait_until(lambda: "too many connections are open, and this client has most" in server.log())
         assert descriptors(server) < 170
-        with channel(server.address) as c:  # the silent connections make way at once
+        with channel(server.address) as c:  # the server closes silent connections at once
             Fabric(c).GetStatus(timeout=5)
         for s in opened:
             s.close()
@@ -657,7 +657,7 @@ def connections_are_counted():
 def idle_connections_make_way():
     with fake() as server:
         opened = [http2.Raw(server.address) for _ in range(128)]
-        for raw in opened:  # until the server has acknowledged its settings
+        for raw in opened:  # until the server has acknowledged the settings of the client
             assert any(kind == http2.SETTINGS and flags == 1 for kind, flags, _, _ in raw.frames())
         with channel(server.address) as c:
             Fabric(c).GetStatus(timeout=5)
@@ -896,7 +896,7 @@ def metrics_are_served():
                     assert False, path
                 except urllib.error.HTTPError as e:
                     assert e.code == code, (path[:20], e.code)
-            # connections that say nothing: the oldest ones are closed, and they lock nobody out
+            # silent connections: the oldest ones are closed, and other clients can still connect
             silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(100)]
             wait_until(lambda: sum(has_ended(s) for s in silent) == 100 - 32)
             assert all(has_ended(s) for s in silent[:68])
@@ -948,7 +948,7 @@ def the_daemon_on_its_simulated_fabric():
             told = [a.event for _, a in zip(listed[1:], f.WatchEvents(after_sequence=1))]
             assert told == listed[1:]
             kept = [e for e in listed if e.severity != event_pb2.EVENT_SEVERITY_DEBUG]
-        with running(command, ready):  # the journal goes on
+        with running(command, ready):  # the journal continues
             assert f.ListEvents(page_size=1).events[0].sequence > newest
             told = [a.event for _, a in zip(kept[1:], f.WatchEvents(after_sequence=1))]
             assert told == kept[1:]

@@ -12,7 +12,7 @@ CLIENT = os.path.join(SOURCE, "tests/rpc/grpcjs/client.js")
 
 
 def ask(*calls):
-    """The results of calls, which one process makes one after the other."""
+    """Returns the results of calls that one process makes one after the other."""
     env = dict(os.environ, NODE_PATH=os.path.join(BUILD, "tests/rpc/node/node_modules"))
     done = subprocess.run(["node", CLIENT, os.path.join(SOURCE, "proto")], input=json.dumps(calls), env=env,
                           capture_output=True, text=True, timeout=5 * PATIENCE)
@@ -48,7 +48,7 @@ def unix_sockets_and_tls_are_served():
 
 
 def viewers_change_nothing():
-    """A certificate without a role is a viewer: it reads."""
+    """A certificate without a role has the role viewer, which may only read."""
     place = TlsPlace()
     place.settings()
     good, nobody = make_certificate(place.ca, "good"), make_certificate(place.ca, "nobody")

@@ -15,7 +15,7 @@ event_pb2 = load("fabric.v1.event_pb2")
 
 
 def story(place):
-    """Some faults, and some acts of a person; each follows the end of the one before."""
+    """Causes some faults and makes some changes as an operator. Each begins after the end of the previous one."""
     place.ctl("sim", "unlink", "leaf-002/4")
     wait_until(lambda: types(place, "--type", "link-down") == ["link-down"])
     place.ctl("sim", "relink", "leaf-002/4")
@@ -72,7 +72,7 @@ def events_are_filtered():
 
 
 def many_events_are_searched_in_pages():
-    """The journal has 30,000 events of which three match; each request examines a bounded number."""
+    """The journal has 30,000 events, of which three match. Each request examines a limited number."""
     place = Place()
     with place.daemon():
         wait_until(lambda: "tables-published" in types(place))
@@ -89,7 +89,7 @@ def many_events_are_searched_in_pages():
         assert first.next_page_token and len(first.events) <= 1
         assert len(place.json("event", "list", "--subject", "old-77/1")["events"]) == 3
         assert [e.sequence for e in pages(f, subject="0x000000000000004d")] == []  # no node has this GUID
-        # a node is known by its GUID, whatever its name was
+        # a node is known by its GUID, even if it had other names
         for name in (HOST, HOST + "/1", guid):
             assert last + 1000 in [e.sequence for e in pages(f, subject=name)], name
         assert last + 1000 not in [e.sequence for e in pages(f, subject=HOST + "/2")]
@@ -128,7 +128,7 @@ def the_history_of_a_host_names_person_fabric_and_manager():
         assert reaction[0]["by"] == "manager" or reaction[0]["what"] == "DisablePort", reaction[0]
         text = place.ctl("history", HOST)
         assert "leaf-002/2: enabled, now disabled (bad cable)" in text and me in text
-        # the other host has none of it; the link has the events of both ends
+        # the other host has no such events; the link has the events of both ends
         gone = history(place, "host-0006")
         assert (me, "DisablePort") not in gone and gone[-3:-1] == [("fabric", "node-removed"), ("fabric", "link-down")] or \
             gone[-2:] == [("fabric", "node-removed"), ("fabric", "link-down")], gone

@@ -19,11 +19,11 @@ access_pb2 = load("fabric.v1.access_pb2")
 Code = grpc.StatusCode
 ROLES = {"tenant": 1, "viewer": 2, "operator": 3, "administrator": 4}
 SERVICE = "/fabric.v1.FabricService/"
-# Users that /etc/passwd does not have, so that the test needs no names.
+# Users that are not in /etc/passwd, so the test gives their numbers.
 USERS = {"tenant": 60001, "viewer": 60002, "operator": 60003, "administrator": 60004}
 STRANGER, OPERATORS_GROUP = 60009, 60103
 
-# Calls the methods that it reads from its standard input, one a line, without arguments.
+# Calls the methods that it reads from its standard input. Each line has one method, without arguments.
 CALLER = """
 import json, sys, grpc
 address, pem = json.loads(sys.argv[1])
@@ -46,7 +46,7 @@ for line in sys.stdin:
 
 
 class Caller:
-    """A client in a process of its own, of any user, with one connection."""
+    """A client in its own process, of any user, with one connection."""
 
     def __init__(self, address, user=None, groups=(), certificate=None, ca=None):
         pem = certificate and [read(p).decode() for p in
@@ -73,7 +73,7 @@ class Caller:
 
 
 def open_to_all(address):
-    """Lets every user reach a socket, so that only the role decides."""
+    """Gives every user access to a socket, so that only the role decides."""
     path = address[len("unix:"):]
     for folder in (WORK, os.path.dirname(path)):
         os.chmod(folder, 0o755)
@@ -88,7 +88,7 @@ def settings(text):
 
 
 def entries(**lists):
-    """The setting rpc.roles with a list of entries for each role."""
+    """Returns the setting rpc.roles with a list of entries for each role."""
     text = "rpc:\n  roles:\n"
     for role, entries_of_role in lists.items():
         text += f"    {role}:\n" + "".join(f"      - {e}\n" for e in entries_of_role)
@@ -111,7 +111,7 @@ def tls_server(ca, roles):
 
 
 def methods_by_reflection():
-    """[(path of the method, role that it needs)], as the server's reflection gives them."""
+    """Returns [(path of the method, role that it needs)], from the reflection of the server."""
     request = dynamic("reflection", "grpc.reflection.v1.ServerReflectionRequest")
     reply = dynamic("reflection", "grpc.reflection.v1.ServerReflectionResponse")
     with fake() as server, channel(server.address) as c:
@@ -120,7 +120,7 @@ def methods_by_reflection():
                                response_deserializer=reply.FromString)
         listed, = info(iter([request(list_services="*")]), timeout=PATIENCE)
         names = {s.name for s in listed.list_services_response.service} | {"fabric.v1.SimService"}
-        # These two show nothing of the fabric, and everybody may call them. A further service needs roles.
+        # These two services show nothing of the fabric, and every user may call them. A further service needs roles.
         others = {n for n in names if not n.startswith("fabric.")}
         assert others == {"grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection",
                           "grpc.reflection.v1alpha.ServerReflection"}, others
@@ -144,7 +144,7 @@ def refused(result, method, needed, role):
 
 
 def check_table(callers, services=("FabricService",)):
-    """Each caller is refused exactly the methods that need a higher role. callers: {role: Caller}."""
+    """Checks that each caller is refused exactly the methods that need a higher role. callers: {role: Caller}."""
     wrong, called = [], 0
     for path, needed in methods_by_reflection():
         if path.split("/")[1].split(".")[-1] not in services:
@@ -187,7 +187,7 @@ def every_method_with_every_role_over_tls():
 
 
 def every_method_of_fabricd_with_every_role():
-    """The same with a whole daemon, which also has a simulated fabric and the methods for it."""
+    """Does the same with a whole daemon, which also has a simulated fabric and the methods for it."""
     ca = make_authority("daemon")
     server, port = make_certificate(ca, "server"), free_port()
     certificates = {role: make_certificate(ca, role) for role in ROLES}
@@ -299,7 +299,7 @@ def fabricctl_says_which_entry_is_missing():
 
 @contextlib.contextmanager
 def daemon(text, *options):
-    """fabricd on a simulated fabric, with these settings."""
+    """Runs fabricd with a simulated fabric and these settings."""
     folder = os.path.dirname(socket_path())
     topology, address, file = (os.path.join(folder, n) for n in ("f.net", "s", "f.yaml"))
     subprocess.run([os.path.join(BUILD, "cli/fabsim"), "generate", "leaf-spine", "--leaves", "2", "--spines", "1",
@@ -337,7 +337,7 @@ def a_reload_applies_to_open_connections():
             assert refused(caller.call("Sweep"), "Sweep", 3, "viewer")
 
 
-# Watches events, and says how the call ends.
+# Watches events, and prints how the call ends.
 WATCHER = """
 import sys, grpc
 with grpc.insecure_channel(sys.argv[1]) as c:

@@ -95,7 +95,7 @@ def jobs_are_lists_of_hosts():
                 ("NOT_FOUND", "[", ["host-[0003-0001]"])):
             why = fails(grpc.StatusCode[code], fabric.GetQuality, options=options(endports=names))
             assert text in why, why
-        # A range of all numbers: it must fail soon, at the first name that does not exist.
+        # A range of all numbers. It must fail soon, at the first name that does not exist.
         fails(grpc.StatusCode.NOT_FOUND, fabric.GetQuality,
               options=options(endports=["x[0-999999999][0-999999999]"]))
         assert "100000" in fails(grpc.StatusCode.INVALID_ARGUMENT, fabric.GetQuality,
@@ -128,7 +128,7 @@ def whatif_arguments_are_checked():
 
 
 def names_are_looked_up_by_the_study():
-    """The look-up of thousands of names takes too long for the event loop, so it waits for its turn."""
+    """Finding thousands of names would block the event loop too long, so the study does it in its turn."""
     with fake(leaves=36, spines=18, hosts=30) as s, channel(s.address) as c:
         fabric = Fabric(c)
         slow = fabric.GetQuality(future=True, options=options(samples=100000))
@@ -165,12 +165,12 @@ def whatif_predicts_what_happens():
         assert told.report.routed and told.report.verdict.passed and told.report.active
         assert told.quality_before == fabric.GetQuality().quality
         sim.Unlink(node="leaf-002", port_number=5)
-        # The new view is published a moment before the event tells of the last write.
+        # The new view is published a short time before the event about the last write.
         done = wait_until(lambda: next(
             (e.message for e in fabric.ListEvents().events if e.type == "reroute-done"), None))
         assert f"{told.blocks_changed} blocks on {told.switches_changed} switches" in done, done
         assert fabric.GetQuality().quality == told.report.quality
-        # A failure of more: a leaf, with a job that loses hosts.
+        # A larger failure: a leaf, with a job that loses hosts.
         told = fabric.WhatIf(failures=["leaf-003", "host-0002/1"],
                              options=options(endports=["host-[0005-0012]"]))
         assert told.lost_switches == 1 and told.lost_endport_count == 5
@@ -189,12 +189,12 @@ def whatif_respects_traffic_classes():
         reports = {m.report.engine: m.report for m in fabric.CompareEngines()}
         assert reports["torus"].virtual_lanes == 8 and not reports["torus"].class_notes
         assert reports["torus"].active and reports["updn"].virtual_lanes == 4
-        # There are too few lanes for four classes with four lanes each: two classes share.
+        # Four classes with four lanes each need too many lanes, so two classes share lanes.
         assert reports["dfsssp"].virtual_lanes == 8
         notes = reports["dfsssp"].class_notes
         assert [n.split(":")[0] for n in notes] == ["class b shares the VLs of class a",
                                                     "class c shares the VLs of class a"], notes
-        # Without one switch the torus needs three lanes, and another engine needs two.
+        # Without one switch, the torus needs three lanes; with another engine, it needs two.
         told = fabric.WhatIf(failures=["torus-1-1"]).report
         assert told.routed and told.engine == "nue" and told.virtual_lanes == 8, told
         for port in range(1, 6):
@@ -210,7 +210,7 @@ def studies_are_bounded_and_can_be_cancelled():
         fabric = Fabric(c)
         calls = [fabric.GetQuality(future=True, options=options(samples=100000))
                  for _ in range(20)]
-        # They arrive in any order; any four of them are accepted.
+        # They arrive in any order. Any four of them are accepted.
         wait_until(lambda: sum(call.done() for call in calls) >= 16)
         codes = [call.exception(1).code() for call in calls if call.done()]
         assert set(codes) == {grpc.StatusCode.RESOURCE_EXHAUSTED} and len(codes) == 16, codes
@@ -223,12 +223,12 @@ def studies_are_bounded_and_can_be_cancelled():
         # Cancelled studies make room for others long before they would be complete.
         wait_until(lambda: fabric.GetQuality(options=options(samples=1)).quality.endports == 1080)
         calls = [fabric.GetQuality(future=True, options=options(samples=100000)) for _ in range(3)]
-    # The manager ends while some are running.
+    # The manager ends while some studies run.
 
 
 @contextlib.contextmanager
 def tls_fake(names, **size):
-    """A server with a TLS address, and FabricService as seen by the client of each certificate."""
+    """Runs a server with a TLS address. Returns FabricService for the client of each certificate."""
     ca, port = make_authority("studies"), free_port()
     server = make_certificate(ca, "server")
     env = {"TLS_CERT": server + ".crt", "TLS_KEY": server + ".key", "TLS_CA": ca + ".crt"}
@@ -252,7 +252,7 @@ def clients_take_turns():
         why = wait_until(lambda: refused(alice))
         assert why.startswith("4 studies of certificate of alice are running or queued"), why
         assert bob.GetQuality(options=options(samples=1)).quality.endports == 1080
-        # At most the study that was running, and one more if bob heard of its end late.
+        # At most the study that was running, and one more if the server noticed the end of bob's call late.
         done = sum(call.done() for call in slow)
         assert done <= 2, f"bob waited for {done} studies of alice"
         for call in slow:
@@ -260,7 +260,7 @@ def clients_take_turns():
 
 
 def refused(fabric):
-    """What the manager says to a small study: a sentence, or None if it is computed."""
+    """Requests a small study. Returns the message if the manager refuses it, or None."""
     try:
         fabric.GetQuality(options=options(samples=1))
     except grpc.RpcError as e:

@@ -15,7 +15,7 @@ VIEWER = "daemon"
 
 
 class Machine(Place):
-    """A machine with a journal, and a unit whose environment has a secret."""
+    """A machine with a journal, and with a unit whose environment has a secret."""
 
     def __init__(self):
         super().__init__()
@@ -33,7 +33,7 @@ class Machine(Place):
         self.write("bin/" + name, f"#!/bin/sh\n{text}\n", 0o755)
 
     def open_to_all(self):
-        """Lets all users reach the socket, and write to the folder."""
+        """Gives all users access to the socket, and lets them write to the folder."""
         os.chmod(self.folder, 0o777)
         at = os.path.dirname(self.folder)
         while at != "/":
@@ -42,7 +42,7 @@ class Machine(Place):
         os.chmod(self.path("s"), 0o666)
 
     def bundle(self, name, *options, code=0, **how):
-        """Makes a bundle. Returns {file: text}, and what the command printed."""
+        """Makes a bundle. Returns {file: text}, and the output of the command."""
         done = subprocess.run([CTL, "-s", self.address, "-o", "json", "support-bundle", name, *options],
                               capture_output=True, text=True, timeout=200, cwd=self.folder,
                               env=dict(os.environ, TMPDIR=self.folder, PATH=self.path("bin") + ":" + os.environ["PATH"]),
@@ -136,8 +136,8 @@ def without_a_manager_the_machine_is_described():
 
 # ---- anonymous bundles
 
-# What the test hides. The node "link" has the name of a common word, "Krösus" is not ASCII, and only the journal knows
-# the nodes ghost-quark99 and wombat12.
+# Names that the test replaces. The node "link" has the name of a common word, "Krösus" is not ASCII, and only the
+# journal has the nodes ghost-quark99 and wombat12.
 RENAMED = {"host-0001": "zeus-login HCA-1", "host-0002": "hermes mlx5_0", "host-0003": "Krösus 3", "host-0004": "link",
            "leaf-001": "MF0;acme-sw1:SX6036/U1", "leaf-002": "acme_leaf.two", "spine-001": "vogon"}
 HIDDEN = ["zeus-login", "hermes", "krösus", "acme", "sx6036", "acme_leaf", "vogon", "ghost-quark99", "quark99", "wombat12",
@@ -153,7 +153,7 @@ VOGON/2 is the port of vogon, and LID 7 of ACME_leaf.two has P_Key 0x8011
 
 
 class Named(Machine):
-    """A machine whose names can be found again."""
+    """A machine with names that can be found in a bundle."""
 
     def __init__(self):
         super().__init__()
@@ -173,7 +173,7 @@ class Named(Machine):
         self.program("journalctl", f"cat {self.path('journal')}")
 
     def make_history(self):
-        """Changes with reasons, and a node that goes."""
+        """Makes changes with reasons, and removes a node."""
         self.ctl("port", "disable", "vogon/2", "--reason", "Slartibartfast wants it")
         self.ctl("topo", "approve", "--reason", "fjords of Norway")
         self.ctl("sim", "unlink", "hermes mlx5_0/1")
@@ -185,7 +185,7 @@ class Named(Machine):
         wait_until(lambda: "hermes" not in self.ctl("node", "list"))
 
     def bundle_of_viewer(self, name, *options):
-        """A bundle of a user who may not read the audit log, in which the reasons are."""
+        """Returns a bundle of a user who may not read the audit log, which has the reasons."""
         how = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
         files, _ = self.bundle(name, *options, **how)
         assert how == {} or "audit-verdict.json" not in files
@@ -200,7 +200,7 @@ def spellings(guid):
 
 
 def find_originals(files):
-    """Where the parts still have an original, in any spelling."""
+    """Returns the places where the parts still have an original, in any spelling."""
     for name, text in files.items():
         for word in HIDDEN + [s for g in GUIDS for s in spellings(g)]:
             found = re.search(rf"(?<![0-9a-zà-ÿ]){re.escape(word)}(?![0-9a-zà-ÿ])", text.lower())
@@ -257,7 +257,7 @@ def what_cannot_be_anonymous_is_refused():
 
 
 def check_map(place, files, nodes, links):
-    """With the map, the operator gets the answers of the manager back: nothing but names was replaced."""
+    """With the map, the operator gets the answers of the manager again: only names were replaced."""
     table = dict(line.split("\t") for line in read(place.path("map")).decode().splitlines())
 
     def back(value):
@@ -275,7 +275,7 @@ def check_map(place, files, nodes, links):
 
 
 def check_journal(files):
-    """Structures survive, and a thing has the same pseudonym in all parts."""
+    """The structure of texts is unchanged, and a name has the same pseudonym in all parts."""
     journal = files["journal.txt"]
     names = {n["guid"]: n["name"] for n in json.loads(files["nodes.json"])["nodes"]}
     port = re.search(r"(\S+)/2 is the port of", journal)[1]
@@ -285,7 +285,7 @@ def check_journal(files):
     assert "2026-11-28T10:00:00.123456+0000" in journal and "DisablePort" in journal
     one, two, three, four = re.search(r"node (\S+) and (\S+) and (\S+) and (\S+)", journal).groups()
     assert one.replace(":", "") == two.replace(":", "") == three[2:] == four and four.startswith("02"), journal
-    # the port GUID of a host is its node GUID and 1
+    # the port GUID of a host is its node GUID + 1
     host = next(n for n in json.loads(files["nodes.json"])["nodes"] if n["type"] == "adapter")
     assert f"{int(host['guid'], 16) + 1:016x}" in files["status.json"] + files["events.json"], host
     assert any(port in files[part] for part in ("links.json", "contingency.json")), port

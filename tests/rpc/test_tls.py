@@ -23,7 +23,7 @@ STREAMS = 50
 
 
 class Stream:
-    """A stream of events over a connection of its own."""
+    """A stream of events over its own connection."""
 
     def __init__(self, place, certificate):
         self.channel = place.client(certificate)
@@ -48,7 +48,7 @@ class Stream:
 
 
 class Flood:
-    """Connections that say nothing, from four addresses, until it is closed."""
+    """Silent connections from four addresses, until it is closed."""
 
     def __init__(self, port, held, a_second=0):
         self.port, self.made, self.ended = port, 0, False
@@ -112,7 +112,7 @@ def new_files_serve_new_connections_and_drop_nobody():
         try:
             wait_until(lambda: all(s.open for s in streams))
 
-            # a certificate of the manager by another authority, which clients do not know yet
+            # a certificate of the manager from another authority, which clients do not know yet
             other = make_authority("other")
             place.install(place.ca, make_certificate(other, "server"))
             reload(fabricd, "reloaded")
@@ -120,7 +120,7 @@ def new_files_serve_new_connections_and_drop_nobody():
             assert place.status(good, place.ca) == Code.UNAVAILABLE
             assert not [s.ended for s in streams if s.ended]
 
-            # a second authority for the clients beside the first, as between the two in a change of authority
+            # a second authority for clients in addition to the first one, as during a change of the authority
             with open(place.path("ca.pem"), "ab") as f:
                 f.write(read(other + ".crt"))
             reload(fabricd, "reloaded")
@@ -143,7 +143,7 @@ def new_files_serve_new_connections_and_drop_nobody():
             assert "run 'chmod o= " in fabricd.log(), fabricd.log()
             os.chmod(place.path("key.pem"), 0o600)
 
-            # a revocation list ends the connections of the client that it names, and no others
+            # a revocation list ends the connections of the client that it names, and no other connections
             revoke(place)
             place.settings(crl=True)
             reload(fabricd, "reloaded")
@@ -180,7 +180,7 @@ def another_authority_replaces_the_clients():
 
 
 def refused_certificates_are_recorded():
-    """By the gRPC library for Python, and by fabricctl, which says why."""
+    """The clients are the gRPC library for Python, and fabricctl, which prints the reason."""
     place = TlsPlace()
     place.settings(crl=True)
     good, bad = make_certificate(place.ca, "good"), make_certificate(place.ca, "bad")
@@ -221,7 +221,7 @@ def a_certificate_without_a_role_only_reads():
 
 
 def dated(place, name, begin_days, end_days):
-    """A certificate for the manager that is valid between these days from today."""
+    """Makes a certificate for the manager that is valid between these days from today."""
     path, config = place.path(name), place.path("dated.cnf")
     open(place.path("dated.txt"), "w").close()
     with open(config, "w") as f:
@@ -250,7 +250,7 @@ class Slow:
         self.step(self.tls.do_handshake)
 
     def step(self, function):
-        """Calls a function of the TLS client; returns its result, or None if it waits for the server."""
+        """Calls a function of the TLS client. Returns its result, or None if it waits for the server."""
         try:
             return function()
         except ssl.SSLWantReadError:
@@ -267,7 +267,7 @@ class Slow:
         return result
 
     def finish(self):
-        """Completes the handshake; True if the server then serves HTTP/2."""
+        """Completes the handshake. Returns True if the server then serves HTTP/2."""
         try:
             self.until(lambda: self.tls.do_handshake() or True)
             self.step(lambda: self.tls.write(http2.PREFACE + http2.settings()))
@@ -356,7 +356,8 @@ def known_addresses_keep_their_handshakes():
     good = make_certificate(place.ca, "good")
 
     def outlives_a_flood():
-        """Stalls a handshake while 200 other addresses connect; True if it can then be completed."""
+        """Starts a handshake, and continues it after 200 other addresses have connected. Returns True if it can then be
+        completed."""
         before, slow = limited(port, "handshakes"), Slow(place, good)
         others = [connect_from(f"127.0.2.{1 + i}", place) for i in range(200)]
         wait_until(lambda: limited(port, "handshakes") >= before + 130)

@@ -63,7 +63,7 @@ def differences_say_what_changed():
         wait_until(lambda: len(place.json("topo", "list")["snapshots"]) == 2)
         back = place.json("topo", "diff", "later", "whole")
         assert sorted(kinds(back)) == ["link added", "link rate", "node added"] and back["after"] == "whole", back
-    # host-0005 and host-0006 change places, and one of them gets another name
+    # host-0005 and host-0006 exchange their places, and one of them gets another name
     place.write("f.net", exchange(whole, HOST, "host-0006").replace('"host-0006"', '"new-name"'))
     with place.daemon():
         diff = place.json("topo", "diff", "whole")
@@ -76,16 +76,16 @@ def differences_say_what_changed():
 
 
 def exchange(topology, *hosts):
-    """The text of a topology in which two hosts, at ports 2 and 3 of a leaf, have changed places."""
+    """Returns the text of a topology in which two hosts, at ports 2 and 3 of a leaf, have exchanged their places."""
     lines = []
     for line in topology.split("\n"):
-        if any(f'# "{h}" lid' in line for h in hosts):  # of the leaf
+        if any(f'# "{h}" lid' in line for h in hosts):  # lines of the leaf
             line = line.replace("[2]", "[x]", 1).replace("[3]", "[2]", 1).replace("[x]", "[3]", 1)
         elif any(f'"{h}"' in line for h in hosts) and line.startswith("Ca"):
             lines.append(line)
             lines.append(None)
             continue
-        if lines and lines[-1] is None:  # the port of the host, below its name
+        if lines and lines[-1] is None:  # the line with the port of the host, below its name
             lines.pop()
             line = line.replace('"[2]', '"[x]').replace('"[3]', '"[2]').replace('"[x]', '"[3]')
         lines.append(line)

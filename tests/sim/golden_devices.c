@@ -405,8 +405,8 @@ static char *changed_fields(const char *now, const char *before)
     return end(&t);
 }
 
-/* Returns the text that is printed for item i: all its fields, or those that differ from `before`.
- * Returns NULL if no field differs. */
+/* Returns the text that is printed for item i: all its fields or, with `before`, the fields that
+ * differ from it. Returns NULL if no field differs. */
 static char *text_of(const struct golden_items *now, const struct golden_items *before, size_t i)
 {
     const struct golden_item *item = &now->item[i];
@@ -474,7 +474,7 @@ void golden_items_print(FILE *out, const struct fab_fabric *f, const struct gold
     for (size_t i = 0; i < now->count; i++)
         text[i] = text_of(now, before, i);
     print_lids(out, f, now, text);
-    for (size_t i = 0; i < now->count; i++) { /* attribute by attribute */
+    for (size_t i = 0; i < now->count; i++) { /* in the order of the attributes */
         const char *attr = now->item[i].attr;
         for (size_t j = i; j < now->count; j++)
             if (text[j] != NULL && strcmp(now->item[j].attr, attr) == 0)

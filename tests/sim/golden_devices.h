@@ -25,7 +25,7 @@ struct golden_items {
 
 void golden_items_read(struct golden_items *to, struct fab_sim *sim);
 void golden_items_add(struct golden_items *to, const char *attr, uint32_t node, int port,
-                      char *text); /* takes the text */
+                      char *text); /* takes over `text` */
 void golden_items_free(struct golden_items *items);
 /* Prints the items that differ from `before` (NULL: all items). Of PortInfo and SwitchInfo, prints
  * only the fields that changed. Ports with equal text share a paragraph. */

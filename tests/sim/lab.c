@@ -563,7 +563,7 @@ void lab_silence(struct lab *lab, const char *node)
         ck_assert_int_eq(fab_sim_silence(lab->sim, lab_node(lab, node), true), FAB_OK);
 }
 
-/* ---- what stands in the devices ---- */
+/* ---- what the devices hold ---- */
 
 static void cut_off(struct fab_fabric *f, uint32_t node)
 {

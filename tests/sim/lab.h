@@ -18,7 +18,7 @@ struct lab_event {
     char type[32], subject[64], message[512];
     uint64_t guid;
     uint32_t port;
-    uint64_t smps_sent; /* until then */
+    uint64_t smps_sent; /* SMPs that the manager had sent before the event */
 };
 /* The transport between the manager and the simulated fabric. It passes MADs on, counts them, and
  * can change them. */
@@ -35,10 +35,10 @@ struct lab {
     struct lab_event events[LAB_EVENTS];
     unsigned event_count;
     uint64_t sets_port_info, sets_lft, sets_switch_info, gets_lft;
-    uint64_t sets_by_lid; /* of sets_lft */
+    uint64_t sets_by_lid; /* those of sets_lft that were LID routed */
     uint64_t sets_mft, gets_mft;
     uint64_t sets_pkeys, gets_pkeys; /* writes and reads of P_Key table blocks */
-    uint64_t sets;                   /* of any attribute */
+    uint64_t sets;                   /* writes of any attribute */
     /* The last MAD that the manager sent in reply to a request or a trap. */
     uint8_t reply[FAB_MAD_SIZE];
     unsigned replies;
@@ -54,7 +54,7 @@ struct lab {
     void *watch_ctx;
     /* When the manager has sent this number of MADs, the loop calls `interrupt` once. */
     uint64_t interrupt_at;
-    void (*interrupt)(struct lab *lab); /* (NULL: nothing) */
+    void (*interrupt)(struct lab *lab); /* NULL: nothing is called */
     /* SMInfo of another manager, which answers SubnGet(SMInfo); guid 0: there is no other
      * manager */
     struct fab_sm_info other;
@@ -65,13 +65,13 @@ struct lab {
     bool silent_others;
     /* By node: number of SubnGets(SMInfo) to it while silent_others is set. */
     uint8_t asked[256];
-    /* The other manager shows other.sm_key only to requests with this M_Key, as OpenSM does. */
+    /* The other manager shows other.sm_key only to requests with this M_Key, like OpenSM. */
     uint64_t other_m_key;
     /* The M_Key in the last SubnGet(SMInfo) to the other manager. */
     uint64_t m_key_seen;
-    /* On average, one answer in `spoil` has a corrupted attribute; 0: no answer has. */
+    /* On average, one of `spoil` answers has a corrupted attribute; 0: no answer has. */
     uint32_t spoil;
-    uint64_t prng; /* for the corruption */
+    uint64_t prng; /* state of the random numbers for the corruption */
     /* Switch ports with this port number acknowledge partition enforcement, but do not enforce
      * partitions; 0: all ports enforce them. */
     uint8_t unenforcing;
@@ -85,10 +85,10 @@ struct lab {
  * sm_start. state: the folder of its store; NULL: it has no store. */
 void lab_open(struct lab *lab, struct fab_builder *builder, const char *state);
 void lab_open_virtual(struct lab *lab, struct fab_builder *builder,
-                      const char *state); /* in virtual time */
+                      const char *state); /* the same, in virtual time */
 /* Frees the manager and its store. The fabric stays unchanged. */
 void lab_stop(struct lab *lab);
-void lab_begin(struct lab *lab, const char *state); /* again */
+void lab_begin(struct lab *lab, const char *state); /* starts a new manager on the same fabric */
 /* Switches all devices off and on. Call this function while the manager is stopped. */
 void lab_power_cycle(struct lab *lab);
 void lab_close(struct lab *lab);
@@ -109,7 +109,8 @@ bool lab_is_ready(struct lab *lab);
  * before the last call of lab_forget_events do not count. Fails the test if there is no such event
  * within `seconds`. */
 const struct lab_event *lab_await(struct lab *lab, double seconds, const char *type);
-const struct lab_event *lab_event(const struct lab *lab, const char *type); /* or NULL */
+const struct lab_event *lab_event(const struct lab *lab,
+                                  const char *type); /* NULL: there is none */
 unsigned lab_count_events(const struct lab *lab, const char *type);
 void lab_forget_events(struct lab *lab);
 void lab_forget_writes(struct lab *lab);

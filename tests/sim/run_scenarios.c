@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs scenarios, each in a process of its own, and prints TAP. `make check` runs all scenarios of
+ * Runs scenarios, each in its own process, and prints TAP. `make check` runs all scenarios of
  * tests/sim, each with the seed in its file. By hand:
  *
  *     run_scenarios [-v] [-s SEED] [-n TIMES] [FILE...]
@@ -79,7 +79,7 @@ static void folder_of(const char *path, char folder[256])
     snprintf(folder, 256, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
 }
 
-/* In the child. */
+/* Plays a scenario. Runs in the child process. */
 static int play(const struct job *job, const char *path, uint64_t fresh_seed)
 {
     struct scenario scenario;

@@ -45,8 +45,7 @@ struct scene {
 };
 static struct scene scene;
 
-/* ---- the wire ---------------------------------------------------------------------------------
- */
+/* ---- the wire -------------------------------------------------------------------------------- */
 
 struct flight {
     struct loop_timer *timer;
@@ -120,8 +119,7 @@ static inline int wire_send(struct transport *t, const struct transport_mad *mad
 
 static const struct transport_ops wire_ops = {.send = wire_send};
 
-/* ---- hosts ------------------------------------------------------------------------------------
- */
+/* ---- hosts ----------------------------------------------------------------------------------- */
 
 static inline bool has_answer(struct lab *lab)
 {
@@ -145,8 +143,8 @@ static inline uint16_t ask(uint16_t lid, uint8_t method, uint16_t attr_id, uint6
     scene.answers = 0;
     to_agent(lid, mad);
     if (scene.lab.store != NULL)
-        /* The store writes the database on a thread of its own, in real time. The virtual time must
-         * not advance before the database is written. */
+        /* The store writes the database on its own thread, in real time. The virtual time must not
+         * advance before the database is written. */
         store_flush(scene.lab.store);
     lab_run(&scene.lab, 5, has_answer, "the answer");
     ck_assert_uint_eq(fab_base_get_be64(scene.answer + 8), scene.tid);
@@ -237,8 +235,7 @@ static inline unsigned reports_of(uint16_t lid, uint16_t trap)
     return count;
 }
 
-/* ---- the scene --------------------------------------------------------------------------------
- */
+/* ---- the scene ------------------------------------------------------------------------------- */
 
 static inline void start_agent(void)
 {

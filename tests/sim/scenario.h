@@ -24,19 +24,19 @@ struct scenario_line {
     uint32_t number;
     uint64_t at_us;
     const struct scenario_verb *verb;
-    char words[SCENARIO_WORDS][SCENARIO_WORD]; /* after the verb */
+    char words[SCENARIO_WORDS][SCENARIO_WORD]; /* the words after the verb */
     unsigned word_count;
     struct scenario_option options[SCENARIO_WORDS];
     unsigned option_count;
 };
 struct scenario {
     char name[256];
-    uint64_t seed; /* of the file; 1 */
+    uint64_t seed; /* seed that the file names; 1 if it names none */
     struct scenario_line *lines;
     size_t count, capacity;
 };
 struct scenario_error {
-    uint32_t line, column; /* from 1 */
+    uint32_t line, column; /* both counted from 1 */
     char message[200];
 };
 /* Reads a scenario. Returns NOMEM, or FORMAT; ret_error then says where and why. */
@@ -57,8 +57,8 @@ struct scenario_result {
 };
 struct scenario_run_config {
     uint64_t seed;
-    bool verbose;       /* events to stdout */
-    const char *folder; /* of fabric files */
+    bool verbose;       /* prints the events to stdout */
+    const char *folder; /* folder of the fabric files */
     FILE *summary;      /* gets the summary (stage_summary.c); NULL: none */
     /* This file gets the text whose hash is `digest`; NULL: the text is not written. */
     FILE *trace;
@@ -76,9 +76,9 @@ bool scenario_golden(const struct scenario *s, const struct scenario_run_config 
 
 struct stage; /* stage.h */
 enum scenario_outcome { SCENARIO_DONE, SCENARIO_NOT_YET, SCENARIO_FAILED };
-/* Carries out a line of a scenario. Returns NOT_YET if the line is an expectation that is not true
- * yet; the caller then tries it again a little later. why[]: gets what is different from the
- * expectation, or what went wrong. */
+/* Executes a line of a scenario. Returns NOT_YET if the line is an expectation that is not true
+ * yet; the caller then tries it again a little later. why[] gets the difference from the
+ * expectation, or the error. */
 typedef enum scenario_outcome scenario_act(struct stage *s, const struct scenario_line *line,
                                            char why[512]);
 struct scenario_verb {

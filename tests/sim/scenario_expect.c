@@ -146,7 +146,8 @@ CONDITION(has_isolated)
     return found == 0 && strcmp(word(line, 1), "nobody") == 0;
 }
 
-/* "unhealthy PART|nobody" */
+/* The condition "unhealthy PART|nobody": an unhealthy link has PART in its names, or there is
+ * none. */
 CONDITION(has_unhealthy)
 {
     struct pm_link *list = calloc(64, sizeof(*list));
@@ -178,8 +179,8 @@ CONDITION(has_tables)
     return false;
 }
 
-/* Compares `is`, a number of the manager, with the limit in the line: "least" or "most", and a
- * number. */
+/* Compares `is`, a number of the manager, with the limit in the line from word `at` on: "least N"
+ * or "most N". */
 static bool compare(const struct scenario_line *line, unsigned at, uint64_t is, char why[512])
 {
     uint64_t bound = strtoull(word(line, at + 1), NULL, 0);
@@ -252,7 +253,7 @@ static unsigned count_events(const struct stage *s, const char *type, const char
     return count;
 }
 
-/* "event TYPE [PART]" */
+/* The condition "event TYPE [PART]": an event of this type, with PART in it, was emitted. */
 CONDITION(has_event)
 {
     size_t at = (size_t)snprintf(why, 512, "events:");
@@ -267,7 +268,7 @@ CONDITION(has_no_event)
     return !has_event(s, line, why);
 }
 
-/* Reads "events TYPE|any least|most N". */
+/* The condition "events TYPE|any least|most N": the number of events of this type. */
 CONDITION(has_events)
 {
     if (strcmp(word(line, 1), "any") == 0)

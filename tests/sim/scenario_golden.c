@@ -71,8 +71,8 @@ static char *cut(const char *text, unsigned count)
     return ret;
 }
 
-/* Runs the scenario with other seeds. Returns how many statements at its beginning have the same
- * summary with all seeds. */
+/* Runs the scenario with other seeds. Returns the number of statements at its beginning that have
+ * the same summary with all seeds. */
 static unsigned find_fixed(const struct scenario *s, const struct scenario_run_config *config,
                            const char *text)
 {
@@ -111,7 +111,7 @@ bool scenario_golden(const struct scenario *s, const struct scenario_run_config 
     char path[1024];
     snprintf(path, sizeof(path), "%s/golden/scenarios", config->folder);
     if (access(path, F_OK) != 0)
-        return true; /* a scenario elsewhere */
+        return true; /* scenarios elsewhere have no golden file */
     snprintf(path, sizeof(path), "%s/golden/scenarios/%.200s.golden", config->folder, name);
     read_golden(path, golden);
     char *text = cut(summary, count_statements(golden));

@@ -21,7 +21,7 @@ struct stage_outage {
     struct outage_node {
         uint64_t at_us;
         uint32_t node;
-    } node[]; /* [left] the next one last */
+    } node[]; /* [left] ids of the nodes; the next one is the last element */
 };
 
 static int by_time(const void *x, const void *y)

@@ -21,7 +21,7 @@
 struct reader {
     char line[LINE_MAX_LENGTH];
     uint32_t number;
-    size_t at; /* in the line */
+    size_t at; /* position in the line */
     uint64_t last_us;
     struct scenario *to;
     struct scenario_error *error;

@@ -284,7 +284,7 @@ static int set_up(struct stage *s)
 {
     char why[512] = "no memory";
     s->config.smp.retries = 3;
-    s->config.counters.interval_s = 0; /* "counters" sets it */
+    s->config.counters.interval_s = 0; /* the verb "counters" sets another interval */
     s->loop = loop_new_virtual();
     s->bus = bus_new(0);
     s->begun_us = clock_now_us();

@@ -101,7 +101,7 @@ VERB(do_fabric)
 
 VERB(do_seed)
 {
-    UNUSED(s), UNUSED(line), UNUSED(why); /* the reader has used this line */
+    UNUSED(s), UNUSED(line), UNUSED(why); /* the reader of scenarios has already used this line */
     return SCENARIO_DONE;
 }
 

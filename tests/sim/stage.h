@@ -22,7 +22,7 @@ struct stage_label {
 struct stage_event {
     char type[32], subject[64], message[128];
 };
-struct stage_summary; /* stage_summary.c */
+struct stage_summary; /* defined in stage_summary.c */
 /* The transport between the manager and the fabric, which digests all MADs. */
 struct stage_tap;
 struct stage {
@@ -33,7 +33,7 @@ struct stage {
     struct loop *loop;
     struct bus *bus;
     struct fab_sim *sim;
-    struct transport *below; /* the simulated fabric */
+    struct transport *below; /* the transport of the simulated fabric */
     struct stage_tap *tap;
     struct stage_summary *summary; /* NULL: no summary is wanted */
     struct sm *sm;
@@ -48,9 +48,9 @@ struct stage {
      * answers, or has a foreign M_Key. */
     bool *lost;
 
-    size_t next; /* line */
+    size_t next; /* index of the next line */
     uint64_t begun_us;
-    /* The expectation in line `next` was already checked once, and is checked again. */
+    /* The expectation in line `next` was checked at least once. */
     bool asked;
     uint64_t until_us;
     struct loop_timer *timer;
@@ -58,8 +58,8 @@ struct stage {
     struct stage_event events[STAGE_EVENTS]; /* events since the last mark */
     unsigned event_count;
     uint64_t marked_smps, marked_timeouts, marked_generation;
-    /* Number of SubnSets that the manager has sent since the last verb "mark": those of LFT blocks
-     * (blocks), and those of all attributes (writes). */
+    /* Number of SubnSets that the manager has sent since the last verb "mark": of LFT blocks
+     * (blocks), and of all attributes (writes). */
     uint64_t blocks, writes;
     /* Nodes that lose power one after the other. */
     struct stage_outage *outages;
@@ -71,13 +71,13 @@ struct stage {
     /* Worker tasks of this phase begin hold_us late (verb "hold-worker"); "": no phase. */
     char hold_phase[SCENARIO_WORD];
     uint64_t hold_us;
-    bool holds; /* the loop asks for delays */
+    bool holds; /* loop_delay_work was called */
 };
 
 int stage_fabric(struct stage *s, struct fab_builder *b); /* makes the fabric of the scenario */
 int stage_manager(struct stage *s, char why[512]);        /* creates and starts the manager */
 void stage_manager_goes(struct stage *s);
-uint64_t stage_now(const struct stage *s); /* time since the scenario began */
+uint64_t stage_now(const struct stage *s); /* virtual time since the scenario began */
 void stage_mark(struct stage *s);
 
 /* Functions of stage_summary.c. It writes what happened after each statement of the scenario. The
@@ -85,10 +85,11 @@ void stage_mark(struct stage *s);
 struct stage_summary *stage_summary_new(FILE *out);
 void stage_summary_free(struct stage_summary *y);
 void stage_summary_event(struct stage_summary *y, const struct event *e);
-void stage_summary_mad(struct stage_summary *y, const uint8_t *bytes); /* a MAD of the manager */
+void stage_summary_mad(struct stage_summary *y,
+                       const uint8_t *bytes); /* counts a MAD of the manager */
 /* Call this function before the statement is carried out. */
 void stage_summary_line(struct stage *s, const struct scenario_line *line);
-void stage_summary_manager_goes(struct stage *s); /* before the manager is freed */
+void stage_summary_manager_goes(struct stage *s); /* call this before the manager is freed */
 
 /* Functions of scenario_power.c, for lines "off" and "on" with the option "spread". Each returns
  * NOT_FOUND if no node matches, or NOMEM. */
@@ -101,8 +102,8 @@ struct fab_vls;
  * of f (stage_lanes.c). *ret stays unchanged if the manager uses one VL only. Returns false if a VL
  * table of a device is not that of the manager; why[] gets the difference. */
 bool stage_lanes(struct stage *s, const struct fab_fabric *f, struct fab_vls *ret, char why[512]);
-/* Functions of stage_judge.c. They verify the state of the devices by the simulated cabling,
- * without the nodes that the manager cannot reach and those that do not answer. stage_active and
+/* Functions of stage_judge.c. They compare the state of the devices with the simulated cabling.
+ * They ignore nodes that the manager cannot reach and nodes that do not answer. stage_active and
  * stage_good return false if the state is wrong; why[] gets the reason. */
 bool stage_active(struct stage *s, char why[512]);
 bool stage_good(struct stage *s, char why[512]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Judges what the simulated devices hold, by the cabling and by the proof of libfabmgr/verify, and
- * never by what the manager says. Leaves out nodes that cannot be managed (unresponsive, wrong
+ * Checks the state of the simulated devices by the cabling and by the proof of libfabmgr/verify,
+ * without using the state of the manager. Ignores nodes that cannot be managed (unresponsive, wrong
  * answers, foreign key), and nodes that can be reached only through them.
  */
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes the summary of a run: for each statement of the scenario, the events that followed with
- * their fields, and what the manager did: rounds and phases, requests by method and attribute,
- * retries, contingencies, reroutes, exceptions, and a hash of the tables in the devices. The
- * summary has no times.
+ * Writes the summary of a run. For each statement of the scenario, the summary has the events that
+ * followed, with their fields, and what the manager did: rounds and phases, requests by method and
+ * attribute, retries, contingencies, reroutes, exceptions, and a hash of the tables in the devices.
+ * The summary has no times.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #include "tests/sim/stage.h"
 #include "tests/support/golden.h"
 
-#define KINDS 64 /* kinds of MADs after one statement */
-#define LIST 8   /* entries of lists that are printed */
+#define KINDS 64 /* maximum number of kinds of MADs after one statement */
+#define LIST 8   /* maximum number of entries of a list that are printed */
 /* Maximum number of events of one type that are printed after a statement. */
 #define REPEATS 8
 
@@ -30,16 +30,16 @@ struct events {
 };
 struct stage_summary {
     FILE *out;
-    /* since the last statement */
+    /* counted since the last statement */
     struct mads mads[KINDS];
     unsigned mad_kinds;
     struct events events[KINDS];
     unsigned event_types;
-    /* at the last statement */
+    /* as of the last statement */
     struct sm_phase_time phases[SM_PHASE_TIMES_MAX];
     uint32_t phase_count;
     struct sm_status status;
-    uint64_t tables; /* hash */
+    uint64_t tables; /* hash of the tables in the devices */
 };
 
 struct stage_summary *stage_summary_new(FILE *out)
@@ -83,7 +83,7 @@ void stage_summary_event(struct stage_summary *y, const struct event *e)
     fputc('\n', y->out);
 }
 
-/* For each type of which not all events were printed, prints the number of its events. */
+/* For each type of event of which some events were not printed, prints the number of events. */
 static void print_event_counts(struct stage_summary *y)
 {
     for (unsigned i = 0; i < y->event_types; i++)
@@ -159,7 +159,7 @@ static void print_mads(struct stage_summary *y)
     y->mad_kinds = 0;
 }
 
-/* ---- what the manager did ---- */
+/* ---- costs of the manager ---- */
 
 static uint64_t count_before(const struct stage_summary *y, const struct sm_phase_time *t)
 {
@@ -170,7 +170,7 @@ static uint64_t count_before(const struct stage_summary *y, const struct sm_phas
 }
 
 /* Prints a line for each kind of round that ran, with the number of its rounds. Most phases run as
- * often as the phase before them. The line names only the other phases, each with its count. */
+ * often as the phase before them. The line names only phases that do not, each with its count. */
 static void print_phases(struct stage_summary *y, const struct sm *sm)
 {
     struct sm_phase_time now[SM_PHASE_TIMES_MAX];

@@ -22,10 +22,10 @@
 enum trick { HONEST, REFUSES, SILENT, GARBAGE, SHORT, SELDOM_READABLE };
 struct wire {
     struct transport base;
-    uint32_t asked[LIDS]; /* requests for logs, by LID */
-    uint32_t requests;    /* of class 0x21 */
-    uint32_t sets[LIDS];  /* Sets of any attribute, by LID */
-    uint32_t sent[LIDS];  /* all requests, by LID */
+    uint32_t asked[LIDS]; /* number of requests for logs, by LID */
+    uint32_t requests;    /* number of requests of class 0x21 */
+    uint32_t sets[LIDS];  /* number of Sets of any attribute, by LID */
+    uint32_t sent[LIDS];  /* number of all requests, by LID */
     uint16_t lost_lid;    /* requests to this LID are lost */
     /* True: only Sets to lost_lid are lost, and Gets are answered. */
     bool sets_only;
@@ -200,9 +200,9 @@ static void leaves_alone(enum trick trick, uint32_t least, uint32_t most)
     ck_assert_uint_le(wire.asked[3], most);
     ck_assert_uint_ge(wire.asked[4], 12);
     struct cc_log_status logs[DEVICES];
-    ck_assert_uint_eq(cc_logs(cc, 0, logs, DEVICES), 1); /* it is listed */
+    ck_assert_uint_eq(cc_logs(cc, 0, logs, DEVICES), 1); /* the device without a log is listed */
     ck_assert(logs[0].none);
-    /* the device is programmed nevertheless */
+    /* the device is programmed even without a log */
     ck_assert_uint_eq(status().devices[CC_PROGRAMMED], DEVICES);
     end();
 }
@@ -210,7 +210,7 @@ static void leaves_alone(enum trick trick, uint32_t least, uint32_t most)
 START_TEST(who_has_no_log_is_left_alone)
 {
     leaves_alone(REFUSES, 1, 1);
-    leaves_alone(SILENT, 3, 9); /* with its retries */
+    leaves_alone(SILENT, 3, 9); /* a request is sent up to three times */
     leaves_alone(GARBAGE, 3, 3);
     leaves_alone(SHORT, 3, 9);
 }
@@ -229,7 +229,7 @@ START_TEST(a_log_that_fails_now_and_then_is_read_on)
 }
 END_TEST
 
-/* ---- what devices hold ----------------------------------------------------------------------- */
+/* ---- settings of devices --------------------------------------------------------------------- */
 
 /* Reads an attribute of the device as another manager would. */
 static void read_attr(const char *name, uint16_t attr_id, uint32_t attr_mod,
@@ -301,7 +301,7 @@ static void host_holds(const struct fab_view *v, const struct fab_congestion *al
     ck_assert_ptr_nonnull(want);
     ck_assert_uint_ne(want->sls, 0);
     read_attr(name, FAB_CC_CA_SETTING, 0, &fab_wire_attr_cc_ca_setting, &ca);
-    ck_assert_uint_eq(ca.port_control, 0); /* by queue pair */
+    ck_assert_uint_eq(ca.port_control, 0); /* 0: control by queue pair */
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
         bool on = want->sls >> sl & 1;
         ck_assert_uint_eq(ca.sl[sl].timer, on ? want->sl[sl].timer : 0);
@@ -461,8 +461,9 @@ static bool all_but_two_stand(struct lab *l)
     return status().devices[CC_PROGRAMMED] == DEVICES - 2 && status().devices[CC_FOREIGN_KEY] == 2;
 }
 
-/* Devices with a foreign CC_Key, shown or hidden, are reported and never programmed, however often
- * they are asked. A device that already has the manager's key does not get it again. */
+/* Devices with a foreign CC_Key, shown or hidden, are reported and never programmed. The number of
+ * requests to them does not matter. A device that already has the manager's key does not get it
+ * again. */
 START_TEST(devices_with_a_foreign_key_are_left_alone)
 {
     const uint64_t ours = 0x1234;
@@ -540,7 +541,7 @@ START_TEST(a_reload_tries_a_silent_device_again)
 END_TEST
 
 /* The manager gives up a device that does not answer. When the computed settings change, it tries
- * this device again, as often as before. */
+ * this device again, with as many tries as the first time. */
 START_TEST(new_settings_are_tried_as_often_as_the_first)
 {
     uint16_t lid;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links that come up at less than their best width or speed, in a tree of 648 hosts: each is found
- * after its trap, and named by an event. A faithful fabric has none, and after the repair there is
- * none. The seed chooses the links and their widths and speeds.
+ * Links that come up at less than their best width or speed, in a tree of 648 hosts. Each is found
+ * after its trap, and an event names it. A fabric without such links has no event. The seed chooses
+ * the links and their widths and speeds.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ struct limit {
     uint32_t port; /* id in the snapshot of the simulation: an end of the link */
     unsigned lanes;
     const char *speed;
-    char place[2][80]; /* names of both ends */
+    char place[2][80]; /* names of the ports at both ends */
 };
 
 /* ---- helpers --------------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ static void name_port(const struct fab_fabric *f, uint32_t port, char name[80])
     snprintf(name, 80, "%s/%u", f->nodes[p->node].desc, p->num);
 }
 
-/* Chooses different links, of hosts and between switches, and for each a limit of its width (4x is
+/* Chooses different links of hosts and between switches. Each link gets a limit of its width (4x is
  * best), of its speed (EDR is best), or of both. */
 static void choose(struct lab *lab, struct fab_prng *prng, struct limit limit[LINKS])
 {
@@ -161,7 +161,7 @@ START_TEST(each_degraded_link_is_found_after_its_trap)
 }
 END_TEST
 
-/* Many links at once: all are found, and a summary event takes the place of single ones. */
+/* Many links become degraded at once. All are found, and one summary event names them. */
 START_TEST(many_degraded_links_get_one_event)
 {
     struct lab lab;
@@ -181,7 +181,8 @@ START_TEST(many_degraded_links_get_one_event)
     ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
     lab_forget_events(&lab);
     settle(&lab);
-    ck_assert_uint_eq(lab_count_events(&lab, "link-degraded"), 0); /* nothing is reported twice */
+    ck_assert_uint_eq(lab_count_events(&lab, "link-degraded"),
+                      0); /* no link is reported a second time */
     for (uint32_t i = 0; i < LINKS; i++)
         apply(&lab, &limit[i], false);
     settle(&lab);
@@ -192,9 +193,8 @@ START_TEST(many_degraded_links_get_one_event)
 }
 END_TEST
 
-/* A link that is down for a while comes back slower, by a local repair: no sweep is needed to count
- * it and to report it. A degraded link that is pulled, and comes back whole, is reported as
- * restored. */
+/* A link that was down comes back slower, by a local repair: no sweep is needed to count and report
+ * it. A degraded link is pulled and comes back at full speed, and is reported as restored. */
 START_TEST(a_link_comes_back_slower_and_then_whole)
 {
     struct lab lab;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The manager loses its port at any moment of a sweep, and gets it back: sm_device_lost and
- * sm_device_back. Meanwhile all switches may have been restarted.
+ * The manager loses its port at different moments of a sweep, and gets it back: sm_device_lost and
+ * sm_device_back. In some runs, all switches were restarted between loss and return.
  */
 #include <stdlib.h>
 
@@ -35,7 +35,7 @@ static bool is_lost(struct lab *lab)
     return lost;
 }
 
-/* Without a port, the manager sends no requests, and refuses those of callers. */
+/* Without a port, the manager sends no requests, and refuses requests of callers. */
 static void find_again(struct lab *lab)
 {
     struct sm_status s;

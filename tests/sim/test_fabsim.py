@@ -28,7 +28,7 @@ def fabsim(*arguments, code=0, **how):
 
 
 def count(path):
-    """What `fabsim check` counts: {label: number}, labels such as "switches" and "8 ports"."""
+    """Returns the numbers of `fabsim check`: {label: number}, with labels such as "switches" and "8 ports"."""
     return {m.group(1): int(m.group(2))
             for m in re.finditer(r"^ *(.*?) +(\d+)$", fabsim("check", path), re.M)}
 
@@ -43,7 +43,7 @@ def read(name):
         return f.read()
 
 
-# Family and options: hosts, ISLs, and how many switches have so many ports.
+# Family and options: hosts, ISLs, and the number of switches by their number of ports.
 FAMILIES = [
     # each of 3 leaves has 2 links to each of 2 spines
     ("leaf-spine --leaves 3 --spines 2 --hosts 4 --parallel 2", 12, 12, {6: 2, 8: 3}),
@@ -51,7 +51,7 @@ FAMILIES = [
     # 2 uplinks and 6 hosts at each of the 8 leaves, 2 spines
     ("fat-tree --radix 8 --levels 2 --taper 3", 48, 16, {8: 10}),
     ("fat-tree --radix 4 --levels 3", 16, 32, {4: 20}),
-    # half of the spines' links are the second ones to the same leaf
+    # half of the links of a spine are the second links to the same leaf
     ("fat-tree --radix 8 --levels 2 --parallel 2", 16, 16, {8: 6}),
     # 6, 4 and 4 switches; 6 * 2 * 2 links above the first level, 4 * 2 above the second
     ("pgft --m 4,3,2 --w 1,2,2 --p 1,2,1", 24, 32, {8: 10, 2: 4}),
@@ -59,14 +59,14 @@ FAMILIES = [
     ("xgft --m 3,4 --w 1,2", 12, 8, {5: 4, 4: 2}),
     # 3 groups of 8 leaves, each with 4 uplinks
     ("rail --servers 12 --group-size 4 --spines 4", 12 * 8, 24 * 4, {8: 24, 24: 4}),
-    # 2 groups of 4 leaves; 2 spines a rail, each with 2 links to each of its 3 cores
+    # 2 groups of 4 leaves; 2 spines for each rail, each with 2 links to each of its 3 cores
     ("rail --servers 8 --adapters 4 --group-size 4 --spines 2 --cores 3 --core-parallel 2",
      32, 8 * 2 + 8 * 3 * 2, {6: 8, 8: 8 + 6}),
     ("rail --servers 8 --adapters 2 --group-size 4 --spines 2 --parallel 3", 16, 4 * 2 * 3,
      {10: 4, 12: 2}),
     # 9 groups of 4 switches: 6 links in each group, one between any two groups
     ("dragonfly --group-size 4 --global 2 --hosts 2", 72, 9 * 6 + 36, {7: 36}),
-    # 5 groups: two links between any two of them
+    # 5 groups: two links between any two groups
     ("dragonfly --group-size 4 --global 2 --hosts 2 --groups 5 --parallel 2", 40,
      5 * 6 * 2 + 10 * 2, {10: 20}),
     ("dragonfly-plus --leaves 3 --spines 2 --global 2 --hosts 3", 45, 5 * 6 + 10, {5: 25}),
@@ -78,7 +78,7 @@ FAMILIES = [
     ("mesh --size 5,4 --hosts 2 --parallel 2", 40, 2 * (4 * 4 + 5 * 3), None),
     ("hypercube --dimensions 5 --hosts 2", 64, 32 * 5 // 2, {7: 32}),
     ("hypercube --dimensions 3 --hosts 1 --parallel 2", 8, 8 * 3, {7: 8}),
-    # each switch has links to 3 + 2 others
+    # each switch has links to 3 + 2 other switches
     ("hyperx --size 4,3 --hosts 3", 36, 12 * 5 // 2, {8: 12}),
     ("hyperx --size 4,3 --hosts 3 --parallel 2", 36, 12 * 5, {13: 12}),
 ]
@@ -160,7 +160,7 @@ def planes_are_files_of_their_own():
     assert "needs -o FILE" in fabsim(*grid, "--planes", "2", code=2)
 
 
-# What is refused: words, exit code, part of the message.
+# Arguments that are refused, the exit code, and a part of the message.
 REFUSED = [
     ("", 2, "usage:"),
     ("frobnicate", 2, 'no command "frobnicate"'),
@@ -297,7 +297,7 @@ class Server:
         return fabsim("ctl", "--socket", NAME, *words, **how)
 
     def end(self, how=None):
-        """Ends it by a signal, or lets it end; returns what it printed."""
+        """Ends the program by a signal, or waits until it ends. Returns its output."""
         if how is not None:
             self.process.send_signal(how)
         said, _ = self.process.communicate(timeout=20)
@@ -338,7 +338,7 @@ def commands_come_from_standard_input():
 
 
 def commands_come_from_a_file():
-    """epoll cannot watch files: their commands are carried out before programs attach."""
+    """epoll cannot watch files. The commands of a file are executed before programs attach."""
     with open(os.path.join(WORK, "commands"), "w") as f:
         f.write("# a link and a half\nunlink leaf-001/1\nnonsense\nunlink leaf-002/4")
     with open(os.path.join(WORK, "commands")) as f, Server("--console", stdin=f) as s:
@@ -349,7 +349,7 @@ def commands_come_from_a_file():
 
 
 def connect():
-    """A session of commands, as `fabsim ctl` opens it. The name ends with a NUL, as ibsim's do."""
+    """Opens a session of commands, as `fabsim ctl` does. Like in ibsim, the name ends with a NUL."""
     c = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     c.settimeout(20)
     c.connect(f"\0{NAME}:fabsim\0")
@@ -369,7 +369,7 @@ def sessions_are_bounded():
             try:
                 answer = c.recv(65536)
             except ConnectionResetError:
-                answer = c.recv(65536)  # the answer is behind that error
+                answer = c.recv(65536)  # the answer follows the error
             if b"too many" in answer:
                 assert answer[:1] == b"1"
                 break
@@ -418,19 +418,19 @@ class Client:
         self.node = answer[28:60].rstrip(b"\0").decode()
 
     def ask(self, kind, data=b"", client=0):
-        """The answer to a control request."""
+        """Returns the answer to a control request."""
         self.control.sendto(struct.pack("=IIII", 0xdeadbeef, client, kind, 64) + data.ljust(64, b"\0"), f"\0{NAME}:ctl\0")
         return self.control.recv(200)
 
     def send(self, tid, dlid=0xffff, length=288):
-        """Asks for NodeInfo by directed route without hops, or by LID."""
+        """Requests NodeInfo by directed route without hops, or by LID."""
         mad = struct.pack(">BBBBHHQHHI", 1, 0x81 if dlid == 0xffff else 1, 1, 1, 0, 0, tid, 0x11, 0, 0)
         mad = (mad.ljust(32, b"\0") + b"\xff" * 4).ljust(256, b"\0")
         self.packets.sendto((struct.pack(">HHIII8xQ", dlid, 0, 0, 0, 0, 256) + mad)[:length].ljust(length, b"\0"),
                             f"\0{NAME}:out{self.id}\0")
 
     def receive(self):
-        """Status of the datagram; method, transaction and node GUID of the MAD."""
+        """Returns the status of the datagram, and the method, transaction ID and node GUID of the MAD."""
         packet = self.packets.recv(400)
         assert len(packet) == 288, len(packet)
         mad = packet[32:]
@@ -450,11 +450,11 @@ def programs_send_and_receive():
             one.send(tid)
         two.send(7)
         assert [one.receive() for _ in range(100)] == [(0, 0x81, tid, 0x0002c90200000004) for tid in range(1, 101)]
-        said = two.receive()  # the high bits of the transaction are the client
+        said = two.receive()  # the high bits of the transaction ID identify the client
         assert said == (0, 0x81, 1 << 48 | 7, int(two.node[2:], 16)), (said, two.node)
         one.send(200, length=400)  # these have no answer
         one.send(201, length=100)
-        one.send(202, dlid=99)  # nobody has this LID
+        one.send(202, dlid=99)  # no port has this LID
         status, method, tid, _ = one.receive()
         assert (status, method, tid) == (110, 1, 202), (status, method, tid)
         assert struct.unpack_from(">Q", one.ask(6, client=one.id), 16)[0] == 0x0002c90200000004
@@ -463,7 +463,7 @@ def programs_send_and_receive():
         assert clients == [("0", "4711", "0002c90200000004"), ("1", "4712", two.node[2:])], s.ctl("status")
         assert struct.unpack_from("=I", one.ask(2, client=one.id), 8)[0] == 2
         one.close()
-        two.close()  # without a word: the server notices
+        two.close()  # without a message: the server must notice
         end = time.monotonic() + 30
         while "client" in s.ctl("status"):
             assert time.monotonic() < end, s.ctl("status")
@@ -480,7 +480,7 @@ def main(tests):
         try:
             test()
             print(f"ok {number} - {name}", flush=True)
-        except BaseException:  # every end of a test is a result
+        except BaseException:  # a test may end with any exception
             failed += 1
             print(f"not ok {number} - {name}")
             print("".join("# " + line + "\n" for line in traceback.format_exc().splitlines()), end="",

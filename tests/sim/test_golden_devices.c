@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compares what the manager writes into the devices with golden files in tests/sim/golden. Small
- * fabrics are brought up in virtual time under policies that use many features; then links,
- * switches and settings change. After each step, the text has every attribute that changed in the
- * simulated devices, the events, the number of MADs by attribute and method, digests of the writes
- * in their order, and answers of subnet administration. UPDATE_GOLDEN=1 rewrites the files.
+ * Compares the writes of the manager into the devices with golden files in tests/sim/golden. Small
+ * fabrics come up in virtual time under policies that use many features; then links, switches and
+ * settings change. After each step, the text has every attribute that changed in the simulated
+ * devices, the events, the number of MADs by attribute and method, digests of the writes in their
+ * order, and answers of subnet administration. UPDATE_GOLDEN=1 rewrites the files.
  */
 #include <string.h>
 #include <unistd.h>
@@ -24,15 +24,15 @@
 enum verb {
     END,
     DOWN, /* pulls the cable at a port */
-    UP,   /* plugs in this cable again */
+    UP,   /* plugs in the cable at this port again */
     OFF,  /* switches a node off */
     ON,   /* a node boots */
     /* Gives a node the description `text`, and sends trap 144. */
     RENAME,
     RELOAD, /* the manager reads the settings file `text` */
-    /* The adapter `node` of the step joins a multicast group as a full member; if the step has a
-     * `text`, as a full and send-only member (JoinState 5). The number `port` of the step is the
-     * lower half of the MGID. */
+    /* The adapter `node` of the step joins a multicast group as a full member. If the step has a
+     * `text`, it joins as a full and send-only member (JoinState 5). The number `port` of the step
+     * is the lower half of the MGID. */
     JOIN,
     LEAVE, /* the adapter leaves this multicast group */
     /* an adapter requests the alias GUID 0x1000 + `port` at index 2, and any GUID at index 3 */
@@ -40,9 +40,9 @@ enum verb {
     /* An adapter requests the path to the adapter `text`. */
     PATHS,
     SWEEP,   /* an operator requests a heavy sweep */
-    REROUTE, /* new tables */
+    REROUTE, /* an operator requests new tables */
     DISABLE, /* an operator disables a port */
-    ENABLE,  /* and enables it */
+    ENABLE,  /* an operator enables this port */
     RESTART, /* the manager stops, and another manager starts */
     WAIT,    /* waits for `port` seconds */
 };
@@ -77,7 +77,7 @@ static struct run {
     bool answered;
     struct golden_items before;
     FILE *out;
-    FILE *events; /* of this step */
+    FILE *events; /* the events of this step */
     char *event_text;
     size_t event_len;
     /* Number and digest of the MADs of one method and attribute that devices got in this step. */
@@ -94,7 +94,7 @@ static struct run {
     char lft_order[160]; /* the first LFT blocks written */
 } run;
 
-/* ---- what devices get ------------------------------------------------------------------------ */
+/* ---- MADs to devices ------------------------------------------------------------------------- */
 
 bool __real_fab_sim_sma_answer(struct fab_sim *s, struct position at, uint16_t slid,
                                const struct fab_mad *mad, uint8_t bytes[FAB_MAD_SIZE]);
@@ -361,7 +361,7 @@ static void read_settings(const char *name, struct config *ret)
     golden_path(FOLDER, folder, sizeof folder);
     ck_assert_ptr_nonnull(getcwd(before, sizeof before));
     ck_assert_int_eq(chdir(folder), 0);
-    /* as text, because everybody can read these files, and some have keys */
+    /* printed as text, because everybody can read these files, and some have keys */
     char text[8192];
     FILE *f = fopen(name, "r");
     ck_assert_ptr_nonnull(f);
@@ -567,7 +567,7 @@ static void print_step(void)
     fflush(run.events);
     fprintf(run.out, "Events\n%s", run.event_text);
     golden_items_read(&now, run.lab.sim);
-    memcpy(run.kinds, kinds, sizeof kinds); /* the counts without the reads above */
+    memcpy(run.kinds, kinds, sizeof kinds); /* without the reads that are made above */
     run.kind_count = kind_count;
     fputs("MADs to devices\n", run.out);
     print_kinds();

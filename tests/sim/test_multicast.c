@@ -29,7 +29,7 @@ struct world {
     struct fab_sim *sim;
     struct transport *transport;
     struct sm *sm;
-    const struct fab_fabric *f; /* the cabling */
+    const struct fab_fabric *f; /* the fabric as it is cabled */
     struct fab_prng r;
     uint8_t (*member)[GROUPS]; /* [port_count] JoinState of the ports of adapters */
     /* [port_count] true: the cable at this port is pulled. */
@@ -41,7 +41,7 @@ struct world {
     struct loop_timer *timer;
     uint64_t end_us;
     bool met;
-    uint16_t *came; /* [port_count] */
+    uint16_t *came; /* [port_count] how often a packet came to this port */
     uint32_t sent;
 };
 
@@ -52,8 +52,7 @@ static void on_event(void *ctx, const struct event *e)
         printf("# %s: %s\n", e->type, e->message);
 }
 
-/* ---- the manager --------------------------------------------------------------------------------
- */
+/* ---- the manager ----------------------------------------------------------------------------- */
 
 static bool is_settled(const struct world *w)
 {
@@ -135,8 +134,7 @@ static void end(struct world *w)
     free(w->came);
 }
 
-/* ---- hosts --------------------------------------------------------------------------------------
- */
+/* ---- hosts ----------------------------------------------------------------------------------- */
 
 static struct fab_wire_mc_member_record record_of(const struct world *w, uint32_t port,
                                                   uint32_t group, uint8_t join_state)
@@ -214,8 +212,7 @@ static void change_member(struct world *w)
         join(w, port, group, 1);
 }
 
-/* ---- faults -------------------------------------------------------------------------------------
- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 static unsigned dead_count(const struct world *w)
 {
@@ -272,8 +269,7 @@ static void change_fabric(struct world *w)
     }
 }
 
-/* ---- the walk -----------------------------------------------------------------------------------
- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 static bool carries(const struct world *w, uint32_t port)
 {
@@ -434,8 +430,7 @@ START_TEST(each_reaches_each_once_on_a_random_fabric)
 }
 END_TEST
 
-/* ---- a restart ----------------------------------------------------------------------------------
- */
+/* ---- a restart ------------------------------------------------------------------------------- */
 
 static bool is_written(struct lab *lab)
 {
@@ -475,11 +470,11 @@ START_TEST(groups_and_tables_survive_a_restart)
     snprintf(command, sizeof(command), "rm -r %s", dir);
     lab_bring_up(&lab, lab_leaf_spine(4, 2, 2), dir);
     lab_run(&lab, 3, is_written, "the groups of the configuration");
-    ck_assert_uint_eq(lab.sets_mft, 0); /* nobody is a member */
+    ck_assert_uint_eq(lab.sets_mft, 0); /* there are no members yet */
     join_in_lab(&lab, "host-0001", 0);
     join_in_lab(&lab, "host-0003", 0);
     lab_run(&lab, 3, is_written, "a join");
-    ck_assert_uint_eq(lab.sets_mft, 3); /* two leaves, a spine */
+    ck_assert_uint_eq(lab.sets_mft, 3); /* two leaves and a spine */
     lab_forget_writes(&lab);
     join_in_lab(&lab, "host-0004", 0);
     lab_run(&lab, 3, is_written, "a further join");
@@ -535,7 +530,7 @@ START_TEST(an_unproved_tree_is_not_written)
     join_in_lab(&lab, "host-0007", 0);
     lab_run(&lab, 3, is_written, "the end of the work");
     ck_assert_uint_eq(lab_count_events(&lab, "multicast-unproved"), 1);
-    spoil_tree(&lab); /* back */
+    spoil_tree(&lab); /* changes the port mask back */
     join_in_lab(&lab, "host-0002", 0);
     lab_run(&lab, 3, is_written, "a join of a good tree");
     ck_assert_uint_gt(lab.sets_mft, 0);
@@ -543,8 +538,7 @@ START_TEST(an_unproved_tree_is_not_written)
 }
 END_TEST
 
-/* ---- verification on request -------------------------------------------------------------------
- */
+/* ---- verification on request ----------------------------------------------------------------- */
 
 static struct fab_multicast_verdict verified(struct lab *lab)
 {
@@ -569,7 +563,7 @@ static bool flip(struct lab *lab, struct fab_prng *r, uint16_t **ret_entry, uint
     if (!entry)
         return false;
     *ret_bit = (uint16_t)(1u << fab_base_prng_below(r, 16));
-    *ret_entry = (uint16_t *)(uintptr_t)entry + 1; /* of MLID 0xc001 */
+    *ret_entry = (uint16_t *)(uintptr_t)entry + 1; /* the entry of MLID 0xc001 */
     **ret_entry ^= *ret_bit;
     return true;
 }
@@ -659,8 +653,7 @@ START_TEST(no_deadlock_on_a_torus)
 }
 END_TEST
 
-/* ---- time ---------------------------------------------------------------------------------------
- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 /* Brings up a manager in virtual time. state: the folder of its store, or NULL. */
 static void bring_up_virtual(struct lab *lab, const char *state)
@@ -694,7 +687,7 @@ START_TEST(tables_are_cleared_when_the_last_full_member_was_absent_for_long)
     join_as(&lab, "host-0005", 0, 2);
     join_as(&lab, "host-0007", 0, 2);
     lab_run(&lab, 3, is_written, "the joins");
-    ck_assert_uint_eq(entries(&lab), 4); /* three leaves, a spine */
+    ck_assert_uint_eq(entries(&lab), 4); /* three leaves and a spine */
     lab_unlink(&lab, "host-0003", 1);
     lab_run_for(&lab, 4);
     ck_assert(is_written(&lab));
@@ -726,8 +719,8 @@ static bool is_written_or_given_up(struct lab *lab)
     return is_written(lab) || status.unresponsive > 0;
 }
 
-/* One unanswered request may only mean that its route led over a failed link. So multicast trees
- * avoid a switch only after a second request without an answer. */
+/* A single unanswered request may have taken a route over a failed link. So multicast trees avoid a
+ * switch only after a second request without an answer. */
 START_TEST(one_unanswered_request_names_no_switch)
 {
     static const uint32_t lost[] = {1, 4, 5, 7, 8}; /* a request is sent four times */
@@ -739,7 +732,7 @@ START_TEST(one_unanswered_request_names_no_switch)
         lab_run(&lab, 3, is_written, "a join");
         lab.sent = lose_some;
         to_lose = lost[i];
-        join_in_lab(&lab, "host-0002", 0); /* at the same switch */
+        join_in_lab(&lab, "host-0002", 0); /* a member at the same switch */
         lab_run(&lab, 3, is_written_or_given_up, "the answer");
         sm_get_multicast(lab.sm, &status);
         ck_assert_uint_eq(status.unresponsive, lost[i] >= 8);
@@ -760,7 +753,7 @@ START_TEST(the_event_names_the_setting_that_limits_mlids)
     struct lab lab;
     struct fab_wire_mc_member_record is;
     lab_open_virtual(&lab, lab_leaf_spine(4, 2, 2), NULL);
-    lab.config.multicast.mlids = 1; /* the IPoIB broadcast group takes it */
+    lab.config.multicast.mlids = 1; /* the IPoIB broadcast group takes this MLID */
     sm_start(lab.sm);
     lab_run(&lab, 60, is_written, "bring-up");
     const struct world w = {.f = fab_sim_fabric(lab.sim)};
@@ -778,7 +771,7 @@ START_TEST(the_event_names_the_setting_that_limits_mlids)
 }
 END_TEST
 
-/* A switch that does not answer is asked again after 1, 2, 4, 8 and 16 s, also if the manager has
+/* A switch that does not answer is asked again after 1, 2, 4, 8 and 16 s, even if the manager has
  * just started. When the switch answers again, nothing needs to be written. */
 START_TEST(switches_that_do_not_answer_are_asked_less_and_less)
 {

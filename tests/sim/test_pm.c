@@ -117,7 +117,7 @@ static uint16_t lid_of(uint32_t port)
     return fab_sim_port(t.lab.sim, p->node, is_switch ? 0 : p->num)->lid;
 }
 
-/* ---- when ports are read --------------------------------------------------------------------- */
+/* ---- times of reads -------------------------------------------------------------------------- */
 
 static uint32_t find(uint64_t from_us, uint64_t to_us, uint16_t attr_id, uint16_t lid, uint8_t port,
                      uint64_t *ret_us)
@@ -192,12 +192,12 @@ static void assert_schedule(struct fab_builder *b, uint32_t interval_s, bool nar
 
 START_TEST(each_port_is_read_at_its_time)
 {
-    assert_schedule(lab_leaf_spine(4, 2, 3), 60, false); /* wakes once a second */
+    assert_schedule(lab_leaf_spine(4, 2, 3), 60, false); /* the timer fires once a second */
     assert_schedule(lab_leaf_spine(6, 4, 9), 5, true);
 }
 END_TEST
 
-/* ---- what was read --------------------------------------------------------------------------- */
+/* ---- counters -------------------------------------------------------------------------------- */
 
 /* Returns a number of errors for a port and counter. The number depends on the port and the
  * counter. Four times the number still fits into the counter; the narrowest counters have 4 and 8
@@ -248,7 +248,7 @@ START_TEST(every_counter_of_every_port_is_told)
     struct pm_counters is;
     begin(lab_leaf_spine(3, 2, 2), 10, true);
     memset(t.lab.config.counters.most, 0,
-           sizeof t.lab.config.counters.most); /* none is unhealthy */
+           sizeof t.lab.config.counters.most); /* no link is unhealthy */
     lab_run_for(&t.lab, 9.5);
     for (int i = 0; i < 4; i++) {
         add_errors();
@@ -302,7 +302,8 @@ static void compare_metrics(const struct cc *cc, const char *file)
     fab_base_text_fini(&kept);
 }
 
-/* Each counter of each port has a line of its own, whatever the nodes are called. */
+/* Each counter of each port has its own line, even if the names of nodes have special
+ * characters. */
 START_TEST(metrics_have_every_counter)
 {
     static const char hostile[] = "a \"b\"\nfabricd_up 1\xff c\\d/e";
@@ -331,7 +332,7 @@ END_TEST
 struct rise {
     const char *node;
     uint8_t port;
-    uint64_t data, wait, fecn, becn, events; /* in one interval */
+    uint64_t data, wait, fecn, becn, events; /* increases in one interval */
 };
 
 static void add_rise(const struct rise *r)

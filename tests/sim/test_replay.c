@@ -314,7 +314,7 @@ START_TEST(tells_another_policy)
 }
 END_TEST
 
-/* Replays a recording whose end is missing, as after kill -9. The replay judges only what was
+/* Replays a recording whose end is missing, as after kill -9. The replay compares only what was
  * recorded. */
 START_TEST(bears_a_cut)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The agent of subnet administration with the real manager on a simulated fabric. Hosts send
- * requests over transports of their own, which can lose MADs. The tests cover tables of any size by
+ * requests over their own transports, which can lose MADs. The tests cover tables of any size by
  * RMPP, fairness among hosts, answers before there is a view, and requests that get no answer.
  */
 #include <string.h>
@@ -51,8 +51,7 @@ static const struct rmpp_receiver_config patience = {
     .window = 32, .sender = {.timeout_us = 200000, .retries = 20}, .limit = 64 << 20};
 static struct scene *here;
 
-/* ---- the wire ---------------------------------------------------------------------------------
- */
+/* ---- the wire -------------------------------------------------------------------------------- */
 
 static void to_agent(uint16_t lid, const uint8_t *bytes)
 {
@@ -61,8 +60,7 @@ static void to_agent(uint16_t lid, const uint8_t *bytes)
     transport_hand_up(&here->wire, &mad, 1);
 }
 
-/* An answer in flight. It arrives in a later iteration of the loop, and not within the call of
- * send. */
+/* An answer in flight. It arrives in a later iteration of the loop than the call of send. */
 struct flight {
     uint16_t lid;
     uint8_t bytes[FAB_MAD_SIZE];
@@ -125,8 +123,7 @@ static int wire_send(struct transport *t, const struct transport_mad *mad)
 
 static const struct transport_ops wire_ops = {.send = wire_send};
 
-/* ---- hosts ------------------------------------------------------------------------------------
- */
+/* ---- hosts ----------------------------------------------------------------------------------- */
 
 static void make_request(uint8_t *mad, const struct asker *a, uint8_t method, uint16_t attr_id,
                          uint64_t key)
@@ -201,8 +198,7 @@ static void close_scene(struct scene *x)
     lab_close(&x->lab);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static struct scene scene;
 
@@ -305,13 +301,13 @@ START_TEST(hosts_take_turns)
     wait_for_all();
     for (unsigned i = 0; i < 40; i++)
         busy += scene.askers[i].status == FAB_SMP_BUSY;
-    ck_assert_uint_eq(busy, 32); /* eight at a time */
+    ck_assert_uint_eq(busy, 32); /* eight tables at a time are permitted */
     ck_assert_uint_eq(records(modest), 57);
     unsigned place = 0;
     while (place < scene.begun && scene.began[place] != self)
         place++;
     ck_assert_uint_eq(scene.begun, 9);
-    /* The agent answered the single request of the modest host in turn, although the other host had
+    /* The agent answered the single request of the modest host early, although the other host had
      * sent its 40 requests before. */
     ck_assert_uint_le(place, 2);
     for (unsigned i = 0, tables = 0; i < scene.done; i++) {
@@ -326,8 +322,9 @@ START_TEST(hosts_take_turns)
 }
 END_TEST
 
-/* One host sends 2,000 requests, each of which takes the agent long. In between, 20 other hosts
- * send one request each. They are answered before the flooding host gets more than its share. */
+/* One host sends 2,000 requests, each of which takes the agent long. At the same time, 20 other
+ * hosts send one request each. They are answered before the flooding host gets more than its
+ * share. */
 START_TEST(floods_starve_nobody)
 {
     uint8_t mad[FAB_MAD_SIZE];

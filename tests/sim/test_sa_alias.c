@@ -61,8 +61,8 @@ static uint16_t request(uint16_t from, uint8_t method, uint64_t key, const struc
 }
 
 /* Sends a Set or Delete for the first block of alias GUIDs of the port with this LID. places:
- * bitset of the indexes that the request is about. guid[] has the requested GUIDs, and gets the
- * GUIDs in the answer. Returns the status of the answer. */
+ * bitset of the indexes in the request. guid[] has the requested GUIDs, and gets the GUIDs in the
+ * answer. Returns the status of the answer. */
 static uint16_t alias(uint16_t from, uint8_t method, uint64_t key, uint16_t lid, uint8_t places,
                       uint64_t guid[8])
 {
@@ -130,8 +130,8 @@ START_TEST(names_are_given)
     ck_assert_uint_eq(guid[2], chosen);
     uint64_t other[8] = {0, 0x1111, guid[0]};
     ck_assert_uint_eq(alias(THEIRS, FAB_METHOD_SET, 0, THEIRS, 0x06, other), 0);
-    ck_assert_uint_eq(other[1], 0); /* the alias of another port */
-    ck_assert_uint_eq(other[2], 0); /* a port's own GUID */
+    ck_assert_uint_eq(other[1], 0); /* a Set gets the value 0 for the alias of another port */
+    ck_assert_uint_eq(other[2], 0); /* 0 for a port's own GUID, too */
     ck_assert_uint_eq(alias(MINE, FAB_METHOD_DELETE, 0, MINE, 0x0a, guid), 0);
     ck_assert_uint_eq(guid[1], 0);
     ck_assert_uint_eq(guid[2], chosen);
@@ -201,8 +201,7 @@ START_TEST(names_are_kept)
 }
 END_TEST
 
-/* ---- multicast --------------------------------------------------------------------------------
- */
+/* ---- multicast ------------------------------------------------------------------------------- */
 
 static uint64_t member_component(const char *name)
 {
@@ -274,7 +273,7 @@ START_TEST(members_by_their_names)
     ck_assert_uint_eq(is.proxy_join, 0); /* the port itself joined */
     ck_assert(is_member(0x1111) && is_reached(MINE) && !is_reached(THEIRS));
     ck_assert_uint_eq(member(THEIRS, FAB_METHOD_DELETE, 0x1111, &is), FAB_SA_REQ_INVALID);
-    /* An alias GUID that is a member of a group can neither be deleted nor replaced, also after a
+    /* An alias GUID that is a member of a group can be neither deleted nor replaced, even after a
      * restart (second iteration). */
     for (int life = 0; life < 2; life++) {
         ck_assert_uint_eq(alias(MINE, FAB_METHOD_DELETE, 0, MINE, 0x02, none), FAB_SA_REQ_DENIED);
@@ -285,7 +284,8 @@ START_TEST(members_by_their_names)
             reopen(state);
         ck_assert(is_member(0x1111) && is_reached(MINE) && !is_reached(THEIRS));
     }
-    ck_assert_uint_eq(alias(MINE, FAB_METHOD_SET, 0, MINE, 0x02, guid), 0); /* the same */
+    ck_assert_uint_eq(alias(MINE, FAB_METHOD_SET, 0, MINE, 0x02, guid),
+                      0); /* a Set of the present GUID */
     ck_assert_uint_eq(member(MINE, FAB_METHOD_DELETE, 0x1111, &is), 0);
     ck_assert(!is_member(0x1111) && !is_reached(MINE));
     ck_assert_uint_eq(alias(MINE, FAB_METHOD_DELETE, 0, MINE, 0x02, none), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Services that hosts register with subnet administration, with leases and keys. Only permitted
- * hosts see them.
+ * Services that hosts register with subnet administration, with leases and keys. A host sees only
+ * the services that it may see.
  */
 #include <signal.h>
 #include <sqlite3.h>
@@ -89,7 +89,7 @@ START_TEST(leases_run_out)
 }
 END_TEST
 
-/* Files may not grow, which SQLite sees as a disk without space. */
+/* Stops all files from growing. SQLite takes this for a full disk. */
 static void set_disk(bool full)
 {
     struct rlimit limit;
@@ -98,8 +98,8 @@ static void set_disk(bool full)
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* The first answer waits for the transaction that fails; the second request meets a database of
- * which the manager knows that it cannot be written. */
+/* The answer to the first request waits for the transaction that fails. At the second request, the
+ * manager already knows that the database cannot be written. */
 START_TEST(what_is_not_stored_is_not_confirmed)
 {
     signal(SIGXFSZ, SIG_IGN);
@@ -242,7 +242,7 @@ START_TEST(multicast_tables_are_those_of_the_switches)
     ck_assert_uint_eq(with, 3);
     ck_assert_uint_eq(without, 3);
     ck_assert_uint_eq(set, 3 + 1);
-    ck_assert(!mft_record(host_lid(1), host_lid(2), 0, 0, &is)); /* no switch */
+    ck_assert(!mft_record(host_lid(1), host_lid(2), 0, 0, &is)); /* this LID belongs to no switch */
     close_scene();
 }
 END_TEST
@@ -269,7 +269,7 @@ static uint16_t send_registration(unsigned kind)
     case MEMBERSHIP:
         return try_to_join(2, A_GROUP);
     default:
-        /* the second GUID of the first block; the manager chooses it */
+        /* requests the second GUID of the first block; 0: the manager chooses it */
         ck_assert_int_eq(fab_wire_rec_pack(&fab_wire_guid_info_record, &guids, data, sizeof data),
                          FAB_OK);
         return ask(host_lid(3), FAB_METHOD_SET, FAB_SA_GUID_INFO_RECORD, 0, 3 | 2 << 4, data, 72);
@@ -317,14 +317,14 @@ static void set_refused(unsigned kind, bool refused)
 
 static void await_writable(void)
 {
-    /* an idle writer looks every two seconds whether it can write */
+    /* without new rows, the writer tries every two seconds whether it can write */
     for (int i = 0; i < 1000 && store_is_failing(scene.lab.store); i++)
         usleep(10000);
     ck_assert(!store_is_failing(scene.lab.store));
     store_flush(scene.lab.store);
 }
 
-/* The writer writes what is queued some time after it can write again. */
+/* The writer writes the queued rows some time after the database accepts rows again. */
 static void await_rows(unsigned kind, int rows)
 {
     for (int i = 0; i < 1000 && rows_of(kind) != rows; i++)
@@ -332,7 +332,8 @@ static void await_rows(unsigned kind, int rows)
     ck_assert_int_eq(rows_of(kind), rows);
 }
 
-/* A registration of each kind arrives while the disk is full; the host repeats it or not. */
+/* A registration of each kind arrives while the disk is full. In half of the runs the host repeats
+ * it. */
 START_TEST(the_recovery_of_the_disk_stores_registrations)
 {
     unsigned kind = (unsigned)_i / 2;
@@ -340,7 +341,8 @@ START_TEST(the_recovery_of_the_disk_stores_registrations)
     signal(SIGXFSZ, SIG_IGN);
     open_scene(true);
     int before = rows_of(kind);
-    /* else an earlier event can fail first, and the manager refuses the registration outright */
+    /* without this, an earlier event could fail first, and the manager would refuse the
+     * registration */
     store_flush(scene.lab.store);
     set_disk(true);
     ck_assert_uint_eq(send_registration(kind), FAB_SMP_BUSY);
@@ -356,8 +358,8 @@ START_TEST(the_recovery_of_the_disk_stores_registrations)
 }
 END_TEST
 
-/* The writer drops a record that violates the schema. The repetition is refused, and stored as soon
- * as the database accepts it. */
+/* The writer drops a record that violates the schema. The repetition by the host is refused first,
+ * and stored when the database accepts it. */
 START_TEST(the_repetition_of_a_dropped_registration_is_stored)
 {
     unsigned kind = (unsigned)_i;

@@ -7,8 +7,7 @@
 #include "tests/sim/sa_scene.h"
 #include "tests/unit/same_service.h"
 
-/* ---- subscriptions ----------------------------------------------------------------------------
- */
+/* ---- subscriptions --------------------------------------------------------------------------- */
 
 static uint16_t inform_record(uint16_t lid, uint64_t key, unsigned host, uint16_t number,
                               struct fab_wire_inform_info_record *ret)
@@ -170,8 +169,7 @@ START_TEST(a_port_that_stays_away_is_dropped)
 }
 END_TEST
 
-/* ---- groups and partitions --------------------------------------------------------------------
- */
+/* ---- groups and partitions ------------------------------------------------------------------- */
 
 #define MGID_HIGH UINT64_C(0xff12a01b00000000)
 
@@ -335,13 +333,14 @@ START_TEST(ranges_of_lids_are_checked)
     make_partitions();
     ck_assert_uint_eq(subscribe_to(1, of[1], 0), 0);
     ck_assert_uint_eq(subscribe_to(1, of[1], of[1]), 0);
-    ck_assert_uint_eq(subscribe_to(1, of[4], of[4]), 0); /* blue as well */
+    ck_assert_uint_eq(subscribe_to(1, of[4], of[4]), 0); /* this LID is in partition blue, too */
     /* accepted, because host 0 is the manager, a full member of all partitions */
     ck_assert_uint_eq(subscribe_to(1, of[0], of[1]), 0);
     ck_assert_uint_eq(subscribe_to(1, of[2], 0), FAB_SA_REQ_INVALID);
     ck_assert_uint_eq(subscribe_to(1, of[1], of[2]),
-                      FAB_SA_REQ_INVALID); /* the last LID of the range */
-    ck_assert_uint_eq(subscribe_to(1, of[2], of[4]), FAB_SA_REQ_INVALID); /* the first */
+                      FAB_SA_REQ_INVALID); /* the last LID of the range is not permitted */
+    ck_assert_uint_eq(subscribe_to(1, of[2], of[4]),
+                      FAB_SA_REQ_INVALID); /* the first LID of the range is not permitted */
     ck_assert_uint_eq(subscribe_to(1, 1, top), FAB_SA_REQ_INVALID);
     /* LIDRangeBegin 0xffff means all ports about which the host may receive reports */
     ck_assert_uint_eq(subscribe_to(1, 0xffff, 0), 0);

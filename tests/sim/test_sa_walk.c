@@ -3,8 +3,8 @@
  * Compares path records with the devices. One of 648 hosts requests all paths from the manager (one
  * table, by RMPP), and reads every LID, PortInfo, forwarding table and SLtoVLMappingTable by SMPs.
  * It follows each path between hosts by these tables and the topology alone. Each path must end at
- * the destination of its record, without a loop; MTU and rate must be the lowest on the path; the
- * SL must have a VL on each link; and the channel dependencies of all paths must have no cycle.
+ * the destination of its record, without a loop. MTU and rate must be the lowest on the path, and
+ * the SL must have a VL on each link. The channel dependencies of all paths must have no cycle.
  */
 #include <string.h>
 
@@ -26,7 +26,7 @@
 
 struct walk {
     struct lab lab;
-    const struct fab_fabric *f; /* the topology */
+    const struct fab_fabric *f; /* the topology of the fabric */
     uint32_t self;              /* the requesting node */
     struct transport wire;
     struct sa *sa;
@@ -34,8 +34,8 @@ struct walk {
     unsigned flying;
     struct rmpp_receiver table;
     /* Members read from the devices. */
-    uint32_t owner[LIDS];       /* port id */
-    uint16_t *lid;              /* [ports] */
+    uint32_t owner[LIDS];       /* [LID] id of the port with this LID */
+    uint16_t *lid;              /* [ports] LID of each port */
     struct fab_port_info *info; /* [ports] */
     uint8_t (*lft)[LIDS];       /* [switches] */
     /* The VL that a switch selects for a packet. The first index is first_vl[node] + input port *
@@ -43,7 +43,7 @@ struct walk {
     uint8_t (*vl)[16];
     uint32_t *first_vl;
     /* Members found by following paths. */
-    bool *seen; /* [HOSTS][HOSTS] */
+    bool *seen; /* [HOSTS][HOSTS] pairs with a path record */
     struct fab_map waits;
     uint32_t lanes, mtus, rates; /* bitsets of the values found */
 };
@@ -57,8 +57,7 @@ static struct walk walk;
             ck_abort_msg("not so: %s", #holds);                                                    \
     } while (0)
 
-/* ---- asking -----------------------------------------------------------------------------------
- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static void to_agent(const uint8_t *bytes)
 {
@@ -67,7 +66,7 @@ static void to_agent(const uint8_t *bytes)
     transport_hand_up(&walk.wire, &mad, 1);
 }
 
-/* MADs that are sent together arrive together, in a later iteration of the loop. */
+/* Delivers the MADs that were sent together. Runs in a later iteration of the loop. */
 static void arrive(void *ctx)
 {
     uint8_t reply[FAB_MAD_SIZE], replies[WINDOW][FAB_MAD_SIZE];
@@ -112,8 +111,7 @@ static void ask_for_all_paths(void)
     ck_assert_int_eq(walk.table.state, FAB_RMPP_DONE);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Reads an attribute of the port with a LID. Returns false if no port has the LID. */
 static bool read_attr(uint16_t lid, uint16_t attr_id, uint32_t mod, uint8_t data[FAB_SMP_DATA])
@@ -192,8 +190,7 @@ static void read_all(void)
     ck_assert_uint_eq(nodes, f->node_count);
 }
 
-/* ---- walking ----------------------------------------------------------------------------------
- */
+/* ---- walking --------------------------------------------------------------------------------- */
 
 struct way {
     uint32_t mbps;
@@ -323,8 +320,7 @@ static void check_no_circle(void)
     free(waits);
 }
 
-/* ---- fabrics ----------------------------------------------------------------------------------
- */
+/* ---- fabrics --------------------------------------------------------------------------------- */
 
 /* Makes a fabric in which some links have a quarter of their width, and some endports a smaller
  * MTU. */

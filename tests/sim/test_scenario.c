@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests scenarios themselves. An error in a file is reported with its place; the same file and seed
- * give the same run; a false expectation fails; and virtual time takes no real time. */
+/* Tests of the scenarios. An error in a file is reported with its place. The same file and seed
+ * give the same run. A false expectation fails. Virtual time takes no real time. */
 #include <string.h>
 
 #include "fabricd/base/clock.h"

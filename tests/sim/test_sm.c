@@ -279,7 +279,7 @@ START_TEST(bears_hostile_mads)
             mad[16] = 0;
             mad[17] = i & 16 ? FAB_ATTR_NOTICE : FAB_ATTR_SM_INFO;
         }
-        if (i & 32) { /* trap 128 or 144 from some LID */
+        if (i & 32) { /* trap 128 or 144 with a random source LID */
             mad[64] |= 0x80;
             mad[68] = 0;
             mad[69] = i & 64 ? 128 : 144;
@@ -444,8 +444,8 @@ START_TEST(takes_a_new_policy)
 END_TEST
 
 /* The manager lends its model to a worker task, which then owns the model. In the first run, the
- * manager ends before the task, and the task frees the lent model. In the second run, the task
- * gives the model back. */
+ * manager is freed before the task ends, and the task frees the lent model. In the second run, the
+ * task gives the model back. */
 START_TEST(a_lent_model_has_one_owner)
 {
     for (int given_back = 0; given_back < 2; given_back++) {
@@ -485,7 +485,7 @@ START_TEST(a_class_below_its_share_is_told_of)
         /* VL arbitration table of the configuration; NULL: the manager computes it from the
          * shares. */
         const char *arbitration;
-        const char *subject; /* NULL: no event */
+        const char *subject; /* subject of the event; NULL: no event */
     } cases[] = {{"0:20,1:180", "default"}, {"0:180,1:20", "storage"}, {NULL, NULL}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct lab lab;

@@ -30,8 +30,8 @@ static void pack_trap(uint8_t mgmt_class, uint8_t mad[FAB_MAD_SIZE])
     ck_assert_int_eq(fab_wire_smp_pack(&head, data, mad), FAB_OK);
 }
 
-/* The answer to a trap takes the route of the trap back: DrSLID and DrDLID are exchanged (IBA
- * 14.2.2), the D bit is set, and all other fields are those of the trap. */
+/* The answer to a trap uses the route of the trap in the other direction: DrSLID and DrDLID are
+ * exchanged (IBA 14.2.2), the D bit is set, and all other fields equal those of the trap. */
 START_TEST(a_directed_trap_is_repressed_on_its_way_back)
 {
     struct lab lab;
@@ -103,7 +103,7 @@ static uint16_t control(struct lab *lab, uint32_t what, uint8_t sender_state, ui
 {
     struct fab_sm_info answer;
     uint8_t told = lab->other.state;
-    /* After a HANDOVER, the other manager is in standby. */
+    /* A manager that has sent HANDOVER is in standby. */
     if (what != FAB_SM_HANDOVER)
         lab->other.state = sender_state;
     send_control(lab, what, sender_state);
@@ -173,7 +173,7 @@ START_TEST(refuses_control_packets_that_are_not_legal)
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         for (uint8_t sender = 0; sender < 4; sender++) {
             if (all[i] == FAB_SM_HANDOVER && sender == FAB_SM_MASTER)
-                continue; /* the legal packet; it is tested below */
+                continue; /* the packet that is accepted is tested below */
             ck_assert_uint_eq(control(&lab, all[i], sender, &state), FAB_SMP_BAD_VALUE);
             ck_assert_uint_eq(state, FAB_SM_MASTER);
         }
@@ -274,7 +274,7 @@ static void reload(void *ctx)
     sm_get_status(lab->sm, &status);
     ck_assert_str_eq(status.state, "programming");
     ck_assert_int_eq(sm_reload(lab->sm), FAB_OK);
-    lab->other_answers = true; /* to the next try of the request */
+    lab->other_answers = true; /* the next try of the request gets an answer */
 }
 
 /* The settings are reloaded when the manager has asked the sender of the packet for its SMInfo. */
@@ -295,7 +295,7 @@ static void hand_over_and_reload(struct lab *lab)
 }
 
 /* While the manager asks the sender of a control packet for its SMInfo, a reload of the settings
- * aborts the running round. The packet takes effect all the same, and so do later packets. */
+ * aborts the running round. Even so, the packet takes effect, and so do later packets. */
 START_TEST(an_aborted_round_keeps_the_confirmation_of_a_packet)
 {
     struct lab lab;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Counts what the manager costs: MADs and table writes of a bring-up, of sweeps, of repairs and of
- * a restart, on fabrics of two sizes. A change that raises one of these counts must do so on
- * purpose. The tests run in virtual time, so the counts are the same on every machine.
+ * a restart, on fabrics of two sizes. A change may raise one of these counts only on purpose. The
+ * tests run in virtual time, so the counts are the same on every machine.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "tests/sim/lab.h"
 
 struct size {
-    uint32_t leaves, spines, hosts; /* per leaf */
+    uint32_t leaves, spines, hosts; /* hosts: number at each leaf */
 };
 
 /* Numbers of leaves, spines and hosts of leaf-spine fabrics. In the first two, each LFT has one
@@ -81,7 +81,7 @@ static uint32_t switches(struct size z)
 }
 
 /* Returns the number of MADs of a heavy sweep. The sweep reads NodeInfo and NodeDescription of each
- * node, PortInfo of each port (also of port 0 of switches), and SwitchInfo of each switch. In
+ * node, PortInfo of each port (including port 0 of switches), and SwitchInfo of each switch. In
  * addition, it reads NodeInfo over each link that did not lead to a new switch. */
 static uint64_t heavy(struct size z)
 {
@@ -116,7 +116,7 @@ START_TEST(a_bring_up_writes_each_thing_once)
     struct cost c = cost(&lab);
     uint64_t hosts = (uint64_t)z.leaves * z.hosts, isls = (uint64_t)z.leaves * z.spines;
     ck_assert_uint_eq(c.lft_sets, blocks(z));
-    ck_assert_uint_eq(c.lft_gets, 0); /* they were reset */
+    ck_assert_uint_eq(c.lft_gets, 0); /* the switches were reset, so no LFT is read */
     ck_assert_uint_eq(c.port_sets, 4 * (hosts + isls) + switches(z));
     ck_assert_uint_eq(c.sets, c.port_sets + c.lft_sets + switches(z));
     ck_assert_uint_ge(c.mads, heavy(z) + c.sets);
@@ -212,8 +212,8 @@ END_TEST
 
 /* A link fails or comes back. Returns the cost until the manager is idle, including the sweep that
  * checks the repair. After a failure, the manager must not read the whole fabric, and must write no
- * block twice. When the link comes back, it writes some blocks twice, because the writes are made
- * in steps in which no mixture of old and new tables has a cycle. */
+ * block twice. When the link comes back, some blocks are written twice, because the writes have
+ * steps: in no step may a mixture of old and new tables have a cycle. */
 static struct cost fault(struct lab *lab, const char *node, uint8_t port, bool up)
 {
     start_counting(lab);

@@ -46,10 +46,10 @@ START_TEST(goes_round_a_pulled_cable_and_back)
 }
 END_TEST
 
-/* Two cables change places, so that nodes, ports and states are unchanged, and only PortInfo and
- * NodeInfo at the other ends differ. A heavy sweep must notice this. Hosts that change places keep
- * their LIDs, and the routes to them change. If cables between switches change places, the old
- * tables may be wrong. */
+/* Two cables change places. Nodes, ports and states are unchanged; only PortInfo and NodeInfo at
+ * the far ends differ. A heavy sweep must notice this. Hosts that change places keep their LIDs,
+ * and the routes to them change. If cables between switches change places, the old tables may be
+ * wrong. */
 START_TEST(finds_cables_that_changed_places)
 {
     struct lab lab;
@@ -81,7 +81,7 @@ static void count(void *ctx)
     ++*(unsigned *)ctx;
 }
 
-/* Two links fail one after the other, the second one usually before the sweep that checks the
+/* Two links fail one after the other. The second one usually fails before the sweep that checks the
  * repair of the first one. */
 START_TEST(mends_tables_in_place)
 {
@@ -91,8 +91,9 @@ START_TEST(mends_tables_in_place)
     struct reroute last;
     lab_bring_up(&lab, lab_leaf_spine(36, 18, 18), NULL);
     unsigned patches = 0;
-    ck_assert_uint_eq(lab.sets_by_lid, 0); /* the manager did not know the tables */
-    sm_on_patch(lab.sm, count, &patches);  /* the listener of sm_on_patch is called */
+    ck_assert_uint_eq(lab.sets_by_lid,
+                      0); /* the LFTs in the switches were not known, so no write was LID routed */
+    sm_on_patch(lab.sm, count, &patches); /* the listener of sm_on_patch is called */
     uint8_t *before = lab_tables(&lab, &len);
     for (uint8_t port = 22; port < 24; port++) {
         lab_run(&lab, 3, lab_is_ready, "all that repairs take");
@@ -105,7 +106,7 @@ START_TEST(mends_tables_in_place)
         ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
         ck_assert_uint_gt(last.blocks, 0);
         ck_assert_uint_eq(last.links_lost, 1);
-        /* writes are LID routed, except to switches whose route used the failed link */
+        /* writes are LID routed, except to switches whose path used the failed link */
         ck_assert_uint_ge(lab.sets_by_lid, last.blocks - last.blocks / 4);
         /* steps of the incremental rebalance change tables in place, too */
         ck_assert_uint_ge(patches, port - 21u);
@@ -288,6 +289,55 @@ START_TEST(a_rebalance_tells_its_gain)
     ck_assert_msg(0 < now && now < was, "%s", message);
     lab_assert_good(&lab);
     lab_close(&lab);
+}
+END_TEST
+
+/* Fails ten links, and waits until they are repaired. */
+static void fail_ten_links(struct lab *lab)
+{
+    static const struct {
+        const char *name;
+        uint8_t port;
+    } pulled[] = {{"leaf-001", 7},  {"leaf-001", 8}, {"leaf-001", 9},  {"leaf-002", 8},
+                  {"leaf-002", 12}, {"leaf-003", 7}, {"leaf-004", 10}, {"leaf-005", 11},
+                  {"leaf-006", 7},  {"leaf-006", 9}};
+    for (size_t i = 0; i < sizeof pulled / sizeof *pulled; i++)
+        lab_unlink(lab, pulled[i].name, pulled[i].port);
+    lab_await(lab, 3, "reroute-done");
+    lab_run(lab, 3, lab_is_ready, "the repair");
+}
+
+/* Soon after a repair, steps move displaced paths to lighter links, until nothing moves any more.
+ * rebalance_after: 0 switches this off. */
+START_TEST(steps_follow_a_repair_until_nothing_moves)
+{
+    for (uint32_t rebalance_s = 0; rebalance_s <= 3600; rebalance_s += 3600) {
+        struct lab lab;
+        struct fab_builder *b;
+        const struct fab_fat_tree_spec spec = {.radix = 12, .levels = 2};
+        unsigned patches = 0;
+        ck_assert_int_eq(fab_fabric_generate_fat_tree(&spec, &b), FAB_OK);
+        lab_open_virtual(&lab, b, NULL);
+        lab.config.rebalance_s = rebalance_s;
+        sm_start(lab.sm);
+        lab_run(&lab, 10, lab_is_ready, "bring-up");
+        fail_ten_links(&lab);
+        sm_on_patch(lab.sm, count, &patches);
+        lab_forget_writes(&lab);
+        lab_forget_events(&lab);
+        lab_run_for(&lab, 0.02);
+        ck_assert_uint_eq(patches, 0); /* the first step begins 50 ms after the repair */
+        lab_run_for(&lab, 5);
+        unsigned steps = patches;
+        uint64_t sets = lab.sets_lft;
+        ck_assert(rebalance_s > 0 ? steps >= 1 && sets >= 1 : steps == 0 && sets == 0);
+        lab_run_for(&lab, 20);
+        ck_assert_uint_eq(patches, steps);
+        ck_assert_uint_eq(lab.sets_lft, sets);
+        ck_assert_uint_eq(lab_count_events(&lab, "reroute-done"), 0);
+        lab_assert_good(&lab);
+        lab_close(&lab);
+    }
 }
 END_TEST
 
@@ -482,8 +532,8 @@ static void lose_switch(struct lab *lab, const char *name)
         ck_assert_int_eq(fab_sim_unlink(lab->sim, node, (uint8_t)num), FAB_OK);
 }
 
-/* The traps that the fabric has sent are lost, except those of the leaves `first` to `last`, which
- * arrive at the same time. */
+/* All traps that the fabric has sent are lost, except the traps of the leaves `first` to `last`,
+ * which arrive at the same time. */
 static void deliver_traps_of_leaves(struct lab *lab, unsigned first, unsigned last)
 {
     struct fab_sim_delivery mail;
@@ -619,7 +669,7 @@ static uint64_t times_in(struct lab *lab, const char *round, const char *phase)
 /* State of a test that pulls a cable during phase "adopting" of the next sweep. */
 struct pull {
     struct lab *lab;
-    /* Checks in each iteration of the event loop which phase runs. */
+    /* Fires in each iteration of the event loop, to check which phase runs. */
     struct loop_timer *timer;
     const char *node;
     uint8_t port;
@@ -720,6 +770,7 @@ int main(void)
     tcase_add_test(t, has_a_plan_for_every_case);
     tcase_add_test(t, tells_of_plans_under_way);
     tcase_add_test(t, a_rebalance_tells_its_gain);
+    tcase_add_test(t, steps_follow_a_repair_until_nothing_moves);
     tcase_add_test(t, loses_and_regains_a_host);
     tcase_add_test(t, manages_its_own_island);
     tcase_add_test(t, bears_a_storm_of_cables);

@@ -93,15 +93,15 @@ START_TEST(full_tables_are_told_of)
 }
 END_TEST
 
-/* Each of the first ports whose P_Key table is full gets an event of its own. One further event
- * gives the number of the other ports. */
+/* Each of the first ports whose P_Key table is full gets its own event. One further event gives the
+ * number of the other ports. */
 START_TEST(many_full_tables_are_counted)
 {
     struct lab lab;
     lab_open_virtual(&lab, lab_leaf_spine(6, 3, 4), NULL);
     sm_start(lab.sm);
     lab_run(&lab, 10, lab_is_idle, "bring-up");
-    use_partitions(&lab, NULL, 40); /* 24 switch ports with hosts */
+    use_partitions(&lab, NULL, 40); /* the tables of 24 switch ports with hosts are full */
     ck_assert_uint_eq(told(&lab, NULL), FAB_PARTITION_OVERFLOWS + 1);
     ck_assert_uint_eq(told(&lab, "fabric"), 1);
     const struct lab_event *last = NULL;

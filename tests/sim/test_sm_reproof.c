@@ -88,7 +88,7 @@ START_TEST(endless_repairs_do_not_prevent_the_proof)
 {
     struct lab lab;
     lab_open_virtual(&lab, lab_leaf_spine(6, 4, 4), NULL);
-    lab.config.flapping.hold_down_s = 0; /* the link is not held down */
+    lab.config.flapping.hold_down_s = 0; /* 0: the link is not held down */
     sm_start(lab.sm);
     lab_run(&lab, 10, lab_is_ready, "bring-up");
     for (unsigned i = 0; i < 60; i++) {

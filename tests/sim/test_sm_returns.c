@@ -3,10 +3,10 @@
  * When links come back, a local repair uses them again. No sweep and no engine runs before the last
  * write, and the tables are byte for byte those before the failure.
  *
- * Random fabrics lose and regain links at random, and the test judges each write of the manager.
- * Whatever the order in which the unanswered writes take effect, no mixture of tables may have a
- * loop or a cycle of channel dependencies. No pair of endports may lose its path, unless the
- * manager announced it.
+ * Random fabrics lose and regain links at random, and the test checks each write of the manager.
+ * The unanswered writes may take effect in any order. No mixture of tables may have a loop or a
+ * cycle of channel dependencies. No pair of endports may lose its path, unless the manager
+ * announced it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 #define LINKS 256
 #define WRITES 1024
 
-/* ---- the judge ------------------------------------------------------------------------------- */
+/* ---- checks of mixtures ---------------------------------------------------------------------- */
 
 /* An LFT write that the manager has sent and the switch has not answered. */
 struct flight {
@@ -31,7 +31,7 @@ struct flight {
 struct judge {
     struct flight flight[WRITES];
     unsigned flights;
-    bool on; /* false: the writes are not judged */
+    bool on; /* false: the writes are not checked */
     /* True: during the round, at most `allowed` + `announced` pairs of endports may be without a
      * path. False: there is no limit. */
     bool lossless;
@@ -44,7 +44,7 @@ struct judge {
     uint64_t round;
     /* Number of pairs of endports without a path when the round began. */
     uint64_t allowed;
-    unsigned judgements; /* number of mixtures judged */
+    unsigned judgements; /* number of mixtures checked */
     unsigned paused;     /* number of mixtures that lost pairs */
     unsigned lft_writes, port_writes, gets_of_tables;
 };
@@ -252,7 +252,7 @@ START_TEST(a_link_comes_back_without_a_sweep)
     settle(&lab, "the sweep that checks the repair");
     ck_assert_uint_eq(lab.sets_lft, 0);
     ck_assert_uint_eq(lab.sets_port_info, 0);
-    /* neither an engine ran nor a proof of all tables */
+    /* no engine ran, and there was no proof of all tables */
     ck_assert_ptr_null(lab_event(&lab, "tables-published"));
     ck_assert_ptr_null(lab_event(&lab, "link-down"));
     ck_assert_uint_eq(sm_census(lab.sm).active_links, 18 * 6 + 18 * 6);
@@ -284,7 +284,8 @@ START_TEST(a_link_that_a_light_sweep_finds_comes_back_without_a_sweep)
     struct reroute last;
     lab_open_virtual(&lab, lab_leaf_spine(18, 6, 6), NULL);
     lab_stop(&lab);
-    lab.config.sweep.scrub_interval_s = 0; /* the scrub would find the change, too */
+    lab.config.sweep.scrub_interval_s =
+        0; /* the scrub is off, because it would find the change, too */
     lab.config.sweep.light_interval_s = 10;
     lab_begin(&lab, NULL);
     fab_sim_set_timing(lab.sim, &(struct fab_sim_timing){.trap_us = 0});
@@ -344,8 +345,8 @@ static void list_links(const struct fab_fabric *f, struct links *l)
     }
 }
 
-/* Returns whether all switches are connected by the links that are not removed, also without the
- * link `without`. */
+/* Returns whether all switches are connected by the links that are not removed, if the link
+ * `without` is not used either. */
 static bool is_connected(const struct fab_fabric *f, const struct links *l, uint32_t without)
 {
     uint64_t seen = 1, before = 0;

@@ -3,11 +3,11 @@
  * The manager changes the tables that switches hold, because of another engine, other root
  * switches, or links and switches that come back. Each time a switch acknowledges a write of a
  * table or of a port state, libfabmgr/verify checks the mixture of old and new tables in the
- * devices. The mixture must have no loop and no cycle of channel dependencies. Apart from pairs
- * that had no path before, at most as many pairs may be without a path as the event paths-paused
- * announced. Links that are not Active carry no packets.
+ * devices. The mixture must have no loop and no cycle of channel dependencies. The event
+ * paths-paused announces a number of pairs. Without the pairs that had no path before, at most this
+ * number may be without a path. Links that are not Active carry no packets.
  *
- * To test the judge itself, a copy of the tables is replaced switch by switch in a random order.
+ * To test the check itself, a copy of the tables is replaced switch by switch in a random order.
  * Some of these mixtures must have a loop or a cycle.
  *
  * TRANSITION_ROUNDS=300 in the environment sets the number of transitions for each family of
@@ -166,8 +166,8 @@ static void change_engine(struct lab *lab, const struct family *fam, struct fab_
     ck_assert_int_eq(sm_reload(lab->sm), FAB_OK);
 }
 
-/* Some links fail and come back, one after the other. The writes are judged while the links come
- * back. */
+/* Some links fail and come back, one after the other. The test checks the writes that are made
+ * while links come back. */
 static void lose_links(struct lab *lab, struct fab_prng *prng)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
@@ -271,8 +271,8 @@ static void assert_links_held(struct lab *lab, const uint32_t sw[2])
     }
 }
 
-/* Two switches are cut off and keep their tables while an engine changes those of the others. Then
- * they return. */
+/* Two switches are cut off and keep their tables while an engine changes the tables of the other
+ * switches. Then they return. */
 static void switches_return(const struct family *fam, struct fab_prng *prng, bool lose_tables)
 {
     struct lab lab;
@@ -289,7 +289,7 @@ static void switches_return(const struct family *fam, struct fab_prng *prng, boo
     set_links(&lab, sw[1], sw[0], false);
     lab_run_for(&lab, 1);
     lab_run(&lab, 60, lab_is_idle, "the loss");
-    /* Engine fattree would refuse a damaged tree. */
+    /* Engine fattree would refuse this damaged tree. */
     change_engine(&lab, &(struct family){.engines = {"updn", fam->engines[1]}}, prng);
     lab_run_for(&lab, 1);
     lab_run(&lab, 60, lab_is_idle, "the change");
@@ -310,8 +310,9 @@ static void switches_return(const struct family *fam, struct fab_prng *prng, boo
     lab_close(&lab);
 }
 
-/* While all LFT reads and writes are lost, the manager does not know which tables the switches
- * hold. With this seed, a mixture had a cycle as soon as the switches answered again. */
+/* All LFT reads and writes are lost, so the manager does not know which tables the switches hold.
+ * In earlier versions, with this seed, a mixture had a cycle as soon as the switches answered
+ * again. */
 START_TEST(unread_tables_are_restored_before_links_come_up)
 {
     struct fab_prng prng;
@@ -366,8 +367,8 @@ static void make_changes(const struct family *fam, struct fab_prng *prng, unsign
     lab_close(&lab);
 }
 
-/* A link is isolated, and a repair makes the new tables. With this seed, the order of the repair
- * was not safe, because old entries still led over the link. */
+/* A link is isolated, and a repair makes the new tables. In earlier versions, with this seed, the
+ * order of the repair was not safe, because old entries still led over the link. */
 START_TEST(a_repair_orders_no_writes_while_isolated_links_carry)
 {
     struct fab_prng prng;
@@ -379,8 +380,8 @@ START_TEST(a_repair_orders_no_writes_while_isolated_links_carry)
 END_TEST
 
 /* No engine could route around an isolated link, so old entries led over it when it was released.
- * The snapshot of the transition lacked the link, and with this seed more pairs lost their paths
- * than the manager announced. */
+ * In earlier versions, the snapshot of the transition lacked the link. With this seed, more pairs
+ * lost their paths than the manager announced. */
 START_TEST(no_pair_is_lost_unannounced)
 {
     struct fab_prng prng;
@@ -414,9 +415,9 @@ END_TEST
 
 static unsigned published, bad;
 
-/* Compares the verdict in a view with the verdict of the test as soon as the view is published,
- * because the next round may begin to write at once. A silent switch forwards packets as before, so
- * the test verifies its tables, too. */
+/* Compares the verdict in a view with the verdict of the test. This happens as soon as the view is
+ * published, because the next round may begin to write at once. A silent switch forwards packets as
+ * before, so the test verifies its tables, too. */
 static void compare(void *ctx, const struct event *e)
 {
     struct lab *lab = ctx;
@@ -535,7 +536,7 @@ static void lose_later_writes(struct lab *lab, const struct fab_mad *head, uint1
 }
 
 /* A link fails, and only the first `accepted` writes of the local repair reach their switches.
- * second: another link fails during the writes, so its repair comes before the verdict about the
+ * second: another link fails during the writes. So its repair comes before the verdict about the
  * tables of the first repair. */
 static void fail_to_repair(uint32_t accepted, bool second)
 {

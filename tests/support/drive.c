@@ -106,15 +106,14 @@ void drive_sit(struct drive *r)
     r->port = 0;
 }
 
-/* ---- programming ------------------------------------------------------------------------------
- */
+/* ---- programming ----------------------------------------------------------------------------- */
 
 struct programming {
     struct drive *r;
     const struct fab_fabric *f;
     struct fab_path *paths;
     uint16_t sm_lid;
-    int status; /* the first failure */
+    int status; /* status of the first write that failed */
 };
 
 /* Returns the directed route from the manager to a port. For a port of a switch, the route ends

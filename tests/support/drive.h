@@ -19,7 +19,7 @@ struct drive_answer {
 };
 struct drive {
     struct fab_sim *sim;
-    uint32_t node; /* the manager's port */
+    uint32_t node; /* node of the manager's port */
     uint8_t port;
     /* maximum number of requests in flight; 0 means 64 */
     uint32_t window;
@@ -33,7 +33,7 @@ struct drive {
     /* Called for each answer before it is delivered; it may change the answer. NULL: no changes. */
     void (*mangle)(void *ctx, struct drive_answer *answer);
     void *ctx;
-    /* Counters: */
+    /* Numbers of requests: */
     uint64_t asked, node_infos, node_descs, switch_infos, port_infos;
 };
 
@@ -47,11 +47,11 @@ int drive_smp(struct drive *r, const struct fab_path *path, uint8_t method, uint
               uint32_t attr_mod, uint8_t data[FAB_SMP_DATA]);
 /* Discovers the whole fabric from the manager's port. */
 int drive_whole(struct drive *r, struct fab_fabric **ret_fabric);
-/* Programs the LIDs and LFTs of the fabric in a simple way: the LID of a node is its id + 1 (at
- * adapters: on the first linked port), all paths are shortest paths, all links become Active,
- * and the SM LID is that of the manager. f: the fabric that drive_whole found. */
+/* Programs the LIDs and LFTs of the fabric in a simple way. The LID of a node is its id + 1 (at
+ * adapters: on the first linked port). All paths are shortest paths, all links become Active, and
+ * the SM LID is that of the manager. f: the fabric that drive_whole found. */
 int drive_program(struct drive *r, const struct fab_fabric *f);
-/* Makes the first adapter port with a link the port of the manager. */
+/* Chooses the port of the manager: the first adapter port that has a link. */
 void drive_sit(struct drive *r);
 
 #endif

@@ -87,7 +87,7 @@ static void send_mad(const uint8_t mad[FAB_MAD_SIZE], uint16_t lid)
         die("send");
 }
 
-/* NULL: nothing arrived. */
+/* Waits up to `ms` for a MAD, and returns it; NULL: none arrived. */
 static const uint8_t *receive(int ms)
 {
     int len = FAB_MAD_SIZE;

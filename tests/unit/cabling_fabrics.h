@@ -48,7 +48,7 @@ static inline struct fab_fabric *rails_1280(void)
     return with_free_ports(b, 100);
 }
 
-/* Returns NULL if the folder of real fabrics is not given. */
+/* Returns a real fabric; NULL: the folder of real fabrics is not given. */
 static inline struct fab_fabric *sat11(void)
 {
     const char *folder = getenv("FABRICD_TOPOLOGIES");

@@ -11,15 +11,15 @@
 #include "tests/unit/fabrics.h"
 
 enum mistake_kind {
-    SWAP_AT_SWITCH, /* two cables of one switch */
-    SWAP_BETWEEN,   /* two cables of any nodes */
-    RING,           /* the ends of 3 to 6 cables, by one */
-    WRONG_PORT,     /* the end of a cable in a free port of the same switch */
-    WRONG_HOST,     /* an unknown host in the port of a planned one, which is off */
-    SWAP_RAILS,     /* two adapters of one host */
+    SWAP_AT_SWITCH, /* exchanges two cables of one switch */
+    SWAP_BETWEEN,   /* exchanges two cables of any nodes */
+    RING,           /* moves the ends of 3 to 6 cables by one */
+    WRONG_PORT,     /* moves the end of a cable to a free port of the same switch */
+    WRONG_HOST,     /* puts an unknown host at the port of a planned host, which is off */
+    SWAP_RAILS,     /* exchanges the cables of two adapters of one host */
     ABSENT_CABLE,
-    EXTRA_CABLE, /* between two free ports */
-    SLOW,        /* another speed */
+    EXTRA_CABLE, /* adds a cable between two free ports */
+    SLOW,        /* gives a link another speed */
     MISTAKE_KINDS,
 };
 
@@ -38,9 +38,10 @@ struct mistake {
 
 struct mistakes {
     struct fab_prng prng;
-    const struct fab_fabric *plain; /* node ids are references of the builder */
+    const struct fab_fabric
+        *plain; /* the planned fabric; its node ids are references of the builder */
     struct fab_builder *b;
-    bool *used; /* [plain->port_count] */
+    bool *used; /* [plain->port_count] ports that a mistake has changed */
     uint32_t strangers;
 };
 
@@ -74,8 +75,8 @@ static inline bool is_switch_port(const struct mistakes *m, uint32_t port)
     return fab_fabric_node_is_switch(m->plain, plain_port(m, port)->node);
 }
 
-/* Returns true if the port has a cable, no mistake has used it, and the cable may be used: those of
- * aggregation nodes are inside switches. */
+/* Returns true if the port has a cable that a mistake may use: no mistake has used it yet, and it
+ * does not lead to an aggregation node, whose cables are inside a switch. */
 static inline bool has_cable(const struct mistakes *m, uint32_t port)
 {
     const struct fab_port *p = plain_port(m, port);
@@ -90,8 +91,8 @@ static inline bool is_free(const struct mistakes *m, uint32_t port)
     return p->num > 0 && p->peer == FAB_NONE && !m->used[port] && is_switch_port(m, port);
 }
 
-/* Chooses a port at random with a condition, of one node or of all (FAB_NONE), and marks it and its
- * peer as used. Returns FAB_NONE if there seems to be none. */
+/* Chooses a random port that satisfies `fits`, at this node (FAB_NONE: at any node), and marks it
+ * and its peer as used. Returns FAB_NONE if there seems to be none. */
 static inline uint32_t choose(struct mistakes *m, uint32_t node,
                               bool (*fits)(const struct mistakes *, uint32_t))
 {
@@ -134,7 +135,7 @@ static inline void plug(struct mistakes *m, struct mistake *x, uint32_t a, uint3
     x->cable[x->cables++][1] = place_of(m, b);
 }
 
-/* Exchanges the far ends of cables in a ring. */
+/* Connects each of these ports to the former peer of the next one, in a ring. */
 static inline void rotate(struct mistakes *m, struct mistake *x, const uint32_t *ports,
                           unsigned count)
 {
@@ -210,7 +211,7 @@ static inline bool wrong_host(struct mistakes *m, struct mistake *x)
     return true;
 }
 
-/* Names are like node-0001/mlx5_0. */
+/* Exchanges two adapters of a host. Their names are like node-0001/mlx5_0. */
 static inline bool swap_rails(struct mistakes *m, struct mistake *x)
 {
     uint32_t port[2] = {choose(m, FAB_NONE, leaf_with_host), FAB_NONE};

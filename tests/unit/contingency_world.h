@@ -93,7 +93,7 @@ static inline size_t list_dead(const struct world *w, const struct fab_repair_co
     if (before != FAB_NONE)
         ret[count++] = before;
     if (!c->is_switch)
-        /* The list names a link by one of its two ports. The test uses sometimes the one and
+        /* The list names a link by one of its two ports. The test sometimes uses one port and
          * sometimes the other, because the repair must accept both. */
         ret[count++] = c->id % 2 == 0 ? c->id : c->peer;
     for (unsigned num = 1; c->is_switch && num <= w->f->nodes[c->id].num_ports; num++)

@@ -10,8 +10,7 @@
 #include "tests/support/drive.h"
 #include "tests/unit/testing.h"
 
-/* ---- fabrics ----------------------------------------------------------------------------------
- */
+/* ---- fabrics --------------------------------------------------------------------------------- */
 
 struct bench {
     struct fab_fabric *built, *expected, *found;
@@ -91,8 +90,7 @@ static inline struct fab_builder *random_fabric(uint32_t switches, uint64_t seed
     return b;
 }
 
-/* ---- equality ---------------------------------------------------------------------------------
- */
+/* ---- equality -------------------------------------------------------------------------------- */
 
 static inline void same_node(const struct fab_node *a, const struct fab_node *b)
 {

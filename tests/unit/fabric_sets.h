@@ -34,8 +34,8 @@ static inline void fabric_set_random(unsigned count, uint64_t seed, fabric_set_c
 }
 
 /* Passes trees of two to four levels to `check`, with nodes in random order. The first 12 trees are
- * complete; in the others, links and switches are missing. From the seventh tree on, nodes have
- * other GUIDs. */
+ * complete; in the rest, links and switches are missing. From the seventh tree on, nodes have other
+ * GUIDs. */
 static inline void fabric_set_trees(unsigned count, uint64_t seed, fabric_set_check *check,
                                     void *ctx)
 {
@@ -71,7 +71,7 @@ static inline void fabric_set_grids(fabric_set_check *check, void *ctx)
     }
 }
 
-/* Damaged tori, five of each size. */
+/* Passes damaged tori to `check`, five of each size. */
 static inline void fabric_set_damaged_grids(uint64_t seed, fabric_set_check *check, void *ctx)
 {
     static const uint32_t sizes[][3] = {{5, 1, 1},   {40, 1, 1}, {4, 4, 1}, {5, 7, 1}, {9, 9, 1},

@@ -20,7 +20,7 @@ void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 
-static uint64_t alloc_calls;                /* so far */
+static uint64_t alloc_calls;                /* number of allocations so far */
 static uint64_t alloc_fail_at = UINT64_MAX; /* number of the allocation that fails */
 
 static int alloc_fails(void)

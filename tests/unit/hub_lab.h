@@ -78,8 +78,7 @@ static inline void lab_end(struct lab *x)
     fab_fabric_unref(x->f);
 }
 
-/* ---- as clients do ----------------------------------------------------------------------------
- */
+/* ---- clients --------------------------------------------------------------------------------- */
 
 static inline uint32_t word(const uint8_t *p)
 {

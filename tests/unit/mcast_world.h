@@ -127,7 +127,7 @@ static inline void world_fini(struct world *w)
 
 static inline uint16_t mlid_of(uint32_t group)
 {
-    return (uint16_t)(FAB_MLID_FIRST + 30 + group * 7); /* in several blocks */
+    return (uint16_t)(FAB_MLID_FIRST + 30 + group * 7); /* the MLIDs are in several blocks */
 }
 
 static inline uint64_t guid_of(const struct world *w, uint32_t end)
@@ -235,7 +235,7 @@ static inline void judge(struct world *w, uint32_t changed)
     free(island);
 }
 
-/* ---- what happens ---------------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static inline void join(struct world *w, uint32_t end, uint32_t group, uint8_t how)
 {
@@ -252,7 +252,7 @@ static inline void leave(struct world *w, uint32_t end, uint32_t group)
     w->member[end][group] = 0;
 }
 
-/* Returns the group. */
+/* Lets a random endport join or leave a random group, and returns the group. */
 static inline uint32_t change_member(struct world *w)
 {
     uint32_t end = (uint32_t)fab_base_prng_below(&w->r, w->ends);

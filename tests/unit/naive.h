@@ -17,9 +17,9 @@ struct naive {
     uint64_t pairs, unreachable, unreachable_hosts, dependencies;
     uint32_t longest;
     bool cyclic;
-    bool *depends; /* [port_count][port_count] */
+    bool *depends; /* [port_count][port_count] channel dependencies */
     uint8_t *colour;
-    bool *reached; /* [node_count] */
+    bool *reached; /* [node_count] nodes that were reached */
 };
 
 static inline bool naive_is_channel(const struct fab_fabric *f, uint32_t port)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fabric under repair, and its judges. Three independent checks (the judges) are made after each
- * repair: the proof of the complete tables (libfabmgr/verify), which knows nothing of repairs; the
- * same repair once more, which must change nothing; and a walk of every pair of ports after every
- * single write.
- * REPAIR_STEPS=1000 in the environment makes the sequences of faults longer.
+ * A fabric under repair, and its judges. Three independent checks (the judges) follow each repair.
+ * The first is the proof of the complete tables (libfabmgr/verify), which knows nothing of repairs.
+ * The second is the same repair once more, which must change nothing. The third is a walk of every
+ * pair of ports after every single write. REPAIR_STEPS=1000 in the environment makes the sequences
+ * of faults longer.
  */
 #ifndef TESTS_UNIT_REPAIR_WORLD_H
 #define TESTS_UNIT_REPAIR_WORLD_H
@@ -22,7 +22,7 @@ struct world {
     struct fab_repair *repair;
     uint32_t *cables; /* [count] one port of each ISL */
     uint32_t count;
-    bool *dead; /* [count] */
+    bool *dead; /* [count] ISLs that are dead */
     /* true: the test checks the tables after every single write */
     bool looked_at;
     /* true: every repair starts from the baseline, and the test checks that it changes no more
@@ -91,7 +91,8 @@ static inline struct fab_verdict judged(const struct world *w, const struct fab_
     return v;
 }
 
-/* Returns whether the tables of the baseline pass the proof. Those of some engines do not. */
+/* Returns whether the tables of the baseline pass the proof. The tables of some engines do not pass
+ * it. */
 static inline bool is_good(const struct world *w)
 {
     struct fab_verdict v = judged(w, w->whole, &w->base->lft);
@@ -149,7 +150,7 @@ static inline uint32_t list_dead(const struct world *w, const bool *dead, uint32
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < w->count; i++) {
-        /* The list names a link by one of its two ports. The test uses sometimes the one and
+        /* The list names a link by one of its two ports. The test sometimes uses one port and
          * sometimes the other, because the repair must accept both. */
         if (dead[i])
             ret[count++] =
@@ -174,7 +175,7 @@ static inline struct fab_fabric *with_dead_links(const struct world *w, const bo
     return f;
 }
 
-/* ---- one moment between writes --------------------------------------------------------------- */
+/* ---- mixtures between writes ----------------------------------------------------------------- */
 
 /* Finds out whether packets from each switch arrive at each LID with these tables. ret:
  * [switches][top + 1]. Returns false if there is a forwarding loop. */
@@ -272,7 +273,7 @@ static inline const char *watch_writes(const struct world *w, const struct fab_f
     return fault;
 }
 
-/* ---- one change of the set of dead links ----------------------------------------------------- */
+/* ---- changes of the dead links --------------------------------------------------------------- */
 
 /* Checks that all endports that are connected by links reach each other. */
 static inline void assert_good_for_ends(const struct world *w, const struct fab_fabric *f,
@@ -316,7 +317,7 @@ static inline void assert_good_for_ends(const struct world *w, const struct fab_
     free(stack);
 }
 
-/* Checks that the same dead links change nothing more, and that a clone computes the same. */
+/* Checks that a second repair for the same dead links changes nothing, and that a clone agrees. */
 static inline void assert_settled(struct world *w, const uint32_t *dead, uint32_t count)
 {
     struct fab_repair *clone = NULL;
@@ -353,7 +354,7 @@ static inline void assert_repeatable(struct world *w, const uint32_t *dead, uint
 }
 
 /* Called with a delta that the test has damaged and that still passes the proof. Checks that the
- * tables are correct nevertheless. */
+ * tables are correct even so. */
 static inline void check_spoiled(struct world *w, const struct fab_fabric *f,
                                  const struct fab_repair_delta *bad)
 {
@@ -400,8 +401,8 @@ static inline void spoil(struct world *w, const struct fab_fabric *f,
     free(bad.change);
 }
 
-/* Returns the number of switches on the path to the LID, from the switch at the other end of port
- * `num` of `sw`; UINT32_MAX if there is a loop or no route. */
+/* Returns the number of switches on the path to the LID, counted from the switch that is linked to
+ * port `num` of `sw`; UINT32_MAX if there is a loop or no route. */
 static inline uint32_t hops_over(const struct world *w, uint32_t sw, uint8_t num, uint32_t lid)
 {
     const struct fab_fabric *f = w->whole;
@@ -445,8 +446,8 @@ static inline void assert_little(const struct world *w, const bool *dead,
     }
 }
 
-/* Checks that the plan uses the right set of labels: the first set that leaves no entry without a
- * path or, if there is none, the first set with which a repair is possible. */
+/* Checks that the plan uses the right set of labels. This is the first set that leaves no entry
+ * without a path or, if there is no such set, the first set with which a repair is possible. */
 static inline void assert_set(struct world *w, const uint32_t *ports, uint32_t count, int status,
                               const struct fab_repair_delta *d)
 {
@@ -589,7 +590,7 @@ static inline void toggle(const struct world *w, bool *dead, struct fab_prng *pr
         dead[cable] = !restore && !dead[cable];
         return;
     }
-    /* A whole switch. */
+    /* All links of a switch fail or return. */
     uint32_t sw = fab_fabric_port(w->whole, w->cables[cable])->node;
     bool now = !restore && !dead[cable];
     for (uint32_t i = 0; i < w->count; i++) {
@@ -605,7 +606,7 @@ static inline unsigned steps_wanted(unsigned usual)
     return wanted != NULL ? (unsigned)strtoul(wanted, NULL, 0) : usual;
 }
 
-/* Takes over w. */
+/* Makes `steps` random changes of the dead links, and takes over w. */
 static inline struct tally run_sequence(struct world *w, struct fab_prng *prng, unsigned steps)
 {
     bool *next = calloc(w->count + 1, sizeof(*next));

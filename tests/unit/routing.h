@@ -89,7 +89,7 @@ static inline struct fab_fabric *grid(const uint32_t size[3], bool wrap, uint32_
     return draw_done(d);
 }
 
-/* Makes a tree of two levels with an aggregation node at every switch, and with hosts also at the
+/* Makes a tree of two levels with an aggregation node at every switch, and with hosts at leaves and
  * spines. */
 static inline struct fab_fabric *modern_tree(uint32_t leaves, uint32_t spines, uint32_t hosts,
                                              uint32_t spine_hosts, uint32_t parallel)
@@ -116,7 +116,7 @@ static inline struct fab_fabric *fat_tree(uint32_t radix, uint32_t levels, uint3
     return sealed(b);
 }
 
-/* ---- damage and disguise --------------------------------------------------------------------- */
+/* ---- damaged fabrics ------------------------------------------------------------------------- */
 
 /* Frees f. Returns the fabric without some links and switches: each ISL fails with the probability
  * `cables`, and each switch with the probability `switches`. The result may be partitioned. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compares ServiceRecords field by field, since padding may differ. */
+/* Compares ServiceRecords field by field, because their padding bytes may differ. */
 #ifndef TESTS_UNIT_SAME_SERVICE_H
 #define TESTS_UNIT_SAME_SERVICE_H
 

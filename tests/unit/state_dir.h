@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions for the tests of the store: a state directory for each test, in TMPDIR, and sets of
+/* Functions for the tests of the store. Each test has a state directory in TMPDIR, and sets of
  * leases, events and views. */
 #ifndef TESTS_UNIT_STATE_DIR_H
 #define TESTS_UNIT_STATE_DIR_H
@@ -72,7 +72,7 @@ static inline void change(const char *sql)
 
 #define GUID(n) (UINT64_C(0x0002c90300000000) + (n))
 
-/* A set of leases has 200 ports. The LIDs differ in every set. */
+/* Fills a set of leases with 200 ports. The LIDs differ in every set. */
 #define SET_SIZE 200
 static inline void fill_set(struct fab_lease *leases, unsigned round)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* LID assignment: LIDs are kept, leased or new, and never assigned twice. */
+/* LID assignment: ports keep LIDs, get leased or new ones, and never share a LID. */
 #include "tests/unit/routing.h"
 
 struct result {

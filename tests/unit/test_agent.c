@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The agent connects sessions with a transport. In this test, functions of the test stand for the
+/* The agent connects sessions with a transport. In this test, functions of the test replace the
  * transport. */
 #include <string.h>
 

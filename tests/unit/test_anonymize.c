@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Pseudonyms in the parts of a support bundle: names, GUIDs and addresses in all spellings, in JSON
- * and in logs, and what must stay. Random parts have no originals left.
+ * and in logs, and the parts that must stay. No original is left in random parts.
  */
 #include <string.h>
 
@@ -135,7 +135,7 @@ START_TEST(a_part)
 }
 END_TEST
 
-/* A node that has the name of a pseudonym does not look like one. */
+/* The name of a node looks like a pseudonym. It is replaced even so. */
 START_TEST(pseudonyms_are_no_originals)
 {
     const struct part parts[] = {{"nodes.json", "[{\"name\": \"node-1\"}, {\"name\": \"xnode\"}]"},
@@ -149,7 +149,7 @@ START_TEST(pseudonyms_are_no_originals)
 }
 END_TEST
 
-/* A reason that consists of fabricd's words only is a reason nevertheless. */
+/* A reason is replaced even if all its words are words of fabricd. */
 START_TEST(reasons_go)
 {
     const struct part parts[] = {
@@ -164,7 +164,8 @@ START_TEST(reasons_go)
 }
 END_TEST
 
-/* Node and port GUIDs stay neighbors, and other GUIDs do not become neighbors. */
+/* The node GUID and the port GUIDs of an adapter stay neighbours; other GUIDs do not become
+ * such. */
 START_TEST(neighbors_stay)
 {
     struct pseudonyms *p;
@@ -195,7 +196,7 @@ START_TEST(own_words_are_plain)
 }
 END_TEST
 
-/* Random texts of names, separators and bytes: no name is left in any of them. */
+/* No name is left in random texts of names, separators and bytes. */
 START_TEST(random_texts_have_no_names)
 {
     static const char *const pieces[] = {"rack7-sw",

@@ -56,8 +56,7 @@ static void put(struct store *s, unsigned from, unsigned to)
 /* ---- tampering ---- */
 
 /* SQL statements by which somebody changes an audit log of 20 rows while the manager runs. bad:
- * number of the first row that the verification must report as wrong. problem: the beginning of its
- * message;
+ * number of the first row that the verification must report. problem: the beginning of its message;
  * "": nothing may be reported. */
 static const struct tampering {
     const char *name, *sql;
@@ -148,7 +147,7 @@ START_TEST(a_cut_between_two_runs_is_found)
     s = open_store();
     struct audit_verdict v = verify(s);
     ck_assert_uint_eq(v.bad, 16);
-    put(s, 21, 25); /* the gap stays visible */
+    put(s, 21, 25); /* new rows do not hide the gap */
     v = verify(s);
     ck_assert_uint_eq(v.bad, 16);
     ck_assert_str_eq(v.problem, "rows 16 to 20 are missing");
@@ -222,7 +221,7 @@ START_TEST(pruned_rows_are_accepted)
     assert_good(s, (uint64_t)rows);
     s = reopen(s);
     assert_good(s, (uint64_t)rows);
-    /* what stays is still protected */
+    /* the remaining rows are still protected */
     change("DELETE FROM audit WHERE seq = (SELECT min(seq) FROM audit)");
     struct audit_verdict v = verify(s);
     ck_assert_uint_eq(v.bad, (uint64_t)first);
@@ -233,7 +232,7 @@ END_TEST
 START_TEST(old_rows_are_pruned)
 {
     struct store *s = open_store();
-    put(s, 1, 10); /* in 1970 */
+    put(s, 1, 10); /* the times of these rows are in 1970 */
     store_audit_keep(s, 1000, 1 << 20);
     put(s, 11, 11);
     ck_assert_int_eq(ask("SELECT min(seq) FROM audit"), 11);
@@ -350,7 +349,7 @@ START_TEST(rows_are_listed_newest_first)
     struct seen seen = {0};
     struct audit_row row = {.kind = AUDIT_BEGIN, .call = 3};
     put(s, 1, 10);
-    store_put_audit(s, &row); /* has an END row */
+    store_put_audit(s, &row); /* the END row of call 3 exists */
     row.call = 99;
     store_put_audit(s, &row);
     store_flush(s);

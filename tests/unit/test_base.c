@@ -160,7 +160,7 @@ START_TEST(arena_gives_zeroed_aligned_separate_memory)
         for (size_t b = 0; b < pieces[i].len; b++)
             ck_assert_uint_eq(pieces[i].at[b], i % 255 + 1);
     fab_base_arena_fini(&a);
-    fab_base_arena_fini(&a); /* twice is fine */
+    fab_base_arena_fini(&a); /* a second call is harmless */
 }
 END_TEST
 
@@ -219,7 +219,8 @@ START_TEST(map_agrees_with_a_plain_array)
     size_t count = 0;
     fab_base_prng_init(&prng, test_seed("map", 5));
     for (int step = 0; step < 200000; step++) {
-        uint64_t key = fab_base_prng_below(&prng, KEYS), wide = key << 40; /* low bits all zero */
+        uint64_t key = fab_base_prng_below(&prng, KEYS),
+                 wide = key << 40; /* the low bits of `wide` are all zero */
         uint32_t value = (uint32_t)fab_base_prng_next(&prng), got = 0;
         switch (fab_base_prng_below(&prng, 4)) {
         case 0:
@@ -452,7 +453,7 @@ START_TEST(text_error_sticks)
     ck_assert_str_eq(fab_base_text_get(&t), "abc");
     ck_assert_int_eq(fab_base_text_take(&t, &taken, NULL), FAB_E_NOMEM);
     ck_assert_ptr_null(taken);
-    fab_base_text_add(&t, "new"); /* empty and usable again */
+    fab_base_text_add(&t, "new"); /* the text is empty, and can be used again */
     ck_assert_str_eq(fab_base_text_get(&t), "new");
     fab_base_text_fini(&t);
 }
@@ -500,7 +501,7 @@ START_TEST(a_bucket_agrees_with_counted_tokens)
     struct fab_prng prng;
     fab_base_prng_init(&prng, test_seed("bucket", 5));
     const struct fab_bucket_rate rate = {.each_us = 100, .burst = 8};
-    uint64_t full = 0, now = 1000, tokens = 8 * 100; /* a token is 100 */
+    uint64_t full = 0, now = 1000, tokens = 8 * 100; /* a token is worth 100 us */
     for (int i = 0; i < 100000; i++) {
         uint64_t pause = fab_base_prng_below(&prng, 4) ? fab_base_prng_below(&prng, 60)
                                                        : fab_base_prng_below(&prng, 1500);

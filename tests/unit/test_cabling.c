@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Comparison of fabrics with plans: 50 seeded mistakes each in fat trees, a rail fabric and a real
- * fabric are all named, with the right cables and the fewest moves; a faithful fabric has no
- * difference; links that are down are missing and nothing else.
+ * Comparison of fabrics with plans, in fat trees, a rail fabric and a real fabric. Each of 50
+ * seeded mistakes is reported with the right cables and the fewest moves. A fabric without mistakes
+ * has no difference. Links that are down are only reported as missing.
  */
 #include "libfabmgr/cabling/compare.h"
 #include "tests/unit/cabling_fabrics.h"
@@ -58,7 +58,7 @@ static uint32_t port_at(const struct fab_cabling_check *c, const struct place *p
     ck_abort_msg("no node 0x%016" PRIx64, place->guid);
 }
 
-/* Finds the only difference of a cable. */
+/* Finds the only difference that is about this cable. */
 static const struct fab_cabling_difference *find(const struct fab_cabling_check *c, uint32_t a,
                                                  uint32_t b)
 {
@@ -103,8 +103,9 @@ static bool is_of_mistake(const struct fab_cabling_check *c, const struct mistak
     return false;
 }
 
-/* The moves of a mistake: as many as needed, all of one kind. A cable end moves between the ports
- * of the mistake's cables; where a port got its cable from elsewhere, to the planned port. */
+/* Checks the moves of a mistake: as many as needed, and all of one kind. A cable end moves
+ * between the ports of the mistake's cables, or to the planned port if its own cable came from
+ * elsewhere. */
 static void check_moves(const struct fab_cabling_check *c, const struct mistake *x, uint32_t group)
 {
     unsigned moves = 0;
@@ -139,7 +140,7 @@ static void check_mistake(const struct fab_cabling_check *c, const struct mistak
     }
 }
 
-/* Makes mistakes of all kinds that the fabric has a place for. */
+/* Makes mistakes of each kind for which the fabric has a place. */
 static unsigned make_mistakes(struct mistakes *m, struct mistake *list)
 {
     unsigned count = 0;
@@ -169,7 +170,7 @@ static void forget_names(struct mistakes *m)
         ck_assert_int_eq(fab_fabric_builder_set_desc(m->b, i, name, sizeof name - 1), 0);
 }
 
-/* Returns what a manager at the first adapter port with a link sees. */
+/* Returns the fabric that a manager at the first adapter port with a link sees. */
 static struct fab_fabric *seen(struct mistakes *m)
 {
     struct fab_fabric *all = NULL, *f = NULL;
@@ -187,8 +188,8 @@ static void place_manager(struct mistakes *m)
     fab_fabric_builder_set_self(m->b, p->node, p->num);
 }
 
-/* Reports the mistakes in a fabric, with some links down. The switches have their names, or those
- * of the factory. */
+/* Makes mistakes in a fabric, takes some links down, and checks the report. names: the switches
+ * have their names; otherwise all have the name of the factory. */
 static void try_mistakes(const struct fab_fabric *plain, const struct fab_cabling_plan *plan,
                          uint64_t seed, unsigned down, bool names)
 {
@@ -225,8 +226,8 @@ START_TEST(mistakes_are_all_named)
 }
 END_TEST
 
-/* The switches have the same name, and the plan has no GUIDs. So each switch is found by its hosts
- * or by its neighbours, in spite of the mistakes. */
+/* The switches have the same name, and the plan has no GUIDs. So each switch is recognized by its
+ * hosts or by its neighbours, in spite of the mistakes. */
 START_TEST(mistakes_are_named_without_names_of_switches)
 {
     struct fab_fabric *f = fabrics[_i].make();
@@ -243,7 +244,7 @@ END_TEST
 
 /* ---- exchanged nodes ------------------------------------------------------------------------- */
 
-/* Gives two nodes each other's name. */
+/* Exchanges the names of two nodes. */
 static void exchange_names(struct fab_builder *b, const struct fab_fabric *f, uint32_t x,
                            uint32_t y)
 {
@@ -307,7 +308,7 @@ static struct end random_end(struct mistakes *m)
     return e;
 }
 
-/* Exchanges what two random ports have: two cable ends, or one and nothing. */
+/* Exchanges the cable ends at two random ports. One of the ports may be free. */
 static void exchange_ends(struct mistakes *m)
 {
     struct end a = random_end(m), b = random_end(m);
@@ -336,7 +337,7 @@ static void set_cable(uint32_t *cable, uint32_t a, uint32_t b)
         cable[a] = b;
 }
 
-/* Makes the moves of a result, and checks that all cables are as planned then. */
+/* Makes the moves of a result. Checks that all cables are then as planned. */
 static void check_result(const struct fab_cabling_check *c)
 {
     uint32_t *cable = malloc(c->port_count * sizeof *cable);
@@ -357,7 +358,7 @@ static void check_result(const struct fab_cabling_check *c)
     free(cable);
 }
 
-/* Each wrong cable is named once, and no correct one. */
+/* Checks that each wrong cable is reported once, and no correct one. */
 static void check_names(const struct fab_cabling_check *c)
 {
     unsigned wrong = 0, named = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The inferred shape of fabrics: levels, rails, and the odd ones out, without a plan. Seeded
- * mistakes in the cabling between switches are named; nothing is odd in a regular fabric.
+ * The structure that the library infers for a fabric without a plan: levels, rails, and cables that
+ * do not fit. It must report deliberate mistakes in the cabling between switches, and nothing in a
+ * regular fabric.
  */
 #include "libfabmgr/cabling/infer.h"
 #include "tests/unit/cabling_fabrics.h"
@@ -23,7 +24,7 @@ static const struct {
     struct fab_fabric *(*make)(void);
     uint32_t hosts, rails, levels;
     struct fab_cabling_level level[3];
-    uint32_t missing; /* number of links that are missing in a real fabric */
+    uint32_t missing; /* number of links that are missing in the real fabric */
 } fabrics[] = {
     {"648 hosts", tree_648, 648, 0, 2, {{36, 40, 18, 0, 18, 0, 0}, {18, 40, 0, 36, 0, 0, 0}}, 0},
     {"3,456 hosts",
@@ -80,7 +81,7 @@ START_TEST(shapes_are_inferred)
 }
 END_TEST
 
-/* Torus, dragonfly and random fabrics have no levels, and nothing is claimed about them. */
+/* Torus, dragonfly and random fabrics have no levels, so no cable is reported. */
 START_TEST(other_fabrics_have_no_pattern)
 {
     const struct fab_torus_spec torus = {
@@ -107,7 +108,7 @@ static bool isl_with_cable(const struct mistakes *m, uint32_t port)
 }
 
 /* Exchanges two links between switches at one switch, if their other switches differ. Returns the
- * number of cables that are wrong then. */
+ * number of wrong cables. */
 static unsigned swap_isls(struct mistakes *m)
 {
     struct mistake x = {0};
@@ -156,7 +157,7 @@ START_TEST(odd_rails_are_named)
     struct mistake x = {0};
     mistakes_init(&m, plain, test_seed("rails", 3));
     ck_assert(swap_rails(&m, &x));
-    /* a host without one of its adapters is not judged */
+    /* a host without one of its adapters is not compared with the others */
     unplug(&m, choose(&m, FAB_NONE, leaf_with_host));
     ck_assert_int_eq(fab_fabric_builder_seal(m.b, &f), 0);
     struct fab_cabling_shape *s = infer(f);

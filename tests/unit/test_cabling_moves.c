@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The smallest set of moves of cables, compared with a search of all sequences of moves: for all
- * pairs of matchings of six ports, and for random pairs of matchings of nine ports.
+ * The smallest set of moves of cables, compared with a search of all sequences of moves. The test
+ * compares all pairs of matchings of six ports, and random pairs of matchings of nine ports.
  */
 #include "libfabmgr/cabling/moves.h"
 #include "tests/unit/testing.h"
@@ -33,7 +33,7 @@ static void enumerate(struct space *space, struct state *s, unsigned p)
         space->states[space->count++] = *s;
         return;
     }
-    s->peer[p] = p; /* stands for "decided: no cable" */
+    s->peer[p] = p; /* port p has no cable */
     enumerate(space, s, p + 1);
     for (uint32_t q = p + 1; q < space->ports; q++) {
         if (s->peer[q] != FAB_NONE)
@@ -76,9 +76,9 @@ static void join(struct state *s, uint32_t a, uint32_t b)
         s->peer[b] = a;
 }
 
-/* Exchanges what the ports a and b have, which covers three steps: two cable ends are exchanged, or
- * one is moved. If they are connected with each other, the cable is removed; if both are free, they
- * are connected. */
+/* Makes one step with ports a and b. If they are connected with each other, the cable is removed.
+ * If both are free, they are connected. Otherwise their cable ends are exchanged; if one is free,
+ * the cable end of the other moves to it. */
 static struct state step(struct state s, uint32_t a, uint32_t b)
 {
     uint32_t x = s.peer[a], y = s.peer[b];
@@ -195,8 +195,8 @@ START_TEST(random_matchings_of_nine_ports)
 }
 END_TEST
 
-/* Exchanges at one switch come before others, and still as few as possible: ports 0, 2 and 4 are on
- * one switch, 1, 3 and 5 on three others. */
+/* Exchanges at one switch come before others, but the number of moves stays the smallest. Ports 0,
+ * 2 and 4 are on one switch; 1, 3 and 5 are on three others. */
 static unsigned one_switch(const void *ctx, uint32_t a, uint32_t b)
 {
     (void)ctx;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets every allocation fail in turn while plans are read and compared, and while the shape of a
- * fabric is inferred. Each time, the call must return NOMEM and (which the sanitizers check) leak
- * nothing.
+ * Lets each allocation fail once while plans are read and compared, and while the shape of a fabric
+ * is inferred. Each time, the call must return NOMEM and (which the sanitizers check) leak nothing.
  */
 #include <string.h>
 

@@ -20,7 +20,7 @@ static struct fab_cabling_plan *read_plan(const char *text)
     return p;
 }
 
-/* Writes the links of a plan, one a line, such as "leaf-1/3 host-1/mlx5_0/1 4x HDR". */
+/* Writes the links of a plan, one per line, such as "leaf-1/3 host-1/mlx5_0/1 4x HDR". */
 static void describe(const struct fab_cabling_plan *p, char *text, size_t size)
 {
     size_t len = 0;
@@ -148,7 +148,7 @@ START_TEST(errors_have_their_line)
 }
 END_TEST
 
-/* A NUL ends the name of a column neither early nor late. */
+/* A NUL does not end the name of a column. */
 START_TEST(a_name_with_nul_is_no_column)
 {
     static const char text[] = "node_a\0b,port_a,node_b,port_b\nleaf-1,1,host-1,HCA-1\n";
@@ -202,7 +202,7 @@ END_TEST
 
 /* ---- matching -------------------------------------------------------------------------------- */
 
-/* Two leaves with two hosts each, and a spine. The names are filled in. */
+/* A fabric of two leaves with two hosts each, and a spine. The test fills in the names. */
 static const char net[] =
     "switchguid=0x11\nSwitch 4 \"S-1\" # \"%s\"\n[1] \"H-1\"[1]\n[2] \"H-2\"[1]\n"
     "[3] \"S-3\"[1]\n\n"
@@ -221,14 +221,14 @@ static const char plan_text[] = HEAD "leaf-1,1,host-1,HCA-1\nleaf-1,2,host-2,HCA
 static const struct {
     const char *name[7];
     unsigned by_name, by_place, differences;
-    const char *kinds; /* of all differences in their order */
+    const char *kinds; /* the kinds of all differences, in order */
 } fabrics[] = {
     {{"leaf-1", "leaf-2", "spine", "host-1 HCA-1", "host-2 HCA-1", "host-3 HCA-1", "host-4 HCA-1"},
      7,
      0,
      0,
      ""},
-    /* a host's name without its adapter */
+    /* the name of a host without its adapter */
     {{"MF0;leaf-1:M/U1", "LEAF-2", "spine", "host-1", "HOST-2", "host-3", "host-4/HCA-1"},
      7,
      0,
@@ -240,7 +240,7 @@ static const struct {
      3,
      0,
      ""},
-    /* two hosts have the name of host-1; the one at its place is host-1 */
+    /* two hosts have the name of host-1; only one is at the place of host-1, so it is host-1 */
     {{"leaf-1", "leaf-2", "spine", "host-1 HCA-1", "host-1 HCA-1", "host-3 HCA-1", "host-4 HCA-1"},
      6,
      0,
@@ -278,7 +278,8 @@ START_TEST(nodes_are_found)
 }
 END_TEST
 
-/* A plan with GUIDs finds nodes without useful names, and a replaced adapter by its name. */
+/* By its GUIDs, a plan finds nodes without useful names. It finds a replaced adapter by its
+ * name. */
 START_TEST(guids_find_what_names_do_not)
 {
     static const char *const all[7] = {FACTORY,     FACTORY,     FACTORY, "localhost",
@@ -312,7 +313,8 @@ START_TEST(a_plan_of_another_fabric_is_foreign)
 }
 END_TEST
 
-/* A plan with links between switches only says nothing about hosts, and vice versa. */
+/* A plan may have links between switches only, or links of hosts only. It says nothing of
+ * others. */
 START_TEST(a_plan_may_cover_a_part)
 {
     static const char *const parts[] = {HEAD "leaf-1,3,spine,1\nleaf-2,3,spine,2\n",

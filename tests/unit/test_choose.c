@@ -75,8 +75,8 @@ static uint64_t score(const struct chosen *c, const struct fab_lft *lft)
     return q.all.max * q.shift.max;
 }
 
-/* Runs every engine of the chain by itself. No engine that passes the proof on one VL may be better
- * than the choice. Returns true if no other engine is equally good. */
+/* Runs every engine of the chain by itself. Of the engines that pass the proof on one VL, none may
+ * be better than the choice. Returns true if no other engine is equally good. */
 static bool assert_best(struct chosen *c, const char *what)
 {
     uint64_t mine = score(c, &c->choice.lft), least = UINT64_MAX;
@@ -138,7 +138,7 @@ START_TEST(the_best_is_taken)
 }
 END_TEST
 
-/* Takes over f. */
+/* Checks that the choice leaves the tables of the first engine as they are. Takes over f. */
 static void assert_untouched(struct fab_fabric *f, const char *chain, bool flawed)
 {
     struct chosen c;
@@ -196,8 +196,8 @@ END_TEST
 
 static struct chosen lean;
 
-/* Chooses among the engines while an allocation fails. After the failure, the tables that were
- * there before must be unchanged. */
+/* Chooses among the engines while an allocation fails. After a failure, the former tables must be
+ * unchanged. */
 static int choose_lean(void)
 {
     struct chosen *c = &lean;

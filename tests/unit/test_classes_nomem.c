@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets every allocation fail in turn while traffic classes are read, members of groups are found,
- * and tables are planned. Each time, the call must return NOMEM and (which the sanitizers check)
- * leak nothing.
+ * Lets each allocation fail once while traffic classes are read, members of groups are found, and
+ * tables are planned. Each time, the call must return NOMEM and (which the sanitizers check) leak
+ * nothing.
  */
 #include <string.h>
 

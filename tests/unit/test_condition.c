@@ -25,7 +25,8 @@
 #define HDR 4
 #define NDR 8
 
-/* A port: width and extended speed as masks; all have SDR, DDR and QDR. xdr: LinkSpeedExt*2. */
+/* A port: masks of width and extended speed. All ports have SDR, DDR and QDR. xdr:
+ * LinkSpeedExt*2. */
 struct end {
     uint8_t width_supported, width_enabled, width, ext_supported, ext_enabled, ext;
     uint8_t xdr_supported, xdr_enabled, xdr;
@@ -55,14 +56,14 @@ static const struct {
     bool degraded;
     const char *text;
 } cases[] = {
-    /* as it should be */
+    /* the link is not degraded */
     {{{EDR_4X}, {EDR_4X}},
      "4x EDR (100 Gb/s)",
      "4x EDR (100 Gb/s)",
      "4x EDR (100 Gb/s)",
      false,
      ""},
-    /* width, speed, and both below what is enabled */
+    /* below the enabled width, below the enabled speed, and below both */
     {{{W1 | W4, W1 | W4, W1, 3, 3, EDR, 0, 0, 0}, {W1 | W4, W1 | W4, W1, 3, 3, EDR, 0, 0, 0}},
      "4x EDR (100 Gb/s)",
      "4x EDR (100 Gb/s)",
@@ -88,7 +89,7 @@ static const struct {
      "1x EDR (25 Gb/s)",
      true,
      "width 1x of 4x"},
-    /* restricted by the first end, the second, and both */
+    /* restricted at the first end, at the second end, and at both */
     {{{W1 | W4, W1, W1, 3, 3, EDR, 0, 0, 0}, {W1 | W4, W1 | W4, W1, 3, 3, EDR, 0, 0, 0}},
      "4x EDR (100 Gb/s)",
      "1x EDR (25 Gb/s)",
@@ -114,7 +115,7 @@ static const struct {
      "4x QDR (40 Gb/s)",
      false,
      "speed QDR of EDR, because leaf-1/5 has not enabled EDR"},
-    /* restricted, and below even that */
+    /* the enabled width limits the link, and the link runs below this limit */
     {{{W1 | W2 | W4, W1 | W2, W1, 3, 3, EDR, 0, 0, 0},
       {W1 | W2 | W4, W1 | W2 | W4, W1, 3, 3, EDR, 0, 0, 0}},
      "4x EDR (100 Gb/s)",
@@ -122,7 +123,7 @@ static const struct {
      "1x EDR (25 Gb/s)",
      true,
      "width 1x of 2x, because leaf-1/5 has not enabled 4x"},
-    /* ports that support different modes */
+    /* the ports support different modes */
     {{{EDR_4X}, {W1 | W4, W1 | W4, W4, 7, 7, EDR, 0, 0, 0}},
      "4x EDR (100 Gb/s)",
      "4x EDR (100 Gb/s)",
@@ -148,7 +149,7 @@ static const struct {
      "4x XDR (800 Gb/s)",
      false,
      ""},
-    /* nothing is known, or nothing is common: no verdict */
+    /* no verdict, because nothing is known, or the ports have no mode in common */
     {{{UNKNOWN}, {UNKNOWN}}, "?", "?", "?", false, ""},
     {{{W1, W1, W1, 3, 3, EDR, 0, 0, 0}, {W4, W4, W1, 3, 3, EDR, 0, 0, 0}},
      "?",
@@ -198,7 +199,7 @@ END_TEST
 
 /* ---- random ports ---------------------------------------------------------------------------- */
 
-/* Lanes of the width bits in the order of LinkWidthSupported. */
+/* Number of lanes of each bit of LinkWidthSupported. */
 static const unsigned lanes_of_bit[5] = {1, 4, 8, 12, 2};
 
 static unsigned most_lanes(unsigned mask)

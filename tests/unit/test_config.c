@@ -127,7 +127,7 @@ static const char everything[] =
     "  total_alias_guids: 15, transfers: 16, requests: 17, request_burst: 18}\n"
     "journal: {keep: 77}\n";
 
-/* Settings that `everything` lacks, because another test reads them. */
+/* Settings that `everything` does not have, because another test reads them. */
 static const char the_rest[] =
     "congestion: {cc_key: generated, cc_key_lease: 60}\n"
     "tls: {cert: /c, key: /k, ca: /a, crl: /r}\n"
@@ -301,12 +301,13 @@ END_TEST
 static const struct {
     const char *text, *why;
 } mistakes[] = {
-    /* keys */
+    /* unknown keys */
     {"foo: 1\n",
      "f.yaml:1:1: unknown key 'foo', expected one of: state_dir, port, on_device_lost, "
      "listen, socket_group, log_level, metrics, tls, sweep, flapping, counters, smp, subnet, "
      "routing, "
-     "partitions, multicast, congestion, qos, contingency, quotas, offenders, gone, snapshots, "
+     "partitions, multicast, congestion, qos, contingency, quotas, offenders, locations, gone, "
+     "snapshots, "
      "journal, rpc, "
      "audit"},
     {"qos: {classes: [{nam: a}]}\n",
@@ -353,7 +354,7 @@ static const struct {
     {"smp:\n  retries: 1\n  retries: 2\n",
      "f.yaml:3:3: the key 'retries' is here a second time, expected it once"},
     {"[a]: 1\n", "f.yaml:1:1: a key is not a word, expected KEY: VALUE"},
-    /* types */
+    /* wrong types */
     {"- a\n", "f.yaml:1:1: this is not a mapping, expected lines of KEY: VALUE"},
     {"hello\n", "f.yaml:1:1: this is not a mapping, expected lines of KEY: VALUE"},
     {"subnet: 3\n", "f.yaml:1:9: subnet is '3', expected keys below it, indented"},
@@ -368,7 +369,7 @@ static const struct {
      "f.yaml:1:12: log_level is 'loud', expected error, warning, notice, info or debug"},
     {"log_level: 4\n",
      "f.yaml:1:12: log_level is '4', expected error, warning, notice, info or debug"},
-    /* numbers */
+    /* wrong numbers */
     {"subnet:\n  lmc: 9\n", "f.yaml:2:8: subnet.lmc is '9', expected a number from 0 to 7"},
     {"subnet:\n  lmc: abc\n", "f.yaml:2:8: subnet.lmc is 'abc', expected a number from 0 to 7"},
     {"subnet:\n  lmc: 1.5\n", "f.yaml:2:8: subnet.lmc is '1.5', expected a number from 0 to 7"},
@@ -416,7 +417,7 @@ static const struct {
      "or 'IP:' and the name, such as 'DNS:ci.example.com'"},
     {"journal: {keep: 0}\n",
      "f.yaml:1:17: journal.keep is '0', expected a number from 1 to 10000000 (events)"},
-    /* GUIDs */
+    /* wrong GUIDs */
     {"subnet: {prefix: fe80}\n", "f.yaml:1:18: subnet.prefix is 'fe80', expected 16 hex digits, "
                                  "such as 0xfe80000000000000"},
     {"routing:\n  roots:\n    - 0x0002c90300000001\n    - leaf-1\n",
@@ -454,7 +455,7 @@ static const struct {
     {"subnet: {lmc: 1, prefix: ff00000000000000}\n",
      "f.yaml:1:26: subnet.prefix is 0xff00000000000000, expected any but 0 and 0xff... "
      "(multicast)"},
-    /* addresses */
+    /* wrong addresses */
     {"listen: [tcp:0.0.0.0:80]\n",
      "f.yaml:1:10: listen[0] is 'tcp:0.0.0.0:80', expected unix:PATH or tls:HOST:PORT (plain TCP "
      "is "
@@ -476,7 +477,7 @@ static const struct {
     {"listen: [a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q]\n",
      "f.yaml:1:42: listen is 'q', expected a list of at most 16 addresses, each unix:PATH or "
      "tls:HOST:PORT"},
-    /* TLS */
+    /* wrong TLS settings */
     {"listen:\n  - tls:a:1\n",
      "f.yaml:2:5: listen[0]: tls.cert is not set, expected tls.cert, tls.key and tls.ca for TLS "
      "with client certificates"},
@@ -485,7 +486,7 @@ static const struct {
      "client certificates"},
     {"tls: {cert: /c}\n", "f.yaml:1:1: tls: tls.key is not set, expected tls.cert, tls.key and "
                           "tls.ca for TLS with client certificates"},
-    /* YAML */
+    /* invalid YAML */
     {"subnet:\n\tlmc: 1\n", "f.yaml:2:1: a tab, expected blanks: YAML is not indented with tabs"},
     {"# caf\xc3\xa9 \xc3\xa9\xc3\xa9\xc3\xa9\nsubnet:\n\tlmc: 1\n",
      "f.yaml:3:1: a tab, expected blanks: YAML is not indented with tabs"},
@@ -500,7 +501,8 @@ static const struct {
      "f.yaml:1:8: this is not text: control characters are not allowed, expected YAML in UTF-8"},
 };
 
-/* Returns how many characters to compare with `want`: all, or those before "..." at its end. */
+/* Returns how many characters to compare with `want`: all, or only those before a "..." at the end
+ * of `want`. */
 static size_t compared(const char *want)
 {
     size_t len = strlen(want);
@@ -535,8 +537,8 @@ static const char *beside(const char *text, const char *settings, char *yaml, si
     return path;
 }
 
-/* Loads the settings. Returns what was logged meanwhile. why[]: the error; "" if the settings were
- * accepted. */
+/* Loads the settings. Returns the messages that are logged. why[]: the error; "" if the settings
+ * were accepted. */
 static char *logged(const char *yaml, struct config *ret, char *why, size_t len)
 {
     static char text[16384];
@@ -566,7 +568,7 @@ static unsigned lines(const char *text)
 }
 
 /* If lines of a partitions or QoS file are ignored, the first ignored lines are logged, and the
- * others are counted. */
+ * rest are counted. */
 START_TEST(what_is_ignored_is_logged)
 {
     static const struct {
@@ -614,6 +616,7 @@ static const struct {
 } wrong_files[] = {
     {"partitions: {file: %s}\n", "x=1: ALL;\ny=;\n", ":2:3: expected ':' and members"},
     {"subnet: {prefix_routes: %s}\n", "fec0::/64 x\n", ":1: expected a subnet prefix"},
+    {"locations: {file: %s}\n", "name,rack\nn1,A1\nn1,A2\n", ":3: \"n1\" is also in line 2"},
     {"subnet: {m_key_file: %s}\n", "# ours\n0x0002c90300000001 0x2a\n0x0002c90300000002\n",
      ":3: expected the M_Key of the port after its GUID"},
     {"qos: {file: %s}\n", "qos-levels\n", ":2: the text ends within qos-levels"},
@@ -644,6 +647,11 @@ START_TEST(other_files_arrive)
                               "subnet: {prefix_routes: %s}\n", yaml, sizeof(yaml));
     struct config c = good(yaml);
     ck_assert_ptr_nonnull(c.policy.routers);
+    config_fini(&c);
+    unlink(path);
+    path = beside("name,rack\nn1,A1\n", "locations: {file: %s}\n", yaml, sizeof(yaml));
+    c = good(yaml);
+    ck_assert_str_eq(fab_policy_locations_find(c.policy.locations, 1, "n1 mlx5_0")->rack, "A1");
     config_fini(&c);
     unlink(path);
     path = beside("x=1: ALL;\n", "partitions: {file: %s}\n", yaml, sizeof(yaml));

@@ -24,8 +24,7 @@ static struct fab_congestion computed(const struct fab_fabric *f, const struct f
     return c;
 }
 
-/* ---- entries of the table ----------------------------------------------------------------------
- */
+/* ---- entries of the table -------------------------------------------------------------------- */
 
 START_TEST(an_entry_is_never_shorter_than_asked)
 {
@@ -41,8 +40,7 @@ START_TEST(an_entry_is_never_shorter_than_asked)
 }
 END_TEST
 
-/* ---- every setting ----------------------------------------------------------------------------
- */
+/* ---- every setting --------------------------------------------------------------------------- */
 
 static void check_adapter(const struct fab_congestion_adapter *a,
                           const struct fab_congestion_basis *b)
@@ -97,9 +95,9 @@ static const struct fab_congestion_adapter *any_adapter(const struct fab_congest
 }
 
 /* If the assumed fan-in is n, the settings must be able to throttle 2 n senders (fewer if the
- * fabric has fewer endports). At the last entry of the table, these senders together use two thirds
- * of a link, and congestion notifications raise CCTI faster than the timer lowers it. If n grows,
- * neither CCTI_Increase nor the delay of the last entry may become smaller. */
+ * fabric has fewer endports). At the last entry of the table, all these senders together must use
+ * two thirds of a link, and congestion notifications must raise CCTI faster than the timer lowers
+ * it. If n grows, neither CCTI_Increase nor the delay of the last entry may become smaller. */
 START_TEST(twice_as_many_are_held_as_are_counted_on)
 {
     struct fab_fabric *f = leaf_spine(16, 8, 16);
@@ -128,8 +126,7 @@ START_TEST(twice_as_many_are_held_as_are_counted_on)
 }
 END_TEST
 
-/* ---- by hand ----------------------------------------------------------------------------------
- */
+/* ---- by hand --------------------------------------------------------------------------------- */
 
 START_TEST(what_is_set_by_hand_stands)
 {
@@ -219,8 +216,7 @@ START_TEST(short_tables_reach_as_far)
 }
 END_TEST
 
-/* ---- what is told -----------------------------------------------------------------------------
- */
+/* ---- advice ---------------------------------------------------------------------------------- */
 
 static uint32_t reason(const struct fab_congestion_reason *all, unsigned count, const char *name)
 {
@@ -289,7 +285,7 @@ START_TEST(advice_follows_what_is_seen)
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 1);
     ck_assert_ptr_nonnull(strstr(text[0], "not held back"));
     ck_assert_uint_ne(kinds, fan_in);
-    seen.persistent_endports = 0; /* an incast that has ended */
+    seen.persistent_endports = 0; /* the incast has ended */
     ck_assert_uint_eq(fab_congestion_advise(&seen, &assumed, text, &kinds), 0);
     /* another program changed the settings of devices */
     assumed.changed = 2;

@@ -54,7 +54,7 @@ static void counts(bool back)
     ck_assert_uint_eq(read_ca(&log, &is, 1020 * SECOND), 2);
     ck_assert_uint_eq(log.events, 2);
     ck_assert_uint_eq(log.count, 3);
-    ck_assert_uint_eq(log.entry[0].dlid, 20); /* latest first */
+    ck_assert_uint_eq(log.entry[0].dlid, 20); /* the latest entry comes first */
     ck_assert_uint_eq(log.entry[1].dlid, 21);
     ck_assert_uint_eq(log.entry[2].dlid, 20);
 
@@ -78,7 +78,7 @@ START_TEST(clocks_come_round)
 {
     struct fab_congestion_log log = {0};
     struct fab_cc_log_ca is = {.type = 2, .time_stamp = 10 * TICKS};
-    put(&is, 0, 20, 0u - 20 * TICKS); /* before the clock wrapped */
+    put(&is, 0, 20, 0u - 20 * TICKS); /* a time before the 32-bit clock wrapped */
     (void)read_ca(&log, &is, 1000 * SECOND);
     uint64_t at = log.entry[0].at_us;
     ck_assert_uint_ge(at, 970 * SECOND - 100);
@@ -138,9 +138,9 @@ START_TEST(incasts_have_each_sender_once)
     put(&is, 0, 20, 99 * TICKS);
     put(&is, 1, 20, 98 * TICKS);
     put(&is, 2, 21, 97 * TICKS);
-    put(&is, 3, 7, 97 * TICKS);  /* the port itself */
+    put(&is, 3, 7, 97 * TICKS);  /* its own LID as the destination */
     put(&is, 4, 22, 97 * TICKS); /* a LID out of range */
-    put(&is, 5, 19, 10 * TICKS); /* long ago */
+    put(&is, 5, 19, 10 * TICKS); /* this event was long ago */
     (void)read_ca(&log, &is, 1000 * SECOND);
     fab_congestion_log_incasts(&log, 990 * SECOND, senders, 22);
     for (int lid = 0; lid < 22; lid++)

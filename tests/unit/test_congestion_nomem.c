@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets every allocation fail in turn: while congestion control settings, RoCE settings and the
- * fan-in of partitions are computed, while the traffic model runs, and while the daemon computes
- * settings. Each time the result must be NOMEM, and nothing may leak (which the sanitizers check).
+ * Lets each allocation fail once: while congestion control settings, RoCE settings and the fan-in
+ * of partitions are computed, while the traffic model runs, and while the daemon computes settings.
+ * Each time the result must be NOMEM, and nothing may leak (which the sanitizers check).
  */
 #include <string.h>
 
@@ -84,9 +84,9 @@ static int traffic(void)
     return r;
 }
 
-/* ---- the daemon's ---------------------------------------------------------------------------- */
+/* ---- functions of the daemon ----------------------------------------------------------------- */
 
-static struct fab_view *view; /* the view that all these functions use */
+static struct fab_view *view; /* the view of all these functions */
 
 static void nothing(void *ctx)
 {
@@ -101,7 +101,7 @@ static int daemon_computes(void)
     struct cc cc = {.in = {.loop = loop, .config = &config}};
     cc.mads = fab_mads_new(&mads);
     int r = cc.mads ? cc_begin(&cc, view) : FAB_E_NOMEM;
-    (void)loop_run(loop); /* runs until no event is left */
+    (void)loop_run(loop); /* runs until the loop has no work left */
     for (uint32_t i = 0; i < cc.device_count; i++)
         cc.devices[i].table_blocks = 1;
     if (r == FAB_OK && cc.generation != 0) {

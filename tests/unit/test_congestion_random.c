@@ -449,8 +449,8 @@ static void compare(const struct scene *s, const struct fab_congestion *a,
     }
 }
 
-/* If a link is removed, the number of hops, the number of endports or the slowest rate may cross a
- * rounding step, so that many settings of the fabric change. Over all fabrics of a kind, fewer than
+/* If a link is removed, a rounded value may change: the number of hops, the number of endports, or
+ * the slowest rate. Many settings of the fabric then change. Over all fabrics of a kind, fewer than
  * 2 % of the settings may change. */
 START_TEST(a_cable_less_changes_few_settings)
 {

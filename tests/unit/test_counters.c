@@ -34,7 +34,7 @@ START_TEST(rises_are_differences)
         {5, 17, 12},
         /* the counter was cleared, and rose by 5 since then */
         {17, 5, 5},
-        {UINT64_MAX, 0, 1}, /* wrapped */
+        {UINT64_MAX, 0, 1}, /* the counter wrapped */
         {UINT64_MAX - 2, 7, 10},
         {UINT64_C(1) << 61, 3, 3},
         {0, UINT64_MAX, UINT64_MAX},
@@ -101,7 +101,7 @@ static struct fab_counter_rule usual(void)
 static void note(struct fab_health_history *h, uint64_t minute, uint64_t was, uint64_t now)
 {
     struct fab_counters a = wide(was), b = wide(now);
-    /* the times of readings vary slightly */
+    /* the times of the readings vary slightly */
     fab_health_history_add(h, minute * MINUTE + minute % 7,
                            (minute + 1) * MINUTE + (minute + 1) % 7, &a, &b);
 }

@@ -261,7 +261,7 @@ static void set_zone(void)
 
 static const struct {
     const char *text;
-    int64_t time; /* 0: the text is no time */
+    int64_t time; /* 0: the text is not a time */
 } times[] = {
     {"now", NOW},
     {"0s", NOW},

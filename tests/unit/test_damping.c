@@ -50,7 +50,7 @@ START_TEST(a_flap_while_held_down_restarts_the_time)
     /* the link is down, so the end of the hold-down is not known */
     ck_assert_uint_eq(fab_health_damping_due(&d), 0);
     fab_health_damping_up(&d, 120);
-    fab_health_damping_up(&d, 125); /* known */
+    fab_health_damping_up(&d, 125); /* the end of the hold-down is known now */
     ck_assert_uint_eq(fab_health_damping_due(&d), 130);
     ck_assert_uint_eq(d.hold_down_us, 10);
 }
@@ -103,8 +103,8 @@ START_TEST(flaps_before_a_reset_do_not_count)
 }
 END_TEST
 
-/* After a reset, the length of the next hold-down depends neither on a hold-down that was in
- * progress nor on earlier ones. */
+/* After a reset, the length of the next hold-down depends on no earlier hold-down, not even on one
+ * that the reset ended. */
 START_TEST(hold_downs_before_a_reset_do_not_count)
 {
     struct fab_damping d = {0};
@@ -112,7 +112,7 @@ START_TEST(hold_downs_before_a_reset_do_not_count)
         (void)bounce(&d, t, 0);
     ck_assert(d.held);
     fab_health_damping_release(&d, 13);
-    ck_assert(bounce(&d, 14, 0)); /* at once, and for longer */
+    ck_assert(bounce(&d, 14, 0)); /* the next flap begins a longer hold-down at once */
     ck_assert_uint_eq(d.hold_down_us, 20);
     fab_health_damping_reset(&d);
     ck_assert_uint_eq(fab_health_damping_due(&d), 0);
@@ -126,8 +126,8 @@ START_TEST(hold_downs_before_a_reset_do_not_count)
 }
 END_TEST
 
-/* Checks that a link is never held down after fewer flaps than the rule says, that hold-downs are
- * within their limits, and that they end hold_down_us after the link came up. */
+/* Checks that a link is never held down after fewer flaps than the rule says, and that hold-downs
+ * are within their limits. A hold-down must end hold_down_us after the link came up. */
 START_TEST(random_flaps_keep_the_invariants)
 {
     struct fab_prng prng;

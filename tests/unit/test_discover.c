@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Discovery of the simulated fabric. It finds the fabric that was built, whatever the order of
- * responses, with the smallest possible number of requests. Unresponsive nodes are reported and
+ * Discovery of the simulated fabric. It must find the fabric that was built, with the smallest
+ * possible number of requests, for any order of responses. Unresponsive nodes are reported and
  * delay nothing. Hostile devices cannot prevent the end of the discovery.
  */
 #include <string.h>
@@ -30,7 +30,7 @@ static void finds_all(struct fab_builder *b, uint64_t seed, bool shuffle)
 START_TEST(generated_fabrics)
 {
     finds_all(leaf_spine(4, 2, 6, 1), 1, false);
-    finds_all(leaf_spine(3, 2, 4, 3), 2, true); /* parallel links */
+    finds_all(leaf_spine(3, 2, 4, 3), 2, true); /* the last argument: links are parallel */
     finds_all(leaf_spine(1, 0, 2, 1), 3, false);
     finds_all(fat_tree(8, 2), 4, true);
     finds_all(fat_tree(8, 3), 5, false);
@@ -73,15 +73,14 @@ START_TEST(from_a_switch_port)
     struct bench x = {.builder = b};
     ck_assert_int_eq(fab_fabric_builder_seal(b, &x.built), FAB_OK);
     ck_assert_int_eq(fab_sim_new(x.built, 1, &x.r.sim), FAB_OK);
-    x.expected = expect(b, x.built, &x.r); /* node 0 is a switch, port 0 */
+    x.expected = expect(b, x.built, &x.r); /* the port of the manager is port 0 of switch 0 */
     ck_assert_int_eq(drive_whole(&x.r, &x.found), FAB_OK);
     same_fabric(x.expected, x.found);
     bench_free(&x);
 }
 END_TEST
 
-/* ---- how many questions -----------------------------------------------------------------------
- */
+/* ---- how many questions ---------------------------------------------------------------------- */
 
 static void counts(uint32_t radix, uint32_t window, uint64_t spare_node_infos)
 {
@@ -109,12 +108,11 @@ END_TEST
 
 START_TEST(eleven_thousand_hosts)
 {
-    counts(36, 256, 350); /* 1 % of the links */
+    counts(36, 256, 350); /* 350 is 1 % of the number of links */
 }
 END_TEST
 
-/* ---- silence and loss -------------------------------------------------------------------------
- */
+/* ---- silence and loss ------------------------------------------------------------------------ */
 
 static uint32_t find(const struct fab_fabric *f, uint8_t type, uint32_t nth)
 {
@@ -149,7 +147,7 @@ static void silent_node(uint8_t type)
         uint32_t port = fab_fabric_port_id(x.built, near, silent[i].near_port);
         ck_assert_uint_eq(fab_fabric_peer_node(x.built, port), node);
         ck_assert_uint_eq(silent[i].attr_id, FAB_ATTR_NODE_INFO);
-        ck_assert_uint_eq(silent[i].guid, 0); /* it did not respond to NodeInfo */
+        ck_assert_uint_eq(silent[i].guid, 0); /* the device did not answer NodeInfo */
         ck_assert_int_eq(silent[i].status, FAB_E_TIMEOUT);
     }
     ck_assert_int_eq(fab_discover_result(d, &x.found), FAB_OK);
@@ -226,8 +224,7 @@ START_TEST(losses)
 }
 END_TEST
 
-/* ---- hostile ----------------------------------------------------------------------------------
- */
+/* ---- hostile --------------------------------------------------------------------------------- */
 
 struct hostile {
     struct fab_prng prng;

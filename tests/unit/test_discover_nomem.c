@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every allocation of a discovery and of a simulated fabric fails in turn. */
+/* Each allocation of a discovery and of a simulated fabric fails once. */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/fault.h"
 #include "tests/support/drive.h"
@@ -102,7 +102,8 @@ START_TEST(each_allocation_fails)
 }
 END_TEST
 
-/* At first the simulated device has no memory for its table, and later it has. */
+/* The simulated device has no memory for its table at the first request, and has it at the
+ * second. */
 static void table_without_room(const struct fab_path *path, uint16_t attr_id)
 {
     uint8_t data[FAB_SMP_DATA] = {0};

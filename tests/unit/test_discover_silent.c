@@ -105,7 +105,7 @@ START_TEST(a_heavy_sweep_keeps_a_silent_leaf_with_its_hosts)
     silence(&x, "leaf-003");
     struct fab_fabric *f = sweep_without(&x, "leaf-003");
     uint32_t leaf = named(f, "leaf-003");
-    ck_assert_uint_eq(x.unresponsive, 0); /* it was not asked */
+    ck_assert_uint_eq(x.unresponsive, 0); /* the silent switch was not asked */
     ck_assert_uint_eq(f->node_count, x.former->node_count);
     ck_assert_uint_eq(f->link_count, x.former->link_count);
     for (uint32_t n = 0; n < f->node_count; n++)
@@ -115,7 +115,8 @@ START_TEST(a_heavy_sweep_keeps_a_silent_leaf_with_its_hosts)
     struct fab_path *paths;
     ck_assert_int_eq(fab_discover_paths(f, &paths), FAB_OK);
     ck_assert_uint_eq(paths[leaf].hops, FAB_PATH_UNKNOWN);
-    ck_assert_uint_ne(paths[named(f, "host-0005")].hops, FAB_PATH_UNKNOWN); /* no other way */
+    ck_assert_uint_ne(paths[named(f, "host-0005")].hops,
+                      FAB_PATH_UNKNOWN); /* there is no other path to this host */
     free(paths);
     fab_fabric_unref(f);
     bench_free(&x);
@@ -139,8 +140,8 @@ START_TEST(links_that_neighbours_see_down_are_gone)
 }
 END_TEST
 
-/* A spine behind a silent leaf lost power. The other leaves report their links to it as down, so it
- * is not kept, although its link to the silent leaf counts as up. */
+/* A spine next to a silent leaf lost power. The other leaves report their links to it as down, so
+ * it is not kept, although its link to the silent leaf counts as up. */
 START_TEST(a_switch_behind_is_kept_only_if_nobody_else_knew_it)
 {
     struct bench x = bench_new();
@@ -156,7 +157,7 @@ START_TEST(a_switch_behind_is_kept_only_if_nobody_else_knew_it)
 }
 END_TEST
 
-/* All spines are silent: the leaves behind them, and their hosts, stay, too. */
+/* All spines are silent. All leaves and hosts that are reached through the spines must stay. */
 START_TEST(keeps_all_that_is_behind_silent_switches)
 {
     struct bench x = bench_new();
@@ -220,7 +221,7 @@ START_TEST(a_targeted_sweep_restores_excluded_links)
 }
 END_TEST
 
-/* A switch that answers again is no longer silent, whatever the manager knew. */
+/* A switch that answers again is no longer silent, even if the manager still lists it as silent. */
 START_TEST(a_switch_that_answers_is_not_marked)
 {
     struct bench x = bench_new();

@@ -207,7 +207,7 @@ START_TEST(scoped_sees_cables_that_moved)
 }
 END_TEST
 
-/* After the loss of one link of a fat tree, only the two switches of this link are read. */
+/* A link of a fat tree fails. Then the sweep reads only the two switches of this link. */
 START_TEST(scoped_asks_little)
 {
     struct bench x = bench_new(fat_tree(8, 3), 1);
@@ -223,8 +223,8 @@ START_TEST(scoped_asks_little)
     ck_assert_uint_eq(scoped->link_count, base->link_count - 1);
     fab_fabric_unref(scoped);
 
-    /* Now only one of the two switches is a suspect. The sweep reads only one port of the other
-     * switch, that of the lost link. */
+    /* Now only one of the two switches is a suspect. Of the other switch, the sweep reads only the
+     * port of the lost link. */
     scoped = look_scoped(&x.r, base, faults.suspects, 1);
     ck_assert_uint_eq(x.r.asked, (8 + 1 + 2) + 1);
     x.found = look(&x.r);
@@ -302,7 +302,7 @@ START_TEST(scoped_avoids_who_has_failed)
 }
 END_TEST
 
-/* A switch is off, and it is the only suspect. Its neighbours show that it is off. */
+/* A switch is off, and is the only suspect. Its neighbours show that it is off. */
 START_TEST(scoped_asks_around_who_is_silent)
 {
     struct bench x = bench_new(leaf_spine(4, 2, 2, 1), 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The table of events. Every row is complete, and every format names only fields of its row. An
- * emitted event has the severity, type, message and fields of its row, also if the bus queued it.
+ * emitted event has the severity, type, message and fields of its row, even if it waited in the
+ * queue of the bus.
  */
 #include <stdbool.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exports: each format on a small fabric, in pieces and as a whole, with names that could break the
- * formats. tests/integration/test_exports.sh tests that other programs can read them.
+ * Exports. The test writes each format for a small fabric, in pieces and as a whole, with names
+ * that could break the formats. tests/integration/test_exports.sh tests that other programs can
+ * read them.
  */
 #include "libfabmgr/export/export.h"
 
@@ -126,7 +127,7 @@ START_TEST(lanes)
          *sls = exported(f, t, FAB_EXPORT_PATH_SLS);
     /* Lines of SL-to-VL maps. Each switch has a line for each pair of an input port (or port 0) and
      * an output port: 2 spines with 3 ports, and 3 leaves with 6 ports. Each of the 12 hosts has
-     * one line. In addition, each of the 17 nodes has a heading. */
+     * one line. Each of the 17 nodes also has a heading. */
     ck_assert_uint_eq(lines_with(maps, " :"), 2 * 3 * 4 + 3 * 6 * 7 + 12 + 17);
     assert_has(maps, ", base LID 13, \"leaf-001\"\n#in out : 0  1  2");
     assert_has(maps, "\n0   1   : 0  1  2  0  1  2  0  1  2  0  1  2  0  1  2  0 \n");
@@ -263,9 +264,9 @@ static unsigned lines(const char *text)
     return count;
 }
 
-/* Checks exports of damaged tables: parts that do not depend on the tables are unchanged, dumps of
- * tables show the damage, and no export grows by more than a line for each table entry and each
- * pair of LIDs. */
+/* Checks exports of damaged tables. Parts that do not depend on the tables are unchanged. Dumps of
+ * tables show the damage. No export grows by more than a line for each table entry and each pair of
+ * LIDs. */
 static void assert_bounds(const struct fab_fabric *f, const struct fab_target *t, char *const *good,
                           char *const *bad)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fabric: what the builder accepts and refuses; that a snapshot does not depend on the order in
- * which it was built; copies; partitioned fabrics; differences; and which adapters are aggregation
- * nodes.
+ * The fabric: what the builder accepts and refuses; copies; partitioned fabrics; differences; and
+ * which adapters are aggregation nodes. A snapshot must not depend on the order in which it was
+ * built.
  */
 #include "libfabmgr/fabric/fabric.h"
 
@@ -22,8 +22,7 @@ static uint32_t add(struct fab_builder *b, uint8_t type, uint64_t guid, uint8_t 
     return ref;
 }
 
-/* ---- the builder ------------------------------------------------------------------------------
- */
+/* ---- the builder ----------------------------------------------------------------------------- */
 
 START_TEST(builder_refuses_nonsense)
 {
@@ -96,7 +95,8 @@ START_TEST(builder_joins_and_parts_cables)
     uint32_t x = add(b, FAB_NODE_SWITCH, 1, 4), y = add(b, FAB_NODE_SWITCH, 2, 4), ref = 9;
     uint8_t port = 9;
     ck_assert_int_eq(fab_fabric_builder_link(b, x, 1, y, 2), FAB_OK);
-    ck_assert_int_eq(fab_fabric_builder_link(b, y, 2, x, 1), FAB_OK); /* the same again */
+    ck_assert_int_eq(fab_fabric_builder_link(b, y, 2, x, 1),
+                     FAB_OK); /* the same link a second time */
     ck_assert_int_eq(fab_fabric_builder_link(b, x, 1, y, 3), FAB_E_EXISTS);
     ck_assert_int_eq(fab_fabric_builder_link(b, x, 2, y, 2), FAB_E_EXISTS);
     ck_assert_int_eq(fab_fabric_builder_link(b, x, 0, y, 3), FAB_E_INVAL);
@@ -178,8 +178,7 @@ START_TEST(an_empty_builder_seals)
 }
 END_TEST
 
-/* ---- order ------------------------------------------------------------------------------------
- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static void add_port(struct fab_builder *b, uint32_t ref, const struct fab_port *p)
 {
@@ -258,8 +257,7 @@ START_TEST(a_snapshot_says_nothing_of_the_order)
 }
 END_TEST
 
-/* ---- using ------------------------------------------------------------------------------------
- */
+/* ---- using ----------------------------------------------------------------------------------- */
 
 START_TEST(ports_are_found_by_guid)
 {
@@ -300,7 +298,7 @@ START_TEST(who_has_a_lid_and_which_cable_is_up)
     ck_assert_int_eq(fab_fabric_clone(f, &clone), FAB_OK);
     fab_fabric_edit_port(clone, host)->info.phys_state = FAB_PHYS_POLLING;
     ck_assert(!fab_fabric_port_is_up(clone, fab_fabric_port(clone, host)->peer));
-    ck_assert(fab_fabric_port_is_up(f, host)); /* the copy did not change */
+    ck_assert(fab_fabric_port_is_up(f, host)); /* the copy has not changed */
     ck_assert_uint_eq(fab_fabric_port_by_guid(clone, fab_fabric_port(f, host)->guid), host);
     fab_fabric_unref(clone);
     fab_fabric_unref(f);
@@ -371,8 +369,7 @@ START_TEST(an_island_is_what_cables_reach)
 }
 END_TEST
 
-/* ---- differences ------------------------------------------------------------------------------
- */
+/* ---- differences ----------------------------------------------------------------------------- */
 
 static void assert_changes(const struct fab_fabric *old, const struct fab_fabric *now,
                            const struct fab_change *want, size_t want_count)
@@ -477,8 +474,7 @@ START_TEST(another_device_behind_a_guid_is_another_node)
 }
 END_TEST
 
-/* ---- aggregation nodes ------------------------------------------------------------------------
- */
+/* ---- aggregation nodes ----------------------------------------------------------------------- */
 
 static const struct {
     uint8_t type;

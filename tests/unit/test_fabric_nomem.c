@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every allocation in libfabmgr/fabric, policy and view fails once, in turn. Each call then returns
- * NOMEM, does not change its results, and leaks no memory (which the sanitizers check).
+ * Each allocation in libfabmgr/fabric, policy and view fails once. Each call then returns NOMEM,
+ * does not change its results, and leaks no memory (which the sanitizers check).
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/view/view.h"
@@ -9,15 +9,14 @@
 
 #include "tests/unit/failing_alloc.h"
 
-/* Returns the status of a call, or an error if the call failed and still gave a result, or
+/* Returns the status of a call. Returns an error if the call failed and still gave a result, or
  * succeeded without one. Scenarios must not assert, because Check allocates memory. */
 static int agree(int status, bool result)
 {
     return (status == FAB_OK) == result ? status : FAB_E_INVAL;
 }
 
-/* ---- what is run ------------------------------------------------------------------------------
- */
+/* ---- calls under test ------------------------------------------------------------------------ */
 
 static struct fab_fabric *before; /* allocated before the failures begin */
 

@@ -8,12 +8,11 @@
 
 #include <string.h>
 
-/* ---- what a fabric is --------------------------------------------------------------------------
- */
+/* ---- counts of a fabric ---------------------------------------------------------------------- */
 
 struct measure {
     uint32_t hosts, switches, trunks;
-    uint32_t least, most; /* ISLs of a switch */
+    uint32_t least, most; /* smallest and greatest number of ISLs of a switch */
     /* Maximum number of ISLs on a shortest path between hosts. */
     uint32_t diameter;
 };
@@ -150,8 +149,7 @@ NEW(fat_tree)
 
 #define MANY UINT32_MAX
 
-/* ---- trees -------------------------------------------------------------------------------------
- */
+/* ---- trees ----------------------------------------------------------------------------------- */
 
 static const struct {
     struct fab_pgft_spec spec;
@@ -206,8 +204,7 @@ START_TEST(pgft_hosts_may_have_more_ports)
 }
 END_TEST
 
-/* ---- rails -------------------------------------------------------------------------------------
- */
+/* ---- rails ----------------------------------------------------------------------------------- */
 
 static const struct {
     struct fab_rail_spec spec;
@@ -255,8 +252,7 @@ START_TEST(rail_is_cabled_as_it_says)
 }
 END_TEST
 
-/* ---- dragonflies -------------------------------------------------------------------------------
- */
+/* ---- dragonflies ----------------------------------------------------------------------------- */
 
 static const struct {
     struct fab_dragonfly_spec spec;
@@ -339,8 +335,7 @@ START_TEST(dragonfly_plus_is_cabled_as_it_says)
 }
 END_TEST
 
-/* ---- lattices ----------------------------------------------------------------------------------
- */
+/* ---- grids ----------------------------------------------------------------------------------- */
 
 static const struct {
     struct fab_torus_spec spec;
@@ -443,8 +438,7 @@ START_TEST(cubes_are_cabled_as_they_say)
 }
 END_TEST
 
-/* ---- routes ------------------------------------------------------------------------------------
- */
+/* ---- routes ---------------------------------------------------------------------------------- */
 
 static struct fab_fabric *big_one(int i)
 {

@@ -45,7 +45,7 @@ static struct fab_target *tree_taken(const struct fab_fabric *f, uint8_t lmc)
 /* ---- shifts ---------------------------------------------------------------------------------- */
 
 struct hosts {
-    /* [count] the ports of the hosts, sorted by LID or in the order in which they were added */
+    /* [count] ports of the hosts, sorted by LID or in the order in which they were added */
     uint32_t *port, count;
 };
 
@@ -87,7 +87,8 @@ static uint32_t shift(const struct fab_fabric *f, const struct fab_target *t, co
     return most;
 }
 
-/* Takes over f. */
+/* Checks that no link carries two flows, in every `step`-th shift of `hosts` hosts. Takes over f.
+ */
 static void assert_shifts(struct fab_fabric *f, uint32_t hosts, uint32_t step)
 {
     struct fab_target *t = tree_taken(f, 0);
@@ -199,7 +200,7 @@ START_TEST(rails_are_free_of_conflict)
 }
 END_TEST
 
-/* Takes over f. */
+/* Calls check() with the tree that the engine recognizes in f. Takes over f. */
 static void with_tree(struct fab_fabric *f, void check(const struct fab_tree *t, uint32_t wanted),
                       uint32_t wanted)
 {
@@ -246,8 +247,7 @@ START_TEST(leaves_have_numbers_of_their_own)
 }
 END_TEST
 
-/* Rails are numbered in the order of the words that name them, in whatever order the leaves come.
- */
+/* The numbers of rails are in the order of their words. The order of the leaves does not matter. */
 START_TEST(rails_are_sorted_by_their_words)
 {
     static const char *const words[][4] = {
@@ -389,8 +389,8 @@ START_TEST(damaged_trees_are_proven)
 }
 END_TEST
 
-/* On a topology that is no tree, the engine must either make tables that pass the proof, or refuse
- * it with a reason. */
+/* If the topology is not a tree, the engine must either make tables that pass the proof, or refuse
+ * the topology with a reason. */
 START_TEST(anything_else_is_refused_or_proven)
 {
     struct fab_prng prng;
@@ -495,8 +495,8 @@ static struct fab_fabric *without(const struct fab_fabric *f, uint32_t port)
     return sealed(b);
 }
 
-/* Frees f, a complete tree. Checks that a failed link changes the entries whose paths used it, and
- * few others (at most 5 %), for example entries for LIDs of upper switches. */
+/* Frees f, a complete tree. Checks that a failed link changes the entries whose paths used it. Only
+ * few other entries may change (at most 5 %), for example entries for LIDs of upper switches. */
 static void assert_still(struct fab_fabric *f, const char *what)
 {
     struct fab_target *before = tree_taken(f, 0);
@@ -578,7 +578,7 @@ static void shuffle_lids(struct fab_lids *lids, struct fab_prng *prng, bool all)
 }
 
 /* If LIDs are scattered, the engine cannot copy the entries of several LIDs at once. The result
- * must be the same: each endport is reached over the same links as before, whatever its LID is. */
+ * must be the same: each endport is reached over the same links as before, with any LID. */
 START_TEST(lids_do_not_matter)
 {
     struct fab_prng prng;

@@ -45,8 +45,7 @@ static const char *peer_desc(const struct fab_fabric *f, uint32_t node, uint8_t 
     return peer == FAB_NONE ? "" : f->nodes[peer].desc;
 }
 
-/* ---- leaf and spine ----------------------------------------------------------------------------
- */
+/* ---- leaf and spine -------------------------------------------------------------------------- */
 
 START_TEST(leaf_spine_is_cabled_as_it_says)
 {
@@ -106,8 +105,7 @@ START_TEST(leaf_spine_has_limits)
 }
 END_TEST
 
-/* ---- fat trees ---------------------------------------------------------------------------------
- */
+/* ---- fat trees ------------------------------------------------------------------------------- */
 
 static const struct {
     struct fab_fat_tree_spec spec;
@@ -185,8 +183,7 @@ START_TEST(fat_trees_have_limits)
 }
 END_TEST
 
-/* ---- random fabrics ---------------------------------------------------------------------------
- */
+/* ---- random fabrics -------------------------------------------------------------------------- */
 
 START_TEST(random_fabrics_are_connected_and_repeatable)
 {

@@ -72,7 +72,7 @@ static uint64_t hash_plan(uint64_t hash, struct world *w, struct fab_blocks *hel
     return hash;
 }
 
-/* Takes over f. */
+/* Prints the digests of the trees on f. Takes over f. */
 static void print_trees(FILE *out, const char *name, struct fab_fabric *f)
 {
     struct world w;
@@ -91,7 +91,7 @@ static void print_trees(FILE *out, const char *name, struct fab_fabric *f)
             digest = hash_number(hash_tables(digest, &w), missing);
             if (i % 10 != 9 && w.now->switch_count == w.whole->switch_count)
                 digest = hash_plan(digest, &w, &held, i % 3 == 0 ? unresponsive : NULL);
-            else /* the numbers of the switches have changed */
+            else /* a snapshot has other numbers for the switches */
                 fab_target_blocks_fini(&held);
         }
         fab_target_blocks_fini(&held);

@@ -187,7 +187,7 @@ static int run_auto(const struct fab_route_input *in, struct fab_target *t, char
     return FAB_E_UNSUPPORTED;
 }
 
-/* engine NULL: the chain "auto". */
+/* Runs one engine and prints a line; engine NULL: the chain "auto". */
 static void print_run(FILE *out, const struct fab_fabric *f, const struct fab_policy *p,
                       const struct fab_route_engine *engine, bool repairs)
 {
@@ -261,7 +261,7 @@ static void print_damaged(FILE *out, const struct fab_fabric *plain, const char 
     struct fab_builder *b;
     struct fab_policy p;
     if (fab_fabric_generate_variation(plain, &d->variation, &b) != FAB_OK)
-        /* without so many links, the fabric would not be connected */
+        /* the fabric would not be connected without so many links */
         return;
     struct fab_fabric *f = seal(b);
     if (d->switch_lost && f->switch_count > 2)
@@ -285,7 +285,7 @@ static void print_damaged(FILE *out, const struct fab_fabric *plain, const char 
     fab_fabric_unref(f);
 }
 
-/* Takes over b. */
+/* Prints the lines of a fabric. Takes over b. */
 static void print_fabric(FILE *out, int status, struct fab_builder *b, const char *name)
 {
     ck_assert_msg(status == FAB_OK, "%s: %d", name, status);

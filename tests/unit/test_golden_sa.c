@@ -2,8 +2,9 @@
 /*
  * Compares the answers of subnet administration with tests/unit/golden/sa.golden. For each kind of
  * record, the file has the number of all records, their digest, and the digest of the answers to
- * 300 requests whose components are chosen at random from a fixed seed. Other tests check whether
- * answers are correct; this test shows whether answers changed. UPDATE_GOLDEN=1 rewrites the file.
+ * 300 requests. The components of the requests are random, from a fixed seed. Other tests check
+ * whether answers are correct; this test shows whether answers changed. UPDATE_GOLDEN=1 rewrites
+ * the file.
  */
 #include "tests/support/golden.h"
 #include "tests/unit/sa_place.h"
@@ -56,8 +57,8 @@ static void everything(struct place *x, FILE *out)
     x->req.from = FAB_SA_ANYBODY;
 }
 
-/* Fills in a request for records of this kind. The values are those of one of the records, and
- * random components of it are selected. In some requests, a random bit is inverted. */
+/* Makes a request for records of this kind. The values are those of one record, of which random
+ * components are selected. In some requests, a random bit is inverted. */
 static void draw(struct place *x, const struct fab_rec *rec, struct fab_prng *g)
 {
     static const uint8_t methods[] = {FAB_METHOD_GET, FAB_METHOD_GET_TABLE, FAB_METHOD_GET_TABLE,

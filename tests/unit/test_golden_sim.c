@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Compares the simulated devices with tests/unit/golden/sim.golden. The file has digests of the
- * answers to Gets and Sets of all attributes with values from a fixed seed, of the traps, and of
- * the attributes that the devices have afterwards. It has them without faults and with each kind of
- * fault. Other tests check whether answers are correct; this test shows whether they changed.
+ * answers to Gets and Sets of all attributes, of the traps, and of the attributes that the devices
+ * have afterwards. The values are from a fixed seed. It has them without faults and with each kind
+ * of fault. Other tests check whether answers are correct; this test shows whether they changed.
  * UPDATE_GOLDEN=1 rewrites the file.
  */
 #include <string.h>
@@ -98,7 +98,7 @@ static void receive(struct run *r)
     }
 }
 
-/* What all devices hold. */
+/* Adds the attributes of all devices to the digest. */
 static void look(struct run *r)
 {
     uint8_t data[FAB_SMP_DATA];

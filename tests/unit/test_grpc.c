@@ -10,8 +10,7 @@
 #include "libfabmgr/grpc/grpc.h"
 #include "tests/unit/testing.h"
 
-/* ---- framing ----------------------------------------------------------------------------------
- */
+/* ---- framing --------------------------------------------------------------------------------- */
 
 START_TEST(messages_are_put_together_however_they_are_cut)
 {
@@ -90,8 +89,7 @@ START_TEST(the_prefix_is_read_as_written)
 }
 END_TEST
 
-/* ---- header values ----------------------------------------------------------------------------
- */
+/* ---- header values --------------------------------------------------------------------------- */
 
 START_TEST(timeouts)
 {
@@ -159,8 +157,7 @@ START_TEST(coding_keeps_to_its_room)
 }
 END_TEST
 
-/* ---- text -------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 #define BAD "\xef\xbf\xbd"
 
@@ -215,7 +212,7 @@ START_TEST(codes_have_names)
     ck_assert_int_eq(fab_grpc_code_of(FAB_OK), FAB_GRPC_OK);
     for (int status = FAB_E_DENIED; status < 0; status++) {
         ck_assert_int_ne(fab_grpc_code_of(status), FAB_GRPC_OK);
-        /* means that the caller has not the role, which only the RPC layer knows */
+        /* this code means a missing role, which only the RPC layer can know */
         ck_assert_int_ne(fab_grpc_code_of(status), FAB_GRPC_PERMISSION_DENIED);
     }
 }

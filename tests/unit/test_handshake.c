@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * TLS handshakes on a thread of their own: complete, refused, stalled and cancelled ones, and the
- * end of the thread at any moment. The clients are in the same process, at the other ends of socket
- * pairs.
+ * TLS handshakes in their own thread: complete, refused, stalled and cancelled ones, and the end of
+ * the thread at any moment. The clients are in the same process, at the other ends of socket pairs.
  */
 #include "fabricd/rpc/handshake.h"
 
@@ -40,7 +39,7 @@ struct identity {
     X509 *cert;
 };
 
-/* A client, and what the server said of it. */
+/* A client, and the result that the server has for it. */
 struct client {
     SSL *ssl;
     int fd, server_fd;
@@ -87,7 +86,7 @@ static SSL_CTX *client_context(const struct identity *i)
     return c;
 }
 
-/* The context of the manager, which trusts this client. */
+/* Makes the TLS context of a manager that trusts this client. */
 static SSL_CTX *server_context(const struct identity *self, const struct identity *trusted)
 {
     const struct tls_files files = {"cert.pem", "key.pem", "ca.pem", NULL};
@@ -282,7 +281,7 @@ static atomic_uint off_the_loop, on_the_loop, renamed;
 static sem_t entered, leave;
 static atomic_bool blocks;
 
-/* OpenSSL calls this function from within a handshake. */
+/* OpenSSL calls this function in the middle of a handshake. */
 static void on_info(const SSL *ssl, int where, int ret)
 {
     char name[16] = "";
@@ -353,7 +352,7 @@ START_TEST(a_stalled_handshake_delays_no_other)
 }
 END_TEST
 
-/* An urgent handshake overtakes those that were ready before it. */
+/* An urgent handshake overtakes handshakes that were ready earlier. */
 START_TEST(urgent_handshakes_go_first)
 {
     struct client blocking, c[6];
@@ -404,8 +403,8 @@ START_TEST(a_handshake_is_cancelled_while_it_is_computed)
 }
 END_TEST
 
-/* The thread computes some handshakes of twenty, while the loop thread cancels them one after the
- * other; some are finished by then. */
+/* The thread computes some of twenty handshakes while the loop thread cancels them one after the
+ * other. Some have ended by then. */
 static void cancel_some(struct fab_prng *random, bool stops)
 {
     struct client c[20];

@@ -7,8 +7,7 @@
 #include "libfabmgr/wire/sa.h"
 #include "tests/unit/hub_lab.h"
 
-/* ---- coming and going -------------------------------------------------------------------------
- */
+/* ---- coming and going ------------------------------------------------------------------------ */
 
 START_TEST(seats)
 {
@@ -119,8 +118,7 @@ START_TEST(nobody_speaks_for_others)
 }
 END_TEST
 
-/* ---- who gets what ----------------------------------------------------------------------------
- */
+/* ---- deliveries ------------------------------------------------------------------------------ */
 
 START_TEST(requests_to_the_sm_and_back)
 {
@@ -188,7 +186,7 @@ START_TEST(answers_return_to_the_sender)
     for (size_t i = 0; i < 2; i++) {
         uint8_t packet[HUB_PACKET_SIZE] = {0};
         fab_base_put_be16(packet, FAB_LID_PERMISSIVE);
-        fab_base_put_be32(packet + 8, 1); /* DQPN */
+        fab_base_put_be32(packet + 8, 1); /* the destination queue pair */
         fab_base_put_be32(packet + 12, 0x11223344 + (uint32_t)i);
         ck_assert_int_eq(fab_wire_smp_pack(&get_node, NULL, packet + 32), FAB_OK);
         hub_packet(&x.hub, (unsigned)id, packet, sizeof packet);
@@ -208,7 +206,7 @@ START_TEST(lost_comes_back)
     struct lab x;
     lab_start(&x);
     int id = come(&x, 11, "host-0001", false);
-    const uint8_t *p = request(&x, id, FAB_LID_PERMISSIVE, &get_sm); /* no SM there */
+    const uint8_t *p = request(&x, id, FAB_LID_PERMISSIVE, &get_sm); /* this node has no SM */
     ck_assert_uint_eq(status_of(p), LOST);
     ck_assert_uint_eq(p[32 + 3], FAB_METHOD_GET);
     fab_sim_loss(x.hub.sim, 1);

@@ -58,8 +58,8 @@ static int sign(uint32_t a, uint32_t b)
     return a < b ? -1 : a > b;
 }
 
-/* Checks the limit of each switch separately for its links to lower, to equal and to higher levels:
- * at most `share` percent of them may be isolated. */
+/* Checks the limit of each switch: at most `share` percent of its links may be isolated. Links to
+ * lower, to equal and to higher levels are counted separately. */
 static void check_floor(const struct fab_fabric *f, const uint64_t *out, uint32_t share,
                         const uint32_t *level, const char *what)
 {
@@ -212,7 +212,7 @@ END_TEST
 /* A link that is excluded and also down counts as lost for the limit of its switch. */
 START_TEST(what_is_down_counts)
 {
-    struct fab_fabric *f = fat_tree(8, 2, 1); /* leaves with 4 uplinks */
+    struct fab_fabric *f = fat_tree(8, 2, 1); /* each leaf has 4 uplinks */
     struct fab_isolation_link cable[3] = {{.port = FAB_NONE}};
     struct fab_isolation got[3];
     uint32_t level[64], leaf = 0, n = 0;

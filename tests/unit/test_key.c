@@ -243,7 +243,7 @@ START_TEST(each_port_guid_has_a_key_of_its_own)
         ck_assert_uint_eq(store_m_key_derive(secret, guids[i % 3]), keys[i % 3]);
         ck_assert_uint_ne(store_m_key_derive(other, guids[i % 3]), keys[i % 3]);
     }
-    for (uint64_t guid = 1; guid < 1000; guid++) /* some share a bucket */
+    for (uint64_t guid = 1; guid < 1000; guid++) /* some GUIDs share a bucket of the hash table */
         ck_assert_uint_ne(store_m_key_derive(secret, guid << 40), 0);
     ck_assert_uint_eq(store_m_key_derive(secret, guids[0]), keys[0]);
 }
@@ -314,7 +314,8 @@ START_TEST(a_damaged_m_key_file_is_refused_and_stays)
 }
 END_TEST
 
-/* Changes or removes every single byte. The file is then refused, or read as another valid file. */
+/* For each byte of the file, changes or removes this byte. The file is then refused, or read as
+ * another valid file. */
 START_TEST(random_damage_to_the_m_key_file_is_survived)
 {
     static const char *const files[] = {

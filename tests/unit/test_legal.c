@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computes the lengths of legal paths a second time, by their definition, for one destination and
- * one switch at a time, and compares them with those of legal_paths.c, on all sets of fabrics. Also
+ * one switch at a time. Compares them with those of legal_paths.c on all sets of fabrics. Also
  * checks fab_route_legal_descends, and whether all switches that are reported to have equal path
  * lengths really have equal lengths.
  */
@@ -9,7 +9,7 @@
 #include "tests/unit/fabric_sets.h"
 
 struct plain {
-    uint8_t *down, *way; /* [n] */
+    uint8_t *down, *way; /* [n] path lengths: down only, and legal */
 };
 
 static void find_plainly(const struct fab_updown *s, uint32_t destination, struct plain *ret)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the daemon says of places that it cannot use: listening addresses of the RPC, and state
+ * Messages of the daemon about places that it cannot use: listening addresses of the RPC, and state
  * directories that it cannot lock.
  */
 #include <arpa/inet.h>
@@ -79,7 +79,7 @@ static void make_file(const char *path)
     close(fd);
 }
 
-/* A socket file; no program listens if `listens` is false. */
+/* Makes a socket file; if `listens` is false, no program listens at it. */
 static int make_socket(const char *path, bool listens)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -119,7 +119,7 @@ START_TEST(unix_sockets_are_refused_with_the_reason)
         ck_assert_ptr_null(l);
         ck_assert_int_eq(descriptors(), before);
     }
-    /* what was there is there still */
+    /* the former files are still there */
     ck_assert_int_eq(access("file", F_OK), 0);
     ck_assert_int_eq(access("live", F_OK), 0);
     close(live);
@@ -188,7 +188,7 @@ static void run_for(uint64_t us)
     loop_timer_free(t);
 }
 
-/* The server's first frame, SETTINGS, shows that it accepted a client. */
+/* Returns whether the server accepted a client: it then sends SETTINGS as its first frame. */
 static bool is_served(int fd)
 {
     char byte;
@@ -213,7 +213,7 @@ START_TEST(clients_wait_while_no_descriptor_is_left)
     run_for(20000);
     setrlimit(RLIMIT_NOFILE, &was);
     run_for(20000);
-    ck_assert(!is_served(second)); /* it is not tried again at once */
+    ck_assert(!is_served(second)); /* the listener does not try again at once */
     run_for(1000000);
     ck_assert(is_served(second));
     close(first);
@@ -293,7 +293,7 @@ START_TEST(a_directory_is_locked_once)
     snprintf(expected, sizeof expected, "state directory state is in use by fabricd pid %ld",
              (long)getpid());
     expect_no_lock("state", FAB_E_BUSY, expected);
-    /* a holder that has not written its process ID yet */
+    /* the process that holds the lock has not written its process ID yet */
     ck_assert_int_eq(truncate("state/lock", 0), 0);
     expect_no_lock("state", FAB_E_BUSY, "state directory state is in use by another fabricd");
     lock_release(fd);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compares the tables after the local search with those before it. The new tables must pass the
- * proof. No path may become longer, and neither the maximum load of all-to-all traffic nor that of
- * the worst shift may become greater. The tables must not depend on the order of discovery. Some
+ * Compares the tables before and after the local search. The new tables must pass the proof. No
+ * path may become longer. The maximum load must not become greater, neither that of all-to-all
+ * traffic nor that of the worst shift. The tables must not depend on the order of discovery. Some
  * fabrics must get better tables.
  */
 #include "libfabmgr/route/local_search/local_search.h"
@@ -175,7 +175,7 @@ START_TEST(perfect_tables_stay)
 END_TEST
 
 /* The fabric has four leaves with four hosts each, and four spines; one link is missing. The four
- * hosts of the leaf without this link send to 12 LIDs over three links, so one of these links
+ * hosts of the leaf without this link send to 12 LIDs over three links. So one of these links
  * carries at least 4 LIDs * 4 hosts = 16 paths. */
 START_TEST(one_link_less)
 {
@@ -187,7 +187,7 @@ START_TEST(one_link_less)
     }
     fab_fabric_unref(whole);
     ck_assert(run("updn", f, "one cable less", &p));
-    ck_assert_uint_eq(p.after.all.max, 16); /* 12 LIDs, three links, four hosts */
+    ck_assert_uint_eq(p.after.all.max, 16); /* 12 LIDs over three links, from four hosts */
     ck_assert_uint_eq(p.after.shift.max, 2);
     made_fini(&p.made);
 }

@@ -27,17 +27,17 @@ START_TEST(text_of_the_wire_cannot_act)
              "caf\xc3\xa9 \xe6\x9c\xba \xf0\x9f\x8c\xb2");
     clean_eq("\xc2\x9b"
              "31m",
-             "\\xc2\\x9b31m"); /* CSI as C1 */
+             "\\xc2\\x9b31m"); /* the character CSI of the C1 set */
     clean_eq("a\xe2\x80\xae"
              "b",
-             "a\\xe2\\x80\\xaeb"); /* right-to-left override */
+             "a\\xe2\\x80\\xaeb"); /* the character right-to-left override */
     clean_eq("a\xe2\x80\xa8"
              "b",
              "a\\xe2\\x80\\xa8"
-             "b"); /* line separator */
+             "b"); /* the line separator */
     clean_eq("\xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80",
              "\\xc0\\xaf \\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80");
-    clean_eq("\xe6\x9c", "\\xe6\\x9c"); /* cut */
+    clean_eq("\xe6\x9c", "\\xe6\\x9c"); /* a sequence that is cut */
     clean_eq("\xff", "\\xff");
 }
 END_TEST

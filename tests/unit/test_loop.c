@@ -124,7 +124,7 @@ static void on_alarm(void *ctx)
 {
     struct alarm *a = ctx;
     a->fired_us = clock_now_us();
-    if (a->after_us == 1000000) /* the last */
+    if (a->after_us == 1000000) /* this alarm is the last */
         loop_stop(a->loop);
 }
 
@@ -183,7 +183,7 @@ static void note_done(void *ctx)
     d->done++;
 }
 
-/* done() is called even for work that no worker has begun when the loop ends, because its owner
+/* done() is called even if the loop ends before a worker has begun the work, because the owner
  * waits for this call. */
 START_TEST(what_is_done_is_told_at_the_end)
 {
@@ -235,7 +235,7 @@ struct owner {
     uint64_t generation;
     int done, dropped, dropped_without_owner;
 };
-struct sum { /* freed by done and drop */
+struct sum { /* done and drop free it */
     int *dropped_without_owner;
     int terms, result;
     bool cancelled;

@@ -6,8 +6,7 @@
 #include "libfabmgr/base/buf.h"
 #include "tests/unit/mads_session.h"
 
-/* ---- single steps -----------------------------------------------------------------------------
- */
+/* ---- single steps ---------------------------------------------------------------------------- */
 
 /* The timeout that the session gives to the transport ends before the next try. Otherwise the
  * kernel would refuse the next try, because it still waits for a response with the same TID. */
@@ -77,12 +76,12 @@ START_TEST(requests_that_are_no_answers_are_the_callers)
         uint8_t bytes[FAB_MAD_SIZE];
         fab_wire_smp_pack(&mad, NULL, bytes);
         ck_assert(!fab_mads_input(m, 1, FAB_LID_PERMISSIVE, bytes, sizeof bytes, false));
-        /* The session must not take a request that the transport returned as failed for a request
+        /* The transport returned this request as failed. The session must not take it for a request
          * of a device. */
         ck_assert(fab_mads_input(m, 1, FAB_LID_PERMISSIVE, bytes, sizeof bytes, true));
     }
     ck_assert(fab_mads_input(m, 1, FAB_LID_PERMISSIVE, (const uint8_t *)"", 0,
-                             false)); /* malformed: swallowed */
+                             false)); /* malformed, so the session drops it */
     ck_assert_uint_eq(stats_of(m).unmatched, sizeof methods + 1);
     fab_mads_free(m);
     fab_mads_free(NULL);
@@ -174,7 +173,7 @@ START_TEST(many_requests_in_flight_are_found)
         ck_assert_int_eq(fab_mads_submit(m, &req), FAB_OK);
         ck_assert(fab_mads_output(m, 1, mads[i], &to));
     }
-    for (size_t i = 0; i < 3 * COUNT; i++) /* more slots than the window has */
+    for (size_t i = 0; i < 3 * COUNT; i++) /* more requests than the window has slots */
         ck_assert_int_eq(fab_mads_submit(m, &req), FAB_OK);
     for (size_t i = 0; i < COUNT; i++) {
         size_t k = i * 7 % COUNT;
@@ -259,8 +258,8 @@ START_TEST(returned_mads_are_retried_at_once)
     for (int try = 0; try < 3; try++) {
         ck_assert(fab_mads_output(m, 10, mad, &to));
         ck_assert(fab_mads_input(m, 11, FAB_LID_PERMISSIVE, mad, sizeof mad, true));
-        ck_assert(
-            fab_mads_input(m, 11, FAB_LID_PERMISSIVE, mad, sizeof mad, true)); /* twice is once */
+        ck_assert(fab_mads_input(m, 11, FAB_LID_PERMISSIVE, mad, sizeof mad,
+                                 true)); /* the second copy has no effect */
     }
     ck_assert_uint_eq(o.calls, 1);
     ck_assert_int_eq(o.status, FAB_E_TIMEOUT);
@@ -339,7 +338,7 @@ START_TEST(order_is_retries_then_submitted_then_source)
     ck_assert(fab_mads_output(m, 0, mad, &to));
     ck_assert_uint_eq(asked, 1);
     ck_assert(fab_mads_output(m, 0, mad, &to));
-    ck_assert(!fab_mads_output(m, 0, mad, &to)); /* the window */
+    ck_assert(!fab_mads_output(m, 0, mad, &to)); /* the window is full */
     ck_assert_uint_eq(asked, 2);
     fab_mads_free(m);
 }
@@ -395,15 +394,15 @@ START_TEST(cancels_those_of_one)
     }
     for (int i = 0; i < 8; i++)
         ck_assert(fab_mads_output(m, 0, mads[i], &to));
-    for (int i = 0; i < 2; i++) { /* rest */
+    for (int i = 0; i < 2; i++) { /* the device is busy */
         answer(mads[i], FAB_SMP_BUSY, 0);
         fab_mads_input(m, 0, FAB_LID_PERMISSIVE, mads[i], FAB_MAD_SIZE, false);
     }
     for (int i = 2; i < 4; i++) /* lost, so they will be sent again */
         fab_mads_input(m, 0, FAB_LID_PERMISSIVE, mads[i], FAB_MAD_SIZE, true);
-    fab_mads_expire(m, TIMEOUT / 2); /* some are late */
+    fab_mads_expire(m, TIMEOUT / 2); /* some requests are late */
     fab_mads_cancel(m, &o[1]);
-    ck_assert_uint_eq(stats_of(m).in_flight, 2); /* 4 and 6 */
+    ck_assert_uint_eq(stats_of(m).in_flight, 2); /* requests 4 and 6 */
     for (uint64_t now = 1; !fab_mads_idle(m) && now < 100; now++) {
         fab_mads_expire(m, now * TIMEOUT / 2);
         while (fab_mads_output(m, now * TIMEOUT / 2, mads[0], &to)) {
@@ -426,7 +425,7 @@ static bool is_odd(void *arg, uint64_t tag, const struct fab_path *path)
 }
 
 /* Of eight requests of one caller, two are late, two in flight and four queued. Every second one is
- * cancelled; the others still get their responses. */
+ * cancelled; the rest still get their responses. */
 START_TEST(cancels_those_that_match)
 {
     struct fab_mads *m = session(4, 4);
@@ -441,11 +440,12 @@ START_TEST(cancels_those_that_match)
     }
     for (int i = 0; i < 2; i++)
         ck_assert(fab_mads_output(m, 0, mads[i], &to));
-    fab_mads_expire(m, TIMEOUT / 2); /* these two are late */
+    fab_mads_expire(m, TIMEOUT / 2); /* these two requests are late */
     for (int i = 2; i < 4; i++)
         ck_assert(fab_mads_output(m, TIMEOUT / 2, mads[i], &to));
     uint32_t seen = 0;
-    ck_assert_uint_eq(fab_mads_cancel_if(m, &o[1], is_odd, &seen), 0); /* another caller */
+    ck_assert_uint_eq(fab_mads_cancel_if(m, &o[1], is_odd, &seen),
+                      0); /* the requests of the other caller */
     ck_assert_uint_eq(fab_mads_cancel_if(m, &o[0], is_odd, &seen), 4);
     ck_assert_uint_eq(seen, hops);
     ck_assert_uint_eq(stats_of(m).in_flight, 2);
@@ -477,7 +477,7 @@ START_TEST(gmps_and_lid_routed_smps_have_their_addresses)
                                    .dlid = 0x77,
                                    .done = keep,
                                    .ctx = &o};
-    req.data[41] = 3; /* PortSelect, 65 bytes into the MAD */
+    req.data[41] = 3; /* byte 41 of the data, byte 65 of the MAD: PortSelect */
     fab_mads_submit(m, &req);
     ck_assert(fab_mads_output(m, 0, mad, &to));
     ck_assert_uint_eq(to.dlid, 0x77);
@@ -503,8 +503,8 @@ START_TEST(gmps_and_lid_routed_smps_have_their_addresses)
 }
 END_TEST
 
-/* The first try is LID routed, and the retries use the directed route. The session accepts a
- * response to either. */
+/* The first try is LID routed, and the retries have the directed route. The session accepts a
+ * response to any of them. */
 START_TEST(what_is_lost_by_lid_goes_along_its_path)
 {
     struct fab_mads *m = session(4, 2);
@@ -535,13 +535,13 @@ START_TEST(what_is_lost_by_lid_goes_along_its_path)
 }
 END_TEST
 
-/* The last tries carry the other keys that the device may have, one key each. */
+/* The last tries use the other keys that the device may have, one key in each try. */
 START_TEST(the_last_tries_have_other_keys)
 {
     static const struct {
         uint32_t retries;
         uint64_t last[FAB_MADS_LAST_KEYS];
-        /* Index of the key of each try; 0: no further try. */
+        /* Key that each try carries, as an index; 0: there is no such try. */
         uint8_t sent[5];
     } cases[] = {{3, {0, 0}, {1, 1, 1, 1}}, {3, {2, 0}, {1, 1, 1, 2}}, {3, {2, 3}, {1, 1, 2, 3}},
                  {2, {2, 3}, {1, 2, 3}},    {1, {2, 3}, {1, 2, 3}},    {0, {2, 3}, {1, 2, 3}},
@@ -594,7 +594,7 @@ START_TEST(a_bad_request_of_the_source_is_done_at_once)
     ck_assert(!fab_mads_output(m, 0, mad, &to));
     answer(mad, 0, 0);
     fab_mads_input(m, 1, FAB_LID_PERMISSIVE, mad, sizeof mad, false);
-    /* The session counts as idle only after it has asked the source of requests again. */
+    /* The session counts as idle only after its source of requests was called again. */
     ck_assert(!fab_mads_idle(m));
     ck_assert(!fab_mads_output(m, 0, mad, &to));
     ck_assert(fab_mads_idle(m));

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The window of the MAD session (the number of requests in flight), and whole conversations in
- * virtual time over a simulated wire that delays, reorders, loses, duplicates, refuses and returns
- * MADs at random. Whatever the wire does, every request must end exactly once, with its own
- * response.
+ * virtual time over a simulated wire. The wire delays, reorders, loses, duplicates, refuses and
+ * returns MADs at random. Every request must end exactly once, with its own response.
  */
 #include "libfabmgr/base/prng.h"
 #include "tests/unit/mads_session.h"
 
-/* ---- the window -------------------------------------------------------------------------------
- */
+/* ---- the window ------------------------------------------------------------------------------ */
 
 /* Puts all MADs that the session may send now into wire[]. Returns their number. */
 static uint32_t pump(struct fab_mads *m, uint64_t now, uint8_t wire[][FAB_MAD_SIZE])
@@ -41,7 +39,7 @@ START_TEST(window_doubles_then_halves_then_creeps)
         ck_assert_uint_eq(pump(m, now, wire), expected);
         answer_all(m, ++now, wire, expected);
     }
-    ck_assert_uint_eq(pump(m, now, wire), 128); /* and not beyond */
+    ck_assert_uint_eq(pump(m, now, wire), 128); /* the window has reached its maximum */
     for (uint32_t i = 0; i < 128; i++)
         fab_mads_input(m, now + 1, FAB_LID_PERMISSIVE, wire[i], FAB_MAD_SIZE, true);
     /* 128 losses within one round trip halve the window only once, from 128 to 64 */
@@ -123,8 +121,7 @@ START_TEST(window_keeps_its_bounds)
 }
 END_TEST
 
-/* ---- conversations ----------------------------------------------------------------------------
- */
+/* ---- conversations --------------------------------------------------------------------------- */
 
 #define REQUESTS 150
 #define FLIGHTS 2048
@@ -153,7 +150,7 @@ static void request_done(void *ctx, uint64_t tag, const struct fab_mads_answer *
     w->ok += a->status == FAB_OK;
     w->timeouts += a->status == FAB_E_TIMEOUT;
     w->refused += a->status == FAB_E_REFUSED;
-    /* The simulated device wrote the request's number into its response. */
+    /* the device writes the number of the request into its response */
     if (a->data != NULL)
         w->bad |= a->data[0] != (uint8_t)tag;
     else

@@ -151,8 +151,8 @@ static const struct {
     {0x30, FAB_SELECT_BEST, 0, 0, 0, 0, 0, true},
     /* without its selector, the value is ignored */
     {0x20, 0, 5, 0, 0, 0, 0, true},
-    {0x300, 0, 0, FAB_SELECT_MORE, 4, 0, 0, true},   /* 30 Gb/s */
-    {0x300, 0, 0, FAB_SELECT_MORE, 12, 0, 0, false}, /* 56 Gb/s */
+    {0x300, 0, 0, FAB_SELECT_MORE, 4, 0, 0, true},   /* rate code 4: 30 Gb/s */
+    {0x300, 0, 0, FAB_SELECT_MORE, 12, 0, 0, false}, /* rate code 12: 56 Gb/s */
     {0x300, 0, 0, FAB_SELECT_LESS, 12, 0, 0, true},
     {0x300, 0, 0, FAB_SELECT_EXACTLY, 7, 0, 0, true},
     {0xc00, 0, 0, 0, 0, FAB_SELECT_LESS, 0x13, true},
@@ -271,7 +271,8 @@ static const struct {
     {OF_MTU, FAB_SELECT_LESS, 4, 0, 0, FAB_SA_REQ_INVALID},
     {OF_MTU, FAB_SELECT_BEST, 4, 0, 0, FAB_SA_REQ_INVALID},
     {OF_RATE, FAB_SELECT_EXACTLY, 2, 7, 2, 0},
-    {OF_RATE, FAB_SELECT_EXACTLY, 12, 7, 0, FAB_SA_REQ_INVALID}, /* 56 Gb/s of 40 */
+    {OF_RATE, FAB_SELECT_EXACTLY, 12, 7, 0,
+     FAB_SA_REQ_INVALID}, /* 56 Gb/s, but the port has 40 Gb/s */
     {OF_RATE, FAB_SELECT_MORE, 4, 7, 7, 0},
     {OF_RATE, FAB_SELECT_MORE, 7, 7, 0, FAB_SA_REQ_INVALID},
     {OF_RATE, FAB_SELECT_LESS, 7, 7, 4, 0},
@@ -423,7 +424,7 @@ START_TEST(a_new_group_has_the_most_that_fits)
     r.rate = 7;
     ck_assert_uint_eq(join(&w, &r, CREATE | 0x330, &answer), 0);
     ck_assert_uint_eq(answer.mtu, 3);
-    ck_assert_uint_eq(answer.rate, 4); /* 30 Gb/s */
+    ck_assert_uint_eq(answer.rate, 4); /* rate code 4: 30 Gb/s */
     r = record(&w, 1, IPV4, 2);
     r.mtu_selector = FAB_SELECT_EXACTLY;
     r.mtu = 5; /* more than the port supports */
@@ -432,7 +433,7 @@ START_TEST(a_new_group_has_the_most_that_fits)
     r.mtu = 4;
     ck_assert_uint_eq(join(&w, &r, CREATE | 0x30, &answer), FAB_SA_REQ_INVALID);
     r.mgid[0] = PREFIX;
-    ck_assert_uint_eq(join(&w, &r, CREATE, &answer), FAB_SA_REQ_INVALID); /* no multicast GID */
+    ck_assert_uint_eq(join(&w, &r, CREATE, &answer), FAB_SA_REQ_INVALID); /* not a multicast GID */
     r = record(&w, 1, 0, 0);
     r.pkey = 0x8011;
     ck_assert_uint_eq(join(&w, &r, CREATE, &answer), 0);
@@ -472,7 +473,7 @@ START_TEST(the_configuration_fixes_groups)
     ck_assert_ptr_nonnull(fab_mcast_groups_find(w.g, jobs));
     ck_assert_uint_eq(fab_mcast_groups_join(w.g, &ask, &answer), 0);
     ck_assert_int_eq(fab_mcast_groups_configure(w.g, NULL, 0x12, &left_out), FAB_OK);
-    ck_assert_uint_eq(w.g->groups, 1); /* it has a member */
+    ck_assert_uint_eq(w.g->groups, 1); /* the group still has a member */
     fab_mcast_groups_drop_member(w.g, host(&w, 1));
     ck_assert_uint_eq(w.g->groups, 0);
     fab_policy_partitions_unref(p);
@@ -551,7 +552,7 @@ START_TEST(ip_groups_have_the_key_of_their_mgid)
         {UINT64_C(0xff12401b80140000), 0x8011, FAB_SA_REQ_INVALID},
         {UINT64_C(0xff1e601b80140000), 0xffff, FAB_SA_REQ_INVALID},
         {UINT64_C(0xff12401b00000000), 0xffff, FAB_SA_REQ_INVALID},
-        {UINT64_C(0xff12a01b80110000), 0xffff, 0}, /* not of IP */
+        {UINT64_C(0xff12a01b80110000), 0xffff, 0}, /* not an IP group */
         {UINT64_C(0xff12a01b80120000), 0x8001, 0}, /* the lowest valid key */
         {UINT64_C(0xff12a01b80130000), 0x8000, FAB_SA_REQ_INVALID},
         {UINT64_C(0xff12a01b80140000), 0x0000, FAB_SA_REQ_INVALID},

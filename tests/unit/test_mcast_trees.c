@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multicast trees. A packet from each member must reach every other member exactly once and no
- * other port, while members join and leave, and links and switches fail and return.
+ * Multicast trees. Members join and leave, and links and switches fail and return. A packet from
+ * each member must reach every other member exactly once, and no other port.
  */
 #include "libfabmgr/mcast/distances.h"
 #include "tests/unit/mcast_world.h"
@@ -18,7 +18,7 @@ static void live(struct fab_fabric *f, uint64_t seed, unsigned steps)
     world_fini(&w);
 }
 
-/* 10,000 steps in all. */
+/* Makes 10,000 steps in all. */
 START_TEST(every_member_is_reached_once_through_all_changes)
 {
     uint64_t seed = test_seed("whoever_joins_leaves_or_fails", 1);
@@ -59,9 +59,9 @@ START_TEST(a_join_moves_its_branch_only)
     join(&w, host, 0, 1);
     join(&w, host + 4, 0, 1);
     ck_assert_int_eq(fab_target_blocks_copy(fab_mcast_trees_tables(w.trees), &before), FAB_OK);
-    join(&w, host + 8, 0, 1); /* its leaf, and the spine */
+    join(&w, host + 8, 0, 1); /* adds its leaf and the spine */
     ck_assert_uint_eq(differences(&before, fab_mcast_trees_tables(w.trees)), 2);
-    join(&w, host + 9, 0, 1); /* its leaf again */
+    join(&w, host + 9, 0, 1); /* adds nothing, because its leaf is in the tree */
     ck_assert_uint_eq(differences(&before, fab_mcast_trees_tables(w.trees)), 2);
     leave(&w, host + 9, 0);
     leave(&w, host + 8, 0);
@@ -80,8 +80,8 @@ START_TEST(a_join_moves_its_branch_only)
 END_TEST
 
 /* A spine whose MFT has few entries cannot forward high MLIDs, neither as the root of a tree nor as
- * an inner switch of it. The distances that avoid such spines are stored for one root and one MLID,
- * and must not be used for others. */
+ * an inner switch. The distances that avoid such spines are stored for one root and one MLID. They
+ * must not be used for other roots or MLIDs. */
 START_TEST(high_mlids_go_round_small_tables)
 {
     enum { U = FAB_MCAST_UNREACHED };
@@ -129,7 +129,7 @@ START_TEST(what_did_not_fail_stays)
     for (uint32_t i = 0; i < 24; i += 2)
         join(&w, host + i, i / 2 % GROUPS, 1);
     ck_assert_int_eq(fab_target_blocks_copy(fab_mcast_trees_tables(w.trees), &before), FAB_OK);
-    look(&w); /* nothing happened */
+    look(&w); /* nothing has changed */
     ck_assert_uint_eq(differences(&before, fab_mcast_trees_tables(w.trees)), 0);
     ck_assert_uint_eq(differences(fab_mcast_trees_tables(w.trees), &before), 0);
     fab_target_blocks_fini(&before);
@@ -184,7 +184,7 @@ START_TEST(the_smallest_table_counts)
     ck_assert_int_eq(fab_mcast_trees_leave(t, FAB_MLID_FIRST, guid, true), FAB_E_NOT_FOUND);
     ck_assert_int_eq(fab_mcast_trees_leave(t, FAB_MLID_FIRST + 4, guid, false), FAB_E_NOT_FOUND);
     ck_assert_int_eq(fab_mcast_trees_join(t, FAB_MLID_FIRST + 4, 12345, true),
-                     FAB_OK); /* not there */
+                     FAB_OK); /* no port has this GUID */
     ck_assert_uint_eq(fab_mcast_trees_missing(t, FAB_MLID_FIRST + 4), 1);
     fab_mcast_trees_free(t);
     fab_fabric_unref(small);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * While multicast tables are written, in any order, no packet loops, and no new branch leads into
- * an unresponsive switch.
+ * Multicast tables are written in any order. Meanwhile, no packet loops, and no new branch leads
+ * into an unresponsive switch.
  */
 #include "libfabmgr/plan/mft_writes.h"
 #include "tests/unit/mcast_world.h"
 
 /* Follows packets from each member. No port may get a packet twice, and no packet may loop. before:
- * the members before the change; those that are still members must receive each packet. */
+ * the members before the change. Of these, all that are still members must receive each other's
+ * packets. */
 static void judge_transition(struct world *w, struct walk *walk, uint8_t (*before)[GROUPS])
 {
     for (uint32_t group = 0; group < GROUPS; group++) {
@@ -142,12 +143,12 @@ START_TEST(no_new_branch_leads_into_an_unresponsive_switch)
                                           .groups = groups};
     struct fab_plan_mft plan;
     fab_base_bits_set(unresponsive, 0);
-    /* the switch holds what it should hold */
+    /* the switch holds the entries that it must have */
     ck_assert_int_eq(fab_plan_mft_make(&in, &plan), FAB_OK);
     ck_assert_uint_eq(plan.stage[FAB_MFT_FIRST].count + plan.stage[FAB_MFT_SECOND].count, 0);
     fab_plan_mft_fini(&plan);
     fab_plan_mft_forget(&held, 0);
-    /* the contents of the switch's table are not known */
+    /* the contents of the switch's MFT are not known */
     ck_assert_int_eq(fab_plan_mft_make(&in, &plan), FAB_OK);
     ck_assert_uint_eq(plan.stage[FAB_MFT_READ].count, 0);
     for (size_t i = 0; i < plan.stage[FAB_MFT_SECOND].count; i++) {

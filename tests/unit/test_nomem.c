@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets every allocation of the containers and of the MAD session fail in turn. Also checks that a
+ * Lets each allocation of the containers and of the MAD session fail once. Also checks that a
  * steady stream of requests needs no allocation.
  */
 #include "libfabmgr/base/arena.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine "nue", which supports any topology on any number of VLs: the proof on thousands of
- * fabrics, the acyclic channel dependency graph compared with a naive search for cycles,
- * independence of the order of discovery, and short paths.
+ * The engine "nue", which supports any topology on any number of VLs. Its tables must pass the
+ * proof on thousands of fabrics. Its acyclic channel dependency graph is compared with a naive
+ * search for cycles. The tables must not depend on the order of discovery, and paths must be short.
  */
 #include "libfabmgr/route/dependencies/acyclic_cdg.h"
 #include "libfabmgr/route/nue/search.h"
@@ -56,7 +56,7 @@ static uint8_t check_lanes(struct fab_fabric *f, uint8_t lmc, uint8_t vls, const
     return used;
 }
 
-/* Takes ownership of f. Checks the engine on one VL, and on as many VLs as the links have. */
+/* Checks the engine on one VL, and on as many VLs as the links have. Takes ownership of f. */
 static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx)
 {
     (void)ctx;
@@ -64,7 +64,7 @@ static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, vo
     check_lanes(f, lmc, 5, what);
 }
 
-/* Takes ownership of f. Checks the engine on a random number of VLs. */
+/* Checks the engine on a random number of VLs. Takes ownership of f. */
 static void check_some_lanes(struct fab_fabric *f, uint8_t lmc, const char *what, void *prng)
 {
     check_lanes(f, lmc, (uint8_t)(1 + fab_base_prng_below(prng, 5)), what);
@@ -129,7 +129,7 @@ START_TEST(the_order_of_discovery_changes_nothing)
 }
 END_TEST
 
-/* Paths between hosts are as short as the links permit, also if spines have aggregation nodes. */
+/* Paths between hosts are as short as the links permit, even if spines have aggregation nodes. */
 START_TEST(trees_have_no_detours)
 {
     struct fab_policy p;
@@ -186,10 +186,10 @@ START_TEST(vls_shorten_paths)
 }
 END_TEST
 
-/* ---- the graph of turns ---------------------------------------------------------------------- */
+/* ---- the channel dependency graph ------------------------------------------------------------ */
 
-/* Returns whether dependencies in use lead from the arc `to` to the arc `from`, so that a
- * dependency from `from` on `to` would close a cycle. */
+/* Returns whether the dependencies in use lead from the arc `to` back to the arc `from`. A
+ * dependency of `from` on `to` would then close a cycle. */
 static bool closes_circle(const struct fab_cdg *t, uint32_t from, uint32_t to)
 {
     bool *seen = calloc(t->arcs + 1, sizeof(*seen));
@@ -312,9 +312,9 @@ static bool is_alternative(const struct fab_nue *d, uint32_t s, uint32_t arc)
     return (d->alternatives[(size_t)s * d->cdg->words + slot / 64] >> slot % 64 & 1) != 0;
 }
 
-/* Returns whether switch s may use the arc as an alternative, whatever alternatives other switches
- * use. This requires two kinds of dependencies: from all arcs by which the chosen paths enter s on
- * this arc, and from this arc on all alternatives of the next switch. */
+/* Returns whether switch s may use the arc as an alternative, for all choices of alternatives at
+ * other switches. This requires two kinds of dependencies: from all arcs by which the chosen paths
+ * enter s to this arc, and from this arc to all alternatives of the next switch. */
 static bool fits(const struct fab_nue *d, uint32_t s, uint32_t arc)
 {
     uint32_t v = d->g->nbr[arc];
@@ -353,9 +353,8 @@ static unsigned check_alternatives(const struct fab_nue *d)
 }
 
 /* Takes ownership of f. Finds the paths to all switches with hosts, and then their alternatives
- * twice: the first time, the search may add channel dependencies; the second time, it may not.
- * Returns the number of arcs that are no alternatives, although paths over them have the same
- * length. */
+ * twice. The first search may add channel dependencies, the second may not. Returns the number of
+ * arcs that are no alternatives, although paths over them have the same length. */
 static unsigned find_all_alternatives(struct fab_fabric *f)
 {
     struct fab_policy p;

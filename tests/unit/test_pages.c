@@ -18,7 +18,7 @@
 #define BYTES ((size_t)PAGES * SIZE)
 
 struct handle {
-    struct fab_pages pages; /* version NULL: not in use */
+    struct fab_pages pages; /* the version is NULL if the handle is not in use */
     uint8_t want[PAGES][SIZE];
 };
 
@@ -110,10 +110,10 @@ START_TEST(memory_is_that_of_the_living_versions)
             fab_base_pages_edit(&now, (n + i) % PAGES)[0] = (uint8_t)n;
     }
     /* Memory for pages is allocated in chunks of 64 pages. Two chunks are enough: `old` and `now`
-     * have no page in common, and the four versions in ring[] differ from `now` in a few pages
-     * only. There are six arrays of page pointers, one for each version, and a spare array. The
-     * other two terms are numbers that the history keeps for each page and for each group of
-     * pointers. */
+     * have no page in common, and the four versions in ring[] differ from `now` only in a few
+     * pages. There are six arrays of page pointers, one for each version, and a spare array. The
+     * other two terms are numbers that the history keeps: one for each page, and one for each group
+     * of pointers. */
     size_t pointers = PAGES * (sizeof(uint32_t) + 7 * sizeof(uint8_t *) + sizeof(uint32_t));
     ck_assert_uint_le(fab_base_pages_memory(&now), pointers + (size_t)2 * 64 * SIZE);
     fab_base_pages_fini(&old);
@@ -125,8 +125,8 @@ START_TEST(memory_is_that_of_the_living_versions)
 END_TEST
 
 /* The pages of the first version may overlap, because the rows of small tables are shorter than a
- * page. So the memory of such a page must not be used again, even if no version has this page any
- * more: its last bytes belong to the next page. */
+ * page. The last bytes of such a page belong to the next page. So its memory must not be used
+ * again, even if no version has this page any more. */
 START_TEST(overlapping_pages_of_the_first_version_stay)
 {
     struct fab_pages now, old;

@@ -2,7 +2,7 @@
 /*
  * P_Key tables: which port has which key at which index. A change affects only the ports concerned
  * and writes each block once or twice. After each single write, two ports can communicate only if
- * they can also do so before or after the whole change. The test writes the plans into tables that
+ * they can communicate before or after the whole change. The test writes the plans into tables that
  * stand for the devices.
  */
 #include <string.h>
@@ -148,10 +148,10 @@ START_TEST(nothing_but_the_default_is_limited)
     struct world w = world_of(leaf_spine(2, 2, 2));
     want(&w, "", false);
     apply(&w);
-    ASSERT_HOLDS(&w, host(&w, 0), 0xffff); /* the manager */
+    ASSERT_HOLDS(&w, host(&w, 0), 0xffff); /* the manager's port */
     for (uint32_t i = 1; i < 4; i++)
         ASSERT_HOLDS(&w, host(&w, i), 0x7fff);
-    ASSERT_HOLDS(&w, w.f->nodes[0].first_port, 0x7fff); /* port 0 */
+    ASSERT_HOLDS(&w, w.f->nodes[0].first_port, 0x7fff); /* port 0 of the switch */
     uint32_t guard = fab_fabric_port(w.f, host(&w, 1))->peer;
     ASSERT_HOLDS(&w, guard, 0x7fff);
     ck_assert_uint_eq(w.target->pkeys.enforce[guard], 3);
@@ -297,7 +297,7 @@ START_TEST(unknown_tables_are_written_once)
 }
 END_TEST
 
-/* Compares two tables. */
+/* Returns whether two ports can communicate: their tables have a matching P_Key. */
 static bool talk(const struct world *w, uint32_t a, uint32_t b)
 {
     for (uint32_t i = 0; i < ROOM; i++)
@@ -347,7 +347,7 @@ static bool shall_talk(uint8_t what[HOSTS][6], uint32_t a, uint32_t b)
 }
 
 /* Makes the writes of a stage in random order. After each write, two ports may be able to
- * communicate only if they can also do so before or after the whole change. */
+ * communicate only if they can communicate before or after the whole change. */
 static void write_stage(struct world *w, struct fab_prng *r, const struct fab_plan *plan, int stage,
                         bool before[HOSTS][HOSTS], uint8_t what[HOSTS][6])
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The largest incast that partitions allow, compared with a count over all pairs of P_Key tables:
- * for random partitions, and for typical configurations of sites, where each job has a partition of
- * its own. Also measures the time for 11,664 endports in 1,000 jobs.
+ * The largest incast that partitions allow, compared with a count over all pairs of P_Key tables.
+ * The partitions are random ones, and typical configurations of sites, where each job has its own
+ * partition. Also measures the time for 11,664 endports in 1,000 jobs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -128,7 +128,7 @@ START_TEST(as_pairs_of_tables_say)
         for (int k = 0; k < 5; k++) {
             fill(&w, &r, 1 + (uint32_t)fab_base_prng_below(&r, 6),
                  1 + (uint32_t)fab_base_prng_below(&r, 30));
-            if (fab_base_prng_chance(&r, 0.5)) /* the default partition among them */
+            if (fab_base_prng_chance(&r, 0.5)) /* some keys are of the default partition */
                 for (uint32_t n = w.pkeys.first[w.f->port_count]; n > 0; n--)
                     if (fab_target_pkey_base(w.pkeys.key[n - 1]) == 1)
                         w.pkeys.key[n - 1] |= FAB_PKEY_DEFAULT;
@@ -139,7 +139,7 @@ START_TEST(as_pairs_of_tables_say)
 }
 END_TEST
 
-/* ---- as sites set them up -------------------------------------------------------------------- */
+/* ---- configurations of sites ----------------------------------------------------------------- */
 
 /* Makes a fabric of eight hosts, with the manager at the first host. */
 static struct world site(const char *text)
@@ -157,8 +157,8 @@ static struct world site(const char *text)
     return w;
 }
 
-/* Checks the size of the largest incast that contains each host as a sender. senders: one digit for
- * each host, the number of senders of this incast, such as "77733311". */
+/* Checks the size of the largest incast in which each host is a sender. senders: one digit for each
+ * host, the number of senders of this incast, such as "77733311". */
 static void expect(const char *text, const char *senders)
 {
     struct world w = site(text);
@@ -206,7 +206,7 @@ START_TEST(an_open_fabric_is_not_bounded)
 }
 END_TEST
 
-/* ---- what it takes --------------------------------------------------------------------------- */
+/* ---- cost ------------------------------------------------------------------------------------ */
 
 static double ms_of(struct world *w)
 {
@@ -217,8 +217,8 @@ static double ms_of(struct world *w)
     return (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6;
 }
 
-/* Makes P_Key tables for `jobs` jobs, each with a partition of its own. Each host is a full member
- * of the partitions of `jobs_a_host` random jobs, and a limited member of the default partition. */
+/* Makes P_Key tables for `jobs` jobs, each with its own partition. Each host is a full member of
+ * the partitions of `jobs_a_host` random jobs, and a limited member of the default partition. */
 static void give_jobs(struct world *w, struct fab_prng *r, uint32_t jobs, uint32_t jobs_a_host)
 {
     uint32_t ports = w->f->port_count, at = 0;

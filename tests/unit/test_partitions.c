@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * partitions.conf: the examples in OpenSM's manual have the same meaning here, each error has its
- * line and column, and lines that OpenSM ignores are ignored with a note.
+ * partitions.conf. The examples in OpenSM's manual have the same meaning here. Each error has its
+ * line and column. Lines that OpenSM ignores are ignored with a note.
  */
 #include <string.h>
 
@@ -57,7 +57,7 @@ START_TEST(without_a_text_all_are_full_members)
 }
 END_TEST
 
-/* The second example of the manual. */
+/* The second example in OpenSM's manual. */
 START_TEST(members_are_rules_in_their_order)
 {
     struct fab_partitions *p =
@@ -103,7 +103,7 @@ START_TEST(p_keys_have_fifteen_bits)
 {
     struct fab_partitions *p = read_text("a=0x8011:ALL;\n0x12:ALL;\nb=17:ALL;b:ALL;c=0:ALL;");
     ck_assert_uint_eq(p->partitions, 5);
-    ck_assert_uint_eq(p->partition[1].pkey, 0x11); /* b is another name of this partition */
+    ck_assert_uint_eq(p->partition[1].pkey, 0x11); /* b is a second name of this partition */
     ck_assert_str_eq(p->partition[1].name, "a");
     ck_assert_uint_eq(p->partition[2].pkey, 0x12);
     ck_assert_str_eq(p->partition[2].name, "");
@@ -260,7 +260,7 @@ START_TEST(limits)
     ck_assert_int_eq(fab_policy_partitions_read(text, FAB_PARTITIONS_TEXT_MAX + 1, &p, &e),
                      FAB_E_LIMIT);
     size_t len = 0;
-    for (unsigned i = 0; i < 0x7fff; i++) /* one more than the number of P_Keys */
+    for (unsigned i = 0; i < 0x7fff; i++) /* one more than there are P_Keys */
         len += (size_t)sprintf(text + len, ":ALL;\n");
     ck_assert_int_eq(fab_policy_partitions_read(text, len, &p, &e), FAB_E_LIMIT);
     ck_assert_uint_eq(e.line, 0x7fff);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Repairs directed routes after links were lost. The repaired routes must be as short as those of a
  * search of the whole fabric, and must lead to their nodes over links that exist. A route may lead
- * through a silent switch only if there is no other route to the node. The same applies to a switch
- * that the caller wants to avoid. */
+ * through a silent switch only if there is no other route to the node. The same rule holds for a
+ * switch that the caller wants to avoid. */
 #include <stdlib.h>
 
 #include "libfabmgr/base/bitset.h"
@@ -157,8 +157,8 @@ static bool is_through(const struct fab_fabric *f, const struct fab_path *path, 
     return through;
 }
 
-/* Compares routes around a switch with those of a search of the whole fabric. Returns the number of
- * nodes that only this switch connects. */
+/* Compares routes around the switch `sw` with those of a search of the whole fabric. Returns the
+ * number of nodes that are connected only by this switch. */
 static uint32_t compare_around(const struct fab_fabric *f, uint32_t sw,
                                const struct fab_path *paths)
 {

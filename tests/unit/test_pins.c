@@ -19,7 +19,7 @@ struct desk {
     struct fab_pins_arrivals arrivals;
     uint64_t now_us;
     int64_t unix_us;
-    uint32_t host[HOSTS]; /* node ids, in the order of GUIDs */
+    uint32_t host[HOSTS]; /* [HOSTS] node ids, in the order of GUIDs */
 };
 
 static void read_partitions(struct desk *d, const char *text)
@@ -111,7 +111,7 @@ START_TEST(each_place_of_a_pattern_counts)
     call(&d, d.host[0], "class-1 mlx5_0");
     call(&d, d.host[1], "none-1");
     call(&d, d.host[2], "rule-1");
-    call(&d, 0, "rule-2"); /* a switch: hosts cannot change its name */
+    call(&d, 0, "rule-2"); /* the name of a switch, which hosts cannot change */
     update(&d);
     ck_assert_str_eq(pinned(&d, 0), "class-1 mlx5_0");
     ck_assert_str_eq(pinned(&d, 1), "none");
@@ -207,7 +207,7 @@ START_TEST(waiting_nodes_keep_their_time_while_they_wait_for_the_same)
 }
 END_TEST
 
-/* The arrival times of the hosts in the first fabric are unknown, so none of them counts as a
+/* The arrival times of the hosts in the first fabric are unknown. So none of them counts as a
  * further adapter of a host that was there before. Adapters that arrive later may share the name,
  * within two minutes. */
 START_TEST(only_a_newcomer_shares_a_host_name)
@@ -215,16 +215,16 @@ START_TEST(only_a_newcomer_shares_a_host_name)
     struct desk d;
     open_desk(&d, "Default=0x7fff: ALL;\nOne=0x1: \"a-*\";\n");
     uint64_t hidden = guid(&d, 3), late = guid(&d, 2);
-    /* Adapters 2 and 3 are not in the fabric yet: nodes of another type stand in their place. */
+    /* Adapters 2 and 3 are not in the fabric yet: they have another node type. */
     d.f->nodes[d.host[3]].type = FAB_NODE_SWITCH;
     d.f->nodes[d.host[2]].type = FAB_NODE_SWITCH;
     update(&d);
     call(&d, d.host[0], "a-1 mlx5_0");
     update(&d);
     ck_assert_str_eq(pinned(&d, 0), "a-1 mlx5_0");
-    call(&d, d.host[1], "a-1 mlx5_1"); /* known for longer */
+    call(&d, d.host[1], "a-1 mlx5_1"); /* this adapter was known before */
     d.f->nodes[d.host[3]].type = FAB_NODE_CA;
-    call(&d, d.host[3], "a-1 mlx5_2"); /* a newcomer */
+    call(&d, d.host[3], "a-1 mlx5_2"); /* this adapter has just arrived */
     d.now_us += 100 * SECOND;
     update(&d);
     ck_assert_int_eq(waits(&d, 1), FAB_PIN_HELD);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a plan writes and in which order, and that nothing is written twice. A small model applies
- * plans as devices do (and as ibsim does: states advance by one step, and some fields are not
- * kept).
+ * What a plan writes, in which order, and that it writes nothing twice. A small model applies plans
+ * as devices do. As in ibsim, states advance by one step, and some fields are not kept.
  */
 #include "libfabmgr/plan/lft_early.h"
 #include "libfabmgr/plan/observed_move.h"
@@ -29,7 +28,7 @@ static struct fab_plan_input input_of(const struct world *w)
                                    .sm_lid = SM_LID};
 }
 
-/* Takes over f. */
+/* Makes the world of a test: the fabric, and devices that hold nothing. Takes over f. */
 static struct world world_of(struct fab_fabric *f, uint8_t lmc)
 {
     struct world w = {0};
@@ -51,8 +50,7 @@ static void world_fini(struct world *w)
     fab_fabric_unref(w->f);
 }
 
-/* ---- the devices ------------------------------------------------------------------------------
- */
+/* ---- the devices ----------------------------------------------------------------------------- */
 
 static void set_state(struct world *w, uint32_t port, uint8_t asked)
 {
@@ -273,7 +271,7 @@ START_TEST(only_blocks_that_differ_are_written)
 }
 END_TEST
 
-/* Returns a port of leaf 0 that leads up, but not the one that its entry for this LID uses. */
+/* Returns an uplink of leaf 0 that its entry for this LID does not use. */
 static uint8_t another_port_up(const struct world *w, uint32_t lid)
 {
     uint8_t way = fab_target_lft_at(&w->target->lft, 0, lid);
@@ -393,8 +391,8 @@ START_TEST(doubtful_blocks_are_restored_first)
 END_TEST
 
 /* If no link of a switch is Active, the switch gets all its tables before its links come up. If one
- * link stayed Active, it carries packets; then the writes of this switch are ordered together with
- * those of all other switches. */
+ * link stayed Active, it carries packets. Then the writes of this switch are ordered together with
+ * the writes of all other switches. */
 START_TEST(a_switch_that_is_cut_off_gets_its_tables_first)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -434,8 +432,8 @@ START_TEST(a_switch_that_is_cut_off_gets_its_tables_first)
 }
 END_TEST
 
-/* A link comes up: with in.hold, all entries that lead into this link drop packets until it is
- * Active, even if the entries are the same before and after. */
+/* A link comes up. With in.hold, all entries that lead into this link drop packets until it is
+ * Active, even if the new entries are the same as the old ones. */
 START_TEST(held_entries_drop_although_they_stay)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);

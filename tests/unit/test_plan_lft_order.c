@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The order of LFT writes. Trees, rings and random fabrics lose links and switches and get them
- * back. Each time, the writes are applied one by one, in any order that the plan permits. After
- * every single write, the mixture of old and new tables is checked: it must have no loop for any
- * destination and no cycle of channel dependencies, and pairs that had a path must still have one.
+ * back. Each time, the writes are applied one by one, in an order that the plan permits. After
+ * every write, the mixture of old and new tables is checked. It must have no loop and no cycle of
+ * channel dependencies, and pairs that had a path must still have one.
  *
  * The test "proved" does the same with the order of writes that libfabmgr/transition computes. Then
  * no mixture may have a cycle, even if some tables are unknown.
@@ -65,13 +65,13 @@ static void look(const struct change *c, uint32_t first, uint32_t last, uint8_t 
                     : (uint8_t)walk(c->f, &c->at.lft, sw, lid, lids->owner[lid]);
 }
 
-/* ---- carrying a plan out -------------------------------------------------------------------- */
+/* ---- applying a plan ------------------------------------------------------------------------ */
 
 /* Returns true if the plan allows write i to take effect now, when only the writes in done[] have
  * taken effect. */
 static bool may_go(const struct change *c, const bool *done, uint32_t i)
 {
-    /* whether there is a barrier between write k and write i */
+    /* true: there is a barrier between write k and write i */
     bool behind = false;
     for (uint32_t k = i + 1; k-- > c->from;) {
         if (behind && c->plan.ops[k].awaited && !done[k])
@@ -229,8 +229,8 @@ static uint32_t extra(const struct change *c)
     return parts;
 }
 
-/* Computes tables for two fabrics with the same nodes, and changes the one into the other by a
- * plan. */
+/* Computes tables for two fabrics with the same nodes, and changes the old tables into the new ones
+ * by a plan. */
 static void go(const struct fab_fabric *old, const struct fab_fabric *now, const char *engine,
                struct fab_prng *prng, struct tally *t)
 {
@@ -431,8 +431,7 @@ START_TEST(what_will_be_dropped_is_left_first)
 }
 END_TEST
 
-/* Makes the writes in a wrong order. The checks of this file must then find loops and lost
- * paths. */
+/* Makes the writes in a wrong order. This file must then find loops and lost paths. */
 START_TEST(a_bad_order_is_seen)
 {
     struct fab_prng prng;

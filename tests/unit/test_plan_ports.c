@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a plan wants of each field of a port, and what is known of VL tables in another snapshot. */
+/* The value that a plan wants for each field of a port, and VL tables that move to another
+ * snapshot. */
+#include "libfabmgr/plan/attr_diff.h"
+#include "libfabmgr/plan/pkey_writes.h"
 #include "libfabmgr/plan/plan.h"
 #include "tests/unit/routing.h"
 
@@ -12,7 +15,7 @@ struct world {
     struct fab_observed observed;
 };
 
-/* Takes over f. */
+/* Makes the world of a test for f. Takes over f. */
 static struct world world_of(struct fab_fabric *f, uint8_t lmc)
 {
     struct world w = {.f = f};
@@ -49,8 +52,8 @@ START_TEST(fields_fit_the_kind_of_port)
     fab_fabric_edit_port(w.f, host)->info.mtu_cap = 4;
     fab_fabric_edit_port(w.f, host)->info.vl_cap = 2;
     fab_fabric_edit_port(w.f, host)->info.cap_mask |= 1u << 25;
-    /* The PortInfo that was read must not be written back as a command: no state changes, no link
-     * is trained again, and a host is asked to register again only if necessary. */
+    /* The PortInfo that was read must not be written as a command: no state changes, no link is
+     * trained again, and a host is asked to register again only if necessary. */
     struct fab_port_info *read = &fab_fabric_edit_port(w.f, host_side)->info;
     read->port_state = 4;
     read->phys_state = 5;
@@ -67,7 +70,7 @@ START_TEST(fields_fit_the_kind_of_port)
     ck_assert_uint_eq(want.speed_ext_enabled, 0);
     ck_assert_uint_eq(want.speed_ext2_enabled, 0);
     ck_assert_uint_eq(want.client_reregister, 0);
-    ck_assert_uint_eq(want.down_default_state, 2); /* Polling */
+    ck_assert_uint_eq(want.down_default_state, 2); /* code 2: Polling */
     ck_assert_uint_eq(want.neighbor_mtu, 4);
     ck_assert_uint_eq(want.op_vls, 2);
     ck_assert_uint_eq(want.hoq_life, w.policy.leaf_hoq_life);
@@ -85,7 +88,8 @@ START_TEST(fields_fit_the_kind_of_port)
     fab_fabric_edit_port(w.f, host)->info.port_state = 4;
     fab_target_port_info(w.f, &w.policy, lids, host, SM_LID, &want);
     ck_assert_uint_eq(want.client_reregister, 0);
-    fab_fabric_edit_port(w.f, host)->info.port_state = 2; /* Init: the link was down */
+    fab_fabric_edit_port(w.f, host)->info.port_state =
+        2; /* code 2: Init, because the link was down */
     fab_target_port_info(w.f, &w.policy, lids, host, SM_LID, &want);
     ck_assert_uint_eq(want.client_reregister, 1);
     fab_target_port_info(w.f, &w.policy, lids, fab_fabric_port_id(w.f, 0, 0), SM_LID, &want);
@@ -96,7 +100,7 @@ START_TEST(fields_fit_the_kind_of_port)
     fab_target_port_info(w.f, &w.policy, lids, spine_side, SM_LID, &want);
     ck_assert_uint_eq(want.neighbor_mtu, 3);
     ck_assert_uint_eq(want.op_vls, 1);
-    /* the MTU of the other end is unknown: NeighborMTU stays */
+    /* the MTU of the other end is unknown, so NeighborMTU stays */
     uint32_t other = fab_fabric_port(w.f, spine_side)->peer;
     fab_fabric_edit_port(w.f, spine_side)->info.neighbor_mtu = 1;
     fab_fabric_edit_port(w.f, other)->info.mtu_cap = 0;
@@ -106,8 +110,8 @@ START_TEST(fields_fit_the_kind_of_port)
 }
 END_TEST
 
-/* fab_plan_port_when_up returns the PortInfo that a port will hold when it is Active: the values
- * that the manager wants, and for the enabled width and speeds the values that were read. */
+/* fab_plan_port_when_up returns the PortInfo that a port will hold when it is Active: the enabled
+ * width and speeds as they were read, and the values of the manager in all other fields. */
 START_TEST(a_port_that_is_up_holds_what_was_read_of_its_link)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -139,8 +143,7 @@ START_TEST(a_port_that_is_up_holds_what_was_read_of_its_link)
 }
 END_TEST
 
-/* ---- what is known of VLs ----------------------------------------------------------------------
- */
+/* ---- known VL tables ------------------------------------------------------------------------- */
 
 /* In a new snapshot, ports can have other ids. What the manager knows about their VL tables moves
  * to the new ids. It is lost if the number of ports, of the node or of the whole snapshot, is not
@@ -193,6 +196,225 @@ START_TEST(knowledge_of_vls_moves_by_guid)
 }
 END_TEST
 
+/* ---- differences ----------------------------------------------------------------------------- */
+
+#define DIFFERS(differs, now, want, field, ...)                                                    \
+    do {                                                                                           \
+        (want).field ^= 1;                                                                         \
+        ck_assert_msg(differs(&(now), &(want), ##__VA_ARGS__), "%s", #field);                      \
+        (want).field ^= 1;                                                                         \
+        ck_assert_msg(!differs(&(now), &(want), ##__VA_ARGS__), "%s", #field);                     \
+    } while (0)
+
+/* Each field that a write sets causes a write if it alone differs; others cause none. */
+START_TEST(each_field_alone_causes_a_write)
+{
+    struct fab_port_info now = {.lid = 4, .op_vls = 2}, want = now;
+    for (int port0 = 0; port0 <= 1; port0++) {
+        DIFFERS(fab_plan_port_differs, now, want, lid, port0);
+        DIFFERS(fab_plan_port_differs, now, want, lmc, port0);
+        DIFFERS(fab_plan_port_differs, now, want, sm_lid, port0);
+        DIFFERS(fab_plan_port_differs, now, want, m_key_protect, port0);
+        DIFFERS(fab_plan_port_differs, now, want, m_key_lease, port0);
+        DIFFERS(fab_plan_port_differs, now, want, m_key, port0);
+        DIFFERS(fab_plan_port_differs, now, want, gid_prefix, port0);
+    }
+    DIFFERS(fab_plan_port_differs, now, want, part_enforce_in, false);
+    DIFFERS(fab_plan_port_differs, now, want, part_enforce_out, false);
+    DIFFERS(fab_plan_port_differs, now, want, neighbor_mtu, false);
+    DIFFERS(fab_plan_port_differs, now, want, op_vls, false);
+    DIFFERS(fab_plan_tuning_differs, now, want, subnet_timeout);
+    DIFFERS(fab_plan_tuning_differs, now, want, hoq_life);
+    DIFFERS(fab_plan_tuning_differs, now, want, vl_stall_count);
+    DIFFERS(fab_plan_tuning_differs, now, want, local_phy_errors);
+    DIFFERS(fab_plan_tuning_differs, now, want, overrun_errors);
+    DIFFERS(fab_plan_tuning_differs, now, want, vl_high_limit);
+    DIFFERS(fab_plan_tuning_differs, now, want, neighbor_mtu);
+    want.part_enforce_in = want.part_enforce_out = want.neighbor_mtu = want.op_vls = 1;
+    ck_assert(!fab_plan_port_differs(&now, &want, true)); /* port 0 has no link */
+    want = now;
+    want.hoq_life = want.overrun_errors = 9;
+    want.cap_mask = 9;
+    ck_assert(!fab_plan_port_differs(&now, &want, false));
+    struct fab_switch_info is = {.linear_fdb_top = 8}, set = is;
+    DIFFERS(fab_plan_switch_differs, is, set, linear_fdb_top);
+    DIFFERS(fab_plan_switch_differs, is, set, life_time);
+    DIFFERS(fab_plan_switch_differs, is, set, multicast_fdb_top);
+    DIFFERS(fab_plan_switch_differs, is, set, default_port);
+    DIFFERS(fab_plan_switch_differs, is, set, default_mcast_primary_port);
+    DIFFERS(fab_plan_switch_differs, is, set, default_mcast_not_primary_port);
+    is.port_state_change = set.port_state_change = 1;
+    ck_assert(fab_plan_switch_differs(&is, &set));
+}
+END_TEST
+
+/* What is written depends on the kind of port: keys of endports, thresholds of ports with a link,
+ * and the HOQLife of routers. */
+START_TEST(keys_and_thresholds_fit_the_kind_of_port)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 0);
+    const struct fab_lids *lids = &w.target->lids;
+    uint32_t port0 = fab_fabric_port_id(w.f, 0, 0), host = FAB_NONE;
+    struct fab_port_info want;
+    for (uint32_t port = 0; port < w.f->port_count && host == FAB_NONE; port++)
+        if (!fab_fabric_node_is_switch(w.f, fab_fabric_port(w.f, port)->node) &&
+            fab_fabric_port(w.f, port)->num == 1)
+            host = port;
+    w.policy.phy_errors = 5;
+    w.policy.overrun_errors = 6;
+    w.policy.m_key_protect = 1;
+    w.policy.m_key_lease_s = 77;
+    w.policy.max_mtu = 4;
+    w.policy.leaf_hoq_life = 0x11;
+    w.policy.leaf_vl_stall_count = 3;
+    struct fab_port_info *info = &fab_fabric_edit_port(w.f, port0)->info;
+    info->local_phy_errors = info->overrun_errors = 1;
+    info->neighbor_mtu = 2;
+    info->mtu_cap = 5;
+    w.f->switches[0].enhanced_port0 = 0;
+    fab_target_port_info(w.f, &w.policy, lids, port0, SM_LID, &want);
+    ck_assert_uint_eq(want.local_phy_errors, 1);
+    ck_assert_uint_eq(want.overrun_errors, 1);
+    ck_assert_uint_eq(want.neighbor_mtu, 2);
+    w.f->switches[0].enhanced_port0 = 1;
+    fab_target_port_info(w.f, &w.policy, lids, port0, SM_LID, &want);
+    ck_assert_uint_eq(want.local_phy_errors, 5);
+    ck_assert_uint_eq(want.overrun_errors, 6);
+    ck_assert_uint_eq(want.neighbor_mtu, 4);
+    ck_assert_uint_eq(want.m_key, 0x1234);
+    ck_assert_uint_eq(want.m_key_protect, 1);
+    ck_assert_uint_eq(want.m_key_lease, 77);
+    ck_assert_uint_eq(want.gid_prefix, w.policy.subnet_prefix);
+    info->m_key = 99; /* another key that the manager knows stays for now */
+    w.policy.m_keys.number = 0;
+    info->m_key_lease = 8;
+    fab_target_port_info(w.f, &w.policy, lids, port0, SM_LID, &want);
+    ck_assert_uint_eq(want.m_key, 99);
+    ck_assert_uint_eq(want.m_key_protect, info->m_key_protect);
+    ck_assert_uint_eq(want.m_key_lease, 8);
+    info = &fab_fabric_edit_port(w.f, host)->info;
+    info->hoq_life = info->vl_stall_count = 2;
+    fab_target_port_info(w.f, &w.policy, lids, host, SM_LID, &want);
+    ck_assert_uint_eq(want.local_phy_errors, 5);
+    ck_assert_uint_eq(want.overrun_errors, 6);
+    ck_assert_uint_eq(want.hoq_life, 2);
+    w.f->nodes[fab_fabric_port(w.f, host)->node].type = FAB_NODE_ROUTER;
+    fab_target_port_info(w.f, &w.policy, lids, host, SM_LID, &want);
+    ck_assert_uint_eq(want.hoq_life, 0x11);
+    ck_assert_uint_eq(want.vl_stall_count, 2);
+    fab_target_port_info(w.f, &w.policy, lids, fab_fabric_port(w.f, host)->peer, SM_LID, &want);
+    ck_assert_uint_eq(want.hoq_life, 0x11);
+    ck_assert_uint_eq(want.vl_stall_count, 3);
+    world_fini(&w);
+}
+END_TEST
+
+/* ---- P_Key tables ---------------------------------------------------------------------------- */
+
+struct key_writes {
+    struct fab_plan_op op[8];
+    unsigned count;
+};
+
+static int add_write(void *ctx, struct fab_plan_op op)
+{
+    struct key_writes *w = ctx;
+    ck_assert_uint_lt(w->count, 8);
+    w->op[w->count++] = op;
+    return FAB_OK;
+}
+
+/* What the two passes write to block 0, and what it holds then; NULL: the pass writes nothing. */
+struct key_case {
+    uint16_t was[2], want[2];
+    const uint16_t *removed, *added;
+};
+
+static void assert_pass(const struct fab_plan_input *in, uint32_t port, bool removes,
+                        const uint16_t *block)
+{
+    struct key_writes w = {0};
+    uint16_t will[FAB_PKEY_BLOCK];
+    ck_assert_int_eq(fab_plan_pkey_writes(in, port, removes, add_write, &w), FAB_OK);
+    ck_assert_uint_eq(w.count, block != NULL);
+    if (block == NULL)
+        return;
+    ck_assert_uint_eq(w.op[0].port, port);
+    ck_assert_uint_eq(w.op[0].node, fab_fabric_port(in->fabric, port)->node);
+    ck_assert_uint_eq(w.op[0].attr_id, FAB_ATTR_PKEY_TABLE);
+    ck_assert_uint_eq(w.op[0].block, 0);
+    ck_assert(w.op[0].removes == removes);
+    fab_plan_pkey_block(in, &w.op[0], will);
+    ck_assert_uint_eq(will[0], block[0]);
+    ck_assert_uint_eq(will[1], block[1]);
+    ck_assert_uint_eq(will[2], 0);
+}
+
+static void set_keys(struct fab_pkeys *p, uint32_t ports, uint32_t port, const uint16_t want[2])
+{
+    fab_target_pkeys_fini(p);
+    p->ports = ports;
+    p->first = calloc(ports + 1, sizeof(*p->first));
+    p->key = calloc(2, sizeof(*p->key));
+    p->enforce = calloc(ports, 1);
+    for (uint32_t i = port + 1; i <= ports; i++)
+        p->first[i] = 2;
+    memcpy(p->key, want, 2 * sizeof(*want));
+}
+
+/* First keys are removed and memberships limited, then the rest is written. */
+START_TEST(keys_are_removed_before_others_are_added)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 0);
+    uint32_t host = fab_fabric_port_id(w.f, w.f->switch_count, 1);
+    uint32_t edge = fab_fabric_port(w.f, host)->peer;
+    static const uint16_t one[2] = {0x8001}, both[2] = {0x8001, 0x8003}, limited[2] = {0x0002},
+                          mixed[2] = {0x0002, 0x8003}, full[2] = {0x8002}, none[2] = {0};
+    static const struct key_case cases[] = {
+        {{0x8001}, {0x8001}, NULL, NULL},
+        {{0x8001, 0x8002}, {0x8001}, one, NULL},
+        {{0x8001}, {0x8001, 0x8003}, NULL, both},
+        {{0x8002, 0x8001}, {0x0002, 0x8003}, limited, mixed},
+        {{0x0002}, {0x8002}, NULL, full},
+        {{0x8002}, {0x0002}, limited, NULL},
+        {{0x8009}, {0x8001}, none, one},
+    };
+    struct fab_plan_input in = {.fabric = w.f, .target = w.target, .observed = &w.observed};
+    uint16_t held[FAB_PKEY_BLOCK] = {0};
+    const uint16_t rest[FAB_PKEY_BLOCK] = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        memcpy(held, cases[i].was, sizeof cases[i].was);
+        set_keys(&w.target->pkeys, w.f->port_count, host, cases[i].want);
+        ck_assert_int_eq(fab_target_blocks_put(&w.observed.pkeys, host, 0, held), FAB_OK);
+        ck_assert_int_eq(fab_target_blocks_put(&w.observed.pkeys, host, 1, rest), FAB_OK);
+        assert_pass(&in, host, true, cases[i].removed);
+        assert_pass(&in, host, false, cases[i].added);
+    }
+    /* Unknown blocks are written in the second pass. The number of a switch port is part of the
+     * attribute modifier. */
+    struct key_writes writes = {0};
+    set_keys(&w.target->pkeys, w.f->port_count, edge, one);
+    w.f->switches[fab_fabric_port(w.f, edge)->node].partition_enforcement_cap = 33;
+    ck_assert_int_eq(fab_plan_pkey_writes(&in, edge, true, add_write, &writes), FAB_OK);
+    ck_assert_uint_eq(writes.count, 0);
+    ck_assert_int_eq(fab_plan_pkey_writes(&in, edge, false, add_write, &writes), FAB_OK);
+    ck_assert_uint_eq(writes.count, 2);
+    for (uint32_t block = 0; block < 2; block++) {
+        ck_assert_uint_eq(writes.op[block].block, block);
+        ck_assert_uint_eq(writes.op[block].mod,
+                          (uint32_t)fab_fabric_port(w.f, edge)->num << 16 | block);
+    }
+    writes.count = 0;
+    in.observed = NULL;
+    ck_assert_int_eq(fab_plan_pkey_writes(&in, edge, false, add_write, &writes), FAB_OK);
+    ck_assert_uint_eq(writes.count, 2);
+    writes.count = 0; /* no table is wanted at this port */
+    ck_assert_int_eq(fab_plan_pkey_writes(&in, host, false, add_write, &writes), FAB_OK);
+    ck_assert_uint_eq(writes.count, 0);
+    world_fini(&w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("plan of ports");
@@ -200,6 +422,9 @@ int main(void)
     tcase_add_test(tcase, fields_fit_the_kind_of_port);
     tcase_add_test(tcase, a_port_that_is_up_holds_what_was_read_of_its_link);
     tcase_add_test(tcase, knowledge_of_vls_moves_by_guid);
+    tcase_add_test(tcase, each_field_alone_causes_a_write);
+    tcase_add_test(tcase, keys_and_thresholds_fit_the_kind_of_port);
+    tcase_add_test(tcase, keys_are_removed_before_others_are_added);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

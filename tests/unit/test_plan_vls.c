@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which VL tables are written to devices. A model of devices with SLtoVLMappingTables and VL
- * arbitration tables applies the writes of plans, both those for many pairs of ports and those for
+ * arbitration tables executes the writes of plans, both those for many pairs of ports and those for
  * one pair. After each plan, the model must hold the target, and the next plan must be empty.
  */
 #include "libfabmgr/base/buf.h"
@@ -13,7 +13,7 @@
 #define POWER_ON UINT64_C(0x0123456701234567) /* SL s uses VL s mod 8 */
 
 struct devices {
-    uint64_t (*map)[PORTS][PORTS]; /* [nodes][in][out] */
+    uint64_t (*map)[PORTS][PORTS]; /* [nodes][input port][output port] 4 bits per SL */
     struct fab_vlarb *arb;         /* [ports] */
 };
 struct world {
@@ -249,7 +249,7 @@ START_TEST(all_kinds_reach_all_devices)
 }
 END_TEST
 
-/* The VL tables change from any kind to any other, also to and from a single VL. */
+/* The VL tables change from any kind to any other, including a single VL. */
 START_TEST(engines_change)
 {
     struct fab_prng prng;
@@ -279,8 +279,8 @@ START_TEST(wide_writes_are_few)
 {
     static const struct {
         enum kind kind;
-        /* maximum number of writes of SL-to-VL tables for each switch: a first write for all pairs
-         * of ports, then writes for single in or out ports, then writes for single pairs */
+        /* maximum number of writes of SL-to-VL tables for each switch: one for all pairs of ports,
+         * then for single in or out ports, then for single pairs */
         uint32_t most;
     } cases[] = {{BY_SL, 1}, {BY_OUT, 1 + 8}, {BY_IN, 1 + 8}, {BY_BOTH, 40}};
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -412,8 +412,8 @@ START_TEST(a_plan_that_breaks_off_leaves_doubts)
             take(&w, &in, &plan.ops[i]);
     }
     fab_plan_fini(&plan);
-    /* The target is again the one before the plan that broke off. Devices hold a part of that plan,
-     * so writes are needed. */
+    /* The target is again the target before the plan that stopped early. Devices hold a part of
+     * that plan, so writes are needed. */
     set_lanes(&w, BY_OUT, 4);
     ck_assert_uint_gt(settle(&w), 0);
     world_fini(&w);
@@ -487,7 +487,7 @@ static void scrubbed_blocks(const struct world *w, uint8_t *ret)
             fab_fabric_node_is_switch(w->f, item.node) ? fab_fabric_port(w->f, item.port)->num : 0;
         ck_assert_uint_eq(item.mod, item.block << 16 | num);
         ck_assert_uint_eq(fab_fabric_port(w->f, item.port)->node, item.node);
-        ck_assert_uint_eq(ret[item.port] >> item.block & 1, 0); /* once */
+        ck_assert_uint_eq(ret[item.port] >> item.block & 1, 0); /* no block is read twice */
         ret[item.port] |= (uint8_t)(1u << item.block);
     }
 }
@@ -522,6 +522,194 @@ START_TEST(a_scrub_reads_the_arbitration_that_was_written)
 }
 END_TEST
 
+/* Fills data with what the device holds after the plan was carried out. */
+static void held_data(const struct world *w, const struct fab_scrub_item *item,
+                      uint8_t data[FAB_SMP_DATA])
+{
+    struct fab_vlarb block;
+    struct fab_arb arb;
+    uint32_t in = item->port + (item->mod >> 8 & 0xff), out = item->port + (item->mod & 0xff);
+    memset(data, 0, FAB_SMP_DATA);
+    if (item->attr_id == FAB_ATTR_SL2VL) {
+        bool is_switch = fab_fabric_node_is_switch(w->f, item->node);
+        fab_base_put_be64(data,
+                          fab_target_sl2vl(w->f, &w->p, &w->t->vls, is_switch ? in : item->port,
+                                           is_switch ? out : item->port));
+        return;
+    }
+    ck_assert(fab_target_arb(w->f, &w->p, &w->t->vls, item->port, NULL, &arb));
+    fab_target_arb_block(&arb, item->block, &block);
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_vlarb, &block, data, FAB_SMP_DATA), FAB_OK);
+}
+
+static void assert_difference(const struct fab_plan_input *in, const struct fab_scrub_item *item,
+                              const uint8_t *data, const char *field, uint32_t entry)
+{
+    struct fab_scrub_difference d;
+    ck_assert(fab_plan_scrub_differs(in, item, data, &d));
+    ck_assert_str_eq(d.field, field);
+    ck_assert_uint_eq(d.entry, entry);
+    ck_assert_uint_eq(d.entries, 1);
+    ck_assert_uint_ne(d.held, d.wanted);
+}
+
+/* Changes one SL or one entry at a time. data: what the device should hold. */
+static void spoil_item(const struct fab_plan_input *in, const struct fab_scrub_item *item,
+                       uint8_t *data)
+{
+    struct fab_scrub_difference d;
+    struct fab_vlarb block;
+    for (uint32_t sl = 0; sl < FAB_SLS && item->attr_id == FAB_ATTR_SL2VL; sl++) {
+        data[sl / 2] ^= sl % 2 == 0 ? 0x80 : 8;
+        assert_difference(in, item, data, "SL", sl);
+        data[sl / 2] ^= sl % 2 == 0 ? 0x80 : 8;
+    }
+    if (item->attr_id == FAB_ATTR_SL2VL)
+        return;
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_vlarb, data, FAB_SMP_DATA, &block),
+                     FAB_OK);
+    for (uint32_t i = 0; i < FAB_BLOCK_ENTRIES; i++) {
+        struct fab_vlarb other = block;
+        other.entry[i].weight ^= 1;
+        (void)fab_wire_attr_pack(&fab_wire_attr_vlarb, &other, data, FAB_SMP_DATA);
+        assert_difference(in, item, data, "weight of entry", i);
+        other = block;
+        other.entry[i].vl ^= 1;
+        (void)fab_wire_attr_pack(&fab_wire_attr_vlarb, &other, data, FAB_SMP_DATA);
+        if (block.entry[i].weight != 0)
+            assert_difference(in, item, data, "VL of entry", i);
+        else /* an entry without weight is skipped */
+            ck_assert(!fab_plan_scrub_differs(in, item, data, &d));
+    }
+}
+
+/* A table that differs counts as unknown; those of all other ports stay known. */
+static void assert_forgotten(struct world *w, const struct fab_plan_input *in,
+                             const struct fab_scrub_item *item, const uint8_t *data)
+{
+    struct fab_observed_vl_port *held = w->known.vls.port;
+    uint32_t at = item->port;
+    if (item->attr_id == FAB_ATTR_SL2VL && fab_fabric_node_is_switch(w->f, item->node))
+        at += item->mod & 0xff;
+    struct fab_observed_vl_port was = held[at];
+    ck_assert(was.vls != 0);
+    fab_plan_scrub_record(in, item, data, &w->known);
+    for (uint32_t port = 0; port < w->f->port_count; port++) {
+        if (!fab_fabric_port_is_up(w->f, port) || fab_fabric_port(w->f, port)->num == 0)
+            continue;
+        bool is_it = port == at;
+        ck_assert(held[port].vls != 0 || (is_it && item->attr_id == FAB_ATTR_SL2VL));
+        ck_assert(held[port].arbitrated != 0 || (is_it && item->attr_id == FAB_ATTR_VLARB));
+    }
+    ck_assert_uint_eq(item->attr_id == FAB_ATTR_SL2VL ? held[at].vls : held[at].arbitrated, 0);
+    held[at] = was;
+}
+
+START_TEST(a_scrub_finds_each_wrong_entry)
+{
+    struct world w = world_of(leaf_spine(2, 2, 2), 1);
+    struct fab_scrub_at at = {0};
+    struct fab_scrub_item item;
+    struct fab_scrub_difference d;
+    uint8_t data[FAB_SMP_DATA];
+    unsigned maps = 0, arbs = 0;
+    set_lanes(&w, BY_BOTH, 4);
+    (void)settle(&w);
+    struct fab_plan_input in = {
+        .fabric = w.f, .policy = &w.p, .target = w.t, .observed = &w.known, .sm_lid = 1};
+    while (!at.over) {
+        if (!fab_plan_scrub_next(&in, FAB_SCRUB_LANES, &at, 1000, &item))
+            continue;
+        maps += item.attr_id == FAB_ATTR_SL2VL;
+        arbs += item.attr_id == FAB_ATTR_VLARB;
+        held_data(&w, &item, data);
+        ck_assert(!fab_plan_scrub_differs(&in, &item, data, &d));
+        ck_assert_uint_eq(d.entries, 0);
+        spoil_item(&in, &item, data);
+        assert_forgotten(&w, &in, &item, data);
+    }
+    ck_assert_uint_eq(maps, 56);
+    ck_assert_uint_eq(arbs, 16); /* both ends of 8 links */
+    w.known.vls.ports--; /* of another snapshot: nothing is known */
+    struct fab_scrub_item none = {
+        .node = 0, .port = w.f->nodes[0].first_port, .attr_id = FAB_ATTR_SL2VL, .mod = 0x0102};
+    fab_plan_scrub_record(&in, &none, data, &w.known);
+    ck_assert_uint_ne(w.known.vls.port[none.port + 2].vls, 0);
+    world_fini(&w);
+}
+END_TEST
+
+/* If a device reports other partition enforcement than it was set to, because another program
+ * changed it, the next plan sets it again. */
+START_TEST(a_scrub_lets_enforcement_be_set_again)
+{
+    struct world w = world_of(leaf_spine(2, 2, 2), 1);
+    uint32_t port = fab_fabric_port_id(w.f, 0, 1);
+    struct fab_port_info info = {.part_enforce_in = 1};
+    uint8_t data[FAB_SMP_DATA];
+    struct fab_pkeys *p = &w.t->pkeys;
+    p->ports = w.f->port_count;
+    p->first = calloc(p->ports + 1u, sizeof *p->first);
+    p->key = calloc(1, sizeof *p->key);
+    p->enforce = calloc(p->ports, 1);
+    p->enforce[port] = FAB_ENFORCE_IN | FAB_ENFORCE_OUT;
+    struct fab_plan_input in = {
+        .fabric = w.f, .policy = &w.p, .target = w.t, .observed = &w.known, .sm_lid = 1};
+    const struct fab_scrub_item item = {.port = port, .attr_id = FAB_ATTR_PORT_INFO, .mod = 1};
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data),
+                     FAB_OK);
+    fab_plan_scrub_record(&in, &item, data, &w.known); /* the manager never set it */
+    ck_assert(!fab_target_held_pkeys_refused_enforce(&w.known.pkeys, port, FAB_ENFORCE_IN));
+    ck_assert_int_eq(fab_target_held_pkeys_set_enforce(&w.known.pkeys, port, p->enforce[port]),
+                     FAB_OK);
+    fab_plan_scrub_record(&in, &item, data, &w.known);
+    ck_assert(fab_target_held_pkeys_refused_enforce(&w.known.pkeys, port, FAB_ENFORCE_IN));
+    ck_assert(!fab_target_held_pkeys_refused_enforce(&w.known.pkeys, port, p->enforce[port]));
+    info.part_enforce_out = 1; /* what is wanted changes nothing */
+    ck_assert_int_eq(fab_target_held_pkeys_set_enforce(&w.known.pkeys, port, p->enforce[port]),
+                     FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data),
+                     FAB_OK);
+    fab_plan_scrub_record(&in, &item, data, &w.known);
+    ck_assert(fab_target_held_pkeys_refused_enforce(&w.known.pkeys, port, p->enforce[port]));
+    world_fini(&w);
+}
+END_TEST
+
+/* If only one node was read and written, only its ports become known. */
+START_TEST(what_was_done_at_one_node_is_known_there)
+{
+    struct world w = world_of(leaf_spine(2, 2, 2), 1);
+    set_lanes(&w, BY_BOTH, 4);
+    (void)settle(&w);
+    struct fab_plan_input in = {
+        .fabric = w.f, .policy = &w.p, .target = w.t, .observed = &w.known, .sm_lid = 1};
+    struct fab_observed_vls *held = &w.known.vls;
+    const uint32_t node = 1, first = w.f->nodes[node].first_port,
+                   last = first + w.f->nodes[node].num_ports;
+    uint32_t live = 0;
+    for (unsigned turn = 0; turn < 3; turn++) {
+        for (uint32_t port = 0; port < held->ports; port++)
+            held->port[port] = (struct fab_observed_vl_port){0};
+        held->vl[1][1][3] = (uint8_t)(held->vl[1][1][3] + (turn == 1)); /* other tables */
+        held->ports -= turn == 2;                                       /* another snapshot */
+        ck_assert_int_eq(fab_plan_vls_done_at(&in, &w.known, node), FAB_OK);
+        for (uint32_t port = 0; port < held->ports; port++) {
+            bool is_known = held->port[port].vls != 0;
+            live += turn == 0 && is_known;
+            ck_assert(!is_known || (turn == 0 && port >= first && port <= last));
+            if (is_known && port > first) {
+                ck_assert_uint_eq(held->port[port].class, w.t->vls.port_class[port]);
+                ck_assert_uint_gt(held->port[port].arbitrated, 0);
+            }
+        }
+        held->vl[1][1][3] = w.t->vls.vl[1][1][3];
+    }
+    ck_assert_uint_ge(live, 4); /* two links to spines, two to hosts */
+    world_fini(&w);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -537,6 +725,9 @@ int main(void)
         a_plan_that_breaks_off_leaves_doubts,
         knowledge_moves_with_the_nodes,
         ends_with_fewer_lanes_fold_them,
+        a_scrub_finds_each_wrong_entry,
+        a_scrub_lets_enforcement_be_set_again,
+        what_was_done_at_one_node_is_known_there,
     };
     Suite *suite = suite_create("plan_lanes");
     TCase *tcase = tcase_create("lanes");

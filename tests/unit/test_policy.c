@@ -82,7 +82,7 @@ START_TEST(engine_is_a_name)
     assert_refused(&p, "engine");
     strcpy(p.engine, "torus-2qos");
     assert_valid(&p);
-    memset(p.engine, 'a', sizeof p.engine); /* no NUL */
+    memset(p.engine, 'a', sizeof p.engine); /* without a NUL at the end */
     assert_refused(&p, "engine");
 }
 END_TEST

@@ -70,7 +70,7 @@ START_TEST(two_may_want_it_at_once)
 }
 END_TEST
 
-/* ---- what it makes --------------------------------------------------------------------------- */
+/* ---- tables and verdicts --------------------------------------------------------------------- */
 
 static int route(const struct fab_route_engine *e, const struct fab_fabric *f,
                  const struct fab_policy *p, const struct fab_pool *pool, struct fab_target *t)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Traffic classes on fabrics. The composed VLs are proved by libfabmgr/verify and by a slow judge
- * that follows every packet of every class; damaged VLs fail the proof. Rules determine the class
- * of a path.
+ * Traffic classes on fabrics. The composed VLs must pass the proof of libfabmgr/verify, and a slow
+ * check that follows every packet of every class. Damaged VLs must fail the proof. Rules determine
+ * the class of a path.
  */
 #include "tests/unit/qos_world.h"
 
-/* Each class uses one set of VLs. A set has as many VLs as the engine uses. Checks that, within its
- * set, each class has the VLs that the engine chose. */
+/* Checks that each class has the VLs that the engine chose, within the set of VLs of the class.
+ * Each class uses one set, and a set has as many VLs as the engine uses. */
 static void assert_layout(const struct world *w)
 {
     const struct fab_vls *v = &w->t->vls;
@@ -84,7 +84,7 @@ START_TEST(so_with_too_few_lanes_and_sls)
     ck_assert_uint_eq(w.report.sets, 2);
     ck_assert_uint_eq(w.report.notes, 2);
     ck_assert_int_eq(w.report.note[0].kind, FAB_QOS_SHARED_VLS);
-    /* The class that shares VLs never shares those of the default class. */
+    /* A class may share VLs with another class, but never with the default class. */
     ck_assert_uint_eq(w.report.note[0].other, 1);
     assert_layout(&w);
     struct fab_verdict v = judged(&w, &w.t->vls);
@@ -94,7 +94,7 @@ START_TEST(so_with_too_few_lanes_and_sls)
     fab_qos_note_text(w.p.classes, &w.report, 0, text, sizeof(text));
     ck_assert_ptr_nonnull(strstr(text, "subnet.max_vls"));
     world_fini(&w);
-    w = world_of(grid((uint32_t[3]){5, 5, 5}, true, 1), 4); /* 8 SLs each */
+    w = world_of(grid((uint32_t[3]){5, 5, 5}, true, 1), 4); /* 8 SLs for each class */
     ck_assert_int_eq(route(&w, "torus"), FAB_OK);
     ck_assert_uint_gt(w.report.notes, 0);
     ck_assert_int_eq(w.report.note[0].kind, FAB_QOS_SHARED_SLS);
@@ -144,7 +144,7 @@ START_TEST(parts_do_not_prove_the_whole)
     struct fab_verdict v = judged(&w, &bad);
     ck_assert(!v.deadlock_free);
     fab_verify_verdict_fini(&v);
-    memcpy(bad.sl[0], bad.sl[1], sizeof(bad.sl[0])); /* class 1 alone */
+    memcpy(bad.sl[0], bad.sl[1], sizeof(bad.sl[0])); /* proves class 1 alone */
     v = judged(&w, &bad);
     ck_assert(v.deadlock_free);
     fab_verify_verdict_fini(&v);

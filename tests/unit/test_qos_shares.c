@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bandwidth of a traffic class: VL arbitration packet by packet, as the tables specify, and in
- * the traffic model, where a class at full load takes nothing from another class.
+ * The bandwidth of a traffic class. One part simulates VL arbitration packet by packet, as the
+ * tables specify. The other uses the traffic model: a class at full load takes nothing from another
+ * class.
  */
 #include "libfabmgr/traffic/traffic.h"
 #include "tests/unit/qos_world.h"
@@ -39,7 +40,7 @@ static void serve(const struct fab_arb *a, uint16_t busy, uint32_t packet, uint3
     struct turn high = {.entry = a->high, .count = a->highs, .at = a->highs - 1u};
     struct turn low = {.entry = a->low, .count = a->lows, .at = a->lows - 1u};
     const bool urgent = waits(&high, busy), others = waits(&low, busy);
-    /* Bytes of high priority since the last packet of low priority. */
+    /* Bytes of high priority sent since the last packet of low priority. */
     int64_t spent = 0;
     memset(bytes, 0, 16 * sizeof(*bytes));
     for (uint32_t sent = 0; sent < packets && (urgent || others); sent++) {
@@ -57,8 +58,8 @@ static uint64_t sum_of(const uint64_t bytes[16])
     return sum;
 }
 
-/* Checks that each class gets its guaranteed share while all classes send as much as they can, and
- * that the other classes get the whole link while this class has nothing to send. */
+/* Checks that each class gets its guaranteed share while all classes send as much as they can. When
+ * this class sends nothing, the other classes must get the whole link. */
 static void assert_shares(struct world *w, uint32_t port, unsigned tolerance)
 {
     const struct fab_vls *v = &w->t->vls;
@@ -151,9 +152,9 @@ START_TEST(random_shares)
 }
 END_TEST
 
-/* ---- on the model of traffic ----------------------------------------------------------------- */
+/* ---- traffic model --------------------------------------------------------------------------- */
 
-/* The endports of a switch. */
+/* Stores the port ids of the endports of a switch, and returns their number. */
 static uint32_t ends_of(const struct fab_fabric *f, uint32_t sw, uint32_t *ends)
 {
     uint32_t count = 0;
@@ -180,8 +181,8 @@ static struct fab_traffic_arbitration as_model(const struct fab_arb *a)
 }
 
 /* All endports of a switch send to endports of another switch as fast as they can: one endport in
- * the quiet class, all others in the loud class. Of all data that arrive, returns the fraction that
- * belongs to the quiet class, per mille. */
+ * the quiet class, all others in the loud class. Returns the part of the quiet class in all data
+ * that arrive, per mille. */
 static uint32_t quiet_part(struct world *w, uint32_t from, uint32_t to, uint8_t quiet, uint8_t loud)
 {
     uint32_t src[32], dst[32], count = ends_of(w->f, from, src), others = ends_of(w->f, to, dst);
@@ -267,9 +268,9 @@ START_TEST(so_on_a_torus)
 }
 END_TEST
 
-/* With traffic classes, every block that a port has is written, because old entries would remain in
- * blocks that are empty now. Without classes, only the first block is written, because the others
- * are empty after a reset. */
+/* With traffic classes, all blocks of a port are written, because blocks that are empty now would
+ * keep old entries. Without classes, only the first block is written, because all other blocks are
+ * empty after a reset. */
 START_TEST(all_blocks_of_a_table_are_written)
 {
     static const uint8_t caps[] = {0, 8, 32, 33, 64};
@@ -305,7 +306,7 @@ START_TEST(high_priority_takes_half)
     uint32_t port = some_trunk(w.f);
     uint32_t training = fab_qos_guarantee(w.f, &w.p, &w.t->vls, port, 2);
     ck_assert_uint_lt(training, 500);
-    ck_assert_uint_gt(training, 380); /* 80 of 95 parts of one half */
+    ck_assert_uint_gt(training, 380); /* 80/95 of one half of the link */
     world_fini(&w);
 }
 END_TEST

@@ -3,6 +3,7 @@
  * Compares the quality figures with known ones, and with counts that follow every pair: on regular
  * fabrics, on damaged tables, and for jobs.
  */
+#include "libfabmgr/study/measurement.h"
 #include "libfabmgr/study/quality.h"
 
 #include "tests/unit/routing.h"
@@ -43,7 +44,7 @@ static struct fab_quality measured(const struct bed *b, const uint32_t *ends, ui
     return q;
 }
 
-/* ---- the same, pair by pair -------------------------------------------------------------------
+/* ---- figures by following each pair ------------------------------------------------------------
  */
 
 static bool naive_walk(const struct bed *b, uint32_t src, uint32_t dst, uint32_t *path,
@@ -170,8 +171,7 @@ START_TEST(equals_the_count_by_pairs)
 }
 END_TEST
 
-/* ---- known figures ----------------------------------------------------------------------------
- */
+/* ---- known figures --------------------------------------------------------------------------- */
 
 /* The fabric has two leaves with h hosts each, and one link between the leaves. All its quality
  * figures are known. */
@@ -318,6 +318,69 @@ START_TEST(independent_of_discovery)
 }
 END_TEST
 
+/* Returns true if some switch is a neighbour of both. */
+static bool are_in_one_pod(const struct fab_fabric *f, uint32_t a, uint32_t b)
+{
+    for (unsigned i = 1; i <= f->nodes[a].num_ports; i++)
+        for (unsigned k = 1; k <= f->nodes[b].num_ports; k++)
+            if (fab_fabric_peer_node(f, fab_fabric_port_id(f, a, (uint8_t)i)) ==
+                fab_fabric_peer_node(f, fab_fabric_port_id(f, b, (uint8_t)k)))
+                return true;
+    return false;
+}
+
+static uint32_t lowest_lid(const struct fab_measurement *m, uint32_t leaf)
+{
+    uint32_t lowest = UINT32_MAX;
+    for (uint32_t i = 0; i < m->end_count; i++)
+        if (m->ends[i].leaf == leaf && m->ends[i].lid < lowest)
+            lowest = m->ends[i].lid;
+    return lowest;
+}
+
+/* Leaves of one pod are adjacent, the pods are in the order of their lowest LIDs, and so are the
+ * leaves of a pod. */
+static void assert_order(const struct fab_measurement *m, const struct fab_fabric *f)
+{
+    const uint32_t pod = 3;
+    ck_assert_uint_eq(m->leaf_count, 18);
+    for (uint32_t i = 1; i < m->leaf_count; i++) {
+        uint32_t first = i / pod * pod;
+        if (i > first) {
+            ck_assert(are_in_one_pod(f, m->leaves[first].sw, m->leaves[i].sw));
+            ck_assert_uint_lt(lowest_lid(m, i - 1), lowest_lid(m, i));
+        } else {
+            ck_assert_uint_lt(lowest_lid(m, i - pod), lowest_lid(m, i));
+        }
+    }
+    for (uint32_t i = 0; i < m->end_count; i++) {
+        const struct fab_measured_endport *e = &m->ends[i];
+        ck_assert_uint_eq(m->leaves[e->leaf].sw, fab_fabric_peer_node(f, e->port));
+        ck_assert_uint_eq(m->leaf_at[m->leaves[e->leaf].sw], e->leaf);
+        if (i > 0)
+            ck_assert(e[-1].leaf < e->leaf || (e[-1].leaf == e->leaf && e[-1].num < e->num));
+    }
+}
+
+START_TEST(shifts_go_through_pods_one_after_the_other)
+{
+    struct fab_prng prng;
+    fab_base_prng_init(&prng, test_seed("order", 5));
+    struct fab_fabric *f = fat_tree(6, 3, 1);
+    for (uint64_t salt = 0; salt < 8; salt++) {
+        struct bed b = bed_of(retold(f, &prng, salt));
+        struct fab_quality_input in = {.fabric = b.f, .lids = &b.t->lids, .lft = &b.t->lft};
+        struct fab_measurement m;
+        ck_assert_int_eq(fab_study_measurement_make(&in, &m), FAB_OK);
+        ck_assert_int_eq(fab_study_measurement_order(&m), FAB_OK);
+        assert_order(&m, b.f);
+        fab_study_measurement_fini(&m);
+        bed_free(&b);
+    }
+    fab_fabric_unref(f);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("quality");
@@ -329,6 +392,7 @@ static Suite *suite(void)
     tcase_add_test(t, odd_lists);
     tcase_add_test(t, stops_on_request);
     tcase_add_test(t, independent_of_discovery);
+    tcase_add_test(t, shifts_go_through_pods_one_after_the_other);
     suite_add_tcase(s, t);
     return s;
 }

@@ -127,15 +127,15 @@ START_TEST(mads_round_trip)
 }
 END_TEST
 
-/* Entries of every kind that has no MAD are read as they were written. A name is cut at the length
- * of a NodeDescription. */
+/* Entries of each kind without a MAD are read as they were written. A name is cut at the length of
+ * a NodeDescription. */
 START_TEST(other_entries_round_trip)
 {
     static const uint8_t name[FAB_NODE_DESC_LEN + 1] = "leaf-001, and more text than the field of "
                                                        "a NodeDescription";
     static const struct {
         struct fab_recording_entry e;
-        size_t size; /* of the body */
+        size_t size; /* size of the body in bytes */
     } rows[] = {
         {{.kind = FAB_RECORDING_LEASE, .guid = 0x42, .lid = 0xbfff, .small = 7}, 11},
         {{.kind = FAB_RECORDING_DISABLED, .guid = UINT64_MAX, .small = 254}, 9},
@@ -305,12 +305,12 @@ START_TEST(does_not_wait_for_ever)
     end_at(&t, 300);
     play(&x, &t);
     ck_assert_int_eq(ask(&x, 1000000, 2, 8), FAB_RECORDING_PLAYER_RECORDED);
-    /* Request 1 was not sent. The answer to request 2 is delivered nevertheless, after half of the
+    /* Request 1 was not sent. Even so, the answer to request 2 is delivered, after half of the
      * timeout of this request. */
     comes(&x, 1000500, 8);
     comes(&x, 1000100, 55);
     ck_assert_int_eq(ask(&x, 1000600, 1, 7), FAB_RECORDING_PLAYER_RECORDED);
-    comes(&x, 1000610, 7); /* the answer comes, although late */
+    comes(&x, 1000610, 7); /* the answer comes late */
     struct fab_recording_player_stats s;
     fab_recording_player_stats(x.p, &s);
     ck_assert_uint_eq(s.reordered, 1);

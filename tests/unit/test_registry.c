@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Services, compared with a naive list under random changes; subscriptions, their numbers and
- * limits; matching of notices; and reports: their order, window and repetition, for subscribers
- * that are slow or unresponsive.
+ * Services, compared with a simple list under random changes; subscriptions, their numbers and
+ * limits; matching of notices; and the order, window and repetition of reports, for slow and
+ * unresponsive subscribers.
  */
 #include <string.h>
 
@@ -13,8 +13,7 @@
 #include "libfabmgr/registry/services.h"
 #include "tests/unit/testing.h"
 
-/* ---- services ---------------------------------------------------------------------------------
- */
+/* ---- services -------------------------------------------------------------------------------- */
 
 static struct fab_service service(uint64_t id, uint64_t guid, uint16_t pkey)
 {
@@ -72,7 +71,7 @@ START_TEST(services_of_a_port_are_counted)
         struct fab_service x = service(id, 5, 1);
         ck_assert_int_eq(fab_registry_services_put(&s, &x), FAB_OK);
         ck_assert_int_eq(fab_registry_services_put(&s, &x),
-                         FAB_OK); /* a repetition does not count */
+                         FAB_OK); /* the same service does not count twice */
         ck_assert_uint_eq(fab_registry_services_of(&s, x.owner), id + 1);
     }
     struct fab_service other = service(0, 5, 1);
@@ -88,8 +87,7 @@ START_TEST(services_of_a_port_are_counted)
 }
 END_TEST
 
-/* ---- subscriptions ----------------------------------------------------------------------------
- */
+/* ---- subscriptions --------------------------------------------------------------------------- */
 
 static struct fab_inform_info all(uint16_t trap)
 {
@@ -164,7 +162,8 @@ START_TEST(each_part_of_a_subscription_counts)
     i.lid_begin = 20;
     ck_assert(fab_registry_inform_matches(&i, &n));
     i.lid_begin = 19;
-    ck_assert(!fab_registry_inform_matches(&i, &n)); /* issued by one LID, then by another */
+    ck_assert(
+        !fab_registry_inform_matches(&i, &n)); /* LID 19 is outside the range, which is 20 alone */
     i.lid_end = 20;
     ck_assert(fab_registry_inform_matches(&i, &n));
     /* If the request has a GID, its LIDs are ignored. */
@@ -178,8 +177,7 @@ START_TEST(each_part_of_a_subscription_counts)
 }
 END_TEST
 
-/* ---- reports ----------------------------------------------------------------------------------
- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 #define PEOPLE 200
 /* the last notice that each subscriber received; the index is the subscriber's number */
@@ -213,8 +211,8 @@ static struct fab_notice read_report(const uint8_t *mad)
     return n;
 }
 
-/* Subscribers answer at random times, and every fifth never answers. New notices arrive meanwhile.
- */
+/* Subscribers answer at random times, and every fifth never answers. New notices arrive all the
+ * time. */
 START_TEST(all_who_answer_hear_all_in_order)
 {
     struct fab_subscriptions *s = NULL;
@@ -239,7 +237,7 @@ START_TEST(all_who_answer_hear_all_in_order)
             bool deaf = slot % 5 == 0;
             ck_assert_uint_le(number, heard[slot] + 1u);
             if (deaf || fab_base_prng_next(&p) % 100 == 0)
-                continue; /* lost */
+                continue; /* the report is lost */
             ck_assert_uint_eq(fab_registry_reports_find(s, fab_base_get_be64(mad + 8)), slot);
             if (number == heard[slot] + 1)
                 heard[slot] = number;

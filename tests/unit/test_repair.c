@@ -35,7 +35,7 @@ START_TEST(sequences_over_every_family)
 }
 END_TEST
 
-/* Repairs of tables of every engine. */
+/* Repairs the tables of every engine. */
 START_TEST(every_engine)
 {
     static const uint32_t torus[3] = {4, 3, 1};

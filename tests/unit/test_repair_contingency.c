@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contingencies (libfabmgr/repair/contingency/contingency.h) on several topology families: the
- * maker computes the plans for all failures, and the collection stores them. Each stored plan must
- * equal the repair that is computed now, write by write and byte by byte. Its figures must equal
- * those that a walk of every path gives.
+ * Contingencies (libfabmgr/repair/contingency/contingency.h) on several topology families. The
+ * maker computes the plans for all failures, and the collection stores them. The writes of each
+ * stored plan must equal, byte by byte, those of the repair that is computed now. Its figures must
+ * equal those that a walk of every path gives.
  */
 #include "tests/unit/contingency_world.h"
 
@@ -232,7 +232,7 @@ START_TEST(plans_at_hand_are_repairs)
         world_of("fat tree of 2 levels", fat_tree(8, 2, 1), "fattree"),
         world_of("fat tree of 3 levels", fat_tree(4, 3, 1), "fattree"),
         world_of("leaves and spines", leaf_spine(6, 3, 4), "fattree"),
-        /* several LFT blocks and tiles */
+        /* this fabric has several LFT blocks and tiles */
         world_with("leaves and spines, 8 LIDs a port", leaf_spine(4, 3, 4), "updn", 3),
         world_of("modern tree", modern_tree(6, 3, 3, 1, 2), "updn"),
         world_of("torus", grid(torus, true, 2), "updn"),

@@ -53,7 +53,8 @@ static bool trunk_is_up(const struct fab_fabric *f, uint64_t guid, uint8_t num)
     return node != FAB_NONE && fab_fabric_port_is_up(f, fab_fabric_port_id(f, node, num));
 }
 
-/* Returns the number of ISLs of f that do not exist in `left`, by looking for each of them. */
+/* Returns the number of ISLs of f that do not exist in `left`. It looks for each of them
+ * separately. */
 static uint32_t dead_isls(const struct fab_fabric *f, const struct fab_fabric *left)
 {
     uint32_t count = 0;

@@ -105,8 +105,8 @@ static struct fab_verdict judged(const struct world *w, const struct fab_fabric 
 }
 
 /* Applies the writes of a plan in a random order within each step. After each write, the proof of
- * the library must find no cycle (a loop is a cycle), and no more pairs without a path than before
- * the writes. */
+ * the library must find no cycle (a loop is a cycle). At most as many pairs may be without a path
+ * as before the writes. */
 static void watch_writes(const struct world *w, const struct fab_repair_delta *d,
                          struct fab_prng *prng)
 {
@@ -141,9 +141,9 @@ static void watch_writes(const struct world *w, const struct fab_repair_delta *d
     fab_fabric_unref(f);
 }
 
-/* Finds the plan for the failure that `c` describes, as the manager does after this failure. If the
- * plan is not valid for the present state, its check must fail; otherwise all mixtures of its
- * writes must be correct, too. */
+/* Finds the plan for the failure that `c` describes, as the manager does after this failure. A plan
+ * that is not valid for the present state must fail its check. All mixtures of the writes of a
+ * valid plan must be correct. */
 static void take(struct world *w, const struct fab_repair_contingency *c, const uint32_t *dead,
                  size_t deads, struct fab_prng *prng, struct keeping *k)
 {
@@ -170,8 +170,8 @@ static void take(struct world *w, const struct fab_repair_contingency *c, const 
     fab_repair_delta_fini(&kept);
 }
 
-/* Checks a maker that has followed changes of the tables, and updated its counts of paths: a new
- * maker, which counts all paths, must find the same maximum number of paths over a channel. */
+/* Checks a maker that updated its counts of paths when tables changed. A new maker, which counts
+ * all paths, must find the same maximum number of paths over a channel. */
 static void assert_load(struct world *w, const struct fab_repair_contingency_maker *m)
 {
     struct fab_repair_contingency_maker *new = NULL;
@@ -254,7 +254,7 @@ START_TEST(plans_outlive_changes_that_do_not_affect_them)
     struct world all[] = {
         world_of("fat tree of 2 levels", fat_tree(8, 2, 1), "fattree"),
         world_of("fat tree of 3 levels", fat_tree(4, 3, 1), "fattree"),
-        /* several LFT blocks and tiles */
+        /* this fabric has several LFT blocks and tiles */
         world_with("leaves and spines, 8 LIDs a port", leaf_spine(4, 3, 4), "updn", 3),
         world_of("modern tree", modern_tree(6, 3, 3, 1, 2), "updn"),
         world_of("torus", grid(torus, true, 2), "updn"),
@@ -292,9 +292,9 @@ static struct fab_repair_contingency_maker *filled(struct world *w)
 }
 
 /* Replaces the tables of `w` by those that the engine computes without the links in dead[]. If the
- * labels of the other links stay the same, the contingencies in the maker and in the collection
- * stay. Otherwise, for example because the missing links change the order of the switches, all
- * contingencies are computed anew. */
+ * labels of all other links are unchanged, the contingencies in the maker and in the collection
+ * stay. If not, for example because the missing links change the order of the switches, all
+ * contingencies are computed again. */
 static void route_anew(struct world *w, const struct fab_fabric *whole, const char *engine,
                        struct fab_repair_contingency_maker **m, const uint32_t *dead, size_t deads,
                        struct fab_prng *prng, struct keeping *k)

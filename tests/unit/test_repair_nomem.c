@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lets every allocation of a repair fail in turn. Each time, the result must be NOMEM, and nothing
- * may leak (which the sanitizers check). */
+/* Lets each allocation of a repair fail once. Each time, the result must be NOMEM, and nothing may
+ * leak (which the sanitizers check). */
 #include "libfabmgr/repair/contingency/contingency.h"
 #include "libfabmgr/repair/repair.h"
 #include "tests/unit/routing.h"
@@ -53,7 +53,7 @@ static int rebalance(struct fab_repair *r)
     return status;
 }
 
-/* Whichever allocation fails, the tables stay unchanged. */
+/* Makes repairs. If an allocation fails, the tables must stay unchanged. */
 static int all(void)
 {
     struct fab_repair *r = NULL, *twin = NULL;
@@ -131,7 +131,7 @@ static int follow(struct fab_repair *r, struct fab_repair_contingencies *c,
     return status;
 }
 
-/* Takes the stored plan of the failure of dead[0], and follows its commit. */
+/* Commits the stored plan of the failure of dead[0], and updates the contingencies. */
 static int contingencies(void)
 {
     struct fab_repair *r = NULL;
@@ -166,8 +166,8 @@ static int contingencies(void)
     return status;
 }
 
-/* Some allocations are only for speed or for a better order: the maker does without them. It may
- * then compute no failures, so that there is no plan to take. */
+/* Some allocations are only for speed or for a better order, and the maker does without them. Then
+ * it may compute no failures, and there is no plan to take. */
 START_TEST(each_allocation_of_contingencies)
 {
     unsigned spared = 0;

@@ -3,7 +3,7 @@
  * drop packets. */
 #include "tests/unit/repair_world.h"
 
-/* Whichever single link of a tree dies, the repair must lose no entry that only an engine could
+/* Each single link of a tree fails once. The repair must lose no entry that only an engine could
  * restore. */
 START_TEST(lone_faults_in_trees_are_repaired)
 {
@@ -42,9 +42,9 @@ static struct fab_fabric *hypercube(void)
     return sealed(b);
 }
 
-/* Checks how many single faults can be repaired, in percent, if no order of the switches fits the
- * tables, so that the labels come from chains of channel dependencies. The bounds are somewhat
- * below the measured values. With a single set of labels, only 0 to 40 % could be repaired. */
+/* No order of the switches fits the tables, so the labels come from chains of channel dependencies.
+ * Checks what percentage of single faults can be repaired. The bounds are somewhat below the
+ * measured values. With a single set of labels, only 0 to 40 % could be repaired. */
 START_TEST(lone_faults_by_chains)
 {
     static const uint32_t torus[3] = {4, 3, 1}, mesh[3] = {4, 4, 1};
@@ -53,7 +53,7 @@ START_TEST(lone_faults_by_chains)
     struct {
         const char *name, *engine;
         struct fab_fabric *f;
-        unsigned at_least; /* % */
+        unsigned at_least; /* percentage of the faults that can be repaired */
     } all[] = {{"HyperX, dor", "dor", hyperx(), 100},
                {"hypercube, dor", "dor", hypercube(), 95},
                {"mesh, dor", "dor", grid(mesh, false, 1), 70},
@@ -173,7 +173,7 @@ START_TEST(what_drops_packets_must_not_stay)
 }
 END_TEST
 
-/* Fills reached[] with the switches that paths with ascending labels from `from` lead to. */
+/* Sets reached[] for the switches to which paths with ascending labels lead from `from`. */
 static void follow_labels(const struct fab_repair *r, uint32_t from, bool *reached)
 {
     const struct fab_repair_network *b = r->network;
@@ -264,8 +264,8 @@ START_TEST(spines_beside_the_root_fail)
 }
 END_TEST
 
-/* Links fail at random. The repair may relabel switches, which moves them in the order of the
- * switches. The sets of maxima must nevertheless agree with the paths that exist. */
+/* Links fail at random. The repair may relabel switches, which changes the order of the switches.
+ * Even so, the sets of maxima must agree with the paths that exist. */
 START_TEST(maxima_tell_which_paths_exist)
 {
     struct fab_prng prng;
@@ -295,6 +295,149 @@ START_TEST(maxima_tell_which_paths_exist)
 }
 END_TEST
 
+/* Adds `paths` to each channel of the path from a switch to a LID, which may end without arriving,
+ * and returns its length. */
+static uint32_t add_path(const struct world *w, const struct fab_lft *lft, uint32_t sw,
+                         uint32_t lid, int64_t paths, int64_t *load)
+{
+    const struct fab_fabric *f = w->whole;
+    uint32_t home = fab_fabric_peer_node(f, w->base->lids.owner[lid]), hops = 0;
+    for (; sw != home; hops++) {
+        uint8_t num = fab_target_lft_at(lft, sw, lid);
+        if (num > f->nodes[sw].num_ports)
+            break;
+        uint32_t channel = fab_fabric_port_id(f, sw, num);
+        load[channel] += paths;
+        sw = fab_fabric_peer_node(f, channel);
+        ck_assert_uint_lt(hops, 20);
+    }
+    return hops;
+}
+
+static bool is_of_endport(const struct world *w, uint32_t lid)
+{
+    uint32_t owner = w->base->lids.owner[lid];
+    return owner != FAB_NONE &&
+           !fab_fabric_node_is_switch(w->whole, fab_fabric_port(w->whole, owner)->node);
+}
+
+/* Counts the paths from each endport to each LID of an endport, one after the other. Returns the
+ * number of LIDs of endports. */
+static uint32_t count_paths(const struct world *w, const struct fab_lft *lft, int64_t *load)
+{
+    uint32_t lids = 0, top = w->base->lids.top;
+    memset(load, 0, w->repair->network->ports * sizeof(*load));
+    for (uint32_t lid = 1; lid <= top; lid++) {
+        if (!is_of_endport(w, lid))
+            continue;
+        lids++;
+        for (uint32_t from = 1; from <= top; from++)
+            if (is_of_endport(w, from))
+                add_path(w, lft, fab_fabric_peer_node(w->whole, w->base->lids.owner[from]), lid, 1,
+                         load);
+    }
+    return lids;
+}
+
+static void assert_loads(const struct world *w, const int64_t *want, const int64_t *is)
+{
+    for (uint32_t port = 0; port < w->repair->network->ports; port++)
+        ck_assert_msg(is[port] == want[port], "%s: channel %u has the load %lld, not %lld", w->name,
+                      port, (long long)is[port], (long long)want[port]);
+}
+
+static void assert_weights(const struct world *w, const int64_t *load, uint32_t lids)
+{
+    const struct fab_fabric *f = w->whole;
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        int64_t out = 0;
+        for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++)
+            out += load[fab_fabric_port_id(f, sw, (uint8_t)num)];
+        ck_assert_int_eq(w->repair->network->weight[sw], (out + lids - 1) / lids);
+    }
+}
+
+/* Estimates the loads after the delta: each changed entry moves the paths of its switch. */
+static void move_estimate(const struct world *w, const struct fab_repair_delta *d,
+                          const struct fab_lft *old, const struct fab_lft *now, int64_t *load)
+{
+    const struct fab_repair_network *b = w->repair->network;
+    for (size_t i = 0; i < d->changes; i++) {
+        const struct fab_repair_change *c = &d->change[i];
+        if (!is_of_endport(w, c->lid))
+            continue;
+        bool same =
+            add_path(w, old, c->sw, c->lid, 0, load) == add_path(w, now, c->sw, c->lid, 0, load);
+        int64_t paths = same ? b->weight[c->sw] : b->attached[c->sw];
+        add_path(w, old, c->sw, c->lid, -paths, load);
+        add_path(w, now, c->sw, c->lid, paths, load);
+    }
+}
+
+/* Repairs the tables after the death of a link, which must estimate the loads; then counts them. */
+static void follow_loads(struct world *w, uint32_t cable, int64_t *want)
+{
+    struct fab_repair *r = w->repair;
+    size_t size = r->network->ports * sizeof(*want);
+    struct fab_repair_delta d;
+    char why[160] = "";
+    uint32_t lids;
+    memcpy(want, r->balance.load, size);
+    ck_assert_int_eq(fab_repair_plan(r, &w->lft, &w->cables[cable], 1, &d, why, sizeof(why)),
+                     FAB_OK);
+    assert_loads(w, want, r->balance.load); /* a plan alone moves nothing */
+    struct fab_lft old = copy_of(&w->lft);
+    fab_repair_commit(r, &w->lft, &d);
+    assert_loads(w, want, r->balance.load);
+    ck_assert_uint_eq(r->balance.moves, d.changes);
+    move_estimate(w, &d, &old, &w->lft, want);
+    struct fab_repair *clone = NULL;
+    ck_assert_int_eq(fab_repair_clone(r, &clone), FAB_OK);
+    fab_repair_balance_update(clone, &w->lft); /* a clone knows the recorded changes, too */
+    assert_loads(w, want, clone->balance.load);
+    fab_repair_free(clone);
+    fab_repair_balance_update(r, &w->lft);
+    assert_loads(w, want, r->balance.load);
+    ck_assert_uint_eq(r->balance.moves, 0);
+    lids = count_paths(w, &w->lft, want);
+    ck_assert_uint_gt(lids, 0);
+    ck_assert_int_eq(fab_repair_balance_count(r, &w->lft), FAB_OK);
+    assert_loads(w, want, r->balance.load);
+    fab_target_lft_fini(&old);
+    fab_repair_delta_fini(&d);
+}
+
+/* The link loads by which repairs choose paths: those of the baseline and of a rebalance are
+ * counted, those after a repair are estimated, and without dead links they are the baseline's. */
+START_TEST(loads_follow_the_tables)
+{
+    struct fab_repair_delta d;
+    char why[160] = "";
+    struct world *all[] = {world_new("fat tree, loads", fat_tree(8, 2, 1), "fattree"),
+                           world_new("3 levels, loads", fat_tree(4, 3, 1), "fattree"),
+                           world_new("tapered, loads", leaf_spine(6, 3, 4), "updn")};
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        struct world *w = all[i];
+        int64_t *want = calloc(w->repair->network->ports, sizeof(*want));
+        uint32_t lids = count_paths(w, &w->lft, want);
+        assert_loads(w, want, w->repair->network->load);
+        assert_loads(w, want, w->repair->balance.load);
+        assert_weights(w, want, lids);
+        for (uint32_t cable = 0; cable < w->count; cable += 3) {
+            follow_loads(w, cable, want);
+            ck_assert_int_eq(fab_repair_plan(w->repair, &w->lft, NULL, 0, &d, why, sizeof(why)),
+                             FAB_OK);
+            fab_repair_commit(w->repair, &w->lft, &d);
+            fab_repair_balance_update(w->repair, &w->lft);
+            assert_loads(w, w->repair->network->load, w->repair->balance.load);
+            fab_repair_delta_fini(&d);
+        }
+        free(want);
+        world_free(w);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const struct repair_case all[] = {{"lone faults", lone_faults_in_trees_are_repaired},
@@ -303,6 +446,7 @@ int main(void)
                                       {"counter", the_counter_of_columns_overflows},
                                       {"drops", what_drops_packets_must_not_stay},
                                       {"spines beside the root", spines_beside_the_root_fail},
-                                      {"maxima", maxima_tell_which_paths_exist}};
+                                      {"maxima", maxima_tell_which_paths_exist},
+                                      {"loads", loads_follow_the_tables}};
     return test_run(repair_suite("repair single", all, sizeof(all) / sizeof(*all)));
 }

@@ -181,7 +181,7 @@ START_TEST(senders_refuse_nonsense)
 {
     static const struct {
         struct fab_rmpp h;
-        uint8_t status; /* of the ABORT; 0: none */
+        uint8_t status; /* status of the ABORT; 0: there is no ABORT */
     } cases[] = {
         {{.version = 1, .type = FAB_RMPP_ACK, .segment = 2, .length = 9}, FAB_RMPP_SEGMENT_TOO_BIG},
         {{.version = 1, .type = FAB_RMPP_ACK, .segment = 1, .length = 0},

@@ -19,7 +19,7 @@ static struct fab_policy defaults(uint8_t lmc)
     return p;
 }
 
-/* Takes over f. */
+/* Checks the tables of the default engine for f. Takes over f. */
 static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx)
 {
     (void)ctx;
@@ -65,8 +65,8 @@ END_TEST
 
 /* ---- quality --------------------------------------------------------------------------------- */
 
-/* Checks that paths between hosts of the tree are as short as the links permit, whichever switch is
- * the root. */
+/* Checks that paths between hosts of the tree are as short as the links permit, with any switch as
+ * root. */
 static void assert_shortest(const struct fab_fabric *f, const struct fab_target *t,
                             uint32_t longest)
 {
@@ -104,8 +104,9 @@ START_TEST(trees_keep_shortest_paths)
 }
 END_TEST
 
-/* A tree that misses a few links in many places keeps the lengths of its paths: single_root.c joins
- * the affected switches one by one, and does not use levels below a single root. */
+/* A tree in which a few links are missing in many places keeps the lengths of its paths.
+ * single_root.c joins the affected switches one by one, and does not use levels below a single
+ * root. */
 START_TEST(a_damaged_tree_stays_a_tree)
 {
     struct fab_policy p = defaults(0);
@@ -155,8 +156,7 @@ static struct balance balance_of(const struct fab_fabric *f, const struct fab_ta
     return b;
 }
 
-/* The D-mod-k numbers of leaves follow from their positions in the tree, whatever their GUIDs are.
- */
+/* The D-mod-k numbers of leaves follow from their positions in the tree, not from their GUIDs. */
 START_TEST(a_tree_is_balanced)
 {
     struct fab_policy p = defaults(0);
@@ -178,7 +178,7 @@ START_TEST(a_tree_is_balanced)
 }
 END_TEST
 
-/* ---- sameness -------------------------------------------------------------------------------- */
+/* ---- equal tables ---------------------------------------------------------------------------- */
 
 static void assert_same_tables(const struct fab_target *a, const struct fab_target *b)
 {
@@ -282,7 +282,7 @@ START_TEST(a_fault_in_a_tree_moves_little)
 }
 END_TEST
 
-/* ---- ranks and the registry -------------------------------------------------------------------
+/* ---- ranks and the list of engines -------------------------------------------------------------
  */
 
 START_TEST(aggregation_nodes_make_no_leaf)

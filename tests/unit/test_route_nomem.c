@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets every allocation of addressing, routing, proof and plan fail in turn. Each time, the result
- * must be NOMEM, nothing may leak (which the sanitizers check), and the inputs must be unchanged.
+ * Lets each allocation of addressing, routing, proof and plan fail once. Each time, the result must
+ * be NOMEM, nothing may leak (which the sanitizers check), and the inputs must be unchanged.
  */
 #include "libfabmgr/plan/plan.h"
 #include "tests/unit/routing.h"
@@ -122,7 +122,7 @@ static int do_verify_cycle(const struct job *j)
     return verify_of(j, j->cyclic);
 }
 
-/* With SLs and VLs. */
+/* Moves observed tables with SLs and VLs to the same snapshot. */
 static int move_again(const struct job *j, const struct fab_observed *from)
 {
     struct fab_observed moved;
@@ -291,7 +291,7 @@ START_TEST(so_in_a_tree)
 }
 END_TEST
 
-/* Takes over the builder. */
+/* Fails each allocation of this engine on the fabric of b. Takes over b. */
 static void fail_on(struct fab_builder *b, const char *engine)
 {
     struct job j = {.f = sealed(b)};

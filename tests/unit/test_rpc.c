@@ -15,8 +15,7 @@
 #include "proto/descriptors.h"
 #include "tests/unit/testing.h"
 
-/* ---- pages ------------------------------------------------------------------------------------
- */
+/* ---- pages ----------------------------------------------------------------------------------- */
 
 static struct fab_fabric *make_fabric(uint64_t seed)
 {
@@ -45,10 +44,10 @@ START_TEST(every_key_leads_to_the_next_row)
     for (uint32_t i = 0; i < f->port_count; i++) {
         struct page_key k = page_key_of_port(f, i, 'p');
         ck_assert_uint_eq(page_port(f, &k), i + 1);
-        k.number++; /* the node left the fabric */
+        k.number++; /* as if the node had left the fabric */
         bool same;
         if (page_node(f, &k, &same), same)
-            continue; /* another node has this number */
+            continue; /* another node has the next number */
         uint32_t next = page_port(f, &k);
         ck_assert_uint_eq(next, f->nodes[fab_fabric_port(f, i)->node].first_port +
                                     f->nodes[fab_fabric_port(f, i)->node].num_ports + 1u);
@@ -94,8 +93,7 @@ START_TEST(page_sizes_have_bounds)
 }
 END_TEST
 
-/* ---- events -----------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void count(void *ctx)
 {
@@ -162,8 +160,7 @@ START_TEST(debug_events_have_a_ring_of_their_own)
 }
 END_TEST
 
-/* ---- studies ----------------------------------------------------------------------------------
- */
+/* ---- studies --------------------------------------------------------------------------------- */
 
 START_TEST(clients_take_turns)
 {
@@ -171,19 +168,21 @@ START_TEST(clients_take_turns)
         struct study_client clients[3];
         size_t next;
     } table[] = {
-        {{{0}}, 3},                                                     /* nothing to do */
-        {{{.turn = 7}, {.queued = 4, .turn = 9}, {0}}, 1},              /* only one waits */
-        {{{.queued = 4, .turn = 7}, {.queued = 1, .turn = 6}, {0}}, 1}, /* the longest wait */
-        {{{.queued = 4, .turn = 7}, {.queued = 1, .turn = 8}, {0}}, 0}, /* not the shortest */
-        {{{.queued = 1, .turn = 9}, {.turn = 1}, {.queued = 1, .turn = 8}}, 2}, /* 1 has nothing */
+        {{{0}}, 3},                                        /* no client waits */
+        {{{.turn = 7}, {.queued = 4, .turn = 9}, {0}}, 1}, /* only one client waits */
+        {{{.queued = 4, .turn = 7}, {.queued = 1, .turn = 6}, {0}},
+         1}, /* this client has waited longest */
+        {{{.queued = 4, .turn = 7}, {.queued = 1, .turn = 8}, {0}},
+         0}, /* the other client has waited longer */
+        {{{.queued = 1, .turn = 9}, {.turn = 1}, {.queued = 1, .turn = 8}},
+         2}, /* client 1 has no work */
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         ck_assert_uint_eq(study_next(table[i].clients, 3), table[i].next);
 }
 END_TEST
 
-/* ---- descriptors ------------------------------------------------------------------------------
- */
+/* ---- descriptors ----------------------------------------------------------------------------- */
 
 START_TEST(symbols_lead_to_their_files)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which paths subnet administration chooses for a request: by the names of the endports and by the
- * other components.
+ * Which paths subnet administration chooses for a request, by the identifiers of the endports and
+ * by other components.
  */
 #include "tests/unit/sa_place.h"
 

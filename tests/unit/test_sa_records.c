@@ -142,7 +142,7 @@ START_TEST(capabilities_match_by_bits)
     want(&x, &fab_wire_port_info_record, &q, NAMES("CapabilityMask"));
     ck_assert_uint_eq(table(&x, NULL, 0, 0), 1); /* only the port with exactly this mask */
     x.req.attr_mod = 1u << 31;
-    ck_assert_uint_eq(table(&x, NULL, 0, 0), 4); /* 10, 10, 2, 3 */
+    ck_assert_uint_eq(table(&x, NULL, 0, 0), 4); /* masks that contain 2: 10, 10, 2, 3 */
     leave(&x);
 }
 END_TEST

@@ -220,7 +220,7 @@ END_TEST
 struct field {
     const char *name;
     size_t at, size;
-    /* true: the attribute is not compared at port 0 of a switch */
+    /* true: only endports have this attribute; port 0 of a switch is not compared */
     bool endports_only;
     bool secret; /* messages do not show the value */
 };

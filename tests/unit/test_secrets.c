@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Keys in files of their own: where they may stand, who may read them, and that no message shows
- * one. */
+/* Keys in their own files: which files are allowed, who may read them, and that no message shows a
+ * key. */
 #include <check.h>
 #include <fcntl.h>
 #include <stdio.h>

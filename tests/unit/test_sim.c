@@ -6,15 +6,15 @@
 #include "libfabmgr/sim/device.h"
 #include "tests/unit/sim_lab.h"
 
-/* ---- attributes ---------------------------------------------------------------------------
- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 START_TEST(what_is_refused)
 {
     struct lab x = lab_new();
     uint8_t data[FAB_SMP_DATA];
     uint32_t sw = x.leaf, host = x.r.node;
-    ck_assert_int_eq(get(&x, sw, FAB_ATTR_MLNX_EXT_PORT_INFO, 1, data), 0); /* no FDR10 */
+    ck_assert_int_eq(get(&x, sw, FAB_ATTR_MLNX_EXT_PORT_INFO, 1, data),
+                     0); /* the device does not support FDR10 */
     ck_assert_uint_eq(data[15], 0);
     ck_assert_int_eq(get(&x, sw, FAB_ATTR_MLNX_EXT_PORT_INFO, 200, data), FAB_SMP_BAD_VALUE);
     ck_assert_int_eq(get(&x, sw, FAB_ATTR_VENDOR_DIAG, 0, data), 0);
@@ -48,14 +48,14 @@ START_TEST(set_is_all_or_nothing)
     struct lab x = lab_new();
     uint8_t data[FAB_SMP_DATA];
     struct fab_port_info info = port_info(&x, x.r.node, x.r.port);
-    info.lid = 0xc000; /* multicast */
+    info.lid = 0xc000; /* a multicast LID */
     info.sm_lid = 5;
     info.port_state = info.phys_state = 0;
     fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
     ck_assert_int_eq(set(&x, x.r.node, FAB_ATTR_PORT_INFO, x.r.port, data), FAB_SMP_BAD_VALUE);
     ck_assert_uint_eq(port_info(&x, x.r.node, x.r.port).sm_lid, 0);
     info.lid = 0xbfff;
-    info.lmc = 1; /* reaches into multicast */
+    info.lmc = 1; /* the range of LIDs would reach multicast LIDs */
     fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
     ck_assert_int_eq(set(&x, x.r.node, FAB_ATTR_PORT_INFO, x.r.port, data), FAB_SMP_BAD_VALUE);
     info.lmc = 0;
@@ -131,12 +131,12 @@ START_TEST(lanes_are_set_for_many_ports_at_once)
     ck_assert_int_eq(set(&x, sw, FAB_ATTR_SL2VL, 0x30000, data), 0);
     assert_map(&x, sw, 0x0102, 0x22);
     assert_map(&x, sw, 0x0001, 0x22);
-    data[0] = 0x33; /* from all to 2 */
+    data[0] = 0x33; /* from all input ports to port 2 */
     ck_assert_int_eq(set(&x, sw, FAB_ATTR_SL2VL, 0x20002, data), 0);
     assert_map(&x, sw, 0x0102, 0x33);
     assert_map(&x, sw, 0x0302, 0x33);
     assert_map(&x, sw, 0x0201, 0x22);
-    data[0] = 0x44; /* from 3 to all */
+    data[0] = 0x44; /* from port 3 to all output ports */
     ck_assert_int_eq(set(&x, sw, FAB_ATTR_SL2VL, 0x10300, data), 0);
     assert_map(&x, sw, 0x0302, 0x44);
     assert_map(&x, sw, 0x0102, 0x33);
@@ -159,12 +159,12 @@ START_TEST(tables_have_ends)
         uint32_t mod;
         size_t first, used;
     } ends[] = {
-        {FAB_ATTR_VLARB, false, 0x00010001, 0, 16}, /* 8 entries, low */
-        {FAB_ATTR_VLARB, false, 0x00030001, 0, 16}, /* high */
+        {FAB_ATTR_VLARB, false, 0x00010001, 0, 16}, /* 8 entries of low priority */
+        {FAB_ATTR_VLARB, false, 0x00030001, 0, 16}, /* 8 entries of high priority */
         {FAB_ATTR_VLARB, true, 0x00010000, 0, 16},
-        {FAB_ATTR_PKEY_TABLE, false, 0, 0, 16}, /* 8 of a switch itself */
+        {FAB_ATTR_PKEY_TABLE, false, 0, 0, 16}, /* a switch itself has room for 8 */
         {FAB_ATTR_PKEY_TABLE, false, 0x00010000, 0, 64},
-        {FAB_ATTR_PKEY_TABLE, true, 1, 0, 64}, /* 64 of an adapter */
+        {FAB_ATTR_PKEY_TABLE, true, 1, 0, 64}, /* an adapter has room for 64 */
         {FAB_ATTR_GUID_INFO, true, 0, 8, 64},  /* the first GUID is read-only */
     };
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
@@ -209,7 +209,7 @@ START_TEST(multicast_tables_have_positions)
         ck_assert_uint_eq(data[63], position + 1);
     }
     ck_assert_int_eq(drive_smp(&x.r, &path, FAB_METHOD_GET, FAB_ATTR_MFT, 32, data),
-                     FAB_SMP_BAD_VALUE); /* 0x400 entries */
+                     FAB_SMP_BAD_VALUE); /* an MFT has 0x400 entries, so block 31 is the last */
     fab_sim_free(x.r.sim);
     fab_fabric_unref(f);
 }
@@ -240,7 +240,7 @@ START_TEST(management_keys)
     info.port_state = info.phys_state = 0;
     fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
     ck_assert_int_eq(set(&x, x.leaf, FAB_ATTR_PORT_INFO, 0, data), 0);
-    ck_assert_uint_eq(port_info(&x, x.leaf, 0).m_key, 0); /* hidden */
+    ck_assert_uint_eq(port_info(&x, x.leaf, 0).m_key, 0); /* the M_Key is hidden */
     ck_assert_uint_eq(fab_sim_port(x.r.sim, x.leaf, 0)->m_key, 0x1234);
     ck_assert_int_eq(set(&x, x.leaf, FAB_ATTR_PORT_INFO, 0, data), -1);
     ck_assert_uint_eq(fab_sim_port(x.r.sim, x.leaf, 0)->m_key_violations, 1);
@@ -260,8 +260,7 @@ START_TEST(management_keys)
 }
 END_TEST
 
-/* ---- whom it knows ------------------------------------------------------------------------
- */
+/* ---- nodes by GUID and name ---------------------------------------------------------------- */
 
 START_TEST(finding)
 {
@@ -279,8 +278,7 @@ START_TEST(finding)
 }
 END_TEST
 
-/* ---- hostile ------------------------------------------------------------------------------
- */
+/* ---- hostile --------------------------------------------------------------------------------- */
 
 static void hostile_mad(struct fab_prng *p, uint8_t mad[FAB_MAD_SIZE])
 {

@@ -5,8 +5,7 @@
  */
 #include "tests/unit/sim_lab.h"
 
-/* ---- time ---------------------------------------------------------------------------------
- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static uint8_t state(const struct lab *x, uint32_t node, uint8_t port)
 {
@@ -120,8 +119,7 @@ START_TEST(flapping_ends)
 }
 END_TEST
 
-/* ---- power --------------------------------------------------------------------------------
- */
+/* ---- power ----------------------------------------------------------------------------------- */
 
 START_TEST(power)
 {
@@ -149,8 +147,7 @@ START_TEST(power)
 }
 END_TEST
 
-/* ---- keys ---------------------------------------------------------------------------------
- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static int with_key(struct lab *x, uint8_t method, uint16_t attr, uint64_t key,
                     uint8_t data[FAB_SMP_DATA])
@@ -227,8 +224,7 @@ START_TEST(leases)
 }
 END_TEST
 
-/* ---- weather and lies ---------------------------------------------------------------------
- */
+/* ---- silence, loss and false identities ---------------------------------------------------- */
 
 START_TEST(silence_and_loss)
 {
@@ -239,7 +235,7 @@ START_TEST(silence_and_loss)
     ck_assert_int_eq(fab_sim_silence(x.r.sim, 999, true), FAB_E_NOT_FOUND);
     fab_sim_silence(x.r.sim, x.leaf, true);
     ck_assert_int_eq(get(&x, x.leaf, FAB_ATTR_NODE_INFO, 0, data), -1);
-    ck_assert_int_eq(ask_lid(&x, (uint16_t)(spine + 1), &guid), 1); /* it still forwards */
+    ck_assert_int_eq(ask_lid(&x, (uint16_t)(spine + 1), &guid), 1); /* the switch still forwards */
     fab_sim_silence(x.r.sim, x.leaf, false);
     ck_assert_int_eq(get(&x, x.leaf, FAB_ATTR_NODE_INFO, 0, data), 0);
     fab_sim_loss(x.r.sim, 0.5);
@@ -317,7 +313,7 @@ START_TEST(bit_errors)
     uint32_t far = fab_fabric_port(x.f, fab_fabric_port_id(x.f, x.leaf, near))->peer;
     unsigned lost = 0;
     ck_assert_int_eq(fab_sim_bit_errors(x.r.sim, x.leaf, near, 1e-9), FAB_OK);
-    fab_sim_advance(x.r.sim, 1000000); /* 100 Gb/s: 100 a second */
+    fab_sim_advance(x.r.sim, 1000000); /* 100 Gb/s and an error rate of 1e-9: 100 errors a second */
     ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, near, FAB_SIM_SYMBOL_ERRORS), 100);
     ck_assert_uint_eq(fab_sim_counter(x.r.sim, fab_fabric_port(x.f, far)->node,
                                       fab_fabric_port(x.f, far)->num, FAB_SIM_SYMBOL_ERRORS),

@@ -5,8 +5,7 @@
  */
 #include "tests/unit/sim_lab.h"
 
-/* ---- states -------------------------------------------------------------------------------
- */
+/* ---- states ---------------------------------------------------------------------------------- */
 
 static void states_are(const struct lab *x, uint32_t port, uint8_t state, uint8_t phys)
 {
@@ -46,7 +45,7 @@ START_TEST(link_states)
     ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_NOP, 0), 0);
     states_are(&x, up, FAB_STATE_ACTIVE, FAB_PHYS_LINKUP);
     states_are(&x, far, FAB_STATE_INIT, FAB_PHYS_LINKUP);
-    ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_DOWN, 0), 0); /* trains again */
+    ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_DOWN, 0), 0); /* the link trains again */
     states_are(&x, up, FAB_STATE_INIT, FAB_PHYS_LINKUP);
     states_are(&x, far, FAB_STATE_INIT, FAB_PHYS_LINKUP);
     lab_free(&x);
@@ -64,7 +63,7 @@ START_TEST(disable_and_enable)
     ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_DOWN, FAB_PHYS_DISABLED), 0);
     states_are(&x, up, FAB_STATE_DOWN, FAB_PHYS_DISABLED);
     states_are(&x, far, FAB_STATE_DOWN, FAB_PHYS_POLLING);
-    ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_DOWN, 0), 0); /* stays disabled */
+    ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_DOWN, 0), 0); /* the port stays disabled */
     states_are(&x, up, FAB_STATE_DOWN, FAB_PHYS_DISABLED);
     ck_assert_int_eq(set_states(&x, sw, num, FAB_STATE_ARMED, 0), FAB_SMP_BAD_VALUE);
     fab_sim_unlink(x.r.sim, sw, num);
@@ -96,12 +95,12 @@ START_TEST(cables)
     ck_assert_int_eq(get(&x, sw, FAB_ATTR_SWITCH_INFO, 0, data), 0);
     fab_wire_attr_unpack(&fab_wire_attr_switch_info, data, sizeof data, &info);
     ck_assert_uint_eq(info.port_state_change, 1);
-    info.port_state_change = 0; /* zero leaves it */
+    info.port_state_change = 0; /* writing 0 keeps the bit */
     fab_wire_attr_pack(&fab_wire_attr_switch_info, &info, data, sizeof data);
     ck_assert_int_eq(set(&x, sw, FAB_ATTR_SWITCH_INFO, 0, data), 0);
     fab_wire_attr_unpack(&fab_wire_attr_switch_info, data, sizeof data, &info);
     ck_assert_uint_eq(info.port_state_change, 1);
-    ck_assert_int_eq(set(&x, sw, FAB_ATTR_SWITCH_INFO, 0, data), 0); /* one clears it */
+    ck_assert_int_eq(set(&x, sw, FAB_ATTR_SWITCH_INFO, 0, data), 0); /* writing 1 clears the bit */
     fab_wire_attr_unpack(&fab_wire_attr_switch_info, data, sizeof data, &info);
     ck_assert_uint_eq(info.port_state_change, 0);
     ck_assert_int_eq(
@@ -146,7 +145,7 @@ START_TEST(sleep_and_wake)
 }
 END_TEST
 
-/* ---- data makes Armed ports Active ------------------------------------------------------------
+/* ---- data packets make Armed ports Active ------------------------------------------------------
  */
 
 START_TEST(data_activates)
@@ -168,8 +167,7 @@ START_TEST(data_activates)
 }
 END_TEST
 
-/* ---- width and speed --------------------------------------------------------------------------
- */
+/* ---- width and speed ------------------------------------------------------------------------- */
 
 static int enable(struct lab *x, uint32_t node, uint8_t port, uint8_t widths, uint8_t speeds,
                   uint8_t ext_speeds)
@@ -179,7 +177,7 @@ static int enable(struct lab *x, uint32_t node, uint8_t port, uint8_t widths, ui
     info.width_enabled = widths;
     info.speed_enabled = speeds;
     info.speed_ext_enabled = ext_speeds;
-    info.port_state = FAB_STATE_DOWN; /* anew */
+    info.port_state = FAB_STATE_DOWN; /* the link trains again */
     info.phys_state = FAB_PHYS_POLLING;
     fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
     return set(x, node, FAB_ATTR_PORT_INFO, port, data);
@@ -207,7 +205,8 @@ START_TEST(both_ends_agree)
     ck_assert_int_eq(enable(&x, spine, far_num, 2, 7, 3), 0);
     ck_assert_uint_eq(fab_wire_link_rate(near_info), 100000);
     ck_assert_int_eq(enable(&x, x.leaf, num, 8, 7, 3), FAB_SMP_BAD_VALUE); /* 12x: not supported */
-    ck_assert_int_eq(enable(&x, x.leaf, num, 1, 7, 3), 0);                 /* 1x here, 4x there */
+    ck_assert_int_eq(enable(&x, x.leaf, num, 1, 7, 3),
+                     0); /* 1x at this port, 4x at the other one */
     states_are(&x, up, FAB_STATE_DOWN, FAB_PHYS_POLLING);
     ck_assert_int_eq(enable(&x, x.leaf, num, 0xff, 15, 3), 0);
     ck_assert_uint_eq(fab_wire_link_rate(near_info), 100000);
@@ -215,7 +214,7 @@ START_TEST(both_ends_agree)
 }
 END_TEST
 
-/* A degraded cable stays degraded when the node behind it is switched off and on. */
+/* A degraded cable stays degraded when the node at its far end is switched off and on. */
 START_TEST(degraded_for_good)
 {
     struct lab x = lab_new();

@@ -5,8 +5,7 @@
  */
 #include "tests/unit/sim_lab.h"
 
-/* ---- directed routes ----------------------------------------------------------------------
- */
+/* ---- directed routes ------------------------------------------------------------------------- */
 
 static int send_directed(struct lab *x, const struct fab_path *path, uint8_t hop_pointer,
                          uint8_t reply[FAB_MAD_SIZE])
@@ -68,10 +67,10 @@ START_TEST(not_a_mad)
     ck_assert_int_eq(fab_sim_send(x.r.sim, 10000, x.r.port, 0, bytes, reply), FAB_E_INVAL);
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, 99, 0, bytes, reply), FAB_E_INVAL);
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, 0, 0, bytes, reply), FAB_E_INVAL);
-    bytes[7] = 64; /* hops */
+    bytes[7] = 64; /* hop count */
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, 0, bytes, reply), FAB_E_FORMAT);
     bytes[7] = 0;
-    bytes[0] = 2; /* base version */
+    bytes[0] = 2; /* BaseVersion */
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, 0, bytes, reply), FAB_E_FORMAT);
     lab_free(&x);
 }
@@ -103,8 +102,7 @@ START_TEST(directed_routes_from_a_lid)
 }
 END_TEST
 
-/* ---- LID routes ---------------------------------------------------------------------------
- */
+/* ---- LID routes ------------------------------------------------------------------------------ */
 
 static void set_lft_entry(struct lab *x, uint32_t sw, uint32_t lid, uint8_t port)
 {
@@ -303,7 +301,7 @@ START_TEST(loops_and_tops_lose)
 }
 END_TEST
 
-/* Other classes than subnet management need links that are Active. */
+/* Classes other than subnet management need Active links. */
 START_TEST(data_needs_active_links)
 {
     struct lab x = lab_managed();
@@ -330,7 +328,7 @@ START_TEST(data_needs_active_links)
 }
 END_TEST
 
-/* ---- what tables lose is counted --------------------------------------------------------------
+/* ---- counters of packets that tables drop ------------------------------------------------------
  */
 
 START_TEST(losses_are_counted)
@@ -359,14 +357,13 @@ START_TEST(losses_are_counted)
 }
 END_TEST
 
-/* ---- multicast --------------------------------------------------------------------------------
- */
+/* ---- multicast ------------------------------------------------------------------------------- */
 
 static void set_mft(struct lab *x, uint32_t sw, uint16_t mask)
 {
     uint8_t data[FAB_SMP_DATA];
     ck_assert_int_eq(get(x, sw, FAB_ATTR_MFT, 0, data), 0);
-    fab_base_put_be16(data + 2 * 3, mask); /* 0xc003 */
+    fab_base_put_be16(data + 2 * 3, mask); /* the entry of MLID 0xc003 */
     ck_assert_int_eq(set(x, sw, FAB_ATTR_MFT, 0, data), 0);
 }
 

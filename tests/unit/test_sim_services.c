@@ -4,8 +4,7 @@
  */
 #include "tests/unit/sim_lab.h"
 
-/* ---- counters -----------------------------------------------------------------------------
- */
+/* ---- counters -------------------------------------------------------------------------------- */
 
 static struct fab_port_counters counters(struct lab *x, uint8_t method, uint8_t port,
                                          struct fab_port_counters want)
@@ -35,11 +34,13 @@ START_TEST(port_counters)
     fab_sim_counter_add(x.r.sim, x.leaf, 2, FAB_SIM_SYMBOL_ERRORS, 5);
     fab_sim_increment(x.r.sim, x.leaf, 1, FAB_SIM_XMIT_WAIT, 2.5);
     fab_sim_advance(x.r.sim, 3000000);
-    ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).symbol_errors, 65535); /* its maximum */
+    ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).symbol_errors,
+                      65535); /* the maximum of the counter */
     ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).xmit_wait, 7);
     fab_sim_advance(x.r.sim, 4000000);
     ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).xmit_wait, 10);
-    ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 0xff, none).xmit_wait, 10); /* all ports */
+    ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 0xff, none).xmit_wait,
+                      10); /* 0xff selects all ports */
     memset(data, 0, sizeof data);
     data[1] = 1;
     ck_assert_int_eq(
@@ -47,7 +48,8 @@ START_TEST(port_counters)
     fab_wire_attr_unpack(&fab_wire_attr_port_counters_ext, data, sizeof data, &wide);
     ck_assert_uint_eq(wide.symbol_errors, 70000);
     ck_assert_uint_eq(counters(&x, FAB_METHOD_SET, 1, clear).symbol_errors, 0);
-    ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).xmit_wait, 10); /* not selected */
+    ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).xmit_wait,
+                      10); /* CounterSelect did not select this counter */
     clear = (struct fab_port_counters){.counter_select2 = 1};
     ck_assert_uint_eq(counters(&x, FAB_METHOD_SET, 0xff, clear).xmit_wait, 0);
     ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 2, none).symbol_errors, 5);
@@ -72,7 +74,7 @@ START_TEST(noise_is_counted)
     ck_assert_int_eq(fab_sim_noise(x.r.sim, x.leaf, near, 0.2), FAB_OK);
     for (unsigned i = 0; i < 1000; i++)
         lost += get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data) != 0;
-    ck_assert_uint_gt(lost, 280); /* 36 %: both directions */
+    ck_assert_uint_gt(lost, 280); /* 36 % are lost, in both directions together */
     ck_assert_uint_lt(lost, 440);
     ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, near, FAB_SIM_RCV_ERRORS) +
                           fab_sim_counter(x.r.sim, x.spine, (uint8_t)far_port, FAB_SIM_RCV_ERRORS),
@@ -175,8 +177,7 @@ START_TEST(details_of_all_ports)
 }
 END_TEST
 
-/* ---- samples ----------------------------------------------------------------------------------
- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 static int sample(struct lab *x, struct fab_samples_control *control)
 {
@@ -217,10 +218,10 @@ START_TEST(samples_count_an_interval)
     fab_sim_advance(x.r.sim, 1000000);
     ck_assert_int_eq(sample(&x, &c), 0);
     ck_assert_uint_eq(c.status, FAB_SAMPLE_STARTS);
-    ck_assert_uint_eq(c.tick, 249); /* 1 us */
+    ck_assert_uint_eq(c.tick, 249); /* a tick of 1 us */
     ck_assert_uint_eq(c.counter_width, 4);
     ck_assert_uint_eq(c.counter_mask[14], 3);
-    ck_assert_uint_eq(c.option_mask, 0x01ff000000ffffc0); /* bits 6-23, 48-56 */
+    ck_assert_uint_eq(c.option_mask, 0x01ff000000ffffc0); /* bits 6 to 23 and 48 to 56 */
     ck_assert_uint_eq(samples(&x, &fab_wire_attr_samples_result).status, FAB_SAMPLE_STARTS);
     fab_sim_advance(x.r.sim, 1001000);
     ck_assert_uint_eq(samples(&x, &fab_wire_attr_samples_result).status, FAB_SAMPLE_RUNS);
@@ -254,14 +255,15 @@ START_TEST(samples_of_all_ports_and_after_power)
         fab_sim_counter_add(x.r.sim, x.leaf, port, FAB_SIM_RCV_PKTS, port);
     fab_sim_advance(x.r.sim, 1000);
     ck_assert_uint_eq(samples(&x, &fab_wire_attr_samples_result).counter[0], 10);
-    c = (struct fab_samples_control){.port_select = 1, .select = {2}}; /* done at once */
+    c = (struct fab_samples_control){.port_select = 1,
+                                     .select = {2}}; /* this sample ends at once */
     ck_assert_int_eq(sample(&x, &c), 0);
     ck_assert_uint_eq(c.status, FAB_SAMPLE_DONE);
     ck_assert_uint_eq(samples(&x, &fab_wire_attr_samples_result).counter[0], 0);
     c = (struct fab_samples_control){.port_select = 1, .select = {[7] = 0x4002}};
-    ck_assert_int_eq(sample(&x, &c), FAB_SMP_BAD_VALUE); /* a vendor's selection */
+    ck_assert_int_eq(sample(&x, &c), FAB_SMP_BAD_VALUE); /* a selection that only vendors define */
     c = (struct fab_samples_control){.port_select = 1, .select = {0x4f36}};
-    ck_assert_int_eq(sample(&x, &c), FAB_SMP_BAD_VALUE); /* VL 15 */
+    ck_assert_int_eq(sample(&x, &c), FAB_SMP_BAD_VALUE); /* a selection of VL 15 */
     c = (struct fab_samples_control){.port_select = 200};
     ck_assert_int_eq(sample(&x, &c), FAB_SMP_BAD_VALUE);
     c = (struct fab_samples_control){.port_select = 1, .interval = 1000, .select = {4}};
@@ -283,8 +285,7 @@ START_TEST(samples_of_all_ports_and_after_power)
 }
 END_TEST
 
-/* ---- classes ----------------------------------------------------------------------------------
- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 /* The firmware implements some classes. A request of another class is refused, unless a program at
  * the port may answer it. */
@@ -326,13 +327,12 @@ START_TEST(trap_addresses_are_kept)
     ck_assert_uint_eq(info.trap_qp, 5);
     ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_CC, FAB_METHOD_GET, 1, 0, 0, data), 0);
     fab_wire_attr_unpack(&fab_wire_attr_class_port_info, data, sizeof data, &info);
-    ck_assert_uint_eq(info.trap_lid, 0); /* of another class */
+    ck_assert_uint_eq(info.trap_lid, 0); /* each class has its own trap LID */
     lab_free(&x);
 }
 END_TEST
 
-/* ---- congestion control -------------------------------------------------------------------
- */
+/* ---- congestion control ---------------------------------------------------------------------- */
 
 static int cc(struct lab *x, uint32_t node, uint8_t method, uint16_t attr, uint32_t mod,
               uint8_t *data)
@@ -429,6 +429,49 @@ START_TEST(control_map_selects_fields)
 }
 END_TEST
 
+static struct fab_cc_ca_setting ca_setting(struct lab *x, uint8_t method,
+                                           const struct fab_cc_ca_setting *want)
+{
+    uint8_t data[FAB_GS_DATA] = {0};
+    struct fab_cc_ca_setting is;
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_cc_ca_setting, want, data, sizeof data),
+                     FAB_OK);
+    ck_assert_int_eq(cc(x, x->r.node, method, FAB_CC_CA_SETTING, 0, data), 0);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_cc_ca_setting, data, sizeof data, &is),
+                     FAB_OK);
+    return is;
+}
+
+/* Control_Map of a CACongestionSetting selects the service levels; Port_Control is always set. */
+START_TEST(control_map_selects_service_levels)
+{
+    struct lab x = lab_manager();
+    struct fab_cc_ca_setting one = {.port_control = 1, .control_map = 0x8001}, two;
+    for (uint8_t sl = 0; sl < 16; sl++)
+        one.sl[sl].timer = (uint16_t)(100 + sl);
+    two = one;
+    two.port_control = 0;
+    two.control_map = 2;
+    two.sl[1].timer = 7;
+    (void)ca_setting(&x, FAB_METHOD_SET, &one);
+    struct fab_cc_ca_setting is = ca_setting(&x, FAB_METHOD_GET, &two);
+    ck_assert_uint_eq(is.port_control, 1);
+    ck_assert_uint_eq(is.control_map, 0x8001);
+    ck_assert_uint_eq(is.sl[0].timer, 100);
+    ck_assert_uint_eq(is.sl[1].timer, 0);
+    ck_assert_uint_eq(is.sl[14].timer, 0);
+    ck_assert_uint_eq(is.sl[15].timer, 115);
+    (void)ca_setting(&x, FAB_METHOD_SET, &two);
+    is = ca_setting(&x, FAB_METHOD_GET, &one);
+    ck_assert_uint_eq(is.port_control, 0);
+    ck_assert_uint_eq(is.control_map, 2);
+    ck_assert_uint_eq(is.sl[0].timer, 100);
+    ck_assert_uint_eq(is.sl[1].timer, 7);
+    ck_assert_uint_eq(is.sl[15].timer, 115);
+    lab_free(&x);
+}
+END_TEST
+
 START_TEST(congestion_is_logged)
 {
     struct lab x = lab_manager();
@@ -477,6 +520,7 @@ static Suite *suite(void)
     tcase_add_test(c, trap_addresses_are_kept);
     tcase_add_test(c, congestion_settings);
     tcase_add_test(c, control_map_selects_fields);
+    tcase_add_test(c, control_map_selects_service_levels);
     tcase_add_test(c, congestion_is_logged);
     suite_add_tcase(s, c);
     return s;

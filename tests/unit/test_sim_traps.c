@@ -5,8 +5,7 @@
  */
 #include "tests/unit/sim_lab.h"
 
-/* ---- from ports ---------------------------------------------------------------------------
- */
+/* ---- traps of ports ------------------------------------------------------------------------ */
 
 static unsigned traps_from(struct lab *x, uint16_t number, bool *from)
 {
@@ -78,8 +77,7 @@ START_TEST(no_traps_before_there_are_lids)
 }
 END_TEST
 
-/* ---- what they say ------------------------------------------------------------------------
- */
+/* ---- contents of traps --------------------------------------------------------------------- */
 
 START_TEST(repeated_until_repressed)
 {
@@ -90,7 +88,7 @@ START_TEST(repeated_until_repressed)
     fab_sim_relink(x.r.sim, x.leaf, x.up);
     fab_sim_trap(x.r.sim, x.leaf, x.up, 130);
     ck_assert_uint_eq(traps(&x, 130, NULL, &mail), 1);
-    fab_sim_advance(x.r.sim, 3500000); /* once a second */
+    fab_sim_advance(x.r.sim, 3500000); /* the trap is sent once a second */
     ck_assert_uint_eq(traps(&x, 130, NULL, &mail), 3);
     ck_assert_int_eq(get(&x, x.leaf, FAB_ATTR_NOTICE, 0, data), 0);
     fab_wire_attr_unpack(&fab_wire_attr_notice, data, sizeof data, &notice);
@@ -117,6 +115,8 @@ START_TEST(what_traps_say)
         ck_assert_uint_eq(traps(&x, all[i], &n, NULL), 1);
         ck_assert(n.generic);
         ck_assert_uint_eq(n.producer_type, FAB_NODE_SWITCH);
+        ck_assert_uint_eq(n.trap, all[i]);
+        ck_assert_uint_eq(n.type, all[i] <= 131 ? 1 : all[i] <= 145 ? 4 : 2);
         ck_assert_uint_eq(n.issuer_lid, lid);
         if (all[i] <= 145)
             ck_assert_uint_eq(fab_wire_notice_lid(&n), lid);
@@ -223,8 +223,7 @@ START_TEST(storms_end)
 }
 END_TEST
 
-/* ---- managers -----------------------------------------------------------------------------
- */
+/* ---- managers -------------------------------------------------------------------------------- */
 
 START_TEST(is_sm)
 {

@@ -100,7 +100,8 @@ START_TEST(standby_watches_until_the_polls_are_used_up)
         ck_assert_int_eq(FAB_SMSTATE_STAYS, fab_smstate_poll(&s, NULL));
     ck_assert_int_eq(FAB_SMSTATE_GONE, fab_smstate_poll(&s, NULL));
     ck_assert_uint_eq(s.state, FAB_SM_DISCOVERING);
-    ck_assert_int_eq(FAB_SMSTATE_STAYS, fab_smstate_poll(&s, NULL)); /* only in standby */
+    ck_assert_int_eq(FAB_SMSTATE_STAYS,
+                     fab_smstate_poll(&s, NULL)); /* a poll has an effect only in standby */
 }
 END_TEST
 
@@ -120,8 +121,7 @@ START_TEST(standby_does_not_wait_for_one_that_gave_up)
 END_TEST
 
 /* A manager that wins the election but never becomes master keeps this manager in standby only for
- * a limited number of polls. If it becomes master later, this manager goes to
- * standby again. */
+ * a limited number of polls. If it becomes master later, this manager goes to standby again. */
 START_TEST(a_better_one_that_never_becomes_master_is_passed_over)
 {
     static const uint8_t states[] = {FAB_SM_STANDBY, FAB_SM_DISCOVERING};
@@ -213,7 +213,7 @@ static struct fab_sm_info info_of(const struct fab_smstate *s)
     return other(s->guid, s->priority, s->state);
 }
 
-/* One manager polls the others, sees their present states, and changes its own. */
+/* Lets one manager poll all other managers, see their present states, and change its own. */
 static void take_turn(struct fab_smstate *all, const bool *alive, uint32_t count, uint32_t who)
 {
     struct fab_sm_info seen[8];

@@ -28,7 +28,7 @@ struct scene {
     struct fab_verify_multicast_lid lid[GROUPS];
 };
 
-/* Group 0 has all hosts. */
+/* Adds members to all groups. Group 0 gets all hosts. */
 static void join_all(struct scene *s, struct fab_prng *prng)
 {
     uint32_t count = 0;

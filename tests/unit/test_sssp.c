@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * minhop, sssp and dfsssp on hundreds of random fabrics, trees and grids, with and without damage.
- * Checks that all endports reach each other, hosts by shortest paths; that the tables of dfsssp are
- * free of deadlocks, if it does not refuse the fabric; that the loads are balanced; and that the
- * tables do not depend on the order of discovery.
+ * Checks that all endports reach each other, hosts by shortest paths. The tables of dfsssp must be
+ * free of deadlocks, if it does not refuse the fabric. The loads must be balanced, and the tables
+ * must not depend on the order of discovery.
  */
 #include "libfabmgr/study/quality.h"
 #include "tests/unit/fabric_sets.h"
@@ -64,7 +64,7 @@ static void assert_complete(const struct fab_fabric *f, const struct fab_verdict
     free(text);
 }
 
-/* ---- complete, and safe where that is promised ------------------------------------------------
+/* ---- reachability and deadlocks ----------------------------------------------------------------
  */
 
 struct tally {
@@ -94,7 +94,7 @@ static void check_engine(const struct fab_fabric *f, const struct fab_policy *p,
     fab_target_unref(t);
 }
 
-/* Takes over f. */
+/* Checks the tables of minhop, sssp and dfsssp for f. Takes over f. */
 static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx)
 {
     struct tally *tally = ctx;
@@ -180,7 +180,7 @@ START_TEST(damaged_trees_are_complete_and_mostly_safe)
 }
 END_TEST
 
-/* ---- shortest ways ----------------------------------------------------------------------------
+/* ---- shortest paths ----------------------------------------------------------------------------
  */
 
 /* Computes the number of hops from switch `from` to every other switch; FAB_NONE if links do not
@@ -254,8 +254,7 @@ START_TEST(hosts_have_shortest_paths)
 }
 END_TEST
 
-/* ---- balance ----------------------------------------------------------------------------------
- */
+/* ---- balance --------------------------------------------------------------------------------- */
 
 static struct fab_quality quality_of(const char *engine, const struct fab_fabric *f)
 {
@@ -271,7 +270,8 @@ static struct fab_quality quality_of(const char *engine, const struct fab_fabric
 }
 
 /* In a complete tree, the result is like that of D-mod-k: the loads are balanced, and nearly no
- * shift has two flows on one link. (A few have, because GUIDs do not say which spine is which.) */
+ * shift has two flows on one link. (A few shifts do, because GUIDs do not tell the spines
+ * apart.) */
 START_TEST(a_sound_tree_is_routed_perfectly)
 {
     struct fab_prng prng;
@@ -318,7 +318,7 @@ START_TEST(a_slower_link_carries_less)
     struct fab_port_info *ends[] = {&fab_fabric_edit_port(f, slow)->info,
                                     &fab_fabric_edit_port(f, fab_fabric_port(f, slow)->peer)->info};
     for (unsigned i = 0; i < 2; i++)
-        ends[i]->width_active = 1; /* of 4 */
+        ends[i]->width_active = 1; /* 1x of 4x */
     struct fab_target *t = routed_or_refused("sssp", f, &p, why);
     for (uint32_t lid = 1; lid <= t->lids.top; lid++) {
         uint32_t owner = t->lids.owner[lid];
@@ -335,7 +335,7 @@ START_TEST(a_slower_link_carries_less)
 }
 END_TEST
 
-/* ---- sameness ---------------------------------------------------------------------------------
+/* ---- equal tables ------------------------------------------------------------------------------
  */
 
 static void assert_same(const struct fab_target *a, const struct fab_target *b)
@@ -377,7 +377,7 @@ START_TEST(the_order_of_discovery_changes_nothing)
 }
 END_TEST
 
-/* ---- lanes ------------------------------------------------------------------------------------
+/* ---- virtual lanes -----------------------------------------------------------------------------
  */
 
 START_TEST(a_ring_needs_vls)

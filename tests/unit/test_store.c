@@ -291,7 +291,7 @@ START_TEST(spared_links_come_back)
     size_t count = 7;
     store_put_exempt(s, GUID(2), 36, true);
     store_put_exempt(s, GUID(1), 7, true);
-    store_put_disabled(s, GUID(1), 8, true); /* of another kind */
+    store_put_disabled(s, GUID(1), 8, true); /* a row of another kind */
     s = reopen(s);
     store_put_exempt(s, GUID(1), 7, false);
     s = reopen(s);

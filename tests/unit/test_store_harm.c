@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The store when something fails: a disk without space, a database that was moved away, kill -9 at
- * any moment. The store refuses a database that it cannot use, and does not change it. It upgrades
- * an older database after it has made a copy.
+ * The store when something fails: the disk is full, the database was moved away, or the process is
+ * killed at any moment. The store refuses a database that it cannot use, and does not change it. It
+ * upgrades an older database after it has made a copy.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 
 #define NOBODY 65534 /* a user without privileges */
 
-/* Files may not grow, which SQLite sees as a disk without space. */
+/* No file can grow. SQLite treats this as a full disk. */
 START_TEST(a_full_disk_loses_nothing_but_time)
 {
     struct rlimit before_it, none = {0};
@@ -49,7 +49,7 @@ END_TEST
 #define REFUSAL                                                                                    \
     "CREATE TRIGGER refusal BEFORE INSERT ON disabled_port BEGIN SELECT RAISE(ABORT, 'no'); END"
 
-/* One record violates the schema; the records before and behind it in the same transaction are
+/* One record violates the schema; the records before and after it in the same transaction are
  * stored. */
 START_TEST(only_the_record_that_violates_the_schema_is_lost)
 {
@@ -71,14 +71,14 @@ START_TEST(only_the_record_that_violates_the_schema_is_lost)
     assert_leases(s, set, SET_SIZE);
     ck_assert_uint_eq(store_last_event_seq(s), 20);
     store_put_disabled(s, GUID(1), 2, true);
-    store_close(s); /* ends, although the last record is refused */
+    store_close(s); /* store_close ends, although the last record is refused */
     ck_assert_int_eq(ask("SELECT count(*) FROM event"), 20);
     ck_assert_int_eq(ask("SELECT count(*) FROM disabled_port"), 0);
 }
 END_TEST
 
-/* Waits until the writer, which looks every two seconds, notices that it fails, or that it does
- * not. */
+/* Waits until the writer notices that it fails, or that it no longer fails. It checks this every
+ * two seconds. */
 static bool is_noticed(struct store *s, bool failing)
 {
     for (unsigned i = 0; i < 1000 && store_is_failing(s) != failing; i++)
@@ -86,7 +86,7 @@ static bool is_noticed(struct store *s, bool failing)
     return store_is_failing(s) == failing;
 }
 
-/* SQLite would go on writing to the file that was moved away. */
+/* SQLite alone would continue to write to the file that was moved away. */
 START_TEST(a_file_that_is_gone_is_noticed)
 {
     struct store *s = open_store();
@@ -219,7 +219,7 @@ START_TEST(kill_at_any_moment_leaves_one_whole_set)
         while (read(ends[0], &last, sizeof(last)) == sizeof(last))
             next = last + 1;
         close(ends[0]);
-        struct store *s = open_store(); /* (checks the integrity) */
+        struct store *s = open_store(); /* open_store checks the integrity of the database */
         assert_one_whole_set(s, last);
         assert_one_whole_baseline(s);
         store_close(s);
@@ -272,8 +272,7 @@ static size_t read_file(const char *path, char *bytes, size_t len)
 
 static char before[4 << 20], after[4 << 20];
 
-/* Checks that the database is refused with this message, that its file is unchanged, and that the
- * same happens the second time. */
+/* Checks twice that the database is refused with this message, and that its file is unchanged. */
 static void assert_refused(int status, const char *words)
 {
     struct store *s = NULL;
@@ -387,7 +386,7 @@ START_TEST(a_log_without_its_database_is_not_played_into_a_new_one)
     struct store *s = open_store();
     put_events(s, 1000, 1200);
     store_flush(s);
-    ck_assert_int_eq(unlink(db_path), 0); /* as if moved aside without its log */
+    ck_assert_int_eq(unlink(db_path), 0); /* as if the file had been moved without its log */
     store_close(s);
     snprintf(wal, sizeof(wal), "%s-wal", db_path);
     if (access(wal, F_OK) != 0)

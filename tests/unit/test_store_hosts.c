@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registrations of hosts. The store loads them again under the same key. Those that it reported as
- * written survive a kill. A database of an older version gets the tables for registrations.
+ * Registrations of hosts. The store loads them again under the same key. Those that the store
+ * reported as written survive a kill. A database of an older version gets the tables for
+ * registrations.
  */
 #include <signal.h>
 #include <sys/wait.h>

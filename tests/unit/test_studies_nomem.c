@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets every allocation of quality, what-if, traffic and export fail in turn. Each time, the result
+ * Lets each allocation of quality, what-if, traffic and export fail once. Each time, the result
  * must be NOMEM, and nothing may leak (which the sanitizers check).
  */
 #include "libfabmgr/export/export.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Forwarding tables from the operator: each error in the file is reported with its line and column,
- * exported tables are read back unchanged, and the engine "file" reports what is missing.
+ * Forwarding tables from the operator. Each error in the file is reported with its line and column.
+ * Exported tables are read back unchanged. The engine "file" reports what is missing.
  */
 #include "libfabmgr/export/export.h"
 #include "tests/unit/naive.h"
@@ -185,7 +185,7 @@ START_TEST(exported_tables_are_read_back)
 }
 END_TEST
 
-/* Assigns other LIDs to the same fabric: those of the endports in reverse order. */
+/* Assigns new LIDs to the same fabric: the LIDs of the endports in reverse order. */
 static void other_lids(const struct fab_fabric *f, uint8_t lmc, struct fab_lids *ret)
 {
     uint32_t next = 1u << lmc;
@@ -321,7 +321,8 @@ START_TEST(unused_entries_may_be_missing)
     char *text = exported(f, t);
     cut_paragraph(text, f->nodes[lonely].desc);
     assert_refused(f, &p, &t->lids, text, "is not in the file");
-    t->lids.base[fab_fabric_port_id(f, lonely, 0)] = 0; /* now no entry is needed */
+    t->lids.base[fab_fabric_port_id(f, lonely, 0)] =
+        0; /* without a LID, the switch needs no entry */
     t->lids.owner[lid] = FAB_NONE;
     ck_assert_msg(run_file(f, &p, &t->lids, &lft, why) == FAB_OK, "%s", why);
     fab_target_lft_fini(&lft);

@@ -118,7 +118,7 @@ static const struct {
     const char *what, *text;
     /* Number of ports of the switch, and its port to the adapter. */
     uint8_t ports, port;
-    const char *desc; /* of the adapter */
+    const char *desc; /* NodeDescription of the adapter */
 } ways[] = {
     {"tabs",
      "Switch\t40 \"S-1\"\t\t# \"s\" base port 0 lid 1 lmc 0\n"
@@ -222,8 +222,7 @@ START_TEST(the_far_end_may_name_the_port_guid)
 }
 END_TEST
 
-/* ---- mistakes ---------------------------------------------------------------------------------
- */
+/* ---- mistakes -------------------------------------------------------------------------------- */
 
 #define S "Switch 8 \"s\"\n"
 #define PAIR S "[1] \"h\"[1]\nCa 1 \"h\"\n"
@@ -317,8 +316,7 @@ START_TEST(too_many_ports_are_refused)
 }
 END_TEST
 
-/* ---- round trips ------------------------------------------------------------------------------
- */
+/* ---- round trips ----------------------------------------------------------------------------- */
 
 static char *written(const struct fab_fabric *f, size_t *ret_len)
 {
@@ -406,8 +404,7 @@ START_TEST(control_characters_become_blanks)
 }
 END_TEST
 
-/* ---- damage ------------------------------------------------------------------------------------
- */
+/* ---- damage ---------------------------------------------------------------------------------- */
 
 /* Reads len bytes from a buffer of exactly that size, so that a sanitizer detects an overrun. */
 static struct fab_fabric *try_read(const char *text, size_t len)
@@ -501,13 +498,12 @@ START_TEST(a_damaged_text_is_refused_or_read_soundly)
 }
 END_TEST
 
-/* ---- rates ------------------------------------------------------------------------------------
- */
+/* ---- rates ----------------------------------------------------------------------------------- */
 
 static const struct {
     const char *text;
     unsigned width;
-    uint32_t mbps; /* 0: refused */
+    uint32_t mbps; /* 0: the text is refused */
     const char *speed;
 } rates[] = {
     {"4x EDR", 4, 100000, "EDR"},
@@ -550,7 +546,7 @@ START_TEST(rates_are_read)
 }
 END_TEST
 
-/* ---- the field's own files --------------------------------------------------------------------
+/* ---- files of real fabrics and of other programs -----------------------------------------------
  */
 
 static const struct {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The traffic model gives the results that textbooks give for such networks, and loses no packet.
- */
+/* The traffic model gives the results that textbooks give for such networks. It loses no packet. */
 #include "libfabmgr/traffic/traffic.h"
 #include "tests/unit/routing.h"
 
@@ -436,7 +435,7 @@ START_TEST(test_least_index)
 }
 END_TEST
 
-/* A row of switches, each with a sender. The receiver is at the last switch. */
+/* Makes a row of switches with a sender at each. The receiver is at the last switch. */
 static struct scene *parking_lot(void)
 {
     struct drawing *d = draw_new();

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Transitions between the tables of random engines, policies and damaged fabrics. All writes are
- * applied one by one, in a random order within each step. After each write, libfabmgr/verify judges
+ * applied one by one, in a random order within each step. After each write, libfabmgr/verify checks
  * the mixture. It must have no loop, no cycle on any VL, and no more pairs without a path than the
  * transition announced.
  *
  * Packets in flight keep old dependencies until a round ends. So the dependencies of all packets
  * that are sent during a round are collected in a matrix, which must have no cycle either. After
  * the last write, the dependencies of packets with old and with new SLs together must have no
- * cycle, unless the transition says that they have one (stale_sls). For transitions with several
- * steps, the test also makes all writes in any order, without steps. In some of these trials, a
- * mixture must then have a loop or a cycle.
+ * cycle, unless the transition reports one (stale_sls). For transitions with several steps, the
+ * test also makes all writes in any order, without steps. Some of these mixtures must have a loop
+ * or a cycle.
  *
  * TRANSITION_ROUNDS=300 in the environment sets the number of transitions for each family of
  * fabrics.
@@ -26,7 +26,7 @@ struct tally {
     uint32_t lossy, stale, lanes, sampled, unsafe, unions, bad_unions;
 };
 
-struct tables { /* of one engine */
+struct tables { /* the tables of one engine */
     struct fab_lids lids;
     struct fab_lft lft;
     struct fab_vls vls;
@@ -39,7 +39,7 @@ static void tables_fini(struct tables *t)
     fab_target_vls_fini(&t->vls);
 }
 
-static uint8_t lmc; /* of the tables that make_tables makes */
+static uint8_t lmc; /* LMC of the tables that make_tables makes */
 
 /* Makes the tables of an engine for f. Returns false if the engine refuses f, or if its tables fail
  * the proof. */
@@ -124,7 +124,7 @@ struct world {
      * after it, and with the present mixture of tables */
     bool *before, *after, *now;
     uint32_t vls;
-    size_t size;      /* ports * VLs */
+    size_t size;      /* number of channels: ports * VLs */
     uint8_t *depends; /* [size][size] bits */
 };
 
@@ -246,7 +246,7 @@ static void check_union_of_sls(struct world *w, struct tally *tally)
     tally->bad_unions += cycle;
 }
 
-/* ---- carrying it out ------------------------------------------------------------------------- */
+/* ---- applying the writes --------------------------------------------------------------------- */
 
 static struct fab_transition_judgement judge(const struct world *w, const struct fab_vls *sls)
 {

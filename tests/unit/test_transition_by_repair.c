@@ -2,7 +2,7 @@
 /*
  * Switches leave random fabrics and return. The repair session makes the tables, and the labels of
  * the repair order the LFT writes of the plan. The writes are applied one by one, in a random order
- * between two barriers. After each write, libfabmgr/verify judges the mixture. It must have no loop
+ * between two barriers. After each write, libfabmgr/verify checks the mixture. It must have no loop
  * and no cycle, and pairs that had a path must still have one. If the switches hold other tables
  * than those from which the repair starts, fab_transition_order_by_repair must refuse.
  */
@@ -128,8 +128,8 @@ static bool make_tables(struct world *w)
     return r == FAB_OK && fab_repair_session_new(&repair, &w->session, why, sizeof(why)) == FAB_OK;
 }
 
-/* Fills the observed tables: switches that stayed hold the repaired tables, and those that return
- * may hold anything. */
+/* Fills the observed tables. Switches that were never lost hold the repaired tables, and switches
+ * that return may hold anything. */
 static void observe(struct world *w)
 {
     ck_assert_int_eq(fab_plan_observed_init(&w->observed, w->back->switch_count, w->again->lft.top),

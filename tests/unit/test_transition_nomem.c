@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lets each allocation of fab_transition_make fail in turn, in a transition that needs rounds and
+/* Lets each allocation of fab_transition_make fail once, in a transition that needs rounds and
  * draining, with several VLs. */
 #include "tests/unit/testing.h"
 

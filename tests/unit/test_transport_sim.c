@@ -11,7 +11,7 @@ struct rig {
     struct fab_sim *sim;
     struct loop *loop;
     struct transport *t;
-    struct loop_timer *end; /* nothing more comes */
+    struct loop_timer *end; /* fires when nothing more can arrive */
     unsigned received, batches, traps;
     bool sending;
     unsigned resend;

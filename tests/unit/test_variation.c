@@ -140,8 +140,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The option keeps names and links. The nodes have the same set of GUIDs, but each has another one.
- */
+/* Nodes exchange their GUIDs. Names and links stay, and the set of GUIDs stays the same. */
 START_TEST(guids_are_shuffled)
 {
     struct fab_fabric *plain = leaf_spine(10, 4, 3);

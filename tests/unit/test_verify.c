@@ -4,6 +4,7 @@
  * random. For each kind of failure, a test also makes such tables by hand, and checks the witness
  * that the proof returns.
  */
+#include "libfabmgr/verify/trace.h"
 #include "tests/unit/naive.h"
 
 static struct fab_target *routed_by_default(const struct fab_fabric *f, uint8_t lmc)
@@ -417,8 +418,8 @@ START_TEST(a_ring_clockwise_is_a_cycle)
 END_TEST
 
 /* Node descriptions are bytes from the wire. In the text of a witness, each byte that is not
- * printable ASCII becomes a dot, so that no device can break a line or send commands to a terminal.
- */
+ * printable ASCII becomes a dot. Otherwise a device could break a line or send commands to a
+ * terminal. */
 START_TEST(names_are_made_safe)
 {
     struct fab_fabric *f = row_of_three();
@@ -442,6 +443,85 @@ START_TEST(names_are_made_safe)
     free(text);
     fab_verify_verdict_fini(&v);
     fab_target_unref(t);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+/* Writes "NAME (GUID) port N" as a witness does. */
+static const char *place(const struct fab_fabric *f, uint32_t port, char ret[120])
+{
+    const struct fab_node *n = &f->nodes[fab_fabric_port(f, port)->node];
+    snprintf(ret, 120, "%s (0x%016" PRIx64 ") port %u", n->desc, n->guid,
+             fab_fabric_port(f, port)->num);
+    return ret;
+}
+
+static void assert_text(const struct fab_fabric *f, const struct fab_witness *w, const char *want)
+{
+    char *text = NULL;
+    ck_assert_int_eq(fab_verify_witness_text(f, w, &text), FAB_OK);
+    ck_assert_str_eq(text, want);
+    free(text);
+}
+
+/* The text has one line a hop. It says for each port what is at the other end. */
+START_TEST(texts_show_each_hop)
+{
+    struct fab_fabric *f = row_of_three();
+    uint32_t a = host_at(f, 0), c = host_at(f, 2), free_port = fab_fabric_port_id(f, 1, 9);
+    uint32_t ports[] = {a, fab_fabric_port(f, c)->peer, free_port, fab_fabric_port_id(f, 1, 0)};
+    uint8_t vls[] = {0, 3, 1, 2};
+    char p[4][120], peer[2][120], want[1000], *from = p[0], *to = peer[1];
+    for (unsigned i = 0; i < 4; i++)
+        place(f, ports[i], p[i]);
+    place(f, fab_fabric_port(f, a)->peer, peer[0]);
+    place(f, c, peer[1]);
+    fab_fabric_edit_port(f, ports[1])->info.phys_state = FAB_PHYS_POLLING;
+    struct fab_witness w = {
+        .kind = FAB_E_INVAL, .src = a, .dst = c, .lid = 7, .ports = ports, .port_count = 4};
+    snprintf(want, sizeof want,
+             "dead port: a table entry leads to a port without a working link\n"
+             "  from %.*s to %.*s, LID 7\n"
+             "  %s -> %s\n  %s -> link down: %s\n  %s -> no cable\n  %s\n",
+             (int)(strstr(from, " port") - from), from, (int)(strstr(to, " port") - to), to, p[0],
+             peer[0], p[1], peer[1], p[2], p[3]);
+    assert_text(f, &w, want);
+    w.vls = vls;
+    w.src = FAB_NONE;
+    w.port_count = 2;
+    snprintf(want, sizeof want,
+             "dead port: a table entry leads to a port without a working link\n"
+             "  %s -> %s, VL 0\n  %s -> link down: %s, VL 3\n",
+             p[0], peer[0], p[1], peer[1]);
+    assert_text(f, &w, want);
+    w.vls = NULL;
+    w.port_count = 1;
+    w.kind = FAB_E_LIMIT;
+    w.need = 9;
+    w.have = 2;
+    snprintf(want, sizeof want,
+             "too few VLs: packets take VL 8, and both ends of the link and the policy allow 2 "
+             "VLs\n  %s -> %s\n",
+             p[0], peer[0]);
+    assert_text(f, &w, want);
+    w.ports = ports + 3;
+    snprintf(want, sizeof want,
+             "table too small: LIDs up to 8 are in use, and the switch has entries below 2\n  %s\n",
+             p[3]);
+    assert_text(f, &w, want);
+    w.port_count = 0;
+    assert_text(f, &w, "too long: the path has more switches than allowed\n");
+    w.kind = FAB_OK;
+    assert_text(f, &w, "no failure\n");
+    w.kind = FAB_E_CYCLE;
+    assert_text(f, &w,
+                "cycle: each of these links waits for the next one, the last for the first\n");
+    w.kind = FAB_E_LOOP;
+    assert_text(f, &w, "loop: the packet comes back to a switch that it passed before\n");
+    w.kind = FAB_E_UNREACHABLE;
+    assert_text(f, &w, "unreachable: the last switch has no route, or delivers to another port\n");
+    w.kind = FAB_E_NOMEM;
+    assert_text(f, &w, "failure\n");
     fab_fabric_unref(f);
 }
 END_TEST
@@ -503,8 +583,56 @@ START_TEST(traces_go_where_packets_go)
     fab_verify_trace_fini(&trace);
     ck_assert_int_eq(fab_verify_trace(&in, f->port_count, 1, &trace), FAB_E_UNREACHABLE);
     fab_verify_trace_fini(&trace);
+    ck_assert_int_eq(fab_verify_trace(&in, a, 0, &trace), FAB_E_UNREACHABLE);
+    ck_assert_ptr_null(trace.ports);
+    /* from port 0 of a switch, by each way in which a packet is lost */
+    uint8_t *entry = &fab_target_lft_row(&t->lft, 2)[t->lids.base[c]];
+    const uint8_t good = *entry;
+    static const struct {
+        uint8_t num;
+        int strict;
+        uint32_t count;
+    } lost[] = {
+        {FAB_LFT_NO_ROUTE, FAB_E_UNREACHABLE, 1}, {99, FAB_E_INVAL, 1}, {0, FAB_E_UNREACHABLE, 1}};
+    for (size_t i = 0; i < sizeof lost / sizeof *lost; i++) {
+        *entry = lost[i].num;
+        ck_assert_int_eq(fab_verify_trace_strict(&in, port0, t->lids.base[c], &trace),
+                         lost[i].strict);
+        ck_assert_uint_eq(trace.count, lost[i].count);
+        ck_assert_uint_eq(trace.ports[0], port0);
+        fab_verify_trace_fini(&trace);
+        ck_assert_int_eq(fab_verify_trace(&in, port0, t->lids.base[c], &trace), FAB_E_UNREACHABLE);
+        fab_verify_trace_fini(&trace);
+    }
+    *entry = good;
+    ck_assert_int_eq(fab_verify_trace(&in, port0, t->lids.base[c], &trace), FAB_OK);
+    ck_assert_uint_eq(trace.count, 2);
+    fab_verify_trace_fini(&trace);
+    fab_fabric_edit_port(f, a)->info.phys_state = FAB_PHYS_POLLING;
+    ck_assert_int_eq(fab_verify_trace_strict(&in, a, t->lids.base[c], &trace), FAB_E_UNREACHABLE);
+    ck_assert_uint_eq(trace.count, 1);
+    fab_verify_trace_fini(&trace);
     fab_target_unref(t);
     fab_fabric_unref(f);
+}
+END_TEST
+
+/* Hosts reach each other by tables that leave out only pairs with a switch. */
+START_TEST(good_for_hosts_is_less_than_good)
+{
+    const struct fab_verdict good = {.deadlock_free = true};
+    struct fab_verdict v = good;
+    ck_assert(fab_verify_verdict_good(&v) && fab_verify_verdict_good_for_hosts(&v));
+    v.deadlock_free = false;
+    ck_assert(!fab_verify_verdict_good(&v) && !fab_verify_verdict_good_for_hosts(&v));
+    v = good;
+    v.beyond = 1;
+    ck_assert(!fab_verify_verdict_good(&v) && !fab_verify_verdict_good_for_hosts(&v));
+    v = good;
+    v.unreachable_pairs = 1;
+    ck_assert(!fab_verify_verdict_good(&v) && fab_verify_verdict_good_for_hosts(&v));
+    v.unreachable_host_pairs = 1;
+    ck_assert(!fab_verify_verdict_good_for_hosts(&v));
 }
 END_TEST
 
@@ -560,9 +688,11 @@ int main(void)
         a_long_way_is_a_failure,
         a_ring_clockwise_is_a_cycle,
         names_are_made_safe,
+        texts_show_each_hop,
         further_lids_are_checked,
         islands_need_not_meet,
         traces_go_where_packets_go,
+        good_for_hosts_is_less_than_good,
         back_to_back,
     };
     Suite *suite = suite_create("verify");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proof of multicast tables: it accepts the trees of libfabmgr/mcast through all changes, finds
- * every spoiled entry, and agrees with a naive walk about the dependencies of unicast and multicast
- * packets together. On a triangle of switches, the verdict about each kind of failure is known.
+ * The proof of multicast tables. It accepts the trees of libfabmgr/mcast through all changes, finds
+ * every damaged entry, and agrees with a simple walk about the dependencies of unicast and
+ * multicast packets together. On a triangle of switches, the verdict about each kind of failure is
+ * known.
  */
 #include "libfabmgr/verify/multicast.h"
 
@@ -201,10 +202,10 @@ static void add_multicast(struct naive_vls *n, const struct world *w, const stru
 }
 
 struct findings {
-    unsigned cyclic; /* fabrics with a cycle */
-    /* fabrics in which multicast packets alone have a cycle */
+    unsigned cyclic; /* number of fabrics with a cycle */
+    /* number of fabrics in which multicast packets alone have a cycle */
     unsigned alone;
-    unsigned vls; /* fabrics whose paths use several VLs */
+    unsigned vls; /* number of fabrics whose paths use several VLs */
 };
 
 /* Compares the proof with a walk of all packets. Returns whether the dependencies of unicast and
@@ -410,30 +411,30 @@ struct hand_case {
 };
 static const struct hand_case hand_cases[] = {
     {{END}, FAB_OK, {0, 0}, false, NULL},
-    /* a branch in the mask of one end only */
+    /* one end of a branch is missing in the mask */
     {{{0, 1}, END}, FAB_E_UNREACHABLE, {1, 1}, false, "does not get or forward"},
     {{{1, 1}, END}, FAB_E_UNREACHABLE, {0, 1}, false, "does not get or forward"},
     {{{2, 1}, END}, FAB_E_UNREACHABLE, {1, 33}, false, "does not get or forward"},
-    /* a branch that neither end has: the tree does not reach the sender */
+    /* both ends of a branch are missing: the tree does not reach the sender */
     {{{1, 33}, {2, 1}, END}, FAB_E_UNREACHABLE, {2, 3}, true, "packets of all members"},
-    /* a branch that neither end has: the two receivers are in two trees */
+    /* both ends of a branch are missing: the two receivers are in two trees */
     {{{0, 1}, {1, 1}, END}, FAB_E_UNREACHABLE, {1, 70}, true, "packets of all members"},
-    /* receivers that are missing */
+    /* receivers are missing in the masks */
     {{{0, 16}, END}, FAB_E_UNREACHABLE, {0, 16}, true, "packets of all members"},
     {{{1, 70}, END}, FAB_E_UNREACHABLE, {1, 70}, true, "packets of all members"},
     {{{0, 16}, {1, 70}, END}, FAB_E_UNREACHABLE, {0, 16}, true, "packets of all members"},
-    /* ports of hosts that are no member, or only send, and of the switch itself */
+    /* the port of a host that is no member or only sends, or port 0 of the switch */
     {{{0, 17}, END}, FAB_E_DENIED, {0, 17}, false, "to a port that is no receiving member"},
     {{{2, 3}, END}, FAB_E_DENIED, {2, 3}, false, "to a port that is no receiving member"},
     {{{0, 0}, END}, FAB_E_DENIED, {0, 0}, false, "to a port that is no receiving member"},
-    /* ports without a cable; the last port; ports beyond it */
+    /* a port without a cable, the last port, and ports beyond it */
     {{{0, 50}, END}, FAB_E_INVAL, {0, 50}, false, "has no working link, or does not exist"},
     {{{0, 100}, END}, FAB_E_INVAL, {0, 100}, false, "has no working link, or does not exist"},
     {{{0, 101}, END}, FAB_E_INVAL, {0, 0}, false, "has no working link, or does not exist"},
     {{{2, 255}, END}, FAB_E_INVAL, {2, 0}, false, "has no working link, or does not exist"},
     /* the third side of the triangle closes a loop */
     {{{0, 2}, {2, 2}, END}, FAB_E_LOOP, {1, 33}, false, "closes a loop of branches"},
-    /* the first of several failures */
+    /* several failures, of which the first is reported */
     {{{0, 17}, {0, 50}, {2, 3}, END}, FAB_E_DENIED, {0, 17}, false, "no receiving member"},
     {{{0, 16}, {2, 50}, END}, FAB_E_INVAL, {2, 50}, false, "has no working link"},
 };
@@ -480,7 +481,7 @@ START_TEST(texts_name_mlid_port_and_failure)
 END_TEST
 
 /* The MFT of switch 1 has only `cap` entries. For MLIDs beyond the last entry, host 1/70 is not
- * counted as a member, and the tree fails because switch 1 has no entry for the MLID. */
+ * counted as a member. The tree fails, because switch 1 has no entry for the MLID. */
 START_TEST(small_mfts_limit_the_mlids)
 {
     static const struct {
@@ -518,8 +519,8 @@ START_TEST(small_mfts_limit_the_mlids)
 }
 END_TEST
 
-/* No link leads to switch 2, so the member there cannot be served by the tree of switches 0 and 1.
- * If there is no tree, the failure is at the first member of the first part of the fabric (a set of
+/* No link leads to switch 2, so the tree of switches 0 and 1 cannot serve the member there. If
+ * there is no tree, the failure is at the first member of the first part of the fabric (a set of
  * connected switches) that has a receiver. */
 START_TEST(members_that_no_link_connects_are_counted)
 {
@@ -564,9 +565,9 @@ START_TEST(only_what_is_asked_is_checked)
     struct by_hand h;
     uint64_t groups[FAB_VERIFY_MLID_GROUPS / 64] = {0};
     by_hand_init(&h, false);
-    h.member[2].guid = 1; /* of no port */
+    h.member[2].guid = 1; /* no port has this GUID */
     assert_hand(&h, FAB_OK, 0, 0, HAND_MLIDS, 3 * HAND_MLIDS - 1, 0);
-    groups[0] = 2; /* 0xc020 alone */
+    groups[0] = 2; /* only the MLID group of 0xc020 */
     h.in.groups = groups;
     assert_hand(&h, FAB_OK, 0, 0, 1, 3, 0);
     groups[0] = 1;
@@ -582,8 +583,8 @@ START_TEST(only_what_is_asked_is_checked)
 }
 END_TEST
 
-/* Proves three trees on the triangle one after the other; each tree leaves out another side. The
- * dependencies of a tree count in later proofs if in.keep was true. Those of two trees have no
+/* Proves three trees on the triangle one after the other. Each tree uses two sides of the triangle.
+ * The dependencies of a tree count in later proofs if in.keep was true. Those of two trees have no
  * cycle, those of all three have one. */
 START_TEST(kept_trees_count_in_later_proofs)
 {

@@ -189,8 +189,8 @@ END_TEST
 
 #define RING 6
 #define RING_MOST 6
-/* A ring of switches. Each position on the ring has one switch, a port that leads forward and a
- * port that leads back. */
+/* A ring of switches. At each position of the ring, there is a switch, a port that leads forward
+ * and a port that leads back. */
 struct ring {
     struct fab_fabric *f;
     struct fab_target *t;
@@ -252,7 +252,7 @@ static void route_ring(struct ring *r)
     }
 }
 
-/* Takes over f. */
+/* Makes the tables of a ring on f. Takes over f. */
 static struct ring ring_of(struct fab_fabric *f)
 {
     struct ring r = {.n = f->switch_count, .f = f, .t = fab_target_new(), .p = defaults()};

@@ -95,7 +95,7 @@ END_TEST
 
 static const struct {
     const char *what;
-    uint64_t port_guid; /* port GUID that is found; 0: none */
+    uint64_t port_guid; /* GUID of the port that is found; 0: no port */
     int status;
     const char *why;
 } ends[] = {
@@ -206,12 +206,16 @@ END_TEST
 START_TEST(a_host_is_found_by_the_first_word_of_its_name)
 {
     static const char text[] = "Switch 8 \"s\"\n[1] \"a\"[1]\n[2] \"b\"[1]\n[3] \"c\"[1]\n"
-                               "[4] \"d\"[1]\n[5] \"e\"[1]\n"
+                               "[4] \"d\"[1]\n[5] \"e\"[1]\n[6] \"f\"[1]\n[7] \"g\"[1]\n"
                                "caguid=0x10\nCa 1 \"a\" # \"gpu-1 mlx5_0\"\n[1](11) \"s\"[1]\n"
                                "caguid=0x20\nCa 1 \"b\" # \"gpu-10 mlx5_0\"\n[1](21) \"s\"[2]\n"
                                "caguid=0x30\nCa 1 \"c\" # \"gpu-2 mlx5_0\"\n[1](31) \"s\"[3]\n"
                                "caguid=0x40\nCa 1 \"d\" # \"gpu-2 mlx5_1\"\n[1](41) \"s\"[4]\n"
-                               "caguid=0x50\nCa 1 \"e\" # \"gpu-2\"\n[1](51) \"s\"[5]\n";
+                               "caguid=0x50\nCa 1 \"e\" # \"gpu-2\"\n[1](51) \"s\"[5]\n"
+                               "caguid=0x60\nCa 1 \"f\" # \"gpu-3/mlx5_0\"\n[1](61) \"s\"[6]\n"
+                               "caguid=0x70\nCa 1 \"g\" # \"MT4123\"\n[1](71) \"s\"[7]\n";
+    static const char locations[] = "name,host\n0x70,big\n0x10,two\n0x20,two\n";
+    struct fab_locations_error error;
     static const struct {
         const char *what;
         uint64_t guid; /* 0: not found */
@@ -222,11 +226,19 @@ START_TEST(a_host_is_found_by_the_first_word_of_its_name)
         {"gpu-2", 0x50, NULL},
         {"gpu-2 mlx5_0", 0x30, NULL},
         {"gpu-1 m", 0x10, NULL},
-        {"gpu-", 0, "is ambiguous (5 matches)"},
+        {"gpu-2/mlx5_1", 0x40, NULL},
+        {"gpu-3", 0x60, NULL},
+        {"big", 0x70, NULL},
+        {"bi", 0, "no node, GUID or LID \"bi\""},
+        {"two", 0, "is ambiguous (2 matches): gpu-1 mlx5_0, gpu-10 mlx5_0"},
+        {"gpu-", 0, "is ambiguous (6 matches)"},
         {"gpu-2 ", 0, "is ambiguous (2 matches): gpu-2 mlx5_0, gpu-2 mlx5_1"},
     };
     struct fab_fabric *f = read_fabric(text, sizeof text - 1);
     struct fab_view *w = view_of(f, number_all(f));
+    ck_assert_int_eq(
+        fab_policy_locations_read(locations, sizeof locations - 1, &w->policy.locations, &error),
+        FAB_OK);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         char why[200] = "";
         uint32_t node = FAB_NONE;

@@ -10,7 +10,7 @@ static struct fab_policy defaults(void)
     return p;
 }
 
-/* ---- what the cables offer ------------------------------------------------------------------- */
+/* ---- VLs of the links ------------------------------------------------------------------------ */
 
 START_TEST(the_weakest_isl_counts)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Attributes: bytes written by hand from the layout in the specification, compared with the tables;
- * round trips of every attribute with random values; and what must be refused. test_wire_mad.c
- * tests the headers.
+ * Attributes. The test compares bytes written by hand from the layout in the specification with the
+ * tables, and makes round trips of every attribute with random values. It also tests what must be
+ * refused. test_wire_mad.c tests the headers.
  */
 #include <string.h>
 
@@ -59,8 +59,7 @@ static const struct fab_attr *const all[] = {
 #define LARGEST 224u
 #define ATTRS (sizeof all / sizeof all[0])
 
-/* ---- attributes by hand -----------------------------------------------------------------------
- */
+/* ---- attributes by hand ---------------------------------------------------------------------- */
 
 START_TEST(node_info_by_hand)
 {
@@ -286,7 +285,7 @@ START_TEST(notices_name_their_lid)
     ck_assert_uint_eq(n.count, 5);
     ck_assert_uint_eq(n.details[53], 0x99);
     n.trap = 128;
-    n.generic = 0; /* a vendor's device 128 */
+    n.generic = 0; /* a notice of a vendor, whose device ID is 128 */
     ck_assert_uint_eq(fab_wire_notice_lid(&n), 0);
 }
 END_TEST
@@ -315,7 +314,7 @@ START_TEST(notices_of_wrong_keys_name_the_sender)
     n.details[23] = 0x80 | 31;
     ck_assert(fab_wire_notice_violation(&n, &v));
     ck_assert(v.truncated && v.hops == 0);
-    n.details[23] = 3; /* by LID */
+    n.details[23] = 3; /* the packet was LID routed */
     ck_assert(fab_wire_notice_violation(&n, &v));
     ck_assert(!v.directed && v.hops == 0);
 
@@ -327,7 +326,7 @@ START_TEST(notices_of_wrong_keys_name_the_sender)
     ck_assert_uint_eq(v.slid, 3);
     ck_assert_uint_eq(v.dlid, 4);
     ck_assert_uint_eq(v.p_key, 0x1234);
-    ck_assert_uint_eq(v.qp[0], 0x11); /* without the SL */
+    ck_assert_uint_eq(v.qp[0], 0x11); /* the SL was removed */
     ck_assert_uint_eq(v.qp[1], 0x2233);
     n.trap = 258;
     ck_assert(fab_wire_notice_violation(&n, &v));
@@ -343,8 +342,7 @@ START_TEST(notices_of_wrong_keys_name_the_sender)
 }
 END_TEST
 
-/* ---- every attribute --------------------------------------------------------------------------
- */
+/* ---- every attribute ------------------------------------------------------------------------- */
 
 static uint64_t field_mask(const struct fab_field *f)
 {
@@ -354,7 +352,7 @@ static uint64_t field_mask(const struct fab_field *f)
 static void set_member(void *in, const struct fab_field *f, size_t i, uint64_t value)
 {
     uint8_t *p = (uint8_t *)in + f->member + i * f->stride;
-    for (unsigned b = 0; b < f->member_size; b++) /* little-endian machines only: the tests' */
+    for (unsigned b = 0; b < f->member_size; b++) /* the tests run on little-endian machines only */
         p[b] = (uint8_t)(value >> (8 * b));
 }
 
@@ -540,8 +538,7 @@ START_TEST(printing_into_too_little_room_is_cut)
 }
 END_TEST
 
-/* ---- links ------------------------------------------------------------------------------------
- */
+/* ---- links ----------------------------------------------------------------------------------- */
 
 START_TEST(links_have_width_speed_and_rate)
 {

@@ -2,7 +2,7 @@
 /*
  * Records of subnet administration: bytes written by hand from the layout in the specification,
  * round trips of all records with random bytes, and the numbers of their components. The library
- * derives these numbers from its tables, and this test has them as constants.
+ * derives these numbers from its tables. This test has them as constants.
  */
 #include <string.h>
 
@@ -46,7 +46,7 @@ START_TEST(node_record_by_hand)
     bytes[23] = 0xbb;
     bytes[44] = 'x';
     bytes[107] = 'y';
-    bytes[108] = 7; /* after the record */
+    bytes[108] = 7; /* a byte after the record */
     ck_assert_int_eq(fab_wire_rec_unpack(&fab_wire_node_record, bytes, sizeof bytes, &r), FAB_OK);
     ck_assert_uint_eq(r.lid, 0x1234);
     ck_assert_uint_eq(r.info.base_version, 1);
@@ -103,7 +103,7 @@ END_TEST
 START_TEST(sizes_are_those_of_the_standard)
 {
     static const struct {
-        uint16_t id, stride; /* in units of 8 bytes */
+        uint16_t id, stride; /* stride: in units of 8 bytes */
     } want[] = {
         {0x11, 14}, {0x12, 9}, {0x13, 2}, {0x14, 3},  {0x15, 9}, {0x17, 9},
         {0x18, 4},  {0x20, 1}, {0x30, 9}, {0x31, 22}, {0x33, 9}, {0x35, 8},
@@ -146,7 +146,7 @@ START_TEST(tables_are_well_formed)
 }
 END_TEST
 
-/* All components together cover the bits that are read and written; the others are reserved. */
+/* All components together cover the bits that are read and written; all other bits are reserved. */
 START_TEST(random_bytes_make_the_round_trip)
 {
     struct fab_prng prng;
@@ -167,7 +167,7 @@ START_TEST(random_bytes_make_the_round_trip)
         if (r->id == FAB_SA_VLARB_RECORD) /* its single component has reserved bits */
             continue;
         if (r->id == FAB_SA_PORT_INFO_RECORD)
-            mask[4 + 56] = 0x7f; /* LinkSpeedExt*2 have none */
+            mask[4 + 56] = 0x7f; /* the fields LinkSpeedExt*2 belong to no component */
         for (size_t i = 0; i < sizeof bytes; i++)
             bytes[i] = i < r->wire_size ? bytes[i] & mask[i] : 0;
         ck_assert_mem_eq(out, bytes, sizeof out);
@@ -208,8 +208,7 @@ START_TEST(values_too_large_are_refused)
 }
 END_TEST
 
-/* ---- components -------------------------------------------------------------------------------
- */
+/* ---- components ------------------------------------------------------------------------------ */
 
 static const struct numbered {
     uint16_t id;
@@ -338,7 +337,7 @@ START_TEST(masks_become_bits_and_members)
     memset(want + 42, 0xff, 2);
     want[53] = 0x0f;
     fab_wire_rec_mask_bytes(&fab_wire_path_record, mask | UINT64_C(1) << 7,
-                            bits); /* and a reserved one */
+                            bits); /* bit 7 is reserved */
     ck_assert_mem_eq(bits, want, sizeof want);
     fab_wire_rec_mask_struct(&fab_wire_path_record, mask, &given);
     ck_assert(given.slid && given.sl && given.dgid[0] && given.dgid[1]);

@@ -35,7 +35,7 @@ static inline uint64_t test_seed(const char *what, uint64_t seed)
  * where each round takes about four times as long. */
 static inline unsigned test_rounds(unsigned rounds)
 {
-#if defined(__has_feature) /* clang's way to say it */
+#if defined(__has_feature) /* clang reports a sanitizer in this way */
 #if __has_feature(address_sanitizer)
 #define __SANITIZE_ADDRESS__ 1
 #endif

@@ -12,10 +12,10 @@
 struct naive_vls {
     const struct fab_fabric *f;
     const struct fab_target *t;
-    size_t size;     /* ports * VLs */
-    bool *depends;   /* [size][size] */
-    uint8_t *colour; /* [size] */
-    uint16_t *used;  /* [ports] VLs */
+    size_t size;     /* number of channels: ports * VLs */
+    bool *depends;   /* [size][size] channel dependencies */
+    uint8_t *colour; /* [size] state of a channel in the search for cycles */
+    uint16_t *used;  /* [ports] bitset of the VLs in use */
     uint64_t dependencies;
     uint32_t beyond;
     bool cyclic;
@@ -86,7 +86,7 @@ static inline void naive_lanes_judge(struct naive_vls *n, const struct fab_polic
         n->beyond += (n->used[port] >> fab_target_port_vls(n->f, p, port)) != 0;
 }
 
-/* The caller must call naive_vls_fini. */
+/* Follows all packets. The caller must call naive_vls_fini. */
 static inline struct naive_vls naive_vls(const struct fab_fabric *f, const struct fab_target *t,
                                          const struct fab_policy *p)
 {

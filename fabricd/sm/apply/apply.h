@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Interface of fabricd/sm/apply for the other folders of fabricd/sm. Its phases bring a discovered
- * fabric into service: they assign LIDs, compute routes and partitions, plan and send the writes,
- * read settings back, verify the mixture that failed writes leave, publish the view and emit
- * events.
+ * fabric into service: LIDs, routes, partitions, the writes and their order, and readback. If
+ * writes failed, a phase verifies the mixture of tables. At the end the view is published.
  *
  * All rounds that change tables use these phases. A local repair makes its own plan and passes it
  * to sm_program_take.
@@ -16,8 +15,8 @@
 
 int sm_apply_init(struct sm *s); /* returns OK, NOMEM or IO */
 void sm_apply_fini(struct sm *s);
-/* Compares s->policy with the policy of new settings. If timers or thresholds of ports differ,
- * the next plan also writes these. Call this function before s->policy is replaced. */
+/* Compares s->policy with the policy of new settings. If timers or thresholds of ports differ, the
+ * next plan writes them, too. Call this function before s->policy is replaced. */
 void sm_apply_reload(struct sm *s);
 
 /* ---- the repair session, from which local repairs start (repair_state.c) --------------------- */
@@ -32,7 +31,7 @@ void sm_repair_prepare(struct sm *s);
 /* Allocates memory that the next local repair will need. This can take some milliseconds, so the
  * caller does it after the writes of a repair have ended. */
 void sm_repair_prepare_memory(struct sm *s);
-/* Frees the repair session. An engine then computes the next tables. */
+/* Frees the repair session, so that an engine must compute the next tables. */
 void sm_repair_forget(struct sm *s);
 
 /* ---- writes (program.c) ---- */
@@ -61,8 +60,7 @@ struct sm_failed_block {
     bool by_repair;
     uint8_t entries[FAB_LFT_BLOCK];
 };
-/* Returns the LFT blocks that switches may lack, because a write failed or was not sent
- * (failed_blocks.c). */
+/* Returns the list of failed or unsent LFT blocks. */
 const struct sm_failed_block *sm_failed_blocks(const struct sm *s, uint32_t *ret_count);
 /* Frees the plan after a round. A plan can have half a million writes. If a local repair had to
  * free it, this would delay the repair by milliseconds. */
@@ -72,13 +70,13 @@ void sm_program_tidy(struct sm *s);
 
 /* Publishes the tables and fabric of the model as a view. Returns OK or NOMEM. */
 int sm_publish(struct sm *s);
-/* Publishes the tables and fabric of the model after a local repair. active: how many Active
- * links the fabric has gained; negative if it has lost links. degraded: the same for degraded
- * links. Returns OK or NOMEM. */
+/* Publishes the tables and fabric of the model after a local repair. active: the change of the
+ * number of Active links. degraded: the change of the number of degraded links. Both can be
+ * negative. Returns OK or NOMEM. */
 int sm_publish_repair(struct sm *s, int64_t active, int64_t degraded);
 /* Returns the measured rate of LFT writes in blocks per second; 0: not known. */
 uint32_t sm_table_write_rate(const struct sm *s);
-/* Emit events about ISLs that a port probe found down (lost) or up again. */
+/* Emit events about ISLs that a port probe found down (lost) or up again (gained). */
 void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t count);
 void sm_report_gained_links(struct sm *s, const struct sm_link *link, uint32_t count);
 /* Emits the events about links that came back with another width or speed (degraded.c). */
@@ -87,9 +85,9 @@ void sm_report_gained_rates(struct sm *s, const struct sm_link *gained, uint32_t
 void sm_report_reroute(struct sm *s);
 /* Makes the record of a reroute. Call this function after the view was published. */
 void sm_reroute_record(struct sm *s);
-/* Call this function after the view of a local repair was published. lost: the repair left some
- * switches without a route to each other, so an engine must compute new tables. A round that takes
- * tables of a repair calls it, too. */
+/* Call this function after the view of a local repair, or of tables that follow from a repair,
+ * was published. lost: some switches have no route to each other, so an engine must compute new
+ * tables. */
 void sm_reroute_repaired(struct sm *s, bool lost);
 /* Call this function when a reroute begins: an operator requested it, the settings changed, or a
  * local repair was incomplete. It sets s->run.cause, the text that the record of the reroute
@@ -100,8 +98,8 @@ void sm_apply_get_status(const struct sm *s, struct sm_status *ret);
 /* ---- rebalance (rebalance.c) ---- */
 
 void sm_rebalance_begun(struct sm *s);
-/* Call this function after every round of any kind. It begins the quiet time anew if the fabric
- * changed, and sets the timer of the next rebalance. */
+/* Call this function after every round of any kind. If the fabric changed, the quiet time
+ * (rebalance.c) begins again. The function sets the timer of the next rebalance. */
 void sm_rebalance_ended(struct sm *s, int status);
 void sm_rebalance_postponed(struct sm *s, bool awaited);
 /* Call this function after a trap. It postpones or stops a running rebalance. */
@@ -110,11 +108,11 @@ const char *sm_rebalance_outcome(const struct sm *s);
 
 /* ---- the background proof of all tables after local repairs (reproof.c) ---- */
 
-/* Sets the timer that starts the background proof QUIET_US (1 s) after the last local repair, if
- * tables of a local repair are not yet proved as a whole. */
+/* If tables of a local repair are not yet proved as a whole, sets the timer that starts the
+ * background proof QUIET_US (1 s) after the last local repair. */
 void sm_reproof_prepare(struct sm *s);
-/* Call this function when a round has ended, before the next one is chosen. If a background
- * proof was completed during the round, it takes the result. */
+/* Call this function when a round has ended, before the next one is chosen. It takes the result of
+ * a background proof that ended during the round. */
 void sm_reproof_round_ended(struct sm *s);
 /* Pauses the running background proof at once, because the processor may be needed to handle a
  * fault. */
@@ -128,12 +126,11 @@ void sm_pins_attach(struct sm *s);
 
 /* ---- the baseline of approved devices (baseline.c) ---- */
 
-/* Returns the baseline of devices, if the settings demand that sweeps leave out devices which the
- * baseline does not approve. NULL: sweeps leave out no device. */
+/* Returns the baseline of devices if sweeps must leave out the devices that it does not approve.
+ * NULL: sweeps leave out no device. */
 struct fab_baseline *sm_baseline_barrier(const struct sm *s);
-/* Call this function after the settings were read again. It requests a heavy sweep if the
- * setting subnet.unapproved has changed, and sweeps must now leave out other devices than
- * before. */
+/* Call this function after the settings were read again. If a change of subnet.unapproved changes
+ * which devices sweeps leave out, the function requests a heavy sweep. */
 void sm_baseline_reload(struct sm *s);
 /* Call this function before `ctx` is freed. Changes of the baseline that were requested with
  * this ctx then do not call their done(). */

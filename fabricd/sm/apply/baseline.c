@@ -45,8 +45,8 @@ static int compare(const void *x, const void *y)
     return compare_places(&a->what.place, &b->what.place);
 }
 
-/* For each entry that the previous list also had, copies into the new list when the device was
- * found, and whether an event was emitted. Both lists are sorted by place. */
+/* Copies facts from the previous list to the new one, for each device that is in both: when it was
+ * found, and whether its event was emitted and its link reset. Both lists are sorted by place. */
 static void carry_over(struct sm_baseline_job *j)
 {
     for (uint32_t i = 0, k = 0; i < j->count; i++) {
@@ -61,9 +61,9 @@ static void carry_over(struct sm_baseline_job *j)
     }
 }
 
-/* Returns what the manager does with an unapproved device at place `p`, if the sweep has read
- * it: quarantines or admits it. (Devices that sweeps leave out are excluded.) The manager admits
- * its own port in any case. */
+/* Returns what the manager does with an unapproved device at place `p` that the sweep has read: it
+ * quarantines or admits the device. (Devices that sweeps leave out are excluded.) The manager
+ * always admits its own port. */
 static enum sm_unapproved_effect effect_of(const struct sm_baseline_job *j,
                                            const struct fab_place *p)
 {
@@ -169,10 +169,9 @@ static void emit(struct sm *s, const struct sm_unapproved *unapproved)
                    .holder = u->holder, .effect = effect);
 }
 
-/* Returns true if no event about this switch port was emitted within TELL_EVERY_US, and notes
- * the time of the new event. If TELL_MOST events about other ports were emitted in this period,
- * it adds 1 to b->untold instead: the caller then emits no event about this device, and the
- * summary event counts it. */
+/* Returns false if an event about this switch port was emitted within TELL_EVERY_US. Otherwise
+ * notes the new event. If TELL_MOST events were emitted in this period, it also adds 1 to
+ * b->untold: the caller then emits no event, and the summary event counts the device. */
 static bool may_tell(struct sm_baseline *b, const struct fab_place *p)
 {
     uint64_t now_us = clock_now_us(), key = fab_base_mix64(p->near_guid) + p->near_port;
@@ -344,8 +343,8 @@ static int leave(struct sm *s)
         return FAB_OK;
     int r = j->status;
     /* Takes the result only if the baseline is still the one that the task compared. Otherwise an
-     * operator changed the baseline meanwhile, and baseline_edit.c has compared the fabric with the
-     * new one. */
+     * operator has changed the baseline since then, and baseline_edit.c has compared the fabric
+     * with the new one. */
     if (r == FAB_OK && j->set == s->apply->baseline.set) {
         if (sm_baseline_take_list(s, j))
             request_p_keys(s);
@@ -374,8 +373,7 @@ const struct sm_unapproved *sm_unapproved(const struct sm *s, uint32_t *ret_coun
     return s->apply->baseline.list;
 }
 
-/* ---- sweeps, partitions and settings ----------------------------------------------------------
- */
+/* ---- sweeps, partitions and settings --------------------------------------------------------- */
 
 struct fab_baseline *sm_baseline_barrier(const struct sm *s)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Changes of the baseline by operators. A worker thread finds the nodes that the operator named,
- * makes the changed baseline and compares the fabric with it, which takes tens of milliseconds in
- * large fabrics. Changes wait in a queue and are made one after the other.
+ * makes the changed baseline and compares the fabric with it. In large fabrics, this takes tens of
+ * milliseconds. Changes wait in a queue and are made one after the other.
  *
  * The worker task begins between two rounds. It counts as a reader of the snapshot (model.readers),
  * so that no round changes the snapshot while the task reads it. When it has ended, the loop thread
  * takes over the new baseline and the new list of devices that are not approved. If a round has
- * replaced the list meanwhile, the worker compares again. If rounds replace the list too often, or
- * if a round runs for longer than WAIT_MOST_US, the change is made without a comparison, and a
- * heavy sweep makes the comparison later. The callback done() of a change is called when the change
- * is committed to the database.
+ * replaced the list since the comparison began, the worker compares again. If rounds replace the
+ * list too often, or if a round runs for longer than WAIT_MOST_US, the change is made without a
+ * comparison. A heavy sweep makes the comparison later. The callback done() of a change is called
+ * when the change is committed to the database.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -60,17 +60,17 @@ struct sm_baseline_edit {
     /* The change is in force, and is being written to the database. */
     bool committing;
     /* Value of sm_baseline.version when the task began to compare the fabric with the changed
-     * baseline. If it differs later, a round has replaced the list of unapproved devices
-     * meanwhile. */
+     * baseline. If it differs later, a round has replaced the list of unapproved devices since
+     * then. */
     uint64_t version;
     /* Manager's clock when the change became the first in the queue; 0: not yet. */
     uint64_t begun_us;
     unsigned tries;
-    /* EDIT_DISAPPROVE: number of nodes about which an event was emitted so far */
+    /* EDIT_DISAPPROVE: number of nodes about which an event was already emitted */
     uint32_t reported;
-    /* The change is committed to the database when store_written(mark) is STORE_WRITTEN. */
+    /* The change is in the database when store_written(mark) returns STORE_WRITTEN. */
     uint64_t mark;
-    sm_done *done; /* NULL: nobody waits */
+    sm_done *done; /* NULL: no caller waits */
     void *ctx;
 };
 
@@ -372,7 +372,7 @@ static void on_made(void *owner, void *ctx)
     else if (e->status != FAB_OK)
         fail(s, e->status);
     else if (e->version != s->apply->baseline.version && ++e->tries < TRIES_MOST)
-        release_job(e); /* begin_next begins it again */
+        release_job(e); /* begin_next begins this edit again */
     else
         commit(s, e);
     begin_next(s);

@@ -3,10 +3,9 @@
  * Emits events about the changes between two snapshots. The names of removed nodes and links come
  * from the old snapshot.
  *
- * Up to SINGLY changes of one kind get one event each. If there are more, for example because
- * several racks lost power, or if many changes follow each other, one summary event gives their
- * number and names some of the nodes, switches first. If all changed links end at one node, the
- * summary event names this node.
+ * Up to SINGLY changes of one kind get one event each. If there are more, or if many changes follow
+ * each other, one summary event gives their number and names some of the nodes, switches first. If
+ * all changed links end at one node, the summary event names this node.
  */
 #include <inttypes.h>
 #include <stdio.h>

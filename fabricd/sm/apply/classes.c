@@ -29,7 +29,7 @@ static void find_guarantees(const struct sm_sealed *of, struct sm_classes *ret)
     for (uint32_t port = 0; port < f->port_count && looked < PORTS_LOOKED_AT; port++) {
         if (fab_fabric_port(f, port)->num == 0 || !fab_fabric_port_is_up(f, port) ||
             fab_target_port_vls(f, &of->policy, port) < v->count)
-            continue; /* ports with fewer VLs are left out */
+            continue; /* ports with fewer VLs than the tables use are left out */
         looked++;
         for (uint8_t i = 0; i < v->levels; i++) {
             uint32_t has = fab_qos_guarantee(f, &of->policy, v, port, i);
@@ -61,8 +61,8 @@ static void emit_guarantees(struct sm *s, const struct sm_classes *now)
     for (uint8_t i = 0; i < c->count; i++) {
         uint32_t due = fab_target_class_share(c, i) / 100;
         if (c->class[i].share == 0 || now->guaranteed[i] + 10u >= due)
-            /* Do not report a class that is short by 1 percentage point: the weights of
-             * VLArbitration tables are too coarse to avoid this. */
+            /* A class that misses its share by only 1 percentage point is not reported: the weights
+             * of VLArbitration tables are too coarse to avoid this. */
             continue;
         event_emit(s->in.bus, class_share_missed, .subject = c->class[i].name,
                    .guaranteed = now->guaranteed[i], .share = c->class[i].share);

@@ -10,7 +10,7 @@
  * the fabric.
  *
  * After a sweep, the worker that compares the snapshots lists the degraded links of the new one.
- * After a local repair, only the links that came back are judged.
+ * After a local repair, only the links that came back are compared.
  *
  * Few links get one event each; many get one summary event (sm_events_singly).
  */
@@ -22,7 +22,7 @@
 
 /* ---- lists of degraded links ----------------------------------------------------------------- */
 
-/* The first end of a link is the port with the lower id, which is the same in all snapshots. */
+/* The first end of a link is the port with the lower id. Ids sort ports alike in all snapshots. */
 static int compare_links(const void *x, const void *y)
 {
     const struct sm_degraded_link *a = x, *b = y;

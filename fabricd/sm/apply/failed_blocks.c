@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps the list of the LFT blocks whose writes failed or were not sent. The list begins anew when
- * a plan for the whole fabric is programmed, because such a plan repeats all missing writes. Only
- * blocks that are still doubtful stay in the list, because their switches may hold the entries of
- * the failed write.
+ * Keeps the list of the LFT blocks whose writes failed or were not sent. A block is doubtful if its
+ * switch may hold the entries of a failed write (libfabmgr/plan/observed.c). A plan for the whole
+ * fabric repeats all missing writes, so the list then keeps only the doubtful blocks.
  *
  * A local repair writes only the blocks that it changes, and is proved for the active tables. It
  * must therefore find out from this list whether the switches hold the active tables.

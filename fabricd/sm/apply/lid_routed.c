@@ -3,9 +3,9 @@
  * Decides which LFT writes are sent as LID-routed SMPs. A switch forwards a LID-routed SMP in
  * hardware, while a directed-route SMP passes the management processor of every switch on its path.
  *
- * A write to a switch is LID routed if every LFT entry on the path to this switch and back is known
- * and does not change in the new tables. If no answer comes, the retries use the directed route
- * (libfabmgr/mads).
+ * A write to a switch is LID routed only if the LFT entries on the path to this switch and back are
+ * known. None of them may change in the new tables. If no answer comes, the retries use the
+ * directed route (libfabmgr/mads).
  */
 #include "fabricd/sm/apply/state.h"
 
@@ -19,8 +19,8 @@ static bool stays(const struct sm *s, uint32_t sw, uint32_t lid)
            fab_target_lft_at(&o->lft, sw, lid) == fab_target_lft_at(&s->model.target->lft, sw, lid);
 }
 
-/* Returns the number of the port through which a node sends packets to a LID; FAB_NONE: the LFT of
- * the node has no known entry for this LID. If the node is not a switch, it is the manager's own
+/* Returns the number of the port by which a node sends packets to a LID. FAB_NONE: the LFT of
+ * the node has no known entry for this LID. A node that is not a switch is the manager's own
  * adapter. */
 static uint32_t port_towards(const struct sm *s, uint32_t node, uint32_t lid)
 {

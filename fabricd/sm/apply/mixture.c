@@ -104,8 +104,8 @@ static bool is_stopped(void *ctx)
     return __atomic_load_n(&j->stop, __ATOMIC_RELAXED) != 0;
 }
 
-/* Sets *ret_safe to whether every combination of old and new entries in the blocks whose write
- * failed is free of cycles of channel dependencies. Returns OK or NOMEM. */
+/* Sets *ret_safe to true if no combination of old and new entries in the failed blocks has a cycle
+ * of channel dependencies. Returns OK or NOMEM. */
 static int judge_uncertain(struct sm_judging *j, bool *ret_safe)
 {
     struct fab_transition t = {0};
@@ -129,7 +129,7 @@ static int judge_uncertain(struct sm_judging *j, bool *ret_safe)
     return r;
 }
 
-/* Verifies the tables that the switches hold if none of the failed writes took effect. */
+/* Verifies the tables that the switches hold if no failed write took effect. */
 static int judge_held(struct sm_judging *j)
 {
     struct fab_lft held = j->model.observed.lft; /* may have room for more switches */
@@ -206,9 +206,9 @@ static int begin(struct sm *s)
     return sm_phase_task_begin(s, &judging, j);
 }
 
-/* Returns whether the verdict is out of date. If all writes of a round succeed, the verdict of new
- * tables holds. But if the round only completed earlier tables, the verdict is still that of the
- * mixture before it: of failed writes, or of the entries of a silent switch that answers again. */
+/* Returns whether the verdict does not describe the tables that the switches hold. This is so in
+ * two cases: table writes failed, or the round only completed earlier tables. In the second case
+ * the verdict is still that of the former mixture. */
 static bool is_outdated(const struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;

@@ -49,8 +49,8 @@ static int enter_reading(struct sm *s)
     return FAB_OK;
 }
 
-/* Moves s->apply->scan to the next P_Key block whose contents are not known. Returns false if all
- * are known. */
+/* Moves s->apply->scan to the next P_Key block whose contents are not known. Returns false if the
+ * contents of all blocks are known. */
 static bool find_block(struct sm *s)
 {
     struct sm_scan *at = &s->apply->scan;
@@ -129,9 +129,9 @@ static void emit_changed(struct sm *s, uint32_t port, uint8_t does, uint8_t set)
                .differences = 1, .author = "author unknown");
 }
 
-/* Emits settings-changed for each port that enforced partitions in the last sweep and does not now,
- * because another program changed the setting. A sweep can find such a port before the scrub does.
- * The plan of this round writes the setting again. */
+/* Emits settings-changed for each port that no longer enforces partitions, although it did in the
+ * last sweep: another program changed the setting. A sweep can find such a port before the scrub
+ * does. The plan of this round writes the setting again. */
 static void find_changed(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -146,8 +146,8 @@ static void find_changed(struct sm *s)
     }
 }
 
-/* Returns whether a switch acknowledged that it enforces partitions (or that it does not), but its
- * PortInfo still shows the opposite. */
+/* Returns whether a port of this switch shows another setting for the enforcement of partitions
+ * than the one that the switch acknowledged. */
 static bool refuses(const struct sm *s, uint32_t node)
 {
     const struct fab_fabric *f = s->model.fabric;

@@ -5,10 +5,10 @@
  * thread compares the descriptions of all nodes with the policy.
  *
  * Pins are kept in the store, so that they survive a restart. The list of nodes that wait for an
- * approval is not stored, because it follows from the pins and the fabric.
+ * approval is not stored, because the manager computes it from the pins and the fabric.
  *
- * The manager emits at most one event about a node in 10 minutes, however often the node changes
- * its name. The event about the last name is then emitted later.
+ * The manager emits at most one event about a node in 10 minutes. If the name changes again in this
+ * time, the event about the last name follows later.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,8 +27,8 @@ struct job {
     struct fab_fabric *fabric;
     struct fab_policy policy;
     struct fab_pins *was, *made;
-    /* When the manager first found each host. This map is moved here from struct sm_pins while
-     * the task runs. */
+    /* The time at which the manager first found each host. While the task runs, the map is here and
+     * not in struct sm_pins. */
     struct fab_pins_arrivals arrivals;
     struct fab_pins_input in;
     int status;

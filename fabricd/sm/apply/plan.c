@@ -88,8 +88,8 @@ static bool any_entry_leads_to(const struct fab_observed *o, uint32_t sw, uint8_
     return any;
 }
 
-/* Returns whether entries that the switches hold lead over excluded links that are still up. f: the
- * snapshot with these links. */
+/* Returns whether entries that the switches hold lead over excluded links that are up. f: the
+ * snapshot to which these links were added again. */
 static bool excluded_links_carry(const struct planning *p, const struct fab_fabric *f)
 {
     bool any = false;
@@ -102,8 +102,8 @@ static bool excluded_links_carry(const struct planning *p, const struct fab_fabr
     return any;
 }
 
-/* Makes a safe order of the writes, or proves that their order is safe. f: the snapshot with the
- * excluded links that are still up. hosts: the SLs that hosts use. */
+/* Orders the writes, or proves that their order is safe. f: the snapshot to which the excluded
+ * links that are up were added again. hosts: the SLs that hosts use. */
 static int order_change(struct planning *p, const struct fab_fabric *f, const struct fab_vls *hosts)
 {
     struct fab_plan_input in = p->in;
@@ -113,12 +113,12 @@ static int order_change(struct planning *p, const struct fab_fabric *f, const st
     return fab_transition_order_plan(&in, hosts, &effort, &p->plan, &p->outcome);
 }
 
-/* Proves that the order of the writes is safe, or makes a safe order. If the new tables are a
- * repair of the tables that the switches hold, the labels of the repair prove its order. They do
- * not prove it while old entries lead over excluded links (excluded.c): the repair takes these
- * links for dead, and its labels need not ascend along paths over them. Hosts use the SLs of the
- * published view, because they got their path records from it. If no view is published yet, the
- * proof assumes that hosts use the SLs of the new tables. */
+/* Proves that the order of the writes is safe, or makes a safe order. The labels of a repair prove
+ * its order, if the new tables are a repair of the tables that the switches hold. There is one
+ * exception: the labels need not ascend on paths over excluded links (excluded.c), because the
+ * repair takes these links for dead. So they prove nothing while old entries use such links. Hosts
+ * use the SLs of the published view, from which they got their path records. If no view is
+ * published yet, the proof assumes the SLs of the new tables. */
 static int order(struct planning *p)
 {
     uint64_t start = clock_now_us();

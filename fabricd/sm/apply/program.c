@@ -170,7 +170,7 @@ static bool stage_is_awaited(const struct sm_programming *p)
 }
 
 /* Enters the next stage if all writes of the present stage are answered. Returns false if no write
- * may be sent now or none is left. */
+ * is left, or if none may be sent now. */
 static bool may_go_on(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;
@@ -187,11 +187,10 @@ static bool waits_for_failed(const struct sm_programming *p, const struct fab_pl
     return op->waits && (p->failed_block[op->block / 64 % 16] >> op->block % 64 & 1) != 0;
 }
 
-/* Notes that a write of an LFT block failed. Another write may wait for this one, because without
- * it the entries could form a forwarding loop. In this round the manager therefore sends no more
- * waiting writes of blocks with this number (LID / 64), of any switch. If the plan is for a
- * transition in steps, it sends no more waiting writes of any block. The next round writes the
- * missing blocks. */
+/* Notes that a write of an LFT block failed. Writes that wait for it could now form a forwarding
+ * loop. In this round the manager therefore sends no waiting write of a block with the same number
+ * (LID / 64), at any switch. In a transition in steps, it sends no waiting write at all. The next
+ * round writes the missing blocks. */
 static void note_failed_block(struct sm *s, const struct fab_plan_op *op)
 {
     struct sm_programming *p = &s->apply->program;
@@ -279,10 +278,10 @@ static bool has_settled(struct sm *s, const struct fab_plan_op *op)
     return false;
 }
 
-/* Call this function if a write failed or could not be sent. In a local repair, if the write comes
- * before the LFT writes of stage ROUTES, the manager sends no further writes: the repair must not
- * route packets to a link that did not come up. A targeted sweep then reads both ends of the link
- * again. */
+/* Call this function if a write failed or could not be sent. In a local repair, the writes before
+ * stage ROUTES bring up links. If one of them fails, the manager sends no further writes: the
+ * repair must not route packets to a link that is down. A targeted sweep then reads both ends of
+ * the link. */
 static void stop_before_routes(struct sm *s, const struct fab_plan_op *op)
 {
     struct sm_programming *p = &s->apply->program;
@@ -419,9 +418,9 @@ static void count_changed(struct sm *s, const struct fab_plan_op *op, const uint
     }
 }
 
-/* Returns the M_Key of a port after the answer to a write of PortInfo. The key in the answer is
- * taken only if it is the key that the port must have: a faulty device may answer with random data,
- * and a later write would then set such a key. */
+/* Returns the M_Key of a port after the answer to a write of PortInfo. The key in the answer counts
+ * only if it is the key that the port must have. A faulty device may answer with random data, and a
+ * later write would then set a random key. */
 static uint64_t key_after_write(const struct sm *s, uint32_t port, uint64_t answered)
 {
     uint64_t known = fab_fabric_port(s->model.fabric, port)->info.m_key;
@@ -496,7 +495,7 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
         failed(s, op, a);
 }
 
-/* Starts the check whether the switches with unanswered writes are silent (links/silent_check.c).
+/* Makes links/silent_check.c find out whether the switches with unanswered writes are silent.
  * Returns whether all of them are already known to be silent. */
 static bool suspect_awaited(struct sm *s)
 {
@@ -538,9 +537,9 @@ static int keep_lanes(struct sm *s)
     return r;
 }
 
-/* Updates the list of nodes at which writes failed: adds the nodes at which a write of this round
- * failed, and removes the nodes that acknowledged all their writes. A heavy sweep writes to all
- * nodes that need a write. After it, only the nodes of this round stay in the list. */
+/* Updates the list of nodes at which writes failed. Adds the nodes at which a write of this round
+ * failed, and removes the nodes that acknowledged all their writes. After a heavy sweep, which
+ * writes to all nodes that need a write, only the nodes of this round stay in the list. */
 static void note_refusing(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;
@@ -572,9 +571,9 @@ static void end_writes(struct sm *s)
               p->switches, p->failed);
 }
 
-/* Ends phase "programming" of a local repair. If table writes failed, the switches hold a mixture
- * of tables that is not verified yet (mixture.c). If the repair wrote SL2VL or VLArbitration
- * tables, their contents are known again, except at nodes where a write failed. */
+/* Ends phase "programming" of a local repair. If table writes failed, phase "judging repairs" must
+ * verify the mixture (mixture.c). SL2VL and VLArbitration tables that the repair wrote are known
+ * again, except at nodes where a write failed. */
 static int leave_repair(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;

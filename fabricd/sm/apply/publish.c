@@ -255,7 +255,7 @@ static int enter(struct sm *s)
     return c ? sm_phase_task_begin(s, &comparing, c) : FAB_E_NOMEM;
 }
 
-/* Publishes the snapshot if the round found or changed anything. */
+/* Publishes the snapshot if the round found a change or wrote anything. */
 static int publish_changes(struct sm *s, const struct comparison *c)
 {
     const struct fab_view *old = s->model.view;

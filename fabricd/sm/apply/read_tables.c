@@ -27,8 +27,8 @@ static int enter(struct sm *s)
     return top ? sm_model_reserve(&s->model, top) : FAB_OK;
 }
 
-/* Moves s->apply->scan to the next LFT block whose contents are not known. Returns false if all are
- * known. */
+/* Moves s->apply->scan to the next LFT block whose contents are not known. Returns false if the
+ * contents of all blocks are known. */
 static bool find_block(struct sm *s)
 {
     struct sm_scan *at = &s->apply->scan;

@@ -68,7 +68,7 @@ static void on_time(void *ctx)
     struct sm *s = ctx;
     uint64_t at = 0;
     if (sm_run_busy(s) || !sm_rebalance_due(s, &at))
-        /* If a round runs, its end sets the timer. */
+        /* When the running round ends, it sets the timer. */
         return;
     if (clock_now_us() >= at)
         sm_request(s, SM_REQUEST_REBALANCE);
@@ -117,8 +117,8 @@ int sm_rebalance(struct sm *s, sm_done *done, void *ctx)
     return FAB_OK;
 }
 
-/* Call this function after a trap or a fault. The quiet time begins anew. A rebalance that computes
- * routes or plans writes is postponed, and a rebalance that writes tables stops. */
+/* Call this function after a trap or a fault. The quiet time begins again. A rebalance that
+ * computes routes or plans writes is postponed, and a rebalance that writes tables stops. */
 void sm_rebalance_yield(struct sm *s)
 {
     s->apply->rebalance.changed_us = clock_now_us();

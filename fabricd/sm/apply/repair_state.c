@@ -178,8 +178,9 @@ static bool stands_on_bad_mixture(const struct sm *s)
            !(s->apply->left_out && fab_verify_verdict_good_for_hosts(v));
 }
 
-/* Returns the number of the active tables. While writes are planned, and until the worker of an
- * interrupted round has ended, these are the tables that a fault restores (route.c). */
+/* Returns the number that identifies the active tables (model.tables). While writes are planned,
+ * and until the worker of an interrupted round has ended, a fault restores the replaced tables
+ * (route.c). The number is then theirs. */
 static uint64_t active_tables(const struct sm *s)
 {
     return s->apply->planning && s->apply->replaced.target ? s->apply->replaced.tables

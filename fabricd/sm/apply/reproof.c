@@ -6,10 +6,10 @@
  * thus notices a defect of the incremental proof or damaged memory.
  *
  * The proof begins QUIET_US after the last local repair. If another local repair is published
- * meanwhile, the proof ends, and a proof of the new tables follows. If local repairs keep coming, a
- * proof begins LONGEST_US after the first local repair that no proof covers; later local repairs do
- * not end this proof. A round that computes tables proves all of them (route.c), so it needs no
- * background proof.
+ * during the proof, the proof ends, and a proof of the new tables follows. If local repairs keep
+ * coming, a proof begins LONGEST_US after the first local repair that no proof covers; later local
+ * repairs do not end this proof. A round that computes tables proves all of them (route.c), so it
+ * needs no background proof.
  *
  * The task reads a view, whose tables do not change. It runs in slices of SLICE_US of processor
  * time, and takes at most contingency.cpu percent of one core. Meanwhile, no contingencies are
@@ -17,9 +17,9 @@
  * (sm_reproof_yield). While a round runs, no slice begins, unless the first unproved local repair
  * is more than LONGEST_US ago.
  *
- * If the background proof finds a failure that the incremental proofs did not find, the manager
- * emits reproof-failed, raises the alarm, publishes the verdict of the background proof, and lets
- * an engine compute new tables.
+ * The background proof may find a failure that the incremental proofs did not find. The manager
+ * then emits reproof-failed, raises the alarm, publishes the verdict of the background proof, and
+ * lets an engine compute new tables.
  */
 #include <inttypes.h>
 #include <sched.h>
@@ -203,7 +203,7 @@ static void raise_alarm(struct sm *s, struct sm_reproof_job *j)
                .reason = what, .witness = j->witness ? j->witness : "none",
                .pairs = j->verdict.unreachable_pairs);
     take_over(s, j);
-    /* An engine computes the new tables, because the repair session may be wrong, too. */
+    /* The repair session may be wrong, too, so an engine computes the new tables. */
     sm_repair_forget(s);
     sm_request(s, SM_REQUEST_REROUTE);
 }

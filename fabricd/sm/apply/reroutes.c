@@ -6,11 +6,10 @@
  * Times in a record are relative to the trap that caused the reroute, or to the start of the round
  * if no trap caused it.
  *
- * A local repair may leave out paths from and to switches, if its labels allow none. This happens
- * if a spine fails that leads up to the root of the up/down order. No host sends to a host over
- * these paths, but switches may have no path to the manager for their traps. A reroute, the
- * refinement, adds the paths. Planning it takes 1 to 3 s with 11,664 hosts, and a further fault
- * interrupts it.
+ * If a spine fails that leads up to the root of the up/down order, a local repair may have to leave
+ * out paths from and to switches. Hosts do not use these paths, but the traps of some switches may
+ * not reach the manager. A reroute, the refinement, adds the paths. Planning it takes 1 to 3 s with
+ * 11,664 hosts, and a further fault interrupts it.
  */
 #include <inttypes.h>
 #include <stdio.h>

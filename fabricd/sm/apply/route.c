@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "routing" computes and proves tables on a worker thread. Its input cannot change during the
- * task, because the task has a reference to the snapshot, the LIDs of this round, and a copy of the
- * policy. If the round is aborted before the result reaches the loop thread, the result is dropped.
+ * Phase "routing" computes and proves tables on a worker thread. The task has a reference to the
+ * snapshot, the LIDs of this round, and a copy of the policy. So its input cannot change during the
+ * task. If the round is aborted before the result reaches the loop thread, the result is dropped.
  *
  * Tables that fail their proof are dropped. The switches then keep their tables; an alarm gives the
  * reason, and an event gives the witness.
@@ -42,7 +42,7 @@ struct sm_route_job {
     /* Message for operators from the engine that ran last or that was chosen, for example why it
      * failed. */
     char why[300];
-    /* Names of the engines that were passed over, with reasons. */
+    /* The engines that were passed over, each with the reason. */
     char passed[800];
     /* At least one engine was passed over because its tables failed their proof. */
     bool refuted;
@@ -94,8 +94,8 @@ static int prove(struct sm_route_job *j)
     return r;
 }
 
-/* Returns whether the tables passed their proof. Pairs that have no path only because of the fixed
- * tables of a silent switch do not count as a failure, and neither do paths from and to switches
+/* Returns whether the tables passed their proof. Two kinds of lost paths do not count as a failure:
+ * paths lost only because of the fixed tables of a silent switch, and paths from and to switches
  * that a repair left out. */
 static bool is_good(const struct sm_route_job *j)
 {
@@ -202,7 +202,7 @@ static int route(struct sm_route_job *j)
         if (status != FAB_OK && status != FAB_E_UNSUPPORTED)
             return status;
         if (status == FAB_OK && (last || is_good(j))) {
-            /* choose() compares engines without the fixed tables. */
+            /* choose() compares the engines by tables without fixed entries */
             if (is_good(j) && j->fixed.needed == 0)
                 status = choose(j, &chain, i);
             give_reason(j);
@@ -219,9 +219,9 @@ static int route(struct sm_route_job *j)
 }
 
 /* Makes the new tables as a repair of the former ones for the present fabric. Returns false if this
- * is not possible; an engine must then compute the tables. If the repair leaves out paths from and
- * to switches, its tables are taken all the same, because a sweep does not yield to faults while an
- * engine computes. A reroute follows, which yields (reroutes.c). */
+ * is not possible, so that an engine must compute the tables. The tables are used even if paths
+ * from and to switches are left out: a sweep does not yield to faults while an engine computes. The
+ * reroute that follows does yield (reroutes.c). */
 static bool follow(struct sm_route_job *j)
 {
     if (!j->session.state || !sm_classes_fit(&j->of.policy, &j->former->vls))
@@ -238,7 +238,7 @@ static bool follow(struct sm_route_job *j)
         r = prove(j);
     if (r == FAB_OK)
         r = prove_fixed(j, &changed);
-    if (r != FAB_OK || changed) /* the session has other tables, or none */
+    if (r != FAB_OK || changed) /* the session has the labels of other tables, or is empty */
         fab_repair_session_fini(&j->session);
     if (r == FAB_OK && is_good(j))
         return true;
@@ -261,10 +261,9 @@ static int compose(struct sm_route_job *j)
     return prove(j);
 }
 
-/* Divides the VLs into as many equal sets as there are traffic classes, and lets the engines route
- * with the VLs of one set only, so that each class can have a set of its own. If no engine can
- * route with so few VLs, halves the number of sets until an engine can. Each set then has more VLs,
- * and several classes share a set. */
+/* Divides the VLs into as many equal sets as there are traffic classes. The engines route with the
+ * VLs of one set only, so that each class can have its own set. If no engine can route with so few
+ * VLs, halves the number of sets until an engine can. Several classes then share a set. */
 static int route_classes(struct sm_route_job *j)
 {
     int r = FAB_OK;

@@ -28,7 +28,7 @@ enum sm_touched {
     SM_UNRESPONSIVE = 2,
     SM_UNSURE = 4,
     SM_LANES_FAILED = 8,
-    /* SM_BY_LID: LFT writes to this node are LID routed. SM_BY_PATH: they use directed routes. */
+    /* SM_BY_LID: LFT writes to this node are LID routed. SM_BY_PATH: they have directed routes. */
     SM_BY_LID = 16,
     SM_BY_PATH = 32,
     SM_REFUSED = 64, /* a write to this node failed */
@@ -47,9 +47,8 @@ struct sm_programming {
     /* Manager's clock at the last answer to an LFT write for which other writes wait; 0: none
      * yet. */
     uint64_t awaited_us;
-    /* If pairs have no path while tables change: lossy_us is the manager's clock at the first write
-     * after which they have none, and lost_us is the duration in microseconds. Otherwise both are
-     * 0. */
+    /* lossy_us: manager's clock at the first write that leaves pairs without a path. lost_us: time
+     * in microseconds until all pairs have a path again. 0: no pair loses its path. */
     uint64_t lossy_us, lost_us;
     /* Number of pairs that may have no path while tables change. */
     uint64_t lost_pairs;
@@ -96,7 +95,7 @@ struct sm_rebalance { /* state of rebalance.c */
     struct loop_timer *timer;
     /* Manager's clock when the fabric last changed or a trap last came. */
     uint64_t changed_us;
-    /* manager's clock at the end of the last rebalance that replaced tables; 0: none. */
+    /* Manager's clock when a rebalance last replaced the tables; 0: none has. */
     uint64_t ended_us;
     /* Generation of the view at the end of the last rebalance. While this view stays published, no
      * rebalance starts by itself. */
@@ -183,9 +182,8 @@ struct sm_reproof {    /* state of reproof.c */
     struct sm_reproof_job *job; /* the proof under way; NULL: none */
     /* The worker task that computes a slice of `job`; NULL: no slice runs. */
     struct loop_task *task;
-    /* Manager's clock at the publication of the first (due_us) and the last (repaired_us) local
-     * repair since all tables were last proved. due_us is 0 if there was no local repair since
-     * then. */
+    /* Manager's clock when local repairs were published since all tables were last proved: the
+     * first one (due_us; 0: there was none), and the last one (repaired_us). */
     uint64_t due_us, repaired_us;
     /* Number of local repairs published since the manager started. */
     uint64_t repairs;
@@ -198,14 +196,14 @@ struct sm_reproof {    /* state of reproof.c */
 };
 struct sm_route_job; /* a routing task, defined in route.c */
 struct planning;     /* a planning task, defined in plan.c */
-/* What phase "routing" of a round without a sweep replaced. If a fault interrupts the round before
- * its first write, this is restored, and a local repair of the restored tables can begin. */
+/* The tables that phase "routing" of a round without a sweep replaced. If a fault interrupts the
+ * round before its first write, they are restored, and a local repair of them can begin. */
 struct sm_replaced {
     struct fab_target *target; /* NULL: nothing can be restored */
     uint64_t tables;           /* value of model.tables */
     struct fab_verdict verdict;
     uint64_t lost_pairs, left_out;
-    bool unproved; /* a background proof was due */
+    bool unproved; /* a background proof of these tables was due */
 };
 /* Bytes for the list of names in a summary event. */
 #define SM_NAMES_LEN 160
@@ -251,8 +249,8 @@ struct sm_apply {
      * or that would have had to write fixed tables. An engine must compute new tables after such
      * a repair. 0: none. */
     uint64_t left_out;
-    /* Number of switches whose PortInfo, at the last check, did not show the enforcement of
-     * partitions that the switch had acknowledged. */
+    /* Number of switches that show another setting for the enforcement of partitions than the one
+     * that they acknowledged, as of the last check. */
     uint32_t unchecked;
     /* The policy changed, so the next plan also writes the timers (for example HOQLife) and the
      * error thresholds of ports. */
@@ -297,9 +295,8 @@ struct sm_apply {
 void sm_repair_lend(struct sm *s, struct fab_repair_session *ret);
 void sm_repair_give_back(struct sm *s, struct fab_repair_session *t);
 /* sm_repair_seal collects the input for a new repair session, unless the present session belongs to
- * the new active tables. sm_repair_is_sealed returns whether it has collected the input; the
- * snapshot is then a part of the input, and must not be changed in place. sm_repair_begin starts
- * the task that makes the session. */
+ * the new active tables. If sm_repair_is_sealed returns true, the snapshot is a part of this input
+ * and must not be changed in place. sm_repair_begin starts the task that makes the session. */
 void sm_repair_seal(struct sm *s);
 void sm_repair_drop_sealed(struct sm *s);
 bool sm_repair_is_sealed(const struct sm *s);
@@ -326,9 +323,8 @@ int sm_baseline_job_new(const struct sm *s, struct fab_fabric *f, struct fab_bas
                         struct sm_baseline_job **ret);
 void sm_baseline_job_run(struct sm_baseline_job *j);
 void sm_baseline_job_free(struct sm_baseline_job *j); /* j may be NULL */
-/* Takes over the list of unapproved devices that the job made; if `j` is NULL, no device is
- * unapproved. Returns whether the set of quarantined ports changed, so that new P_Key tables are
- * needed. */
+/* Takes over the list of unapproved devices that the job made; j NULL: no device is unapproved.
+ * Returns whether new P_Key tables are needed, because the set of quarantined ports changed. */
 bool sm_baseline_take_list(struct sm *s, struct sm_baseline_job *j);
 
 /* Functions of baseline_edit.c. */
@@ -375,16 +371,16 @@ void sm_plan_stop(struct sm *s);
 struct fab_transition_outcome;
 int sm_transition_init(struct sm *s); /* returns OK or NOMEM */
 void sm_transition_fini(struct sm *s);
-/* Call this function when the first write of a plan is sent. It emits an event if mixtures of old
- * and new tables may have a loop or a cycle of channel dependencies, and an event if pairs lose
- * their path for a while. order_us: how long it took to prove and order the writes, in
- * microseconds; by_labels: the labels of a local repair proved the order. */
+/* Call this function when the first write of a plan is sent. It emits an event if mixtures of
+ * tables may have a loop or a cycle of channel dependencies, and another event if pairs lose their
+ * path for a while. order_us: time in us that proving and ordering the writes took. by_labels: the
+ * labels of a local repair proved the order. */
 void sm_transition_begin(struct sm *s, const struct fab_transition_outcome *o, bool by_labels,
                          uint64_t order_us);
 /* Returns how long to wait until all packets in flight have left the fabric, in microseconds. */
 uint64_t sm_transition_settle_us(const struct sm *s);
-/* Measure how long pairs have no path during a transition: call sm_transition_sending when write
- * `op` of the plan is sent, and sm_transition_ended when the last write has been answered. */
+/* Call sm_transition_sending when write `op` of the plan is sent, and sm_transition_ended when all
+ * writes are answered. The functions measure how long pairs have no path during a transition. */
 void sm_transition_sending(struct sm *s, uint32_t op);
 void sm_transition_ended(struct sm *s);
 
@@ -414,7 +410,7 @@ struct sm_link_names {
     uint64_t guid;
     char names[SM_NAMES_LEN + 8]; /* the first links, "leaf-1/5 - spine-2/1, ..." */
 };
-/* links: [count] changes of which only the GUIDs and ports are read. */
+/* Makes names of links. links: [count] changes; only their GUIDs and ports are read. */
 void sm_name_links(const struct fab_fabric *f, const struct fab_change *links, size_t count,
                    struct sm_link_names *ret);
 
@@ -451,8 +447,8 @@ static inline bool sm_gains(const struct sm_gain *g)
 {
     return !g->same && g->now < g->was && !g->unsafe;
 }
-/* Emits rebalance-skipped. why: the reasons why no engine could compute tables; NULL: an engine
- * did, but its tables were no better or had no safe order. */
+/* Emits rebalance-skipped. why: the reasons why no engine could compute tables. NULL: the tables of
+ * an engine were no better than the active ones, or had no safe order. */
 void sm_rebalance_skipped(struct sm *s, const struct sm_gain *gain, const char *why);
 void sm_rebalance_report(struct sm *s);
 
@@ -462,9 +458,8 @@ void sm_reproof_fini(struct sm *s);
 /* Call this function when the view of a local repair was published. It notes that the tables
  * need a background proof. */
 void sm_reproof_repaired(struct sm *s);
-/* Call sm_reproof_whole when a round has proved all new tables; a background proof is then not
- * needed. Call sm_reproof_published when a view was published; it notes that this view has the
- * proved tables. */
+/* Call sm_reproof_whole when a round has proved all new tables, so that no background proof is
+ * needed. Call sm_reproof_published when the view with these tables was published. */
 void sm_reproof_whole(struct sm *s, uint64_t duration_us);
 void sm_reproof_published(struct sm *s);
 void sm_reproof_get_status(const struct sm *s, struct sm_proof *ret);
@@ -478,12 +473,12 @@ void sm_partition_acknowledged(struct sm *s, uint32_t port);
 bool sm_classes_fit(const struct fab_policy *p, const struct fab_vls *v);
 /* Divides the VLs of the engine in of->target among all traffic classes. Returns OK or NOMEM. */
 int sm_classes_compose(const struct sm_sealed *of, struct sm_classes *ret);
-/* The entries that silent switches hold, by switch ids of a snapshot (fixed.c). */
+/* The entries that silent switches hold, with the switch ids of a snapshot (fixed.c). */
 struct sm_fixed {
     uint32_t count;  /* number of silent switches */
-    uint32_t needed; /* number of those that routes cannot avoid */
+    uint32_t needed; /* number of silent switches that routes cannot avoid */
     uint32_t *sw;    /* [count] ids of these switches */
-    /* [count] by silent switch; 0: none of its entries is known. */
+    /* [count] 1: entries of this silent switch are known; 0: none is known. */
     uint8_t *known;
     uint32_t top;
     uint8_t *entry; /* [count][top + 1] */

@@ -34,7 +34,7 @@ struct sm_run {
     uint64_t trap_us;
     /* The round takes over the result of a background heavy sweep. */
     bool from_background;
-    /* The sweep found the same node ids and links as the previous sweep. */
+    /* The sweep found the same node ids and the same links as the sweep before. */
     bool same;
     bool computed; /* tables were computed in this round */
     /* The new tables come from a contingency plan, which was computed before the fault. */
@@ -42,7 +42,7 @@ struct sm_run {
     /* Generation of the local repair whose tables this round replaces by better balanced ones; 0:
      * none. */
     uint64_t follows;
-    /* Cause of the round, a phrase for operators. */
+    /* Cause of the round, as a phrase for operators. */
     char cause[96];
     /* Manager's clock when this round had discovered the fabric (known_us), computed the tables
      * (computed_us), and proved them (proved_us). 0: not yet, or this round does not do it. */
@@ -81,7 +81,7 @@ struct sm_wiring {
     void (*node_touched)(struct sm *s, uint64_t node_guid);
     void (*mastership_lost)(struct sm *s);
     /* The core calls offender_found if the host at this port of the snapshot provably misbehaved,
-     * and the settings demand that such a host be isolated. cause: what the host did. */
+     * and the settings demand its isolation. cause: what the host did. */
     void (*offender_found)(struct sm *s, uint32_t port, const char *cause);
 };
 
@@ -133,7 +133,7 @@ static inline bool sm_can_repair(const struct sm *s)
 /* Creates the state of the core and sets the timers of light and heavy sweeps. Returns OK or
  * NOMEM. */
 int sm_core_init(struct sm *s);
-/* Calls all callers that wait for a round, also for one that has not begun. */
+/* Calls the callers that wait for a round, even if the round has not begun. */
 void sm_waiters_end(struct sm *s, int status, const char *text);
 /* Drops the worker task of the running phase. Call this function before the state of the other
  * folders is freed. */
@@ -162,8 +162,7 @@ void sm_request_met(struct sm *s, unsigned requests);
 void sm_request_heavy(struct sm *s);
 /* Requests a heavy sweep, in the background if a view is published. */
 void sm_request_sweep(struct sm *s);
-/* Requests a heavy sweep that begins within 2 s (HEAVY_LATER_US). Further calls before it begins
- * request no further sweep. */
+/* Requests a heavy sweep within 2 s (HEAVY_LATER_US). Until it begins, further calls do nothing. */
 void sm_request_heavy_later(struct sm *s);
 /* Request a targeted sweep of a node or of a set of nodes. GUID 0 is ignored. */
 void sm_request_target(struct sm *s, uint64_t node_guid);
@@ -176,21 +175,20 @@ void sm_request_probe(struct sm *s, uint64_t node_guid);
  * repair is possible, otherwise a targeted sweep. */
 void sm_request_ports(struct sm *s, uint64_t node_guid);
 /* Call this function with the SwitchInfo that a switch sent. If the switch reports that the state
- * of a port changed (PortStateChange, IBA 14.2.5.4), the function does the same as
- * sm_request_ports, unless a targeted sweep will read the switch soon. If the LinearFDBTop is not
- * the one that the manager wrote, the switch was reset, and the function requests a targeted sweep.
- */
+ * of a port changed (PortStateChange, IBA 14.2.5.4), the function works as sm_request_ports, unless
+ * a targeted sweep will read the switch soon. If the LinearFDBTop is not the value that the manager
+ * wrote, the switch was reset; the function then requests a targeted sweep. */
 void sm_request_if_changed(struct sm *s, uint32_t sw, const struct fab_switch_info *info);
 /* Notes that this switch did not answer a port probe. Until a sweep ends or routes change, the
  * manager answers traps of this switch by a targeted sweep and not by another probe. */
 void sm_probe_unanswered(struct sm *s, uint64_t node_guid);
-/* Adds to the running port probe the switches for which another probe was requested since its
- * begin. found: the probe has found a change; it then takes such switches only within 20 ms
- * (JOIN_US) after its begin. */
+/* Makes the running port probe also read the switches for which another probe was requested since
+ * it began. found: the probe has found a change; it then adds no more switches when it has run for
+ * 20 ms (JOIN_US). */
 void sm_probe_join(struct sm *s, bool found);
-/* Call this function after a trap about this node. It requests a port probe or a targeted sweep. If
- * the running round would use outdated facts after this trap, it interrupts this round.
- * link_changed: the trap reports a change of a link. */
+/* Call this function after a trap about this node. It requests a port probe or a targeted sweep,
+ * and interrupts the running round if this round would use outdated facts. link_changed: the trap
+ * reports a change of a link. */
 void sm_request_after_trap(struct sm *s, uint64_t node_guid, bool link_changed);
 /* Returns true if a port probe or a targeted sweep is requested. */
 bool sm_fault_waits(const struct sm *s);
@@ -207,9 +205,8 @@ void sm_request_retry_reset(struct sm *s);
 void sm_refusing_set(struct sm *s, uint64_t node_guid, bool refuses);
 void sm_refusing_keep(struct sm *s, const struct sm_guids *nodes); /* forgets all other nodes */
 bool sm_is_refusing(const struct sm *s, uint64_t node_guid);
-/* Notes that an event about failed writes names this node. Returns false if an earlier event has
- * named the node, and its writes have failed in each round since; a further event is then not
- * needed. */
+/* Notes that an event about failed writes names this node. Returns false if no further event is
+ * needed: an earlier one named the node, and its writes have failed in each round since then. */
 bool sm_refusing_name(struct sm *s, uint64_t node_guid);
 
 /* Sets the cause of the next sweep or repair, a phrase for operators. Does nothing if a cause is
@@ -222,8 +219,8 @@ void sm_cause_carry_over(struct sm *s);
  * work (struct sm_round.serves). Returns OK; NOMEM; or DENIED if another manager is master. */
 int sm_wait(struct sm *s, enum sm_round_kind kind, sm_done *done, void *ctx);
 void sm_wait_forget(struct sm *s, void *ctx);
-/* Call this function when a background heavy sweep begins. The callers that wait for a heavy sweep
- * then wait for the end of this one. */
+/* Call this function when a background heavy sweep begins. Callers that wait for a heavy sweep then
+ * wait for this one. */
 void sm_wait_for_background(struct sm *s);
 
 /* ---- rounds (rounds.c, runner.c) ------------------------------------------------------------- */
@@ -233,8 +230,8 @@ void sm_schedule(struct sm *s);
 /* Starts the running targeted sweep again from its beginning, if its phase allows this (struct
  * sm_phase.restarts). */
 void sm_round_repeat(struct sm *s);
-/* Requests a heavy sweep right after the running targeted sweep, because the targeted sweep could
- * not find out the state of its part of the fabric. */
+/* Requests a heavy sweep right after the running targeted sweep. Call this function if the targeted
+ * sweep could not read all nodes that it had to read. */
 void sm_round_widen(struct sm *s);
 /* Aborts the running round because of a fault, and requests it again. Does nothing if the running
  * phase may not be interrupted. */
@@ -276,8 +273,8 @@ void sm_phase_time_worker(struct sm *s, uint64_t cpu_ns);
 /* Drops the running round. The callers that wait for it are not called. */
 void sm_run_abort(struct sm *s);
 
-/* Returns whether a requested change of M_Keys has waited for so many targeted sweeps that it comes
- * first now (rounds.c). */
+/* Returns whether a requested change of M_Keys precedes further targeted sweeps, because it has
+ * waited for BEFORE_KEYS_MOST of them (rounds.c). */
 bool sm_keys_overdue(const struct sm *s);
 
 /* Handles a trap from a device (trap.c). */
@@ -308,7 +305,7 @@ uint64_t sm_m_key_of_port(const struct sm *s, uint32_t port);
  * port does. */
 uint32_t sm_m_key_port_of_lid(const struct sm *s, uint16_t lid);
 /* Returns whether a received packet with this M_Key proves that its sender knows the operator's
- * keys: the key must be that of the manager's own port (IBA 14.2.5.13). */
+ * keys. The key must be that of the manager's own port (IBA 14.2.5.13). */
 bool sm_m_key_proves(const struct sm *s, uint64_t key);
 /* Sets the M_Key of an SMP to that of the port at which the SMP ends. The directed route of the
  * SMP, or else its destination LID, determines this port. */
@@ -324,19 +321,17 @@ void sm_m_key_answered(struct sm *s, const struct fab_mads_answer *a);
 /* Call this function when the snapshot or an M_Key in it has changed. It updates what
  * sm_m_keys_are_mixed returns. */
 void sm_m_key_recount(struct sm *s);
-/* Returns true if each port has its own key, or had one before the last change (subnet.m_key:
- * derived), or if some port is known to have an M_Key other than the one that the policy demands.
- */
+/* Returns true if ports may need different M_Keys: subnet.m_key is "derived", or was before the
+ * last change, or a port is known to have another M_Key than the one that the policy demands. */
 bool sm_m_keys_are_mixed(const struct sm *s);
 /* Returns the M_Keys that the policy had before the last change. Some ports may still have them. */
 const struct fab_m_keys *sm_m_key_previous(const struct sm *s);
 void sm_m_key_set_previous(struct sm *s, const struct fab_m_keys *keys);
-/* Returns whether the port has an M_Key of its own. Ports of adapters and routers and port 0 of a
- * switch have one; the other ports of a switch share that of port 0. */
+/* Returns whether the port has its own M_Key. Ports of adapters and routers and port 0 of a switch
+ * have one; the other ports of a switch share that of port 0. */
 bool sm_m_key_has_own(const struct fab_fabric *f, uint32_t port);
-/* Returns how many ports of a node, counted from its first one, have their own M_Key and LID. This
- * is 1 for a switch, whose port 0 stands for all, so a search for such ports skips the other ports
- * of switches. */
+/* Returns how many ports of a node, counted from its first one, a search for ports with their own
+ * M_Key and LID must visit. This is 1 for a switch, because its ports share those of port 0. */
 static inline uint32_t sm_own_ports(const struct fab_fabric *f, uint32_t node)
 {
     return fab_fabric_node_is_switch(f, node) ? 1 : f->nodes[node].num_ports + UINT32_C(1);

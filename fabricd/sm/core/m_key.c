@@ -2,16 +2,16 @@
 /*
  * Chooses the M_Key that each SMP carries (IBA 14.2.4).
  *
- * The snapshot has the M_Key of each port as the manager read it. A port shows its M_Key in answers
- * to requests that carry this key; at protection level 0, in answers to all requests. In other
- * answers it shows 0. A request carries the key of the port at which it ends, or the key that the
- * policy demands (the current key) if the port's key is not known. Usually all known keys are the
- * current one; the manager then need not find out at which port a request ends.
+ * The snapshot has the M_Key of each port as the manager read it. At protection level 0, a port
+ * shows its M_Key in all answers. At other levels it shows the key only to requests that carry this
+ * key, and 0 to others. A request carries the key of the port at which it ends. If this key is not
+ * known, the request carries the current key, which the policy demands. Usually all known keys
+ * equal the current key; the manager then need not find out at which port a request ends.
  *
  * A device of protection level 2 or 3 does not answer a request with a wrong key. So the last tries
- * of a discovery's request carry the previous key, which the policy demanded before it changed, and
- * the listed key, if there are such keys. If the device answered only such a try, requests on the
- * same directed route carry the same key until the snapshot has the device.
+ * of a discovery's request carry the previous key and the listed key, if there are such keys. The
+ * policy demanded the previous key before it changed. If the device answered only such a try,
+ * requests on the same directed route carry the same key until the snapshot has the device.
  *
  * Listed keys are those of another manager, from the file subnet.m_key_file. A listed key is sent
  * only to the place of the port for which it is listed, under the same conditions as a derived key
@@ -143,7 +143,7 @@ void sm_m_key_fill(const struct sm *s, struct fab_mads_request *req)
 /* The end of a directed route: the port that was last seen there. */
 struct end {
     uint64_t guid, port_guid; /* 0: not known */
-    /* Id of the port in the snapshot; FAB_NONE: the port is only in model.places. */
+    /* Id of the port in the snapshot; FAB_NONE: only model.places knows the port. */
     uint32_t port;
 };
 
@@ -191,9 +191,9 @@ static void add_last_key(struct fab_mads_request *req, uint64_t key)
 /* Sets the M_Keys of a discovery's request if ports can have different keys (subnet.m_key: derived,
  * and subnet.m_key_file). guid: the node GUID that the device claims; 0: not known. The key of a
  * port is sent only to the place where this port was last seen, and only if the device there claims
- * the port's GUID. A device of protection level 2 or 3 hides its GUID from requests without its
- * key, so for such a device the place alone must suffice. The key of a port is not sent to a new
- * place. sm_phase_identify_keys sends the key there after it has accepted the GUID. */
+ * the port's GUID. A device of protection level 2 or 3 shows its GUID only to requests with its
+ * key, so for such a device the place alone must suffice. At a new place, sm_phase_identify_keys
+ * sends the key after it has accepted the GUID. */
 static void fill_by_place(const struct sm *s, uint64_t guid, struct fab_mads_request *req)
 {
     struct end e = find_end(s, req->path);
@@ -238,7 +238,7 @@ void sm_m_key_answered(struct sm *s, const struct fab_mads_answer *a)
     else if (a->m_key != fab_policy_m_key(&s->policy.m_keys, guid) &&
              a->m_key == listed_at(s, a->path, guid))
         key = PATH_LISTED;
-    /* If memory runs out here, a later discovery notes the route again. */
+    /* If memory runs out here, a later discovery notes the route. */
     if (key != PATH_WANTED)
         (void)fab_base_map_put(&c->key_paths, hash_of(a->path), key);
 }

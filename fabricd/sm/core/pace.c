@@ -4,12 +4,12 @@
  * within seconds, one after the other; a few changes of the tables then handle all of them.
  *
  * The first changes of the tables are made at once. Each takes a token from a token bucket. While
- * the bucket is empty, the manager collects what it learns, and then makes one change for all of
- * it:
+ * the bucket is empty, the manager only collects changes of the fabric. One change of the tables
+ * later handles all of them:
  *
- * - Local repairs: REPAIRS_AT_ONCE without a delay, then one after a pause of REPAIR_EACH_US. While
- *   links keep failing, the pause doubles up to REPAIR_DOUBLINGS times.
- * - Targeted sweeps after traps: SWEEPS_AT_ONCE without a delay, then one after a pause of
+ * - Local repairs: REPAIRS_AT_ONCE without a delay, then one after each pause of REPAIR_EACH_US.
+ *   While links keep failing, the pause doubles up to REPAIR_DOUBLINGS times.
+ * - Targeted sweeps after traps: SWEEPS_AT_ONCE without a delay, then one after each pause of
  *   SWEEP_EACH_US, which doubles up to SWEEP_DOUBLINGS times. A sweep for failed links that no
  *   local repair could handle does not wait. While sweeps wait, local repairs do not bring back
  *   links; the next sweep does.

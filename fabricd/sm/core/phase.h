@@ -23,9 +23,9 @@ struct sm;
  * later. */
 enum sm_yields {
     SM_YIELDS_NEVER, /* in no round */
-    /* only in a round whose sweep found the same nodes and links as the sweep before */
+    /* only in a round whose sweep found the same nodes and links as the sweep before it */
     SM_YIELDS_UNCHANGED,
-    /* As SM_YIELDS_UNCHANGED, and also in a reroute or rebalance: until their first write, the
+    /* Like SM_YIELDS_UNCHANGED, and also in a reroute or rebalance. Until their first write, the
      * active tables are as good as before. */
     SM_YIELDS_OPTIONAL,
     SM_YIELDS /* in every round */

@@ -6,8 +6,8 @@
  * result in its function `leave`. The task owns its data, or the model has lent the data to the
  * task (sm_model_lend).
  *
- * If the round is aborted, the worker nevertheless completes the computation. The next round begins
- * only after the task has returned all data that the model lent.
+ * If the round is aborted, the worker still completes the computation. The next round begins only
+ * after the task has returned all data that the model lent.
  */
 #include <stdlib.h>
 

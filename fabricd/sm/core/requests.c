@@ -2,7 +2,7 @@
 /*
  * Keeps the requests for rounds, and the list of callers that wait for rounds. Requests may be made
  * at any time. When a round begins, it clears the requests that it fulfils (struct sm_round.meets);
- * the others stay for a later round.
+ * all other requests stay for a later round.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,11 +15,11 @@
 #define RETRY_FIRST_US 100000u
 #define RETRY_MOST_US 60000000u
 #define HEAVY_LATER_US 2000000u
-/* How long a sweep may be delayed by port probes that lead to no repair. */
+/* Maximum time by which port probes without a repair may delay a sweep. */
 #define OVERDUE_US 1000000u
-/* A port probe that has found a change also reads the switches whose traps come within this time
- * after it began. If it has found none, its reads may be lost in a failed switch, and only other
- * switches can report the failure. */
+/* A port probe also reads switches whose traps come after its start. If it has found a change, it
+ * reads them only during this time. If it has found none, its reads may be lost in a failed switch,
+ * and only other switches can report the failure. */
 #define JOIN_US 20000u
 
 /* ---- bits of enum sm_request ----------------------------------------------------------------- */

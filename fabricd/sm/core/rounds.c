@@ -19,7 +19,7 @@
 #include "libfabmgr/base/status.h"
 
 #define POSTPONED_MOST 64
-/* Limit of how often faults may postpone the round that takes over a background heavy sweep.
+/* Maximum number of times that faults postpone the round which takes over a background heavy sweep.
  * Such a round is short, so a fault gains little from postponing it. */
 #define POSTPONED_MOST_BACKGROUND 4
 #define RESTARTS_MOST 16
@@ -140,8 +140,8 @@ static void end_waiters(struct sm *s, int status, const char *text)
         sm_waiters_call(s, status == FAB_OK && alarm ? FAB_E_CYCLE : status, text);
 }
 
-/* After a sweep or a repair, allows port probes of the switches that did not answer an earlier port
- * probe. */
+/* After a sweep or a repair, permits port probes of the switches that did not answer an earlier
+ * port probe. */
 static void note_progress(struct sm *s)
 {
     const struct sm_round *round = s->run.round;

@@ -136,8 +136,8 @@ static void begin_phase(struct sm *s)
     sm_run_check(s);
 }
 
-/* Enters the phase. If its function `enter` ends the round, ends the measurement of the time of
- * this phase, too. */
+/* Enters the phase. If its function `enter` ends the round, the time measurement of this phase
+ * ends, too. */
 static int enter_phase(struct sm *s, const struct sm_phase *phase)
 {
     loop_at(s->in.loop, phase->name);

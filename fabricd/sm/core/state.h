@@ -41,7 +41,7 @@ struct sm_core {
     struct sm_guids retry; /* nodes to which a write failed */
     /* Nodes at which writes failed in the last round that wrote to them. */
     struct sm_guids refusing;
-    /* Those nodes of `refusing` that an event has named. */
+    /* The nodes in `refusing` that an event has named. */
     struct sm_guids named;
     /* Manager's clock at the first trap that no round has handled yet; 0: no such trap. */
     uint64_t trap_us;
@@ -61,8 +61,7 @@ struct sm_core {
 
     /* Members of m_key.c: M_Keys of requests. */
     struct fab_m_keys previous_m_keys;
-    /* True: each port has its own key, or had one before the last change (subnet.m_key: derived),
-     * or some port is known to have an M_Key other than the one that the policy demands. */
+    /* True: ports may need different M_Keys (sm_m_keys_are_mixed). */
     bool m_keys_mixed;
     /* Directed routes to devices that answered only requests with the previous or the listed M_Key.
      * Maps the hash of such a route to the key (enum path_key). */
@@ -78,7 +77,7 @@ struct sm_core {
     uint32_t light_dropped;
     /* Number of targeted sweeps since a change of M_Keys was requested. */
     uint32_t before_keys;
-    /* Number of rounds in a row at whose end further traps were already waiting. */
+    /* Number of successive rounds that ended while further traps waited. */
     uint32_t backoff;
     /* A heavy sweep follows the running targeted sweep without a pause (sm_round_widen). */
     bool widens;
@@ -101,8 +100,9 @@ struct sm_core {
     /* An answer has come since the timer `stall` was last set. */
     bool answered;
     uint64_t stalled_us; /* time since the last answer */
-    /* Members of phase_times.c: the time at which the running phase began, in us of the manager's
-     * time and in ns of CPU time of the loop thread; and the CPU time of its worker task in ns. */
+    /* Members of phase_times.c, for the running phase. The first two are the time when it began: in
+     * us of the manager's clock, and in ns of CPU time of the loop thread. The third is the CPU
+     * time of its worker task, in ns. */
     uint64_t phase_began_us, phase_began_ns, phase_worker_ns;
     struct sm_phase_time phase_times[SM_ROUND_KINDS][SM_PHASES_A_ROUND];
 
@@ -146,8 +146,8 @@ int sm_trap_limit_init(struct sm *s); /* returns OK or NOMEM */
 void sm_trap_limit_fini(struct sm *s);
 int sm_trap_forward_init(struct sm *s); /* returns OK or NOMEM */
 void sm_trap_forward_fini(struct sm *s);
-/* Call this function when a heavy sweep ends. If the sweep found changes, the pause between
- * heavy sweeps that traps from unknown LIDs cause starts again from its minimum. */
+/* Call this function when a heavy sweep ends. Traps from unknown LIDs cause heavy sweeps, with a
+ * growing pause between them. If the sweep found changes, the function resets this pause. */
 void sm_trap_swept(struct sm *s);
 
 /* Functions of trap_violation.c. */

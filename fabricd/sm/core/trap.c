@@ -62,9 +62,9 @@ static struct sm_trap trap_of(const struct sm *s, const struct transport_mad *ma
     return t;
 }
 
-/* Returns whether the manager reads the device because of this notice. It does so for trap 256,
- * too: a wrong M_Key starts the lease period of the port, and the requests of a targeted sweep,
- * which carry the correct key, stop it. */
+/* Returns whether the manager reads the device because of this notice. Trap 256 is such a notice: a
+ * wrong M_Key starts the lease period of the port, and the correct key in the requests of a
+ * targeted sweep stops it. */
 bool sm_trap_acts(const struct sm *s, const struct fab_notice *n)
 {
     bool key = n->trap == TRAP_BAD_M_KEY && fab_policy_m_keys_set(&s->policy.m_keys);
@@ -86,10 +86,10 @@ static void take_effect(struct sm *s, const struct sm_trap *t)
 }
 
 /* Returns whether the manager may answer the trap. TrapRepress carries the M_Key in the trap and
- * never another key, because the source LID may be forged. If the port has another key by now,
- * TrapRepress would be a key violation, and the device will repeat the trap with its new key
- * anyway. If the trap has the key of another manager, TrapRepress would stop the lease period that
- * a wrong M_Key started, so that a lost key would never expire. */
+ * never another key, because the source LID may be forged. TrapRepress is not sent in two cases. If
+ * the port has another key by now, TrapRepress would be a key violation; the device will repeat the
+ * trap with its new key. If the trap has the key of another manager, TrapRepress would stop the
+ * lease period that a wrong M_Key started, and a lost key would never expire. */
 static bool may_repress(const struct sm *s, const struct transport_mad *mad,
                         const struct fab_mad *head, const struct fab_notice *notice)
 {

@@ -53,8 +53,8 @@ void sm_trap_unknown(struct sm *s);
 /* Reads the device that sent the notice (trap_forward.c). If it answers, passes the notice to the
  * listener of sm_on_notice, which is subnet administration. */
 void sm_trap_forward(struct sm *s, const struct sm_trap *t);
-/* Returns the number of notices that sm_trap_forward did not pass on, because the device did not
- * answer, too many reads were pending, or this manager was no longer master. */
+/* Returns the number of notices that sm_trap_forward did not pass on. The reason is that the device
+ * did not answer, too many reads were pending, or this manager was no longer master. */
 uint64_t sm_trap_unconfirmed(const struct sm *s);
 
 /* Functions of trap_violation.c. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Limits the rate of traps with token buckets. Each source LID has a bucket, and all LIDs without
- * an owner share one. A trap from an adapter or router also takes a token from a bucket that all of
- * these share, because a host can forge any source LID. Traps from switches do not use the shared
- * bucket, so that a flood from hosts cannot delay a trap about a failed link.
+ * an owner share one. A host can forge any source LID, so a trap from an adapter or router also
+ * takes a token from a bucket that all adapters and routers share. Traps from switches do not use
+ * the shared bucket, so that a flood from hosts cannot delay a trap about a failed link.
  *
- * A trap beyond the limit is only answered with TrapRepress. If the manager would have read the
+ * The manager answers a trap beyond the limit only with TrapRepress. If it would have read the
  * device (traps 128, 144 and 256), it puts the source LID into a queue of owed reads. The read
  * follows as soon as the buckets have a token, so no change is lost. One read covers all earlier
  * traps of the device, because a port probe or targeted sweep reads all its ports.
@@ -24,7 +24,7 @@
 #define OWED_EVERY_US 125000u
 /* Maximum number of owed reads that the manager starts in one iteration of the event loop. */
 #define OWED_AT_ONCE 256u
-/* The manager emits the event trap-flood after it has repressed this many traps of a source. */
+/* The event trap-flood is emitted after this many repressed traps of a source. */
 #define FLOOD 64u
 /* Minimum time between two events of one kind about the same source. */
 #define EVENT_EVERY_US 60000000u
@@ -45,8 +45,7 @@ struct source {
     /* Manager's clock at the last event trap-flood (flood_told_us) and trap-refused
      * (refused_told_us) about this source; 0: none yet. */
     uint64_t flood_told_us, refused_told_us;
-    /* traps: number of traps since since_us; repressed: number of those traps that exceeded the
-     * limit. */
+    /* traps: number of traps since since_us. repressed: how many of them exceeded the limit. */
     uint32_t traps, repressed;
     /* Number of refused traps since the last event about refused traps of this source. */
     uint32_t refused;
@@ -80,9 +79,9 @@ static uint16_t index_of(const struct sm_trap *t)
 
 /* ---- events ---- */
 
-/* Returns whether an event about a source may be emitted now. The rate of such events is also
- * limited for all sources together, because a host that forges many LIDs could otherwise displace
- * all other events from the journal. */
+/* Returns whether an event about a source may be emitted now. The rate is also limited for all
+ * sources together: a host that forges many LIDs could otherwise displace all other events from the
+ * journal. */
 static bool may_tell(struct sm_trap_limit *l, uint64_t *told_us)
 {
     uint64_t now = clock_now_us();
@@ -184,7 +183,7 @@ static void make_up(struct sm *s, uint16_t lid)
         return;
     }
     x->owed = 0;
-    /* if the LID has no owner any more, a sweep has already read what changed */
+    /* a LID without an owner needs no read: a sweep has already found the change */
     if (port != FAB_NONE && sm_is_master(s))
         sm_trap_act(s, sm_model_guid_of_lid(&s->model, lid), trap);
 }

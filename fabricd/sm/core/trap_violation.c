@@ -79,8 +79,8 @@ static uint16_t counter_of(const struct fab_port_info *info, uint8_t key)
                              : info->q_key_violations;
 }
 
-/* Stores the counter `now` in `to`, and returns by how much it rose since the value in `from`.
- * Returns 0 if `now` is lower, because a device that restarted counts from 0 again. */
+/* Stores the counter `now` in `to`. Returns by how much it rose since the value in `from`. A lower
+ * value means that the device restarted and counts from 0 again; the function then returns 0. */
 static uint32_t note_counter(struct fab_map *to, const struct fab_map *from, uint64_t at,
                              uint16_t now)
 {
@@ -124,9 +124,9 @@ static uint32_t across(const struct fab_fabric *f, uint32_t node, uint8_t num)
                : FAB_NONE;
 }
 
-/* Follows the return path of a packet with a directed route, beginning at the device at `port`, and
- * returns the first port of an adapter on it. The rest of the path proves nothing, because that
- * adapter wrote it. Returns FAB_NONE if the path uses a link that no longer exists. */
+/* Follows the return path of a packet with a directed route, from the device at `port`. Returns the
+ * first port of an adapter on this path. The rest of the path proves nothing, because that adapter
+ * wrote it. Returns FAB_NONE if the path uses a link that no longer exists. */
 static uint32_t sender_by_route(const struct fab_fabric *f, uint32_t port,
                                 const struct fab_violation *v)
 {
@@ -260,8 +260,7 @@ static void tell(struct sm *s, struct row *r, uint32_t rise,
 /* ---- traps ---- */
 
 /* Returns by how much the counter rose; 0: the device does not confirm the trap. The LID of the
- * trap must belong to the port, except for an external port of a switch, which has no LID of its
- * own. */
+ * trap must belong to the port, except for an external port of a switch, which has no LID. */
 static uint32_t confirmed_rise(struct row *r, const struct fab_mads_answer *a)
 {
     struct sm_violations *x = r->sm->core->violations;
@@ -339,7 +338,7 @@ void sm_trap_violation(struct sm *s, const struct sm_trap *t)
         t->notice.trap == TRAP_BAD_SWITCH_P_KEY ? v.port : fab_fabric_port(f, t->port)->num;
     struct row *r = row_of(s, t->guid, num, key_of(t->notice.trap));
     if (!r || r->reading)
-        /* The next trap or heavy sweep finds the rise of this counter. */
+        /* The next trap or heavy sweep finds this rise of the counter. */
         return;
     r->lid = t->slid;
     r->trap = t->notice.trap;

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes the contingency plans: for the failure of each single link and each single switch, the
- * local repair is computed before the failure happens. The failure of one link or one switch is
- * called a case in this folder. A local repair first looks for the plan of its case
- * (sm_contingency_lookup).
+ * Computes the contingency plans: the local repairs for the failure of each single link and each
+ * single switch. Such a failure is called a case in this folder. A local repair first looks for the
+ * plan of its case (sm_contingency_lookup).
  *
  * A worker task computes contingencies while no round runs. It reads a version of the tables that
  * does not change when a local repair makes new tables. The task runs in slices of a few
- * milliseconds (contingency_slice.c). After each slice the worker pauses for so long that the
- * computation takes at most contingency.cpu percent of one core. A trap ends the slice at once
+ * milliseconds (contingency_slice.c). The pauses between slices are so long that the computation
+ * takes at most contingency.cpu percent of one core. A trap ends the slice at once
  * (sm_contingency_yield).
  *
- * After a local repair, a targeted sweep or a rebalance, the plans are brought up to date with the
- * new state of the repair session. The plans that the change does not touch stay. The others are
- * checked, and only those that the change invalidates are computed anew
- * (libfabmgr/repair/contingency/contingency.h). If an engine computes tables for another fabric,
- * all plans are dropped.
+ * After a local repair, a targeted sweep or a rebalance, the plans must fit the new state of the
+ * repair session. The plans that the change does not touch stay. All other plans are checked, and
+ * computed again if they are no longer valid (libfabmgr/repair/contingency/contingency.h). If an
+ * engine computes tables for another fabric, all plans are dropped.
  *
  * The order of the cases is: first the links that flapped or had errors, then the switches, then
  * all other links. If the plans fill the memory that contingency.memory allows, a new plan replaces
@@ -45,9 +43,9 @@ static size_t budget(const struct sm *s)
     return (size_t)s->in.config->contingency_mb << 20;
 }
 
-/* Frees one plan of an earlier state, to make room for a new one. It looks among the cases that
- * are not yet handled for the present state, beginning at the last one. Returns false if none of
- * them has a plan. */
+/* Frees one plan of an earlier state, to make room for a new one. Its case must not be handled yet
+ * for the present state; the search begins at the last case. Returns false if there is no such
+ * plan. */
 static bool evict_last(struct sm_contingency_state *a)
 {
     size_t left = fab_repair_contingency_left(a->maker);
@@ -165,8 +163,8 @@ static void drop_job(void *owner, void *ctx)
     sm_contingency_job_free(ctx);
 }
 
-/* Gives the worker task those plans of the next cases that were computed for an earlier state of
- * the repair session. */
+/* Gives the worker task the plans of the next cases that were computed for an earlier state of the
+ * repair session. */
 static void lend_plans(const struct sm_contingency_state *a, struct sm_contingency_job *j)
 {
     for (uint32_t i = 0; i < SLICE_CASES; i++) {

@@ -15,8 +15,8 @@ struct sm_contingency_job {
      * NULL: the maker has the newest state. */
     struct fab_repair *later;
     struct fab_lft tables; /* the tables of `later` */
-    /* The maker returns the plans themselves, because contingency.memory may have room for them.
-     * False: it returns only their sizes and loads. */
+    /* True: the maker returns the plans, because contingency.memory may have room for them. False:
+     * it returns only their sizes and loads. */
     bool keep;
     /* True: a slice ends after SLICE_US. False (virtual time): it ends after a number of cases. */
     bool timed;
@@ -29,10 +29,11 @@ struct sm_contingency_job {
     uint64_t valid_at[SLICE_CASES];
     struct fab_repair_contingency made[SLICE_CASES];
     uint32_t confirmed[SLICE_CASES]; /* rows whose plans are still valid */
-    /* Number of cases that this slice has handled, and lengths of made[] and confirmed[]. */
+    /* cases: number of cases that this slice has handled. count: length of made[]. confirms: length
+     * of confirmed[]. */
     uint32_t cases, count, confirms;
     uint64_t cpu_ns;
-    bool strays; /* the maker cannot follow `later` */
+    bool strays; /* the maker cannot continue with `later` */
     int status;  /* NOT_FOUND: all contingencies are computed */
 };
 

@@ -43,8 +43,8 @@ static struct fab_plan_op op_of(struct sm *s, const struct fab_repair_delta *d, 
     };
 }
 
-/* Adds LFT writes of the repair to the plan. early: true adds those writes that must be
- * acknowledged before links become Active; false adds the others. */
+/* Adds LFT writes of the repair to the plan. early: true adds the writes that must be acknowledged
+ * before links become Active; false adds the other writes. */
 static void add_tables(struct sm *s, const struct fab_repair_delta *d, bool early,
                        struct fab_plan *plan, uint32_t *count)
 {
@@ -97,8 +97,8 @@ static int exclude_silent(struct sm *s, const struct sm_link *c)
     return r;
 }
 
-/* Removes the failed links from the snapshot. *ret_active is how many of them had Active ports,
- * *ret_degraded how many were degraded. Returns OK or NOMEM. */
+/* Removes the failed links from the snapshot. *ret_active: number of these links with Active ports.
+ * *ret_degraded: number of these links that were degraded. Returns OK or NOMEM. */
 static int cut_links(struct sm *s, uint32_t *ret_active, uint32_t *ret_degraded)
 {
     struct sm_model *m = &s->model;
@@ -216,8 +216,8 @@ static int leave(struct sm *s)
     struct sm_probe *p = &s->fault->probe;
     struct sm_repair_search *x = sm_repair_search_end(s);
     if (x->status != FAB_OK && p->gains > 0 && p->count > 0)
-        /* Failed links interrupt traffic, so they are repaired without the returned links, which
-         * wait for a sweep. */
+        /* Failed links interrupt traffic, so they are repaired without the returned links. A sweep
+         * brings these back. */
         x = sm_repair_search_failed_only(s, x);
     if (!x)
         return FAB_E_NOMEM;

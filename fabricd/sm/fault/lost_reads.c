@@ -18,8 +18,8 @@ static bool is_down(const struct sm *s, uint32_t port)
     return false;
 }
 
-/* Returns whether the directed route leads over a failed link, or to or through a failed switch or
- * the switch `doubt`. */
+/* Returns whether the directed route uses a failed link, or reaches a failed switch or the switch
+ * `doubt`. */
 static bool is_cut(const struct sm *s, const struct fab_path *path, uint32_t doubt)
 {
     const struct fab_fabric *f = s->model.fabric;

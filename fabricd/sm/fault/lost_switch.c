@@ -2,17 +2,18 @@
 /*
  * Finds out whether the failed links of a port probe belong to a switch that failed. When a switch
  * fails, each of its neighbours sends a trap. Reading all ports of all neighbours would take a
- * thousand reads, and would delay the first write by 10 ms. Many of the traps may also be lost in
- * the failed switch, if they are routed through it. A port probe therefore reads all ports of the
- * first suspects only. If it finds one failed link to a switch, it asks another neighbour for the
- * state of its link to that switch. If two links to a switch failed, the switch has probably
- * failed. Directed routes then avoid it. The probe visits all its neighbours, whether they sent a
- * trap or not, but reads only their ports that lead to the failed switch. One local repair thus
- * handles the failure of the whole switch.
+ * thousand reads, and would delay the first write by 10 ms. Many traps may also be lost, because
+ * they are routed through the failed switch.
+ *
+ * A port probe therefore reads all ports of the first suspects only. If it finds one failed link to
+ * a switch, it asks another neighbour for the state of its link to that switch. If two links to a
+ * switch failed, the switch has probably failed. Directed routes then avoid it. The probe visits
+ * all its neighbours, even those that sent no trap, but reads only their ports that lead to the
+ * failed switch. One local repair thus handles the failure of the whole switch.
  *
  * If a suspect's port to the failed switch is still up, the suspect sent its trap for another
- * reason, and the probe reads all its ports after all. If that port is down, it explains the trap.
- * The targeted sweep that checks the result of the probe then finds other changes at this suspect.
+ * reason, and the probe reads all its ports. If that port is down, it explains the trap. The
+ * targeted sweep that checks the result of the probe then finds other changes at this suspect.
  */
 #include <string.h>
 

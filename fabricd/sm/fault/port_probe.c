@@ -151,8 +151,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
         sm_lost_switch_read_again(s);
     if (read_suspect(s, ret))
         return true;
-    /* Suspects that joined may need no read. Nothing calls this function after the last answer, so
-     * it goes on here. */
+    /* Suspects that sm_probe_join added may need no read. After the last answer, the runner does
+     * not call this function again, so it continues here. */
     if (is_at_end(s))
         sm_lost_switch_read_again(s);
     return read_suspect(s, ret);
@@ -277,7 +277,7 @@ static void stalled(struct sm *s, uint64_t stalled_us)
     p->more = true;
     sm_lost_switch_stop(s);
     if (!tried)
-        /* The switches had less than one try's time to answer, so they do not count as
+        /* The switches had less time to answer than one try, so they do not count as
          * unresponsive. */
         p->unresponsive = (struct sm_guids){0};
     sm_run_give_up(s);
@@ -317,8 +317,8 @@ static void request_check(struct sm *s)
 }
 
 /* Requests the targeted sweep that checks the result of the probe. No such sweep is needed if a
- * trap caused the probe and the probe found only changes of held-down links. A light sweep would
- * find other changes. */
+ * trap caused the probe, and only held-down links changed. A light sweep would find other
+ * changes. */
 void sm_probe_ended(struct sm *s, int status)
 {
     struct sm_guids *to = &s->fault->unchecked;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rebalances the routes step by step after local repairs (libfabmgr/repair: fab_repair_rebalance).
- * Local repairs spread what failed links carried by estimates of the link loads. A step counts the
- * loads, and moves some of the displaced entries to paths of the same length with lighter links.
- * The entries keep their baseline values, so a repair restores these when the links come back.
+ * Local repairs use estimates of the link loads to spread the traffic of failed links. A step
+ * counts the loads, and moves some displaced entries to paths of the same length with lighter
+ * links. The entries keep their baseline values, so a repair restores these when the links come
+ * back.
  *
  * The first step begins DELAY_US after a repair. A worker task computes, proves and orders it while
- * no round runs, so a fault never waits for it. If the repair session has changed meanwhile, the
- * step is dropped. Otherwise a round of its own applies it and sends its writes, which are few.
- * Steps follow each other, with pauses in which other work runs, until no entry moves any more.
+ * no round runs, so a fault never waits for it. If the repair session has changed since then, the
+ * step is dropped. Otherwise a separate round applies it and sends its writes, which are few. Steps
+ * follow each other, with pauses for other work, until a whole pass moves no entry.
  */
 #include <stdlib.h>
 
@@ -20,14 +21,14 @@
 #define DELAY_US 50000u
 /* A pause is at least this many times as long as the computation before it. */
 #define PAUSE_FACTOR 4
-/* A step ends with the LID with which this number of entries has changed. */
+/* A step ends after the LID at which the number of changed entries reaches this value. */
 #define STEP_ENTRIES 256
 
 struct sm_step { /* While the worker task runs, only the task may access the members. */
     struct fab_repair *copy;
     struct fab_lft tables;
     uint64_t tables_number, commits; /* the state of the repair session */
-    uint32_t at;                     /* as for fab_repair_rebalance */
+    uint32_t at; /* the last LID of the step; 0: the pass over the LIDs is complete */
     struct fab_repair_delta delta;
     int status;
     uint64_t cpu_ns;
@@ -98,7 +99,7 @@ static void pause_after(struct sm *s, const struct sm_step *x)
     loop_timer_set(s->fault->step.timer, pause_us > DELAY_US ? pause_us : DELAY_US);
 }
 
-/* Goes on after a step that changes nothing, or that would drop packets. */
+/* Skips a step that changes nothing, or that would drop packets. */
 static void skip(struct sm *s, const struct sm_step *x)
 {
     struct sm_step_state *a = &s->fault->step;

@@ -3,9 +3,10 @@
  * Finds the repair for the links that the last port probe found failed or returned. If a
  * contingency plan exists for exactly these links, the plan is used; a plan of an earlier state is
  * first checked and proved. Otherwise the repair is computed from the repair session and proved.
- * For a few links, the loop thread does this: it takes about as long as it takes to start a worker
- * task. For more links, as after the failure of a switch, a check can take 25 ms and a computation
- * 0.1 s; a worker task then does either, with a copy of the session's state.
+ *
+ * For a few links, the loop thread does this, because starting a worker task would take as long.
+ * For more links, as after the failure of a switch, a check can take 25 ms and a computation 0.1 s.
+ * A worker task then does it, with a copy of the session's state.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +15,7 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/fault/state.h"
 
-/* The loop thread checks the plan or computes the repair for up to this many links; a worker thread
- * does it for more links. */
+/* Maximum number of links for which the loop thread does this; a worker does it for more. */
 #define LINKS_ON_LOOP 4
 
 static void drop_input(struct sm_repair_search *x)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds links between switches that come back after a failure. The repair session knows which link
- * each port had when the tables were computed. If the link of a port failed, and a port probe finds
- * the port up again, the probe verifies that the same link is back. NodeInfo that is read over the
- * link shows whether the same port is at the other end, and PortInfo of that port shows its state.
- * SwitchInfo of both switches shows whether one of them was reset, and has lost its tables. No
- * sweep is needed for such a link. The local repair removes the link from the list of dead links,
- * and brings it to Active before any table entry leads into it.
+ * each port had when the tables were computed. If a port probe finds a port with a failed link up
+ * again, it verifies that the same link is back. NodeInfo that is read over the link shows whether
+ * the same port is at the other end, and PortInfo of that port shows its state. SwitchInfo of both
+ * switches shows whether one of them was reset, and has lost its tables. No sweep is needed for
+ * such a link. The local repair removes the link from the list of dead links, and brings it to
+ * Active before any table entry leads into it.
  *
  * A targeted sweep handles all other links: links of hosts, links that the baseline does not have,
  * links to a switch that the snapshot does not have or that is cut off, and links that must stay
@@ -87,7 +87,7 @@ void sm_returns_drop(struct sm *s)
     s->fault->probe.more = true;
 }
 
-/* ---- verifying them -------------------------------------------------------------------------- */
+/* ---- verifying the links --------------------------------------------------------------------- */
 
 static void fill(struct sm *s, struct sm_return *l, unsigned ask, struct fab_mads_request *ret)
 {
@@ -104,8 +104,8 @@ static void fill(struct sm *s, struct sm_return *l, unsigned ask, struct fab_mad
         ret->attr_mod = fab_fabric_port(f, l->peer)->num;
     }
     sm_m_key_fill(s, ret);
-    /* Sets the M_Key here, because sm_m_key_fill cannot: the snapshot does not have the link yet,
-     * so it does not have the port at the end of this route. */
+    /* sm_m_key_fill cannot set this M_Key: the snapshot does not have the link yet, so the port at
+     * the end of this route is unknown. */
     if (ask == ASK_NODE)
         ret->m_key = sm_m_key_of_port(s, l->peer);
     l->asked |= (uint8_t)ask;
@@ -200,7 +200,7 @@ int sm_returns_verified(struct sm *s)
     return FAB_OK;
 }
 
-/* ---- repairing them back --------------------------------------------------------------------- */
+/* ---- restoring the links --------------------------------------------------------------------- */
 
 bool sm_return_has(const struct sm *s, uint32_t dead)
 {

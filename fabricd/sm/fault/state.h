@@ -46,23 +46,21 @@ struct sm_probe { /* result of a port probe */
 #define SM_FIRST_SUSPECTS 3
 /* State of lost_switch.c. Bit i of each bitset stands for the suspect run.suspects[i]. */
 struct sm_lost_switches {
-    /* [doubts] doubt: id of a switch of which one link failed. other: the port of another
-     * neighbour to this switch; the probe reads its state to learn whether the whole switch
-     * failed. FAB_NONE: it was read, or there is no such port. */
+    /* [doubts] doubt: id of a switch that has lost one link. other: a port of another neighbour
+     * that leads to this switch. The state of this port shows whether the whole switch failed.
+     * FAB_NONE: the port was read, or there is none. */
     uint32_t doubt[SM_LOST_SWITCHES], other[SM_LOST_SWITCHES];
     uint32_t doubts;
     uint32_t node[SM_LOST_SWITCHES]; /* [count] switches that have probably failed */
-    /* [count] for each failed switch: the number of the port at which the probe continues. The
-     * failed switch cannot be read, so the probe reads the neighbour's port of each of its links
-     * instead. */
+    /* [count] for each failed switch: number of the port at which the probe continues. The switch
+     * cannot be read, so the probe reads the port at the other end of each of its links. */
     uint8_t next[SM_LOST_SWITCHES];
     uint32_t count;
     uint32_t pending[SM_FIRST_SUSPECTS]; /* unanswered reads of the first suspects */
     /* The probe knows all failed switches (node[]), so it may read the other suspects. */
     bool decided;
     /* narrow: suspects of which the probe at first reads only the ports to a failed switch. reread:
-     * narrow suspects that sent their trap for another reason, so that the probe reads all their
-     * ports. */
+     * narrow suspects whose trap had another reason, so that the probe reads all their ports. */
     uint64_t narrow[SM_GUIDS_MOST / 64], reread[SM_GUIDS_MOST / 64];
     bool any; /* narrow is not empty */
     /* The probe has read all suspects and begins again. Of the suspects before `end`, it reads only
@@ -84,8 +82,8 @@ struct sm_contingency_state { /* state of contingency.c */
     /* All plans are computed or checked for the state of the repair session with number
      * all.commits. */
     bool complete;
-    /* number of contingencies, counted from the end of the list all, in which evict_last has
-     * already looked for a plan to free */
+    /* number of contingencies at the end of the list `all` that evict_last has already searched for
+     * a plan to free */
     size_t searched;
     /* Number of plans of earlier states that were found valid for the present state, all.commits.
      */
@@ -109,7 +107,7 @@ struct sm_step_state { /* state of rebalance_step.c */
     /* The last step belongs to this state of the repair session: the number of the active tables
      * (model.tables), and the number of commits. */
     uint64_t tables_number, commits;
-    uint32_t at; /* as for fab_repair_rebalance, after the last step */
+    uint32_t at; /* the last LID of the last step; 0: a pass over the LIDs is complete */
     bool moved;  /* the present pass over the LIDs has changed entries */
     /* A whole pass has changed nothing, so no step is due in this state. */
     bool settled;
@@ -125,8 +123,8 @@ struct sm_repair_search {
     struct fab_repair *copy;
     /* The tables of the repair session, for the worker task. */
     struct fab_lft tables;
-    /* The contingency plan for these links, and the state of the session (its number of commits)
-     * for which the plan is known to be valid; NULL: there is no plan. */
+    /* The contingency plan for these links; NULL: there is none. plan_commits: the state of the
+     * session (its number of commits) for which the plan is known to be valid. */
     struct fab_repair_stored_plan *plan;
     uint64_t plan_commits;
     struct fab_repair_delta delta;
@@ -178,8 +176,8 @@ bool sm_probe_has(const struct sm_probe *p, uint32_t port);
 void sm_probe_fini(struct sm_probe *p);
 
 /* Functions of lost_switch.c. `suspect` is an index in run.suspects. */
-/* Call this function when the probe has found that the link of this port failed. It finds out
- * whether the switch at the other end may have failed. */
+/* Call this function when the probe has found that the link of this port failed. It starts to find
+ * out whether the switch at the other end has failed. */
 void sm_lost_switch_note(struct sm *s, uint32_t port);
 /* Finds the next port that the probe must read, to learn which switches failed and which links
  * these switches had. Returns false if there is none now. */
@@ -226,9 +224,9 @@ void sm_reads_cut(struct sm *s, uint32_t doubt);
 void sm_reads_cut_end(struct sm *s);
 
 /* Functions of returned_links.c. */
-/* Returns whether the link of a port may have come back: the snapshot has no link at this port,
- * but had one when the tables of the repair session were computed, and the port is up now. now:
- * PortInfo that the probe has read from the port. */
+/* Returns whether the link of a port may have come back: the port is up and has no link in the
+ * snapshot, but had one when the tables of the repair session were computed. now: PortInfo that the
+ * probe has read from the port. */
 bool sm_return_is(struct sm *s, uint32_t port, const struct fab_port_info *now);
 /* Returns OK or NOMEM. */
 int sm_return_add(struct sm *s, uint32_t port, const struct fab_port_info *now);
@@ -249,7 +247,7 @@ void sm_returns_fini(struct sm_probe *p);
  * of a port of this link. */
 bool sm_return_has(const struct sm *s, uint32_t dead);
 /* Returns whether the switches hold the active tables in all LFT blocks that the repair changes.
- * The proof of a repair with returned links assumes this. */
+ * The proof of a repair with returned links depends on this. */
 bool sm_returns_stand(struct sm *s, const struct fab_repair_delta *d);
 /* Adds the verified returned links to the snapshot, and plans the writes that bring them up (*ret).
  * Returns OK or NOMEM. */

@@ -34,9 +34,8 @@ static const char *packet_name(uint32_t packet)
 /* ---- refusal ---- */
 
 /* Isolates the host at `port` after a forged packet, but only if the last election also refused a
- * manager at this port. The return path of the packet is no proof of its sender: hostile firmware
- * of an adapter can send a packet with a permissive source LID and a return path that it made
- * up. */
+ * manager at this port. The return path of the packet does not prove its sender: an adapter with
+ * hostile firmware can make up a return path and use a permissive source LID. */
 static void isolate_forger(struct sm *s, uint32_t port, const char *packet)
 {
     const struct sm_ha *ha = s->ha;
@@ -74,7 +73,7 @@ static void refuse(struct sm *s, const struct transport_mad *mad, const struct f
     c->next_event_us = clock_now_us() + EVENT_EVERY_US;
 }
 
-/* ---- who sent it ---- */
+/* ---- senders ---- */
 
 static const struct sm_other *trusted_manager(const struct sm *s, uint64_t guid)
 {

@@ -7,8 +7,8 @@
  *
  * Every host can set IsSM, so a sweep asks at most SM_MAX_OTHERS ports. Each sweep asks up to
  * KNOWN_MOST managers that subnet.managers lists or that have proved themselves before (trust.c).
- * The others are called strangers in this file. Successive sweeps ask different strangers, in the
- * order of their GUIDs.
+ * All other managers are called strangers in this file. Successive sweeps ask different strangers,
+ * in the order of their GUIDs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "fabricd/sm/ha/state.h"
 
 /* Maximum number of listed or proved managers that a sweep asks. At least 16 of the SM_MAX_OTHERS
- * ports are therefore left for strangers. */
+ * ports that a sweep asks are therefore left for strangers. */
 #define KNOWN_MOST (SM_MAX_OTHERS - 16)
 /* Minimum time between two events sm-ports-many. */
 #define MANY_EVERY_US UINT64_C(3600000000)
@@ -183,8 +183,7 @@ static void report(struct sm *s, const struct sm_other *o)
                .reason = reason_of(s, o));
 }
 
-/* Returns whether this election asked the port of `o`, a manager that an earlier election
- * refused. */
+/* Returns whether this election asked the port of `o`, which an earlier election refused. */
 static bool is_asked(const struct sm *s, const struct sm_other *o)
 {
     const struct sm_election *x = &s->ha->election;
@@ -195,8 +194,8 @@ static bool is_asked(const struct sm *s, const struct sm_other *o)
     return port == FAB_NONE || !is_manager_port(s, port);
 }
 
-/* Removes from the list of refused managers those that this election has asked again, and those
- * that have left the fabric. */
+/* Removes managers from the list of refused managers: those that this election has asked again, and
+ * those that have left the fabric. */
 static void keep_refused(struct sm *s)
 {
     struct sm_ha *ha = s->ha;

@@ -57,7 +57,7 @@ struct sm_ha {
     /* Managers that sent no proof when a sweep last asked them. */
     struct sm_other refused[SM_REFUSED_MOST];
     uint32_t refused_count;
-    /* GUIDs of nodes that proved themselves: they sent the right M_Key in SubnGet(SMInfo) */
+    /* Nodes that proved themselves: they sent the right M_Key in SubnGet(SMInfo). */
     struct sm_guids proved;
     /* GUIDs of nodes whose manager was trusted at its last answer. */
     struct sm_guids trusted;
@@ -112,9 +112,9 @@ uint64_t sm_trust_m_key(const struct sm *s, uint32_t port);
 /* Returns whether the sender of this request may see this manager's SM_Key. If the request carried
  * the M_Key, notes that the sender has proved itself. */
 bool sm_trust_requester(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head);
-/* Returns the id of the port that sent an SMP; FAB_NONE: not known. For a directed-route SMP, the
- * return path shows the sender, because the switches wrote it. For any other SMP, the source LID
- * shows the sender, but it can be forged. */
+/* Returns the id of the port that sent an SMP; FAB_NONE: not known. The return path shows the
+ * sender of a directed-route SMP, because the switches wrote this path. Otherwise the source LID
+ * shows the sender, but the sender can forge it. */
 uint32_t sm_trust_origin(const struct sm *s, const struct transport_mad *mad,
                          const struct fab_mad *head);
 /* Returns the id of the port of a manager that the last election found; FAB_NONE: the manager has

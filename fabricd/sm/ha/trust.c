@@ -3,8 +3,8 @@
  * Decides which other managers are trusted, and which requesters may see a key.
  *
  * SMInfo is answered by software that any administrator of a host can replace. A GUID, a priority
- * or a source LID therefore proves nothing. What proves something is a key, or the switch port
- * behind which a manager answers.
+ * or a source LID therefore proves nothing. Only a key is a proof, or the switch port through which
+ * a manager answers.
  *
  * If the operator configures an M_Key or lists managers (subnet.managers), other managers must
  * prove themselves. A manager has three ways to do so: it answers with the right SM_Key, it has
@@ -142,8 +142,8 @@ static uint32_t across_link(const struct fab_fabric *f, uint32_t node, uint8_t n
 }
 
 /* Returns whether the request had a directed route from end to end, so that the switches wrote its
- * return path. Its source LID is then permissive, too (IBA 14.2.2.1). Otherwise a host may have
- * sent it LID routed, with a return path that the host made up. */
+ * return path. The source LID of such a request is permissive (IBA 14.2.2.1). For any other
+ * request, the host that sent it may have made up the return path. */
 static bool is_pure_directed(const struct transport_mad *mad, const struct fab_mad *head)
 {
     return mad->addr.slid == FAB_LID_PERMISSIVE && head->dr_slid == FAB_LID_PERMISSIVE &&

@@ -4,10 +4,10 @@
  * that is known to have another M_Key.
  *
  * SubnSet(PortInfo) carries the port's key in the header and the new key in the attribute. If the
- * answer is lost, the port may nevertheless have executed the request. A repetition with the old
- * key would then be a key violation. The manager therefore sends the Set once, and then asks with a
- * Get that carries the new key. If this Get fails, another Get carries the old key. A port counts
- * as changed only when it has shown the new key.
+ * answer is lost, the port may have executed the request even so. A repetition with the old key
+ * would then be a key violation. The manager therefore sends the Set once, and then asks with a Get
+ * that carries the new key. If this Get fails, another Get carries the old key. A port counts as
+ * changed only when it has shown the new key.
  *
  * While a port is being changed, its key in the snapshot is 0 (not known). If the port answers to
  * neither key, the key stays 0 and a sweep identifies it again. The manager sends no other requests
@@ -25,8 +25,8 @@
 #include "libfabmgr/target/target.h"
 
 #define SETS_MOST 4
-/* Maximum number of SubnGets to a port that does not answer. They carry the new and the old key in
- * turn. */
+/* Maximum number of SubnGets to a port that does not answer. They carry the new key and the old key
+ * alternately. */
 #define ASKS_MOST 12
 #define RETRY_US 30000000u
 
@@ -117,7 +117,7 @@ static bool fill_set(struct sm *s, struct sm_key_slot *x, struct fab_mads_reques
 
 /* Fills in a SubnGet that shows which key the port has. A device of protection level 1 answers any
  * key, so a lost SubnGet is simply repeated. A device of level 2 or 3 answers only its own key, so
- * the two keys are tried in turn. */
+ * the two keys are tried one after the other. */
 static void fill_question(struct sm *s, struct sm_key_slot *x, struct fab_mads_request *ret)
 {
     ret->m_key = x->step == SM_KEY_ASK_CURRENT ? sm_m_key_wanted(s, x->port) : x->former;

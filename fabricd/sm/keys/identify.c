@@ -4,10 +4,10 @@
  * the port carry the right key.
  *
  * A port of protection level 1 answers every SubnGet, but shows an M_Key of 0 to a request without
- * its key. The manager asks each such port with three keys in turn: the current one, which the
- * policy demands; the previous one, which the policy demanded before; and the one that
- * subnet.m_key_file lists for the port's GUID. At protection level 1, a SubnGet with a wrong key is
- * no key violation and starts no lease period (IBA 14.2.4).
+ * its key. The manager asks each such port with three keys, one after the other: the current key of
+ * the policy, the previous key of the policy, and the key that subnet.m_key_file lists for the
+ * port's GUID. At protection level 1, a SubnGet with a wrong key is no key violation and starts no
+ * lease period (IBA 14.2.4).
  *
  * If a port shows an M_Key that the manager did not know before, the manager reads the key a second
  * time. Later writes of PortInfo contain this key. If a faulty device had answered with random

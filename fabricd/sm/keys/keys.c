@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps the current and the previous M_Key in the key file (fabricd/store/m_key.h), and the state
- * of a key rotation, in which all ports get a new M_Key.
+ * Keeps the current and the previous M_Key in the key file (fabricd/store/m_key.h). Also keeps the
+ * state of a key rotation, in which all ports get a new M_Key.
  *
  * A rotation first writes both keys to the file, with the GUIDs of all ports that may have the old
  * key. Only then does the manager use the new key. At every moment each port therefore has one of
  * the two keys in the file, even if the manager is killed.
  *
  * The rotation is complete when each port of the list that is in the fabric has shown the new key.
- * The previous key and the ports that were absent stay in the file until the next rotation, so that
- * the manager can still manage a node that returns.
+ * The previous key and the ports that were absent stay in the file until the next rotation. So the
+ * manager can still manage a node that returns.
  */
 #include <inttypes.h>
 #include <stdio.h>

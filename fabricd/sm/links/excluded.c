@@ -3,8 +3,8 @@
  * Lists the excluded links over which switches still forward packets. The snapshot does not have
  * these links, so that routes avoid them. But until all switches hold the new tables, old entries
  * lead packets over them. Proofs of the tables that switches hold therefore add these links to the
- * snapshot again. This also holds for a link that was just released, until a probe or a sweep has
- * put it back into the snapshot.
+ * snapshot again. A released link stays in this list until a probe or a sweep has put it back into
+ * the snapshot.
  */
 #include <stdlib.h>
 

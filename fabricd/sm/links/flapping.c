@@ -233,8 +233,8 @@ static bool is_in_init_again(const struct fab_fabric *was, const struct fab_fabr
 
 /* Counts the flaps of ISLs that went down and came up between two sweeps: such a link is up, but
  * one of its ports, which was in state Active, is in Init. Few ports are in Init, so the function
- * tests this first. After the manager was without a port, it counts none: the ports may be in Init
- * because all switches were restarted with the manager's host. */
+ * tests this first. It counts no flaps of a time in which the manager had no port: its host, and
+ * with it all switches, may have been restarted. */
 static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
 {
     const struct fab_fabric *was = s->model.fabric;
@@ -270,8 +270,8 @@ static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
             fab_fabric_port(f, b)->peer != a);
 }
 
-/* Returns whether the link is down, but counts as excluded, because it is isolated or held down.
- * It may come up between two sweeps, and routes must not use it then. */
+/* Returns whether the link is down and must stay excluded, because it is isolated or held down. It
+ * may come up between two sweeps, and routes must not use it then. */
 static bool stays_out(const struct sm_flap *e)
 {
     return e->damping.up_us == 0 && (e->isolated || (e->out && e->damping.held));
@@ -285,8 +285,8 @@ static bool is_as_excluded(const struct fab_fabric *f, uint32_t port)
            fab_fabric_port(f, port)->info.phys_state == FAB_PHYS_LINKUP;
 }
 
-/* Returns whether the snapshot does not tell the state of an excluded link that was up before:
- * the sweep did not read its nodes again, or one of them has left the fabric. */
+/* Returns whether the state of an excluded link that was up before is unknown: the sweep did not
+ * read its nodes again, or one of them has left the fabric. */
 static bool unseen(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
@@ -339,9 +339,9 @@ void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const ui
     *ret_count = n;
 }
 
-/* Decides which of the links in at[] (see note_all) are excluded. Sets an element to FAB_NONE if
- * its link must stay in use, because a part of the fabric needs the link or too many links of a
- * switch would be excluded. */
+/* Decides which of the links in at[] (see note_all) are excluded. An element becomes FAB_NONE if
+ * its link must stay in use: a part of the fabric needs it, or too many links of a switch would be
+ * excluded. */
 static int choose(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
     size_t count = 0, room = s->links->count + 1u;
@@ -380,9 +380,8 @@ static void suspect_ends(struct sm *s, const struct sm_flap *e)
     sm_request_target(s, e->guid[1]);
 }
 
-/* If nodes are missing in the new snapshot, makes the nodes at both ends of all excluded links
- * suspects of the next targeted sweep, because the missing nodes may be reachable over these
- * links. */
+/* If the new snapshot lacks nodes, requests a targeted sweep of the nodes at both ends of all
+ * excluded links. The missing nodes may be reachable over these links. */
 static void suspect_excluded(struct sm *s, const struct fab_fabric *now)
 {
     const struct fab_fabric *was = s->model.fabric;
@@ -424,9 +423,8 @@ int sm_flap_exclude(struct sm *s, struct fab_fabric *f)
 
 /* ---- release --------------------------------------------------------------------------------- */
 
-/* Requests a port probe or a targeted sweep of both ends of a link that was excluded and is
- * released now. If the probe cannot bring the link back, the targeted sweep after the probe
- * does. */
+/* Requests a port probe or a targeted sweep of both ends of an excluded link that is released now.
+ * If the probe cannot bring the link back, the targeted sweep after the probe does. */
 static void read_ends_of(struct sm *s, const struct sm_flap *e)
 {
     if (!e->out)

@@ -26,7 +26,7 @@ void sm_links_fini(struct sm *s);
 /* Sets the timer to the end of the hold-down that ends first. Call this function when the hold-down
  * of a link may have begun or ended, or when a held-down link went down or came up. */
 void sm_flap_arm(struct sm *s);
-/* blind: the manager is without a port. Flaps since its last sweep are then not counted, until a
+/* blind: the manager is without a port. Flaps since its last sweep are not counted, until a
  * complete sweep has ended and the caller passes false. */
 void sm_flap_set_blind(struct sm *s, bool blind);
 /* Counts a flap: a link of snapshot `f` has gone down. */
@@ -62,7 +62,7 @@ bool sm_is_isolated_out(const struct sm *s, uint64_t node_guid, uint8_t port);
 /* Call this function after a view was published. If counters.on_errors is "disable", it disables a
  * port of each isolated link. */
 void sm_isolate_settle(struct sm *s);
-/* Returns whether the link of this port was isolated just now, so that routes may still use it. */
+/* Returns whether the link of this port was just isolated, and routes may still use it. */
 bool sm_isolate_due(const struct sm *s, uint32_t port);
 /* Notes that a local repair has excluded this isolated link from the routes. */
 void sm_isolate_done(struct sm *s, const struct sm_link *c);
@@ -95,9 +95,9 @@ extern const struct sm_phase sm_phase_port;
 
 /* ---- excluded links over which packets still pass (excluded.c) ---- */
 
-/* A list of links that the snapshot does not have, although they are up: links of silent switches,
- * and links that are or were isolated or held down, and whose ports are still Active. The caller
- * frees it with free(). */
+/* Links that are up, but that the snapshot does not have: links of silent switches, and links that
+ * are or were isolated or held down and whose ports are still Active. The caller frees the list
+ * with free(). */
 struct sm_excluded {
     uint32_t count;
     struct fab_silent_link link[]; /* [count] */
@@ -112,20 +112,19 @@ int sm_excluded_connected(const struct sm_excluded *x, struct fab_fabric *f,
 
 /* ---- silent switches (silent.c, silent_check.c, silent_poll.c) ---- */
 
-/* Call this function when a switch of the snapshot did not answer a request within the time of
- * one try. It starts the check whether the switch is silent. Returns false if it cannot start
- * the check; the caller then requests a targeted sweep. */
+/* Call this function when a switch of the snapshot did not answer a request within the time of one
+ * try. It starts to check whether the switch is silent. Returns false if it cannot; the caller then
+ * requests a targeted sweep. */
 bool sm_silent_check(struct sm *s, uint64_t guid);
 bool sm_is_silent(const struct sm *s, uint64_t guid);
 /* Returns the switches that answered no request of a check within the last seconds, although no
- * neighbour showed that they are silent. They have probably failed. The set is valid until the
- * next call of a function in this header. */
+ * neighbour showed that they are silent. They have probably failed. The set is valid until the next
+ * call of a function in this header. */
 const struct sm_guids *sm_silent_failed(struct sm *s);
-/* Adds a switch to this set. Returns false if the set has it already. */
+/* Adds a switch to the set of sm_silent_failed. Returns false if the set has it already. */
 bool sm_silent_note_failed(struct sm *s, uint64_t guid);
 uint32_t sm_silent_count(const struct sm *s);
-/* Returns the GUID of the silent switch with this index in the list; 0: the list has no such
- * index. */
+/* Returns the GUID of the silent switch at index `at` of the list; 0: the list is shorter. */
 uint64_t sm_silent_guid(const struct sm *s, uint32_t at);
 /* Returns the set of silent switches, which a discovery keeps and does not query; NULL: none. */
 struct fab_silent *sm_silent_set(const struct sm *s);
@@ -141,7 +140,7 @@ int sm_silent_exclude(struct sm *s, struct fab_fabric *f);
  * from the time when the switch answers again until the next view is published. */
 bool sm_silent_has_link(const struct sm *s, uint64_t guid, uint8_t port);
 /* Call this function after a view was published. It removes from the list the silent switches that
- * left the fabric, and notes which of the others are used by routes again. */
+ * left the fabric, and notes which of the remaining switches routes use again. */
 void sm_silent_settle(struct sm *s);
 /* Forgets all silent switches and ends all checks. */
 void sm_silent_forget(struct sm *s);

@@ -86,9 +86,9 @@ static void tell_spared(struct sm *s, const struct sm_link *link, const char *ca
     event_emit(s->in.bus, offender_not_isolated, EVENT_LINK(&x), .reason = cause, .why = why);
 }
 
-/* Returns the entry of the link in the list of isolated and flapping links (flapping.c), with the
- * switch port as its end 0; adds an entry if there is none. An entry made by a flap may have its
- * ends in the other order, so they are set anew. NULL: no memory. */
+/* Returns the entry of the link in the list of isolated and flapping links (flapping.c); adds one
+ * if there is none. The switch port becomes end 0, because an entry made by a flap may have its
+ * ends in the other order. NULL: no memory. */
 static struct sm_flap *entry_of(struct sm *s, const struct sm_link *link)
 {
     const struct fab_fabric *f = s->model.fabric;

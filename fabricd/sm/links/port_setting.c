@@ -4,8 +4,8 @@
  * Each round sets one port.
  *
  * The manager refuses to disable a port in three cases: the port belongs to the link that connects
- * the manager itself, it belongs to the last link to a switch, or the manager could not reach it
- * any more to enable it again.
+ * the manager itself, it belongs to the last link to a switch, or the manager could no longer reach
+ * the port to enable it.
  *
  * The store keeps the list of ports that operators disabled. If the manager finds such a port
  * enabled, it disables the port again.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Silent switches: the agent of the switch does not answer, but its neighbours report links to it
- * as up. Such a switch still forwards packets as its tables say, but nobody can change them.
+ * as up. Such a switch still forwards packets as its tables say, but they cannot be changed.
  *
  * The manager keeps a silent switch, and the nodes that are reachable only through it, in the
  * fabric (libfabmgr/discover/keep.c). If the rest of the fabric stays connected without the switch,
@@ -157,8 +157,8 @@ void sm_silent_release(struct sm *s, struct sm_silent *e)
 
 /* ---- excluding the links --------------------------------------------------------------------- */
 
-/* Stores in port[] those ports of a switch that have a link which is up. port[] has room for 256.
- * Returns their number; returns 0 if a link leads to an adapter or router, because routes cannot
+/* Stores in port[], which has room for 256, the ports of a switch that have a link which is up.
+ * Returns their number. Returns 0 if a link leads to an adapter or router, because routes cannot
  * avoid such a switch. */
 static uint32_t isls_of(const struct fab_fabric *f, uint32_t node, uint32_t *port)
 {

@@ -11,10 +11,11 @@
  *
  * If the switch answers, nothing is wrong with it. A neighbour that reports its link as down causes
  * a port probe of that neighbour at once. If the switch has not answered for VERDICT_TRIES times
- * the time of one try, and a neighbour reports its link as up, the switch is silent. If no
- * neighbour reports its link as up, the manager does a targeted sweep. For some seconds, the switch
- * and those of its neighbours that did not answer either then count as failed: directed routes of
- * sweeps avoid them, and a sweep waits for their answers no longer than one try.
+ * the time of one try, and a neighbour reports its link as up, the switch is silent.
+ *
+ * If no neighbour reports its link as up, the manager does a targeted sweep. For FAILED_US, the
+ * switch counts as failed, and so does each neighbour that did not answer. Directed routes of
+ * sweeps then avoid failed switches, and a sweep waits for their answers no longer than one try.
  */
 #include <stdlib.h>
 
@@ -45,12 +46,12 @@ struct neighbour {
 };
 struct sm_check {
     struct sm *s;
-    /* guid: node GUID of the switch. begun_us: manager's clock when the switch was first asked; if
-     * it was not asked yet, the time at which the check was requested. */
+    /* guid: node GUID of the switch. begun_us: manager's clock when the switch was first asked;
+     * before that, when the check was requested. */
     uint64_t guid, begun_us;
     struct neighbour *neighbour;
-    /* neighbours: number of elements of neighbour[]; asked: number of those over which the
-     * switch has been asked */
+    /* neighbours: number of elements of neighbour[]. asked: over how many of them the switch was
+     * asked. */
     uint32_t neighbours, asked;
     bool over;
 };
@@ -83,8 +84,8 @@ bool sm_silent_extend(const struct fab_path *near, uint8_t port, struct fab_path
     return true;
 }
 
-/* Returns whether the neighbours show that the switch has failed: several links are down, and
- * none of those known is up. */
+/* Returns whether the neighbours show that the switch has failed: several links are down, and no
+ * link is known to be up. */
 static bool is_down(const struct sm_check *c)
 {
     uint32_t down = 0;
@@ -142,7 +143,7 @@ bool sm_silent_note_failed(struct sm *s, uint64_t guid)
     return fresh;
 }
 
-/* Notes that the switch, and those of its neighbours that did not answer, have probably failed. */
+/* Notes that the switch has probably failed, and so have its neighbours that did not answer. */
 static void note_failed(struct sm *s, const struct sm_check *c)
 {
     (void)sm_silent_note_failed(s, c->guid);
@@ -216,9 +217,9 @@ static void on_port(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* Lists in c->neighbour the neighbours of the checked switch that the manager can reach without
- * any switch that is being checked. paths: directed routes, by node id, that avoid all these
- * switches; avoid: bitset of these switches. Returns OK or NOMEM. */
+/* Lists in c->neighbour the neighbours of the checked switch that the manager can reach. avoid:
+ * bitset of all switches that are being checked. paths: directed routes around these switches, by
+ * node id. Returns OK or NOMEM. */
 static int find_neighbours(struct sm *s, struct sm_check *c, const struct fab_path *paths,
                            const uint64_t *avoid)
 {
@@ -355,8 +356,8 @@ static void judge(struct sm *s, const struct sm_check *c)
     if (!e) {
         bool again = sm_guids_have(&s->links->silent_checks.judged, c->guid);
         note_failed(s, c);
-        /* A second sweep within seconds would find nothing else. It would write to the switch, and
-         * its writes would begin the next check. */
+        /* A second sweep within seconds would find nothing else. Its writes to the switch would
+         * only begin the next check. */
         if (!again && !s->wiring->sweep_awaits(s, c->guid))
             suspect_all(s, c->guid);
         return;

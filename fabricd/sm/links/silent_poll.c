@@ -10,8 +10,8 @@
 #define POLL_US 2000000u
 /* Number of answers in a row after which routes may use a silent switch again. */
 #define ANSWERS_LEAST 2
-/* A switch that became silent again needs twice ANSWERS_LEAST answers, after the second relapse
- * four times as many, and so on. This is the maximum number of doublings. */
+/* A relapse is a switch that becomes silent again. Each relapse doubles the number of answers that
+ * the switch needs, at most this many times. */
 #define RELAPSES_MOST 5
 
 static void emit_answers(struct sm *s, const struct sm_silent *e)
@@ -35,7 +35,7 @@ static void use_again(struct sm *s, struct sm_silent *e)
         for (int end = 0; end < 2; end++)
             sm_request_target(s, e->link[i].guid[end]);
     /* A targeted sweep restores the routes over the switch. A background heavy sweep finds the
-     * changes that nobody could read or report while the switch was silent. */
+     * changes that could be neither read nor reported while the switch was silent. */
     sm_request(s, SM_REQUEST_BACKGROUND);
     sm_silent_release(s, e);
 }

@@ -58,7 +58,7 @@ struct sm_silent {
     bool avoided;
     struct fab_silent_link *link; /* the excluded links */
     uint32_t links;
-    uint32_t relapses; /* how often it was silent again */
+    uint32_t relapses; /* how often it became silent again */
     /* Number of polls in a row that the switch answered. */
     uint32_t answers;
     bool heard; /* it answered the last poll */
@@ -70,15 +70,16 @@ struct sm_check;
 struct sm_silent_checks { /* state of silent_check.c */
     struct sm_check **check;
     uint32_t checks;
-    /* Switches that recently answered no request of a check, and lost_us: the manager's clock when
-     * the last of them was added. */
+    /* Switches that recently answered no request of a check. lost_us: manager's clock when the last
+     * of them was added. */
     struct sm_guids lost;
-    struct sm_guids judged; /* those of them whose own check had this result */
+    struct sm_guids judged; /* switches in `lost` that were checked themselves */
     uint64_t lost_us;
     struct loop_timer *begin, *verdict, *schedule;
 };
 struct sm_links {
-    /* The manager had no port after its last complete sweep, and knows nothing of that time. */
+    /* The manager was without a port after its last complete sweep, and knows no flaps of that
+     * time. */
     bool blind;
     struct sm_silent **silent; /* state of silent.c */
     uint32_t silents;

@@ -8,8 +8,8 @@
  *
  * If there is a cycle, the same task makes a spanning tree without one (libfabmgr/spanning), and
  * all trees follow it from then on, until links change. If there is no such spanning tree, the
- * trees are written nevertheless, because IPoIB needs the broadcast group. The event
- * multicast-deadlock and the status then say that a deadlock is possible.
+ * trees are written even so, because IPoIB needs the broadcast group. The event multicast-deadlock
+ * and the status then say that a deadlock is possible.
  *
  * In fabrics with more than JOINT_MOST table entries, the dependencies of unicast packets would
  * occupy the worker for more than 100 ms after each repair. In such fabrics, trees are proved

@@ -2,9 +2,9 @@
 /*
  * Proves multicast trees before their MFT blocks are written (libfabmgr/verify/multicast.h). An
  * MLID group is 32 consecutive MLIDs; they share MFT blocks, and are proved and written together. A
- * worker task gets copies of the MFT blocks and of the members of some MLID groups, because both
- * change with each join. The writes are planned from these copies, so joins that come meanwhile do
- * not delay the writes. The next plan includes these joins.
+ * worker task gets copies of the MFT blocks and of the members of some MLID groups, because each
+ * join changes both. The writes are planned from these copies, so joins that come later do not
+ * delay the writes. The next plan includes these joins.
  *
  * An MLID group with a tree that fails the proof is not written until its trees change.
  *
@@ -126,7 +126,7 @@ static int copy_blocks(const struct fab_blocks *from, const uint64_t *groups,
     return r;
 }
 
-/* Copies these blocks, and the members. */
+/* Copies the MFT blocks in `blocks`, and the members of these MLID groups. */
 static int seal(const struct sm_multicast *m, const struct fab_blocks *blocks,
                 const uint64_t *groups, struct sm_mft_sealed *ret)
 {

@@ -9,12 +9,12 @@
  * requests are left, they are sent before the requests of the running round; otherwise after them.
  *
  * If a switch does not answer, its directed route may lead over a link that has just failed. The
- * manager therefore plans again, and asks the switch once more, by the route that is known then. If
- * the switch does not answer this request either, refuses a request or is silent, the manager emits
- * an event, adds no branches to the switch, and sends it no further MFT requests until a retry.
- * Switch ids in this file are those of struct fab_mcast_net, the graph of switches for which the
- * trees are computed (fab_mcast_trees_net). Directed routes are looked up by GUID, so that writes
- * continue while a sweep replaces the snapshot.
+ * manager therefore plans again, and asks the switch once more, by the route that is known then.
+ * The switch may not answer this request either, refuse a request or be silent. The manager then
+ * emits an event, adds no branches to the switch, and sends it no further MFT requests until a
+ * retry. Switch ids in this file are those of struct fab_mcast_net, the graph of switches for which
+ * the trees are computed (fab_mcast_trees_net). Directed routes are looked up by GUID, so that
+ * writes continue while a sweep replaces the snapshot.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +125,7 @@ int sm_mfts_plan_proved(struct sm *s)
     memcpy(mlid_groups, m->open, sizeof(mlid_groups));
     sm_joint_add_open(m, mlid_groups);
     if (r == FAB_OK && !m->busy && any(mlid_groups))
-        sm_multicast_kick(s); /* the next MLID groups */
+        sm_multicast_kick(s); /* proves the next MLID groups */
     else if (!m->busy && !m->unresponsives)
         m->retry_us = RETRY_US;
     return r;

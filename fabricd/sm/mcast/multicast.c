@@ -6,9 +6,9 @@
  * Trees are computed for the published fabric, so that no tree uses a link before it is up. They
  * are updated when a round publishes a view, and shortly after a local repair. MFT writes that are
  * in flight at such an update are cancelled and planned again. A worker task copies the links and
- * ports of the published fabric for the trees (struct fab_mcast_net), because that takes time in
- * proportion to the size of the fabric. The first such task also makes the groups that the store
- * has, and their trees.
+ * ports of the published fabric for the trees (struct fab_mcast_net). The time of this task grows
+ * with the size of the fabric. The first such task also makes the groups that the store has, and
+ * their trees.
  *
  * An absent port keeps its memberships for `multicast.absent` seconds, so that a link flap does not
  * change all groups of the port. After that time, the port leaves its groups.
@@ -94,7 +94,7 @@ static void drop_read(struct sm_multicast *m)
     m->read = NULL;
 }
 
-/* If the task should have made the stored groups but failed, moves their data back to m->stored,
+/* Call this function if the task failed. It moves the data of the stored groups back to m->stored,
  * for a later task. */
 static void take_back(struct sm_multicast *m, struct reading *x)
 {

@@ -76,10 +76,9 @@ struct sm_multicast {
     void *on_mgroup_ctx;
 
     /* Members of mft_proof.c, which proves that multicast trees reach all members without a loop.
-     * An MLID group is 32 consecutive MLIDs, whose entries share MFT blocks. `proved` has the MFT
-     * blocks of the last proof. The bitset proved_groups has the MLID groups whose trees passed the
-     * proof and have not changed since; the bitset `refuted` has those with a tree that failed it.
-     * `proving` is the worker task; NULL: none runs. */
+     * proved: MFT blocks of the last proof. proved_groups: bitset of the MLID groups whose trees
+     * passed the proof and have not changed since. refuted: bitset of the MLID groups with a tree
+     * that failed it. proving: the worker task; NULL: none runs. */
     struct fab_blocks proved;
     uint64_t proved_groups[FAB_MFT_GROUPS / 64], refuted[FAB_MFT_GROUPS / 64];
     struct loop_task *proving;
@@ -115,8 +114,8 @@ struct sm_multicast {
 /* Functions of multicast.c. */
 /* Sets the timer that soon updates the trees and writes the MFTs, if necessary. */
 void sm_multicast_kick(struct sm *s);
-/* Call this function after each try to plan MFT writes. status: OK; or why no plan could be
- * made, and the function then sets a timer for another try. */
+/* Call this function after each try to plan MFT writes. status: OK, or the error that prevented a
+ * plan. After an error, the function sets a timer for another try. */
 void sm_multicast_planned(struct sm *s, int status);
 
 /* Functions of multicast_store.c. */
@@ -125,7 +124,7 @@ void sm_multicast_planned(struct sm *s, int status);
 int sm_stored_groups_read(struct store *store, struct sm_stored_groups *ret);
 void sm_stored_groups_fini(struct sm_stored_groups *x);
 /* Stores a group and the membership of a port again, if the store has dropped a record since the
- * start. Otherwise, a join that changes nothing would be confirmed although it is not stored. */
+ * start. Otherwise a join that changes nothing would be confirmed, but never stored. */
 void sm_stored_group_repeat(struct sm *s, const uint64_t mgid[2], uint64_t port_guid);
 /* Adds the stored groups and members to `groups`. May run on a worker thread. Returns OK or
  * NOMEM. */

@@ -43,13 +43,13 @@
 #define TICK_MOST_US 1000000u
 /* Limit of one call of fab_plan_scrub_next: the number of settings that it looks at. */
 #define STEPS 4096
-/* One call of count_requests handles whole nodes until they have at least this many ports
- * together, so that it does not block the event loop for long. */
+/* One call of count_requests handles whole nodes until they have at least this number of ports
+ * together. A larger number would block the event loop too long. */
 #define COUNT_PORTS 16384u
 /* Delay from the first difference that was found to the targeted sweep that restores the
  * settings. */
 #define RESTORE_DELAY_US 200000u
-/* Maximum number of tries of a read, which is repeated if a round ran meanwhile. */
+/* Maximum number of tries of a read, which is repeated if a round ran during the read. */
 #define TRIES_MOST 8
 
 static bool is_quiet(const struct sm *s)
@@ -76,9 +76,9 @@ static uint64_t interval_us(const struct sm *s, enum fab_scrub_turn turn)
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* At the start of a turn, keeps the M_Key violation counters of all ports, and also those from
- * the start of the previous turn. The older ones are needed because an attribute may have
- * changed after the previous turn read it. */
+/* At the start of a turn, keeps the M_Key violation counters of all ports. Also keeps the counters
+ * from the start of the previous turn, because an attribute may have changed after that turn read
+ * it. */
 static void keep_violations(struct sm_scrub *c, uint32_t ports)
 {
     bool same = c->violation_ports == ports;
@@ -101,9 +101,9 @@ static void note_violations(const struct fab_fabric *f, uint32_t node, uint32_t 
 }
 
 /* Continues to count the requests of a turn that is about to begin, and to read the violation
- * counters of the ports. Each call does this for some of the nodes, because counting for all
- * 44,000 hosts of a large fabric at once would block the event loop for 10 ms. Returns true when
- * all nodes are counted. */
+ * counters of the ports. Each call does this for some of the nodes. For all 44,000 hosts of a
+ * large fabric at once, it would block the event loop for 10 ms. Returns true when all nodes are
+ * counted. */
 static bool count_requests(struct sm *s, enum fab_scrub_turn which)
 {
     struct sm_scrub *c = s->scrub;

@@ -29,8 +29,8 @@ struct sm_scrub_slot {
     uint8_t num;   /* number of the port that is read */
     uint8_t tries;
     enum fab_scrub_turn turn;
-    /* Start time of the last round, and value of sm_mfts_epoch, when the read was sent. If one
-     * of them differs at the answer, a write may have changed the attribute meanwhile. */
+    /* Start time of the last round, and value of sm_mfts_epoch, when the read was sent. If one of
+     * them differs at the answer, a write may have changed the attribute since then. */
     uint64_t round_us, mft_epoch;
     struct fab_path path;
     /* The value that the read returned. */

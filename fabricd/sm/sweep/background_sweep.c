@@ -30,7 +30,7 @@
 #define TOUCHED_MOST 1024
 #define PASSES_MOST 16
 
-/* ---- nodes touched meanwhile ----------------------------------------------------------------- */
+/* ---- nodes touched during the sweep ---------------------------------------------------------- */
 
 static bool is_among(const uint64_t *guid, uint32_t count, uint64_t what)
 {

@@ -11,7 +11,7 @@
 #include "fabricd/sm/links/links.h"
 #include "fabricd/sm/sweep/state.h"
 
-/* A sweep counts as stalled for so long after the last call of `stalled`, in microseconds. */
+/* Time in us for which a sweep counts as stalled after the last call of `stalled`. */
 #define STALLED_US 20000u
 
 static bool next(struct sm *s, struct fab_mads_request *ret)
@@ -47,8 +47,8 @@ static bool is_implausible(const struct sm *s, const struct fab_fabric *now)
     return now->self_port == FAB_NONE || (was && now->node_count < was->node_count / 2);
 }
 
-/* Returns whether the new snapshot contains the node behind this unresponsive port, although the
- * node did not answer. */
+/* Returns whether the new snapshot contains the node to which this unresponsive port is connected,
+ * although the node did not answer. */
 static bool is_kept_unresponsive(const struct sm *s, const struct fab_fabric *now,
                                  const struct fab_unresponsive *place)
 {
@@ -61,9 +61,9 @@ static bool is_kept_unresponsive(const struct sm *s, const struct fab_fabric *no
     return node != FAB_NONE && fab_fabric_node_by_guid(now, was->nodes[node].guid) != FAB_NONE;
 }
 
-/* Returns whether a heavy sweep must follow a targeted sweep. One must follow if a known node did
- * not answer although its neighbours report the links to it as up. Only a heavy sweep can find the
- * rest of the fabric without this node. */
+/* Returns whether a heavy sweep must follow a targeted sweep: a known node did not answer, although
+ * its neighbours report links to it as up. Only a heavy sweep can find the rest of the fabric
+ * without this node. */
 static bool needs_heavy_sweep(struct sm *s, const struct fab_fabric *now)
 {
     uint32_t count, i = 0;
@@ -158,8 +158,8 @@ static void give_up_failed(struct sm *s)
     sm_run_pump(s);
 }
 
-/* Starts the check whether the switches with unanswered requests are silent (links/silent_check.c).
- * If one of them is silent, a targeted sweep begins again without it. */
+/* Makes links/silent_check.c check whether the switches with unanswered requests are silent. If one
+ * of them is silent, a targeted sweep begins again without it. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     uint64_t guid[64];

@@ -2,10 +2,10 @@
 /*
  * Reports devices that have the GUID of another device, and devices that have moved.
  *
- * A host can use the GUID of another host for a long time. The time between two events about the
- * same switch port therefore doubles, from 1 minute to 1 hour, as long as the duplicate GUID is the
- * same. If the GUID changes, the next event can follow after 1 minute. Each event gives the number
- * of sweeps that found a duplicate at this port since the last event.
+ * A host can use the GUID of another host for a long time. As long as the duplicate GUID is the
+ * same, the time between two events about the same switch port doubles, from 1 minute to 1 hour. If
+ * the GUID changes, the next event can follow after 1 minute. Each event gives the number of sweeps
+ * that found a duplicate at this port since the last event.
  */
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/sweep/state.h"

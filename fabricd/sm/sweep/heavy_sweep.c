@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The heavy sweep as a round. The round either sweeps the whole fabric itself, or adopts the
- * result of a background heavy sweep and reads again the nodes that may have changed during that
- * sweep (background_sweep.c).
+ * The heavy sweep as a round. The round either sweeps the whole fabric itself, or adopts the result
+ * of a background heavy sweep (background_sweep.c). In the second case, it reads again the nodes
+ * that may have changed during that sweep.
  */
 #include <stdlib.h>
 

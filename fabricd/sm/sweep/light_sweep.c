@@ -75,8 +75,8 @@ static void report_changed_top(struct sm *s, uint32_t sw, const struct fab_switc
                .found = found, .written = wrote, .differences = 1, .author = "author unknown");
 }
 
-/* Handles a switch that gave no valid answer: starts the check whether it is silent, or requests a
- * targeted sweep. */
+/* Handles a switch that gave no valid answer: checks whether it is silent, or requests a targeted
+ * sweep. */
 static void suspect(struct sm *s, uint32_t sw, int status)
 {
     uint64_t guid = s->model.fabric->nodes[sw].guid;
@@ -106,8 +106,8 @@ static bool finished(const struct sm *s)
     return s->sweep->next_switch >= s->model.fabric->switch_count;
 }
 
-/* Ends the wait for switches that do not answer, and starts the check whether they are silent
- * (links/silent_check.c). */
+/* Stops waiting for switches that do not answer, and makes links/silent_check.c check whether they
+ * are silent. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     uint32_t count = s->model.fabric->switch_count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Three phases run those parts of a sweep on a worker thread whose time grows with the size of the
+ * Three phases of a sweep run on a worker thread, because their time grows with the size of the
  * fabric. Phase "preparing" sets up the discovery. Phase "sealing" makes a snapshot of its result.
  * Phase "adopting" computes directed routes to all nodes, compares the snapshot with the previous
  * one, and gives the snapshot to the model.

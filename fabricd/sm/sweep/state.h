@@ -14,8 +14,7 @@ struct sm_background { /* state of background_sweep.c */
     /* The snapshot after the passes so far; the running pass starts from it. */
     struct fab_fabric *fabric;
     uint32_t outstanding, passes;
-    /* GUIDs of the touched nodes: those that changed, or may have changed, since the running pass
-     * began. */
+    /* GUIDs of the touched nodes, which may have changed since the running pass began. */
     uint64_t *touched;
     /* GUIDs of the nodes that the running pass reads; NULL: it reads all nodes. */
     uint64_t *asked;
@@ -47,8 +46,8 @@ struct sm_sweep {
     uint32_t next_switch, unanswered;
     /* Bitset of the switches that have not answered the running light sweep yet. */
     uint64_t *asked;
-    /* Number of switches whose LinearFDBTop is not the one that the manager wrote, in this light
-     * sweep. */
+    /* Number of switches in this light sweep whose LinearFDBTop differs from the value that the
+     * manager wrote. */
     uint32_t changed_tops;
     /* Manager's clock when requests of the discovery were last unanswered for the time of one
      * try. */

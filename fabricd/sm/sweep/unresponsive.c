@@ -48,7 +48,7 @@ static void emit(struct sm *s, const struct fab_unresponsive *place)
 static bool was_suspect(const struct sm *s, uint64_t guid)
 {
     if (sm_is_silent(s, guid))
-        return false; /* a discovery does not ask it */
+        return false; /* no discovery reads a silent switch */
     return s->run.from_background ? sm_background_touched(s, guid)
                                   : sm_guids_have(&s->run.suspects, guid);
 }

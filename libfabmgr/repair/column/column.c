@@ -10,11 +10,11 @@
  *   1. a path as long as before, if there is one. The entries of other switches stay as they are.
  *      Nearly all switches are decided here, without reading the entries of their neighbours;
  *   2. else the shortest path over channels whose label is the key or greater. If this path is
- *      longer than before, each neighbour that forwards traffic of endports to this switch becomes
- *      pending, too: it may have a shorter path elsewhere;
+ *      longer than before, each neighbour that forwards traffic of endports to this switch also
+ *      becomes pending: it may have a shorter path elsewhere;
  *   3. else no path yet. Its key becomes the next lower label among its channels, and the switch is
  *      decided again later. Each neighbour that sends to this switch over a channel whose label is
- *      not lower than the new key becomes pending, too, because the labels of its path would no
+ *      not lower than the new key also becomes pending, because the labels of its path would no
  *      longer ascend.
  *
  * If no channel of the switch has a lower label, it is marked CUT: it has found no path. All
@@ -29,19 +29,19 @@
  * Among equally long paths, the path of the baseline wins, then the path of the active tables, so
  * that a repair moves no path without need. Of the others, a few are compared, and the path with
  * the lowest sum of link loads (balance.c) wins. The load of each decided path is added at once. So
- * what a dead link carried spreads over all links that may carry it.
+ * the load of a dead link spreads over all links that may carry it.
  */
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-/* Stands for the path length, in hops, of a switch that has no usable path. A path is not usable if
- * it has max_hops hops or more, uses a dead link, or passes a switch whose entry is not decided
- * yet. */
+/* Path length of a switch that has no usable path; other path lengths are in hops. A path is not
+ * usable if it has max_hops hops or more, uses a dead link, or passes a switch whose entry is not
+ * yet decided. */
 #define FAR UINT16_MAX
-/* Value of next_hop.num for a switch that found no path over channels with its first minimum label.
- * The switch is pending again, with a lower minimum label. */
+/* Value of next_hop.num for a switch that found no path with its first key (minimum label). The
+ * switch is pending again, with a lower key. */
 #define RETRY (FAB_NONE - 1)
 /* A rebalance moves a path only if this lowers the sum of the link loads by more than 1 / MARGIN.
  */
@@ -49,8 +49,8 @@
 
 /* ---- the heap of pending switches ------------------------------------------------------------ */
 
-/* Packs a pending switch and its minimum label into one number for the heap. The heap returns the
- * switch with the greatest label first; among equal labels, the switch with the lowest id. */
+/* Packs a pending switch and its key (minimum label) into one number for the heap. The heap returns
+ * the switch with the greatest key first; among equal keys, the switch with the lowest id. */
 static uint64_t heap_item(uint32_t key, uint32_t sw)
 {
     return (uint64_t)key << 32 | (UINT32_MAX - sw);
@@ -147,7 +147,7 @@ static inline const struct fab_repair_next_hop *next_hop_of(struct fab_repair *r
     return &r->column.next_hop[sw];
 }
 
-/* Returns the number of hops from switch `from` to the switch that delivers the current LID; FAR if
+/* Returns the number of hops from switch `from` to the switch that delivers the current LID; FAR:
  * there is no usable path. */
 static uint16_t length_of(struct fab_repair *r, uint32_t from)
 {
@@ -176,8 +176,8 @@ static uint16_t length_of(struct fab_repair *r, uint32_t from)
     return (uint16_t)length;
 }
 
-/* Returns the number of hops from `sw` to the current LID in the baseline, where this path may use
- * links that are dead now. */
+/* Returns the number of hops from `sw` to the current LID in the baseline. This path may use links
+ * that are dead now. */
 static uint16_t length_before(const struct fab_repair *r, uint32_t sw)
 {
     uint16_t passed = 0;
@@ -191,7 +191,7 @@ static uint16_t length_before(const struct fab_repair *r, uint32_t sw)
     return passed;
 }
 
-/* Returns the number of hops of the path that begins with `channel`, whose link is not dead.
+/* Returns the number of hops of the path that begins with `channel`, a channel of a living link.
  * Returns FAR if the path does not continue to the destination, or if its labels do not ascend. */
 static uint16_t length_by(struct fab_repair *r, uint32_t channel)
 {
@@ -216,9 +216,9 @@ static bool sends_here(struct fab_repair *r, uint32_t port)
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* Returns the channels of switch `sw` whose labels are at least `key`, or, with `equal`, exactly
- * `key`. Channels of dead links are included. The list stays in a cache, because the entries for
- * later LIDs often need it again. */
+/* Returns the channels of switch `sw` whose labels are at least `key` or, if `equal` is true,
+ * exactly `key`. Channels of dead links are included. The list stays in a cache, because the
+ * entries for later LIDs often need it again. */
 static const struct fab_repair_candidates *
 candidates_of(struct fab_repair *r, uint32_t sw, uint32_t key, bool equal, const uint32_t *label)
 {
@@ -271,8 +271,8 @@ struct search {
     uint32_t first; /* id of port 0 of the switch */
     /* a path of at most `enough` hops is as good as a shorter one */
     uint16_t enough;
-    /* The best path yet: the greater of its number of hops and `enough`, or FAR; its number of
-     * hops; its first channel; its cost (cost_of). */
+    /* The best path found so far. best: the greater of `length` and `enough`; FAR: no path yet.
+     * length: its number of hops. channel: its first channel. cost: see cost_of. */
     uint16_t best, length;
     uint32_t channel;
     int64_t cost;
@@ -337,7 +337,7 @@ static void try_candidates(struct fab_repair *r, struct search *s, uint32_t sw)
 }
 
 /* Returns the number of endports whose packets for the current LID reach switch `sw`. Switches that
- * are not decided yet send nowhere. */
+ * are not yet decided send nothing. */
 static int64_t endports_behind(struct fab_repair *r, uint32_t sw)
 {
     const struct fab_repair_network *b = r->network;
@@ -357,13 +357,13 @@ static int64_t cost_to_beat(struct fab_repair *r, uint32_t sw, const struct sear
     return paths > 0 ? cost - paths * s->length - cost / MARGIN : INT64_MIN;
 }
 
-/* Chooses the best path over channels with labels of at least `key`. Paths of at most `enough` hops
- * count as equally long. Returns its length in hops, or FAR. */
+/* Chooses the best path over channels with labels of at least `key`. All paths of at most `enough`
+ * hops count as equally long. Returns the length of the path in hops; FAR: there is none. */
 static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t enough,
                        uint32_t *ret_channel)
 {
     const struct fab_repair_column *c = &r->column;
-    /* Earlier tries found no path over channels with labels above `key`. These channels are tried
+    /* Earlier tries found no path over channels with labels above `key`. Such channels are tried
      * again only if a switch has got a channel with a greater label since then (label_rose). */
     bool equal = c->next_hop[sw].num == RETRY && !c->label_rose;
     const struct fab_repair_candidates *all = candidates_of(r, sw, key, equal, c->label);
@@ -391,8 +391,8 @@ static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t
 /* ---- upstream -------------------------------------------------------------------------------- */
 
 /* Returns true if endports send packets for the current LID through this switch. If no endport
- * does, this switch and the switches that send through it keep their entries. The path lengths that
- * are stored for them (fab_repair_column.len[]) are then discarded. */
+ * does, this switch and the switches that send through it keep their entries. Their stored path
+ * lengths (fab_repair_column.len[]) are then discarded. */
 static bool carries_endports(struct fab_repair *r, uint32_t sw)
 {
     const struct fab_repair_network *b = r->network;
@@ -406,9 +406,10 @@ static bool carries_endports(struct fab_repair *r, uint32_t sw)
     return false;
 }
 
-/* Makes neighbours pending that send packets for the current LID to switch `sw`. key > 0:
- * neighbours that send over a channel with a label of at least `key`. key 0 (the path of `sw`
- * became longer, but its label did not become lower): neighbours that carry traffic of endports. */
+/* Makes pending those neighbours that send packets for the current LID to switch `sw`. If key > 0,
+ * these are the neighbours that send over a channel with a label of at least `key`. If key is 0,
+ * the path of `sw` became longer, but its label did not become lower; these are then the neighbours
+ * that carry traffic of endports. */
 static void reopen_upstream(struct fab_repair *r, uint32_t sw, uint32_t key)
 {
     struct fab_repair_column *c = &r->column;
@@ -425,7 +426,7 @@ static void reopen_upstream(struct fab_repair *r, uint32_t sw, uint32_t key)
 
 /* ---- deciding -------------------------------------------------------------------------------- */
 
-/* Subtracts `paths` from the channels of the path from `sw` by the active tables. */
+/* Subtracts `paths` from the loads of the channels on the path from `sw` by the active tables. */
 static void subtract_active(struct fab_repair *r, uint32_t sw, int64_t paths)
 {
     const struct fab_repair_network *b = r->network;
@@ -439,8 +440,8 @@ static void subtract_active(struct fab_repair *r, uint32_t sw, int64_t paths)
 }
 
 /* Adds the load of the path over `channel`, unless the active tables have this path already.
- * longer: the path is longer than before, so all neighbours that carry traffic to the switch are
- * decided again and add their own paths. */
+ * longer: the path is longer than before. All neighbours that carry traffic to the switch are then
+ * decided again, and add their own paths. */
 static void add_load(struct fab_repair *r, uint32_t sw, uint32_t channel, bool longer)
 {
     const struct fab_repair_network *b = r->network;
@@ -484,8 +485,8 @@ static void lower_key(struct fab_repair *r, uint32_t sw, uint32_t key)
     uint32_t next = fab_repair_may_reach(r, sw, r->column.home) ? next_label_down(r, sw, key) : 0;
     if (next == 0)
         r->column.mark[sw] = FAB_MARK_CUT;
-    /* Paths must have ascending labels. So a neighbour that sends to this switch over a channel
-     * with too great a label must become pending before this switch is decided. */
+    /* Labels must ascend along paths. So a neighbour that sends to this switch over a channel with
+     * too great a label becomes pending before this switch is decided. */
     reopen_upstream(r, sw, next > 0 ? next : 1);
     if (next != 0) {
         r->column.next_hop[sw].num = RETRY;
@@ -519,8 +520,8 @@ void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw)
         make_pending(c, sw, c->label[channel], length_before(r, sw));
 }
 
-/* Returns the greatest label among the channels of the switch by which packets now reach the
- * current LID; 0 if there is no such channel. */
+/* Returns the greatest label of a channel of the switch by which packets now reach the current LID;
+ * 0: there is no such channel. */
 static uint32_t best_label(struct fab_repair *r, uint32_t sw)
 {
     uint32_t greatest = 0;
@@ -533,8 +534,8 @@ static uint32_t best_label(struct fab_repair *r, uint32_t sw)
 }
 
 /* Makes a switch that is marked CUT pending again, if switches that were decided after it now give
- * it a path. Any label of its channels is allowed, because no switch sends packets to a CUT switch.
- */
+ * it a path. Any label of its channels is allowed, because no switch sends packets to a CUT
+ * switch. */
 static void retry_cut(struct fab_repair *r, uint32_t sw)
 {
     struct fab_repair_column *c = &r->column;

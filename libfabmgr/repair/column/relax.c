@@ -32,14 +32,14 @@
 
 struct relaxation {
     struct fab_repair *r;
-    uint64_t *heap; /* [ports] label << 32 | channel, the greatest first */
+    uint64_t *heap; /* [ports] heap of label << 32 | channel, the greatest first */
     uint32_t heap_count;
     /* [switches] the best channel of each switch; FAB_NONE: not found yet */
     uint32_t *best;
 };
 
-/* Adds to the heap those channels that lead to the switch `sw`, have a label below `label`, and
- * leave a switch whose best channel is not known yet. */
+/* Adds to the heap the channels to switch `sw` whose label is below `label`. Omits those that leave
+ * a switch whose best channel is known. */
 static void push_arriving(struct relaxation *g, uint32_t sw, uint32_t label)
 {
     const struct fab_repair *r = g->r;
@@ -71,8 +71,8 @@ static void find_best(struct relaxation *g)
     }
 }
 
-/* Returns the label of the channel by which the switch now forwards packets to the current LID; 0
- * if the switch has no path. */
+/* Returns the label of the channel by which the switch now forwards packets to the current LID; 0:
+ * the switch has no path. */
 static uint32_t present_label(const struct fab_repair *r, uint32_t sw)
 {
     const struct fab_repair_column *c = &r->column;

@@ -13,7 +13,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/repair/internal.h"
 
-/* while the entries of switch s are copied, those of switch s + PREFETCH_ROWS are prefetched */
+/* distance, in switches, between the row that is copied and the row that is prefetched */
 #define PREFETCH_ROWS 16
 
 uint32_t fab_repair_tile_width(const struct fab_repair *r, uint32_t first)

@@ -131,7 +131,7 @@ void fab_repair_contingencies_confirm(struct fab_repair_contingencies *c, uint32
 /* ---- looking up ------------------------------------------------------------------------------ */
 
 /* Returns the index of the element of row[] for the link or switch `id`, among the elements first
- * to end - 1; FAB_NONE if there is none. */
+ * to end - 1; FAB_NONE: there is none. */
 static uint32_t find_row(const struct fab_repair_contingencies *c, size_t first, size_t end,
                          uint32_t id)
 {
@@ -184,7 +184,7 @@ void fab_repair_contingencies_follow(struct fab_repair_contingencies *c, const s
 
 /* ---- another network ------------------------------------------------------------------------- */
 
-/* Returns the index in c->row[] of the link or switch that all->row[row] describes; FAB_NONE if `c`
+/* Returns the index in c->row[] of the link or switch that all->row[row] describes; FAB_NONE: `c`
  * does not have it. */
 static uint32_t same_row(const struct fab_repair_contingencies *c,
                          const struct fab_repair_contingencies *all, size_t row)
@@ -258,8 +258,8 @@ static void unmark_dead(struct fab_repair *r, const uint32_t *dead, size_t count
 }
 
 /* Returns the contingency of the failure of switch `sw`, if the links that died are exactly the
- * last living links of this switch; otherwise NULL. newly_dead: the number of ports at both ends of
- * the links that died. */
+ * last living links of this switch; otherwise NULL. newly_dead: number of ports at both ends of the
+ * links that died. */
 static const struct fab_repair_contingency *row_of_switch(const struct fab_repair_contingencies *c,
                                                           const struct fab_repair *r, uint32_t sw,
                                                           size_t newly_dead)
@@ -278,7 +278,7 @@ static const struct fab_repair_contingency *row_of_switch(const struct fab_repai
 
 /* Returns the contingency of the one link or switch whose failure explains all newly dead links. A
  * link is newly dead if it is marked dead in r->is_dead, and was not dead at the last
- * fab_repair_commit. Returns NULL if there is no such contingency. */
+ * fab_repair_commit. NULL: there is no such contingency. */
 static const struct fab_repair_contingency *row_of(const struct fab_repair_contingencies *c,
                                                    const struct fab_repair *r, const uint32_t *dead,
                                                    size_t count, size_t marked)

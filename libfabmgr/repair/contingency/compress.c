@@ -21,14 +21,14 @@
 #include "libfabmgr/repair/contingency/contingency.h"
 
 #define SLOT_BITS 12
-/* minimum length in bytes of a repetition that is worth encoding */
+/* length in bytes of the shortest repetition that is encoded as a repetition */
 #define MIN_REPEAT 4
 
 struct compression {
     const uint8_t *raw;
     uint32_t len;
-    /* slot[hash of four bytes] is 1 + the last position of these bytes; 0: they have not occurred
-     */
+    /* slot[hash of four bytes] is 1 + the last position of these bytes; 0: they have not yet
+     * occurred */
     uint32_t slot[1 << SLOT_BITS];
 };
 
@@ -55,8 +55,7 @@ static uint8_t *put_piece(uint8_t *to, const struct compression *s, uint32_t fir
 int fab_repair_compress(const uint8_t *raw, uint32_t len, uint8_t **ret, uint32_t *ret_len)
 {
     struct compression *s = calloc(1, sizeof(*s));
-    /* The worst case is that every MIN_REPEAT bytes are a repetition, which is written as three
-     * numbers. */
+    /* in the worst case, every MIN_REPEAT bytes are a repetition, which takes three numbers */
     uint8_t *buffer = malloc((size_t)len * 3 + 32), *to = buffer;
     if (s == NULL || buffer == NULL) {
         free(s);

@@ -129,8 +129,8 @@ static struct fab_repair_contingency case_of(const struct fab_repair_contingency
     return c;
 }
 
-/* Lists one port of each living link that fails if the link or switch of `c` fails. Returns their
- * number. */
+/* Lists one port of each living link that fails if the link or switch of `c` fails. Returns the
+ * number of these links. */
 static size_t list_failing(const struct fab_repair *r, const struct fab_repair_contingency *c,
                            uint32_t ret[256])
 {
@@ -268,8 +268,8 @@ int fab_repair_contingency_next(struct fab_repair_contingency_maker *m, bool kee
 
 /* ---- plans of an earlier state --------------------------------------------------------------- */
 
-/* Fills d->dead and d->relabel, which encoded plans do not contain, for the failure that `c`
- * describes. */
+/* Fills d->dead and d->relabel for the failure that `c` describes. Encoded plans do not contain
+ * them. */
 static int add_dead(struct fab_repair_contingency_maker *m, const struct fab_repair_contingency *c,
                     struct fab_repair_delta *d)
 {
@@ -305,8 +305,8 @@ static int decode(struct fab_repair_contingency_maker *m, const struct fab_repai
     return status;
 }
 
-/* Returns OK if a plan of an earlier state of the repair is still valid, because the changes since
- * then do not touch it. Returns NOT_FOUND if they may touch it, or NOMEM. */
+/* Checks whether a plan of an earlier state of the repair is still valid. Returns OK if the changes
+ * since then do not touch it, NOT_FOUND if they may touch it, or NOMEM. */
 static int look_whether_spared(struct fab_repair_contingency_maker *m,
                                const struct fab_repair_contingency *c,
                                const struct fab_repair_stored_plan *plan, uint64_t commits)

@@ -47,9 +47,9 @@ enum fab_repair_contingency_outcome {
 struct fab_repair_stored_plan {
     int refs; /* atomic */
     uint32_t len;
-    /* The plan can stay valid after further commits. This is so if the plan uses the set of labels
-     * that the active tables used when it was made, and if neither the active tables nor the plan
-     * relabel a switch. */
+    /* true: the plan can stay valid after further commits. It then uses the set of labels that the
+     * active tables used when it was made, and neither the active tables nor the plan relabel a
+     * switch. */
     bool lasting;
     /* hash of the entries that the plan changes, with their old values */
     uint64_t was;
@@ -60,38 +60,38 @@ void fab_repair_stored_plan_unref(struct fab_repair_stored_plan *p); /* p may be
 
 struct fab_repair_contingency {
     bool is_switch;
-    /* this contingency was computed; if false, all other members except `id` are 0 */
+    /* true: this contingency was computed; false: all other members except `id` are 0 */
     bool known;
-    /* enum fab_repair_contingency_outcome; with FAB_CONTINGENCY_ENGINE, all members from `entries`
-     * on are 0 */
+    /* enum fab_repair_contingency_outcome; if it is FAB_CONTINGENCY_ENGINE, all members from
+     * `entries` on are 0 */
     uint8_t outcome;
     /* for a link: the ids of its two ports, the lower one first; for a switch: its id, and FAB_NONE
      */
     uint32_t id, peer;
     uint32_t row; /* index of this contingency in fab_repair_contingencies.row[] */
-    /* numbers of endports and switches that the failure separates from the connected component with
-     * the most endports */
+    /* numbers of endports and of switches that the failure separates from the connected component
+     * with the most endports */
     uint32_t lost_ends, lost_switches;
-    /* Size of the plan. entries: number of table entries that change. blocks, switches: number of
+    /* Size of the plan. entries: number of table entries that change. blocks, switches: numbers of
      * LFT blocks and of switches to write. steps: number of steps of the writes. */
     uint32_t entries, blocks, switches, steps;
     /* load: number of paths over the channel with the most paths after the repair. Each pair of an
      * endport and a LID of another endport counts as one path. busiest: id of the port at which
      * this channel begins. Paths of endports that the failure cuts off count as if the dead links
-     * still worked. A recheck does not update these two values, so they may describe earlier
+     * still worked. A recheck does not update `load` and `busiest`, so they may describe earlier
      * tables. */
     uint64_t load;
     uint32_t busiest;
     struct fab_repair_stored_plan *plan; /* NULL: not kept */
     uint32_t plan_len;
-    /* the state of the repair (number of its commits) for which the contingency was computed or
+    /* the state of the repair, as its number of commits, for which the contingency was computed or
      * last rechecked */
     uint64_t commits;
 };
 
 struct fab_repair_contingency_maker;
 int fab_repair_contingency_begin(const struct fab_repair *r,
-                                 struct fab_repair_contingency_maker **ret); /*NOMEM*/
+                                 struct fab_repair_contingency_maker **ret); /* returns NOMEM */
 void fab_repair_contingency_end(struct fab_repair_contingency_maker *m);
 /* Returns the number of possible failures that the maker examines: one for each living link, and
  * one for each switch that has links. */
@@ -103,17 +103,17 @@ void fab_repair_contingency_set_tables(struct fab_repair_contingency_maker *m,
 /* Brings the maker to a later state of the repair, and begins with the first contingency again. If
  * `later` is a clone of the same repair, the time is proportional to the change between both
  * states. Takes ownership of `later` and of *tables, the tables of that state
- * (fab_target_lft_share), even if it fails. Returns INVAL (the networks of both states do not
- * agree, see fab_repair_contingencies_adopt) or NOMEM; the maker can then only be freed. */
+ * (fab_target_lft_share), even if it fails. Returns INVAL if the networks of both states do not
+ * agree (fab_repair_contingencies_adopt), or NOMEM; the maker can then only be freed. */
 int fab_repair_contingency_follow(struct fab_repair_contingency_maker *m, struct fab_repair *later,
                                   struct fab_lft *tables);
-/* Names links that are more likely to fail than others. Each is named by the id of either of its
- * ports, the likeliest first. Their contingencies are computed first. The list takes effect when
- * the maker begins, or with the next call of fab_repair_contingency_follow. Returns NOMEM. */
+/* Names links that are more likely to fail than others, by the id of either port, the likeliest
+ * first. Their contingencies are computed first. The list takes effect when the maker begins, or
+ * with the next call of fab_repair_contingency_follow. Returns NOMEM. */
 int fab_repair_contingency_set_likely(struct fab_repair_contingency_maker *m, const uint32_t *port,
                                       size_t count);
-/* Lets another thread interrupt the maker. If *stop is not 0, fab_repair_contingency_next returns
- * BUSY after it has computed the entries for at most about one more LID. The other thread sets
+/* Lets another thread interrupt the maker. When *stop is not 0, fab_repair_contingency_next
+ * computes the entries for at most about one more LID, and returns BUSY. The other thread sets
  * *stop with __atomic_store_n. NULL: the maker cannot be interrupted. */
 void fab_repair_contingency_stop_at(struct fab_repair_contingency_maker *m, const int *stop);
 /* Does the next part of the work that must precede the first contingency: counts the paths to the
@@ -122,35 +122,35 @@ void fab_repair_contingency_stop_at(struct fab_repair_contingency_maker *m, cons
 bool fab_repair_contingency_prepare(struct fab_repair_contingency_maker *m);
 /* Returns the number of paths over the channel with the most paths, in the active tables. */
 uint64_t fab_repair_contingency_load(const struct fab_repair_contingency_maker *m);
-/* Returns the index (in fab_repair_contingencies.row[]) of a contingency that is not computed
- * yet: the next one if `ahead` is 0, the one after it if `ahead` is 1, and so on. FAB_NONE: no
- * more than `ahead` contingencies are left. fab_repair_contingency_prepare must have returned
- * false before. */
+/* Returns the index (in fab_repair_contingencies.row[]) of a contingency that is not yet computed:
+ * the next one if `ahead` is 0, the one after it if `ahead` is 1, and so on. FAB_NONE: at most
+ * `ahead` contingencies are left. fab_repair_contingency_prepare must have returned false
+ * before. */
 uint32_t fab_repair_contingency_peek(const struct fab_repair_contingency_maker *m, size_t ahead);
 /* Returns the number of contingencies that fab_repair_contingency_next has not computed yet. */
 size_t fab_repair_contingency_left(const struct fab_repair_contingency_maker *m);
 /* Checks whether a plan is still valid. It must be a plan for the failure that
  * fab_repair_contingency_next would compute next, and must have been valid after `commits` commits.
- * If it is still valid, the maker skips this failure. Returns NOT_FOUND (the plan is no longer
- * valid, or nothing is left to compute), NOMEM or BUSY. */
+ * If it is still valid, the maker skips this failure. Returns NOT_FOUND if the plan is no longer
+ * valid or nothing is left to compute, NOMEM, or BUSY. */
 int fab_repair_contingency_recheck(struct fab_repair_contingency_maker *m,
                                    const struct fab_repair_stored_plan *plan, uint64_t commits);
-/* Returns the number of plans that the maker found valid for its present state without a new proof,
- * because the changes of the tables do not touch them. */
+/* Returns the number of plans that needed no new proof for the present state, because the changes
+ * of the tables do not touch them. */
 uint32_t fab_repair_contingency_untouched(const struct fab_repair_contingency_maker *m);
-/* Computes the contingency of the next failure, in the order of order.c. With `keep`, stores the
- * plan in ret->plan, which the caller unrefs. Returns NOT_FOUND (nothing is left to compute),
- * NOMEM, BUSY (interrupted by fab_repair_contingency_stop_at; a later call computes this
- * contingency), or the error of a proof that failed (fab_repair_prove). */
+/* Computes the contingency of the next failure, in the order of order.c. If `keep` is true, stores
+ * the plan in ret->plan, which the caller unrefs. Returns NOT_FOUND if nothing is left to compute.
+ * Returns BUSY if fab_repair_contingency_stop_at interrupted it; a later call computes this
+ * contingency. Also returns NOMEM, or the error of a proof that failed (fab_repair_prove). */
 int fab_repair_contingency_next(struct fab_repair_contingency_maker *m, bool keep,
                                 struct fab_repair_contingency *ret);
 
 struct fab_repair_contingencies {
-    /* [rows] the contingencies of links by port id, then those of switches by switch id. If a link
-     * is dead, or its contingency is not computed yet, the member `known` of its element is false.
-     */
+    /* [rows] the contingencies of links by port id, then those of switches by switch id. The member
+     * `known` of an element is false if its link is dead, or its contingency is not yet
+     * computed. */
     struct fab_repair_contingency *row;
-    /* number of elements of row[]; the first `links` of them are those of links */
+    /* rows: number of elements of row[]. links: number of elements for links, which come first. */
     size_t rows, links;
     /* number of elements of row[] for links that are not dead, and for switches */
     size_t cases;
@@ -171,8 +171,9 @@ struct fab_repair_contingencies {
 int fab_repair_contingencies_init(struct fab_repair_contingencies *c,
                                   const struct fab_repair *r); /* returns NOMEM */
 void fab_repair_contingencies_fini(struct fab_repair_contingencies *c);
-/* Returns true if the collection belongs to the same network as the repair `r`: the same switches,
- * ISLs and labels. If not, fab_repair_contingencies_adopt may bring it to the network of `r`. */
+/* Returns true if the collection and the repair `r` have the same network: the same switches, ISLs
+ * and labels. Otherwise fab_repair_contingencies_adopt may bring the collection to the network of
+ * `r`. */
 bool fab_repair_contingencies_valid(const struct fab_repair_contingencies *c,
                                     const struct fab_repair *r);
 /* Returns true if the collection was last brought to the present state of the repair `r`
@@ -183,12 +184,12 @@ bool fab_repair_contingencies_follows(const struct fab_repair_contingencies *c,
  * earlier state and need a recheck. Forgets the contingencies of dead links. */
 void fab_repair_contingencies_follow(struct fab_repair_contingencies *c,
                                      const struct fab_repair *r);
-/* Lets the collection describe another repair, `r`, which was made for new tables of the same
- * fabric. This is possible if the networks of both repairs agree: they have the same switches,
- * ports and highest LID, and the same labels for each link that exists in both. The contingencies
- * of these links and of the switches stay. They count as those of an earlier state; the number of
- * commits of `r` is increased so that this holds. Returns NOT_FOUND (the networks do not agree) or
- * NOMEM; the collection is then unchanged. */
+/* Brings the collection to another repair, `r`, which was made for new tables of the same fabric.
+ * The networks of both repairs must agree: they have the same switches, ports and highest LID, and
+ * the same labels for each link that exists in both. The contingencies of these links and of the
+ * switches stay. They count as contingencies of an earlier state; the function increases the number
+ * of commits of `r` accordingly. Returns NOT_FOUND if the networks do not agree, or NOMEM; the
+ * collection is then unchanged. */
 int fab_repair_contingencies_adopt(struct fab_repair_contingencies *c, struct fab_repair *r);
 /* Stores a computed contingency in its element of row[], in place of the previous one. Takes
  * ownership of c->plan. */
@@ -199,9 +200,9 @@ void fab_repair_contingencies_add(struct fab_repair_contingencies *all,
 void fab_repair_contingencies_confirm(struct fab_repair_contingencies *c, uint32_t row);
 /* Frees the stored plan of element c->row[row], and keeps its other members. */
 void fab_repair_contingencies_evict(struct fab_repair_contingencies *c, uint32_t row);
-/* The first function returns the contingency of the failure of a link, which is named by the id of
- * either of its ports. The second one returns that of the failure of a switch. NULL: the collection
- * does not have the contingency, or it is not computed yet. */
+/* fab_repair_contingencies_link returns the contingency of the failure of a link, which is named by
+ * the id of either port. fab_repair_contingencies_switch returns that of a switch. NULL: the
+ * collection does not have the contingency, or it is not yet computed. */
 const struct fab_repair_contingency *
 fab_repair_contingencies_link(const struct fab_repair_contingencies *c, uint32_t port);
 const struct fab_repair_contingency *
@@ -209,16 +210,16 @@ fab_repair_contingencies_switch(const struct fab_repair_contingencies *c, uint32
 /* Returns the stored plan for exactly these dead links. It is a delta as fab_repair_plan,
  * fab_repair_prove and fab_repair_order compute it, except that its array change[] is in the order
  * of the writes. A plan that was made for an earlier state is first checked and proved; some of its
- * paths may then be longer than those of a repair computed now. Returns NOT_FOUND (there is no such
- * plan, or it is not valid any more) or NOMEM. */
+ * paths may then be longer than those of a repair computed now. Returns NOT_FOUND if there is no
+ * such plan or it is no longer valid, or NOMEM. */
 int fab_repair_contingencies_find(const struct fab_repair_contingencies *c, struct fab_repair *r,
                                   const struct fab_lft *lft, const uint32_t *dead, size_t count,
                                   struct fab_repair_delta *ret);
-/* fab_repair_contingencies_find in two parts, so that the second one, which takes most of the time,
- * can run on another thread. The first part returns the stored plan for exactly these dead links;
- * the caller unrefs it. NULL: there is no such plan. *ret_commits: the state for which the plan was
- * made or last rechecked. The second part decodes and, if necessary, checks this plan; `r` is the
- * same repair or a clone of it. */
+/* These functions are the two parts of fab_repair_contingencies_find. The second part takes most of
+ * the time, and can run on another thread. The first part returns the stored plan for exactly these
+ * dead links, which the caller unrefs; NULL: there is none. *ret_commits: the state for which the
+ * plan was made or last rechecked. The second part decodes and, if necessary, checks this plan; `r`
+ * is the same repair or a clone of it. */
 struct fab_repair_stored_plan *
 fab_repair_contingencies_lookup(const struct fab_repair_contingencies *c, struct fab_repair *r,
                                 const uint32_t *dead, size_t count, uint64_t *ret_commits);
@@ -251,7 +252,7 @@ int fab_repair_compress(const uint8_t *raw, uint32_t len, uint8_t **ret, uint32_
  * the caller frees; NULL: no memory. */
 uint8_t *fab_repair_decompress(const uint8_t *compressed);
 
-/* stored_plan.c */
+/* functions of stored_plan.c */
 /* Encodes a delta that was made for the present state of `r`, with its active tables `lft`. Returns
  * NOMEM. */
 int fab_repair_stored_plan_new(const struct fab_repair *r, const struct fab_lft *lft,
@@ -259,7 +260,7 @@ int fab_repair_stored_plan_new(const struct fab_repair *r, const struct fab_lft 
                                struct fab_repair_stored_plan **ret);
 /* Checks whether a plan that was made for an earlier state of `r` is valid for the present state,
  * and proves it. d: the decoded plan; its dead[] has all links that are dead after the failure.
- * Returns NOT_FOUND (the plan is not valid), NOMEM or BUSY. */
+ * Returns NOT_FOUND if the plan is not valid, NOMEM or BUSY. */
 int fab_repair_stored_plan_check(struct fab_repair *r, const struct fab_lft *lft,
                                  const struct fab_repair_stored_plan *p,
                                  const struct fab_repair_delta *d);
@@ -267,7 +268,7 @@ int fab_repair_stored_plan_check(struct fab_repair *r, const struct fab_lft *lft
 /* Encodes and compresses a delta. The caller frees *ret. Returns NOMEM. */
 int fab_repair_encode(const struct fab_repair_delta *d, uint8_t **ret, uint32_t *ret_len);
 /* Decodes a delta that fab_repair_encode made. Fills all members of *ret except the arrays dead[]
- * and relabel[]. `packed` is trusted, and its bytes are not checked. Returns NOMEM. */
+ * and relabel[]. Trusts `packed`, and does not check its bytes. Returns NOMEM. */
 int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uint8_t *packed,
                       struct fab_repair_delta *ret);
 /* Decodes a delta as fab_repair_decode does, but does not fill the array entry[] of *ret. lft:
@@ -275,25 +276,25 @@ int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uin
 int fab_repair_decode_changes(const struct fab_repair *r, const struct fab_lft *lft,
                               const uint8_t *packed, struct fab_repair_delta *ret);
 
-/* The number of paths over each channel, and by how much the failure under examination changes this
- * number. Functions that work on it are in link_load.c. */
+/* The number of paths over each channel, and the change of this number by the failure under
+ * examination. The functions are in link_load.c. */
 struct fab_repair_load {
     /* [ports] number of paths over each channel with the active tables */
     uint64_t *load;
-    /* [ports] number of paths that the failure adds to each channel, modulo 2^64; so a decrease by
-     * 1 is UINT64_MAX */
+    /* [ports] number of paths that the failure adds to each channel, modulo 2^64 (UINT64_MAX is a
+     * decrease by 1) */
     uint64_t *change;
     /* [channels] port ids of all channels, those with the most paths first */
     uint32_t *order;
     /* [marks] channels whose `change` was modified; a channel may occur several times */
     uint32_t *marked;
     size_t marks, mark_room, channels;
-    /* [switches] for each switch, the index in change[] of the change of its entry for the current
-     * LID; FAB_NONE: its entry does not change */
+    /* [switches] index in change[] of the change of each switch's entry for the current LID;
+     * FAB_NONE: the entry does not change */
     uint32_t *index;
     uint32_t *stack; /* [switches] scratch memory of link_load.c */
-    /* paths to the LIDs from this one on are not counted yet; fab_repair_load_count counts one
-     * block of LIDs after the other */
+    /* first LID whose paths are not yet counted; fab_repair_load_count counts one block of LIDs
+     * after the other */
     uint32_t next;
 };
 /* Allocates the arrays; fab_repair_load_count fills them. Returns NOMEM. */
@@ -302,12 +303,12 @@ void fab_repair_load_fini(struct fab_repair_load *l);
 /* Counts the paths to the next block of LIDs. Returns true if the caller must call again. */
 bool fab_repair_load_count(struct fab_repair_load *l, const struct fab_repair *r,
                            const struct fab_lft *lft);
-/* Adds the change that a delta makes to the numbers of paths. The delta's change[] is sorted by
- * LID, and `lft` are the tables before the delta. Returns NOMEM; the numbers are then unusable. */
+/* Updates the numbers of paths (l->load[]) for a delta. The delta's change[] is sorted by LID, and
+ * `lft` are the tables before the delta. Returns NOMEM; the numbers are then unusable. */
 int fab_repair_load_commit(struct fab_repair_load *l, const struct fab_repair *r,
                            const struct fab_lft *lft, const struct fab_repair_delta *d);
-/* Finds the channel that will have the most paths after a delta. The stored numbers of paths
- * (l->load[]) do not change. Returns NOMEM. */
+/* Finds the channel that will have the most paths after a delta. Does not change the stored numbers
+ * of paths (l->load[]). Returns NOMEM. */
 int fab_repair_load_after(struct fab_repair_load *l, struct fab_repair *r,
                           const struct fab_lft *lft, const struct fab_repair_delta *d,
                           uint64_t *ret_load, uint32_t *ret_channel);

@@ -33,7 +33,7 @@
 #include "libfabmgr/repair/contingency/contingency.h"
 #include "libfabmgr/repair/internal.h"
 
-/* Flags in the first byte of an encoded write. */
+/* flags in the first byte of an encoded write */
 /* flag: an earlier write of the same LFT block contains the changes of this write */
 #define SHARES 1
 /* flag: the mask `keep` of struct fab_repair_write is not 0, and follows */
@@ -78,8 +78,8 @@ static uint8_t *put_changes(uint8_t *at, const struct fab_repair_delta *d,
 }
 
 /* Appends a write to the encoded delta. Writes of the same LFT block have the same `first`.
- * moved[first] is the index at which decoding stores the changes of this block; FAB_NONE if they
- * are not encoded yet. *placed: the number of changes encoded so far. */
+ * moved[first] is the index at which decoding stores the changes of this block; FAB_NONE: they are
+ * not yet encoded. *placed: number of changes encoded so far. */
 static uint8_t *put_write(uint8_t *at, const struct fab_repair_delta *d,
                           const struct fab_repair_write *w, uint32_t *moved, uint32_t *placed)
 {
@@ -199,7 +199,7 @@ static struct fab_repair_entry entry_of(const struct fab_repair_change *c)
 }
 
 /* Merges the overlay's entries of one LID with the changes of that LID. Returns the number of
- * merged entries. index: scratch memory for n switches, which need not be initialised. */
+ * merged entries. index[n] is scratch memory, which need not be initialised. */
 static size_t merge_column(const struct fab_repair_entry *known, size_t knowns,
                            const struct fab_repair_change *change, const uint64_t *key,
                            size_t changes, uint32_t *index, struct fab_repair_entry *to)
@@ -229,8 +229,8 @@ static size_t merge_column(const struct fab_repair_entry *known, size_t knowns,
  * LID. */
 static void merge(struct fab_repair *r, struct fab_repair_delta *d, const uint64_t *key)
 {
-    /* Usually there was no overlay before the delta. Then the changes are the only entries that
-     * will differ from the baseline. */
+    /* Usually there was no overlay before the delta. Then only the changes will differ from the
+     * baseline. */
     for (; r->entries == 0 && d->entries < d->changes; d->entries++)
         d->entry[d->entries] = entry_of(&d->change[(uint32_t)key[d->entries]]);
     if (r->entries == 0)

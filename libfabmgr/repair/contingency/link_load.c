@@ -72,7 +72,7 @@ static int by_load(const void *a, const void *b)
 }
 
 /* Sorts the channels by their number of paths into order[]. If memory runs out, order[] stays
- * empty; the search for the busiest channel then considers only channels whose number of paths the
+ * empty. The search for the busiest channel then considers only channels whose number of paths the
  * failure changes. */
 static void sort_channels(struct fab_repair_load *l, const struct fab_repair_network *b)
 {
@@ -119,8 +119,8 @@ struct moving {
     uint32_t lid, home;
 };
 
-/* Returns the number of endports whose packets to m->lid reach switch `sw` without passing another
- * switch whose entry changes. */
+/* Returns the number of endports whose packets to m->lid reach switch `sw` before they pass any
+ * other switch whose entry changes. */
 static uint32_t endports_behind(const struct moving *m, uint32_t sw)
 {
     const struct fab_repair_network *b = m->r->network;
@@ -175,8 +175,8 @@ static int move(struct fab_repair_load *l, uint32_t channel, uint64_t paths)
 }
 
 /* Adds `paths` to the change (l->change[]) of each channel on the path from switch `sw` to the
- * destination. If `now`, the path follows the new tables, otherwise the old ones. To subtract, the
- * caller passes the negative number modulo 2^64. */
+ * destination. The path follows the new tables if `now` is true, otherwise the old ones. To
+ * subtract, the caller passes the negative number modulo 2^64. */
 static int move_along(const struct moving *m, uint32_t sw, bool now, uint64_t paths)
 {
     const struct fab_repair_network *b = m->r->network;

@@ -14,28 +14,28 @@ struct fab_repair_touched {
     uint64_t *lid;
     /* bitset of the channels over which changed entries forward packets */
     uint64_t *channel;
-    bool any; /* fab_repair_contingency_follow has recorded a change */
+    bool any; /* true: fab_repair_contingency_follow has recorded a change */
 };
 
 struct fab_repair_contingency_maker {
-    struct fab_repair *r; /* a clone */
+    struct fab_repair *r; /* a clone that the maker owns */
     struct fab_lft lft;   /* the active tables of the state `r` */
     struct fab_repair_load load;
     /* [rows] for each element of the collection, what fails: the lower port id of the link, or the
      * switch */
     uint32_t *id;
-    size_t rows, links, cases; /* as in struct fab_repair_contingencies */
+    size_t rows, links, cases; /* see struct fab_repair_contingencies */
     /* [queued] the elements of the collection whose failures must be examined, in this order */
     uint32_t *queue;
-    /* next: index in queue[] of the failure that is examined next */
+    /* queued: length of queue[]. next: index in queue[] of the failure to examine next. */
     size_t queued, next;
-    /* [likelies] ports of the links that are likely to fail, which are examined first */
+    /* [likelies] ports of the links that are likely to fail, which come first */
     uint32_t *likely;
     size_t likelies;
-    /* queue[] was filled for the present state of the repair */
+    /* true: queue[] was filled for the present state of the repair */
     bool ordered;
     struct fab_repair_touched touched;
-    uint32_t untouched; /* what fab_repair_contingency_untouched returns */
+    uint32_t untouched; /* result of fab_repair_contingency_untouched */
     const int *stop;
 };
 
@@ -46,7 +46,7 @@ static inline bool fab_repair_is_living(const struct fab_repair *r, uint32_t por
     return r->network->peer_sw[port] != FAB_NONE && !fab_repair_was_dead(r, port);
 }
 
-/* collection.c */
+/* functions of collection.c */
 /* Lists what fails for each element of the collection: the lower port id of each ISL, then the ids
  * of the switches that have ISLs. The caller frees *ret_id. Returns NOMEM. */
 int fab_repair_contingency_list_rows(const struct fab_repair_network *b, uint32_t **ret_id,
@@ -54,7 +54,7 @@ int fab_repair_contingency_list_rows(const struct fab_repair_network *b, uint32_
 size_t fab_repair_contingency_count_cases(const struct fab_repair *r, const uint32_t *id,
                                           size_t rows, size_t links);
 
-/* touched.c */
+/* functions of touched.c */
 /* Records the change from the state `old` of a repair to its state `new`, which have the same
  * network. d: the entries that differ. If memory runs out, every plan later counts as touched by
  * the changes. */
@@ -67,7 +67,7 @@ void fab_repair_touched_add_tables(struct fab_repair_touched *t, const struct fa
                                    const struct fab_lft *old_lft, const struct fab_repair *new,
                                    const struct fab_lft *new_lft);
 /* Forgets all recorded changes. The caller has found all plans valid for the state with `commits`
- * commits, so that only later changes need to be recorded. */
+ * commits, so only later changes need to be recorded. */
 void fab_repair_touched_reset(struct fab_repair_touched *t, uint64_t commits);
 /* Returns true if a plan that was valid for the state with `commits` commits is certainly still
  * valid for the state `r`. d: the decoded plan; all its dead links must be marked in r

@@ -100,9 +100,9 @@ static void put_beside_root(struct fab_repair_contingency_maker *m, uint64_t *pl
     }
 }
 
-/* Appends the elements first to end - 1 of the collection to the queue, except those that are
- * queued already and links that are dead already. The element with the most paths comes first.
- * list[]: scratch memory. */
+/* Appends the elements first to end - 1 of the collection to the queue, the one with the most paths
+ * first. Omits elements that are already queued, and links that are already dead. list[] is scratch
+ * memory. */
 static void put_by_paths(struct fab_repair_contingency_maker *m, const uint64_t *placed,
                          size_t first, size_t end, struct weighted *list)
 {

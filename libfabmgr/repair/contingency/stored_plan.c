@@ -36,8 +36,8 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Returns a hash of the entries that the delta changes, and of their values in the tables. It does
- * not depend on the order of the changes. */
+/* Returns a hash of the entries that the delta changes, and of their values in the tables. The hash
+ * does not depend on the order of the changes. */
 static uint64_t hash_of(const struct fab_lft *lft, const struct fab_repair_delta *d)
 {
     uint64_t sum = 0;
@@ -101,7 +101,7 @@ static bool path_is_broken(const struct fab_repair *r, const struct fab_lft *lft
     return true;
 }
 
-/* Checks point 3. */
+/* Checks that the present path of each changed entry leads into a dead link (point 3 above). */
 static bool changes_only_broken(struct fab_repair *r, const struct fab_lft *lft,
                                 const struct fab_repair_delta *d)
 {
@@ -113,8 +113,8 @@ static bool changes_only_broken(struct fab_repair *r, const struct fab_lft *lft,
     return broken;
 }
 
-/* Proves a decoded delta by fab_repair_prove, which needs the changes sorted by LID; the decoded
- * changes are in the order of the writes. */
+/* Proves a decoded delta by fab_repair_prove. Its changes are in the order of the writes, and
+ * fab_repair_prove needs them sorted by LID. */
 static int prove(struct fab_repair *r, const struct fab_lft *lft, const struct fab_repair_delta *d)
 {
     struct fab_repair_delta sorted = *d;

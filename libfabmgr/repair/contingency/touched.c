@@ -28,8 +28,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/contingency/maker.h"
 
-/* Sets lost[] for those ports of `sw` whose links are dead in one of the states, or do not exist in
- * both networks. Returns true if there is such a port. */
+/* Sets lost[] for the ports of `sw` whose links are dead in one of the states, or exist in only one
+ * of the networks. Returns true if there is such a port. */
 static bool list_lost(const struct fab_repair *old, const struct fab_repair *new, uint32_t sw,
                       bool lost[256])
 {

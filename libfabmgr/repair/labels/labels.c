@@ -37,8 +37,8 @@
 
 /* Decides which VLs get labels of their own. If the destination alone determines the VL of a path,
  * each VL gets its own labels. If the VL also depends on the source or on port classes, all VLs
- * share one set of labels, because labels that ascend along the paths of all VLs also ascend on
- * every single VL. */
+ * share one set of labels. Labels that ascend along the paths of all VLs also ascend on every
+ * single VL. */
 static int find_vls(struct fab_repair_network *b, const struct fab_vls *v)
 {
     if (v == NULL || !fab_target_vls_multiple(v) || v->of_lid == NULL || v->of_pair != NULL ||
@@ -135,9 +135,9 @@ struct chains {
     uint64_t *next;
     /* [ports] number of channels from which packets continue on each channel */
     uint32_t *dependants;
-    /* [ports] how many of the channels counted in dependants[] have no label yet */
+    /* [ports] number of channels in dependants[] that have no label yet */
     uint32_t *remaining;
-    /* [ports] rank of each channel; the channel with the lowest rank is labelled first */
+    /* [ports] rank of each channel; the channel with the lowest rank gets its label first */
     uint32_t *rank;
     uint32_t *queue; /* [switches] scratch memory of rank_by_root */
     /* [switches] scratch memory of rank_by_root: position of each switch in breadth-first order */
@@ -280,7 +280,8 @@ static void rank_at_random(struct chains *c, uint32_t seed)
         c->rank[port] = (uint32_t)fab_base_prng_below(&prng, UINT32_MAX);
 }
 
-/* Makes all sets of labels for one VL. Returns false if its dependencies have a cycle. */
+/* Makes all sets of labels for one VL. Returns false if the dependencies of this VL have a
+ * cycle. */
 static bool label_vl(struct chains *c, uint32_t vl)
 {
     struct fab_repair_network *b = c->b;

@@ -22,8 +22,8 @@
 #include "libfabmgr/repair/internal.h"
 
 /* Number of bits of a set of maxima. If there are more maxima, several share a bit. Two switches
- * without a legal path may then seem to have one; two switches with a legal path never seem to have
- * none. */
+ * without a legal path may then seem to have one. Two switches with a legal path always seem to
+ * have one. */
 #define BITS 64
 
 /* Returns true if the port has a living link that leads up (or down, if `up` is false). */
@@ -35,8 +35,8 @@ static bool leads(const struct fab_repair *r, uint32_t port, bool up)
 }
 
 /* Computes the sets of all switches, from the maxima down. queue[] has the switches whose sets are
- * complete. waiting[]: for each switch, the number of its living links up to switches that have not
- * been visited yet. */
+ * complete. waiting[]: number of living links of each switch up to switches that are not yet
+ * visited. */
 static void spread(struct fab_repair *r, uint32_t *waiting, uint32_t *queue, uint32_t tail)
 {
     const struct fab_repair_network *b = r->network;

@@ -43,7 +43,7 @@
 /* ---- places in the order --------------------------------------------------------------------- */
 
 /* Returns the position of each switch in the order; switches of lift[] have the positions that are
- * stored there. The array is r->component, which is not needed at the beginning of a call. */
+ * stored there. The array is r->component, which is free at the beginning of a call. */
 static uint32_t *places_of(struct fab_repair *r, const struct fab_repair_relabel *lift,
                            size_t lifts)
 {
@@ -54,15 +54,15 @@ static uint32_t *places_of(struct fab_repair *r, const struct fab_repair_relabel
     return place;
 }
 
-/* Returns the switch at the other end of the port's link; FAB_NONE if the link is dead or leads to
+/* Returns the switch at the other end of the port's link; FAB_NONE: the link is dead, or leads to
  * no switch. */
 static uint32_t neighbour(const struct fab_repair *r, uint32_t port)
 {
     return fab_base_bits_get(r->is_dead, port) ? FAB_NONE : r->network->peer_sw[port];
 }
 
-/* Returns the highest position in the order among the neighbours of `sw` over links that are not
- * dead. The neighbour `but` does not count. Returns 0 if there are no other neighbours. */
+/* Returns the highest position in the order among the neighbours of `sw` over living links. The
+ * neighbour `but` does not count. 0: there are no other neighbours. */
 static uint32_t highest(const struct fab_repair *r, const uint32_t *place, uint32_t sw,
                         uint32_t but)
 {
@@ -78,7 +78,7 @@ static uint32_t highest(const struct fab_repair *r, const uint32_t *place, uint3
 /* ---- which switches move --------------------------------------------------------------------- */
 
 /* Returns true if y can move to position `to`. A living link of y must then still lead up to a
- * switch other than s, and only links between y and s may change their direction. */
+ * switch other than s. Only links between y and s may change their direction. */
 static bool would_fit(const struct fab_repair *r, const uint32_t *place, uint32_t y, uint32_t s,
                       uint32_t to)
 {
@@ -212,15 +212,15 @@ bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repai
             memcmp(r->relabel, d->relabel, d->relabels * sizeof(*d->relabel)) != 0);
 }
 
-/* Returns true if the channel leads to a switch with a higher position in the order. This is so if
- * its label is lower than that of the channel in the opposite direction. */
+/* Returns true if the channel leads to a switch with a higher position in the order. Its label is
+ * then lower than that of the channel in the opposite direction. */
 static bool goes_up(const struct fab_repair_network *b, const uint32_t *label, uint32_t channel)
 {
     return label[channel] < label[fab_repair_peer_port(b, channel)];
 }
 
-/* Returns true if all living links of the switch `sw` lead to switches with lower positions, except
- * its links to `but`. */
+/* Returns true if all living links of the switch `sw`, except those to `but`, lead to switches with
+ * lower positions. */
 static bool is_above_all(const struct fab_repair *r, uint32_t sw, uint32_t but)
 {
     for (uint32_t port = r->network->first[sw] + 1; port < r->network->first[sw + 1]; port++) {

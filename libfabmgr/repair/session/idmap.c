@@ -17,10 +17,10 @@
 struct fab_repair_baseline {
     struct fab_arena arena; /* holds the memory of the arrays below */
     uint32_t nodes, switches, ports;
-    uint64_t *guid; /* [nodes] */
+    uint64_t *guid; /* [nodes] GUID of each node */
     /* [nodes + 1] port id of port 0 of each node */
     uint32_t *first;
-    /* [ports] the port at the other end of a link that was up, or FAB_NONE */
+    /* [ports] the port at the other end of a link that was up; FAB_NONE: no such link */
     uint32_t *peer;
     uint32_t *lid; /* [ports] */
     uint8_t *lmc;  /* [ports] */

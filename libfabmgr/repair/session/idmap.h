@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The id map translates between the ids of the present fabric and those of the baseline's fabric.
- * It exists if the present fabric is a part of the baseline's: nodes and links may be missing, and
+ * It exists if the present fabric is a part of the baseline's. Nodes and links may be missing, and
  * may return unchanged later. The baseline can then be repaired for the nodes and links that
- * remain. With a new or moved node, link or LID, there is no map.
+ * remain. If a node, link or LID is new or has moved, there is no map.
  */
 #ifndef LIBFABMGR_REPAIR_SESSION_IDMAP_H
 #define LIBFABMGR_REPAIR_SESSION_IDMAP_H
@@ -20,30 +20,29 @@ int fab_repair_baseline_new(const struct fab_fabric *f, const struct fab_lids *l
                             struct fab_repair_baseline **ret); /* returns NOMEM */
 void fab_repair_baseline_free(struct fab_repair_baseline *g);
 /* Returns the port at the other end of the link that this port had in the baseline; FAB_NONE: it
- * had no link that was up. Both are ids of the baseline. */
+ * had no link that was up. Both ports are ids of the baseline. */
 uint32_t fab_repair_baseline_peer(const struct fab_repair_baseline *g, uint32_t port);
 
-/* Maps node and port ids of the present fabric to those of the baseline's fabric, and back. */
+/* maps node and port ids of the present fabric to those of the baseline's fabric, and back */
 struct fab_repair_idmap {
-    bool same; /* both fabrics have the same ids */
-    /* number of nodes in the present fabric, and in the baseline's */
+    bool same; /* true: both fabrics have the same ids */
+    /* number of nodes in the present fabric, and in the fabric of the baseline */
     uint32_t now, baseline;
     /* [now] the baseline's id of each present node */
     uint32_t *to_baseline;
-    /* [baseline] the present id of each of the baseline's nodes; FAB_NONE: the node is absent */
+    /* [baseline] the present id of each node of the baseline; FAB_NONE: the node is absent */
     uint32_t *to_current;
-    /* [deads] one port id, in the baseline's fabric, for each ISL of the baseline that is not up
-     * now */
+    /* [deads] one port id (of the baseline) for each ISL of the baseline that is not up now */
     uint32_t *dead;
     uint32_t deads;
 };
-/* Makes the id map. Returns NOT_FOUND (a node or link is new or moved, or a port has another LID)
- * or NOMEM. */
+/* Makes the id map. Returns NOT_FOUND if a node or link is new or has moved, or a port has another
+ * LID. Also returns NOMEM. */
 int fab_repair_idmap_make(const struct fab_repair_baseline *g, const struct fab_fabric *f,
                           const struct fab_lids *lids, struct fab_repair_idmap *ret);
 void fab_repair_idmap_fini(struct fab_repair_idmap *c);
-/* Translates a port id of the present fabric to the id of the same port in the baseline's fabric.
- */
+/* Translates a port id of the present fabric to the id of the same port in the baseline's
+ * fabric. */
 uint32_t fab_repair_idmap_to_baseline(const struct fab_repair_idmap *c,
                                       const struct fab_repair_baseline *g,
                                       const struct fab_fabric *f, uint32_t port);

@@ -33,8 +33,7 @@ int fab_repair_session_new(const struct fab_repair_input *in, struct fab_repair_
     return r;
 }
 
-/* Gives the session the tables of the target `former`, unless the session already has tables of its
- * own. */
+/* Gives the session the tables of the target `former`, unless it already has tables of its own. */
 static void own_tables(struct fab_repair_session *t, const struct fab_target *former)
 {
     if (t->idmap.same)
@@ -107,8 +106,8 @@ int fab_repair_session_update(struct fab_repair_session *t, const struct fab_tar
         return r;
     const struct fab_vls *v = &former->vls;
     if (!idmap.same && fab_target_vls_multiple(v) && (v->of_lid || v->of_pair || v->port_class))
-        /* the SLs and VLs in `former` are stored by ids of the former fabric; the present ids
-         * differ, so they cannot be used */
+        /* The SLs and VLs in `former` cannot be used: they are stored by ids of the former fabric,
+         * and the present ids differ. */
         r = FAB_E_NOT_FOUND;
     if (r == FAB_OK) {
         own_tables(t, former);

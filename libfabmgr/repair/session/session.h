@@ -16,23 +16,23 @@
 #include "libfabmgr/repair/repair.h"
 #include "libfabmgr/repair/session/idmap.h"
 
-/* the session is empty if `state` is NULL */
+/* If `state` is NULL, the session is empty. */
 struct fab_repair_session {
     struct fab_repair *state;
-    /* describes the baseline's fabric, whose ids `state` uses */
+    /* the baseline's fabric, whose ids `state` uses */
     struct fab_repair_baseline *baseline;
-    /* maps between ids of the present fabric and the baseline */
+    /* map between ids of the present fabric and of the baseline */
     struct fab_repair_idmap idmap;
-    /* the active tables by the ids of the baseline; empty while idmap.same, because the target's
-     * tables have the same ids then */
+    /* The active tables, by the ids of the baseline. Empty while idmap.same is true, because the
+     * tables of the target then have the same ids. */
     struct fab_lft lft;
     /* The changes that the last fab_repair_session_update made. Their writes are in an order
      * (fab_repair_order) in which the tables never have a loop or a cycle of channel dependencies.
      * Switch ids are those of the present fabric; FAB_NONE: the switch is not in the present
      * fabric. If by_write is NULL, there are no changes. */
     struct fab_repair_delta last;
-    /* The tables of the last fab_repair_session_update leave switches without a path
-     * (fab_repair_delta.lost). */
+    /* true: the tables of the last fab_repair_session_update leave switches without a path
+     * (fab_repair_delta.lost) */
     bool leaves_out;
 };
 /* Makes a session for the baseline *in. Returns the errors of fab_repair_new, or NOMEM. */
@@ -40,9 +40,9 @@ int fab_repair_session_new(const struct fab_repair_input *in, struct fab_repair_
                            char *why, size_t why_len);
 void fab_repair_session_fini(struct fab_repair_session *t);
 /* Fills tables, VLs and engine of *target with those of `former`, repaired for the present fabric.
- * The caller has set the LIDs of *target. Sets t->leaves_out. Returns NOT_FOUND if the fabric has
- * a new node, link or LID. Also returns the errors of fab_repair_plan and fab_repair_prove. After a
- * failure, *t may only be freed. */
+ * The caller has set the LIDs of *target. Sets t->leaves_out. Returns NOT_FOUND if the fabric has a
+ * new node, link or LID. Also returns the errors of fab_repair_plan and fab_repair_prove. After a
+ * failure, *t can only be freed. */
 int fab_repair_session_update(struct fab_repair_session *t, const struct fab_target *former,
                               const struct fab_fabric *fabric, struct fab_target *target);
 
@@ -54,24 +54,22 @@ void fab_repair_session_take_last(struct fab_repair_session *t, struct fab_repai
 /* Returns the active tables, indexed by the ids of the baseline: the tables of the target if the
  * present fabric has the same ids, otherwise a copy that the session owns. */
 struct fab_lft *fab_repair_session_tables(struct fab_repair_session *t, struct fab_target *target);
-/* Translates a port id of the present fabric f into the id that the same port has in the
- * baseline's fabric. Returns the latter. */
+/* Returns the id that a port of the present fabric f has in the baseline's fabric. */
 uint32_t fab_repair_session_port(const struct fab_repair_session *t, const struct fab_fabric *f,
                                  uint32_t port);
 /* Returns the port of the present fabric f to which the baseline's link of `port` leads. FAB_NONE:
  * the baseline has no link there, or the node at its other end is absent. */
 uint32_t fab_repair_session_peer(const struct fab_repair_session *t, const struct fab_fabric *f,
                                  uint32_t port);
-/* Applies a delta to the tables that fab_repair_session_tables returns, for which it was computed.
- * If these are a copy that the session owns, also applies the delta to the tables of the target.
- * Other owners of references to the tables do not see the change. If it returns NOMEM, no entry has
- * changed. */
+/* Applies a delta to the tables for which it was computed: those that fab_repair_session_tables
+ * returns. If these are a copy that the session owns, also applies the delta to the tables of the
+ * target. Other owners of references to the tables do not see the change. If it returns NOMEM, no
+ * entry has changed. */
 int fab_repair_session_commit(struct fab_repair_session *t, struct fab_target *target,
                               struct fab_repair_delta *d);
-/* Allocates memory in advance and brings the link loads up to date (fab_repair_balance_update), so
- * that the next plan and the next fab_repair_session_commit take less time. At 128,000 hosts, a
- * commit then takes a third of the time that it takes otherwise. Does nothing if there is no
- * memory. */
+/* Allocates memory in advance and updates the link loads (fab_repair_balance_update), so that the
+ * next plan and the next fab_repair_session_commit take less time. At 128,000 hosts, a commit then
+ * takes a third of its usual time. Does nothing if there is no memory. */
 void fab_repair_session_prepare(struct fab_repair_session *t, struct fab_target *target);
 
 #endif

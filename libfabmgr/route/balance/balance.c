@@ -29,8 +29,9 @@
 
 #include "libfabmgr/base/status.h"
 
-/* A switch keeps the D-mod-k port if its cost exceeds the least cost by at most the slack. The
- * slack is 1 / SLACK_SHARE of the load that all hosts together cause on the link to one host. */
+/* A switch keeps the D-mod-k port if the cost of this port exceeds the least cost by at most the
+ * slack. The slack is 1 / SLACK_SHARE of the load that all hosts together cause on the link to one
+ * host. */
 #define SLACK_SHARE 10
 
 int fab_route_balance_init(struct fab_balancer *b, const struct fab_fabric *f,
@@ -102,8 +103,8 @@ static uint32_t preferred_of(const struct fab_balancer *b, const struct fab_dlid
     return count > 1 ? dlid->number / b->o->divider[sw] % count : 0;
 }
 
-/* Chooses the port for the DLID (destination LID) at switch shortest->at[i], the i-th nearest
- * switch to the destination. */
+/* Chooses the port for the DLID (destination LID) at switch shortest->at[i]. Switches are in the
+ * order of their distance from the destination, which is shortest->at[0]. */
 static void choose_port(struct fab_balancer *b, const struct fab_dlid *dlid, uint32_t i)
 {
     const struct fab_shortest *shortest = b->shortest;
@@ -129,8 +130,7 @@ static void carry_flows(struct fab_balancer *b)
  * costs of the switches on this path. */
 static void carry_own(struct fab_balancer *b, uint32_t sw)
 {
-    /* aside[] is free for use as scratch memory here, because settle_aside() fills it only after
-     * all ports are chosen */
+    /* aside[] serves as scratch memory here; settle_aside() fills it after all ports are chosen */
     uint32_t *path = b->aside, count = 0;
     for (; sw != b->shortest->at[0]; sw = b->g->port_peer[b->pick[sw]])
         path[count++] = sw;
@@ -167,9 +167,9 @@ static uint32_t collect_aside(struct fab_balancer *b)
     return count;
 }
 
-/* Returns the number of hops of the shortest path from switch `sw` to the destination. Only next
- * switches that already have a path are considered. kind: whether the first hop must lead down, up,
- * or in any direction. FAB_NONE: there is no such path. */
+/* Returns the number of hops of the shortest path from switch `sw` to the destination, over next
+ * switches that already have a path. kind: whether the first hop must lead down, up, or in any
+ * direction. FAB_NONE: there is no such path. */
 static uint32_t length_of(const struct fab_balancer *b, uint32_t sw, enum kind kind)
 {
     uint32_t least = FAB_NONE;
@@ -195,9 +195,10 @@ static void settle(struct fab_balancer *b, const struct fab_dlid *dlid, uint32_t
     b->length[sw] = length;
 }
 
-/* The first `count` switches of aside[] have no paths yet. Finds, for each of them, the length of
- * its shortest path of this kind (first hop down, up or in any direction). The switches with the
- * least length get their paths now. Returns the number of switches left in aside[]. */
+/* Gives paths to some of the first `count` switches of aside[], which have no paths yet. Finds the
+ * length of the shortest path of each switch whose first hop has this kind (down, up or any
+ * direction). The switches with the least length get their paths now. Returns the number of
+ * switches left in aside[]. */
 static uint32_t settle_level(struct fab_balancer *b, const struct fab_dlid *dlid, enum kind kind,
                              uint32_t count)
 {

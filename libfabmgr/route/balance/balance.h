@@ -19,29 +19,28 @@ struct fab_balancer {
     /* shortest paths to the destination switch of the current LID; the caller finds them before it
      * routes the LID */
     const struct fab_shortest *shortest;
-    /* whether the cost of a port is the sum of the loads along the rest of the path (true), or the
-     * load of the next link only (false) */
+    /* true: the cost of a port is the sum of the loads along the rest of the path; false: it is the
+     * load of the next link only */
     bool whole;
     /* a switch takes the D-mod-k port if the cost of this port exceeds the least cost by at most
-     * this slack (in the units of load[]) */
+     * this slack (same unit as load[]) */
     uint64_t slack;
     /* [ports] load of each port: number of pairs of hosts routed over it so far, over all LIDs,
      * multiplied by g->port_slow (rate of the fastest ISL / rate of this ISL) */
     uint64_t *load;
     /* [switches] cost of the path from each switch to the destination (see `whole`) */
     uint64_t *cost;
-    /* [switches] the port by which each switch sends to the current LID, as index in the graph's
+    /* [switches] the port by which each switch sends to the current LID, as an index in the graph's
      * list of ports */
     uint32_t *pick;
-    /* [switches] whether the port in pick[] leads up, in the order of up/down routing
-     * */
+    /* [switches] whether the port in pick[] leads up, in the order of up/down routing */
     bool *climbs;
     /* [switches] number of hosts whose packets to the current LID pass through the switch; all 0
      * while no LID is being routed */
     uint64_t *flow;
     /* [switches] number of hops of the path from each switch to the destination */
     uint32_t *length;
-    /* [switches] whether a path from the switch is already chosen */
+    /* [switches] whether the switch has a path to the current LID already */
     bool *settled;
     /* the switches that are on no shortest path of a host to the current LID */
     uint32_t *aside;
@@ -59,16 +58,16 @@ void fab_route_balance_fini(struct fab_balancer *b);
 enum fab_balance {
     /* all ports are chosen first; then the flows of all hosts are added to the loads */
     FAB_BALANCE_TOGETHER,
-    /* the flow of a switch's hosts is added as soon as the switch has chosen, so that switches that
-     * choose later avoid the links that this flow uses */
+    /* a switch adds the flow of its hosts as soon as it has chosen; switches that choose later then
+     * avoid the links with this flow */
     FAB_BALANCE_SPREAD,
 };
 /* Chooses the ports of all switches for a LID of a host, adds the loads that its entries cause, and
  * writes the entries. */
 void fab_route_balance_add(struct fab_balancer *b, const struct fab_dlid *dlid,
                            enum fab_balance how, struct fab_lft *lft);
-/* The entries for one LID cause loads on links. The first of these two functions adds these loads
- * to b->load[], and the second one subtracts them. */
+/* These functions add the loads that the entries for one LID cause to b->load[] (count), and
+ * subtract them again (remove). */
 void fab_route_balance_count(struct fab_balancer *b, const struct fab_dlid *dlid,
                              const struct fab_lft *lft);
 void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dlid,
@@ -77,8 +76,8 @@ void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dli
  * a higher load. */
 bool fab_route_balance_limit(const struct fab_balancer *b, uint32_t percent, uint64_t *ret_limit);
 /* Reroutes LIDs of hosts at the destination switch destinations->sequence[index], if their paths
- * use a link whose load exceeds `limit`. For such a LID, the function removes its load and chooses
- * its paths again. The choice is better now, because the loads of all other LIDs are known. */
+ * use a link whose load exceeds `limit`. Removes the load of such a LID and chooses its paths
+ * again. The choice is better than the first one, because the loads of all other LIDs are known. */
 void fab_route_balance_reroute(struct fab_balancer *b, const struct fab_destinations *destinations,
                                uint32_t index, uint64_t limit, enum fab_balance how,
                                struct fab_lft *lft);

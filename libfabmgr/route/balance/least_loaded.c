@@ -4,17 +4,17 @@
  * most switches a choice among the ports whose peers are one hop nearer (the candidates). The
  * choice is made for each DLID (destination LID).
  *
- * Switches are visited from the farthest to the nearest, so that all traffic that arrives at a
- * switch is known before the switch is visited: flow[] counts the hosts whose packets to the DLID
- * arrive. A DLID with flow takes the port with the least load. The load is the number of pairs of
- * hosts routed over the port, times port_slow. Among equal loads the DLID takes the D-mod-k port
- * (the candidate with the index (number / divider) mod number of candidates), or else the next port
- * after it.
+ * Switches are visited from the farthest to the nearest. So all traffic that arrives at a switch is
+ * known before the switch is visited: flow[] counts the hosts whose packets to the DLID arrive. A
+ * DLID with flow takes the port with the least load. The load is the number of pairs of hosts
+ * routed over the port, times port_slow. Among ports of equal load, the DLID takes the D-mod-k
+ * port, or else the next port after it. The D-mod-k port is the candidate with the index (number /
+ * divider) mod number of candidates.
  *
  * In a complete fat tree, all loads are often equal; the result is then D-mod-k, which balances all
  * links. In other topologies, the loads differ, and the choice by load balances the links. The
  * loads must count flows, not table entries: the middle switches of a tree carry one DLID of each
- * leaf, and a count of entries would let all of these use one link.
+ * leaf, and by a count of entries all these DLIDs could use one link.
  *
  * Some DLIDs have no flow at a switch: no host sends through it, or the DLID belongs to a switch or
  * an aggregation node. These DLIDs take the D-mod-k port and add no load.
@@ -97,7 +97,7 @@ void fab_route_least_loaded_fini(struct fab_least_loaded *s)
 
 /* ---- one destination ------------------------------------------------------------------------ */
 
-/* Sorts the switches that have a path into far[], the farthest first (counting sort). Returns their
+/* Fills far[] with the switches that have a path, the farthest first (counting sort). Returns their
  * number. */
 static uint32_t sort_by_hops(struct fab_least_loaded *s)
 {
@@ -116,10 +116,10 @@ static uint32_t sort_by_hops(struct fab_least_loaded *s)
     return total;
 }
 
-/* Finds the candidate ports of `sw`: those whose peers are one hop nearer to the destination. Ports
- * that lead down qualify if the peer's path only descends. Ports that lead up qualify only if the
- * path of `sw` may ascend. ret[] receives indices into the arrays of s->ports. Returns the number
- * of candidates. */
+/* Finds the candidate ports of `sw`: those whose peers are one hop nearer to the destination. A
+ * port that leads down is a candidate only if the peer's path only descends. A port that leads up
+ * is one only if the path of `sw` may ascend. ret[] receives indices into the arrays of s->ports.
+ * Returns the number of candidates. */
 static uint32_t find_candidates(const struct fab_least_loaded *s, uint32_t sw, uint32_t ret[256])
 {
     const struct fab_updown_ports *p = &s->ports;
@@ -143,7 +143,8 @@ static uint32_t find_candidates(const struct fab_least_loaded *s, uint32_t sw, u
  * index of the D-mod-k candidate. The numbers are mostly consecutive, so that few divisions are
  * needed. */
 struct cyclic {
-    /* divider: how many consecutive numbers have the same candidate; count: number of candidates */
+    /* divider: number of consecutive destination numbers that have the same candidate; count:
+     * number of candidates */
     uint32_t divider, count;
     uint32_t number, part, at;
 };
@@ -170,17 +171,17 @@ static uint32_t cyclic_at(struct cyclic *w, uint32_t number)
 }
 
 /* The ports of a switch among which D-mod-k distributes the DLIDs (slots). candidate[i] is the
- * index of the candidate port in slot i; -1 if the port of that slot is no candidate for this
+ * index of the port of slot i in the list of candidates; -1 if that port is no candidate for this
  * destination. */
 struct slots {
     uint32_t count;
-    bool plain; /* candidate[i] is i for all slots */
+    bool plain; /* true if candidate[i] is i for all slots */
     int16_t candidate[256];
 };
 
 /* Fills the slots of a switch. If its paths lead up, every port that leads up has a slot, even if
- * it is no candidate for this destination. So a DLID keeps its port when another port stops being a
- * candidate. If its paths lead down, only the few candidate ports have slots. */
+ * it is no candidate for this destination. So a DLID keeps its port when another port is a
+ * candidate no longer. If its paths lead down, only the candidate ports have slots. */
 static void make_slots(const struct fab_least_loaded *s, uint32_t sw, const uint32_t *candidate,
                        uint32_t count, struct slots *ret)
 {
@@ -204,8 +205,8 @@ static uint64_t slack(uint64_t least, uint64_t arriving)
     return 2 * arriving + least / 8;
 }
 
-/* Returns the index of the least-loaded candidate. Among candidates with equal load, takes the
- * first one from `preferred` on, cyclically. */
+/* Returns the index of the least-loaded candidate. If several have the least load, returns the
+ * first of them at or after index `preferred`, cyclically. */
 static uint32_t least_loaded(const uint64_t *load, const uint32_t *candidate, uint32_t count,
                              uint32_t preferred)
 {
@@ -220,7 +221,7 @@ static uint32_t least_loaded(const uint64_t *load, const uint32_t *candidate, ui
 
 /* Returns the index `preferred` if the load of this candidate exceeds the least load by at most the
  * slack. Otherwise returns the index of the least-loaded candidate. *least is a lower bound of the
- * loads of the candidates. The function raises *least when it finds a better bound. */
+ * loads of the candidates, which the function raises if it finds a better one. */
 static uint32_t preferred_or_least(const uint64_t *load, const uint32_t *candidate, uint32_t count,
                                    uint32_t preferred, uint64_t arriving, uint64_t *least)
 {

@@ -12,8 +12,8 @@
  * that lead down, then the ports that lead up. */
 struct fab_updown_ports {
     struct fab_arena arena; /* memory of the arrays */
-    /* the ports of switch s that lead down are at[s] to mid[s] - 1, and those that lead up are
-     * mid[s] to at[s + 1] - 1; at[] has n + 1 elements, mid[] has n */
+    /* Switch s has the ports at[s] to mid[s] - 1, which lead down, and mid[s] to at[s + 1] - 1,
+     * which lead up. at[] has n + 1 elements, mid[] has n. */
     uint32_t *at, *mid;
     uint32_t *peer;      /* [ports] */
     uint8_t *num, *slow; /* [ports] */
@@ -29,9 +29,8 @@ struct fab_least_loaded {
     const struct fab_graph *g;
     const struct fab_order *o;
     struct fab_updown_ports ports;
-    /* [switches][DLIDs of one call of fab_route_least_loaded_fill()] for each switch and each DLID,
-     * the number of hosts whose packets to this DLID arrive at this switch from other switches; all
-     * 0 between two calls */
+    /* [switches][DLIDs of one call of fab_route_least_loaded_fill()] number of hosts whose packets
+     * to the DLID arrive at the switch from other switches; all 0 between two calls */
     uint32_t *flow;
     /* [switches] length of the legal path from each switch to the destination (legal_paths.h) */
     uint8_t *column;

@@ -34,9 +34,9 @@ void fab_route_next_hops_fini(struct fab_next_hops *o)
 
 /* ---- following the next switches ------------------------------------------------------------- */
 
-/* Follows next[] from switch `s`. Sets hops[] of all switches on this path to their numbers of hops
- * to the destination. Returns false if the path does not reach the destination. Uses far[] as
- * scratch memory. */
+/* Follows next[] from switch `s` and sets hops[] of all switches on this path (number of hops to
+ * the destination). Returns false if the path does not reach the destination. far[] is scratch
+ * memory. */
 static bool follow(struct fab_next_hops *o, uint32_t s)
 {
     uint32_t count = 0;
@@ -85,7 +85,7 @@ uint32_t fab_route_next_hops_follow(struct fab_next_hops *o, uint32_t dest)
 /* ---- filling --------------------------------------------------------------------------------- */
 
 /* Lists in ret[] the ports of switch s whose links lead to the switch next[s], as indices into the
- * ports of the graph. Returns their number. */
+ * ports of the graph. Returns the number of these ports. */
 static uint32_t ports_to_next(const struct fab_next_hops *o, uint32_t s, uint32_t ret[256])
 {
     uint32_t count = 0;

@@ -15,11 +15,10 @@ struct fab_next_hops {
      * this array */
     uint32_t *next;
     uint32_t *hops; /* [switches] number of hops to the destination */
-    /* [switches] switches, the farthest from the destination first */
+    /* [switches] the switches that have a path, the farthest from the destination first */
     uint32_t *far;
     /* [switches] number of hosts whose packets to the destination start at the switch or pass
-     * through it
-     */
+     * through it */
     uint64_t *flow;
     /* [ports] load of each port: number of pairs of hosts routed over it so far, multiplied by
      * port_slow (rate of the fastest ISL / rate of this ISL) */

@@ -59,8 +59,7 @@ static void find_ports(struct fab_shortest *shortest)
     for (uint32_t i = 1; i < shortest->reached; i++) {
         uint32_t s = shortest->at[i], nearer = shortest->hops[s] - 1, end = g->port_at[s + 1];
         for (uint32_t port = g->port_at[s]; port < end; port++) {
-            /* count grows only if the port leads nearer; otherwise the next port overwrites this
-             * one */
+            /* a port that does not lead nearer does not count, and the next port overwrites it */
             shortest->port[count] = port;
             count += shortest->hops[g->port_peer[port]] == nearer;
         }
@@ -138,7 +137,7 @@ void fab_route_shortest_find_legal(struct fab_shortest *shortest, const struct f
         shortest->first[i + 1] = count;
     }
     fab_route_shortest_mark_used(shortest);
-    /* legal paths close no cycle, so settle_aside() in balance.c need not find other paths for
-     * switches that no host uses */
+    /* legal paths close no cycle, so switches that no host uses need no other paths (settle_aside()
+     * in balance.c) */
     shortest->unused = 0;
 }

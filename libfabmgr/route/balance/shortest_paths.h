@@ -22,8 +22,8 @@ struct fab_shortest {
     uint32_t *port;  /* [ports] */
     /* [switches] whether the switch has hosts, or is on a shortest path from a switch with hosts */
     bool *used;
-    /* number of switches that have a path, but whose used[] is false; the destination is not
-     * counted */
+    /* number of switches that have a path, but whose used[] is false; does not count the
+     * destination */
     uint32_t unused;
 };
 /* Allocates the arrays. *shortest keeps a pointer to g, which must outlive it. Returns NOMEM if

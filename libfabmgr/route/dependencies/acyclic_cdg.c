@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The complete channel dependency graph (CDG) of Nue (Domke, Hoefler, Matsuoka, HPDC 2016). The
- * engine puts dependencies into use one after another, and only dependencies in use must be
- * acyclic.
+ * engine puts dependencies into use one after another. Only dependencies in use must be acyclic.
  *
- * Instead of searching for a cycle at each addition, this file maintains a topological order of the
+ * This file does not search for a cycle at each addition. It maintains a topological order of the
  * arcs (Pearce, Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", JEA
- * 2007). A dependency on an arc that is later in the order closes no cycle, so no search is
- * necessary. (An arc stands for all parallel links from a switch to one neighbour.) The initial
- * order is that of paths that ascend and then descend. So in trees nearly all dependencies need no
- * search.
+ * 2007). An arc stands for all parallel links from a switch to one neighbour. A dependency on an
+ * arc that is later in the order closes no cycle and needs no search. The initial order is that of
+ * paths that ascend and then descend, so that in trees nearly all dependencies need no search.
  *
  * For any other dependency, from a source arc to a target arc, search_forward() starts at the
  * target and visits the arcs that are before the source in the order. If it meets the source, the
@@ -117,10 +115,10 @@ static void next_stamp(struct fab_cdg *t)
     }
 }
 
-/* Finds the arcs that can be reached from `to` over dependencies in use. Collects those of them
- * that are before `from` in the topological order in forward[], and returns true. If it reaches
- * `from`, the dependency of `from` on `to` would close a cycle; then it sets *ret_cycle to true and
- * returns false. Also returns false if the budget is used up. */
+/* Collects in forward[] the arcs that can be reached from `to` over dependencies in use and are
+ * before `from` in the topological order. Returns true. If it reaches `from`, the dependency of
+ * `from` on `to` would close a cycle: sets *ret_cycle to true and returns false. Also returns false
+ * if the budget is used up. */
 static bool search_forward(struct fab_cdg *t, uint32_t from, uint32_t to, uint32_t *ret_count,
                            bool *ret_cycle)
 {
@@ -178,10 +176,10 @@ static int by_position(const void *a, const void *b)
     return (x->pos > y->pos) - (x->pos < y->pos);
 }
 
-/* Reorders the arcs of backward[] and forward[] among the positions that these arcs have now; no
- * other arc moves. First come the arcs that lead to the source of the new dependency (backward[]),
- * then the arcs to which its target leads (forward[]). Within each of the two sets, the order
- * stays. `forward` and `backward` are the numbers of arcs in the two arrays. */
+/* Gives the arcs of backward[] and forward[] a new order among the positions that they have now; no
+ * other arc moves. First come the arcs of backward[], which lead to the source of the new
+ * dependency. Then come the arcs of forward[], to which its target leads. Within each of the two
+ * sets, the order stays. `forward` and `backward` are the numbers of arcs in these arrays. */
 static void reorder(struct fab_cdg *t, uint32_t forward, uint32_t backward)
 {
     uint32_t i = 0, j = 0, count = 0;

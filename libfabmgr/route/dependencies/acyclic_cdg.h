@@ -24,12 +24,12 @@ struct fab_cdg {
     uint32_t *reverse; /* [arcs] the arc in the opposite direction */
     uint32_t *tail;    /* [arcs] the switch that the arc leaves */
     /* [arcs][words] Two bitsets for each arc. Bit i stands for the dependency of this arc on arc i
-     * of the switch to which it leads. used: dependencies in use. forbidden: dependencies that are
-     * known to close a cycle. */
+     * of the switch to which it leads. used: dependencies in use. forbidden: dependencies that
+     * would close a cycle. */
     uint64_t *used, *forbidden;
     uint32_t *pos; /* [arcs] position in the topological order */
-    /* number of dependencies that the searches for cycles may still follow; at 0, dependencies that
-     * need a search are refused */
+    /* number of dependencies that the searches for cycles may still follow; 0: no more searches, so
+     * that a dependency that needs a search is refused */
     uint64_t budget;
     /* The dependencies that were added or forbidden while `logging` was true, newest last, so that
      * fab_route_cdg_undo() can undo them. */
@@ -37,13 +37,13 @@ struct fab_cdg {
     size_t logged, log_room;
     bool logging;
     bool no_memory; /* the log could not grow */
-    /* Scratch memory of the searches. */
+    /* the following members are scratch memory of the searches */
     uint32_t stamp, *seen, *stack;
     struct fab_cdg_position *forward, *backward;
     uint32_t *pool;
 };
-/* Creates a graph in which no dependency is in use. The initial topological order has first all
- * arcs that ascend by the switch order `o`, from the lowest switch up, and then all arcs that
+/* Creates a graph in which no dependency is in use. The initial topological order follows the
+ * switch order `o`. First come all arcs that ascend, from the lowest switch up, then all arcs that
  * descend, from the highest switch down. So all dependencies of up/down paths can be added without
  * a search. *t keeps a pointer to g, which must outlive it. Returns NOMEM if there is no memory. */
 int fab_route_cdg_init(struct fab_cdg *t, const struct fab_graph *g, const struct fab_order *o);

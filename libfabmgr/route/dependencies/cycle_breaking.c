@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds and breaks cycles of channel dependencies by a depth-first search. The stack of the search
  * holds a chain of channels, each of which depends on the next. When the search has broken a cycle,
- * it removes from the stack all channels after the first removed dependency, and continues with the
- * rest. A channel is DONE if the search has found no cycle through it. It cannot become part of a
- * cycle later, since dependencies are only removed. */
+ * it removes all channels after the first removed dependency from the stack. It then continues with
+ * the rest. A channel is DONE if the search has found no cycle through it. It cannot become part of
+ * a cycle later, since dependencies are only removed. */
 #include "libfabmgr/route/dependencies/cycle_breaking.h"
 
 #include <string.h>
@@ -65,8 +65,8 @@ void fab_route_cdg_counts_clear(struct fab_cdg_counts *w)
 
 /* ---- cycles ---------------------------------------------------------------------------------- */
 
-/* Finds the weakest dependency of a cycle: the one that the fewest paths cause. The channels from
- * stack[start] to the top of the stack form the cycle. */
+/* Finds the weakest dependency of a cycle: the one that the fewest paths cause. The cycle consists
+ * of the channels from stack[start] to the top of the stack. */
 static void find_weakest(const struct fab_cdg_counts *w, uint32_t start, uint32_t *ret_from,
                          uint32_t *ret_to)
 {
@@ -82,9 +82,8 @@ static void find_weakest(const struct fab_cdg_counts *w, uint32_t start, uint32_
     }
 }
 
-/* Removes channels from the top of the stack until each channel of the stack depends on the next
- * one again. This is necessary because the paths that were removed may have caused several
- * dependencies along the stack. */
+/* Removes channels from the top of the stack until each channel of the stack again depends on the
+ * next one. The paths that were removed may have caused several dependencies along the stack. */
 static void shorten_stack(struct fab_cdg_counts *w)
 {
     uint32_t depth = 1, *stack = w->stack;
@@ -101,7 +100,7 @@ static void open_channel(struct fab_cdg_counts *w, uint32_t channel)
     w->stack[w->depth++] = channel;
 }
 
-/* Returns a channel that is not DONE and on which the top of the stack depends. Returns `end` if
+/* Returns a channel on which the top of the stack depends and which is not DONE. Returns `end` if
  * there is none. */
 static uint32_t next_dependency(struct fab_cdg_counts *w, uint32_t end)
 {

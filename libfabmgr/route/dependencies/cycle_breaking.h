@@ -16,7 +16,7 @@ struct fab_cdg_counts {
     uint32_t *sw; /* [channels] the switch that has the port */
     /* [port ids] the channel that leaves each port; FAB_NONE if there is none */
     uint32_t *channel;
-    /* [channels + 1] index in count[] of the first dependency of each channel; a channel has one
+    /* [channels + 1] index of each channel's first dependency in count[]; a channel has one
      * dependency for each port of the switch that it leads to */
     size_t *first;
     /* [dependencies] number of paths that cause the dependency */
@@ -26,8 +26,8 @@ struct fab_cdg_counts {
     /* [channels] index of the dependency at which the depth-first search continues when it returns
      * to the channel */
     uint32_t *next;
-    /* [channels] the channels between the start and the present position of the search; each
-     * depends on the next one */
+    /* [channels] the channels from the start of the search to its present position; each depends on
+     * the next one */
     uint32_t *stack;
     uint32_t depth;
 };
@@ -53,8 +53,8 @@ static inline uint32_t fab_route_cdg_counts_channel(const struct fab_cdg_counts 
 }
 
 /* Breaks all cycles. In each cycle, chooses the dependency that the fewest paths cause, and calls
- * remove() for it. remove() must move these paths to another layer, so that the count becomes 0. It
- * may lower other counts, but must raise none. */
+ * remove() for it. remove() must move these paths to another layer, so that the count of the
+ * dependency becomes 0. remove() may lower other counts, but must raise none. */
 void fab_route_cdg_counts_break_cycles(struct fab_cdg_counts *w,
                                        void (*remove)(void *ctx, uint32_t from, uint32_t to),
                                        void *ctx);

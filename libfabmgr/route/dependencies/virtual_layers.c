@@ -3,13 +3,13 @@
  * Distributes paths over virtual layers with acyclic channel dependencies (Domke, Hoefler, Nagel,
  * "Deadlock-free oblivious routing for arbitrary topologies", IPDPS 2011).
  *
- * All paths begin in the first layer. For each cycle there, the paths that cause its weakest
- * dependency move to the next layer (cycle_breaking.c). Then the next layer is treated in the same
- * way.
+ * All paths begin in the first layer. Each cycle of this layer is broken at its weakest dependency:
+ * the paths that cause the dependency move to the next layer (cycle_breaking.c). The next layer is
+ * then treated in the same way.
  *
  * By default a LID moves together with all paths to it, because there are a thousand times fewer
- * LIDs than pairs of endports. But the tree of paths to a LID has dependencies in the whole fabric,
- * so that few trees fit into one layer. If too many layers are needed, all paths from one switch to
+ * LIDs than pairs of endports. But the paths to one LID have dependencies in the whole fabric, so
+ * that few LIDs fit into one layer. If too many layers are needed, all paths from one switch to
  * another move together instead.
  */
 #include "libfabmgr/route/dependencies/virtual_layers.h"
@@ -32,7 +32,7 @@ struct layers {
     uint8_t *layer;
     /* [switches][64] the LFT entries for 64 LIDs */
     uint8_t *tile;
-    /* [top + 1] the switch that the LID is attached to, or FAB_NONE */
+    /* [top + 1] the switch to which the LID is attached; FAB_NONE: none */
     uint32_t *home;
     /* the LIDs, sorted by the switch that they are attached to */
     uint32_t *lid;
@@ -107,9 +107,9 @@ static uint32_t channel_of(const struct layers *l, struct column c, uint32_t sw)
     return fab_route_cdg_counts_channel(&l->waits, sw, c.entry[sw * c.step]);
 }
 
-/* Calls count() for each LID that is attached to a switch. The entries of one LID in the LFTs of
- * different switches are far apart in memory. So the function first copies the entries of 64 LIDs
- * at a time into a tile. */
+/* Calls count() for each LID that is attached to a switch. First copies the entries of 64 LIDs into
+ * a tile, because the entries of one LID in the LFTs of different switches are far apart in
+ * memory. */
 static void count_all(struct layers *l,
                       void (*count)(struct layers *l, uint32_t lid, struct column c))
 {
@@ -125,7 +125,8 @@ static void count_all(struct layers *l,
     }
 }
 
-/* ---- units of one LID ------------------------------------------------------------------------ */
+/* ---- all paths to one LID move together
+ * -------------------------------------------------------- */
 
 /* Adds `change` to the count of each dependency that a path from any switch to the LID causes.
  * change: 1, or UINT32_MAX for -1. */
@@ -160,7 +161,8 @@ static void move_trees(void *ctx, uint32_t from, uint32_t to)
     }
 }
 
-/* ---- units of a pair of switches ------------------------------------------------------------- */
+/* ---- all paths between two switches move together
+ * ---------------------------------------------- */
 
 static uint8_t *layer_of(const struct layers *l, uint32_t lid, uint32_t from)
 {
@@ -198,8 +200,8 @@ static void move_pair(struct layers *l, uint32_t to, uint32_t from)
         add_path(l, column_of(l, l->lid[i]), from, UINT32_MAX);
 }
 
-/* Finds the switches whose path to the LID starts at `sw` or leads through `sw`. All paths from
- * these switches to the LIDs of the destination switch move to the next layer. */
+/* Finds the switches whose path to the LID starts at `sw` or leads through it. All paths from these
+ * switches to the LIDs of the destination switch move to the next layer. */
 static void move_upstream(struct layers *l, uint32_t lid, uint32_t sw)
 {
     const struct fab_graph *g = l->in->graph;

@@ -11,19 +11,19 @@ struct fab_layers_input {
     const struct fab_fabric *fabric;
     const struct fab_graph *graph;
     const struct fab_lids *lids;
-    /* the tables, which must be free of loops */
+    /* the tables; they must be free of loops */
     const struct fab_lft *lft;
 };
-/* Both functions below return LIMIT if more than FAB_VLS_MAX layers are needed, or NOMEM. The
+/* The two functions below return LIMIT if more than FAB_VLS_MAX layers are needed, or NOMEM. The
  * dependencies of a layer form no cycle, even if all switches send to all LIDs of the layer. */
 
-/* Assigns a layer to each LID: all paths to `lid` use ret_layer[lid]. ret_layer has lft->top + 1
- * elements. */
+/* Assigns a layer to each LID: all paths to `lid` use layer ret_layer[lid]. ret_layer has lft->top
+ * + 1 elements. *ret_count: number of layers. */
 int fab_route_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_layer,
                             uint32_t *ret_count);
 /* Assigns a layer to each pair of switches. All paths from switch `from` to the LIDs of switch `to`
- * use ret_layer[to * switches + from]. This needs fewer layers than fab_route_layers_by_lid, but
- * takes longer. */
+ * use layer ret_layer[to * switches + from]. This needs fewer layers than fab_route_layers_by_lid,
+ * but takes longer. */
 int fab_route_layers_by_pair(const struct fab_layers_input *in, uint8_t *ret_layer,
                              uint32_t *ret_count);
 

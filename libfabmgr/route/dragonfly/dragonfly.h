@@ -33,10 +33,9 @@ struct fab_dragonfly_kind {
     int (*find)(const struct fab_fabric *f, const struct fab_graph *g, struct fab_groups *ret,
                 char *why, size_t why_len);
     /* Returns the switch after `at` on the path to a destination LID at switch `dest`. `number` is
-     * the number of this LID, which selects among equal paths. Returns FAB_NONE if there is no
-     * path. */
+     * the number of this LID, which selects among equal paths. FAB_NONE: there is no path. */
     uint32_t (*next)(struct dragonfly *d, uint32_t at, uint32_t dest, uint32_t number);
-    /* Fills vls.vl, the VL of each SL and pair of port classes. Its elements are 0 on entry.
+    /* Fills vls.vl, the VL of each SL and pair of port classes. On entry all its elements are 0.
      * Returns the number of VLs in use. */
     unsigned (*map)(struct dragonfly *d);
 };
@@ -48,8 +47,8 @@ int fab_route_dragonfly_run(const struct fab_dragonfly_kind *kind, const struct 
 /* Returns true if a path from `at` to `dest` may use the link. */
 typedef bool fab_global_link_test(const struct dragonfly *d, const struct fab_global_link *link,
                                   uint32_t at, uint32_t dest);
-/* Returns a global link from the group of switch `at` towards `dest`. It leads to the group of
- * `dest` or, if no link joins the two groups, to a hub (a group with links to all other groups).
+/* Returns a global link from the group of switch `at` towards `dest`. The link leads to the group
+ * of `dest` or, if no link joins the two groups, to a hub (a group with links to all other groups).
  * Only links that pass the test suits() count. The search is cyclic and begins at link `number`
  * modulo the number of links. NULL: no link passes the test. */
 const struct fab_global_link *fab_route_dragonfly_link(const struct dragonfly *d, uint32_t at,

@@ -32,10 +32,10 @@ struct search {
     const struct fab_graph *g;
     uint32_t *set;   /* [switches] disjoint sets (sets.h) */
     uint32_t *stamp; /* [switches] scratch */
-    /* [neighbours] for each switch and each of its neighbours, the number of neighbours that the
-     * two have in common */
+    /* [neighbours] by index in g->nbr: number of common neighbours of the switch and this neighbour
+     * of it */
     uint32_t *common;
-    bool spines; /* dragonfly+: groups consist of leaves and spines */
+    bool spines; /* true: dragonfly+, whose groups consist of leaves and spines */
     struct fab_groups s;
     char *why;
     size_t why_len;
@@ -65,8 +65,8 @@ static int init(struct search *x)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* Turns each set of switches that the search has joined into a group. The groups are numbered in
- * the order of their lowest switch ids. Returns false if there are too many groups, or only one. */
+/* Turns each set of switches that the search has joined into a group. Groups are numbered in the
+ * order of their lowest switch ids. Returns false if there is only one group, or too many. */
 static bool number_groups(struct search *x)
 {
     x->s.count = 0;
@@ -106,8 +106,8 @@ static void rank_members(struct search *x)
     }
 }
 
-/* Sorts the `count` links from one group to another so that link i leads to the switch at position
- * i (modulo count) of the second group, if there is such a link. The number of a destination LID
+/* Sorts the `count` links from one group to another. Link i then leads to a switch whose position
+ * in the second group, modulo count, is i, if there is such a link. The number of a destination LID
  * selects the link, and the LIDs at one switch have consecutive numbers. So packets to these LIDs
  * enter the group over different links. */
 static void align_links(const struct search *x, struct fab_global_link *link, uint32_t count)
@@ -308,9 +308,9 @@ static void join_leaves(struct search *x)
     }
 }
 
-/* Switch u has no hosts, but may be a leaf that lost them. If all neighbours of u are spines of one
- * other group, returns this group, as the root of its disjoint set (sets.h). Otherwise returns
- * FAB_NONE. */
+/* Called for a switch u without hosts, which may be a leaf that lost them. If all neighbours of u
+ * are spines of one other group, returns this group, as the root of its disjoint set (sets.h).
+ * Otherwise returns FAB_NONE. */
 static uint32_t only_set(struct search *x, uint32_t u)
 {
     const struct fab_graph *g = x->g;

@@ -17,7 +17,7 @@ struct fab_groups {
     /* [switches] group of each switch; groups are numbered in the order of their lowest switch ids
      */
     uint32_t *of;
-    /* [switches] dragonfly+: whether the switch is a spine, which is linked to other groups */
+    /* [switches] dragonfly+: whether the switch is a spine, which has links to other groups */
     bool *spine;
     /* [count + 1] index in all[] of the first switch of each group */
     uint32_t *first;
@@ -39,14 +39,14 @@ struct fab_groups {
     uint32_t hubs;
     bool *is_hub; /* [count] whether each group is a hub */
 };
-/* Both functions below also recognise topologies that lack some links. They return NOMEM, or
+/* The two functions below also recognise topologies that lack some links. They return NOMEM, or
  * UNSUPPORTED if the topology is of another kind; why[] then names a switch or link. */
 
-/* Finds groups in which all switches are linked to each other, with links between all groups: the
+/* Finds groups in which all switches have links to each other, with links between all groups: the
  * dragonfly of Kim et al., ISCA 2008. */
 int fab_route_groups_cliques(const struct fab_fabric *f, const struct fab_graph *g,
                              struct fab_groups *ret, char *why, size_t why_len);
-/* Finds groups of leaves (which have hosts) and spines (which are linked to other groups): the
+/* Finds groups of leaves (which have hosts) and spines (which have links to other groups): the
  * dragonfly+ of Shpiner et al., HiPINEB 2017. There are no links between leaves, nor between spines
  * of one group. */
 int fab_route_groups_leaf_spine(const struct fab_fabric *f, const struct fab_graph *g,
@@ -54,7 +54,7 @@ int fab_route_groups_leaf_spine(const struct fab_fabric *f, const struct fab_gra
 void fab_route_groups_fini(struct fab_groups *groups);
 
 /* Finds the links from group a to group b, which are consecutive in link[]. Sets *ret to the first
- * of them, and returns their number. */
+ * of them, and returns how many they are. */
 static inline uint32_t fab_route_groups_links(const struct fab_groups *s, uint32_t a, uint32_t b,
                                               const struct fab_global_link **ret)
 {
@@ -63,19 +63,19 @@ static inline uint32_t fab_route_groups_links(const struct fab_groups *s, uint32
     return at[1] - at[0];
 }
 
-/* Returns the next group on the path from group a to group b. This is b if a link joins a and b.
- * Otherwise it is a hub, a group with links to all others. If there are several hubs, `number` (of
- * the destination LID) selects one. */
+/* Returns the next group on the path from group a to group b: b itself if a link joins both groups,
+ * otherwise a hub (a group with links to all others). If there are several hubs, the `number` of
+ * the destination LID selects one. */
 static inline uint32_t fab_route_groups_via(const struct fab_groups *s, uint32_t a, uint32_t b,
                                             uint32_t number)
 {
     const struct fab_global_link *link;
     return fab_route_groups_links(s, a, b, &link) > 0 ? b : s->hub[number % s->hubs];
 }
-/* Finds the pivots of group i: the switches over which packets can go around a missing link of the
- * group, because none of their own local links is missing. With `out`, finds those for packets that
- * leave the group, otherwise those for packets that enter it or stay in it. If there are none for
- * packets that leave, finds the others. Sets *ret to the first pivot and returns the number of
+/* Finds the pivots of group i: switches over which packets can go around a missing link of the
+ * group, because none of their own local links is missing. If `out` is true, finds those for
+ * packets that leave the group, or the others if there are none. Otherwise finds those for packets
+ * that enter the group or stay in it. Sets *ret to the first pivot and returns the number of
  * pivots. */
 static inline uint32_t fab_route_groups_pivots(const struct fab_groups *s, uint32_t i, bool out,
                                                const uint32_t **ret)

@@ -34,14 +34,14 @@ struct dfsssp {
     uint32_t needed;
     /* number of VLs that the attempt with the fewest VLs needs */
     uint32_t least;
-    /* text for the operator which says what determines the layer of a path, for example the
+    /* text for the operator that says what determines the layer of a path, for example the
      * destination LID */
     const char *by;
 };
 
-/* Handles the result `status` of an assignment of layers. If more than FAB_VLS_MAX layers are
- * needed (LIMIT), sets *count to FAB_VLS_MAX + 1 and returns OK, so that the engine tries other
- * layers. */
+/* Handles the result `status` of an assignment of layers. LIMIT means that more than FAB_VLS_MAX
+ * layers are needed. Then sets *count to FAB_VLS_MAX + 1 and returns FAB_OK, so that the engine
+ * tries other layers. */
 static int bounded(int status, uint32_t *count)
 {
     if (status == FAB_E_LIMIT)
@@ -154,7 +154,7 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
         ret = conclude(&d, available, port, why, why_len);
     if (ret == FAB_OK) {
         if (in->flawed != NULL)
-            *in->flawed = true; /* other engines suit regular topologies better */
+            *in->flawed = true; /* for regular topologies, other engines are better */
         *ret_lft = d.lft;
         *ret_vls = d.vls;
     } else {

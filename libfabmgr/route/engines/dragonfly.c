@@ -98,10 +98,10 @@ static bool linked(const struct dragonfly *d, const struct fab_global_link *link
     return fab_route_graph_linked(&d->graph, at, link->from);
 }
 
-/* Packets at switch `at` must reach another switch of its group, but the link to that switch is
- * missing. Returns a pivot (a switch with links to all others of the group), over which they go
- * instead. With `out`, they must reach a switch with a link to the next group; otherwise, the
- * destination. FAB_NONE: there is no pivot. */
+/* Returns a pivot: a switch with links to all others of its group. Over it, packets at switch `at`
+ * reach another switch of the group, although the direct link is missing. If `out` is true, the
+ * other switch has a link to the next group; otherwise it is the destination. FAB_NONE: there is no
+ * pivot. */
 static uint32_t pivot(struct dragonfly *d, uint32_t at, bool out, uint32_t number)
 {
     const uint32_t *pivots;
@@ -213,8 +213,8 @@ static int prepare(struct dragonfly *d, const struct fab_dragonfly_kind *kind)
     return ret == FAB_OK ? fab_target_lft_init(&d->lft, f->switch_count, d->in->lids->top) : ret;
 }
 
-/* Returns true if switches of the same kind (spines, or all others) differ in their number of
- * links, so that the topology is incomplete. */
+/* Returns true if the topology is incomplete: switches of the same kind (spines, or all others)
+ * differ in their number of links. */
 static bool is_flawed(const struct dragonfly *d)
 {
     const struct fab_graph *g = &d->graph;

@@ -8,11 +8,11 @@
  * two leaves of one group.
  *
  * Paths between hosts need only one VL: up channels depend on global channels, and these depend on
- * down channels, so the dependencies have no cycle. But spines send and receive packets, too
+ * down channels, so the dependencies have no cycle. But spines also send and receive packets
  * (management, aggregation). A spine without a link to the next group first sends down to a leaf,
  * which sends the packets up to another spine. The same happens in the group of the destination.
- * These leaves are called pivots. A pivot has all its links, and serves either packets that leave
- * the group or packets that stay in it.
+ * These leaves are called pivots. A pivot has all its links. It serves either packets that leave
+ * the group, or packets that stay in it.
  *
  * Packets that leave a pivot are on VL 1, and so are packets that turn down at a spine or start
  * there. The order of the channels is
@@ -35,8 +35,8 @@ static bool linked(const struct dragonfly *d, uint32_t a, uint32_t b)
     return fab_route_graph_linked(&d->graph, a, b);
 }
 
-/* Returns a spine with links to both leaves, `at` and `other`. If there are several, `number`
- * selects one. FAB_NONE: there is no such spine. */
+/* Returns a spine with links to both leaves, `at` and `other`; `number` selects one of several.
+ * FAB_NONE: there is no such spine. */
 static uint32_t spine_between(const struct dragonfly *d, uint32_t at, uint32_t other,
                               uint32_t number)
 {
@@ -87,9 +87,9 @@ static bool linked_spine(const struct dragonfly *d, const struct fab_global_link
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Returns a pivot that is linked to spine `at`: a leaf with links to all spines of the group, which
- * sends the packets up again to another spine. With `out`, the packets leave the group; otherwise
- * they stay in it. */
+/* Returns a pivot that has a link to spine `at`: a leaf with links to all spines of the group,
+ * which sends the packets up again to another spine. If `out` is true, the packets leave the group;
+ * otherwise they stay in it. */
 static uint32_t pivot(const struct dragonfly *d, uint32_t at, bool out, uint32_t number)
 {
     const uint32_t *leaf;
@@ -97,8 +97,8 @@ static uint32_t pivot(const struct dragonfly *d, uint32_t at, bool out, uint32_t
     return count > 0 ? leaf[number % count] : FAB_NONE;
 }
 
-/* Returns a spine to which the leaf `at` is linked; `number` selects one. It is used if no spine
- * has links to both this leaf and the destination. */
+/* Returns a spine to which leaf `at` has a link; `number` selects one. Called if no spine has links
+ * to both this leaf and the destination. */
 static uint32_t any_spine(const struct dragonfly *d, uint32_t at, uint32_t number)
 {
     const struct fab_graph *g = &d->graph;

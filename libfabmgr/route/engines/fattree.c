@@ -9,9 +9,10 @@
  *   switch_order.c  ranks, and which direction is up; single_root.c gives spines legal paths to
  *                   each other
  *   tree.c          the position of a switch among its siblings, from the ports of its links
- *   slots.c         which port is the i-th port up, even if its link is missing dmodk.c         the
- *   number of each destination, and its slot at every switch legal_paths.c   the lengths of the
- *   legal paths fill.c          the LFT entries
+ *   slots.c         which port is the i-th port up, even if its link is missing
+ *   dmodk.c         the number of each destination, and its slot at every switch
+ *   legal_paths.c   the lengths of the legal paths
+ *   fill.c          the LFT entries
  *
  * All paths ascend and then descend by one order, so that one VL is free of deadlock. In a complete
  * tree every shift permutation is free of conflicts, and all-to-all loads all links of a level
@@ -30,9 +31,8 @@
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/fattree/fill.h"
 
-/* The engine refuses a fabric if more than 1 / IRREGULAR_SHARE of the switches have other links
- * than most switches of their level (slots.c), or if more than 1 / SHORT_SHARE of the uplinks are
- * missing. */
+/* Limits for the engine, which refuses other fabrics: at most 1 / IRREGULAR_SHARE of the switches
+ * are irregular (slots.c), and at most 1 / SHORT_SHARE of the uplinks are missing. */
 #define IRREGULAR_SHARE 5
 #define SHORT_SHARE 8
 
@@ -46,7 +46,7 @@ struct fattree {
     struct fab_lft lft;
 };
 
-/* ---- refusing irregular trees, describing the others ----------------------------------------- */
+/* ---- which trees the engine refuses ---------------------------------------------------------- */
 
 static uint32_t first_short(const struct fab_tree *t, bool irregular)
 {
@@ -58,9 +58,8 @@ static uint32_t first_short(const struct fab_tree *t, bool irregular)
     return 0;
 }
 
-/* Returns true if many slots (the ports that D-mod-k selects, slots.c) have no link, or if many
- * switches have other slots than is usual on their level. In such a tree, D-mod-k does not balance
- * the loads. */
+/* Returns true if many slots (slots.c) have no link, or if many switches have other slots than is
+ * usual on their level. In such a tree, D-mod-k does not balance the loads. */
 static bool irregular(const struct fattree *t, char *why, size_t why_len)
 {
     const struct fab_tree *tree = &t->tree;
@@ -146,7 +145,7 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
                char *why, size_t why_len)
 
 {
-    (void)ret_vls; /* one VL */
+    (void)ret_vls; /* unused: the tables need one VL */
     struct fattree t = {.in = in};
     if (in->lids->port_count != in->fabric->port_count)
         return FAB_E_INVAL;

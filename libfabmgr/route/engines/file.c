@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The engine "file" uses the tables that the operator gives (libfabmgr/policy/tables.h), on one VL.
- * The proof judges them like the tables of other engines.
+ * These tables must pass the proof, like the tables of other engines.
  *
  * The file names switches and destinations by GUID, so that LIDs may have changed since the tables
- * were dumped. If the file does not give the port GUID of a LID, the LID keeps its value.
+ * were dumped. A LID whose port GUID is not in the file keeps its value.
  *
  * The engine refuses an incomplete file only if packets need the missing information. It follows
  * the paths from each switch with endports, and from the manager, to each LID in use. It refuses
@@ -24,8 +24,8 @@ struct given {
     const struct fab_tables *tables;
     struct fab_graph graph;
     struct fab_lft lft;
-    /* [tables->top + 1] for each LID of the file, the LID that the same port has now; 0 if no port
-     * of the fabric has it */
+    /* [tables->top + 1] for each LID of the file, the LID that the same port has now; 0: no port of
+     * the fabric has it */
     uint32_t *lid;
     const struct fab_policy_tables_switch **sw; /* [switches] */
     /* [switches] the LID for which a path through this switch was last followed */
@@ -112,8 +112,8 @@ static uint32_t switch_of(const struct fab_fabric *f, uint32_t owner)
 }
 
 /* Follows the path from switch s to the LID, which is attached to switch `home`. Stops at `home`,
- * at a switch that delivers the packets to an endport or to itself, and at a switch that an earlier
- * call for the same LID has passed. Returns UNSUPPORTED if an entry or a link is missing. */
+ * at a switch that delivers the packets, or at a switch that an earlier call for the same LID has
+ * passed. Returns UNSUPPORTED if an entry or a link is missing. */
 static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
 {
     const struct fab_fabric *f = g->in->fabric;
@@ -129,7 +129,7 @@ static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
         if (num > f->nodes[s].num_ports)
             return refuse(g, s, lid, what);
         if (s == home || num == 0)
-            /* if the path ends at another node than the owner of the LID, the proof will fail */
+            /* the proof will fail if the path ends at another node than the owner of the LID */
             return FAB_OK;
         uint32_t port = fab_fabric_port_id(f, s, num), next = fab_fabric_peer_node(f, port);
         if (next == FAB_NONE || !fab_fabric_port_is_up(f, port))
@@ -181,7 +181,7 @@ static int check(struct given *g)
 static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len)
 {
-    (void)ret_vls; /* one VL */
+    (void)ret_vls; /* unused: the tables need one VL */
     struct given g = {.in = in, .tables = in->policy->tables, .why = why, .why_len = why_len};
     if (in->lids->port_count != in->fabric->port_count)
         return FAB_E_INVAL;

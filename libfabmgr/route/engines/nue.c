@@ -3,18 +3,18 @@
  * The engine "nue" routes any topology on any number of virtual lanes, always deadlock-free (after
  * Domke, Hoefler, Matsuoka, "Routing on the dependency graph", HPDC 2016). The parts are:
  *
- *   switch_order.c  the order of the switches, as for updn: the initial order of the channel
- *                   dependency graph (CDG)
+ *   switch_order.c  the order of the switches, as for updn; it gives the initial order of the
+ *                   channel dependency graph (CDG)
  *   acyclic_cdg.c   which dependencies are in use, and whether one more closes a cycle
  *   search.c        paths to one destination switch over permitted dependencies; the escape tree
  *   alternatives.c  further arcs that packets to this switch may take
  *   balance.c       which of these paths each LID takes, as for sssp
  *
- * First, each destination switch with hosts gets shortest paths if the dependencies permit them. If
- * they do not and the ports have more VLs, the switch gets its paths on a further VL; each VL has a
- * CDG of its own. The remaining switches, and the switches without hosts, then get paths that need
- * not be shortest: detours around forbidden dependencies, and the escape tree if nothing else is
- * possible. So one VL is enough for any topology. Then alternatives are added, and the LIDs are
+ * First, each destination switch with hosts gets shortest paths, if the dependencies permit them.
+ * If they do not, and the ports have more VLs, the switch gets its paths on a further VL; each VL
+ * has a CDG of its own. The remaining switches, and the switches without hosts, then get paths that
+ * need not be shortest: detours around forbidden dependencies, or the escape tree if nothing else
+ * is possible. So one VL is enough for any topology. Then alternatives are added, and the LIDs are
  * spread over them.
  *
  * In the paper, each destination LID has a search of its own. Here one search serves all LIDs of a
@@ -29,21 +29,21 @@
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/nue/search.h"
 
-/* A link is congested if its load exceeds CONGESTED_PERCENT percent of the mean load, and
- * overloaded if it exceeds OVERLOADED_PERCENT percent. At most ROUNDS times, the engine reroutes
- * the LIDs whose paths use congested links. These rounds together take at most ROUNDS_WORK steps
- * (LIDs x ports). */
+/* A link is congested if its load exceeds CONGESTED_PERCENT percent of the mean load. It is
+ * overloaded if its load exceeds OVERLOADED_PERCENT percent. At most ROUNDS times, the engine
+ * reroutes the LIDs whose paths use congested links. These rounds together take at most ROUNDS_WORK
+ * steps (LIDs x ports). */
 #define CONGESTED_PERCENT 110
 #define OVERLOADED_PERCENT 150
 #define ROUNDS 4
 #define ROUNDS_WORK (UINT64_C(1) << 28)
-/* Budget of the searches for cycles. All searches in one channel dependency graph together may
- * follow this number of dependencies, multiplied by the number of arcs of the graph. The first
- * value is for paths to switches with hosts, the second for paths to switches without hosts. */
+/* Budgets of the searches for cycles. All searches in one channel dependency graph together may
+ * follow this number of dependencies for each arc of the graph. The first value is for paths to
+ * switches with hosts, the second for paths to switches without hosts. */
 #define STEPS_EACH_ARC 4096
 #define STEPS_WITHOUT_HOSTS 64
-/* If more than 1 / DETOUR_SHARE of the pairs of hosts would have a path that is not shortest, the
- * engine uses one more VL. */
+/* The engine uses one more VL if more than 1 / DETOUR_SHARE of the pairs of hosts would have a path
+ * that is longer than a shortest path. */
 #define DETOUR_SHARE 100
 
 struct nue {
@@ -57,9 +57,7 @@ struct nue {
     struct fab_shortest shortest;
     struct fab_balancer balance;
     uint32_t lanes, lanes_most;
-    /* [switches] lane[i] is the VL of the paths to switch sequence[i]; NO_LANE if they are not
-     * found yet
-     */
+    /* [switches] lane[i] is the VL of the paths to switch sequence[i]; NO_LANE: no paths yet */
     uint8_t *lane;
     /* [switches][switches] the first hop from switch s to sequence[i]: slot[i * switches + s] is
      * the index of the next switch among the neighbours of s */
@@ -92,8 +90,8 @@ static void keep(struct nue *u, uint32_t i, uint32_t lane)
     memcpy(u->slot + (size_t)i * u->graph.n, u->search.slot, u->graph.n);
 }
 
-/* Finds the paths to the destination switch sequence[i] on the current VL, unless they are found
- * already. With `strict`, accepts only shortest paths. */
+/* Finds the paths to the destination switch sequence[i] on the current VL, if it has none yet. If
+ * `strict` is true, accepts only shortest paths. */
 static void find(struct nue *u, uint32_t i, bool strict)
 {
     uint32_t home = u->destinations.sequence[i];
@@ -103,9 +101,9 @@ static void find(struct nue *u, uint32_t i, bool strict)
     u->detour_pairs += u->search.detour_hosts * u->graph.hosts[home];
 }
 
-/* Visits all destination switches with hosts. If no paths to a switch are found yet, searches for
- * them on the current VL. With `strict`, accepts only shortest paths. Returns the number of
- * destination switches that still have no paths. */
+/* Visits all destination switches with hosts that have no paths yet, and searches for paths to them
+ * on the current VL. If `strict` is true, accepts only shortest paths. Returns the number of
+ * destination switches that still have none. */
 static uint32_t find_loaded(struct nue *u, bool strict)
 {
     uint32_t left = 0;
@@ -124,9 +122,8 @@ static uint64_t pairs(const struct fab_graph *g)
     return hosts * hosts;
 }
 
-/* Returns the number of pairs of hosts whose path would be longer than a shortest path if the
- * engine added no further VL. Considers only destination switches to which no paths are found yet.
- */
+/* Returns the number of pairs of hosts that would have a path longer than a shortest path, if the
+ * engine added no further VL. Counts only destination switches that have no paths yet. */
 static uint64_t count_detours(struct nue *u)
 {
     uint64_t detour_pairs = 0;
@@ -180,8 +177,8 @@ static void find_alternatives(struct nue *u)
 }
 
 /* Finds shortest paths that ascend and then descend, and all their alternatives, before any other
- * paths. This suits topologies with levels in which some switches have no hosts. During this
- * function the budget for searches for cycles is 0, which excludes all other paths. */
+ * paths. This suits topologies with levels in which some switches have no hosts. The budget of the
+ * searches for cycles is 0 meanwhile, which excludes all other paths. */
 static void find_updown_first(struct nue *u)
 {
     uint64_t budget = u->cdg[0].budget;
@@ -259,8 +256,8 @@ static void balance_all(struct nue *u)
 }
 
 /* Reroutes the LIDs whose paths use a link with more than `percent` percent of the mean load. The
- * choice is better now, because the loads of all other LIDs are known. Returns false if there is no
- * such link. */
+ * choice is better than the first one, because the loads of all other LIDs are known. Returns false
+ * if there is no such link. */
 static bool reroute_overloaded(struct nue *u, uint32_t percent, enum fab_balance how)
 {
     uint64_t limit;

@@ -9,18 +9,17 @@
  *   destinations.c    in which order the LIDs are routed
  *
  * The LIDs are routed one after another. If the loads are uneven then, the engine makes a few more
- * rounds: it removes each LID that takes a congested link and routes it again, because the loads of
+ * rounds. It removes each LID that takes a congested link and routes it again, because the loads of
  * all other LIDs are known by now.
  *
  * As far as possible, all traffic to a LID shares the same links. This suits permutations: the more
  * links carry traffic to one destination alone, the fewer flows share a link. At the end, the
- * traffic that is left on overloaded links is spread over several links, which makes permutations
- * somewhat worse.
+ * engine spreads the remaining traffic of overloaded links over several links, which makes
+ * permutations somewhat worse.
  *
  * The paths of hosts may have cyclic channel dependencies; the proof decides whether the tables are
  * used. Paths that no host uses, to switches and aggregation nodes, are those of updn and close no
- * cycle. In complete trees and in trees with a few failed links, with or without aggregation nodes,
- * the tables mostly pass the proof.
+ * cycle. The tables of complete trees, and of trees with a few failed links, mostly pass the proof.
  *
  * The work is one step for each LID and each port of the graph, 0.3 x 10^9 steps for 11,664 hosts,
  * and the same for each further round.
@@ -36,10 +35,10 @@
 #include "libfabmgr/route/balance/least_loaded.h"
 #include "libfabmgr/route/engines/engines.h"
 
-/* A link is congested if its load exceeds CONGESTED_PERCENT percent of the mean load, and
- * overloaded if it exceeds OVERLOADED_PERCENT percent. At most ROUNDS times, the engine reroutes
- * the LIDs whose paths use congested links. These rounds together take at most WORK steps (LIDs x
- * ports). */
+/* A link is congested if its load exceeds CONGESTED_PERCENT percent of the mean load. It is
+ * overloaded if its load exceeds OVERLOADED_PERCENT percent. At most ROUNDS times, the engine
+ * reroutes the LIDs whose paths use congested links. These rounds together take at most WORK steps
+ * (LIDs x ports). */
 #define CONGESTED_PERCENT 110
 #define OVERLOADED_PERCENT 150
 #define ROUNDS 3
@@ -55,11 +54,11 @@ struct sssp {
     struct fab_balancer balance;
     /* chooses the ports for the LIDs to which no host sends; these LIDs add no load */
     struct fab_least_loaded spread;
-    /* [switches][64] lengths of the legal paths from each switch to 64 destination switches, which
-     * are sequence[batch] and the 63 after it */
+    /* [switches][64] lengths of the legal paths from each switch to the destination switches
+     * sequence[batch] to sequence[batch + 63] */
     uint8_t *paths;
     uint32_t batch;
-    /* true: LIDs of hosts, too, must use legal paths of up/down routing */
+    /* true: the LIDs of hosts must also use legal paths of up/down routing */
     bool legal;
     /* number of different sets of paths that the LIDs of a switch share, or FAB_SSSP_PER_LID
      * (sssp.h) */
@@ -77,8 +76,8 @@ static uint32_t count_loaded(const struct fab_dlid *dlids, uint32_t count)
     return loaded;
 }
 
-/* paths[] covers 64 destination switches. Returns the index of switch sequence[index] among them.
- * Computes paths[] anew first if this switch is not among them. */
+/* Returns the index of switch sequence[index] among the 64 destination switches of paths[]. If it
+ * is not among them, computes paths[] anew first. */
 static uint32_t find_column(struct sssp *s, uint32_t index)
 {
     uint32_t batch = index / FAB_LEGAL_BATCH * FAB_LEGAL_BATCH, left = s->g->n - batch;
@@ -265,7 +264,7 @@ int fab_route_sssp_reroute_overloaded(const struct fab_route_input *in, const st
     int ret = prepare(&s);
     if (ret == FAB_OK) {
         fab_target_lft_fini(&s.lft);
-        /* borrows the tables of the caller, and changes them in place */
+        /* these are the caller's tables, which are changed in place */
         s.lft = *lft;
         s.balance.whole = true;
         for (uint32_t index = 0; index < s.destinations.edges; index++)
@@ -300,14 +299,14 @@ static int run(const struct fab_route_input *in, enum fab_sssp_weight weight,
 static int run_minhop(const struct fab_route_input *in, struct fab_lft *ret_lft,
                       struct fab_vls *ret_vls, char *why, size_t why_len)
 {
-    (void)ret_vls; /* one VL */
+    (void)ret_vls; /* unused: the tables need one VL */
     return run(in, FAB_SSSP_NEXT_LINK, ret_lft, why, why_len);
 }
 
 static int run_sssp(const struct fab_route_input *in, struct fab_lft *ret_lft,
                     struct fab_vls *ret_vls, char *why, size_t why_len)
 {
-    (void)ret_vls; /* one VL */
+    (void)ret_vls; /* unused: the tables need one VL */
     return run(in, FAB_SSSP_WHOLE_PATH, ret_lft, why, why_len);
 }
 

@@ -7,7 +7,7 @@
 #include "libfabmgr/route/graph/graph.h"
 #include "libfabmgr/route/route.h"
 
-/* The load by which the engine chooses among shortest paths. */
+/* the load by which the engine chooses among shortest paths */
 enum fab_sssp_weight {
     FAB_SSSP_NEXT_LINK, /* the load of the next link alone */
     /* the sum of the loads along the path */

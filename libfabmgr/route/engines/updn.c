@@ -9,10 +9,10 @@
  *   least_loaded.c   which port on a shortest legal path each LID takes
  *   sssp.c           other ports, if the loads are uneven
  *
- * A legal path never ascends after it has descended, and a total order defines what ascending
- * means. So channel dependencies form no cycle on one VL, on any topology. The engine computes the
- * tables from the fabric, the LIDs and the policy alone: when a failed link comes back, the same
- * tables come back.
+ * A legal path never ascends after it has descended; a total order of the switches defines what
+ * ascending means. So channel dependencies form no cycle on one VL, on any topology. The engine
+ * computes the tables from the fabric, the LIDs and the policy alone: when a failed link comes
+ * back, the same tables come back.
  *
  * The work is switches^2 * degree / 64 steps for the path lengths, and one step for each LFT entry.
  * For 11,664 hosts this takes tens of milliseconds. The memory is 1.3 kB for each switch, besides
@@ -43,10 +43,9 @@ struct updn {
 };
 
 /* A link is overloaded if its load exceeds UNEVEN_PERCENT percent of the mean load. If more than 1
- * / UNEVEN_SHARE of the links are overloaded, sssp.c routes all LIDs anew; otherwise it reroutes
- * only the LIDs on overloaded links. So a tree in which a fault doubles the load of a few links
- * keeps most of its entries. No LID is rerouted if the product LIDs x ports is above
- * BALANCING_WORK. */
+ * / UNEVEN_SHARE of the links are overloaded, sssp.c routes all LIDs anew. Otherwise sssp.c
+ * reroutes only the LIDs on overloaded links, so that few entries change. No LID is rerouted if
+ * LIDs x ports is above BALANCING_WORK. */
 #define UNEVEN_PERCENT 150
 #define UNEVEN_SHARE 64
 #define BALANCING_WORK (UINT64_C(1) << 29)
@@ -140,7 +139,7 @@ static void describe(const struct updn *u, char *why, size_t why_len)
 static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len)
 {
-    (void)ret_vls; /* one VL */
+    (void)ret_vls; /* unused: the tables need one VL */
     struct updn u = {.in = in};
     if (in->lids->port_count != in->fabric->port_count)
         return FAB_E_INVAL;
@@ -185,7 +184,7 @@ static int run_on_tree(const struct fab_route_input *in, struct fab_lft *ret_lft
     if (status == FAB_OK)
         status = run(in, ret_lft, ret_vls, why, why_len);
     if (status == FAB_OK && in->flawed != NULL)
-        *in->flawed = true; /* regular trees have a better engine, fattree */
+        *in->flawed = true; /* the engine "fattree" is better for regular trees */
     return status;
 }
 

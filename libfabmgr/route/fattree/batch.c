@@ -2,9 +2,9 @@
 /*
  * Prepares a batch of 64 destination switches: the paths to them, and their LIDs.
  *
- * If LIDs were assigned switch by switch, the LIDs of a batch are a few ranges, so that the entries
- * of a switch are copied in few pieces. The LIDs of successive destination switches are then
- * adjacent, too, so that entries with the same next hop are written in one piece.
+ * If LIDs were assigned switch by switch, the LIDs of a batch form a few ranges. The entries of a
+ * switch are then copied in few pieces. The LIDs of successive destination switches are also
+ * adjacent, so entries with the same next hop are written in one piece.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +34,9 @@ void fab_route_batch_fini(struct fab_batch *b)
     memset(b, 0, sizeof(*b));
 }
 
-/* Adds the LIDs `from` to from + len - 1 to the ranges of LIDs of the batch. If a range ends just
- * before `from`, it is extended. Returns false if there are too many ranges. */
+/* Adds the LIDs `from` to from + len - 1 to the ranges of LIDs of the batch. Extends a range that
+ * ends just before `from`. Returns false if the batch would need more than FAB_BATCH_RANGES
+ * ranges. */
 static bool add_range(struct fab_batch *b, uint32_t from, uint32_t len)
 {
     uint32_t i = 0;
@@ -65,10 +66,10 @@ static void find_ranges(struct fab_batch *b)
         b->ranges = 0;
 }
 
-/* Finds the destination switches whose LIDs directly follow the LIDs of the previous destination
- * switch of the batch. A destination switch has a run of consecutive LIDs, and may have one further
- * LID. Both must follow: the run must follow the previous switch's run, and the further LID the
- * previous switch's further LID. */
+/* Sets span[] for each destination switch of the batch. A destination switch has a run of
+ * consecutive LIDs, and may have one further LID. It follows the previous destination switch if its
+ * run starts just after the previous run, and its further LID is just after the previous further
+ * LID. */
 static void join_columns(struct fab_batch *b)
 {
     const struct fab_dmodk_dest *dest = b->dmodk->dest + b->first;
@@ -92,8 +93,10 @@ void fab_route_batch_begin(struct fab_batch *b, uint32_t first)
     b->first = first;
     b->count = left < BATCH ? left : BATCH;
     fab_route_legal_rows(b->t->updown, b->dmodk->sw + first, b->count, b->paths);
-    memset(b->class_row_of, 0xff, b->t->g->n * 2 * sizeof(*b->class_row_of)); /* FAB_NONE */
-    memset(b->cached, 0xff, sizeof(b->cached));                               /* FAB_NONE */
+    /* sets all elements to FAB_NONE */
+    memset(b->class_row_of, 0xff, b->t->g->n * 2 * sizeof(*b->class_row_of));
+    /* sets all elements to FAB_NONE */
+    memset(b->cached, 0xff, sizeof(b->cached));
     find_ranges(b);
     join_columns(b);
 }

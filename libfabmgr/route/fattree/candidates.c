@@ -35,14 +35,14 @@ struct choice {
      * number of its slots. nbrs: number of candidates. ports: number of links to candidates. */
     uint32_t lower_pos, slots, nbrs, ports;
     const uint8_t *slot_num, *slot_nbr;
-    /* the port in each slot of the destination switch (0: no link), if fab_route_parallel_missing
-     * is true; otherwise NULL */
+    /* [slots of the destination switch] the port in each slot; 0: no link. NULL if
+     * fab_route_parallel_missing is false. */
     const uint8_t *home;
     uint32_t nbr[256]; /* the candidates, as indices into updown.nbr */
     /* is[i]: whether the neighbour updown.nbr[updown.at[s] + i] is a candidate */
     bool is[256];
-    /* At least one candidate has a higher rank than the switch. The D-mod-k slot of each DLID then
-     * selects the port. */
+    /* true if a candidate has a higher rank than the switch; the D-mod-k slot of each DLID then
+     * selects the port */
     bool upward;
 };
 
@@ -80,8 +80,8 @@ static bool slot_is_good(const struct choice *x, uint32_t slot)
            (x->home == NULL || x->home[slot] != 0);
 }
 
-/* Returns the port of one link to a candidate. All links to candidates are counted from 0; the
- * function takes the one with the number k modulo their total. */
+/* Returns the port of link number k modulo x->ports. The links to all candidates are counted from
+ * 0. */
 static uint8_t any_link(const struct choice *x, uint32_t k)
 {
     const struct fab_nbr_ports *ports = &x->c->b->t->ports;
@@ -96,7 +96,7 @@ static uint8_t any_link(const struct choice *x, uint32_t k)
 }
 
 /* Returns the port for a DLID whose D-mod-k slot leads to no candidate. Tries other slots until one
- * leads to a candidate. If none does, returns the port of any link to a candidate. */
+ * leads to a candidate. If no slot does, returns the port of any link to a candidate. */
 static uint8_t probe_slots(const struct choice *x, uint32_t slot, uint32_t quotient,
                            uint32_t number)
 {
@@ -117,10 +117,9 @@ static uint8_t probe_slots(const struct choice *x, uint32_t slot, uint32_t quoti
     return any_link(x, quotient);
 }
 
-/* Returns the port for packets that descend, if there are several candidates. Packets to the DLID
- * that come from switches below the candidates ascend to one of the candidates, which D-mod-k
- * selects, and turn down there. This function selects the same candidate, so that all packets to
- * the DLID descend by one switch. */
+/* Returns the port for packets that descend, if there are several candidates. Packets from switches
+ * below the candidates ascend to the candidate that D-mod-k selects, and turn down there. This
+ * function selects the same candidate, so that all packets to the DLID descend by one switch. */
 static uint8_t descend(const struct choice *x, uint32_t number, uint32_t offset)
 {
     const struct fab_tree *t = x->c->b->t;

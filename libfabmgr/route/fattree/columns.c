@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes the LFT entries of one switch for a batch of 64 destination switches. If the keys of
- * adjacent destination switches are equal (fab_decisions), their entries are written in one piece:
- * a range of bytes is set, or copied from the pattern of the slots (slot_patterns.c). A column
- * stands for one destination switch. */
+/* Writes the LFT entries of one switch for a batch of 64 destination switches. A column stands for
+ * one destination switch. The entries of adjacent columns with equal keys (fab_decisions) are
+ * written in one piece: a range of bytes is set, or copied from the pattern of the slots
+ * (slot_patterns.c). */
 #include <string.h>
 
 #include "libfabmgr/route/fattree/entries.h"
@@ -27,8 +27,8 @@ static inline void set_run(uint8_t *to, uint8_t num, uint32_t count)
 }
 
 /* The LIDs of adjacent destination switches. Each has a run of consecutive LIDs and at most one
- * further LID. The runs together are the LIDs lid to lid + len - 1, and the further LIDs together
- * are the LIDs tail to tail + tails - 1. */
+ * further LID. All runs together are the LIDs lid to lid + len - 1. The further LIDs are tail to
+ * tail + tails - 1. */
 struct span {
     uint32_t lid, len, tail, tails;
 };
@@ -82,9 +82,9 @@ static void take_slots(const struct fab_entry_choice *c)
         c->row[c->dlid[i].lid] = num[slot[i]];
 }
 
-/* Returns the port of parallel link k to the neighbour `nbr`. `usual` is the number of links to it
- * if none is missing. If some links are missing, the port numbers tell which ones, because parallel
- * links are on adjacent ports of the upper switch. */
+/* Returns the port of parallel link k (from 0) to the neighbour `nbr`. usual: the number of
+ * parallel links if none is missing. If links are missing, the port numbers show which ones,
+ * because parallel links are on adjacent ports of the upper switch. */
 static uint8_t parallel_port(const struct fab_tree *t, uint32_t s, uint32_t nbr, uint32_t usual,
                              uint32_t k)
 {
@@ -116,8 +116,8 @@ static void take_parallel(const struct fab_entry_choice *c, uint32_t nbr)
     }
 }
 
-/* Writes the entries for one destination switch (column). Returns false if the port had to be
- * chosen for each LID separately, among several candidates (fab_route_entry_choose). */
+/* Writes the entries for one destination switch (column). Returns false if it had to choose the
+ * port for each LID separately, among several candidates (fab_route_entry_choose). */
 static bool fill_column(const struct fab_batch *b, uint32_t s,
                         const struct fab_decisions *decisions, uint32_t column)
 {
@@ -146,10 +146,10 @@ static bool fill_column(const struct fab_batch *b, uint32_t s,
 /* ---- all columns ----------------------------------------------------------------------------- */
 
 /* Writes the entries of switch `s` for a batch in which each destination switch has one LID. The
- * entry for destination switch i is then the port decisions->key[i], except for two values of
- * key[i]: FAB_DECISION_SLOTS (the port comes from `pattern`, by D-mod-k) and FAB_DECISION_CHOOSE
- * (fill_column selects the port). Returns false if ports had to be chosen for each LID separately,
- * among several candidates. */
+ * entry for destination switch i is the port decisions->key[i], except for two values of key[i].
+ * FAB_DECISION_SLOTS: D-mod-k selects the port, which is in `pattern`. FAB_DECISION_CHOOSE:
+ * fill_column selects the port. Returns false if fill_column chose ports for each LID
+ * separately. */
 static bool fill_single(const struct fab_batch *b, uint32_t s,
                         const struct fab_decisions *decisions, const uint8_t *pattern)
 {

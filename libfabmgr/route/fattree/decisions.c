@@ -79,12 +79,11 @@ static inline void add(struct sums *sums, const struct nbr_run *k, bytes16 is)
     sums->single_port |= is & k->single_port;
 }
 
-/* Decides how a switch forwards to 16 destinations of the batch, the first of which has the number
- * 16 * i. own: path lengths of the switch to them. For each destination, *ret receives the number
- * of neighbours on shortest legal paths (count), the last of these neighbours (last; valid only if
- * count is 1), and the key. The key is FAB_DECISION_SLOTS, or the port to the only neighbour if a
- * single link leads there, or else FAB_DECISION_CHOOSE. Returns 0xff for each destination whose key
- * is FAB_DECISION_SLOTS, and 0 for the others. */
+/* Decides how a switch forwards to the destinations 16 * i to 16 * i + 15 of the batch. own: path
+ * lengths of the switch to them. Sets three values for each destination: count, the number of
+ * neighbours on shortest legal paths; last, the last of these neighbours; and key. The key is the
+ * port if count is 1 and a single link leads to the neighbour. Returns 0xff for each destination
+ * whose key is FAB_DECISION_SLOTS, and 0 for the others. */
 static bytes16 find_sixteen(const struct nbr_runs *x, bytes16 own, unsigned i,
                             struct fab_decisions *ret)
 {
@@ -106,9 +105,9 @@ static bytes16 find_sixteen(const struct nbr_runs *x, bytes16 own, unsigned i,
 }
 
 /* Corrects the keys of destination switches that lack one of several parallel uplinks
- * (fab_route_parallel_missing). Their DLIDs cannot all take their slots. So the key becomes the
- * port to the only candidate, or FAB_DECISION_CHOOSE. Returns true if the keys of all destinations
- * of the batch are still FAB_DECISION_SLOTS. */
+ * (fab_route_parallel_missing), since their DLIDs cannot all take their slots. The key becomes the
+ * port to the only candidate, or FAB_DECISION_CHOOSE. Returns true if all keys of the batch are
+ * still FAB_DECISION_SLOTS. */
 static bool correct_missing_parallel(const struct fab_batch *b, uint32_t s,
                                      struct fab_decisions *decisions)
 {
@@ -129,7 +128,7 @@ bool fab_route_decisions_find(const struct fab_batch *b, uint32_t s, struct fab_
     const struct fab_tree *t = b->t;
     const struct fab_updown *sl = t->updown;
     const struct row *own = (const struct row *)(const void *)b->paths + b->row_of[s];
-    /* the arrays of x are not cleared, because they are large */
+    /* members that are arrays are not cleared, because they are large */
     struct nbr_runs x;
     x.count = 0;
     x.full = t->whole[s] ? t->slot_nbrs[s] : UINT8_MAX;

@@ -60,8 +60,8 @@ static int by_lid(const void *a, const void *b)
     return (x->lid > y->lid) - (x->lid < y->lid);
 }
 
-/* Counts the DLIDs (destination LIDs) of each switch in count[], and lists the switches that have
- * DLIDs. */
+/* Counts the DLIDs (destination LIDs) of each switch in count[]. Lists the switches that have DLIDs
+ * in first[]. */
 static void count_dlids(const struct fab_tree *t, const struct fab_lids *lids, uint32_t *count,
                         struct first_lid *first, struct fab_dmodk *l)
 {
@@ -77,8 +77,8 @@ static void count_dlids(const struct fab_tree *t, const struct fab_lids *lids, u
     qsort(first, l->dests, sizeof(*first), by_lid);
 }
 
-/* Lists the DLIDs of adapters and routers if `ends` is true, otherwise those of port 0 of switches.
- */
+/* Lists the DLIDs of adapters and routers if `ends` is true, otherwise those of port 0 of
+ * switches. */
 static void list_dlids(const struct fab_tree *t, const struct fab_lids *lids, bool ends,
                        uint32_t *next, struct fab_dmodk *l)
 {
@@ -158,8 +158,8 @@ static int compute_slots(const struct fab_dmodk *l, struct fab_dmodk_slots *g)
     return FAB_OK;
 }
 
-/* Sets *ret to the index in slots_of[] for this divider and this number of slots. If no earlier
- * switch had this pair, adds it to slots_of[] and computes the slot of each DLID. *room: number of
+/* Sets *ret to the index in slots_of[] for this divider and this number of slots. If slots_of[]
+ * does not have this pair yet, adds it and computes the slot of each DLID. *room: number of
  * elements for which slots_of[] has memory. Returns NOMEM or LIMIT. */
 static int find_slots(struct fab_dmodk *l, size_t *room, uint32_t divider, uint32_t slots,
                       uint16_t *ret)

@@ -19,8 +19,8 @@
 struct fab_slot_patterns {
     uint32_t count;
     uint8_t **pattern; /* [count][top LID + 1 + 64] */
-    /* [switches] the pattern of each switch (slot_patterns.c), which has the switch's port for each
-     * LID if all DLIDs take their slots; NULL if the switch has no pattern */
+    /* [switches] the pattern of each switch; NULL: none. A pattern has the port of each LID for the
+     * case that all DLIDs take their slots (slot_patterns.c). */
     const uint8_t **of;
 };
 /* Makes the patterns. Returns NOMEM if there is no memory. */
@@ -62,10 +62,10 @@ struct fab_batch {
      * LIDs */
     bool single;
     uint8_t span[FAB_LEGAL_BATCH]; /* by column: enum fab_span */
-    /* [2 * switches] For each full class of switches (tree.h), the entries of one member for this
-     * batch, if they are known and needed no choice among several candidates. class_row_of:
-     * row_of[] of this member; FAB_NONE: no entries are known yet. class_row: an LFT row (of a
-     * switch, or a pattern) that has these entries. */
+    /* Entries for this batch that the members of a full class of switches (tree.h) share, by class
+     * id. class_row: an LFT row (of a switch, or a pattern) that has them. class_row_of: the
+     * element of row_of[] of the member for which they were made; FAB_NONE: no entries are known
+     * yet. Entries that needed a choice among several candidates are not stored. */
     uint32_t *class_row_of;
     const uint8_t **class_row;
     /* Cache of entries for this batch. The index is a hash of a switch's port class and row_of[].
@@ -85,8 +85,8 @@ bool fab_route_batch_follows(const struct fab_batch *b, const struct fab_batch *
 /* ---- one switch ------------------------------------------------------------------------------ */
 
 /* Values of fab_decisions.key[] that are not port numbers. SLOTS: all DLIDs take their slots.
- * CHOOSE: the port must be chosen for each DLID separately. No switch has ports with these numbers.
- */
+ * CHOOSE: the port must be chosen for each DLID separately. No port to a neighbour has these
+ * numbers. */
 #define FAB_DECISION_SLOTS 0xff
 #define FAB_DECISION_CHOOSE 0
 struct fab_decisions {
@@ -116,11 +116,10 @@ struct fab_entry_choice {
     struct fab_dmodk_dest dlids;
 };
 
-/* Returns true if some slots of destination switch `dest` have no link, though parallel links are
- * usual on its rank, and `dest` has the same rank and the same number of slots as switch s. Packets
- * that leave s by a slot arrive at `dest` by the link in the same slot of `dest`. If that link is
- * missing, they must take another slot; otherwise a remaining parallel link would carry twice the
- * load. */
+/* Returns true if `dest` lacks one of several parallel uplinks, and has the same rank and the same
+ * number of slots as switch s. Packets that leave s by a slot arrive at `dest` by the link in
+ * the same slot of `dest`. If that link is missing, the packets must take another slot of s;
+ * otherwise a remaining parallel link would carry twice the load. */
 bool fab_route_parallel_missing(const struct fab_batch *b, uint32_t s, uint32_t dest);
 /* Writes the entries of one switch for all DLIDs of one destination switch, whatever the number of
  * candidates is. */

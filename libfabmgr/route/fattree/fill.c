@@ -50,9 +50,9 @@ static uint32_t hash_class(uint32_t kind, uint32_t row_of)
     return (kind * 0x9e3779b1u + row_of * 0x85ebca6bu) >> 24;
 }
 
-/* Compares the neighbours of switch s one by one with those of another switch of its port class,
- * `port_class`. Returns true if their path lengths to all destinations of the batch are equal. With
- * `descends` false, compares only the upper neighbours. */
+/* Compares the neighbours of switch s one by one with those of `port_class`, a switch of its port
+ * class. Returns true if their path lengths to all destinations of the batch are equal. If
+ * `descends` is false, compares only the upper neighbours. */
 static bool equal_neighbour_rows(const struct fab_batch *b, uint32_t s, uint32_t port_class,
                                  bool descends)
 {
@@ -77,9 +77,9 @@ static const uint8_t *find_equal_entries(const struct fab_batch *b, uint32_t s, 
     return same ? b->cached_row[at] : NULL;
 }
 
-/* Called if no entries of the full class of switch s are known yet. Returns an LFT row with the
- * entries that switch s needs, if another switch has equal entries; the caller must copy them.
- * Otherwise writes the entries of s and returns NULL. */
+/* Called if no entries of the full class of switch s are known yet. If another switch has the same
+ * entries, returns an LFT row that contains them, for the caller to copy. Otherwise writes the
+ * entries of s and returns NULL. */
 static __attribute__((noinline)) const uint8_t *fill_first(struct fab_batch *b, uint32_t s)
 {
     uint32_t class_id = 2 * s + b->descends[s],
@@ -100,8 +100,8 @@ static __attribute__((noinline)) const uint8_t *fill_first(struct fab_batch *b, 
     return row;
 }
 
-/* Returns an LFT row with the entries that switch s needs for this batch, which the caller must
- * copy. If no other switch has these entries, writes the entries of s and returns NULL. */
+/* If another switch has the same entries for this batch as switch s, returns an LFT row that
+ * contains them, for the caller to copy. Otherwise writes the entries of s and returns NULL. */
 static inline const uint8_t *fill_or_find(struct fab_batch *b, uint32_t s)
 {
     uint32_t full_class = b->t->full_class[2 * s + b->descends[s]];

@@ -5,11 +5,11 @@
  * of leaves is a rail.
  *
  * The last word of a NodeDescription names the adapter of the server ("node-0001 mlx5_0",
- * "node-0001/mlx5_0", "n1 HCA-1"). The fabric has rails if three quarters of the hosts of each leaf
- * have the same last word, and this word is not the same on all leaves.
+ * "node-0001/mlx5_0", "n1 HCA-1"). The fabric has rails if at least three quarters of the hosts of
+ * each leaf have the same last word, and this word is not the same on all leaves.
  *
- * Leaves are then numbered rail by rail (tree.c), so that the members of a rail have consecutive
- * numbers. This makes rings and shifts among them free of conflicts.
+ * Leaves are then numbered rail by rail (tree.c), so that the leaves of a rail have consecutive
+ * numbers. Rings and shifts among the hosts of a rail are then free of conflicts.
  */
 #include <string.h>
 
@@ -37,8 +37,7 @@ static uint32_t host_on(const struct fab_fabric *f, uint32_t port)
 }
 
 /* Returns the last word of the NodeDescriptions of the leaf's hosts, if at least three quarters of
- * them have the same one; otherwise NULL. Finds this word by the majority algorithm of Boyer and
- * Moore. */
+ * the hosts have it; otherwise NULL. Uses the majority algorithm of Boyer and Moore. */
 static const char *word_of(const struct fab_fabric *f, uint32_t sw)
 {
     const char *word = NULL;

@@ -5,8 +5,8 @@
  *
  * Switches of one level mostly have the same slots on the same ports (the same port class for upper
  * neighbours, switch_classes.c). Then they have the same pattern, which is computed once and
- * copied. Classes with few switches get no pattern, so that patterns need only a fraction of the
- * memory of the LFTs.
+ * copied. Classes with few switches get no pattern, because patterns should need little memory
+ * compared with the LFTs.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -28,7 +28,7 @@
 
 /* Returns the number of links from switch s to the neighbour updown.nbr[i]; 0 if this neighbour is
  * not one rank above s. */
-static uint32_t cables_up(const struct fab_tree *t, uint32_t s, uint32_t i)
+static uint32_t links_up(const struct fab_tree *t, uint32_t s, uint32_t i)
 {
     bool up = t->o->rank[t->updown->nbr[i]] == t->o->rank[s] + 1;
     return up ? t->ports.at[i + 1] - t->ports.at[i] : 0;
@@ -45,7 +45,7 @@ static void find_usual_parallels(struct fab_tree *t)
             if (t->o->rank[s] != rank)
                 continue;
             for (uint32_t i = t->updown->at[s]; i < t->updown->at[s + 1]; i++)
-                count[cables_up(t, s, i)]++;
+                count[links_up(t, s, i)]++;
         }
         count[0] = 0;
         t->parallel[rank] = 1;
@@ -74,7 +74,7 @@ static void find_first_ports(struct fab_tree *t)
 /* Figures about the links from one switch to the switches one rank above. */
 struct above {
     uint32_t neighbours, ports, positions, parallel;
-    /* number of links that can have a slot: at most `parallel` links to each neighbour */
+    /* number of links that can have a slot; these are at most `parallel` links to each neighbour */
     uint32_t usable;
     /* port_slow (struct fab_graph) of the slowest, and of the fastest, of the links that lead one
      * rank up */
@@ -85,7 +85,7 @@ static struct above links_above(const struct fab_tree *t, uint32_t s)
 {
     struct above a = {.parallel = t->parallel[t->o->rank[s]], .fastest = UINT8_MAX};
     for (uint32_t i = t->updown->at[s]; i < t->updown->at[s + 1]; i++) {
-        uint32_t ports = cables_up(t, s, i);
+        uint32_t ports = links_up(t, s, i);
         if (ports == 0)
             continue;
         a.neighbours++;
@@ -104,8 +104,9 @@ static struct above links_above(const struct fab_tree *t, uint32_t s)
 
 /* Returns true if the switch is regular, so that its slots follow from the positions of the upper
  * switches. All its uplinks must be equally fast. The number of slots without a link must not
- * exceed a quarter of the slots, or the usual number of parallel links to one neighbour if that is
- * more. The number of links without a slot must not exceed a quarter of the slots. */
+ * exceed `tolerated`: a quarter of the slots, or the usual number of parallel links to one
+ * neighbour if that is more. The number of links without a slot must not exceed a quarter of the
+ * slots. */
 static bool is_regular(const struct above *a)
 {
     uint32_t slots = a->positions * a->parallel;
@@ -134,11 +135,11 @@ static uint32_t count_slots(const struct fab_tree *t, uint32_t s, const struct a
 
 /* ---- regular switches ------------------------------------------------------------------------ */
 
-/* If some parallel links to a neighbour are missing, finds which ones remain. The port numbers tell
- * this: parallel links are on adjacent ports of the lower switch (side_by_side), or alternate with
- * the links to the other neighbours. num[count]: port numbers of the remaining links. first: the
- * lowest port number that leads up on this level. ret_parallel[k]: which of the parallel links is
- * at port num[k], from 0. */
+/* Finds which parallel links to a neighbour remain, if some are missing. Parallel links are on
+ * adjacent ports of the lower switch (side_by_side), or alternate with the links to the other
+ * neighbours. So the port numbers identify them. num[count]: port numbers of the remaining links.
+ * first: the lowest port number that leads up on this level. ret_parallel[k]: which of the parallel
+ * links (from 0) is at port num[k]. */
 static void identify_parallel(const struct above *a, const uint8_t *num, uint32_t count,
                               bool side_by_side, uint32_t first, uint32_t ret_parallel[256])
 {
@@ -160,14 +161,14 @@ static void fill_regular(struct fab_tree *t, uint32_t s, const struct above *a)
     bool side_by_side = false;
     for (uint32_t i = t->updown->at[s]; i < t->updown->at[s + 1]; i++) {
         const uint8_t *num = t->ports.num + t->ports.at[i];
-        uint32_t count = cables_up(t, s, i);
+        uint32_t count = links_up(t, s, i);
         if (count == 0)
             continue;
         side_by_side = side_by_side || (count > 1 && num[1] == num[0] + 1);
     }
     for (uint32_t i = t->updown->at[s]; i < t->updown->at[s + 1]; i++) {
         const uint8_t *num = t->ports.num + t->ports.at[i];
-        uint32_t count = cables_up(t, s, i), parallel[256];
+        uint32_t count = links_up(t, s, i), parallel[256];
         if (count < a->parallel)
             identify_parallel(a, num, count, side_by_side, first, parallel);
         for (uint32_t k = 0; k < count && k < a->parallel; k++) {
@@ -234,15 +235,15 @@ static void find_dividers(struct fab_tree *t)
             uint64_t here = (uint64_t)t->divider[s] * (is_regular(&a) ? a.positions : a.neighbours);
             for (uint32_t i = t->updown->at[s]; i < t->updown->at[s + 1]; i++) {
                 uint32_t *above = &t->divider[t->updown->nbr[i]];
-                if (cables_up(t, s, i) > 0 && here > *above)
+                if (links_up(t, s, i) > 0 && here > *above)
                     *above = (uint32_t)(here < DIVIDER_MAX ? here : DIVIDER_MAX);
             }
         }
     }
 }
 
-/* Finds how many D-mod-k numbers each leaf gets. All leaves get as many as the leaf with the most
- * positions for hosts needs. */
+/* Finds how many D-mod-k numbers each leaf gets. All leaves get the same number, which suffices for
+ * the leaf with the most positions for hosts. */
 static void size_leaves(struct fab_tree *t)
 {
     const struct fab_fabric *f = t->f;

@@ -10,8 +10,8 @@
  * neighbours may be different switches (for example all leaves, or all middle switches). They have
  * equal entries if their neighbours, compared one by one, have equal distances to all destinations.
  *
- * Each kind of class is computed a second time, with only the upper neighbours and the number of
- * lower neighbours compared. The members of such a class have equal entries for packets that
+ * Each kind of class is computed twice. The second time compares only the upper neighbours and the
+ * number of lower neighbours. The members of such a class have equal entries for packets that
  * ascend, for example the middle switches of one plane.
  */
 #include <stdlib.h>
@@ -22,9 +22,9 @@
 #include "libfabmgr/route/fattree/tree.h"
 #include "libfabmgr/route/graph/equivalence.h"
 
-/* Compares switches a and b, which have the same number of neighbours, though these may be
- * different switches. Returns true if for all i >= from, both have links at the same port numbers
- * to their i-th neighbours (in updown.nbr). */
+/* Returns true if switches a and b have links at the same port numbers to their i-th neighbours in
+ * updown.nbr, for all i >= from. Both must have the same number of neighbours, which may be
+ * different switches. */
 static bool same_ports(const struct fab_tree *t, uint32_t a, uint32_t b, uint32_t from)
 {
     const struct fab_updown *sl = t->updown;
@@ -55,9 +55,9 @@ static bool same_ranks(const struct fab_tree *t, uint32_t a, uint32_t b, uint32_
                   sl->at[a + 1] - sl->at[a] - from) == 0;
 }
 
-/* Returns true if two switches have links at the same port numbers, to neighbours of the same
- * ranks, and have the same slots. With `upper`, compares only the upper neighbours and the number
- * of lower neighbours. */
+/* Returns true if two switches have the same slots, and links at the same port numbers to
+ * neighbours of the same ranks. If `upper` is true, compares only the upper neighbours and the
+ * number of lower neighbours. */
 static bool same_shape(const struct fab_tree *t, uint32_t a, uint32_t b, bool upper)
 {
     const struct fab_updown *sl = t->updown;
@@ -105,7 +105,7 @@ static uint64_t hash_full_class(const void *ctx, uint32_t s)
     return ((uint64_t)w->port_class[s] << 32) + row_class_of(w, s);
 }
 
-/* Finds the equivalence classes of switches. With `upper`, only upper neighbours are compared.
+/* Finds the equivalence classes of switches. If `upper` is true, compares only upper neighbours.
  * port_class[n] and full_class[n] are scratch memory. */
 static int find_classes(struct fab_tree *t, bool upper, uint32_t *port_class, uint32_t *full_class)
 {

@@ -108,9 +108,9 @@ struct positions {
      * FAB_NONE if it has no links to them */
     uint32_t *least_port;
     uint32_t *rail; /* [switches] rail of each leaf */
-    /* [2 * switches] for each group, the state of the search for the number that most of its upper
-     * switches have (majority algorithm of Boyer and Moore): `vote` is the number that leads at
-     * present, and `votes` is its lead */
+    /* [2 * switches] By group: state of the search for the number that most upper switches of the
+     * group have (majority algorithm of Boyer and Moore). `vote` is the number that leads at
+     * present, and `votes` is its lead. */
     uint32_t *vote, *votes;
     struct member *members; /* [switches] */
 };
@@ -170,12 +170,12 @@ static bool same_group(const struct member *x, const struct member *y)
     return x->group == y->group && x->rail == y->rail;
 }
 
-/* Finds the positions of the switches m[from] to m[to - 1] in their group, sorted by least_port.
- * The position of a switch is (least_port - origin) / step, so that the positions of missing
- * switches stay free. If two switches would have the same position, or if more than about a fifth
- * of the positions would be free, the switches are numbered from 0 without gaps. origin: the least
- * port number of the level; step: the least difference of port numbers in the level. Returns the
- * number of positions, free ones included. */
+/* Finds the positions of the switches m[from] to m[to - 1], the members of one group, sorted by
+ * least_port. The position of a switch is (least_port - origin) / step, so positions of missing
+ * switches stay free. If two positions are equal, or more than about a fifth of them are free, the
+ * switches are numbered from 0 without gaps. origin: the least port number of the level. step: the
+ * least difference of port numbers in the level. Returns the number of positions, free ones
+ * included. */
 static uint32_t position(const struct member *m, uint32_t from, uint32_t to, uint32_t origin,
                          uint32_t step, uint32_t *ret_position)
 {
@@ -189,10 +189,10 @@ static uint32_t position(const struct member *m, uint32_t from, uint32_t to, uin
     return distinct ? span : count;
 }
 
-/* Finds the position of each switch of a rank in its group. Each switch is in two groups. With
- * `upper`, the function works on the groups in which these switches are the upper ones, otherwise
- * on those in which they are the lower ones. The leaves of each rail (rails.c) are numbered
- * separately. Returns the greatest number of positions in a group. */
+/* Finds the position of each switch of a rank in its group. Each switch is in two groups: if
+ * `upper` is true, the group in which it is an upper switch counts, otherwise the group in which it
+ * is a lower one. The leaves of each rail (rails.c) are numbered separately. Returns the greatest
+ * number of positions in a group. */
 static uint32_t position_rank(struct positions *p, uint32_t rank, bool upper,
                               uint32_t *ret_position)
 {
@@ -243,8 +243,8 @@ static void count_siblings(struct positions *p, uint32_t rank, uint32_t most)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Finds the number of each group, which is the number that most of its upper switches have, by the
- * majority algorithm of Boyer and Moore. */
+/* Finds the number of each group: the number that most of its upper switches have (majority
+ * algorithm of Boyer and Moore). */
 static void vote(struct positions *p, uint32_t rank)
 {
     const struct fab_tree *t = p->t;

@@ -4,8 +4,8 @@
  * example the leaves and the middle switches of a pod). So a switch has a position among the lower
  * switches of the group above it, and a position among the upper switches of the group below it
  * (tree.c). It also has a number among all switches of its rank. A slot is the port that D-mod-k
- * means by "the i-th port up" (slots.c). A fault changes positions, numbers and slots only of the
- * switches that it concerns. Internal to libfabmgr/route. */
+ * means by "the i-th port up" (slots.c). A fault changes the positions, numbers and slots of few
+ * switches only. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_FATTREE_TREE_H
 #define LIBFABMGR_ROUTE_FATTREE_TREE_H
 
@@ -75,9 +75,9 @@ struct fab_tree {
     /* [switches] number of distinct neighbours to which slots lead */
     uint8_t *slot_nbrs;
     /* [switches][2] ids of two classes of each switch (switch_classes.c); the ids are below 2 *
-     * switches. Two switches have the same element [1] if their links to neighbours, taken in
-     * order, are at the same port numbers. They have the same element [0] if this is true of their
-     * upper neighbours, and they have equally many lower ones. */
+     * switches. If two switches have the same id [1], their links to neighbours, taken in order,
+     * are at the same port numbers. If they have the same id [0], this is true of their upper
+     * neighbours, and they have equally many lower ones. */
     uint32_t *port_class;
     /* [switches][2] like port_class, but the neighbours must also be the same switches */
     uint32_t *full_class;

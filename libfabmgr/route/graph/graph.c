@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packs the switches of a fabric and the links between them into arrays. Links that are down, lead
- * to endports or lead back to the same switch are left out. The order of ports and neighbours
- * depends only on ids and port numbers, so that tables do not depend on the order of discovery. */
+/* Packs the switches of a fabric and the links between them into arrays. Omits links that are down,
+ * lead to endports or lead back to the same switch. The order of ports and neighbours depends only
+ * on ids and port numbers, so that tables do not depend on the order of discovery. */
 #include "libfabmgr/route/graph/graph.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define SLOWEST 64 /* greatest value of port_slow */
+#define SLOWEST 64 /* maximum of port_slow */
 
 struct isl {
     /* id of the switch at the other end */
@@ -38,7 +38,7 @@ static int by_parallel(const void *a, const void *b)
 }
 
 /* Lists the working links of `sw` to other switches in isls[], sorted by neighbour, then by port.
- * Returns their number. */
+ * Returns the number of these links. */
 static uint32_t isls_of(const struct fab_fabric *f, uint32_t sw, struct isl isls[256])
 {
     uint32_t count = 0;
@@ -110,7 +110,7 @@ static void rate_ports(struct fab_graph *g, const uint32_t *rates)
 }
 
 /* Assigns each switch to a connected component, by a breadth-first search from each switch that has
- * no component yet. queue: scratch memory for all switches. */
+ * no component yet. queue[n] is scratch memory. */
 static void label_components(struct fab_graph *g, uint32_t *queue)
 {
     memset(g->component, 0xff, g->n * sizeof(*g->component));

@@ -32,7 +32,7 @@ struct fab_graph {
 /* Makes the graph of a fabric. Returns NOMEM if there is no memory. */
 int fab_route_graph_make(const struct fab_fabric *f, struct fab_graph *ret);
 void fab_route_graph_fini(struct fab_graph *g);
-/* Returns whether a working link joins switches a and b, in O(log degree) steps. */
+/* Returns true if a working link joins switches a and b, in O(log degree) steps. */
 bool fab_route_graph_linked(const struct fab_graph *g, uint32_t a, uint32_t b);
 
 #endif

@@ -37,34 +37,33 @@ struct classes {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_graph *g;
     uint32_t edges;
-    /* [neighbours] for each neighbour of each switch (g->nbr), the number of the link to it; both
-     * directions of a link have the same number */
+    /* [neighbours] by index in g->nbr: number of the link between the switch and this neighbour of
+     * it; both directions of a link have the same number */
     uint32_t *edge;
     /* [edges] disjoint sets of links (sets.h), which the search joins */
     uint32_t *set;
-    /* [edges] the row to which each link belongs, so far as triangles show it. This is the root of
-     * the link's set at a time when the links of triangles are joined, but those of squares are
-     * not. */
+    /* [edges] the row to which each link belongs, as far as triangles show it: the root of the
+     * link's set when the links of triangles are joined, and those of squares are not yet joined */
     uint32_t *row;
     /* [edges] whether the link is a side of a square */
     bool *square;
     /* [switches] 1 + id of the switch from which the search last reached this switch in two hops;
-     * 0: not reached yet. If it reaches this switch again from there over another neighbour, both
+     * 0: not reached yet. If the search reaches it again from there over another neighbour, both
      * paths form a square. */
     uint32_t *seen;
-    /* [switches] the first of the two hops of seen[], as index of g->nbr */
+    /* [switches] the first of the two hops of seen[], as an index in g->nbr */
     uint32_t *first;
-    /* [switches] the second of the two hops of seen[], as index of g->nbr */
+    /* [switches] the second of the two hops of seen[], as an index in g->nbr */
     uint32_t *then;
-    /* [switches] a mark: mark_neighbours(u) sets it to u + 1 at all neighbours of switch u; 0: not
+    /* [switches] mark_neighbours(u) sets this mark to u + 1 at all neighbours of switch u; 0: not
      * marked yet */
     uint32_t *adjacent;
     uint32_t count;     /* number of classes of parallel links */
     uint32_t *class_of; /* [edges] class of the link, or FAB_NONE */
     size_t words;
-    /* [count][words] for each class of parallel links, the bitset of the classes that cross it: two
-     * classes cross if links of them are adjacent sides of a square, so that their dimensions
-     * differ */
+    /* [count][words] for each class of parallel links, a bitset of the classes that cross it. Two
+     * classes cross if links of them are adjacent sides of a square; their dimensions then
+     * differ. */
     uint64_t *cross;
     /* [count] disjoint sets (sets.h) of classes of parallel links; the classes of a set have the
      * same dimension */
@@ -150,7 +149,7 @@ static void join_triangles(struct classes *w)
 /* ---- squares --------------------------------------------------------------------------------- */
 
 /* A function that is called for each square of four links. side[0] and side[1] form a path from a
- * corner to the opposite corner, side[2] and side[3] the other path. */
+ * corner to the opposite corner, and side[2] and side[3] form the other path. */
 typedef void square_fn(struct classes *w, const uint32_t side[4]);
 
 static void test_square(struct classes *w, uint32_t i, uint32_t k, square_fn *fn)
@@ -162,7 +161,7 @@ static void test_square(struct classes *w, uint32_t i, uint32_t k, square_fn *fn
 }
 
 /* Calls fn for all squares with u as a corner, if the opposite corner has a greater id than u and
- * is no neighbour of u. So each square is found only from one of two opposite corners. */
+ * is no neighbour of u. So only one of two opposite corners finds each square. */
 static void squares_at(struct classes *w, uint32_t u, square_fn *fn)
 {
     const struct fab_graph *g = w->g;
@@ -305,7 +304,7 @@ static int find_dims(struct classes *w, struct fab_dimensions *s, char *why, siz
     }
     s->dims = w->count == 0 && w->edges > 0;
     if (w->count == 0)
-        return FAB_OK; /* one dimension */
+        return FAB_OK; /* there is only one dimension */
     int status = find_crossings(w);
     if (status != FAB_OK)
         return status;
@@ -326,8 +325,8 @@ static uint32_t busiest_switch(const struct fab_graph *g)
     return most;
 }
 
-/* Groups the neighbours of switch u into rows: neighbours that are linked to each other are in one
- * row with u. set[] gets disjoint sets (sets.h) of the indices of the neighbours. */
+/* Groups the neighbours of switch u into rows: neighbours with a link between them are in one row
+ * with u. set[] gets disjoint sets (sets.h) of the indices of the neighbours. */
 static void rows_at(const struct fab_graph *g, uint32_t u, uint32_t set[256])
 {
     const uint32_t *nbr = g->nbr + g->nbr_at[u];
@@ -342,10 +341,9 @@ static void rows_at(const struct fab_graph *g, uint32_t u, uint32_t set[256])
 }
 
 /* Returns true if switch u has so many neighbours that a grid would need more than twice the
- * switches of the fabric. The number of switches that the grid would need is the product of the
- * sizes of the rows through u, which are estimated. A row in which u has n neighbours that are
- * linked to each other has n + 1 switches. Any other row with two neighbours of u has at least 3
- * switches. */
+ * switches of the fabric. The size of the grid is the product of the sizes of the rows through u,
+ * which are estimated. A row in which u has n neighbours with links to each other has n + 1
+ * switches. Any other row with two neighbours of u has at least 3 switches. */
 static bool too_many_neighbours(const struct fab_graph *g, uint32_t u)
 {
     uint32_t set[256], size[256] = {0}, singles = 0;

@@ -10,11 +10,11 @@
 
 struct fab_dimensions {
     uint32_t dims;
-    /* [neighbours] dimension of the link to neighbour g->nbr[i], 0 to dims - 1; FAB_DIMENSION_NONE:
-     * unknown */
+    /* [neighbours] by index in g->nbr: dimension of the link to this neighbour, 0 to dims - 1;
+     * FAB_DIMENSION_NONE: unknown */
     uint8_t *dim;
 };
-/* Finds the dimension of each link of g. The names of switches in why[] come from f. Returns
+/* Finds the dimension of each link of g. f gives the names of switches for why[]. Returns
  * UNSUPPORTED if the topology is no grid (why[] names a switch or says why), or NOMEM. */
 int fab_route_dimensions_find(const struct fab_fabric *f, const struct fab_graph *g,
                               struct fab_dimensions *ret, char *why, size_t why_len);

@@ -3,11 +3,12 @@
  * Finds the coordinates of switches from the dimensions of links (dimensions.c).
  *
  * A slice of a dimension is the set of all switches with the same coordinate in this dimension. The
- * slices are found as the components that the links of all other dimensions connect. If each slice
- * is regarded as one node, the slices of a dimension form a ring, a path or a clique, which gives
- * them their coordinates. Then no two switches may have the same coordinates in all dimensions, and
- * each link must join neighbours. This check proves that the topology was recognised correctly,
- * even if links were missing. For some combinations of coordinates, the switch may be missing.
+ * links of all other dimensions connect the switches of a slice, so the slices are found as
+ * connected components. If each slice is regarded as one node, the slices of a dimension form a
+ * ring, a path or a clique, which gives them their coordinates. Then no two switches may have the
+ * same coordinates in all dimensions, and each link must join neighbours. This check proves that
+ * the topology was recognised correctly, even if links were missing. For some combinations of
+ * coordinates, the switch may be missing.
  *
  * The anchor is the switch with the lowest GUID; it has id 0. Its coordinates are 0 (in a path: in
  * the lower half). A row in a dimension consists of the switches whose coordinates are equal in all
@@ -32,7 +33,7 @@ struct slices {
     uint32_t size;
     uint32_t *of; /* [switches] slice of each switch */
     /* [size][words] for each slice (switches with the same coordinate in this dimension), a bitset
-     * of the other slices to which links of this dimension lead; `size` is the number of slices */
+     * of the other slices to which links of this dimension lead */
     uint64_t *linked;
     size_t words;
     /* number of pairs of slices with a link between them */
@@ -41,8 +42,8 @@ struct slices {
     /* [size] the slices in the order of their coordinates */
     uint32_t *sequence;
     enum fab_grid_kind kind;
-    /* Of the switches that differ from the anchor (switch 0) only in this dimension, the lowest id;
-     * FAB_NONE: there is none. */
+    /* lowest id of the switches that differ from the anchor (switch 0) only in this dimension;
+     * FAB_NONE: there is none */
     uint32_t lowest;
 };
 struct recognition {
@@ -141,14 +142,13 @@ static uint32_t degree(const struct slices *s, uint32_t i)
     return (uint32_t)fab_base_bits_count(s->linked + i * s->words, s->size);
 }
 
-/* Called if the links between the slices form a ring or a chain. Follows these links from slice
- * `first`, and stores the slices in sequence[] in the order of the visits. If links lead to two
- * unvisited slices, goes to the one with the lower index. Returns true if it has visited all
- * slices. */
+/* Follows the links between the slices, which form a ring or a chain, from slice `first`. Stores
+ * the slices in sequence[] in the order of the visits. If links lead to two unvisited slices, goes
+ * to the one with the lower index. Returns true if it has visited all slices. */
 static bool walk(struct slices *s, uint32_t first)
 {
-    /* no link leads from a slice to itself, so bit i of linked[] for slice i is free to mark
-     * visited slices */
+    /* bit i of linked[] for slice i can mark visited slices, because no link leads from a slice to
+     * itself */
     uint64_t *visited = s->linked;
     uint32_t at = first, count = 0;
     for (;;) {
@@ -214,8 +214,8 @@ static int classify_dim(struct recognition *v, uint32_t d)
 
 /* ---- coordinates that do not depend on faults elsewhere -------------------------------------- */
 
-/* Returns the dimension in which the coordinates of `sw` differ from those of the anchor (switch
- * 0). FAB_NONE: they differ in several dimensions, or `sw` is the anchor. */
+/* Returns the only dimension in which the coordinates of `sw` differ from those of the anchor
+ * (switch 0). FAB_NONE: they differ in several dimensions, or `sw` is the anchor. */
 static uint32_t row_of(const struct recognition *v, uint32_t sw)
 {
     uint32_t row = FAB_NONE;
@@ -249,9 +249,9 @@ static uint32_t position(const struct slices *s, uint32_t slice)
 /* Chooses the direction in which the coordinates of a dimension ascend, so that they do not depend
  * on faults elsewhere. `anchor` is the slice of switch 0, and `other` the slice of a switch that
  * differs from switch 0 only in this dimension. In a ring, the coordinate of `other` must be at
- * most half the size of the ring. If it is exactly half, both directions meet this condition, and
- * the function returns false. In a path, the anchor must be in the lower half; if it is in the
- * middle, `other` must be in the lower half. */
+ * most half the size of the ring. Returns false if it is exactly half, because both directions meet
+ * this condition then. In a path, the anchor must be in the lower half; if it is in the middle,
+ * `other` must be in the lower half. */
 static bool choose_direction(struct slices *s, uint32_t anchor, uint32_t other)
 {
     uint32_t from = position(s, anchor), to = position(s, other);

@@ -9,8 +9,8 @@
 #define FAB_GRID_DIMS FAB_DIMENSIONS_MAX
 
 enum fab_grid_kind {
-    /* the switches of a row are all linked to each other: HyperX, dimensions of size 2, rings of 3
-     */
+    /* the switches of a row all have links to each other: HyperX, dimensions of size 2, rings of
+     * 3 */
     FAB_GRID_CLIQUE,
     /* 3 or more switches in a line, without a link between the two ends: a mesh */
     FAB_GRID_PATH,
@@ -29,7 +29,7 @@ struct fab_grid {
     /* [switches] position of each switch in the grid: the sum of coordinate * step over all
      * dimensions */
     uint32_t *place;
-    /* [places] the switch at each position; FAB_NONE if the grid lacks a switch there */
+    /* [places] the switch at each position; FAB_NONE: the grid lacks a switch there */
     uint32_t *at;
 };
 /* Finds the coordinates. They depend only on the links and on the GUIDs of a few switches (grid.c),
@@ -52,8 +52,8 @@ static inline uint32_t fab_route_grid_moved(const struct fab_grid *grid, uint32_
     uint32_t step = grid->dim[d].step;
     return grid->place[sw] - fab_route_grid_coordinate(grid, sw, d) * step + to * step;
 }
-/* Returns the first dimension in which the coordinates of a and b differ, or the number of
- * dimensions (grid->dims) if all coordinates are equal. */
+/* Returns the first dimension in which the coordinates of a and b differ; grid->dims: all
+ * coordinates are equal. */
 uint32_t fab_route_grid_differ(const struct fab_grid *grid, uint32_t a, uint32_t b);
 /* Writes a description such as "5x6 torus", truncated to `len` bytes. */
 void fab_route_grid_text(const struct fab_grid *grid, char *text, size_t len);

@@ -3,14 +3,14 @@
  * Numbers the channels so that the numbers ascend along all paths of the tables.
  *
  * If paths ascend and then descend by an order of the switches, the number of a channel that leads
- * up is the position of the switch that it leaves. A channel that leads down has a number above all
- * of these, which is greater for lower switches. If the tables use one VL, this file tries the
- * orders that the engines and repairs use.
+ * up is the position of the switch that it leaves. The channels that lead down have higher numbers:
+ * the lower the switch, the higher the number. If the tables use one VL, this file tries the orders
+ * that the engines and repairs use.
  *
  * If no order fits, the number of a channel on a VL is the length of the longest chain of
  * dependencies that ends in the channel. In regular topologies this gives equal numbers to
- * equivalent channels. It also gives lower numbers to the first dimension than to the second, and
- * to the source's group than to the destination's.
+ * equivalent channels. It also gives lower numbers to the first dimension of a grid than to the
+ * second, and to the source's group of a dragonfly than to the destination's.
  */
 #include "libfabmgr/route/local_search/channel_numbering.h"
 
@@ -97,18 +97,17 @@ static int try_order(struct fab_channel_numbering *l, const struct fab_local_sea
 
 /* ---- numbers from chains of dependencies ----------------------------------------------------- */
 
-/* State of the numbering by chains of dependencies. Each pair of a channel and a VL is called a
- * step here. Its number is channel * lanes + VL, where `lanes` is the number of VLs. */
+/* State of the numbering by chains of dependencies. A step is a pair of a channel and a VL. Its
+ * number is channel * lanes + VL, where `lanes` is the number of VLs. */
 struct chains {
     struct fab_channel_numbering *l;
-    /* chooses at random among the steps that can be numbered next; NULL: takes them in a fixed
-     * order */
+    /* chooses at random among the steps that can get the next number; NULL: in a fixed order */
     struct fab_prng *prng;
     uint32_t steps, words;
     /* [steps][words] for each step (channel and VL), a bitset of the steps that depend on it. Bit i
-     * is the i-th step that leaves the switch to which the channel leads. */
+     * stands for the i-th step that leaves the switch to which the channel leads. */
     uint64_t *after;
-    /* [steps] for each step, the number of steps that it depends on and that have no number yet */
+    /* [steps] number of steps that this step depends on and that have no number yet */
     uint32_t *predecessors;
     uint32_t *queue; /* [steps] */
 };
@@ -155,8 +154,8 @@ static void collect(struct chains *c, const struct reading *r)
     }
 }
 
-/* Returns a channel and VL (step) whose predecessors all have numbers: the first one in the queue
- * or, if prng is not NULL, a random one. */
+/* Returns a step (channel and VL) whose predecessors all have numbers. This is the first one in the
+ * queue or, if prng is not NULL, a random one. */
 static uint32_t take_next(struct chains *c, uint32_t head, uint32_t tail)
 {
     if (c->prng == NULL)
@@ -168,8 +167,8 @@ static uint32_t take_next(struct chains *c, uint32_t head, uint32_t tail)
     return step;
 }
 
-/* Sorts the steps topologically (Kahn's algorithm) and numbers them. Returns false if there is a
- * cycle. */
+/* Sorts the steps topologically (Kahn's algorithm) and numbers them. Returns false if the
+ * dependencies form a cycle. */
 static bool sort_steps(struct chains *c)
 {
     struct fab_channel_numbering *l = c->l;
@@ -277,8 +276,8 @@ int fab_route_channel_numbering_make(struct fab_channel_numbering *l, const stru
 
 /* ---- testing moves --------------------------------------------------------------------------- */
 
-/* Returns true if packets from switch `from` to `lid` would still pass channels with ascending
- * numbers if switch `sw` sent them by `channel`. */
+/* Returns true if the channel numbers on the path from switch `from` to `lid` still ascend when
+ * switch `sw` sends the packets by `channel`. */
 static bool ascends(const struct fab_channel_numbering *l, const uint32_t *next, uint32_t from,
                     uint32_t home, uint32_t lid, uint32_t sw, uint32_t channel)
 {
@@ -299,7 +298,7 @@ static bool ascends(const struct fab_channel_numbering *l, const uint32_t *next,
 }
 
 /* Returns true if ascends() is true for all switches that send packets to the LID through `sw`.
- * They are tested one by one, because the SLs of their packets may differ. */
+ * Each of them is tested, because the SLs of their packets may differ. */
 static bool all_paths_ascend(const struct fab_channel_numbering *l, const uint32_t *next,
                              uint32_t home, uint32_t lid, uint32_t sw, uint32_t channel)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A numbering of the channels on each VL, by which the numbers ascend along the path of every
- * packet. So the numbers show at once whether a changed entry keeps the tables deadlock-free.
- * Internal to libfabmgr/route. */
+/* Numbers of the channels on each VL, which ascend along the path of every packet. A changed entry
+ * keeps the tables deadlock-free if the numbers still ascend. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_LOCAL_SEARCH_CHANNEL_NUMBERING_H
 #define LIBFABMGR_ROUTE_LOCAL_SEARCH_CHANNEL_NUMBERING_H
 
@@ -15,8 +14,8 @@ struct fab_channel_numbering {
     /* a channel is a port of this graph */
     const struct fab_graph *g;
     const struct fab_vls *vls; /* NULL: one VL */
-    /* true: the numbers follow from an order of the switches, so that they ascend on every up/down
-     * path by this order */
+    /* true: the numbers follow from an order of the switches; they ascend on every up/down path by
+     * this order */
     bool by_order;
     uint32_t lanes; /* number of VLs */
     /* [channels][lanes] the number of each channel on each VL */

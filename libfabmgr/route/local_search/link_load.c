@@ -7,9 +7,9 @@
  * on the new path, up to the switch where both paths join.
  *
  * For shifts there is a counter for each channel and shift. In the shift by k, endport i sends to
- * endport i + k. The endports of a switch have consecutive numbers. So the flows of one source
+ * endport i + k. The endports of a switch have consecutive numbers, so the flows of one source
  * switch to one endport belong to consecutive shifts. For each source switch whose path leads
- * through the switch of the move, the move therefore changes a contiguous range of counters.
+ * through the switch of the move, the move changes a contiguous range of counters.
  */
 #include "libfabmgr/route/local_search/link_load.h"
 
@@ -85,9 +85,9 @@ static int count_cells(uint8_t *cell, uint32_t count)
     return FAB_OK;
 }
 
-/* Counts the paths from the endports of one run (endports of one switch) to endport `end`: adds
- * them to flow[], load[] and cell[]. Returns UNSUPPORTED if there is no path, or LIMIT if the path
- * is too long or a counter too high. */
+/* Adds the paths from the endports of one run (endports of one switch) to endport `end` to flow[],
+ * load[] and cell[]. Returns UNSUPPORTED if there is no path, or LIMIT if the path is too long or a
+ * counter too high. */
 static int count_path(struct fab_link_load *b, const struct fab_link_load_run *run, uint32_t end)
 {
     uint32_t *next = fab_route_link_load_next(b, end), *flow = fab_route_link_load_flow(b, end),
@@ -305,8 +305,8 @@ int64_t fab_route_move_flows_delta(struct fab_link_load *b, const struct fab_loc
     return change;
 }
 
-/* Returns the part of a channel's load that flows to other endports than the one whose entry the
- * move changes. own: the number of flows to that endport on the channel. */
+/* Returns the part of a channel's load that flows to endports other than the destination of the
+ * move. own: number of flows on the channel to the destination of the move. */
 static int64_t load_of_others(const struct fab_link_load *b, uint32_t channel, uint32_t own)
 {
     return (int64_t)b->load[channel] - (int64_t)own * b->g->port_slow[channel];

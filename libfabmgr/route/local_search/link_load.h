@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The link loads that tables cause with all-to-all and with every shift of the endports in a given
- * order, and how one changed entry would change these loads. Internal to libfabmgr/route.
+ * The link loads that tables cause with all-to-all traffic and with every shift of the endports.
+ * Computes how one changed entry would change these loads. Internal to libfabmgr/route.
  */
 #ifndef LIBFABMGR_ROUTE_LOCAL_SEARCH_LINK_LOAD_H
 #define LIBFABMGR_ROUTE_LOCAL_SEARCH_LINK_LOAD_H
@@ -19,14 +19,14 @@
 struct fab_link_load_endport {
     uint32_t sw, lid;
 };
-/* A run of endports: elements `first` to `first` + count - 1 of end[]. They are all attached to
- * switch `sw`; the elements just before and after them are not. */
+/* A run of endports: end[first] to end[first + count - 1]. They are all attached to switch `sw`;
+ * the endports just before and after them in end[] are not. */
 struct fab_link_load_run {
     uint32_t sw, first, count;
 };
-/* The shifts in which the endports of a run (endports of one switch) send to one given endport. The
- * numbers of the shifts are indices of counters in cell[]. Since shifts wrap around, they form two
- * ranges: `before` counters from index `from` on, and the first `rest` counters. */
+/* The shifts in which the endports of a run (endports of one switch) send to one given endport, as
+ * indices of counters in cell[]. Since shifts wrap around, there are two ranges: `before` counters
+ * from index `from` on, and the first `rest` counters. */
 struct fab_link_load_range {
     uint32_t from, before, rest;
 };
@@ -43,35 +43,33 @@ struct fab_link_load {
     /* [ends][switches] the channel by which each switch sends to the endport; FAB_NONE at the
      * endport's own switch, or if there is no path */
     uint32_t *next;
-    /* [ends][switches] for each destination endport, the number of endports that send to it through
-     * each switch */
+    /* [ends][switches] number of endports that send to this endport through the switch */
     uint32_t *flow;
     /* [channels] load of all-to-all traffic: number of flows, multiplied by port_slow (rate of the
      * fastest ISL / rate of this ISL) */
     uint32_t *load;
-    /* [channels][ends] number of flows over each channel in the shift by k, where k is the second
-     * index */
+    /* [channels][ends] number of flows over each channel in the shift by the second index */
     uint8_t *cell;
     /* histogram of cell[]: cells[v] is the number of elements with the value v */
     uint64_t cells[FAB_LINK_LOAD_FLOWS + 1];
-    /* The bounds that the search tries to reach: most_load for load[] and most_flows for cell[].
-     * over_load and over_flows are the sums of the amounts by which load[] and cell[] exceed the
-     * bounds. */
+    /* Bounds that the search tries to reach: most_load for each element of load[], most_flows for
+     * each element of cell[]. over_load and over_flows are sums: by how much load[] and cell[]
+     * exceed their bounds. */
     uint32_t most_load, most_flows;
     uint64_t over_load, over_flows;
-    /* [channels] for each channel, by how much its counters in cell[] exceed most_flows, in total;
+    /* [channels] by how much the counters of the channel in cell[] exceed most_flows, in total;
      * over_flows is the sum of all elements */
     uint32_t *over;
-    /* Cache. upstream[] holds the shifts in which packets to endport upstream_end pass switch
-     * upstream_sw, as one range of counters for each run of sending endports. If the cache is
-     * invalid, upstream_end is FAB_NONE. */
+    /* Cache of one result. upstream[] holds the shifts in which packets to endport upstream_end
+     * pass switch upstream_sw: one range of counters for each run of sending endports. If
+     * upstream_end is FAB_NONE, the cache is empty. */
     uint32_t upstream_end, upstream_sw, upstream_count;
     struct fab_link_load_range *upstream; /* [runs] */
 };
 /* Counts the loads that the tables cause. by_port[port ids of switches] is the channel that leaves
- * a port, or FAB_NONE. Returns LIMIT if a shift has more than FAB_LINK_LOAD_FLOWS / 2 flows on a
- * channel or a path is too long, UNSUPPORTED if the tables do not connect all endports, or NOMEM.
- */
+ * a port, or FAB_NONE. Returns LIMIT if a path is too long, or a shift has more than
+ * FAB_LINK_LOAD_FLOWS / 2 flows on a channel. Returns UNSUPPORTED if the tables do not connect all
+ * endports, or NOMEM. */
 int fab_route_link_load_init(struct fab_link_load *b, const struct fab_graph *g,
                              const uint32_t *by_port, const struct fab_local_search_input *in,
                              const struct fab_lft *lft);
@@ -101,7 +99,8 @@ static inline const uint8_t *fab_route_link_load_cells(const struct fab_link_loa
 }
 
 /* A move changes the entry of switch `sw` for endport `end`. left[]: the channels that the packets
- * leave. taken[]: the channels that they take instead, up to the switch where both paths join. */
+ * leave. taken[]: the channels that the packets take instead, up to the switch where both paths
+ * join. */
 struct fab_local_move {
     uint32_t end, sw, channel;
     /* number of endports that send to `end` through `sw` */
@@ -114,9 +113,9 @@ struct fab_local_move {
  */
 bool fab_route_move_find(const struct fab_link_load *b, uint32_t end, uint32_t sw, uint32_t channel,
                          struct fab_local_move *ret);
-/* These two functions return by how much a move would change over_load, and over_flows.
- * fab_route_move_flows_delta may stop early: if the change exceeds `enough`, it may return any
- * value above `enough`. */
+/* These functions return by how much a move would change over_load, and over_flows. If the change
+ * of over_flows exceeds `enough`, the second function may stop early and return any value above
+ * `enough`. */
 int64_t fab_route_move_load_delta(const struct fab_link_load *b, const struct fab_local_move *d);
 int64_t fab_route_move_flows_delta(struct fab_link_load *b, const struct fab_local_move *d,
                                    int64_t enough);

@@ -11,11 +11,11 @@
  * changed entry must then stay for some steps.
  *
  * When nothing exceeds the bound, the next goal is set. If the goal is not reached within STEPS
- * steps, all steps since the last goal was reached are undone, and the other figure is tried.
+ * steps, all steps since the last reached goal are undone, and the other figure is tried.
  *
- * The search keeps tables deadlock-free. At first channels are numbered so that all packets pass
- * ascending numbers (channel_numbering.c), and every changed entry must agree with the numbers. So
- * neither cyclic dependencies nor loops can arise. The SLs of paths do not change.
+ * The search keeps tables deadlock-free. Channels have numbers that ascend along all paths
+ * (channel_numbering.c), and every changed entry must agree with the numbers. So neither cyclic
+ * dependencies nor loops can arise. The SLs of paths do not change.
  *
  * The random generator has a fixed seed, and the order of ids follows GUIDs, so that equal input
  * gives equal tables.
@@ -31,25 +31,24 @@
 #include "libfabmgr/route/local_search/channel_numbering.h"
 #include "libfabmgr/route/local_search/link_load.h"
 
-/* Tables are left unchanged if the number of shift counters (endports x channels) or of entries
- * (endports x switches) exceeds this limit, because the search would need too much memory and time.
- */
+/* Limit of the number of shift counters (endports x channels) and of entries (endports x switches).
+ * Larger tables are left unchanged, because the search would need too much memory and time. */
 #define ROOM (UINT64_C(1) << 24)
-/* Greatest number of steps for one goal. */
+/* maximum number of steps for one goal */
 #define STEPS 100
 /* Budget for the whole search: the number of counters that it may visit. The search takes about
  * half a second. */
 #define BUDGET (UINT64_C(1) << 28)
-/* cost of the evaluation of one move, in visited counters; it is subtracted from BUDGET */
+/* cost of the evaluation of one move, as a number of visited counters; it is subtracted from the
+ * budget */
 #define WEIGHING_COST 16
-/* If no order of the switches gives channel numbers that ascend along all paths, the search is
- * repeated this number of times, each time with other numbers, which are chosen at random. */
+/* Number of searches if no order of the switches gives channel numbers that ascend along all paths.
+ * Each search uses other random numbers of the channels. */
 #define NUMBERINGS 32
 /* Number of passes over all entries in which the search reduces conflicts (flows to different
  * endports that share a channel). */
 #define PASSES 4
-/* The search does not change an entry again for TABU steps at least, and for fewer than 2 * TABU
- * steps. */
+/* The search does not change an entry again for at least TABU and fewer than 2 * TABU steps. */
 #define TABU 10
 
 struct step {
@@ -58,19 +57,17 @@ struct step {
 struct search {
     struct fab_graph graph;
     struct fab_channel_numbering numbering;
-    struct fab_link_load burden;
+    struct fab_link_load loads;
     struct fab_prng prng;
     /* [channels] the switch that sends on the channel */
     uint32_t *tail;
-    /* [ends][switches] until when each entry must not be changed again, as a number of steps (see
-     * `now`)
-     */
+    /* [ends][switches] the value of `now` until which the entry must not change again */
     uint32_t *until;
     uint32_t *stack; /* [switches] */
     uint32_t now;    /* number of steps so far */
     uint64_t budget;
-    /* factor in the cost of a move, which is the change of over_load + weight * the change of
-     * over_flows */
+    /* The cost of a move is the change of over_load, plus `weight` times the change of
+     * over_flows. */
     uint32_t weight;
     struct step *steps;
     size_t step_count, step_room;
@@ -85,11 +82,11 @@ struct search {
  * on the path, and the path must not get longer. On success s->trial is the move. */
 static bool may_take(struct search *s, uint32_t end, uint32_t sw, uint32_t channel)
 {
-    const struct fab_link_load_endport *to = &s->burden.end[end];
+    const struct fab_link_load_endport *to = &s->loads.end[end];
     return fab_route_channel_numbering_ascends(&s->numbering,
-                                               fab_route_link_load_next(&s->burden, end), to->sw,
+                                               fab_route_link_load_next(&s->loads, end), to->sw,
                                                to->lid, sw, channel) &&
-           fab_route_move_find(&s->burden, end, sw, channel, &s->trial) &&
+           fab_route_move_find(&s->loads, end, sw, channel, &s->trial) &&
            s->trial.taken_count <= s->trial.left_count;
 }
 
@@ -101,14 +98,13 @@ static void spend(struct search *s, uint64_t looks)
 static void weigh(struct search *s)
 {
     struct fab_local_move *d = &s->trial;
-    int64_t cost = fab_route_move_load_delta(&s->burden, d);
-    /* `most`: the move lowers over_flows by this amount at most */
-    uint64_t most = s->burden.over_flows > 0 ? (uint64_t)d->flow * d->left_count : 0;
+    int64_t cost = fab_route_move_load_delta(&s->loads, d);
+    /* most: upper bound of the amount by which the move lowers over_flows */
+    uint64_t most = s->loads.over_flows > 0 ? (uint64_t)d->flow * d->left_count : 0;
     spend(s, WEIGHING_COST);
     if (cost - (int64_t)(most * s->weight) > s->best_cost)
         return;
-    cost +=
-        fab_route_move_flows_delta(&s->burden, d, (s->best_cost - cost) / s->weight) * s->weight;
+    cost += fab_route_move_flows_delta(&s->loads, d, (s->best_cost - cost) / s->weight) * s->weight;
     spend(s, (uint64_t)d->flow * (d->left_count + d->taken_count) / 8);
     if (cost > s->best_cost)
         return;
@@ -118,12 +114,12 @@ static void weigh(struct search *s)
         s->best = *d;
 }
 
-/* Evaluates all moves of the entry of `sw` for endport `end`: one to each other channel of the
- * switch. Does nothing if the entry must not be changed yet (until[]). */
+/* Evaluates all moves of the entry of `sw` for endport `end`: one move for each other channel of
+ * the switch. Does nothing if the entry must not change yet (until[]). */
 static void consider(struct search *s, uint32_t end, uint32_t sw)
 {
     const struct fab_graph *g = &s->graph;
-    uint32_t now = fab_route_link_load_next(&s->burden, end)[sw];
+    uint32_t now = fab_route_link_load_next(&s->loads, end)[sw];
     if (s->until[(size_t)end * g->n + sw] > s->now)
         return;
     spend(s, g->port_at[sw + 1] - g->port_at[sw]);
@@ -133,13 +129,13 @@ static void consider(struct search *s, uint32_t end, uint32_t sw)
     }
 }
 
-/* Evaluates the moves of the entries for endport `end` of switch `sw`, and of all switches that
+/* Evaluates the moves of the entries for endport `end`, at switch `sw` and at all switches that
  * send through it. */
 static void consider_upstream(struct search *s, uint32_t end, uint32_t sw)
 {
     const struct fab_graph *g = &s->graph;
-    const uint32_t *next = fab_route_link_load_next(&s->burden, end);
-    const uint32_t *flow = fab_route_link_load_flow(&s->burden, end);
+    const uint32_t *next = fab_route_link_load_next(&s->loads, end);
+    const uint32_t *flow = fab_route_link_load_flow(&s->loads, end);
     uint32_t depth = 0;
     s->stack[depth++] = sw;
     while (depth > 0) {
@@ -155,7 +151,7 @@ static void consider_upstream(struct search *s, uint32_t end, uint32_t sw)
 
 static void reduce_load(struct search *s, uint32_t channel)
 {
-    const struct fab_link_load *b = &s->burden;
+    const struct fab_link_load *b = &s->loads;
     uint32_t sw = s->tail[channel];
     spend(s, b->ends);
     for (uint32_t end = 0; end < b->ends; end++) {
@@ -169,7 +165,7 @@ static void reduce_load(struct search *s, uint32_t channel)
  * switch that sends on the channel. Does nothing if the path does not use the channel. */
 static void consider_path(struct search *s, uint32_t from, uint32_t end, uint32_t channel)
 {
-    const uint32_t *next = fab_route_link_load_next(&s->burden, end);
+    const uint32_t *next = fab_route_link_load_next(&s->loads, end);
     uint32_t count = 0;
     for (uint32_t sw = from; next[sw] != FAB_NONE; sw = s->graph.port_peer[next[sw]]) {
         s->stack[count++] = sw;
@@ -185,7 +181,7 @@ static void consider_path(struct search *s, uint32_t from, uint32_t end, uint32_
  * Evaluates moves of the entries that bring these flows to the channel. */
 static void reduce_flows(struct search *s, uint32_t channel)
 {
-    const struct fab_link_load *b = &s->burden;
+    const struct fab_link_load *b = &s->loads;
     const uint8_t *cell = fab_route_link_load_cells(b, channel);
     uint32_t shift = 0, found = 0;
     for (uint32_t k = 0; k < b->ends; k++) {
@@ -205,7 +201,7 @@ static void reduce_flows(struct search *s, uint32_t channel)
  * flows. */
 static uint32_t draw(struct search *s, bool *ret_load)
 {
-    const struct fab_link_load *b = &s->burden;
+    const struct fab_link_load *b = &s->loads;
     uint32_t found = 0, channel = FAB_NONE;
     *ret_load = b->over_load > 0 && (b->over_flows == 0 || fab_base_prng_below(&s->prng, 2) == 0);
     for (uint32_t c = 0; c < b->channels; c++) {
@@ -226,7 +222,7 @@ static int note_step(struct search *s)
         return FAB_E_NOMEM;
     s->steps = steps;
     steps[s->step_count++] = (struct step){
-        s->best.end, s->best.sw, fab_route_link_load_next(&s->burden, s->best.end)[s->best.sw]};
+        s->best.end, s->best.sw, fab_route_link_load_next(&s->loads, s->best.end)[s->best.sw]};
     return FAB_OK;
 }
 
@@ -245,7 +241,7 @@ static int take_step(struct search *s)
         return FAB_OK;
     int status = note_step(s);
     if (status == FAB_OK)
-        fab_route_move_apply(&s->burden, &s->best);
+        fab_route_move_apply(&s->loads, &s->best);
     s->until[(size_t)s->best.end * s->graph.n + s->best.sw] =
         s->now + TABU + (uint32_t)fab_base_prng_below(&s->prng, TABU);
     return status;
@@ -257,21 +253,21 @@ static void undo_steps(struct search *s)
 {
     while (s->step_count > 0) {
         const struct step *t = &s->steps[--s->step_count];
-        if (fab_route_move_find(&s->burden, t->end, t->sw, t->was, &s->trial))
-            fab_route_move_apply(&s->burden, &s->trial);
+        if (fab_route_move_find(&s->loads, t->end, t->sw, t->was, &s->trial))
+            fab_route_move_apply(&s->loads, &s->trial);
     }
 }
 
 static bool reached(const struct search *s)
 {
-    return s->burden.over_load == 0 && s->burden.over_flows == 0;
+    return s->loads.over_load == 0 && s->loads.over_flows == 0;
 }
 
 static int try_goal(struct search *s, uint32_t load, uint32_t flows, bool *ret_reached)
 {
     int status = FAB_OK;
     s->step_count = 0;
-    fab_route_link_load_set_bounds(&s->burden, load, flows);
+    fab_route_link_load_set_bounds(&s->loads, load, flows);
     for (uint32_t i = 0; status == FAB_OK && i < STEPS && s->budget > 0 && !reached(s); i++)
         status = take_step(s);
     *ret_reached = status == FAB_OK && reached(s);
@@ -288,8 +284,8 @@ static int search(struct search *s)
     int status = FAB_OK;
     bool better = true;
     while (status == FAB_OK && better && s->budget > 0) {
-        uint32_t load = fab_route_link_load_max(&s->burden),
-                 flows = fab_route_link_load_max_flows(&s->burden);
+        uint32_t load = fab_route_link_load_max(&s->loads),
+                 flows = fab_route_link_load_max_flows(&s->loads);
         better = false;
         if (load > 0)
             status = try_goal(s, load - 1, flows, &better);
@@ -306,28 +302,28 @@ static int search(struct search *s)
 static bool reduce_conflicts_at(struct search *s, uint32_t end, uint32_t sw)
 {
     const struct fab_graph *g = &s->graph;
-    uint32_t now = fab_route_link_load_next(&s->burden, end)[sw];
+    uint32_t now = fab_route_link_load_next(&s->loads, end)[sw];
     int64_t least = 0;
     for (uint32_t c = g->port_at[sw]; c < g->port_at[sw + 1]; c++) {
         if (c == now || !may_take(s, end, sw, c))
             continue;
         spend(s, WEIGHING_COST);
-        int64_t change = fab_route_move_conflicts_delta(&s->burden, &s->trial);
-        if (change >= least || fab_route_move_load_delta(&s->burden, &s->trial) > 0 ||
-            fab_route_move_flows_delta(&s->burden, &s->trial, 0) > 0)
+        int64_t change = fab_route_move_conflicts_delta(&s->loads, &s->trial);
+        if (change >= least || fab_route_move_load_delta(&s->loads, &s->trial) > 0 ||
+            fab_route_move_flows_delta(&s->loads, &s->trial, 0) > 0)
             continue;
         least = change;
         s->best = s->trial;
     }
     if (least < 0)
-        fab_route_move_apply(&s->burden, &s->best);
+        fab_route_move_apply(&s->loads, &s->best);
     return least < 0;
 }
 
 static bool reduce_conflicts_of(struct search *s, uint32_t end)
 {
-    const uint32_t *next = fab_route_link_load_next(&s->burden, end);
-    const uint32_t *flow = fab_route_link_load_flow(&s->burden, end);
+    const uint32_t *next = fab_route_link_load_next(&s->loads, end);
+    const uint32_t *flow = fab_route_link_load_flow(&s->loads, end);
     bool changed = false;
     for (uint32_t sw = 0; sw < s->graph.n && s->budget > 0; sw++) {
         if (flow[sw] > 0 && next[sw] != FAB_NONE)
@@ -340,11 +336,11 @@ static bool reduce_conflicts_of(struct search *s, uint32_t end)
  * all entries. Neither the greatest load nor the greatest number of flows of a shift may grow. */
 static void reduce_conflicts(struct search *s)
 {
-    fab_route_link_load_set_bounds(&s->burden, fab_route_link_load_max(&s->burden),
-                                   fab_route_link_load_max_flows(&s->burden));
+    fab_route_link_load_set_bounds(&s->loads, fab_route_link_load_max(&s->loads),
+                                   fab_route_link_load_max_flows(&s->loads));
     for (unsigned round = 0; round < PASSES; round++) {
         uint32_t changed = 0;
-        for (uint32_t end = 0; end < s->burden.ends; end++)
+        for (uint32_t end = 0; end < s->loads.ends; end++)
             changed += reduce_conflicts_of(s, end);
         if (changed == 0)
             return;
@@ -379,7 +375,7 @@ static int prepare(struct search *s, const struct fab_local_search_input *in,
     }
     status = fab_route_channel_numbering_make(&s->numbering, &s->graph, in, lft, NULL);
     if (status == FAB_OK)
-        status = fab_route_link_load_init(&s->burden, &s->graph, s->numbering.by_port, in, lft);
+        status = fab_route_link_load_init(&s->loads, &s->graph, s->numbering.by_port, in, lft);
     return status;
 }
 
@@ -389,24 +385,24 @@ static void fini(struct search *s)
     free(s->stack);
     free(s->until);
     free(s->steps);
-    fab_route_link_load_fini(&s->burden);
+    fab_route_link_load_fini(&s->loads);
     fab_route_channel_numbering_fini(&s->numbering);
     fab_route_graph_fini(&s->graph);
 }
 
 static void write_back(const struct search *s, struct fab_lft *lft)
 {
-    for (uint32_t end = 0; end < s->burden.ends; end++) {
-        const uint32_t *next = fab_route_link_load_next(&s->burden, end);
+    for (uint32_t end = 0; end < s->loads.ends; end++) {
+        const uint32_t *next = fab_route_link_load_next(&s->loads, end);
         for (uint32_t sw = 0; sw < s->graph.n; sw++) {
             if (next[sw] != FAB_NONE)
-                fab_target_lft_row(lft, sw)[s->burden.end[end].lid] = s->graph.port_num[next[sw]];
+                fab_target_lft_row(lft, sw)[s->loads.end[end].lid] = s->graph.port_num[next[sw]];
         }
     }
 }
 
-/* Numbers the channels at random, so that the numbers ascend along all present paths. Other moves
- * are then possible than with the numbers before. */
+/* Numbers the channels anew: at random, but ascending along all present paths. The new numbers
+ * permit moves that the old ones forbid. */
 static int renumber(struct search *s, const struct fab_local_search_input *in,
                     const struct fab_lft *lft)
 {
@@ -443,7 +439,7 @@ int fab_route_local_search(const struct fab_local_search_input *in, struct fab_l
     fab_base_prng_init(&s.prng, 1);
     int status = prepare(&s, in, lft);
     if (status == FAB_OK) {
-        s.weight = 1 + s.burden.ends / s.burden.runs;
+        s.weight = 1 + s.loads.ends / s.loads.runs;
         status = improve(&s, in, lft);
     }
     fini(&s);

@@ -23,9 +23,9 @@ struct fab_local_search_input {
 };
 /*
  * Improves *lft. Tables that pass the proof still pass it afterwards, because packets still pass
- * channels with ascending numbers (channel_numbering.h). No path gets longer. Neither the greatest
- * link load of all-to-all traffic, weighted by the rate of the links, nor the greatest number of
- * flows of a shift on one channel grows. Equal input gives equal tables.
+ * channels with ascending numbers (channel_numbering.h). No path gets longer. Two figures do not
+ * grow: the greatest link load of all-to-all traffic, weighted by the rate of the links, and the
+ * greatest number of flows of a shift on one channel. Equal input gives equal tables.
  *
  * The function leaves tables unchanged, and returns FAB_OK, if they are too large, do not connect
  * all endports, or have no numbering with ascending channels. Returns NOMEM, with the tables

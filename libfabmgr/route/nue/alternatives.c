@@ -3,10 +3,10 @@
  * Finds alternatives to the arcs that search.c has chosen, so that the destination LIDs of a switch
  * can be spread over several paths.
  *
- * Let c be an arc from switch s to switch v. It is an alternative if all arcs by which paths enter
- * s may continue by c, and c may continue by all arcs by which paths leave v. All dependencies for
- * this must be in use in the channel dependency graph. So no combination of alternatives closes a
- * cycle.
+ * Let c be an arc from switch s to switch v. It is an alternative if packets may continue by c from
+ * all arcs by which paths enter s, and from c by all arcs by which paths leave v. All these
+ * dependencies must be in use in the channel dependency graph. So no combination of alternatives
+ * closes a cycle.
  */
 #include <string.h>
 
@@ -33,8 +33,7 @@ void fab_route_nue_restore(struct fab_nue *d, uint32_t home)
 }
 
 /* Collects in deferred[] the arcs by which paths to the destination enter switch s. Sets ret_common
- * to the bitset of those arcs out of s by which packets may continue, whichever of the entering
- * arcs they took. */
+ * to a bitset of arcs out of s: those by which packets may continue from every entering arc. */
 static void find_entering_arcs(struct fab_nue *d, uint32_t s, uint64_t ret_common[4])
 {
     const struct fab_cdg *t = d->cdg;
@@ -61,8 +60,8 @@ static bool has_all(const struct fab_nue *d, uint32_t arc)
 }
 
 /* Adds the dependencies that `arc` needs to be an alternative: from all arcs in deferred[] to it,
- * and from it to all alternatives of the next switch. Returns false, and adds none, if one of them
- * would close a cycle. */
+ * and from it to all alternatives of the next switch. If one of them would close a cycle, adds none
+ * and returns false. */
 static bool add_all(struct fab_nue *d, uint32_t arc)
 {
     struct fab_cdg *t = d->cdg;
@@ -124,7 +123,6 @@ void fab_route_nue_candidates(const struct fab_nue *d, struct fab_shortest *ret)
         ret->first[i + 1] = count;
     }
     fab_route_shortest_mark_used(ret);
-    /* ret->port[] also has ports for switches that no host uses, so balance.c need not find paths
-     * for them */
+    /* ret->port[] also has ports for switches that no host uses, so they need no other paths */
     ret->unused = 0;
 }

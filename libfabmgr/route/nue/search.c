@@ -8,13 +8,14 @@
  *
  * search() gives each switch the first arc of its path, level by level. The level of the
  * destination is 0. The level of any other switch is the level of the neighbour to which its arc
- * leads, plus the span of the arc. The span is 1 for arcs without much load. For one switch there
- * may be arcs to several neighbours. Arcs whose dependency is known to close no cycle are
- * preferred; among these, the one with the least load along the rest of the path. An arc whose
- * dependency needs a search for cycles is tried only if there is no other. If its dependency closes
- * a cycle, the neighbour to which the arc leads takes another path of the same length, so that the
- * arc can be used (the local backtracking of the paper). A switch that still has no path may get a
- * longer one in a later level.
+ * leads, plus the span of the arc. The span is 1 for arcs without much load.
+ *
+ * If a switch has several arcs to choose from, arcs whose dependency is known to close no cycle are
+ * preferred. Among these, the search takes the arc with the least load along the rest of the path.
+ * It tries an arc whose dependency needs a search for cycles only if there is no other. If that
+ * dependency closes a cycle, the neighbour to which the arc leads takes another path of the same
+ * length, so that the arc can be used (the local backtracking of the paper). A switch that still
+ * has no path may get a longer one in a later level.
  *
  * Switches without a path at the end take the escape tree. All dependencies along the tree are in
  * use from the start, so that paths along the tree never close a cycle. LFTs consider the
@@ -28,12 +29,12 @@
 
 #include "libfabmgr/base/status.h"
 
-/* A search is repeated at most this number of times, each time with more switches that must use the
- * escape tree. After that, all switches use the escape tree. */
+/* Maximum number of repetitions of a search. In each of them, more switches must use the escape
+ * tree. After the last one, all switches use the escape tree. */
 #define RETRIES 8
 /* An arc with a load of NORMAL_LOADS times the mean load spans two levels of the search instead of
- * one, an arc with twice this load three levels, and so on. So the search uses loaded arcs later,
- * as if they were longer. */
+ * one. An arc with twice this load spans three levels, and so on. So the search uses loaded arcs
+ * later, as if they were longer. */
 #define NORMAL_LOADS 2
 #define SPAN_MAX (FAB_NUE_LEVELS - 2)
 
@@ -116,7 +117,7 @@ void fab_route_nue_fini(struct fab_nue *d)
 
 /* ---- the escape tree ------------------------------------------------------------------------- */
 
-/* Returns whether the escape tree contains the arc, in either direction. */
+/* Returns true if the escape tree contains the arc or its reverse. */
 static bool in_tree(const struct fab_nue *d, uint32_t arc)
 {
     return d->escape_arc[d->cdg->tail[arc]] == arc ||
@@ -138,8 +139,8 @@ void fab_route_nue_add_escape_tree(struct fab_nue *d)
     }
 }
 
-/* For each switch on the path from `home` to the root of the escape tree, sets down[] to the slot
- * of the arc that leads back towards `home`. */
+/* Sets down[] for each switch on the path from `home` to the root of the escape tree: the slot of
+ * the arc that leads back towards `home`. */
 static void find_descent(struct fab_nue *d, uint32_t home)
 {
     memset(d->down, FAB_NUE_SLOT_NONE, d->g->n);
@@ -155,8 +156,8 @@ static uint32_t tree_arc(const struct fab_nue *d, uint32_t s)
     return d->down[s] != FAB_NUE_SLOT_NONE ? d->g->nbr_at[s] + d->down[s] : d->escape_arc[s];
 }
 
-/* Makes switch s, and all switches after it on its path along the escape tree, use the escape tree
- * for the current destination. */
+/* Makes switch s use the escape tree for the current destination, and with it all later switches on
+ * its path along the tree. */
 static void forced_list(struct fab_nue *d, uint32_t s)
 {
     uint16_t far = 0;
@@ -180,9 +181,9 @@ static void settle(struct fab_nue *d, uint32_t s, uint32_t arc, uint16_t hops)
     d->by_distance[d->count++] = s;
 }
 
-/* Arc `in` leads from a switch without a path (r) to a switch that has one. Makes `in` the best arc
- * of r at the current level of the search, unless r has a better one. If `in` can be used only
- * after a search for cycles, appends it to deferred[] instead. */
+/* Arc `in` leads from switch r, which has no path, to a switch that has one. Makes `in` the best
+ * arc of r at the current level of the search, unless r has a better one. If `in` needs a search
+ * for cycles first, appends it to deferred[] instead. */
 static void consider(struct fab_nue *d, uint32_t in)
 {
     uint32_t r = d->cdg->tail[in], s = d->g->nbr[in];
@@ -198,8 +199,8 @@ static void consider(struct fab_nue *d, uint32_t in)
     d->best[r] = in;
 }
 
-/* Returns how many levels of the search the arc spans: one or, if its load is above normal_load,
- * more. */
+/* Returns how many levels of the search the arc spans: one, or more if its load is above
+ * normal_load. */
 static uint32_t span(const struct fab_nue *d, uint32_t arc)
 {
     if (d->normal_load == 0)
@@ -238,8 +239,8 @@ static void consider_delayed(struct fab_nue *d, uint16_t hops)
 }
 
 /* Changes the first arc of the path from switch s to `arc`. The arcs by which other switches send
- * through s, and the new arc `in`, then depend on `arc`. Returns false, and changes nothing, if one
- * of these dependencies would close a cycle. */
+ * through s then depend on `arc`, and so does the new arc `in`. If one of these dependencies would
+ * close a cycle, changes nothing and returns false. */
 static bool change_path(struct fab_nue *d, uint32_t s, uint32_t arc, uint32_t in)
 {
     struct fab_cdg *t = d->cdg;
@@ -267,8 +268,8 @@ static bool change_path(struct fab_nue *d, uint32_t s, uint32_t arc, uint32_t in
     return good;
 }
 
-/* Gives the switch that arc `in` leads to another path of the same length, so that `in` can be
- * used. Returns false if there is no such path. */
+/* Changes the path of the switch to which arc `in` leads to another one of the same length, so that
+ * `in` can be used. Returns false if there is no such path. */
 static bool backtrack(struct fab_nue *d, uint32_t in)
 {
     uint32_t s = d->g->nbr[in];
@@ -292,7 +293,7 @@ static int by_cost(const void *a, const void *b)
 }
 
 /* Gives paths to the switches that the search has reached at this level. Returns false if one of
- * them gets no path. */
+ * these switches gets no path. */
 static bool settle_level(struct fab_nue *d, uint16_t hops)
 {
     bool all = true;
@@ -333,8 +334,8 @@ static void begin(struct fab_nue *d)
     d->cost[d->home] = 0;
 }
 
-/* Searches level by level until no further switch can be reached. With `strict`, returns false if
- * some switch gets no path at its level. */
+/* Searches level by level until no further switch can be reached. If `strict` is true, returns
+ * false as soon as a switch gets no path at its level. */
 static bool expand_levels(struct fab_nue *d, bool strict)
 {
     uint32_t at = 0, forced = 0;
@@ -359,8 +360,8 @@ static bool expand_levels(struct fab_nue *d, bool strict)
     return true;
 }
 
-/* Makes the switches without a path use the escape tree; with `all`, makes all switches use it.
- * Returns the number of switches that had no path. */
+/* Makes the switches without a path use the escape tree. If `all` is true, makes all switches use
+ * it. Returns the number of switches that had no path. */
 static uint32_t put_rest_on_tree(struct fab_nue *d, bool all)
 {
     uint32_t rest = 0, component = d->g->component[d->home];
@@ -423,9 +424,9 @@ static uint64_t mean_based_load(const struct fab_nue *d)
     return sum / (d->cdg->arcs + 1) * NORMAL_LOADS + 1;
 }
 
-/* Finds the paths to `home`. With `strict`, returns false unless all paths are shortest paths. The
- * dependencies that this adds stay in the log of the channel dependency graph, so that the caller
- * can undo them. */
+/* Finds the paths to `home`. If `strict` is true, returns false unless all paths are shortest
+ * paths. The log of the channel dependency graph keeps the new dependencies, so that the caller can
+ * undo them. */
 static bool search(struct fab_nue *d, uint32_t home, bool strict)
 {
     d->home = home;

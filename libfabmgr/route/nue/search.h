@@ -13,9 +13,9 @@
 /* greater than the number of search levels that any arc spans (span() in search.c) */
 #define FAB_NUE_LEVELS 16
 
-/* An arc that is not yet in use, because the arc after it on the path is earlier in the topological
- * order of the channel dependency graph. It can be used only if a search for cycles allows this
- * dependency. */
+/* An arc that is not yet in use: the next arc on the path is earlier in the topological order of
+ * the channel dependency graph. Such an arc can be used only if a search finds that its dependency
+ * closes no cycle. */
 struct fab_nue_deferred {
     uint64_t cost;
     uint32_t arc;
@@ -32,8 +32,8 @@ struct fab_nue {
     uint32_t *escape_arc;
     /* [arcs] number of pairs of hosts that use the arc, on the paths found so far */
     uint64_t *load;
-    /* home: the destination switch of the paths that were found last, which the members up to
-     * detour_hosts describe. count: number of switches that have a path. */
+    /* The members up to detour_hosts describe the paths that were found last. home: their
+     * destination switch. count: number of switches that have a path. */
     uint32_t home, count;
     /* [count] the switches that have a path, nearest first */
     uint32_t *by_distance;
@@ -45,37 +45,38 @@ struct fab_nue {
     uint8_t *slot;
     /* number of hosts whose path to `home` is longer than a shortest path */
     uint64_t detour_hosts;
-    /* Scratch memory. */
+    /* the following members are scratch memory */
     /* an arc with at least this load counts as longer than one hop (span() in search.c); 0: every
      * arc counts as one hop */
     uint64_t normal_load;
-    /* lists of the arcs that are evaluated at a later level of the search: the first arc of each
-     * list, by level modulo FAB_NUE_LEVELS */
+    /* Lists of arcs that are evaluated at a later level of the search. delayed[level %
+     * FAB_NUE_LEVELS] is the first arc of the list of a level. */
     uint32_t delayed[FAB_NUE_LEVELS];
     /* [arcs] next arc in the same list of delayed[] */
     uint32_t *next_delayed;
     uint32_t delayed_count;
-    /* [switches] number of hops of the shortest path to `home`, whatever the dependencies */
+    /* [switches] number of hops of the shortest path to `home`, even if dependencies forbid this
+     * path */
     uint16_t *min_hops;
-    /* [switches] for each switch that must use the escape tree, its number of hops to `home` along
-     * the tree; FAB_NUE_UNREACHED for the others */
+    /* [switches] number of hops to `home` along the escape tree, if the switch must use the tree;
+     * otherwise FAB_NUE_UNREACHED */
     uint16_t *forced;
-    /* [switches] for each switch on the path from the destination switch (`home`) to the root of
-     * the escape tree, the slot of the arc that leads back towards `home` */
+    /* [switches] for each switch on the path from `home` to the root of the escape tree, the slot
+     * of the arc that leads back towards `home` */
     uint8_t *down;
     /* [switches] the best arc of each switch at the current level */
     uint32_t *best;
     /* [switches] sum of the loads of the arcs on the path from each switch to the destination
      * switch */
     uint64_t *cost;
-    uint32_t *found, *forced_list;     /* [switches] switches */
+    /* [switches] switches reached at the present level, and switches that must use the escape
+     * tree */
+    uint32_t *found, *forced_list;
     struct fab_nue_deferred *deferred; /* [arcs] */
     uint32_t forced_count, found_count, deferred_count;
     /* [switches] number of hosts that send to `home` through the switch */
     uint64_t *flow;
-    /* [switches][words] for each switch, a bitset of the slots of all arcs by which it may send to
-     * `home`
-     */
+    /* [switches][words] a bitset of the slots of all arcs by which the switch may send to `home` */
     uint64_t *alternatives;
 };
 /* Initialises *d. *d keeps pointers to g and o, which must outlive it. Returns NOMEM if there is no
@@ -95,13 +96,13 @@ static inline uint32_t fab_route_nue_next(const struct fab_nue *d, uint32_t s)
 void fab_route_nue_add_escape_tree(struct fab_nue *d);
 
 /* Finds one path from each switch to `home`, as short as dependencies allow, and puts the
- * dependencies of these paths into use. With `strict`, the function returns false, and changes
- * nothing, unless all paths are shortest paths. Without `strict`, it always succeeds if the escape
- * tree was added. */
+ * dependencies of these paths into use. If `strict` is true and not all paths are shortest paths,
+ * changes nothing and returns false. If `strict` is false, always succeeds if the escape tree was
+ * added. */
 bool fab_route_nue_find(struct fab_nue *d, uint32_t home, bool strict);
 
-/* Returns the number of hosts whose path to `home` would be longer than the shortest path, if
- * fab_route_nue_find() were called without `strict`. Adds no dependency. */
+/* Returns the number of hosts whose path to `home` would be longer than the shortest path after
+ * fab_route_nue_find() without `strict`. Adds no dependency. */
 uint64_t fab_route_nue_count_detours(struct fab_nue *d, uint32_t home);
 
 /* Restores the paths to `home` from d->slot[], which the caller has filled: computes the members
@@ -109,14 +110,14 @@ uint64_t fab_route_nue_count_detours(struct fab_nue *d, uint32_t home);
 void fab_route_nue_restore(struct fab_nue *d, uint32_t home);
 
 /* Finds, for each switch, the arcs that packets to `home` may use in any combination, with equal
- * path lengths, and sets their bits in d->alternatives[]. The arc of d->slot[] is always among
- * them. With `add`, adds dependencies to get more alternatives. The caller must have called
- * fab_route_nue_find() or fab_route_nue_restore(). */
+ * path lengths, and sets their bits in d->alternatives[]. These always include the arc of
+ * d->slot[]. If `add` is true, adds dependencies to get more alternatives. The caller must have
+ * called fab_route_nue_find() or fab_route_nue_restore(). */
 void fab_route_nue_find_alternatives(struct fab_nue *d, bool add);
 
-/* Fills *ret, the input of balance.c, with the paths to `home`. For each switch, these are the
- * number of hops and all ports that d->alternatives[] allows; balance.c then chooses one of these
- * ports. The caller must have called fab_route_nue_find_alternatives(). */
+/* Fills *ret with the paths to `home`, for balance.c: for each switch, the number of hops and all
+ * ports that d->alternatives[] allows. balance.c then chooses one of these ports. The caller must
+ * have called fab_route_nue_find_alternatives(). */
 void fab_route_nue_candidates(const struct fab_nue *d, struct fab_shortest *ret);
 
 #endif

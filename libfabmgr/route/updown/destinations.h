@@ -15,10 +15,10 @@ struct fab_dlid {
     uint32_t number;
     /* port of the destination switch that leads to the endport */
     uint8_t port;
-    /* hosts send to the LID, so its paths count for the link loads */
+    /* true if hosts send to the LID; its paths then count for the link loads */
     bool loaded;
 };
-/* maximum length of the list of fab_route_destinations_dlids: one DLID for each port */
+/* maximum number of DLIDs that fab_route_destinations_dlids() lists: one for each port */
 #define FAB_DLIDS_MAX 256
 
 struct fab_destinations {
@@ -35,18 +35,18 @@ struct fab_destinations {
  * memory. */
 int fab_route_destinations_make(const struct fab_route_input *in, const struct fab_graph *g,
                                 const struct fab_updown *updown, struct fab_destinations *ret);
-/* Lists the destination switches in the order of `sequence`. This is an array of g->n switch ids
- * from malloc, which *ret takes over. All switches count as switches with hosts. Returns NOMEM if
- * `sequence` is NULL, so that the caller need not check its malloc. */
+/* Like fab_route_destinations_make, but the order is that of `sequence`, an array of g->n switch
+ * ids from malloc, which *ret takes over. All switches count as switches with hosts. Returns NOMEM
+ * if `sequence` is NULL, so that the caller need not check its malloc. */
 int fab_route_destinations_in_sequence(const struct fab_route_input *in, const struct fab_graph *g,
                                        uint32_t *sequence, struct fab_destinations *ret);
 void fab_route_destinations_fini(struct fab_destinations *r);
 
-/* Lists the DLIDs at switch sequence[index] and returns their number. The list has one LID for each
- * endport, the one at `offset` in its LMC range; hosts come first. With offset 0, the LID of the
- * switch's port 0 comes last. `offset` is added to the number of each DLID, so that the LIDs of one
- * host take different paths if there is a choice. */
+/* Lists in dlids[] the DLIDs at switch sequence[index], and returns their number. Each endport has
+ * one DLID in the list: its base LID plus `offset`. Hosts come first. If `offset` is 0, the LID of
+ * the switch's port 0 comes last. `offset` is added to the number of each DLID, so that the LIDs of
+ * one host take different paths if there is a choice. */
 uint32_t fab_route_destinations_dlids(const struct fab_destinations *r, uint32_t index,
-                                      uint32_t offset, struct fab_dlid lanes[FAB_DLIDS_MAX]);
+                                      uint32_t offset, struct fab_dlid dlids[FAB_DLIDS_MAX]);
 
 #endif

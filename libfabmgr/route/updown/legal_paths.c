@@ -45,20 +45,20 @@ static void take_minimum(struct row *restrict to, const struct row *restrict fro
 }
 
 /* Finds the destinations to which an upper neighbour must send packets down through this switch,
- * and sets *needed to 0xff for them. above: path lengths of the upper neighbour. down: lengths of
- * this switch's descending paths. An upper neighbour whose length has the flag FAB_LEGAL_CLIMBS has
- * another path. */
+ * and sets their bytes of *needed to 0xff. above: path lengths of the upper neighbour. down:
+ * lengths of this switch's descending paths. An upper neighbour whose length has the flag
+ * FAB_LEGAL_CLIMBS has another path. */
 static void find_need(struct row *restrict needed, const struct row *above, const struct row *down)
 {
     for (unsigned i = 0; i < FAB_LEGAL_BATCH; i++)
         needed->hops[i] |= above->hops[i] == (uint8_t)(down->hops[i] + 1) ? 0xff : 0;
 }
 
-/* Chooses, for each of the 64 destinations, between two paths of a switch: the descending path,
- * whose length is in *row, and the path over an upper neighbour, whose length is in *climb.
- * UNKNOWN: there is no such path. The descending path is chosen if it is shorter, or if *needed is
- * 0xff (see find_need). On return *row holds the length of the chosen path, with the flag
- * FAB_LEGAL_CLIMBS if its first hop ascends; FAB_LEGAL_NONE: there is neither path. */
+/* Chooses between two paths of a switch, for each of the 64 destinations. On entry *row has the
+ * length of the descending path, and *climb that of the path over an upper neighbour; UNKNOWN: no
+ * such path. The descending path is chosen if it is shorter, or if *needed is 0xff (find_need). On
+ * return *row has the length of the chosen path, with the flag FAB_LEGAL_CLIMBS if the first hop
+ * ascends; FAB_LEGAL_NONE: no path. */
 static void choose(struct row *restrict row, const struct row *climb, const struct row *needed)
 {
     for (unsigned i = 0; i < FAB_LEGAL_BATCH; i++) {
@@ -70,8 +70,8 @@ static void choose(struct row *restrict row, const struct row *climb, const stru
 
 /* ---- equal rows ------------------------------------------------------------------------------ */
 
-/* number of hash values; for each, the last switch whose path lengths have this hash is remembered
- */
+/* Number of hash values. For each of them, memory[] keeps the last switch whose path lengths have
+ * this hash. */
 #define MEMORY 1024
 
 static uint32_t hash_row(const struct row *row)
@@ -85,8 +85,8 @@ static uint32_t hash_row(const struct row *row)
     return (uint32_t)(sum % MEMORY);
 }
 
-/* Returns a switch with the same path lengths as `sw`: the last switch with the same hash or, if
- * its path lengths differ, `sw` itself. */
+/* Returns a switch with the same path lengths as `sw`: the switch that memory[] has for their hash,
+ * if its path lengths are equal, otherwise `sw` itself. */
 static uint32_t find_equal_row(uint32_t memory[MEMORY], const struct row *row, uint32_t n,
                                uint32_t sw)
 {
@@ -105,20 +105,19 @@ struct sweep {
     struct row *row;
     uint32_t *row_of;
     bool *descends, *here;
-    /* [switches] by the id of a lower class (switches with the same lower neighbours): whether its
-     * switches have a descending path to at least one destination */
+    /* [switches] by the id of a lower class (switches with the same lower neighbours): whether
+     * these switches have a descending path to at least one destination */
     bool *over;
-    /* [switches] by the id of a lower class: the lengths of the descending paths from its switches
-     */
+    /* [switches] by the id of a lower class: the lengths of the descending paths from its
+     * switches */
     struct row *down;
-    /* [2 * switches] for each row class (row_class of legal_paths.h), a switch with the path
-     * lengths that its members have; FAB_NONE if they are not known yet. Members that are
-     * destinations are exceptions. */
+    /* [2 * switches] first[c] is a switch with the path lengths that all members of row class c
+     * have (legal_paths.h); destinations are excepted. FAB_NONE: not known yet. */
     uint32_t *first;
 };
 
-/* Divides a block of memory into its parts. First come the path lengths (rows), row_of[] and the
- * flags, which the caller may read; then the private arrays down[] and first[]. */
+/* Divides a block of memory into its parts. The caller may read the first ones: the path lengths
+ * (rows), row_of[] and the flags. The arrays down[] and first[] after them are private. */
 static struct sweep lay_out(const struct fab_updown *s, uint8_t *row)
 {
     size_t rows = (size_t)s->n + 1, n = s->n;
@@ -242,7 +241,7 @@ void fab_route_legal_rows(const struct fab_updown *s, const uint32_t *destinatio
                           uint8_t *ret_paths)
 {
     struct sweep w = lay_out(s, ret_paths);
-    memset(w.first, 0xff, 2 * (size_t)s->n * sizeof(*w.first)); /* FAB_NONE */
+    memset(w.first, 0xff, 2 * (size_t)s->n * sizeof(*w.first)); /* sets all elements to FAB_NONE */
     /* clears here[] and over[], which are adjacent in memory */
     memset(w.here, false, 2 * (size_t)s->n * sizeof(bool));
     for (uint32_t i = 0; i < count; i++) {

@@ -16,9 +16,9 @@
 #define FAB_LEGAL_HOPS 0x7f /* mask of the number of hops */
 #define FAB_LEGAL_NONE 0xff /* no legal path */
 
-/* The lower and upper neighbours of each switch by an order of the switches. The lower neighbours
- * of switch s are nbr[at[s]] to nbr[mid[s] - 1], the upper ones nbr[mid[s]] to nbr[at[s + 1] - 1].
- */
+/* The lower and upper neighbours of each switch by an order of the switches. Switch s has the lower
+ * neighbours nbr[at[s]] to nbr[mid[s] - 1], and the upper neighbours nbr[mid[s]] to nbr[at[s + 1] -
+ * 1]. */
 struct fab_updown {
     struct fab_arena arena; /* memory of the arrays */
     uint32_t n;
@@ -43,36 +43,36 @@ void fab_route_updown_fini(struct fab_updown *s);
 /*
  * Computes the paths to at most 64 destinations. ret_paths[n][64], which is 64-byte aligned,
  * receives the length of the path from each switch to destination i, with the flag
- * FAB_LEGAL_CLIMBS. Elements from `count` on are FAB_LEGAL_NONE. The 64 elements of a switch are
- * called its row.
+ * FAB_LEGAL_CLIMBS. The elements from index `count` on are FAB_LEGAL_NONE. The 64 elements of a
+ * switch are called its row.
  *
- * The next switch on a path is a neighbour whose length is less by one: an upper neighbour, if this
- * switch has the flag, or a lower neighbour whose length does not have the flag.
+ * The next switch on a path is a neighbour whose length is less by one. If this switch has the
+ * flag, it is an upper neighbour. Otherwise it is a lower neighbour without the flag.
  *
  * The work is O(links * 64) byte operations, in vectors, and far less if many switches have equal
  * rows.
  */
 void fab_route_legal_paths(const struct fab_updown *s, const uint32_t *destinations, uint32_t count,
                            uint8_t *ret_paths);
-/* Like fab_route_legal_paths, but if the rows of several switches are equal because of their
- * neighbours (row_class), fills only one of them. The row of switch s is then row number
+/* Like fab_route_legal_paths, but fills only one row for all switches whose rows are equal because
+ * of their neighbours (row_class). The row of switch s is then row number
  * fab_route_legal_row_of(ret_paths, n)[s] of ret_paths. */
 void fab_route_legal_rows(const struct fab_updown *s, const uint32_t *destinations, uint32_t count,
                           uint8_t *ret_paths);
-/* Returns memory for the paths of n switches, which the caller passes as ret_paths and frees with
- * free(). NULL: no memory. */
+/* Returns memory for the paths of n switches, or NULL if there is none. The caller passes it as
+ * ret_paths and frees it with free(). */
 uint8_t *fab_route_legal_alloc(uint32_t n);
 
-/* Returns the first of two arrays that follow the rows of ret_paths in memory. Element s is a
- * switch whose row (its 64 path lengths) equals that of switch s. Two switches with equal rows may
- * still have different elements. In a complete tree few rows differ. */
+/* Returns the array row_of[n], which follows the rows of ret_paths in memory. Element s is a switch
+ * whose row (its 64 path lengths) equals that of switch s. Two switches with equal rows may still
+ * have different elements. In a complete tree few rows differ. */
 static inline uint32_t *fab_route_legal_row_of(const uint8_t *paths, uint32_t n)
 {
     return (uint32_t *)(uintptr_t)(paths + ((size_t)n + 1) * FAB_LEGAL_BATCH);
 }
-/* Returns the second of two arrays that follow the rows of ret_paths in memory. Element s is true
- * if switch s, or a switch below it, is one of the destinations. The memory behind this array is
- * private to legal_paths.c. */
+/* Returns the array descends[n], which follows row_of[] in memory. Element s is true if switch s,
+ * or a switch below it, is one of the destinations. The memory after this array is private to
+ * legal_paths.c. */
 static inline bool *fab_route_legal_descends(const uint8_t *paths, uint32_t n)
 {
     return (bool *)(fab_route_legal_row_of(paths, n) + n);

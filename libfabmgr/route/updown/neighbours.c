@@ -66,12 +66,12 @@ static uint64_t hash_both(const void *ctx, uint32_t sw)
     return ((uint64_t)p->upper_class[sw] << 32) + p->lower_class[sw];
 }
 
-/* Changes lower_class[] so that each class of switches with the same lower neighbours is
- * represented by the member that is lowest in the order, instead of the one with the lowest id.
- * first[n] is scratch memory. */
+/* Makes the lowest member in the order the representative of each lower class (switches with the
+ * same lower neighbours). Before, lower_class[] names the member with the lowest id. first[n] is
+ * scratch memory. */
 static void list_lower_classes(struct fab_updown *s, uint32_t *first)
 {
-    memset(first, 0xff, s->n * sizeof(*first)); /* FAB_NONE */
+    memset(first, 0xff, s->n * sizeof(*first)); /* sets all elements to FAB_NONE */
     for (uint32_t p = 0; p < s->n; p++) {
         uint32_t sw = s->by_height[p], *lowest = &first[s->lower_class[sw]];
         if (*lowest == FAB_NONE)

@@ -38,13 +38,13 @@
 /* Marks of switches, for one step of the proof at the top of this file, which defines B, U and g.
  * ABOVE: the switch is in B. BESIDE: it is in U, above g, and a descendant of B. PLAIN: any other
  * switch. */
-enum mark { PLAIN = 0, ABOVE = 1 /* the switch is in B */, BESIDE = 2 };
+enum mark { PLAIN = 0, ABOVE = 1, BESIDE = 2 };
 
 struct rooting {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_graph *g;
     struct fab_order *o;
-    uint8_t *mark;   /* [switches] */
+    uint8_t *mark;   /* [switches] enum mark */
     bool *in_g;      /* [switches] whether the switch is in G */
     uint32_t *stack; /* [switches] */
     uint32_t *list;  /* [switches] */
@@ -61,7 +61,7 @@ static bool is_maximum(const struct rooting *c, uint32_t s)
 
 /* Starts at the `count` switches on the stack and follows links up (or down, if `up` is false) over
  * unmarked switches outside the set G. Gives the mark `as` to all switches that it reaches. Returns
- * how many of the marked switches have no upper neighbour; 0 when it follows links down. */
+ * how many of these switches have no upper neighbour, or 0 if `up` is false. */
 static uint32_t flood(struct rooting *c, uint32_t count, bool up, enum mark as)
 {
     uint32_t maxima = 0;
@@ -86,11 +86,10 @@ static uint32_t maxima_above(struct rooting *c, uint32_t s)
     return flood(c, 1, true, ABOVE);
 }
 
-/* Returns the switch to use as root of a component: the first leaf that can reach, by links that
- * lead up, at least three quarters of the switches without upper neighbours (maxima). If there is
- * no such leaf, chooses the leaf that reaches most of them. If the component has no leaf, any
- * switch may be chosen. Not all maxima are required, so that a failed link does not move the root.
- */
+/* Returns the switch to use as root of a component. This is the first leaf from which links that
+ * lead up reach at least three quarters of the maxima (switches without upper neighbours). If there
+ * is no such leaf, it is the leaf that reaches most of them. If the component has no leaf, any
+ * switch may be chosen. Three quarters suffice, so that a failed link does not move the root. */
 static uint32_t choose_root(struct rooting *c, uint32_t component, uint32_t maxima, bool has_leaf)
 {
     uint32_t best = FAB_NONE, best_maxima = 0;
@@ -110,10 +109,10 @@ static uint32_t choose_root(struct rooting *c, uint32_t component, uint32_t maxi
     return best;
 }
 
-/* Let B be all switches outside the set G (top of this file) that can be reached from switch `g`
- * over links that lead up. Moves the switches of B to just below `g` in the order of the switches,
- * and reverses their sequence. Switches outside G that are above `g`, but can be reached from B
- * over links that lead down, move to just below B. */
+/* Let B be all switches outside the set G (top of this file) that switch g reaches over links that
+ * lead up. Moves B to just below g in the order of the switches, and reverses its sequence. Other
+ * switches outside G that are above g, and that B reaches over links that lead down, move to just
+ * below B. */
 static void reverse_below(struct rooting *c, uint32_t g)
 {
     struct fab_order *o = c->o;
@@ -149,7 +148,7 @@ static void reverse_below(struct rooting *c, uint32_t g)
 
 /* Extends the set G of the proof at the top of this file: adds, from the top down, each switch with
  * an upper neighbour in G. Returns the highest switch of G with an upper neighbour outside G;
- * FAB_NONE: no switch is outside G. */
+ * FAB_NONE: there is none, and all switches are in G. */
 static uint32_t extend_g(struct rooting *c, uint32_t component)
 {
     uint32_t frontier = FAB_NONE;

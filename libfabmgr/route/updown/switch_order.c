@@ -58,8 +58,8 @@ void fab_route_order_fini(struct fab_order *o)
 
 /* ---- ranks ---------------------------------------------------------------------------------- */
 
-/* Sets the rank of each switch to its distance from the switches whose rank is 0 on entry, by a
- * breadth-first search. The other ranks must be RANK_NONE on entry. Returns the greatest rank. */
+/* Sets the rank of each switch to its distance from the switches of rank 0, by a breadth-first
+ * search. On entry all other switches must have RANK_NONE. Returns the greatest rank. */
 static uint8_t search_ranks(const struct fab_graph *g, uint8_t *rank, uint32_t *queue)
 {
     uint32_t head = 0, tail = 0;
@@ -109,7 +109,7 @@ static void rank_from_leaves(const struct fab_graph *g, struct fab_order *o, uin
 }
 
 /* Converts distances from the roots to ranks. On entry rank[] is 0 for the root switches and
- * RANK_NONE for other switches; on return the root switches have the greatest rank. */
+ * RANK_NONE for other switches. On return the root switches have the greatest rank. */
 static void rank_from_roots(const struct fab_graph *g, struct fab_order *o)
 {
     uint8_t deepest = search_ranks(g, o->rank, o->at);
@@ -249,8 +249,8 @@ static int finish_into(const struct fab_graph *g, struct fab_order *o, struct fa
 
 /* ---- comparing candidates ------------------------------------------------------------------- */
 
-/* Sets *ret_total to the sum of the numbers of hops of the legal paths between all pairs of hosts.
- * If there are no hosts, counts all pairs of switches instead. */
+/* Sets *ret_total to the sum of the lengths (in hops) of the legal paths between all pairs of
+ * hosts. If there are no hosts, counts all pairs of switches instead. */
 static int sum_hops(const struct fab_graph *g, const struct fab_order *o, uint64_t *ret_total)
 {
     struct fab_updown updown = {0};
@@ -362,8 +362,8 @@ int fab_route_order_ranked(const struct fab_graph *g, const struct fab_fabric *f
 /* ---- is it a tree? --------------------------------------------------------------------------- */
 
 struct within {
-    /* links: number of links; within: how many of them join switches of the same rank; a, b: the
-     * switches of the first such link */
+    /* links: number of links. within: how many of them join switches of the same rank. a, b: the
+     * switches of the first such link. */
     uint32_t links, within, a, b;
     uint8_t num_a, num_b;
 };

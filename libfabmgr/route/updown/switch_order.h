@@ -20,7 +20,7 @@ struct fab_order {
      * of each neighbour of lower rank by the number of that neighbour's upper neighbours. The
      * divider is the greatest of these products. */
     uint32_t *divider;
-    /* text for the operator which says how the order was found */
+    /* text for the operator that says how the order was found */
     const char *origin;
     /* root switch of the connected component to which the switch with id 0 belongs, or FAB_NONE */
     uint32_t root;
@@ -42,8 +42,8 @@ int fab_route_order_find(const struct fab_graph *g, const struct fab_fabric *f,
 int fab_route_order_ranked(const struct fab_graph *g, const struct fab_fabric *f,
                            const struct fab_policy *p, struct fab_order *ret);
 
-/* Returns true if the ranks do not form a tree, because too many links join switches of the same
- * rank, or because no switch has a host. why[] then contains the reason. */
+/* Returns true if the ranks do not form a tree: too many links join switches of the same rank, or
+ * no switch has a host. why[] then contains the reason. */
 bool fab_route_order_is_flat(const struct fab_graph *g, const struct fab_order *o,
                              const struct fab_fabric *f, char *why, size_t why_len);
 

@@ -2,11 +2,10 @@
 /*
  * Runs scenarios of congestion with the settings of several managers.
  *
- *     congestion [-s scenario] [-f fabric] [-c senders] [-w who,...] [-n seeds] [-0 first seed]
- *                [-t] [-b KiB] [-a ns]
- *     congestion -l                     lists the scenarios
+ * congestion [-s scenario] [-f fabric] [-c senders] [-w who,...] [-n seeds] [-0 first seed] [-t]
+ * [-b KiB] [-a ns] congestion -l                     lists the scenarios
  *
- * Prints a line of figures for each run, separated by tabs; with -t, prints the time series of each
+ * Prints a line of figures for each run, separated by tabs. With -t, prints the time series of each
  * run in steps of 50 us instead. -b sets the buffers, and -a the delay of adapters. congestion.py
  * makes tables and plots of the output.
  */
@@ -18,7 +17,7 @@
 #include "tests/bench/congestion/scene.h"
 
 #define BIN (50 * US)
-#define SMOOTH 4 /* time steps */
+#define SMOOTH 4 /* number of time steps over which a rate is averaged */
 #define SEEDS 20
 #define PAYLOAD_LINE (100 * 4096.0 / 4122)
 
@@ -154,7 +153,7 @@ static double converges(const struct run *r)
 }
 
 /* Returns the time in us from the end of the congestion until the sender LAST reaches nine tenths
- * of `goal` Gb/s; -1: it does not before the end of the run. */
+ * of `goal` Gb/s; -1: it does not reach them before the end of the run. */
 static double recovers(const struct run *r, double goal)
 {
     const struct plan *p = r->plan;
@@ -245,7 +244,7 @@ static void print_course(const struct run *r, const char *what)
                r->course.of[LAST][bin]);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 /* Removes the incast from the plan. */
 static void leave_alone(struct plan *p)

@@ -75,7 +75,7 @@ def whole_of(of):
 
 
 def judge(of, names=WHO):
-    """{who: (victims, hot spot, score)} of a scenario, shares of the ideal; hot None: no incast."""
+    """{who: (victims, hot spot, score)} of a scenario, as shares of the ideal; hot None: no incast."""
     whole = whole_of(of)
     verdict = {}
     for who in names:
@@ -97,7 +97,7 @@ def time_of(values):
 def row_of(name, of, who, verdict, best):
     victim, hot, score = verdict
     x = of[who]
-    lasts = any(of["off"]["recover"])  # else it comes in bursts, or moves
+    lasts = any(of["off"]["recover"])  # otherwise the incast comes in bursts, or moves
     settled = [f"{share(of, who, 'steady', whole_of(of)):.3f}", f"{statistics.mean(x['hotsteady']):.3f}"]
     victims, incast = ([f"{victim:.3f}", f"{hot:.3f}" if hot else "-"][i] + (f" ({settled[i]})" if lasts else "")
                       for i in range(2))
@@ -108,7 +108,7 @@ def row_of(name, of, who, verdict, best):
 
 
 def table(figures, names):
-    """The table of the scenarios with results of two of the names; best: of WHO."""
+    """The table of the scenarios with results of two of the names; best: one name of WHO."""
     print("| scenario, ends | settings | victims | hot spot | score | to the best | Jain | converges, ms |"
           " recovers, ms | wave |")
     print("|---|---|---|---|---|---|---|---|---|---|")
@@ -120,7 +120,7 @@ def table(figures, names):
         title = f"{name}{' ' + size if int(size) else ''}, {fabric}"
         for who in verdict:
             if who == "zeros" and all(of[who][field] == of["off"][field] for field in FIELDS[5:-1]):
-                continue  # nothing is marked
+                continue  # no packet is marked
             print(f"| {title} | {row_of(name, of, who, verdict[who], best)}")
             title = ""
 
@@ -147,7 +147,7 @@ def legend(x, y, names):
 
 
 def strip(shown, left, top, step, high):
-    """Some scenarios side by side: the rate of victims above, that of hot spots below."""
+    """Some scenarios side by side: the rate of victims at the top, that of hot spots at the bottom."""
     body = []
     for row, what in enumerate(("victims", "hot spot")):
         base = top + (row + 1) * (high + 14)
@@ -184,7 +184,7 @@ def polyline(points, colour):
 
 
 def courses(path_in, path):
-    """Gb/s over time, one run for each setting: the mean of victims above, the sum of the incast below."""
+    """Gb/s over time, one run for each setting: the mean of victims at the top, the sum of the incast at the bottom."""
     runs = {}
     for line in path_in.read_text().splitlines():
         _, _, _, who, _, at, beside, incast, last = line.split("\t")
@@ -221,8 +221,8 @@ def draw(args):
 
 
 def vary(args):
-    """Our settings on 64 endports, four seeds each, with buffers from half to four times and adapter delays
-    from half to four times the default of the model."""
+    """Compares our settings on 64 endports, with four seeds each. The buffers and adapter delays go from half to four
+    times the default of the model."""
     print("| buffer, KiB | adapter, ns | victims | hot spot | score | to the best, least of all |")
     print("|---|---|---|---|---|---|")
     for kib, ns in (64, 1200), (32, 1200), (128, 1200), (256, 1200), (64, 600), (64, 2400), (64, 5000):

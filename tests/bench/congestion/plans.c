@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The scenarios. Besides the incasts, endports send by a shift over leaves: each endport sends to
- * the endport at the same position of the leaf that is k leaves further. A fat tree without faults
- * carries this shift at full rate, so any loss of rate is due to congestion. Scenarios without such
- * a shift are compared with the run "alone", which has the same traffic without the incast.
+ * The scenarios. In addition to the incasts, endports send in a shift over leaves: each endport
+ * sends to the endport at the same position of the leaf that is k leaves further. A fat tree
+ * without faults carries this shift at full rate, so any loss of rate is due to congestion. A
+ * scenario without such a shift is compared with the run "alone", which has the same traffic
+ * without the incast.
  */
 #include <stdlib.h>
 
@@ -43,7 +44,7 @@ void plan_fini(struct plan *p)
     free(p->role);
 }
 
-/* ---- who is beside whom ---------------------------------------------------------------------- */
+/* ---- roles of flows -------------------------------------------------------------------------- */
 
 /* Follows the path of a flow. With `mark`, marks its ports as used by an incast. Returns true if
  * an incast uses one of its ports. */

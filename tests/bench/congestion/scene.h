@@ -22,14 +22,14 @@ struct scene {
     struct fab_vls vls;
     /* [ends] port ids of the endports, leaf by leaf */
     uint32_t *end, ends;
-    uint32_t leaf; /* endports of a leaf */
+    uint32_t leaf; /* number of endports of a leaf */
 };
 /* Makes the fabric `name`: "64", "324", "648" or "2000", the number of endports. slow: the endports
- * of the first leaf have a tenth of the rate of the others. */
+ * of the first leaf have a tenth of the rate of the other endports. */
 void scene_init(struct scene *s, const char *name, bool slow);
 void scene_fini(struct scene *s);
 
-/* ---- plans.c: what is sent ------------------------------------------------------------------- */
+/* ---- plans.c: traffic ------------------------------------------------------------------------ */
 
 enum role {
     /* a flow that is not part of an incast, but shares a link with one, so it may lose rate (in
@@ -63,7 +63,7 @@ struct scenario {
 extern const struct scenario scenarios[]; /* the last entry has no name */
 void plan_fini(struct plan *p);
 
-/* ---- settings.c: who set what ---------------------------------------------------------------- */
+/* ---- settings.c: settings of managers -------------------------------------------------------- */
 
 enum who {
     ALONE, /* without the incast and without congestion control */
@@ -73,7 +73,7 @@ enum who {
     OPA,
     /* fabricd's settings with profile "balanced", without a configured fan-in */
     OURS,
-    INCAST, /* fabricd's other two profiles */
+    INCAST, /* profile "incast"; COLLECTIVE: profile "collective" */
     COLLECTIVE,
     /* fabricd's settings with profile "balanced", with the number of senders as the configured
      * fan-in */

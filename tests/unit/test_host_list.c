@@ -2,7 +2,7 @@
 /*
  * Lists of hosts: how the manager expands them, and how fabricctl makes them.
  */
-#include "fabricd/rpc/names.h"
+#include "libfabmgr/base/host_list.h"
 
 #include <string.h>
 
@@ -42,16 +42,16 @@ START_TEST(lists_are_expanded)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct expansion e = {.text = ""};
-        ck_assert_int_eq(names_each(cases[i][0], collect, &e), FAB_OK);
+        ck_assert_int_eq(fab_base_host_list_each(cases[i][0], collect, &e), FAB_OK);
         ck_assert_str_eq(e.text, cases[i][1]);
     }
     struct expansion e = {.stop_after = 2};
-    ck_assert_int_eq(names_each("n[0-999999999]", collect, &e), FAB_E_LIMIT);
+    ck_assert_int_eq(fab_base_host_list_each("n[0-999999999]", collect, &e), FAB_E_LIMIT);
     ck_assert_str_eq(e.text, "n0 n1");
     char longest[600];
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';
-    ck_assert_int_eq(names_each(longest, collect, &e), FAB_E_LIMIT);
+    ck_assert_int_eq(fab_base_host_list_each(longest, collect, &e), FAB_E_LIMIT);
 }
 END_TEST
 
@@ -108,8 +108,8 @@ END_TEST
 
 static Suite *suite(void)
 {
-    Suite *s = suite_create("names");
-    TCase *t = tcase_create("names");
+    Suite *s = suite_create("host_list");
+    TCase *t = tcase_create("host_list");
     tcase_add_test(t, lists_are_expanded);
     tcase_add_test(t, command_lines_are_split);
     tcase_add_test(t, files_are_folded);

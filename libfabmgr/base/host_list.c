@@ -4,7 +4,7 @@
  * as many digits as the first number of the range. If brackets have other text in them, they are
  * part of the name.
  */
-#include "fabricd/rpc/names.h"
+#include "libfabmgr/base/host_list.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,7 +54,8 @@ static const char *end_of_list(const char *s)
     return s;
 }
 
-static int expand(const char *head, const char *text, unsigned lists, names_fn *each, void *ctx)
+static int expand(const char *head, const char *text, unsigned lists, fab_host_name_fn *each,
+                  void *ctx)
 {
     char name[NAME_MAX_LEN];
     const char *open = strchr(text, '['), *end = NULL;
@@ -80,7 +81,7 @@ static int expand(const char *head, const char *text, unsigned lists, names_fn *
     return FAB_OK;
 }
 
-int names_each(const char *text, names_fn *each, void *ctx)
+int fab_base_host_list_each(const char *text, fab_host_name_fn *each, void *ctx)
 {
     return expand("", text, LISTS_MAX, each, ctx);
 }

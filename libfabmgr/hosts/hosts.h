@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Hosts: servers with one or more adapters, their rails, and the racks in which nodes are.
+ *
+ * Adapters belong to one host if the operator's file of locations (libfabmgr/policy/locations.h)
+ * gives them the same host name. Where it gives none, the first word of the NodeDescription is the
+ * name of the host, and the rest is the name of the adapter ("node-0001 mlx5_0",
+ * "node-0001/mlx5_0"). Such a word is a default text of the vendor, not the name of a host, if more
+ * than FAB_HOST_ADAPTERS_MAX adapters have it, or if two adapters have the same NodeDescription.
+ * Each of these adapters is then a host of its own, whose name is its node GUID; only those with
+ * the same system image GUID are one host.
+ *
+ * The adapters of a host are sorted by name, and numbers in names count by value. The rail of an
+ * adapter is the position, from 1, of an adapter with this name in the host that has the most
+ * adapters. So "mlx5_3" is in rail 4 also in a host that has lost "mlx5_2".
+ */
+#ifndef LIBFABMGR_HOSTS_HOSTS_H
+#define LIBFABMGR_HOSTS_HOSTS_H
+
+#include "libfabmgr/base/arena.h"
+#include "libfabmgr/fabric/fabric.h"
+#include "libfabmgr/policy/locations.h"
+
+#define FAB_HOST_ADAPTERS_MAX 16u
+
+struct fab_host_adapter {
+    uint32_t node;
+    const char *name; /* "mlx5_0"; "": the NodeDescription has only one word */
+    uint32_t rail;    /* from 1; 0: no host with several adapters has one with this name */
+};
+struct fab_host {
+    const char *name;
+    /* what the operator's file says about the first adapter that it names; never NULL */
+    const struct fab_location *location;
+    uint32_t first, count; /* adapters[first] to adapters[first + count - 1] */
+};
+struct fab_hosts {
+    struct fab_host *hosts; /* [count] sorted by name, numbers by value */
+    uint32_t count;
+    struct fab_host_adapter *adapters; /* [adapter_count] */
+    uint32_t adapter_count;
+    uint32_t rails;         /* number of rails; 0: no host has several adapters */
+    uint32_t *host_of;      /* [node_count] index of the adapter's host; FAB_NONE: no adapter */
+    struct fab_arena arena; /* private */
+};
+
+/* Finds the hosts of a fabric. Aggregation nodes and routers belong to no host. `locations` may be
+ * NULL. The result is valid as long as `locations`. Returns OK or NOMEM; on an error there is
+ * nothing to free. */
+int fab_hosts_find(const struct fab_fabric *f, const struct fab_locations *locations,
+                   struct fab_hosts *ret);
+void fab_hosts_fini(struct fab_hosts *h);
+/* Returns the index of the host with this name; FAB_NONE: there is none. */
+uint32_t fab_hosts_by_name(const struct fab_hosts *h, const char *name);
+
+/* A rack, and what is in it. */
+struct fab_rack {
+    const char *name, *row; /* row: of the first node of the rack for which it is known, or "" */
+    uint32_t switches, hosts, adapters;
+};
+/* Counts the contents of all racks. A host with adapters in several racks counts in the rack of
+ * fab_host.location. *ret_racks is sorted by name, with numbers by value; the caller frees it.
+ * Nodes without a rack are not counted. Returns OK or NOMEM. */
+int fab_hosts_racks(const struct fab_fabric *f, const struct fab_locations *locations,
+                    const struct fab_hosts *h, struct fab_rack **ret_racks, uint32_t *ret_count);
+
+#endif

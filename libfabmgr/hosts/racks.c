@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Counts what is in each rack. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/hosts/hosts.h"
+
+static int order_racks(const void *a, const void *b)
+{
+    const struct fab_rack *x = a, *y = b;
+    int order = strverscmp(x->name, y->name);
+    return order != 0 ? order : strcmp(y->row, x->row); /* a rack with a row comes first */
+}
+
+/* Adds the counts of neighbours with the same name. Returns the number of racks. */
+static uint32_t merge(struct fab_rack *racks, uint32_t count)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct fab_rack *last = kept > 0 ? &racks[kept - 1] : NULL;
+        if (last == NULL || strcmp(last->name, racks[i].name) != 0) {
+            racks[kept++] = racks[i];
+            continue;
+        }
+        last->switches += racks[i].switches;
+        last->hosts += racks[i].hosts;
+        last->adapters += racks[i].adapters;
+    }
+    return kept;
+}
+
+int fab_hosts_racks(const struct fab_fabric *f, const struct fab_locations *locations,
+                    const struct fab_hosts *h, struct fab_rack **ret_racks, uint32_t *ret_count)
+{
+    uint32_t count = 0;
+    struct fab_rack *racks =
+        fab_base_alloc_array((size_t)f->switch_count + h->count, sizeof *racks);
+    if (racks == NULL)
+        return FAB_E_NOMEM;
+    for (uint32_t n = 0; n < f->switch_count; n++) {
+        const struct fab_location *p =
+            fab_policy_locations_find(locations, f->nodes[n].guid, f->nodes[n].desc);
+        if (p->rack[0] != '\0')
+            racks[count++] = (struct fab_rack){.name = p->rack, .row = p->row, .switches = 1};
+    }
+    for (uint32_t i = 0; i < h->count; i++) {
+        const struct fab_location *p = h->hosts[i].location;
+        if (p->rack[0] != '\0')
+            racks[count++] = (struct fab_rack){p->rack, p->row, 0, 1, h->hosts[i].count};
+    }
+    if (count > 1)
+        qsort(racks, count, sizeof *racks, order_racks);
+    *ret_count = merge(racks, count);
+    *ret_racks = racks;
+    return FAB_OK;
+}
