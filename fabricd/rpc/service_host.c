@@ -2,8 +2,9 @@
 /*
  * Implements ListHosts, GetHost and ListRacks.
  *
- * A page token of ListHosts has the GUID of the last host's first adapter and the index of the host
- * in the list. If the adapter has left the fabric, the next page begins after this index.
+ * A page token of ListHosts identifies the last host of the page. It has the GUID of the host's
+ * first adapter, and the index of the host in the list. If the adapter has left the fabric, the
+ * next page begins after this index.
  */
 #include "fabricd/rpc/server.h"
 
@@ -116,8 +117,8 @@ void list_hosts(struct call *c, const void *request)
 
 /* ---- GetHost --------------------------------------------------------------------------------- */
 
-/* Finds the host by its name, or by the name, GUID or LID of an adapter. On an error, the call is
- * finished. */
+/* Finds the host by its name, or by the name, GUID or LID of an adapter. On an error, finishes the
+ * call. */
 static int find_host(struct call *c, const struct fab_view *v, const struct fab_hosts *h,
                      const char *what, uint32_t *ret_host)
 {

@@ -20,7 +20,7 @@ struct candidate {
     uint32_t node;
 };
 
-/* Finds the hosts one after the other. */
+/* The state of a search for hosts. */
 struct finder {
     const struct fab_fabric *f;
     struct candidate *all; /* [count] */
@@ -175,7 +175,8 @@ static int order_positions(const void *a, const void *b)
     return (x->adapter > y->adapter) - (x->adapter < y->adapter);
 }
 
-/* If several adapters of a host have the same name, or no name, their positions are their rails. */
+/* Corrects the rails of adapters of one host that have the same name, or no name: gives them their
+ * positions as rails. The only adapter of a host gets no rail if it has no name. */
 static void separate_equal_names(struct fab_hosts *h)
 {
     for (uint32_t i = 0; i < h->count; i++) {

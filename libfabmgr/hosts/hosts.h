@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hosts: servers with one or more adapters, their rails, and the racks in which nodes are.
+ * Finds hosts (servers with one or more adapters), their rails, and the contents of racks.
  *
  * Adapters belong to one host if the operator's file of locations (libfabmgr/policy/locations.h)
- * gives them the same host name. Where it gives none, the first word of the NodeDescription is the
+ * gives them the same host name. If it gives none, the first word of the NodeDescription is the
  * name of the host, and the rest is the name of the adapter ("node-0001 mlx5_0",
- * "node-0001/mlx5_0"). Such a word is a default text of the vendor, not the name of a host, if more
- * than FAB_HOST_ADAPTERS_MAX adapters have it, or if two adapters have the same NodeDescription.
- * Each of these adapters is then a host of its own, whose name is its node GUID; only those with
- * the same system image GUID are one host.
+ * "node-0001/mlx5_0"). But if more than FAB_HOST_ADAPTERS_MAX adapters have this word, or if two of
+ * them have the same NodeDescription, the word is a default text of the vendor. Each of these
+ * adapters is then a host of its own, whose name is its node GUID; only those with the same system
+ * image GUID are one host.
  *
  * The adapters of a host are sorted by name, and numbers in names count by value. The rail of an
  * adapter is the position, from 1, of an adapter with this name in the host that has the most
@@ -26,7 +26,7 @@
 struct fab_host_adapter {
     uint32_t node;
     const char *name; /* "mlx5_0"; "": the NodeDescription has only one word */
-    uint32_t rail;    /* from 1; 0: no host with several adapters has one with this name */
+    uint32_t rail;    /* from 1; 0: no host with several adapters has an adapter of this name */
 };
 struct fab_host {
     const char *name;
@@ -53,9 +53,9 @@ void fab_hosts_fini(struct fab_hosts *h);
 /* Returns the index of the host with this name; FAB_NONE: there is none. */
 uint32_t fab_hosts_by_name(const struct fab_hosts *h, const char *name);
 
-/* A rack, and what is in it. */
+/* A rack, and the numbers of nodes and hosts in it. */
 struct fab_rack {
-    const char *name, *row; /* row: of the first node of the rack for which it is known, or "" */
+    const char *name, *row; /* row: that of a node in the rack; "": no node has a row */
     uint32_t switches, hosts, adapters;
 };
 /* Counts the contents of all racks. A host with adapters in several racks counts in the rack of

@@ -14,7 +14,8 @@ static int order_racks(const void *a, const void *b)
     return order != 0 ? order : strcmp(y->row, x->row); /* a rack with a row comes first */
 }
 
-/* Adds the counts of neighbours with the same name. Returns the number of racks. */
+/* Merges the sorted entries that have the same name, and adds up their counts. Returns the number
+ * of racks. */
 static uint32_t merge(struct fab_rack *racks, uint32_t count)
 {
     uint32_t kept = 0;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the file of locations, and finds the location of a node. locations.h describes the format.
- */
+/* Reads the file of locations, and finds nodes in it. locations.h describes the format. */
 #include "libfabmgr/policy/locations.h"
 
 #include <inttypes.h>
@@ -17,7 +16,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-/* A name of the file. */
+/* A name in the file, after its lists are expanded. */
 struct entry {
     const char *name;
     uint64_t guid; /* 0: the name is not a GUID */
@@ -85,8 +84,8 @@ static bool copy_field(char to[FIELD_LEN], const char *from, const char *end)
     return true;
 }
 
-/* Reads the next field of the row. *at is then after the comma that ends the field; NULL: the field
- * was the last one. */
+/* Reads the field at *at. Moves *at behind the comma that ends the field, or sets it to NULL if
+ * this was the last field of the row. */
 static int next_field(struct reader *r, const char **at, const char *end)
 {
     const char *from = *at, *stop;
@@ -164,7 +163,7 @@ static bool is_guid(const char *name, uint64_t *ret)
            fab_base_digits_parse(name + 2, len - 2, 16, UINT64_MAX, ret) && *ret != 0;
 }
 
-/* Adds a name after its lists are expanded. */
+/* Adds one name of an expanded list. */
 static int add_name(void *ctx, const char *name)
 {
     struct reader *r = ctx;
@@ -227,7 +226,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
 }
 
-/* Sorts the entries. Returns FORMAT if two of them are the same node. */
+/* Sorts the entries. Returns FORMAT if two of them are equal. */
 static int sort(struct entries *all, int (*order)(const void *, const void *),
                 struct fab_locations_error *error)
 {
@@ -305,8 +304,7 @@ void fab_policy_locations_unref(struct fab_locations *p)
     free(p);
 }
 
-/* ---- locations of nodes -------------------------------------------------------------------------
- */
+/* ---- locations of nodes ---------------------------------------------------------------------- */
 
 static const struct entry *find(const struct entries *all, const struct entry *key,
                                 int (*order)(const void *, const void *))
@@ -337,8 +335,8 @@ static const struct entry *find_pattern(const struct fab_locations *p, const cha
     return NULL;
 }
 
-/* Returns the part of a NodeDescription that is the name of the host or switch: its first word, or
- * in "MF0;leaf-03:MQM8700/U1", which managed switches have, "leaf-03". */
+/* Returns the part of a NodeDescription that names the host or switch: usually the first word. A
+ * managed switch has a NodeDescription such as "MF0;leaf-03:MQM8700/U1"; there it is "leaf-03". */
 static const char *system_name(const char *desc, size_t *ret_len)
 {
     static const char managed[] = "MF0;";

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where nodes are, from a CSV file of the operator (the setting hosts.locations):
+ * Reads the locations of nodes from a CSV file of the operator (the setting locations.file):
  *
  *     name,host,rack,row,slot
  *     node-[001-036],,A1,row-1,
  *     0x0002c903000e0b72,node-037,A2,row-1,12
  *     leaf-*,,A1,row-1,
  *
- * The first row names the columns, in any order; "name" and at least one of the other four are
- * needed, and columns with other names are ignored. A name is a node GUID (0x and hexadecimal
- * digits), a NodeDescription, or its first word; "leaf-03" also names the switch
+ * The first row names the columns, in any order. "name" and at least one of the other four columns
+ * are needed; columns with other names are ignored. A name is a node GUID (0x and hexadecimal
+ * digits), a NodeDescription, or its first word. "leaf-03" also names the switch
  * "MF0;leaf-03:MQM8700/U1". A name may have lists of numbers in brackets
- * (libfabmgr/base/host_list.h), and the wildcards * and ?. A field with commas is in double quotes.
- * Lines that begin with # are comments.
+ * (libfabmgr/base/host_list.h), and the wildcards * and ?. A field with commas must be in double
+ * quotes. Lines that begin with # are comments.
  */
 #ifndef LIBFABMGR_POLICY_LOCATIONS_H
 #define LIBFABMGR_POLICY_LOCATIONS_H
@@ -23,7 +23,7 @@
 #define FAB_LOCATIONS_TEXT_MAX ((size_t)16 << 20) /* bytes */
 #define FAB_LOCATIONS_MAX 400000u                 /* names, after lists are expanded */
 
-/* What the file says about a node. "": the file does not say it. */
+/* The texts of the file about a node; "": the file has no such text. */
 struct fab_location {
     const char *host; /* name of the host that the adapter belongs to */
     const char *rack, *row, *slot;
@@ -40,10 +40,10 @@ int fab_policy_locations_read(const char *text, size_t len, struct fab_locations
 struct fab_locations *fab_policy_locations_ref(struct fab_locations *p); /* p may be NULL */
 void fab_policy_locations_unref(struct fab_locations *p);
 
-/* Returns what the file says about the node with this GUID and this NodeDescription. Its GUID has
- * precedence over its NodeDescription, then follow the first word of the NodeDescription, and names
- * with wildcards in the order of the file. All texts of the result are "" if the file does not name
- * the node, or p is NULL. The result is valid as long as p. */
+/* Returns what the file says about the node with this GUID and this NodeDescription. If several
+ * names of the file match, the GUID has precedence, then the NodeDescription, then its first word,
+ * then the first name with wildcards. All texts of the result are "" if no name matches, or if p is
+ * NULL. The result is valid as long as p. */
 const struct fab_location *fab_policy_locations_find(const struct fab_locations *p, uint64_t guid,
                                                      const char *desc);
 

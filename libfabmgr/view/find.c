@@ -106,7 +106,7 @@ static bool begins_with(const char *name, const char *text, size_t len)
     return true;
 }
 
-/* Returns true if a word of the name ends before `rest`. The name "twin/2" is one word, as its end
+/* Returns true if a word of the name ends before `rest`. "twin/2" is one word, because its end
  * looks like a port number. */
 static bool ends_word(const char *rest)
 {
