@@ -111,8 +111,8 @@ static Fabric__V1__BaselineEntry *convert_approved(struct answer *a, const struc
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* Returns true if the list of devices that are not approved has this device as moved. Then the
- * device is not listed again at its approved place. */
+/* Returns true if the list of devices that are not approved says that this device was moved. The
+ * device is then not listed again at its approved place. */
 static bool is_moved(const struct sm_unapproved *list, uint32_t count, const struct fab_place *p)
 {
     uint32_t low = 0, high = count;

@@ -226,7 +226,7 @@ static int add_missing(struct fab_cabling_check *c)
     return rc;
 }
 
-/* Compares the rate of a cable that is where the plan has it with the planned rate. */
+/* Compares the rate of a cable with the planned rate. The cable must be at its planned place. */
 static int check_rate(struct fab_cabling_check *c, uint32_t port)
 {
     struct fab_cabling_difference d = {.a = port,

@@ -207,9 +207,9 @@ static uint32_t seen_at(const struct matcher *m, uint32_t end)
     return fab_fabric_port(m->fabric, fab_fabric_port_id(m->fabric, peer, number))->peer;
 }
 
-/* Returns the node of the fabric for which a planned link of an unmatched node votes: the one at
- * the far end of the cable that is in the link's place. FAB_NONE: the link has no vote, because the
- * cable leads to a matched node, or to another port than planned. */
+/* Returns the node of the fabric for which a planned link of an unmatched node votes: the node of
+ * the port that seen_at returns. FAB_NONE: the link has no vote, because there is no such port, or
+ * its node is matched already, or its number is not the planned one. */
 static uint32_t vote(const struct matcher *m, uint32_t end)
 {
     uint32_t far = seen_at(m, end);

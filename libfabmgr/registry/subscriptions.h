@@ -37,7 +37,7 @@ struct fab_subscription {
     uint8_t wait; /* enum fab_report_wait */
     /* true: the subscription is in the list `ready` of reports.c */
     bool queued;
-    /* true: the current report counts against the greatest number of reports in flight */
+    /* true: the current report counts towards the maximum number of reports in flight */
     bool fresh;
     /* number of consecutive reports to this subscription without a response */
     uint8_t tries;
