@@ -364,6 +364,7 @@ START_TEST(tells_of_plans_under_way)
     ck_assert_uint_eq(c.cases, 12 * 6 + 12 + 6);
     ck_assert_uint_lt(c.all->count, c.cases);
     ck_assert_uint_gt(c.working, 0);
+    ck_assert_str_eq(c.waits_for, "");
     lab_run(&lab, 60, has_all_plans, "plans for all");
     lab_close(&lab);
 }

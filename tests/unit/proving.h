@@ -181,8 +181,7 @@ static inline void survives(const char *engine, struct fab_fabric *f, const char
     struct tally switches = switch_faults(engine, &before, what);
     ck_assert_uint_eq(cables.refused + cables.unproven + cables.changed, 0);
     ck_assert_uint_eq(switches.refused + switches.unproven, 0);
-    ck_assert_uint_le(switches.changed,
-                      1); /* the failure of one of the switches may change SLs */
+    ck_assert_uint_le(switches.changed, 1); /* the failure of one of the switches may change SLs */
     made_fini(&before);
 }
 

@@ -818,6 +818,53 @@ START_TEST(addresses_of_the_command_line)
 }
 END_TEST
 
+/* ---- differences ---- */
+
+static void assert_difference(const char *old_text, const char *now_text, size_t len,
+                              const char *want)
+{
+    struct config old = good(old_text), now = good(now_text);
+    char text[1500];
+    ck_assert_int_eq(config_difference(&old, &now, text, len), FAB_OK);
+    ck_assert_str_eq(text, want);
+    config_fini(&old);
+    config_fini(&now);
+}
+
+/* The audit log has each setting that differs after a reload, and no secret. */
+START_TEST(differences_name_each_setting)
+{
+    static const char four[] =
+        "state_dir: /b\nsmp: {retries: 4, timeout_ms: 300}\njournal: {keep: 5}\n";
+    const size_t whole = 1500;
+    assert_difference(four, four, whole, "");
+    assert_difference("", "", whole, "");
+    assert_difference("", "smp: {retries: 4}\n", whole, "smp.retries: not set -> 4");
+    assert_difference("smp: {retries: 4}\n", "", whole, "smp.retries: 4 -> not set");
+    assert_difference("smp: {retries: 4}\n", "smp: {retries: 5}\n", whole, "smp.retries: 4 -> 5");
+    assert_difference("smp: {retries: 4, timeout_ms: 300}\n", four, whole,
+                      "journal.keep: not set -> 5; state_dir: not set -> /b");
+    assert_difference(four, "smp: {timeout_ms: 300}\n", whole,
+                      "journal.keep: 5 -> not set; smp.retries: 4 -> not set; "
+                      "state_dir: /b -> not set");
+    /* m_key is the beginning of m_key_lease */
+    assert_difference("subnet: {sm_key: 5, m_key: derived}\n",
+                      "subnet: {sm_key: 6, m_key_lease: 70}\n", whole,
+                      "subnet.m_key: removed; subnet.m_key_lease: not set -> 70; "
+                      "subnet.sm_key: changed");
+    assert_difference("", "subnet: {sm_key: 6}\n", whole, "subnet.sm_key: added");
+    assert_difference(four, "", sizeof("journal.keep: 5 -> not set..."),
+                      "journal.keep: 5 -> not set...");
+    assert_difference(four, "",
+                      sizeof("journal.keep: 5 -> not set..."
+                             "; smp.retries: 4 -> not set") -
+                          1,
+                      "journal.keep: 5 -> not set...");
+    assert_difference(four, "", 5, "...");
+    assert_difference(four, "", 3, "");
+}
+END_TEST
+
 int main(void)
 {
     unsetenv("STATE_DIRECTORY");
@@ -829,6 +876,7 @@ int main(void)
     tcase_add_test(tcase, every_key_arrives);
     tcase_add_test(tcase, only_secrets_are_not_shown);
     tcase_add_test(tcase, roles_arrive);
+    tcase_add_test(tcase, differences_name_each_setting);
     tcase_add_test(tcase, an_empty_listen_list_serves_nobody);
     tcase_add_test(tcase, the_shipped_example_sets_nothing_but_is_complete);
     tcase_add_test(tcase, addresses_of_the_command_line);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Service levels and virtual lanes: how many VLs the links have, and which VL tables the manager
  * wants in devices. */
+#include "libfabmgr/route/dependencies/virtual_layers.h"
 #include "tests/unit/routing.h"
 
 static struct fab_policy defaults(void)
@@ -60,12 +61,62 @@ START_TEST(without_isls_the_policy_counts)
 }
 END_TEST
 
+/* ---- virtual layers -------------------------------------------------------------------------- */
+
+/* Routes all packets clockwise round a ring. The paths to three switches close the ring, so a layer
+ * has the paths to at most two switches. */
+static void check_ring(uint32_t switches, int status)
+{
+    struct fab_policy p = defaults();
+    struct fab_fabric *f = grid((uint32_t[3]){switches, 1, 1}, true, 1);
+    struct fab_target *t = routed(f, &p);
+    struct fab_graph g;
+    uint32_t count = 0;
+    for (uint32_t sw = 0; sw < switches; sw++) {
+        uint32_t clockwise = fab_fabric_port_id(f, sw, 1);
+        while (fab_fabric_peer_node(f, clockwise) != (sw + 1) % switches)
+            clockwise++;
+        for (uint32_t lid = 1; lid <= t->lids.top; lid++) {
+            uint32_t owner = t->lids.owner[lid], node = fab_fabric_port(f, owner)->node;
+            uint32_t home = node < switches ? node : fab_fabric_peer_node(f, owner);
+            if (home != sw)
+                fab_target_lft_row(&t->lft, sw)[lid] = fab_fabric_port(f, clockwise)->num;
+        }
+    }
+    ck_assert_int_eq(fab_route_graph_make(f, &g), FAB_OK);
+    struct fab_layers_input in = {.fabric = f, .graph = &g, .lids = &t->lids, .lft = &t->lft};
+    uint8_t *layer = calloc(t->lft.top + 1, 1), *of_switch = calloc(switches, 1);
+    ck_assert_int_eq(fab_route_layers_by_lid(&in, layer, &count), status);
+    ck_assert_uint_eq(count, status == FAB_OK ? (switches + 1) / 2 : 0);
+    for (uint32_t lid = 1; lid <= t->lids.top && status == FAB_OK; lid++) {
+        uint32_t owner = t->lids.owner[lid], node = fab_fabric_port(f, owner)->node;
+        if (node >= switches)
+            of_switch[layer[lid]]++;
+    }
+    for (uint32_t i = 0; i < switches && status == FAB_OK; i++)
+        ck_assert_uint_le(of_switch[i], 2);
+    free(layer);
+    free(of_switch);
+    fab_route_graph_fini(&g);
+    fab_target_unref(t);
+    fab_fabric_unref(f);
+}
+
+START_TEST(more_layers_than_vls_are_refused)
+{
+    check_ring(4, FAB_OK);
+    check_ring(2 * FAB_VLS_MAX, FAB_OK);
+    check_ring(2 * FAB_VLS_MAX + 1, FAB_E_LIMIT);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
         the_weakest_isl_counts,
         links_to_endports_do_not_count,
         without_isls_the_policy_counts,
+        more_layers_than_vls_are_refused,
     };
     Suite *suite = suite_create("vls");
     TCase *tcase = tcase_create("lanes");
