@@ -237,6 +237,16 @@ START_TEST(without_an_interval_nothing_is_read)
     lab_run_for(&lab, 100);
     ck_assert_uint_eq(status(&lab).scrub_turns, 0);
     ck_assert_uint_eq(status(&lab).smps_sent - before, 90); /* ten light sweeps of the 9 switches */
+    lab.config.sweep.scrub_interval_s = INTERVAL_S;
+    (void)sm_reload(lab.sm);
+    lab_run_for(&lab, INTERVAL_S / 2.0);
+    lab.config.sweep.scrub_interval_s = 0;
+    (void)sm_reload(lab.sm); /* ends the turn, and no other begins */
+    lab_run_for(&lab, 1);
+    before = status(&lab).smps_sent;
+    lab_run_for(&lab, 100);
+    ck_assert_uint_eq(status(&lab).scrub_turns, 0);
+    ck_assert_uint_eq(status(&lab).smps_sent - before, 90);
     lab_close(&lab);
 }
 END_TEST

@@ -428,6 +428,71 @@ START_TEST(noise_does_no_harm)
 }
 END_TEST
 
+/* ---- other transports ---- */
+
+static struct {
+    unsigned count;
+    size_t len;
+    struct fab_mad_addr to;
+    uint8_t bytes[64 << 10];
+    int status;
+} whole;
+
+static int send_whole(struct transport *t, const struct fab_mad_addr *to, const uint8_t *bytes,
+                      size_t len)
+{
+    (void)t;
+    ck_assert_uint_le(len, sizeof whole.bytes);
+    whole.count++;
+    whole.len = len;
+    whole.to = *to;
+    memcpy(whole.bytes, bytes, len);
+    return whole.status;
+}
+
+static const struct transport_ops kernel_ops = {.send = wire_send, .send_long = send_whole};
+
+/* The kernel divides a response into segments; a port without RMPP gets the first segment only. */
+START_TEST(responses_go_as_the_transport_wants_them)
+{
+    struct sa_stats before, after;
+    struct fab_rmpp h;
+    open_scene(&scene, true);
+    scene.wire.ops = &kernel_ops;
+    scene.wire.rmpp = TRANSPORT_RMPP_KERNEL;
+    (void)ask(3, FAB_METHOD_GET_TABLE, FAB_SA_NODE_RECORD, 0);
+    lab_run_for(&scene.lab, 0.3);
+    ck_assert_uint_eq(whole.count, 1);
+    ck_assert_uint_eq(whole.to.dlid, 3);
+    ck_assert_uint_eq(whole.to.qpn, 1);
+    ck_assert_uint_gt(whole.to.timeout_us, 0);
+    size_t stride = fab_base_get_be16(whole.bytes + 44) * 8u;
+    ck_assert_uint_eq(whole.len, FAB_SA_DATA + (48 + 9) * stride);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_rmpp, whole.bytes + FAB_RMPP_AT,
+                                          FAB_RMPP_DATA - FAB_RMPP_AT, &h),
+                     FAB_OK);
+    ck_assert_uint_eq(h.version, 1);
+    ck_assert_uint_eq(h.type, FAB_RMPP_DATA_TYPE);
+    ck_assert_uint_eq(h.flags, FAB_RMPP_ACTIVE);
+    sa_get_stats(scene.sa, &before);
+    whole.status = FAB_E_IO; /* the answer is lost, and counted */
+    (void)ask(4, FAB_METHOD_GET_TABLE, FAB_SA_NODE_RECORD, 0);
+    lab_run_for(&scene.lab, 0.3);
+    sa_get_stats(scene.sa, &after);
+    ck_assert_uint_eq(whole.count, 2);
+    ck_assert_uint_eq(after.dropped, before.dropped + 1);
+    scene.wire.rmpp = TRANSPORT_RMPP_NONE;
+    scene.done = 2; /* nobody waits for the two answers above */
+    struct asker *nodes = ask(2, FAB_METHOD_GET_TABLE, FAB_SA_NODE_RECORD, 0);
+    wait_for_all();
+    ck_assert_int_eq(nodes->receiver.state, FAB_RMPP_DONE);
+    ck_assert_uint_eq(nodes->receiver.len, FAB_MAD_SIZE - FAB_SA_DATA);
+    ck_assert_mem_eq(nodes->receiver.data, whole.bytes + FAB_SA_DATA, FAB_MAD_SIZE - FAB_SA_DATA);
+    ck_assert_uint_eq(whole.count, 2);
+    close_scene(&scene);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("sa agent");
@@ -436,6 +501,7 @@ int main(void)
     tcase_add_test(tcase, tables_arrive_whole);
     tcase_add_test(tcase, loss_is_made_good);
     tcase_add_test(tcase, one_record_at_once);
+    tcase_add_test(tcase, responses_go_as_the_transport_wants_them);
     tcase_add_test(tcase, some_are_not_answered);
     tcase_add_test(tcase, hosts_take_turns);
     tcase_add_test(tcase, floods_starve_nobody);

@@ -76,6 +76,20 @@ START_TEST(finds_cables_that_changed_places)
 }
 END_TEST
 
+/* The numbers of links that a repair corrects are those of a fresh count. */
+static void assert_census(struct lab *lab)
+{
+    struct fab_view *v = sm_view(lab->sm);
+    struct fab_census want, is = sm_census(lab->sm);
+    fab_fabric_count(v->fabric, &want);
+    ck_assert_uint_gt(want.active_links, 0);
+    ck_assert_uint_eq(is.active_links, want.active_links);
+    ck_assert_uint_eq(is.degraded_links, want.degraded_links);
+    ck_assert_uint_eq(is.endports, want.endports);
+    ck_assert_uint_eq(is.hosts, want.hosts);
+    fab_view_unref(v);
+}
+
 static void count(void *ctx)
 {
     ++*(unsigned *)ctx;
@@ -113,6 +127,7 @@ START_TEST(mends_tables_in_place)
         /* The limit: a probe of all 36 ports at both ends of the link, one read of another
          * neighbour of each end, and the writes. A sweep would take more. */
         ck_assert_uint_le(e->smps_sent - before_it.smps_sent, 2 * 36 + 2 + last.blocks);
+        assert_census(&lab); /* before the first repair, nobody asked for it */
     }
     lab_run(&lab, 3, lab_is_idle, "the look that checks");
     ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);

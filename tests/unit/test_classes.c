@@ -231,6 +231,7 @@ START_TEST(tables_of_options)
     ck_assert_int_eq(fab_policy_classes_set_map(c, "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,16"),
                      FAB_E_FORMAT);
     ck_assert_int_eq(fab_policy_classes_set_arb(c, true, "0:4"), FAB_OK);
+    ck_assert_int_eq(fab_policy_classes_set_arb(c, false, "14:1"), FAB_OK); /* the last data VL */
     ck_assert_int_eq(fab_policy_classes_set_arb(c, false, "0:0,1:64,2:255"), FAB_OK);
     ck_assert_uint_eq(c->highs, 1);
     ck_assert_uint_eq(c->lows, 3);

@@ -256,6 +256,42 @@ START_TEST(plans_at_hand_are_repairs)
 }
 END_TEST
 
+/* The counts in the collection are those of its rows. */
+static void assert_counts(const struct fab_repair_contingencies *c)
+{
+    size_t plans = 0, known = 0, current = 0;
+    for (size_t i = 0; i < c->rows; i++) {
+        plans += c->row[i].plan != NULL;
+        known += c->row[i].known;
+        current += c->row[i].known && c->row[i].commits == c->commits;
+    }
+    ck_assert_uint_eq(c->plans, plans);
+    ck_assert_uint_eq(c->count, known);
+    ck_assert_uint_eq(c->current, current);
+}
+
+START_TEST(evicted_plans_do_not_count)
+{
+    struct world w = world_of("leaves and spines", leaf_spine(4, 2, 2), "fattree");
+    fill(&w, SIZE_MAX);
+    size_t plans = w.all.plans;
+    assert_counts(&w.all);
+    ck_assert_uint_gt(plans, 2);
+    for (uint32_t row = 0; row < w.all.rows; row++) {
+        bool had = w.all.row[row].plan != NULL;
+        for (unsigned i = 0; i < 2; i++) { /* the second call changes nothing */
+            fab_repair_contingencies_evict(&w.all, row);
+            ck_assert_uint_eq(w.all.plans, plans - had);
+        }
+        plans -= had;
+        assert_counts(&w.all);
+    }
+    ck_assert_uint_eq(w.all.plans, 0);
+    ck_assert_uint_eq(w.all.memory, sizeof(w.all) + w.all.rows * sizeof(*w.all.row));
+    world_fini(&w);
+}
+END_TEST
+
 START_TEST(memory_is_bounded)
 {
     struct world w = world_of("fat tree of 2 levels", fat_tree(8, 2, 1), "fattree");
@@ -268,6 +304,7 @@ START_TEST(memory_is_bounded)
     ck_assert_uint_gt(w.all.plans, 0);
     ck_assert_uint_lt(w.all.plans, w.all.count);
     ck_assert_uint_lt(w.all.memory, whole);
+    assert_counts(&w.all);
     check_all(&w, FAB_NONE);
     fill(&w, 0);
     ck_assert_uint_eq(w.all.plans, 0);
@@ -420,6 +457,7 @@ static Suite *suite(void)
     tcase_set_timeout(c, 300);
     tcase_add_test(c, plans_at_hand_are_repairs);
     tcase_add_test(c, memory_is_bounded);
+    tcase_add_test(c, evicted_plans_do_not_count);
     tcase_add_test(c, other_fabrics_are_not_adopted);
     tcase_add_test(c, networks_agree_only_with_equal_labels);
     tcase_add_test(c, likely_links_come_first);

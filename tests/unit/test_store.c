@@ -528,6 +528,44 @@ START_TEST(a_change_writes_its_rows_only)
 }
 END_TEST
 
+/* Each attribute that alone has changed while the manager was stopped is written. */
+START_TEST(each_attribute_is_written_when_it_changes)
+{
+    static const char *const queries[] = {
+        "SELECT count(*) FROM node WHERE vendor_id = 77",
+        "SELECT count(*) FROM node WHERE device_id = 77",
+        "SELECT count(*) FROM node WHERE system_guid = '0x0000000000000077'",
+        "SELECT count(*) FROM port WHERE lid = 77",
+        "SELECT count(*) FROM port WHERE lmc = 3",
+        "SELECT count(*) FROM port WHERE port_guid = '0x0000000000000077'"};
+    struct store *s = open_store();
+    struct fab_builder *b = leaf_spine();
+    for (unsigned i = 0; i < sizeof queries / sizeof *queries; i++) {
+        put_view(s, b, 2 * i + 1, 100);
+        ck_assert_int_eq(ask(queries[i]), 0);
+        s = reopen(s);
+        struct fab_view *v = make_view(b, 2 * i + 2, 100);
+        struct fab_fabric *f = (struct fab_fabric *)(uintptr_t)v->fabric;
+        struct fab_lids *lids = (struct fab_lids *)(uintptr_t)&v->target->lids;
+        struct fab_node_info *info = &f->nodes[2].info;
+        uint32_t port = f->nodes[2].first_port; /* port 0 of a switch */
+        info->vendor_id = i == 0 ? 77 : info->vendor_id;
+        info->device_id = i == 1 ? 77 : info->device_id;
+        info->system_guid = i == 2 ? 0x77 : info->system_guid;
+        lids->base[port] = i == 3 ? 77 : lids->base[port];
+        lids->lmc[port] = i == 4 ? 3 : lids->lmc[port];
+        if (i == 5)
+            fab_fabric_edit_port(f, port)->guid = 0x77;
+        store_put_view(s, v, "first sweep", 1234);
+        fab_view_unref(v);
+        store_flush(s);
+        ck_assert_msg(ask(queries[i]) == 1, "%s", queries[i]);
+    }
+    fab_fabric_builder_free(b);
+    store_close(s);
+}
+END_TEST
+
 /* ---- overflow, failure ---- */
 
 START_TEST(behind_it_drops_events_and_never_leases)
@@ -730,6 +768,7 @@ int main(void)
     tcase_add_loop_test(tcase, what_goes_away_is_kept_and_marked, 0, 2);
     tcase_add_test(tcase, an_unchanged_fabric_writes_no_row);
     tcase_add_test(tcase, a_change_writes_its_rows_only);
+    tcase_add_test(tcase, each_attribute_is_written_when_it_changes);
     tcase_add_test(tcase, behind_it_drops_events_and_never_leases);
     tcase_add_test(tcase, large_fabrics_are_written_cheaply);
     suite_add_tcase(suite, tcase);
