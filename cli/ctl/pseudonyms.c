@@ -140,7 +140,8 @@ static int add_name(struct pseudonyms *p, const struct pseudonym *name, uint64_t
     return rc;
 }
 
-/* Returns true if the name can never be common: an address, or a reason of several words. */
+/* Returns true for an IPv4 address and for a text of several words. Such a name is always replaced
+ * by a pseudonym, even if it consists of plain words. */
 static bool is_special(enum pseudonym_kind kind, const char *name, size_t len)
 {
     return kind == PSEUDONYM_IPV4 || (kind == PSEUDONYM_TEXT && memchr(name, ' ', len) != NULL);

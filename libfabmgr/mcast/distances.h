@@ -27,7 +27,8 @@ struct fab_mcast_distances {
     uint16_t *avoid;
     uint32_t avoid_root, avoid_slot;
 };
-/* Finds the core switches of a net. Returns NOMEM. */
+/* Finds the switches of a net that can be roots of multicast trees, and makes room for distances to
+ * them. Returns NOMEM. */
 int fab_mcast_distances_init(struct fab_mcast_distances *w, const struct fab_mcast_net *n);
 void fab_mcast_distances_fini(struct fab_mcast_distances *w);
 /* Adapts the distances to the changed links of the net; `was` has the former links. Keeps the

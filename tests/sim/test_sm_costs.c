@@ -104,9 +104,9 @@ static uint64_t blocks(struct size z)
     return switches(z) * (lids / 64 + 1);
 }
 
-/* A bring-up writes each setting once. A port with a link is therefore written twice: first its
- * settings, and later its state Active. Port 0 of a switch has no link state, and is written
- * once. */
+/* A bring-up writes PortInfo of a port with a link twice: the first write has its settings, and the
+ * second one its state Active. It writes PortInfo of port 0 of a switch once, because this port has
+ * no link state. */
 START_TEST(a_bring_up_writes_each_thing_once)
 {
     struct lab lab;

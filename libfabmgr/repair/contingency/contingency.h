@@ -271,8 +271,9 @@ int fab_repair_encode(const struct fab_repair_delta *d, uint8_t **ret, uint32_t 
  * and relabel[]. Trusts `packed`, and does not check its bytes. Returns NOMEM. */
 int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uint8_t *packed,
                       struct fab_repair_delta *ret);
-/* Decodes a delta as fab_repair_decode does, but does not fill the array entry[] of *ret. lft:
- * tables from which the old values of the entries are read; NULL: the old values stay 0. */
+/* Decodes a delta as fab_repair_decode does, but leaves out the array entry[] of *ret. The
+ * changes that it fills in have old and new values. The old values are read from lft; if lft is
+ * NULL, they are 0. */
 int fab_repair_decode_changes(const struct fab_repair *r, const struct fab_lft *lft,
                               const uint8_t *packed, struct fab_repair_delta *ret);
 
