@@ -630,7 +630,7 @@ START_TEST(a_scrub_finds_each_wrong_entry)
     }
     ck_assert_uint_eq(maps, 56);
     ck_assert_uint_eq(arbs, 16); /* both ends of 8 links */
-    w.known.vls.ports--; /* of another snapshot: nothing is known */
+    w.known.vls.ports--;         /* of another snapshot: nothing is known */
     struct fab_scrub_item none = {
         .node = 0, .port = w.f->nodes[0].first_port, .attr_id = FAB_ATTR_SL2VL, .mod = 0x0102};
     fab_plan_scrub_record(&in, &none, data, &w.known);
