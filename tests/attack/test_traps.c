@@ -363,6 +363,13 @@ START_TEST(repressed_traps_of_all_switches_are_made_up_for)
 }
 END_TEST
 
+static uint64_t sweeps_before;
+
+static bool has_swept(struct lab *l)
+{
+    return status().traps.sweeps > sweeps_before && lab_is_idle(l);
+}
+
 START_TEST(unknown_lids_cause_few_sweeps)
 {
     open_scene(false);
@@ -383,6 +390,18 @@ START_TEST(unknown_lids_cause_few_sweeps)
     struct sm_status after = status();
     ck_assert_uint_ge(after.traps.sweeps, 6);
     ck_assert_uint_le(after.traps.sweeps, 11);
+    sweeps_before = after.traps.sweeps;
+    /* When a heavy sweep has found a change, the next trap of an unknown LID causes a sweep soon.
+     */
+    lab_run(lab, 600, has_swept, "the sweep that the last trap caused");
+    lab_exchange(lab, "leaf-002", 2, "leaf-003", 2);
+    ck_assert_int_eq(sm_sweep(lab->sm, NULL, NULL), FAB_OK);
+    lab_run_for(lab, 5);
+    after = status();
+    struct fab_notice n = notice_of(144, 0x4000, OF_CA);
+    send_trap(0x4000, &n);
+    lab_run_for(lab, 5);
+    ck_assert_uint_eq(status().traps.sweeps, after.traps.sweeps + 1);
     close_scene();
 }
 END_TEST

@@ -340,6 +340,8 @@ START_TEST(devices_hold_what_was_computed)
     start_cc(HONEST, 0);
     lab_run(&lab, 60, none_is_pending, "all devices are set");
     ck_assert_uint_eq(status().devices[CC_PROGRAMMED], 4 + 67);
+    ck_assert_uint_ge(status().reads, 4 + 67);
+    ck_assert_uint_ge(status().writes, 4 + 67);
     struct fab_view *v = sm_view(lab.sm);
     ck_assert_int_eq(cc_settings(cc, v, &all), 0);
     static const char *const switches[] = {"leaf-001", "leaf-002", "spine-001", "spine-002"};

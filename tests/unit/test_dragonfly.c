@@ -52,6 +52,46 @@ START_TEST(whole_and_damaged_dragonflies_plus)
 }
 END_TEST
 
+static bool is_flawed(const char *engine, const struct fab_fabric *f)
+{
+    struct fab_policy p;
+    fab_policy_defaults(&p);
+    struct fab_target *t = routed_by(f, &p, engine);
+    struct fab_lft lft;
+    struct fab_vls vls = {0};
+    char why[480] = "";
+    bool flawed = false;
+    const struct fab_route_input in = {
+        .fabric = f, .policy = &p, .lids = &t->lids, .flawed = &flawed};
+    ck_assert_int_eq(fab_route_engine_by_name(engine)->run(&in, &lft, &vls, why, sizeof(why)),
+                     FAB_OK);
+    fab_target_lft_fini(&lft);
+    fab_target_vls_fini(&vls);
+    fab_target_unref(t);
+    fab_policy_fini(&p);
+    return flawed;
+}
+
+/* If a link is missing, other engines are tried, too. Frees f. */
+static void check_flaws(const char *engine, struct fab_fabric *f)
+{
+    ck_assert(!is_flawed(engine, f));
+    for (uint32_t port = 0; port < f->port_count; port++)
+        if (fab_fabric_isl_is_up(f, port)) {
+            fab_fabric_edit_port(f, port)->info.phys_state = FAB_PHYS_POLLING;
+            break;
+        }
+    ck_assert(is_flawed(engine, f));
+    fab_fabric_unref(f);
+}
+
+START_TEST(a_missing_link_is_a_flaw)
+{
+    check_flaws("dragonfly", dragonfly(0, 4, 2, 2, 1));
+    check_flaws("dragonfly+", plus(5, 4, 4, 2, 4, 1));
+}
+END_TEST
+
 START_TEST(several_faults)
 {
     struct fab_prng prng;
@@ -107,6 +147,7 @@ static Suite *suite(void)
     tcase_add_test(c, whole_and_damaged_dragonflies);
     tcase_add_test(c, whole_and_damaged_dragonflies_plus);
     tcase_add_test(c, several_faults);
+    tcase_add_test(c, a_missing_link_is_a_flaw);
     tcase_add_test(c, the_order_of_discovery_changes_nothing);
     tcase_add_test(c, others_are_refused_with_a_reason);
     suite_add_tcase(s, c);
