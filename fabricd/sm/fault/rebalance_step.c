@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rebalances the routes step by step after local repairs (libfabmgr/repair: fab_repair_rebalance).
- * Local repairs spread what failed links carried by estimates of the link loads. A step counts the
+ * Local repairs spread what failed links carried without knowing the link loads. A step counts the
  * loads, and moves some of the displaced entries to paths of the same length with lighter links.
  * The entries keep their baseline values, so a repair restores these when the links come back.
  *
