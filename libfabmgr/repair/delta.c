@@ -435,7 +435,7 @@ int fab_repair_delta_make(struct fab_repair *r, uint32_t set, const struct fab_l
     if (status == FAB_OK)
         status = decide_columns(&j, affected, affected_count);
     fab_repair_undo_dead(r, &d);
-    int balance = fab_repair_balance_undo(r, &d);
+    int balance = window != NULL ? fab_repair_balance_undo(r, &d) : FAB_OK;
     status = status == FAB_OK ? balance : status;
     free(affected);
     free(j.revived);

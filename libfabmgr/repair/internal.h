@@ -36,6 +36,9 @@ struct fab_repair_network {
     /* [switches] number of endports attached to the switch */
     uint32_t *attached;
     uint32_t *degree; /* [switches] number of ISLs of the switch */
+    /* [switches] Switches with endports have the same group if their first ISLs lead to the same
+     * switch, as those of the leaves of a pod do. Any other switch has a group of its own. */
+    uint32_t *group;
     /* [switches] position of each switch in an order of all switches (labels/labels.c). All paths
      * of the baseline first lead to greater positions (up) and then to lower ones (down), and the
      * labels follow from the positions. NULL: there is no such order, and the labels follow from
@@ -48,11 +51,6 @@ struct fab_repair_network {
     /* [sets][vl_count][ports] label of each channel, from 1; 0: the port is no channel */
     uint32_t *label;
     const char *label_source; /* result of fab_repair_label_source */
-    /* [ports] load of each channel in the baseline: number of paths over it from an endport to the
-     * LID of an endport */
-    int64_t *load;
-    /* [switches] mean number of endports whose packets to a LID pass the switch in the baseline */
-    uint32_t *weight;
 };
 /* Makes the network: all members except label[]. Returns INVAL if the tables or LIDs belong to
  * another fabric, or NOMEM. */
@@ -214,24 +212,19 @@ struct fab_repair_tile {
     uint8_t *table; /* [count][switches] */
 };
 
-/* A change of a link load that the running call has made (balance.c). */
-struct fab_repair_load_step {
-    uint32_t channel;
-    int64_t paths;
-};
-/* The link loads by which a repair chooses among equally long paths (balance.c). */
+/* The link loads by which a rebalance chooses among equally long paths (balance.c). */
 struct fab_repair_balance {
-    /* [ports] estimated load of each channel: like network->load[], but with the active tables */
-    int64_t *load;
-    /* [moves] entries that commits have changed since load[] was brought up to date */
+    /* load[] is the number of paths over each channel by the active tables, before the changes of
+     * moved[] */
+    bool exact;
+    int64_t *load; /* [ports] */
+    /* [moves] the entries that the last commit has changed */
     struct fab_repair_change *moved;
     size_t moves, move_room;
-    /* [switches] index of the change of each switch's entry for one LID; FAB_NONE between calls */
-    uint32_t *index;
-    /* [steps] the amounts that the running call has added to load[]; empty between calls */
-    struct fab_repair_load_step *step;
-    size_t steps, step_room;
-    bool failed; /* true: memory for steps ran out in the running call */
+    /* bitset [ports] of the channels whose load the running call has changed; no bit is set between
+     * calls */
+    uint64_t *touched;
+    int64_t *former; /* [ports] their loads before the call */
     /* true: the running call is fab_repair_rebalance */
     bool improving;
 };
@@ -319,25 +312,18 @@ void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw);
  * fab_repair_column_end. */
 void fab_repair_column_solve(struct fab_repair *r);
 void fab_repair_column_end(struct fab_repair *r);
-/* Returns the next switch on the path of the k-th candidate that a repair will most likely compare
- * for packets from `sw` to the LID. entry: the present LFT entry. FAB_NONE: this entry is no port
- * of an ISL. */
-uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid,
-                                uint32_t k);
+/* Returns the next switch on the path with which a decision will most likely begin, for packets
+ * from `sw` to the LID. entry: the present LFT entry. FAB_NONE: this entry is no port of an ISL. */
+uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid);
 
 /* Finds paths for CUT switches (FAB_MARK_CUT) that living links connect with the destination. They
  * found no path because labels do not ascend where their paths would meet the entries of other
  * switches (column/relax.c). Returns NOMEM. */
 int fab_repair_column_relax(struct fab_repair *r);
 
-/* Number of candidates with short paths whose costs a decision compares. A few random candidates
- * spread load nearly as evenly as the best of all (Mitzenmacher, "The power of two choices in
- * randomized load balancing", IEEE TPDS 2001). */
-#define FAB_REPAIR_SAMPLES 4
-/* maximum number of entries in one call of fab_repair_prefetch */
-#define FAB_REPAIR_PREFETCH_MAX 16
-/* Loads table entries into the processor's cache: those that the decisions about affected[count]
- * will read (column/prefetch.c). Each element is LID << 32 | switch. */
+#define FAB_REPAIR_PREFETCH_MAX 16 /* maximum number of entries in one call */
+/* Brings the table entries that the decisions about affected[count] will read into the processor's
+ * cache (column/prefetch.c). Each element is LID << 32 | switch. */
 void fab_repair_prefetch(struct fab_repair *r, const struct fab_lft *lft, const uint64_t *affected,
                          size_t count);
 
@@ -352,29 +338,25 @@ static inline const uint32_t *fab_repair_labels_for(const struct fab_repair *r, 
     return r->label + (b->vl != NULL ? (size_t)b->vl[lid] * b->ports : 0);
 }
 
-/* functions of balance.c */
-/* Sets the loads to those of the baseline. Returns NOMEM. */
+/* balance.c */
+/* Returns NOMEM. */
 int fab_repair_balance_init(struct fab_repair_balance *l, const struct fab_repair_network *b);
 void fab_repair_balance_fini(struct fab_repair_balance *l);
-/* Copies the loads, and the changes that they do not include yet; *to is initialised. Returns
- * NOMEM. */
+/* Copies what the next rebalance needs; *to is initialized. Returns NOMEM. */
 int fab_repair_balance_copy(const struct fab_repair_balance *from,
                             const struct fab_repair_network *b, struct fab_repair_balance *to);
 size_t fab_repair_balance_memory(const struct fab_repair_network *b);
-/* Counts all paths of the baseline `lft` in network->load[] and network->weight[]. Returns NOMEM.
- */
-int fab_repair_balance_count_baseline(struct fab_repair *r, const struct fab_lft *lft);
-/* Counts all paths of the active tables `lft` in balance.load[]. Paths end at the links that the
- * running call has marked as dead. Returns NOMEM; the loads are then too low. */
+/* Counts the paths of the active tables `lft` in balance.load[]. A path is a pair of an endport and
+ * the LID of another endport. Paths end at the links that the running call has marked as dead. If
+ * balance.exact, counts only the paths to LIDs whose entries have changed. Returns NOMEM. */
 int fab_repair_balance_count(struct fab_repair *r, const struct fab_lft *lft);
-/* Records the entries that the delta changes. `lft` are the tables before the change. If memory
- * runs out, the loads stay as they are. */
+/* Records the entries that the delta changes, if it is one of fab_repair_rebalance. `lft` holds the
+ * tables before the change. */
 void fab_repair_balance_record(struct fab_repair *r, const struct fab_lft *lft,
                                const struct fab_repair_delta *d);
 /* Adds paths to the load of a channel, until fab_repair_balance_undo is called. */
 void fab_repair_balance_add(struct fab_repair *r, uint32_t channel, int64_t paths);
-/* Subtracts what fab_repair_balance_add has added, and allocates memory for the commit of the
- * delta. Returns NOMEM if there is none, or if there was none for an addition. */
+/* Takes back what was added, and allocates memory for the commit of the delta. Returns NOMEM. */
 int fab_repair_balance_undo(struct fab_repair *r, const struct fab_repair_delta *d);
 
 /* functions of dead_links.c */

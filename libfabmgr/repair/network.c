@@ -26,8 +26,7 @@ static int alloc_base(struct fab_repair_network *b)
         fab_base_arena_alloc(&b->arena, fab_base_bits_words(top), sizeof(*b->is_endport));
     b->attached = fab_base_arena_alloc(&b->arena, n, sizeof(*b->attached));
     b->degree = fab_base_arena_alloc(&b->arena, n, sizeof(*b->degree));
-    b->load = fab_base_arena_alloc(&b->arena, ports, sizeof(*b->load));
-    b->weight = fab_base_arena_alloc(&b->arena, n, sizeof(*b->weight));
+    b->group = fab_base_arena_alloc(&b->arena, n, sizeof(*b->group));
     return !b->arena.failed ? FAB_OK : FAB_E_NOMEM;
 }
 
@@ -51,6 +50,33 @@ static void find_peers(struct fab_repair_network *b, const struct fab_fabric *f)
         }
     }
     b->first[b->n] = b->ports;
+}
+
+/* Returns the switch to which the first ISL of `sw` leads; FAB_NONE: it has no ISL. */
+static uint32_t first_neighbour(const struct fab_repair_network *b, uint32_t sw)
+{
+    for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
+        if (b->peer_sw[port] != FAB_NONE)
+            return b->peer_sw[port];
+    }
+    return FAB_NONE;
+}
+
+/* Numbers the groups of switches with endports from 0. Other groups have numbers from n. */
+static int find_groups(struct fab_repair_network *b)
+{
+    uint32_t groups = 0, *of = fab_base_alloc_array((size_t)b->n + 1, sizeof(*of));
+    if (of == NULL)
+        return FAB_E_NOMEM;
+    memset(of, 0xff, ((size_t)b->n + 1) * sizeof(*of));
+    for (uint32_t sw = 0; sw < b->n; sw++) {
+        uint32_t near = b->attached[sw] > 0 ? first_neighbour(b, sw) : FAB_NONE;
+        if (near != FAB_NONE && of[near] == FAB_NONE)
+            of[near] = groups++;
+        b->group[sw] = near != FAB_NONE ? of[near] : b->n + sw;
+    }
+    free(of);
+    return FAB_OK;
 }
 
 /* Returns the switch that delivers packets to `port`; FAB_NONE: the port is not connected to a
@@ -101,12 +127,15 @@ int fab_repair_network_new(const struct fab_repair_input *in, struct fab_repair_
     if (b->n > 0)
         b->ports = f->nodes[b->n - 1].first_port + f->nodes[b->n - 1].num_ports + 1u;
     int status = alloc_base(b);
+    if (status == FAB_OK) {
+        find_peers(b, f);
+        find_homes(b, in);
+        status = find_groups(b);
+    }
     if (status != FAB_OK) {
         fab_repair_network_unref(b);
         return status;
     }
-    find_peers(b, f);
-    find_homes(b, in);
     *ret = b;
     return FAB_OK;
 }
@@ -130,11 +159,10 @@ void fab_repair_network_unref(struct fab_repair_network *b)
 
 size_t fab_repair_network_memory(const struct fab_repair_network *b)
 {
-    size_t a_switch = (b->order != NULL ? 4 : 3) * sizeof(uint32_t),
+    size_t a_switch = (b->order != NULL ? 5 : 4) * sizeof(uint32_t),
            a_port = sizeof(*b->peer_sw) + sizeof(*b->peer_num);
     size_t a_lid = sizeof(*b->home) + (b->vl != NULL ? sizeof(*b->vl) : 0);
     return sizeof(*b) + a_switch * b->n + a_port * b->ports + a_lid * ((size_t)b->top + 1) +
-           sizeof(*b->weight) * b->n + sizeof(*b->load) * b->ports +
            sizeof(*b->label) * b->sets * b->vl_count * b->ports;
 }
 

@@ -64,7 +64,6 @@ int fab_repair_new(const struct fab_repair_input *in, struct fab_repair **ret, c
                    size_t why_len)
 {
     struct fab_repair_network *b = NULL;
-    struct fab_repair *r = NULL;
     int status = fab_repair_network_new(in, &b);
     if (status == FAB_OK)
         status = fab_repair_labels_find(b, in, why, why_len);
@@ -72,14 +71,7 @@ int fab_repair_new(const struct fab_repair_input *in, struct fab_repair **ret, c
         fab_repair_network_unref(b);
         return status;
     }
-    status = make(b, &r);
-    if (status == FAB_OK)
-        status = fab_repair_balance_count_baseline(r, in->lft);
-    if (status == FAB_OK)
-        *ret = r;
-    else
-        fab_repair_free(r);
-    return status;
+    return make(b, ret);
 }
 
 static void *copied(const void *from, size_t count, size_t item)
@@ -169,7 +161,6 @@ int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint3
     if (lft->switch_count != r->network->n || lft->top < r->network->top)
         return FAB_E_INVAL;
     r->relax_work = 0;
-    fab_repair_balance_update(r, lft);
     for (uint32_t set = 0; set < r->network->sets && (status != FAB_OK || best.lost > 0); set++) {
         int set_status = fab_repair_delta_make(r, set, lft, dead, count, NULL, &d, why, why_len);
         if (set_status == FAB_OK && (status != FAB_OK || d.lost == 0)) {

@@ -7,8 +7,9 @@
  * The baseline consists of the tables that a routing engine computed for a fabric. The active
  * tables are those that the switches hold. A repair gives each entry its baseline value if the path
  * of this value still works and is as short as others. Otherwise the entry keeps its active value
- * under the same condition. Otherwise the repair chooses among the shortest paths by the loads of
- * their links (balance.c). So equal baselines, active tables and sets of dead links give equal
+ * under the same condition. Otherwise the LID and the switch select one of the shortest paths, so
+ * that they spread (column/column.c). A rebalance, which may follow, compares the loads of links
+ * (balance.c). So equal baselines, active tables and sets of dead links give equal
  * results, and without dead links, the tables equal the baseline byte for byte. A repair never
  * changes service levels.
  *
@@ -190,11 +191,8 @@ int fab_repair_prepare_commit(const struct fab_repair_delta *d, const uint32_t *
  * delta's dead links as the present ones. Moves the array dead[] of the delta, and its private
  * arrays, into the repair. The other members of the delta can still be read. */
 void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_repair_delta *d);
-/* Takes over the link loads that fab_repair_rebalance has counted in a clone with the same
- * state. */
-void fab_repair_balance_take(struct fab_repair *r, const struct fab_repair *clone);
-/* Updates the link loads, by which repairs choose paths, for the active tables `lft` after a
- * commit. Otherwise the next plan updates them, and takes longer. */
-void fab_repair_balance_update(struct fab_repair *r, const struct fab_lft *lft);
+/* Exchanges the link loads with those of a clone that has the same state, in which
+ * fab_repair_rebalance has counted them. Then the next rebalance counts only what has changed. */
+void fab_repair_balance_take(struct fab_repair *r, struct fab_repair *clone);
 
 #endif

@@ -140,7 +140,6 @@ static bool repair(struct world *w, struct cost *ret)
     must(fab_repair_prepare_commit(&d, NULL, &w->lft), "commit");
     fab_repair_commit(w->repair, &w->lft, &d);
     *ret = (struct cost){(cpu_s() - start) * 1e6, (double)d.writes};
-    fab_repair_balance_update(w->repair, &w->lft); /* as the manager does after each repair */
     fab_repair_delta_fini(&d);
     return true;
 }

@@ -186,7 +186,6 @@ static int step(struct world *w, const uint32_t *dead, size_t count, struct time
                           .lost = d.lost,
                           .drained = d.drained,
                           .steps = d.steps};
-    fab_repair_balance_update(w->repair, &w->lft); /* as the manager does after each repair */
     fab_repair_delta_fini(&d);
     return FAB_OK;
 }
@@ -361,7 +360,6 @@ static double take_plan(struct world *w, const struct fab_repair_contingencies *
     }
     fab_repair_commit(w->repair, &w->lft, &d);
     double took = now_us() - start + (sum == 1 ? 1e-9 : 0);
-    fab_repair_balance_update(w->repair, &w->lft);
     fab_repair_delta_fini(&d);
     return took;
 }
@@ -462,7 +460,6 @@ static double next_version(struct world *w, struct fab_fabric **f, const uint32_
     must(fab_repair_prepare_commit(&d, NULL, &w->lft), "prepare", "");
     fab_repair_commit(w->repair, &w->lft, &d);
     double took = now_us() - start;
-    fab_repair_balance_update(w->repair, &w->lft);
     fab_repair_delta_fini(&d);
     fab_fabric_unref(*f);
     *f = next;

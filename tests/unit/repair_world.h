@@ -549,14 +549,42 @@ static inline bool change_to(struct world *w, const bool *dead, struct fab_prng 
     return true;
 }
 
+/* Checks that a clone computes the same step, which is the delta *d. If the step before changed
+ * entries, a commit without changes makes the clone count the paths to all LIDs. */
+static inline void assert_same_step(struct world *w, struct fab_repair *clone, size_t most,
+                                    uint32_t at, const struct fab_repair_delta *d)
+{
+    struct fab_repair_delta same;
+    char why[160] = "";
+    uint32_t *ports = calloc(w->count + 1, sizeof(*ports));
+    uint32_t count = list_dead(w, w->dead, ports);
+    ck_assert_int_eq(fab_repair_plan(clone, &w->lft, ports, count, &same, why, sizeof(why)),
+                     FAB_OK);
+    ck_assert_uint_eq(same.changes, 0);
+    fab_repair_commit(clone, &w->lft, &same);
+    fab_repair_delta_fini(&same);
+    ck_assert_int_eq(fab_repair_rebalance(clone, &w->lft, most, &at, &same), FAB_OK);
+    ck_assert_uint_eq(same.changes, d->changes);
+    for (size_t i = 0; i < d->changes; i++)
+        ck_assert(same.change[i].lid == d->change[i].lid && same.change[i].sw == d->change[i].sw &&
+                  same.change[i].now == d->change[i].now);
+    fab_repair_delta_fini(&same);
+    fab_repair_free(clone);
+    free(ports);
+}
+
 /* Does one step of the incremental rebalance, with all checks. Returns true if it changed entries.
  */
 static inline bool rebalance_step(struct world *w, uint32_t *at, struct fab_prng *prng)
 {
     struct fab_repair_delta d;
     struct fab_repair_change bad;
-    ck_assert_int_eq(
-        fab_repair_rebalance(w->repair, &w->lft, 1 + fab_base_prng_below(prng, 8), at, &d), FAB_OK);
+    struct fab_repair *clone = NULL;
+    size_t most = 1 + fab_base_prng_below(prng, 8);
+    uint32_t after = *at;
+    ck_assert_int_eq(fab_repair_clone(w->repair, &clone), FAB_OK);
+    ck_assert_int_eq(fab_repair_rebalance(w->repair, &w->lft, most, at, &d), FAB_OK);
+    assert_same_step(w, clone, most, after, &d);
     ck_assert_int_eq(fab_repair_prove(w->repair, &w->lft, &d, &bad), FAB_OK);
     ck_assert_int_eq(fab_repair_order(w->repair, &w->lft, &d), FAB_OK);
     struct fab_fabric *f = with_dead_links(w, w->dead);

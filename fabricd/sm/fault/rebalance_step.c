@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rebalances the routes step by step after local repairs (libfabmgr/repair: fab_repair_rebalance).
- * Local repairs use estimates of the link loads to spread the traffic of failed links. A step
- * counts the loads, and moves some displaced entries to paths of the same length with lighter
- * links. The entries keep their baseline values, so a repair restores these when the links come
- * back.
+ * Local repairs spread what failed links carried without knowing the link loads. A step counts the
+ * loads, and moves some of the displaced entries to paths of the same length with lighter links.
+ * The entries keep their baseline values, so a repair restores these when the links come back.
  *
  * The first step begins DELAY_US after a repair. A worker task computes, proves and orders it while
  * no round runs, so a fault never waits for it. If the repair session has changed since then, the

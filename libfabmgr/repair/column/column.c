@@ -27,9 +27,11 @@
  * with the lowest; then those that send up, starting with the highest.
  *
  * Among equally long paths, the path of the baseline wins, then the path of the active tables, so
- * that a repair moves no path without need. Of the others, a few are compared, and the path with
- * the lowest sum of link loads (balance.c) wins. The load of each decided path is added at once. So
- * the load of a dead link spreads over all links that may carry it.
+ * that a repair moves no path without need. Otherwise the LID and the switch select one of them. So
+ * what a dead link carried spreads over all links that may carry it. A repair does not compare the
+ * loads of links, because this would take half as long again. A rebalance (fab_repair_rebalance)
+ * follows it: among the paths that are as long as the present one, it chooses the path with the
+ * lowest sum of link loads (balance.c), and adds the load of each chosen path at once.
  */
 #include <string.h>
 
@@ -240,30 +242,28 @@ candidates_of(struct fab_repair *r, uint32_t sw, uint32_t key, bool equal, const
     return c;
 }
 
-/* Returns the number of the k-th candidate, from 0 to count - 1, that switch `sw` tries for the
- * LID. LIDs that a fault displaces from one link, and switches that it displaces from one path,
- * begin with different candidates. The second one is chosen by a hash, so that two such entries
- * seldom have both candidates in common. The others follow the second one. */
-static uint32_t candidate(uint32_t sw, uint32_t lid, uint32_t count, uint32_t k)
+/* Returns the place of the candidate with which switch `sw` begins for the LID. LIDs that a fault
+ * displaces from one link, and switches that it displaces from one path, begin with different
+ * candidates. But all leaves of a pod begin with the same one if the LID is in another pod: their
+ * paths meet soon, so the repair reads fewer table entries, and each of these may be a cache miss.
+ */
+static uint32_t first_candidate(const struct fab_repair_network *b, uint32_t sw, uint32_t lid,
+                                uint32_t count)
 {
-    uint32_t first = (lid / count + sw) % count;
-    if (k == 0 || count == 1)
-        return first;
-    uint32_t hash = (lid * 0x9e3779b1u ^ sw * 0x85ebca77u) * 0xc2b2ae3du >> 16;
-    uint32_t offset = (hash + k - 1) % (count - 1) + 1;
-    return first + offset < count ? first + offset : first + offset - count;
+    uint32_t home = b->home[lid], group = b->group[sw];
+    uint32_t spread = home != FAB_NONE && group != b->group[home] ? group : sw;
+    return (lid / count + spread) % count;
 }
 
-uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid,
-                                uint32_t k)
+uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid)
 {
+    const struct fab_repair_network *b = r->network;
     const uint32_t *label = fab_repair_labels_for(r, lid);
-    uint32_t channel = fab_repair_channel(r->network, sw, entry);
+    uint32_t channel = fab_repair_channel(b, sw, entry);
     if (channel == FAB_NONE)
         return FAB_NONE;
     const struct fab_repair_candidates *all = candidates_of(r, sw, label[channel], false, label);
-    uint8_t num = all->num[candidate(sw, lid, all->count, k < all->count ? k : 0)];
-    return r->network->peer_sw[r->network->first[sw] + num];
+    return b->peer_sw[b->first[sw] + all->num[first_candidate(b, sw, lid, all->count)]];
 }
 
 struct search {
@@ -298,7 +298,7 @@ static void try_channel(struct fab_repair *r, struct search *s, uint32_t channel
     uint16_t counted = length > s->enough ? length : s->enough;
     if (length == FAR || counted > s->best)
         return;
-    int64_t cost = former ? INT64_MIN : cost_of(r, channel);
+    int64_t cost = former ? INT64_MIN : r->balance.improving ? cost_of(r, channel) : 0;
     if (counted < s->best || cost < s->cost) {
         s->best = counted;
         s->length = length;
@@ -316,23 +316,20 @@ static void try_former(struct fab_repair *r, struct search *s, uint8_t num)
         try_channel(r, s, channel, true);
 }
 
-/* Tries the candidates one after the other, until FAB_REPAIR_SAMPLES of them had at most `enough`
- * hops. In a tree, a comparison of labels excludes nearly all channels before a path is followed.
- */
+/* Tries the candidates one after the other, until one has at most `enough` hops. A rebalance tries
+ * all of them. In a tree, a comparison of labels excludes nearly all channels before a path is
+ * followed. */
 static void try_candidates(struct fab_repair *r, struct search *s, uint32_t sw)
 {
     const struct fab_repair_column *c = &r->column;
     const uint32_t *hop = r->network->peer_sw + s->first, *label = c->label + s->first;
     const uint64_t tag = at_label(c, 0);
-    uint32_t count = s->all->count, at = candidate(sw, c->lid, count, 0), good = 0;
-    uint32_t most = r->balance.improving ? count : FAB_REPAIR_SAMPLES;
-    for (uint32_t k = 1; k <= count && good < most; k++) {
+    uint32_t count = s->all->count, at = first_candidate(r->network, sw, c->lid, count);
+    for (uint32_t k = 0; k < count && (r->balance.improving || s->best > s->enough); k++) {
         uint8_t num = s->all->num[at];
-        if (c->next_hop[hop[num]].at > (tag | label[num])) {
+        if (c->next_hop[hop[num]].at > (tag | label[num]))
             try_channel(r, s, s->first + num, false);
-            good += s->best <= s->enough;
-        }
-        at = candidate(sw, c->lid, count, k);
+        at = at + 1 < count ? at + 1 : 0;
     }
 }
 
@@ -439,21 +436,17 @@ static void subtract_active(struct fab_repair *r, uint32_t sw, int64_t paths)
     }
 }
 
-/* Adds the load of the path over `channel`, unless the active tables have this path already.
- * longer: the path is longer than before. All neighbours that carry traffic to the switch are then
- * decided again, and add their own paths. */
-static void add_load(struct fab_repair *r, uint32_t sw, uint32_t channel, bool longer)
+/* Moves the load of the switch to the path over `channel`, unless the active tables have this path
+ * already. */
+static void move_load(struct fab_repair *r, uint32_t sw, uint32_t channel)
 {
     const struct fab_repair_network *b = r->network;
     const struct fab_repair_column *c = &r->column;
-    int64_t paths = longer ? b->attached[sw] : b->weight[sw];
-    if (r->balance.improving)
-        paths = endports_behind(r, sw);
-    if (paths == 0 || channel - b->first[sw] == fab_repair_table_entry(c, sw) ||
+    if (channel - b->first[sw] == fab_repair_table_entry(c, sw) ||
         !fab_base_bits_get(b->is_endport, c->lid))
         return;
-    if (r->balance.improving)
-        subtract_active(r, sw, paths);
+    int64_t paths = endports_behind(r, sw);
+    subtract_active(r, sw, paths);
     for (; channel != FAB_NONE; channel = next_hop_of(r, b->peer_sw[channel])->channel)
         fab_repair_balance_add(r, channel, paths);
 }
@@ -461,7 +454,8 @@ static void add_load(struct fab_repair *r, uint32_t sw, uint32_t channel, bool l
 static void settle(struct fab_repair *r, uint32_t sw, uint32_t channel, uint16_t length)
 {
     struct fab_repair_column *c = &r->column;
-    add_load(r, sw, channel, length > c->old[sw]);
+    if (r->balance.improving)
+        move_load(r, sw, channel);
     c->mark[sw] = FAB_MARK_SETTLED;
     c->entry[sw] = (uint8_t)(channel - r->network->first[sw]);
     c->len[sw] = length;

@@ -14,9 +14,9 @@
 
 /* maximum number of switches of a path whose entries are prefetched; few paths are longer */
 #define HOPS 5
-/* number of paths that are prefetched for an entry: the old one, and those of the candidates that
- * the decision tries first */
-#define PATHS 3
+/* number of paths that are prefetched for an entry: the old one, and that of the candidate with
+ * which the decision begins */
+#define PATHS 2
 
 struct walker {
     /* sw: the switch reached on the path; FAB_NONE: the path has ended */
@@ -46,9 +46,8 @@ void fab_repair_prefetch(struct fab_repair *r, const struct fab_lft *lft, const 
         uint8_t entry = *entry_of(lft, &w);
         walker[PATHS * i] = w;
         step(b, lft, &walker[PATHS * i]);
-        for (uint32_t k = 0; k + 1 < PATHS; k++)
-            walker[PATHS * i + 1 + k] =
-                (struct walker){fab_repair_likely_next(r, w.sw, entry, w.lid, k), w.lid};
+        walker[PATHS * i + 1] =
+            (struct walker){fab_repair_likely_next(r, w.sw, entry, w.lid), w.lid};
     }
     for (unsigned s = 0; s < HOPS; s++) {
         for (size_t i = 0; i < PATHS * count; i++) {

@@ -172,5 +172,4 @@ void fab_repair_session_prepare(struct fab_repair_session *t, struct fab_target 
     fab_target_lft_prepare(&target->lft);
     if (!t->idmap.same)
         fab_target_lft_prepare(&t->lft);
-    fab_repair_balance_update(t->state, fab_repair_session_tables(t, target));
 }

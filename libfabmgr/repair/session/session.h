@@ -67,9 +67,9 @@ uint32_t fab_repair_session_peer(const struct fab_repair_session *t, const struc
  * entry has changed. */
 int fab_repair_session_commit(struct fab_repair_session *t, struct fab_target *target,
                               struct fab_repair_delta *d);
-/* Allocates memory in advance and updates the link loads (fab_repair_balance_update), so that the
- * next plan and the next fab_repair_session_commit take less time. At 128,000 hosts, a commit then
- * takes a third of its usual time. Does nothing if there is no memory. */
+/* Allocates memory in advance, so that the next fab_repair_session_commit takes less time: at
+ * 128,000 hosts, a third of the time that it takes otherwise. Does nothing if there is no memory.
+ */
 void fab_repair_session_prepare(struct fab_repair_session *t, struct fab_target *target);
 
 #endif
