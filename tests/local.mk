@@ -170,6 +170,10 @@ tests_unit_test_damping_SOURCES = tests/unit/test_damping.c
 tests_unit_test_damping_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_damping_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_history
+tests_unit_test_history_SOURCES = tests/unit/test_history.c
+tests_unit_test_history_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_history_LDADD = $(LIB_TEST_LIBS)
 UNIT_TESTS += tests/unit/test_counters
 tests_unit_test_counters_SOURCES = tests/unit/test_counters.c
 tests_unit_test_counters_CFLAGS = $(TEST_CFLAGS)
