@@ -408,12 +408,17 @@ static int trim(struct counters_writer *w, int64_t now, uint64_t limit)
     return status;
 }
 
-/* The clock was set back: deletes the samples of the time that comes again. */
+/* The clock was set back: deletes the samples of the time that comes again. If its quarter or day
+ * is joined already, all of that goes. */
 static int delete_future(struct counters_writer *w, int64_t now)
 {
     int status = FAB_OK;
     for (unsigned level = 0; level < FAB_ROLLUP_LEVELS && status == FAB_OK; level++)
-        status = delete_unit(w, level, now - 1, COUNTERS_TIME_MOST);
+        status = delete_unit(w, level,
+                             unit_of(level, now) == unit_of(level, w->last_end)
+                                 ? now - 1
+                                 : unit_of(level, now) * counters_unit(level),
+                             COUNTERS_TIME_MOST);
     return status;
 }
 
