@@ -271,15 +271,6 @@ void pm_history_fini(struct pm *pm)
 
 /* ---- the last samples ------------------------------------------------------------------------ */
 
-static uint64_t value_of(const struct pm_port *p, enum counters_by by)
-{
-    uint16_t code[FAB_COLUMNS] = {0};
-    if (by == COUNTERS_BY_ERRORS)
-        return p->errors;
-    memcpy(code, p->rate, sizeof(p->rate));
-    return counters_rank_value(by, code);
-}
-
 static bool has_sample(const struct pm_port *p)
 {
     return p->at_us != 0 && p->down_us == 0;
@@ -298,15 +289,15 @@ int pm_top(const struct pm *pm, enum counters_by by, uint32_t most, struct pm_ra
         for (uint32_t p = 0; pm->nodes[i].port && p <= pm->nodes[i].ports; p++)
             if (has_sample(&pm->nodes[i].port[p])) {
                 ports++;
-                fab_counters_rank_add(&rank, i << 8 | p, value_of(&pm->nodes[i].port[p], by));
+                fab_counters_rank_add(&rank, i << 8 | p,
+                                      counters_rank_value(by, pm->nodes[i].port[p].sample.code));
             }
     fab_counters_rank_sort(&rank);
     for (uint32_t i = 0; i < rank.count; i++) {
         const struct pm_node *n = &pm->nodes[entry[i].id >> 8];
         const struct pm_port *p = &n->port[entry[i].id & 0xff];
-        ret[i] = (struct pm_rates){
-            .guid = n->guid, .port = (uint8_t)(entry[i].id & 0xff), .errors = p->errors};
-        memcpy(ret[i].rate, p->rate, sizeof(p->rate));
+        ret[i] = (struct pm_rates){.guid = n->guid, .port = (uint8_t)(entry[i].id & 0xff)};
+        memcpy(ret[i].code, p->sample.code, sizeof(ret[i].code));
     }
     *ret_count = rank.count;
     *ret_ports = ports;
@@ -322,9 +313,9 @@ void pm_history_sum(const struct pm *pm, struct pm_status *ret)
             if (!has_sample(port))
                 continue;
             ret->ports++;
-            ret->bytes_per_s +=
-                fab_counters_decode_value(FAB_COLUMN_XMIT_DATA, port->rate[FAB_COLUMN_XMIT_DATA]);
-            ret->packets_per_s +=
-                fab_counters_decode_value(FAB_COLUMN_XMIT_PKTS, port->rate[FAB_COLUMN_XMIT_PKTS]);
+            ret->bytes_per_s += fab_counters_decode_value(FAB_COLUMN_XMIT_DATA,
+                                                          port->sample.code[FAB_COLUMN_XMIT_DATA]);
+            ret->packets_per_s += fab_counters_decode_value(
+                FAB_COLUMN_XMIT_PKTS, port->sample.code[FAB_COLUMN_XMIT_PKTS]);
         }
 }

@@ -67,9 +67,7 @@ bool pm_counters(const struct pm *pm, uint64_t node_guid, uint8_t port, struct p
 struct pm_rates {
     uint64_t guid; /* GUID of the node */
     uint8_t port;
-    /* codes of the columns of rates (libfabmgr/counters/column.h) */
-    uint16_t rate[FAB_COLUMN_RATES];
-    uint64_t errors; /* sum of the increases of all error counters */
+    uint16_t code[FAB_COLUMNS]; /* codes of rates and errors (libfabmgr/counters/column.h) */
 };
 /* Writes the `most` ports with the greatest values, in this order. *ret_ports: number of all
  * ports with a sample. Returns NOMEM. */

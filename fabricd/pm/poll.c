@@ -262,12 +262,12 @@ static void take_traffic(struct pm *pm, struct pm_node *n, uint8_t port,
     struct fab_sample s = {0};
     if (!reset)
         fab_counters_sample_traffic(&p->traffic, now, p->mbps * MBPS_BYTES * CREDIBLE, &s);
-    memcpy(p->rate, s.code, sizeof(p->rate));
+    memcpy(p->sample.code, s.code, FAB_COLUMN_RATES * sizeof(*s.code));
     pm_note_data(p, now->at_us, now->xmit_data, now->xmit_wait);
     p->traffic = *now;
     pm_history_put(pm, n, port, &s);
     if (!n->no_vls &&
-        fab_counters_decode_value(FAB_COLUMN_XMIT_WAIT, p->rate[FAB_COLUMN_XMIT_WAIT]))
+        fab_counters_decode_value(FAB_COLUMN_XMIT_WAIT, p->sample.code[FAB_COLUMN_XMIT_WAIT]))
         want(n, port, PM_ASK_VLS);
 }
 
@@ -276,14 +276,12 @@ static void take_errors(struct pm *pm, struct pm_node *n, uint8_t port, const st
 {
     struct pm_port *p = &n->port[port];
     struct fab_sample s = {0};
-    p->errors = 0;
     if (was->at_us == 0)
         return;
     fab_counters_sample_errors(&was->last, &p->last, &s);
-    for (int i = 0; i < FAB_COUNTERS; i++)
-        p->errors += fab_counters_decode_value(FAB_COLUMN_ERRORS, s.code[FAB_COLUMN_ERRORS + i]);
-    if (p->errors > 0)
-        pm_history_put(pm, n, port, &s);
+    memcpy(p->sample.code + FAB_COLUMN_ERRORS, s.code + FAB_COLUMN_ERRORS,
+           FAB_COUNTERS * sizeof(*s.code));
+    pm_history_put(pm, n, port, &s);
     pm_read(pm, n->guid, port, was, p);
 }
 
@@ -368,7 +366,7 @@ static void take_vls(struct pm *pm, struct pm_node *n, uint8_t port, const uint8
         return;
     for (int vl = 0; vl < FAB_COLUMN_VLS; vl++)
         now.value[vl] = (uint16_t)values.value[vl];
-    s.code[FAB_COLUMN_XMIT_WAIT] = p->rate[FAB_COLUMN_XMIT_WAIT];
+    s.code[FAB_COLUMN_XMIT_WAIT] = p->sample.code[FAB_COLUMN_XMIT_WAIT];
     if (p->has_vls)
         fab_counters_sample_vls(&p->vl_wait, &now, &s);
     s.code[FAB_COLUMN_XMIT_WAIT] = FAB_CODE_NONE;

@@ -41,9 +41,7 @@ struct pm_port {
     struct pm_congestion_counters congestion;
     struct fab_traffic traffic; /* as last read */
     struct fab_vl_wait vl_wait; /* as last read; valid if has_vls */
-    /* the last sample: rates, and the sum of the increases of all error counters */
-    uint16_t rate[FAB_COLUMN_RATES];
-    uint64_t errors;
+    struct fab_sample sample;   /* the last one: rates and errors */
     uint64_t down_us; /* time in us since which the link is down; 0: it is up, or was never up */
     uint32_t pass;    /* 1 + number of the last pass that read the port, modulo 2^32; 0: none */
     uint32_t mbps;    /* nominal rate of the link in Mb/s; 0: not known */

@@ -18,7 +18,7 @@ struct page_key {
     /* the list: 'n' nodes, 'p' ports, 'l' links, 'f' forwarding table, 'e' events, 'r' reroutes,
      * 'c' contingencies, 'x' counters, 'k' partitions, 'm' their members, 'v' services, 'i'
      * subscriptions, 'P' pinned names, 'b' baseline, 'g' multicast groups, 'h' their members,
-     * 'C' rules of a class, 'a' audit log, 'G' nodes that are gone, 'L' links that are gone */
+     * 'C' rules of a class, 'H' samples of a port, 'a' audit log, 'G' nodes that are gone, 'L' links that are gone */
     char list;
     /* Used in lists of nodes, ports and links. true: the element belongs to an adapter or router;
      * false: to a switch. These lists have all switches first. */

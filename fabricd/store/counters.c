@@ -79,11 +79,22 @@ static int write_round(struct counters *c, const struct counters_round *r, uint6
     return status;
 }
 
+/* Notes what the open database has. */
+static void note_content(struct counters *c)
+{
+    uint64_t bytes = counters_writer_bytes(&c->writer);
+    pthread_mutex_lock(&c->mutex);
+    c->health.bytes = bytes;
+    memcpy(c->health.oldest, c->writer.oldest, sizeof(c->health.oldest));
+    pthread_mutex_unlock(&c->mutex);
+}
+
 static void note_result(struct counters *c, int status)
 {
     struct counters_health *h = &c->health;
     bool written = status == FAB_OK;
-    uint64_t bytes = written ? counters_writer_bytes(&c->writer) : 0;
+    if (written)
+        note_content(c);
     pthread_mutex_lock(&c->mutex);
     h->failing = !written;
     h->failures += !written;
@@ -91,12 +102,8 @@ static void note_result(struct counters *c, int status)
     h->dropped += !written;
     if (!written)
         snprintf(h->reason, sizeof(h->reason), "%s", c->failure);
-    if (written) {
-        h->bytes = bytes;
-        memcpy(h->oldest, c->writer.oldest, sizeof(h->oldest));
-        for (size_t i = 0; i < c->writer.finding_count && c->found_count < FOUND_MOST; i++)
-            c->found[c->found_count++] = c->writer.finding[i];
-    }
+    for (size_t i = 0; written && i < c->writer.finding_count && c->found_count < FOUND_MOST; i++)
+        c->found[c->found_count++] = c->writer.finding[i];
     pthread_mutex_unlock(&c->mutex);
 }
 
@@ -120,6 +127,8 @@ static void *counters_main(void *arg)
 {
     struct counters *c = arg;
     thread_set_name("fabricd-history");
+    if (open_database(c) == FAB_OK) /* a failure shows again with the first round */
+        note_content(c);
     pthread_mutex_lock(&c->mutex);
     for (;;) {
         while (c->queued == 0 && !c->stop)
