@@ -52,11 +52,13 @@
 #include "libfabmgr/base/version.h"
 #include "libfabmgr/fabric/text.h"
 #include "libfabmgr/grpc/grpc.h"
+#include "libfabmgr/sim/fault.h"
 #include "libfabmgr/sim/sim.h"
 
 #define WHY_LEN 512
 #define SIM_FILE_MOST (512u << 20)
 #define SIM_SEED 1
+#define SIM_LOAD 0.3 /* of the simulated hosts: mean share of the rates of their links */
 #if defined(__has_feature)
 #define SANITIZED __has_feature(address_sanitizer)
 #elif defined(__SANITIZE_ADDRESS__)
@@ -169,6 +171,8 @@ static int open_sim(struct daemon *d, char *why)
         return r;
     r = fab_sim_new(fabric, SIM_SEED, &d->sim);
     fab_fabric_unref(fabric);
+    if (r == FAB_OK)
+        r = fab_sim_traffic(d->sim, SIM_LOAD, SIM_SEED);
     if (r != FAB_OK)
         return fail(why, "out of memory for the simulated fabric");
     return transport_sim_open(d->loop, d->sim, d->options.sim_at, &d->transport, why, WHY_LEN);

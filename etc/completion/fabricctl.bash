@@ -75,7 +75,7 @@ _fabricctl_offer_names()
     'route whatif'* | 'route contingency') _fabricctl_offer_port ;;
     'route compare'*) _fabricctl_offer_engines ;;
     'route show') _fabricctl_offer "$(_fabricctl_nodes switch)" ;;
-    'port show' | 'port disable' | 'port enable' | 'link release' | 'link isolate' | 'link unhealthy' | 'cc show' | 'sim '*) _fabricctl_offer_port ;;
+    'port show' | 'port disable' | 'port enable' | 'link release' | 'link isolate' | 'link unhealthy' | 'port history' | 'link history' | 'cc show' | 'sim '*) _fabricctl_offer_port ;;
     'class show') _fabricctl_offer "$(_fabricctl_classes)" ;;
     'partition show') _fabricctl_offer "$(_fabricctl_partitions)" ;;
     'multicast show') _fabricctl_offer "$(_fabricctl_mlids)" ;;
@@ -121,7 +121,14 @@ _fabricctl()
     --dir | --state-dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur") && return ;;
     --job | --passphrase-file | --map) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
     --engine) _fabricctl_offer_engines && return ;;
-    --timeout | --tls-name | --sl | -n | --count | --after | --samples | --seed | --reason | --since | --until | --by | --object) return ;;
+    --by) [[ ${line[*]} =~ port\ top ]] && mapfile -t COMPREPLY < <(compgen -W 'data packets wait errors' -- "$cur")
+        return ;;
+    --counter)
+        mapfile -t COMPREPLY < <(compgen -W 'sent received packets-sent packets-received wait errors down
+            SymbolErrorCounter LinkErrorRecoveryCounter LinkDownedCounter PortRcvErrors' -- "$cur")
+        return
+        ;;
+    --timeout | --tls-name | --sl | -n | --count | --after | --samples | --seed | --reason | --since | --until | --object) return ;;
     --method | --result | --days | --older-than | --subject | --type) return ;;
     esac
     # The words of the command so far, without options and their values.
@@ -131,7 +138,7 @@ _fabricctl()
         -s | --server | --tls-*) server+=("${line[i]}" "${line[++i]}") ;;
         -o | --output | --timeout | -n | --count | --after | --severity | --format | \
             --hosts | --job | --samples | --seed | --engine | --fail | --sl | \
-            --reason | --since | --until | --by | --object | --method | --result | --dir | --days | --width | --speed | --older-than | --subject | --type | \
+            --reason | --since | --until | --by | --object | --method | --result | --counter | --dir | --days | --width | --speed | --older-than | --subject | --type | \
             --passphrase-file | --state-dir | --map) ((++i)) ;;
         -*) ;;
         *) words+=("${line[i]}") ;;
@@ -141,11 +148,11 @@ _fabricctl()
     case "${words[*]:0:2}" in
     '') offer='status history node port partition multicast class service subscription link key path route cc topo event audit backup restore diagnostics support-bundle cert sweep reroute version whoami sim' ;;
     node) offer='list show pins approve forget' ;;
-    port) offer='list show counters disable enable' ;;
+    port) offer='list show counters top history disable enable' ;;
     partition | multicast | class) offer='list show' ;;
     service | subscription) offer='list' ;;
     key) offer='show rotate' ;;
-    link) offer='list flapping unhealthy isolate release' ;;
+    link) offer='list flapping unhealthy history isolate release' ;;
     route) offer='show verify quality compare whatif contingency rebalance export certify' ;;
     cc) offer='status show congested log export' ;;
     topo) offer='check infer isolate export baseline approve disapprove snapshot list diff' ;;
@@ -164,6 +171,9 @@ _fabricctl()
         [[ "${words[*]:0:2}" =~ ^(reroute\ list|route\ contingency|cc\ congested)$ ]] && offer+=' -n --count'
         [[ "${words[*]:0:2}" =~ ^(backup|sweep|reroute|route\ rebalance|node\ approve|node\ forget|topo\ approve|topo\ disapprove|topo\ isolate|topo\ snapshot|port\ disable|port\ enable|link\ isolate|link\ release|key\ rotate|sim\ unlink|sim\ relink|sim\ degrade)$ ]] && offer+=' --reason'
         [[ "${words[*]:0:2}" =~ ^audit\ (list|export)$ ]] && offer+=' --since --until --by --object --method --result'
+        [[ "${words[*]:0:2}" == 'port top' ]] && offer+=' --by --since -n --count'
+        [[ "${words[*]:0:2}" == 'port history' ]] && offer+=' --counter'
+        [[ "${words[*]:0:2}" =~ ^(port|link)\ history$ ]] && offer+=' --since --until -n --count'
         [[ "${words[*]:0:2}" == 'link list' ]] && offer+=' --degraded --gone'
         [[ "${words[*]:0:2}" == 'node list' ]] && offer+=' --gone'
         [[ "${words[*]:0:2}" == 'node forget' ]] && offer+=' --older-than --dry-run'

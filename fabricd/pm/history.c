@@ -109,6 +109,14 @@ void pm_history_link(struct pm *pm, struct pm_node *a, uint8_t a_port, struct pm
     pm->round->peer[b->history_first + b_port] = a->history_first + a_port;
 }
 
+static bool has_values(const struct counters_round *r)
+{
+    for (int c = 0; c < FAB_COLUMNS; c++)
+        if (r->code[c])
+            return true;
+    return false;
+}
+
 void pm_history_end(struct pm *pm)
 {
     int64_t now = clock_unix_us() / (int64_t)SECOND, span = now - pm->round_began_s;
@@ -117,6 +125,10 @@ void pm_history_end(struct pm *pm)
     if (!r)
         return;
     pm->round = NULL;
+    if (!has_values(r)) { /* the first pass has nothing to compare with */
+        counters_round_free(r);
+        return;
+    }
     r->time = (struct fab_counters_time){now, span > 0 && span < UINT32_MAX ? (uint32_t)span : 1};
     counters_put(pm->in.history, r);
 }
@@ -276,6 +288,12 @@ static bool has_sample(const struct pm_port *p)
     return p->at_us != 0 && p->down_us == 0;
 }
 
+/* Ports without waits or errors are not ranked by these. */
+static bool is_ranked(enum counters_by by, uint64_t value)
+{
+    return value > 0 || by == COUNTERS_BY_DATA || by == COUNTERS_BY_PACKETS;
+}
+
 int pm_top(const struct pm *pm, enum counters_by by, uint32_t most, struct pm_rates *ret,
            uint32_t *ret_count, uint32_t *ret_ports)
 {
@@ -286,12 +304,14 @@ int pm_top(const struct pm *pm, enum counters_by by, uint32_t most, struct pm_ra
         return FAB_E_NOMEM;
     fab_counters_rank_init(&rank, entry, most);
     for (size_t i = 0; i < pm->node_count; i++)
-        for (uint32_t p = 0; pm->nodes[i].port && p <= pm->nodes[i].ports; p++)
-            if (has_sample(&pm->nodes[i].port[p])) {
-                ports++;
-                fab_counters_rank_add(&rank, i << 8 | p,
-                                      counters_rank_value(by, pm->nodes[i].port[p].sample.code));
-            }
+        for (uint32_t p = 0; pm->nodes[i].port && p <= pm->nodes[i].ports; p++) {
+            const struct pm_port *port = &pm->nodes[i].port[p];
+            uint64_t value = has_sample(port) ? counters_rank_value(by, port->sample.code) : 0;
+            if (!has_sample(port) || !is_ranked(by, value))
+                continue;
+            ports++;
+            fab_counters_rank_add(&rank, i << 8 | p, value);
+        }
     fab_counters_rank_sort(&rank);
     for (uint32_t i = 0; i < rank.count; i++) {
         const struct pm_node *n = &pm->nodes[entry[i].id >> 8];

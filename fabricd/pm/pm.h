@@ -70,7 +70,7 @@ struct pm_rates {
     uint16_t code[FAB_COLUMNS]; /* codes of rates and errors (libfabmgr/counters/column.h) */
 };
 /* Writes the `most` ports with the greatest values, in this order. *ret_ports: number of all
- * ports with a sample. Returns NOMEM. */
+ * ports with a sample; by waits or errors: of those with waits or errors. Returns NOMEM. */
 int pm_top(const struct pm *pm, enum counters_by by, uint32_t most, struct pm_rates *ret,
            uint32_t *ret_count, uint32_t *ret_ports);
 

@@ -297,10 +297,13 @@ static int rank(const struct everything *e, enum counters_by by, uint32_t most,
     fab_counters_rank_init(&rank, entry, most);
     for (size_t i = 0; entry != NULL && total != NULL && i < e->node_count; i++)
         for (uint32_t p = 0; p <= e->node[i].ports; p++) {
-            uint64_t value = counters_rank_value(by, e->code[e->node[i].first + p]);
-            *ret_ports += has_rate(e->code[e->node[i].first + p]);
-            if (value > 0 || has_rate(e->code[e->node[i].first + p]))
-                fab_counters_rank_add(&rank, (uint64_t)i << 8 | p, value);
+            const uint16_t *code = e->code[e->node[i].first + p];
+            uint64_t value = counters_rank_value(by, code);
+            bool by_rate = by == COUNTERS_BY_DATA || by == COUNTERS_BY_PACKETS;
+            if (value == 0 && (!by_rate || !has_rate(code)))
+                continue;
+            ++*ret_ports;
+            fab_counters_rank_add(&rank, (uint64_t)i << 8 | p, value);
         }
     fab_counters_rank_sort(&rank);
     for (uint32_t i = 0; i < rank.count; i++) {
