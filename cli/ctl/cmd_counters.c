@@ -11,6 +11,7 @@
 #include "cli/ctl/port_samples.h"
 #include "cli/ctl/show.h"
 #include "cli/ctl/when.h"
+#include "libfabmgr/base/plural.h"
 
 #define ERRORS_LEN 400
 #define COLUMNS(c) (c), sizeof(c) / sizeof *(c)
@@ -91,8 +92,8 @@ static int top(struct session *s)
     out_table_end(s->out);
     if (r->total == 0)
         out_note(s->out, OUT_DIM,
-                 "No counters were read yet; the manager reads them once in "
-                 "counters.interval.");
+                 "No port has %s, or the counters were not read twice yet (counters.interval).",
+                 s->by != NULL ? s->by : "data");
     else if (r->n_ports < r->total)
         out_note(s->out, OUT_DIM, "and %zu more", r->total - r->n_ports);
     out_record_end(s->out);
@@ -373,8 +374,9 @@ static void say_end_sums(struct out *o, const char *label, const struct port_sam
     uint64_t down = sum_of(p, SAMPLE_DOWN);
     char name[SHOW_LEN];
     show_port(p->page_count > 0 ? p->page[0]->port : NULL, name);
-    out_textf(o, label, OUT_PLAIN, "%s: %" PRIu64 " errors, down %" PRIu64 " times, %" PRIu64 " s",
-              name, errors, flaps, down);
+    out_textf(o, label, OUT_PLAIN,
+              "%s: %" PRIu64 " error%s, %" PRIu64 " flap%s, down for %" PRIu64 " s", name, errors,
+              fab_base_plural_s(errors), flaps, fab_base_plural_s(flaps), down);
 }
 
 static void say_link(struct session *s, const struct port_samples *a, const struct port_samples *b)

@@ -139,7 +139,7 @@ def counters_have_a_history():
         wrong = [i for i, x in enumerate(link["samples"], 1) if x["asymmetric"]]
         assert wrong == list(range(30, 61)), wrong
         text = succeeds(s.address, "link", "history", "leaf-001/3", *hour)
-        assert "leaf-001/3: 121 errors, 1 flaps, down 7 s" in text, text
+        assert "leaf-001/3: 121 errors, 1 flap, down for 7 s" in text, text
     with fake() as s:
         assert "not supported" in fails(1, s.address, "port", "history", "leaf-001/1")
 
