@@ -79,23 +79,15 @@ static int write_round(struct counters *c, const struct counters_round *r, uint6
     return status;
 }
 
-/* Notes what the open database has. */
-static void note_content(struct counters *c)
-{
-    uint64_t bytes = counters_writer_bytes(&c->writer);
-    pthread_mutex_lock(&c->mutex);
-    c->health.bytes = bytes;
-    memcpy(c->health.oldest, c->writer.oldest, sizeof(c->health.oldest));
-    pthread_mutex_unlock(&c->mutex);
-}
-
 static void note_result(struct counters *c, int status)
 {
     struct counters_health *h = &c->health;
     bool written = status == FAB_OK;
-    if (written)
-        note_content(c);
+    uint64_t bytes = written ? counters_writer_bytes(&c->writer) : h->bytes;
     pthread_mutex_lock(&c->mutex);
+    h->bytes = bytes;
+    if (written)
+        memcpy(h->oldest, c->writer.oldest, sizeof(h->oldest));
     h->failing = !written;
     h->failures += !written;
     h->written += written;
@@ -127,9 +119,10 @@ static void *counters_main(void *arg)
 {
     struct counters *c = arg;
     thread_set_name("fabricd-history");
-    if (open_database(c) == FAB_OK) /* a failure shows again with the first round */
-        note_content(c);
+    int status = open_database(c); /* a failure shows again with the first round */
     pthread_mutex_lock(&c->mutex);
+    if (status == FAB_OK)
+        memcpy(c->health.oldest, c->writer.oldest, sizeof(c->health.oldest));
     for (;;) {
         while (c->queued == 0 && !c->stop)
             pthread_cond_wait(&c->wake, &c->mutex);
