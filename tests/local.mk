@@ -170,6 +170,10 @@ tests_unit_test_damping_SOURCES = tests/unit/test_damping.c
 tests_unit_test_damping_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_damping_LDADD = $(LIB_TEST_LIBS)
 
+FUZZ_TARGETS += tests/fuzz/fuzz_block
+tests_fuzz_fuzz_block_SOURCES = tests/fuzz/fuzz_block.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_block_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_block_LDFLAGS = $(FUZZ_LINK)
 UNIT_TESTS += tests/unit/test_history
 tests_unit_test_history_SOURCES = tests/unit/test_history.c
 tests_unit_test_history_CFLAGS = $(TEST_CFLAGS)

@@ -209,8 +209,7 @@ struct group_sums {
 static int add_sums(void *ctx, const struct fab_counters_block *b, int64_t since, int64_t until)
 {
     struct group_sums *g = ctx;
-    for (uint32_t p = 0; p < b->ports; p++)
-        fab_counters_rollup_add(&g->port[p], b, p, g->columns, since, until);
+    fab_counters_rollup_add(g->port, b, g->columns, since, until);
     return FAB_OK;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "libfabmgr/counters/rollup.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #include "libfabmgr/base/status.h"
 
@@ -53,14 +53,20 @@ static void add_value(struct fab_rollup_port *r, unsigned column, uint16_t code,
 }
 
 void fab_counters_rollup_add(struct fab_rollup_port *r, const struct fab_counters_block *b,
-                             uint32_t port, uint64_t columns, int64_t after, int64_t until)
+                             uint64_t columns, int64_t after, int64_t until)
 {
+    uint32_t first = 0, end = b->samples;
+    while (first < end && b->time[first].end <= after)
+        first++;
+    while (end > first && b->time[end - 1].end > until)
+        end--;
     for (unsigned c = 0; c < FAB_COLUMNS; c++) {
         if (b->code[c] == NULL || (columns >> c & 1) == 0)
             continue;
-        for (uint32_t s = 0; s < b->samples; s++)
-            if (b->time[s].end > after && b->time[s].end <= until)
-                add_value(r, c, b->code[c][port * b->samples + s], b->time[s].span_s);
+        for (uint32_t p = 0; p < b->ports; p++)
+            for (uint32_t s = first; s < end; s++)
+                if (b->code[c][p * b->samples + s] != 0)
+                    add_value(&r[p], c, b->code[c][p * b->samples + s], b->time[s].span_s);
     }
 }
 
@@ -83,13 +89,16 @@ int fab_counters_rollup(const struct fab_counters_block *from, struct fab_counte
     int status = fab_counters_block_init(&b, from->ports, 1);
     if (status != FAB_OK)
         return status;
+    struct fab_rollup_port *port = calloc(from->ports + 1u, sizeof *port);
+    if (port == NULL)
+        status = FAB_E_NOMEM;
+    else
+        fab_counters_rollup_add(port, from, FAB_BLOCK_ALL, INT64_MIN, INT64_MAX);
     b.time[0] = time;
-    for (uint32_t p = 0; p < from->ports && status == FAB_OK; p++) {
-        struct fab_rollup_port port = {0};
-        fab_counters_rollup_add(&port, from, p, FAB_BLOCK_ALL, INT64_MIN, INT64_MAX);
+    for (uint32_t p = 0; p < from->ports && status == FAB_OK; p++)
         for (unsigned c = 0; c < FAB_COLUMNS && status == FAB_OK; c++)
-            status = fab_counters_block_set(&b, c, p, 0, fab_counters_rollup_code(&port, c));
-    }
+            status = fab_counters_block_set(&b, c, p, 0, fab_counters_rollup_code(&port[p], c));
+    free(port);
     if (status == FAB_OK)
         *ret = b;
     else

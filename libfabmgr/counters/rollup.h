@@ -18,9 +18,10 @@ struct fab_rollup_port {
     uint64_t sum[FAB_COLUMNS];     /* rates: rate * seconds; peaks: maximum; counts: sum */
     uint64_t seconds[FAB_COLUMNS]; /* rates: duration of the samples that have the rate */
 };
-/* Adds the samples of a port that end in (after, until]. Only the given columns are read. */
+/* Adds the samples of all ports of a block that end in (after, until] to r[], which has b->ports
+ * elements. Only the given columns (a bitset) are read. */
 void fab_counters_rollup_add(struct fab_rollup_port *r, const struct fab_counters_block *b,
-                             uint32_t port, uint64_t columns, int64_t after, int64_t until);
+                             uint64_t columns, int64_t after, int64_t until);
 /* Returns the code of a column in the roll-up. */
 uint16_t fab_counters_rollup_code(const struct fab_rollup_port *r, unsigned column);
 /* Makes a block with one sample from all samples of a block. Returns NOMEM. */

@@ -92,6 +92,9 @@ static void begin(struct fab_builder *b, uint32_t interval_s, bool narrow)
 
 static void end(void)
 {
+    struct pm_status status;
+    pm_get_status(t.pm, &status);
+    ck_assert_uint_le(status.most_in_flight, 2);
     pm_free(t.pm);
     lab_close(&t.lab);
 }
