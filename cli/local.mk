@@ -51,7 +51,12 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_export.c \
 	cli/ctl/cmd_gone.c \
 	cli/ctl/cmd_host.c \
+	cli/ctl/cmd_counters.c \
 	cli/ctl/cmd_history.c \
+	cli/ctl/port_samples.c \
+	cli/ctl/port_samples.h \
+	cli/ctl/sparkline.c \
+	cli/ctl/sparkline.h \
 	cli/ctl/cmd_infer.c \
 	cli/ctl/cmd_topo_snapshot.c \
 	cli/ctl/events.c \

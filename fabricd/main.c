@@ -40,6 +40,7 @@
 #include "fabricd/sa/sa.h"
 #include "fabricd/sm/sm.h"
 #include "fabricd/store/audit.h"
+#include "fabricd/store/counters.h"
 #include "fabricd/store/key.h"
 #include "fabricd/store/m_key.h"
 #include "fabricd/store/store.h"
@@ -51,11 +52,13 @@
 #include "libfabmgr/base/version.h"
 #include "libfabmgr/fabric/text.h"
 #include "libfabmgr/grpc/grpc.h"
+#include "libfabmgr/sim/fault.h"
 #include "libfabmgr/sim/sim.h"
 
 #define WHY_LEN 512
 #define SIM_FILE_MOST (512u << 20)
 #define SIM_SEED 1
+#define SIM_LOAD 0.3 /* of the simulated hosts: mean share of the rates of their links */
 #if defined(__has_feature)
 #define SANITIZED __has_feature(address_sanitizer)
 #elif defined(__SANITIZE_ADDRESS__)
@@ -81,6 +84,7 @@ struct daemon {
     struct transport *recorder;
     struct recording recording; /* the recording that --replay plays */
     struct sm *sm;
+    struct counters *history; /* of counters; NULL: there is none */
     struct pm *pm;
     struct cc *cc;
     struct sa *sa;
@@ -167,6 +171,8 @@ static int open_sim(struct daemon *d, char *why)
         return r;
     r = fab_sim_new(fabric, SIM_SEED, &d->sim);
     fab_fabric_unref(fabric);
+    if (r == FAB_OK)
+        r = fab_sim_traffic(d->sim, SIM_LOAD, SIM_SEED);
     if (r != FAB_OK)
         return fail(why, "out of memory for the simulated fabric");
     return transport_sim_open(d->loop, d->sim, d->options.sim_at, &d->transport, why, WHY_LEN);
@@ -292,6 +298,7 @@ static void note_restarts(const struct config *old, const struct config *now)
     note_restart(!same_text(old->socket_group, now->socket_group), "socket_group");
     note_restart(memcmp(&old->smp, &now->smp, sizeof(old->smp)) != 0, "smp");
     note_restart(old->contingency_mb != now->contingency_mb, "contingency.memory");
+    note_restart((old->counters.max_mb == 0) != (now->counters.max_mb == 0), "counters.max_size");
 }
 
 /* Adopts the settings that can change while fabricd runs. Afterwards, `now` has the old policy, the
@@ -317,6 +324,8 @@ static void apply(struct daemon *d, struct config *now)
     d->config.sweep = now->sweep;
     d->config.flapping = now->flapping;
     d->config.counters = now->counters;
+    if (d->history && now->counters.max_mb > 0)
+        counters_limit(d->history, (uint64_t)now->counters.max_mb << 20);
     d->config.multicast = now->multicast;
     d->config.contingency_cpu = now->contingency_cpu;
     d->config.rebalance_s = now->rebalance_s;
@@ -585,6 +594,14 @@ static int start_device_watch(struct daemon *d)
     return device_watch_start(&in, &d->device_watch);
 }
 
+static int start_history(struct daemon *d)
+{
+    return d->config.counters.max_mb == 0
+               ? FAB_OK
+               : counters_start(d->config.state_dir, (uint64_t)d->config.counters.max_mb << 20,
+                                &d->history);
+}
+
 static int start_pm(struct daemon *d)
 {
     struct pm_input in = {
@@ -593,6 +610,7 @@ static int start_pm(struct daemon *d)
         .sm = d->sm,
         .bus = d->bus,
         .store = d->store,
+        .history = d->history,
         .config = &d->config,
     };
     return pm_new(&in, &d->pm);
@@ -627,8 +645,8 @@ static int start_sa(struct daemon *d)
 
 static struct metrics_input metrics_of(struct daemon *d)
 {
-    return (struct metrics_input){d->loop, d->bus,     d->sm,     d->pm,    d->cc,
-                                  d->sa,   &d->config, &d->calls, d->store, &d->tls_expiry};
+    return (struct metrics_input){d->loop,    d->bus,    d->sm,    d->pm,          d->cc,     d->sa,
+                                  &d->config, &d->calls, d->store, &d->tls_expiry, d->history};
 }
 
 static void write_metrics(void *ctx, struct fab_text *to)
@@ -647,6 +665,7 @@ static int start_rpc(struct daemon *d, char *why)
         .sa = d->sa,
         .bus = d->bus,
         .store = d->store,
+        .history = d->history,
         .config = &d->config,
         .settings_file = d->options.config_file,
         .counts = &d->calls,
@@ -699,6 +718,8 @@ static int start(struct daemon *d, char *why)
         r = upkeep_start(d->loop, d->store, d->sm, &d->config, &d->upkeep);
     if (r == FAB_OK)
         r = start_device_watch(d);
+    if (r == FAB_OK && !d->options.replay)
+        r = start_history(d);
     if (r == FAB_OK)
         r = start_pm(d);
     if (r == FAB_OK && !d->options.replay)
@@ -748,6 +769,7 @@ static void stop(struct daemon *d)
     loop_timer_free(d->watchdog);
     bus_free(d->bus);
     alarm(0);
+    counters_stop(d->history);
     store_close(d->store);
     alarm(LETS_GO_S);
     loop_free(d->loop);

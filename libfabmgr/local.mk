@@ -16,6 +16,7 @@ include libfabmgr/discover/local.mk
 include libfabmgr/smstate/local.mk
 include libfabmgr/health/local.mk
 include libfabmgr/hosts/local.mk
+include libfabmgr/counters/local.mk
 include libfabmgr/address/local.mk
 include libfabmgr/cabling/local.mk
 include libfabmgr/congestion/local.mk

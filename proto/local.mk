@@ -7,6 +7,7 @@ CONTRACT_PROTOS = \
 	proto/fabric/v1/baseline.proto \
 	proto/fabric/v1/congestion.proto \
 	proto/fabric/v1/contingency.proto \
+	proto/fabric/v1/counters.proto \
 	proto/fabric/v1/diagnostics.proto \
 	proto/fabric/v1/event.proto \
 	proto/fabric/v1/export.proto \

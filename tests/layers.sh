@@ -49,6 +49,7 @@ library_floors='
 4 partition
 4 qos
 4 congestion
+4 counters
 5 verify
 5 plan
 5 repair

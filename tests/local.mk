@@ -170,6 +170,14 @@ tests_unit_test_damping_SOURCES = tests/unit/test_damping.c
 tests_unit_test_damping_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_damping_LDADD = $(LIB_TEST_LIBS)
 
+FUZZ_TARGETS += tests/fuzz/fuzz_block
+tests_fuzz_fuzz_block_SOURCES = tests/fuzz/fuzz_block.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_block_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_block_LDFLAGS = $(FUZZ_LINK)
+UNIT_TESTS += tests/unit/test_history
+tests_unit_test_history_SOURCES = tests/unit/test_history.c
+tests_unit_test_history_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_history_LDADD = $(LIB_TEST_LIBS)
 UNIT_TESTS += tests/unit/test_counters
 tests_unit_test_counters_SOURCES = tests/unit/test_counters.c
 tests_unit_test_counters_CFLAGS = $(TEST_CFLAGS)
@@ -338,6 +346,10 @@ EXTRA_DIST += tests/unit/state_dir.h
 tests_unit_test_store_harm_SOURCES = tests/unit/test_store_harm.c
 tests_unit_test_store_harm_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_store_harm_LDADD = $(DAEMON_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_counters_db
+tests_unit_test_counters_db_SOURCES = tests/unit/test_counters_db.c
+tests_unit_test_counters_db_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_counters_db_LDADD = $(DAEMON_TEST_LIBS)
 UNIT_TESTS += tests/unit/test_store_gone
 tests_unit_test_store_gone_SOURCES = tests/unit/test_store_gone.c
 tests_unit_test_store_gone_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
@@ -837,6 +849,11 @@ EXTRA_PROGRAMS += tests/bench/bench_scrub
 tests_bench_bench_scrub_SOURCES = tests/bench/bench_scrub.c tests/attack/tamper.h tests/sim/lab.c tests/sim/lab.h
 tests_bench_bench_scrub_CFLAGS = $(TEST_CFLAGS)
 tests_bench_bench_scrub_LDADD = $(DAEMON_TEST_LIBS)
+
+EXTRA_PROGRAMS += tests/bench/bench_counters
+tests_bench_bench_counters_SOURCES = tests/bench/bench_counters.c
+tests_bench_bench_counters_CFLAGS = $(TEST_CFLAGS)
+tests_bench_bench_counters_LDADD = $(DAEMON_TEST_LIBS)
 
 EXTRA_PROGRAMS += tests/bench/bench_plan
 tests_bench_bench_plan_SOURCES = tests/bench/bench_plan.c tests/bench/bench.h

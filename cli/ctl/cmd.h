@@ -72,6 +72,7 @@ struct session {
     /* options --since, --until, --by, --object, --method and --result of the audit log; NULL: not
      * given */
     const char *since, *until, *by, *object, *method, *result;
+    const char *counter;        /* option --counter; NULL: not given */
     const char *subject, *type; /* options --subject and --type of events; NULL: not given */
     /* Option -o of commands that write files: name of the file; NULL: not given. */
     const char *file;
@@ -116,7 +117,8 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
     cmd_audit_verify, cmd_whoami, cmd_backup, cmd_restore, cmd_support_bundle, cmd_diagnostics,
     cmd_node_forget, cmd_history, cmd_topo_snapshot, cmd_topo_list, cmd_topo_diff, cmd_cert_init,
     cmd_cert_issue, cmd_cert_list, cmd_cert_renew, cmd_cert_revoke, cmd_topo_check, cmd_topo_infer,
-    cmd_topo_isolate, cmd_host_list, cmd_host_show, cmd_rack_list;
+    cmd_topo_isolate, cmd_host_list, cmd_host_show, cmd_rack_list, cmd_port_top, cmd_port_history,
+    cmd_link_history;
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 

@@ -299,6 +299,12 @@ static int plug_all(const struct fault_call *o, struct place at)
     return FAB_OK;
 }
 
+static int traffic(const struct fault_call *o, struct place at)
+{
+    (void)at;
+    return fab_sim_traffic(o->sim, number(o, "load", 0), 1);
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct fault faults[] = {
@@ -315,6 +321,8 @@ static const struct fault faults[] = {
     {"repair", NULL, CABLE, NULL, "", repair, "NODE/PORT", "undoes degrade and noise"},
     {"increment", NULL, PORT, "COUNTER", "rate ", increment, "NODE/PORT COUNTER [rate=10]",
      "a counter rises by rate a second; without a rate: no longer"},
+    {"traffic", NULL, NOTHING, NULL, "load ", traffic, "[load=30%]",
+     "all hosts send to each other; without a load: no longer"},
     {"congest", NULL, PORT, "LID", "from sl qp to ", congest,
      "NODE/PORT LID [from=LID] [sl=0] [qp=N] [to=N]",
      "adds an entry to the congestion log, of a packet to that LID"},

@@ -87,7 +87,7 @@ _fabricctl_offer_names()
     'route whatif'* | 'route contingency') _fabricctl_offer_port ;;
     'route compare'*) _fabricctl_offer_engines ;;
     'route show') _fabricctl_offer "$(_fabricctl_nodes switch)" ;;
-    'port show' | 'port disable' | 'port enable' | 'link release' | 'link isolate' | 'link unhealthy' | 'cc show' | 'sim '*) _fabricctl_offer_port ;;
+    'port show' | 'port disable' | 'port enable' | 'link release' | 'link isolate' | 'link unhealthy' | 'port history' | 'link history' | 'cc show' | 'sim '*) _fabricctl_offer_port ;;
     'class show') _fabricctl_offer "$(_fabricctl_classes)" ;;
     'partition show') _fabricctl_offer "$(_fabricctl_partitions)" ;;
     'multicast show') _fabricctl_offer "$(_fabricctl_mlids)" ;;
@@ -134,7 +134,14 @@ _fabricctl()
     --dir | --state-dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur") && return ;;
     --job | --passphrase-file | --map) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
     --engine) _fabricctl_offer_engines && return ;;
-    --timeout | --tls-name | --sl | -n | --count | --after | --samples | --seed | --reason | --since | --until | --by | --object) return ;;
+    --by) [[ ${line[*]} =~ port\ top ]] && mapfile -t COMPREPLY < <(compgen -W 'data packets wait errors' -- "$cur")
+        return ;;
+    --counter)
+        mapfile -t COMPREPLY < <(compgen -W 'sent received packets-sent packets-received wait errors down
+            SymbolErrorCounter LinkErrorRecoveryCounter LinkDownedCounter PortRcvErrors' -- "$cur")
+        return
+        ;;
+    --timeout | --tls-name | --sl | -n | --count | --after | --samples | --seed | --reason | --since | --until | --object) return ;;
     --method | --result | --days | --older-than | --subject | --type) return ;;
     --rack) _fabricctl_offer "$(_fabricctl_racks)" && return ;;
     esac
@@ -145,7 +152,7 @@ _fabricctl()
         -s | --server | --tls-*) server+=("${line[i]}" "${line[++i]}") ;;
         -o | --output | --timeout | -n | --count | --after | --severity | --format | \
             --hosts | --job | --samples | --seed | --engine | --fail | --sl | \
-            --reason | --since | --until | --by | --object | --method | --result | --dir | --days | --width | --speed | --older-than | --rack | --subject | --type | \
+            --reason | --since | --until | --by | --object | --method | --result | --counter | --dir | --days | --width | --speed | --older-than | --rack | --subject | --type | \
             --passphrase-file | --state-dir | --map) ((++i)) ;;
         -*) ;;
         *) words+=("${line[i]}") ;;
@@ -157,11 +164,11 @@ _fabricctl()
     node) offer='list show pins approve forget' ;;
     host) offer='list show' ;;
     rack) offer='list' ;;
-    port) offer='list show counters disable enable' ;;
+    port) offer='list show counters top history disable enable' ;;
     partition | multicast | class) offer='list show' ;;
     service | subscription) offer='list' ;;
     key) offer='show rotate' ;;
-    link) offer='list flapping unhealthy isolate release' ;;
+    link) offer='list flapping unhealthy history isolate release' ;;
     route) offer='show verify quality compare whatif contingency rebalance export certify' ;;
     cc) offer='status show congested log export' ;;
     topo) offer='check infer isolate export baseline approve disapprove snapshot list diff' ;;
@@ -183,6 +190,9 @@ _fabricctl()
         [[ "${words[*]:0:2}" == 'link list' ]] && offer+=' --degraded --gone --rack'
         [[ "${words[*]:0:2}" == 'node list' ]] && offer+=' --gone --rack'
         [[ "${words[*]:0:2}" == 'host list' ]] && offer+=' --rack'
+        [[ "${words[*]:0:2}" == 'port top' ]] && offer+=' --by --since -n --count'
+        [[ "${words[*]:0:2}" == 'port history' ]] && offer+=' --counter'
+        [[ "${words[*]:0:2}" =~ ^(port|link)\ history$ ]] && offer+=' --since --until -n --count'
         [[ "${words[*]:0:2}" == 'node forget' ]] && offer+=' --older-than --dry-run'
         [[ "${words[*]:0:2}" == 'topo check' ]] && offer+=' -n --count --watch'
         [[ "${words[*]:0:2}" == 'sim degrade' ]] && offer+=' --width --speed'

@@ -58,7 +58,7 @@ int config_defaults(struct config *ret)
                      .hold_down_s = 10,
                      .max_hold_down_s = 600,
                      .max_excluded_percent = 50},
-        .counters = {.interval_s = 60, .within_s = 60},
+        .counters = {.interval_s = 60, .within_s = 60, .max_mb = 4096},
         .multicast = {.share = FAB_MCAST_SHARE_SHORT, .absent_s = 60},
         .smp = {.timeout_ms = 200, .retries = 3, .window = 0},
         .contingency_mb = 64,

@@ -74,6 +74,7 @@ struct config_counters {
     /* 1: the manager clears counters that have reached their maximum value; 0: it never clears
      * counters */
     uint32_t clear;
+    uint32_t max_mb; /* greatest size of the history of counters in MiB; 0: there is none */
     /* [counter] threshold: a link is unhealthy if the counter rises by this much within within_s
      * seconds; 0: the counter is ignored */
     uint32_t most[FAB_COUNTERS];

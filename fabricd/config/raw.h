@@ -24,7 +24,7 @@ struct raw_flapping {
 };
 
 struct raw_counters {
-    char *interval, *within, *on_errors, *clear;
+    char *interval, *within, *on_errors, *clear, *max_size;
     char *symbol_errors, *link_error_recovery, *link_downed, *rcv_errors,
         *rcv_remote_physical_errors, *rcv_switch_relay_errors, *xmit_discards,
         *xmit_constraint_errors, *rcv_constraint_errors, *local_link_integrity_errors,

@@ -73,6 +73,7 @@ static const cyaml_schema_field_t counters_fields[] = {
     WORD(raw_counters, within),
     WORD(raw_counters, on_errors),
     WORD(raw_counters, clear),
+    WORD(raw_counters, max_size),
     WORD(raw_counters, symbol_errors),
     WORD(raw_counters, link_error_recovery),
     WORD(raw_counters, link_downed),

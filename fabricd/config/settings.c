@@ -128,6 +128,7 @@ static const struct setting settings[] = {
     NUMBER(counters, within, counters.within_s, 1, 86400, "seconds"),
     OTHER(KIND_CHOICE, counters, on_errors, counters.on_errors, "report, isolate or disable"),
     OTHER(KIND_CHOICE, counters, clear, counters.clear, "no or yes"),
+    NUMBER(counters, max_size, counters.max_mb, 0, 1048576, "MiB, 0: no history"),
     NUMBER(counters, symbol_errors, counters.most[FAB_SYMBOL_ERRORS], 0, UINT32_MAX, "0: never"),
     NUMBER(counters, link_error_recovery, counters.most[FAB_LINK_ERROR_RECOVERY], 0, UINT32_MAX,
            "0: never"),

@@ -293,6 +293,31 @@ static void errors(struct fab_text *to, const struct pm *pm)
     free(link);
 }
 
+/* The traffic of the whole fabric, and the history of counters. The rates of single ports are left
+ * out, because there may be a hundred thousand of them. */
+static void traffic(struct fab_text *to, const struct pm *pm, struct counters *history)
+{
+    struct counters_health h;
+    struct pm_status s;
+    pm_get_status(pm, &s);
+    counter(to, "counter_rounds", s.passes, "Complete reads of the counters of all ports.");
+    gauge(to, "counter_ports", s.ports, "Ports whose counters were read.");
+    gauge(to, "ports_sent_bytes_per_second", s.bytes_per_s,
+          "Sum of the data that all ports sent in a second, between their last two reads.");
+    gauge(to, "ports_sent_packets_per_second", s.packets_per_s,
+          "Sum of the packets that all ports sent in a second, between their last two reads.");
+    if (!history)
+        return;
+    counters_get_health(history, &h);
+    gauge(to, "counter_history_bytes", h.bytes, "Size of the history of counters.");
+    gauge(to, "counter_history_failing", h.failing,
+          "1: the last round could not be written into the history of counters.");
+    counter(to, "counter_history_rounds", h.written,
+            "Rounds written into the history of counters.");
+    counter(to, "counter_history_rounds_lost", h.dropped,
+            "Rounds that are not in the history of counters, because the disk failed.");
+}
+
 static void multicast(struct fab_text *to, const struct sm_multicast_status *m)
 {
     gauge(to, "multicast_groups", m->groups, "Multicast groups.");
@@ -492,6 +517,7 @@ void metrics_page(const struct metrics_input *in, struct fab_text *to)
     multicast(to, &multicasts);
     contingencies(to, in->sm);
     errors(to, in->pm);
+    traffic(to, in->pm, in->history);
     congestion(to, in->pm, in->cc);
     if (in->sa)
         administration(to, in->sa);

@@ -37,6 +37,8 @@ int pm_new(const struct pm_input *in, struct pm **ret)
     int r = new_agent(pm);
     if (r == FAB_OK)
         r = pm_exempt_load(pm);
+    if (r == FAB_OK)
+        r = pm_history_start(pm);
     pm->timer = r == FAB_OK ? loop_timer_new(in->loop, pm_tick, pm) : NULL;
     if (r == FAB_OK && !pm->timer)
         r = FAB_E_NOMEM;
@@ -56,6 +58,7 @@ void pm_free(struct pm *pm)
         return;
     loop_timer_free(pm->timer);
     agent_free(pm->agent);
+    pm_history_fini(pm);
     pm_nodes_fini(pm);
     free(pm->watch);
     free(pm->exempt);
@@ -80,10 +83,14 @@ static int64_t unix_of(uint64_t us)
 
 void pm_get_status(const struct pm *pm, struct pm_status *ret)
 {
-    *ret = (struct pm_status){
-        .reads = pm->reads, .failed = pm->failed, .passes = pm->pass, .watched = pm->watch_count};
+    *ret = (struct pm_status){.reads = pm->reads,
+                              .failed = pm->failed,
+                              .passes = pm->pass,
+                              .watched = pm->watch_count,
+                              .most_in_flight = pm->most_in_flight};
     for (uint32_t i = 0; i < pm->watch_count; i++)
         ret->unhealthy += pm->watch[i].unhealthy;
+    pm_history_sum(pm, ret);
 }
 
 bool pm_counters(const struct pm *pm, uint64_t node_guid, uint8_t port, struct pm_counters *ret)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The performance manager. It reads the error counters of every port once in each interval
- * (counters.interval), and reports links whose errors rise too fast. If counters.on_errors says so,
+ * The performance manager. It reads the counters of every port once in each interval
+ * (counters.interval), passes the samples to the history, and reports links whose errors rise too
+ * fast. If counters.on_errors says so,
  * it asks the subnet manager to isolate these links. It sends requests only while the subnet
  * manager is idle. All functions must be called on the loop thread.
  */
@@ -12,6 +13,7 @@
 #include "fabricd/config/config.h"
 #include "fabricd/loop/loop.h"
 #include "fabricd/sm/sm.h"
+#include "fabricd/store/counters.h"
 #include "fabricd/store/store.h"
 #include "libfabmgr/congestion/advise.h"
 #include "libfabmgr/health/counters.h"
@@ -25,6 +27,8 @@ struct pm_input {
     struct bus *bus;
     /* store of the exemptions from isolation; NULL: they are lost in a restart */
     struct store *store;
+    /* the history of counters; NULL: there is none */
+    struct counters *history;
     const struct config *config; /* must outlive the pm */
 };
 /* Creates the performance manager. Returns NOMEM, LIMIT if there are too many agents, or IO or
@@ -43,6 +47,12 @@ struct pm_status {
      * watched: number of links with recent errors. unhealthy: number of these that are unhealthy.
      */
     uint32_t watched, unhealthy;
+    /* number of ports whose last sample is known, and the sums of the data and packets that they
+     * sent in a second, according to their last samples */
+    uint32_t ports;
+    uint64_t bytes_per_s, packets_per_s;
+    /* greatest number of requests that were in flight to one node since the start */
+    uint32_t most_in_flight;
 };
 void pm_get_status(const struct pm *pm, struct pm_status *ret);
 
@@ -52,6 +62,17 @@ struct pm_counters {
     int64_t time_us; /* Unix time of the read, in microseconds */
 };
 bool pm_counters(const struct pm *pm, uint64_t node_guid, uint8_t port, struct pm_counters *ret);
+
+/* The last sample of a port: the rates between its last two reads. */
+struct pm_rates {
+    uint64_t guid; /* GUID of the node */
+    uint8_t port;
+    uint16_t code[FAB_COLUMNS]; /* codes of rates and errors (libfabmgr/counters/column.h) */
+};
+/* Writes the `most` ports with the greatest values, in this order. *ret_ports: number of all
+ * ports with a sample; by waits or errors: of those with waits or errors. Returns NOMEM. */
+int pm_top(const struct pm *pm, enum counters_by by, uint32_t most, struct pm_rates *ret,
+           uint32_t *ret_count, uint32_t *ret_ports);
 
 /* Kinds of congested ports, according to their last two reads. */
 enum pm_congestion_kind {

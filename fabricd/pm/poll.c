@@ -9,8 +9,14 @@
  * a port id. If the fabric changes during a pass, the pass may read a few ports twice or not at
  * all.
  *
+ * A pass reads both ends of a link one right after the other, so that the data that one end sent
+ * and the other received are of the same time. No node has more than NODE_MOST requests in flight;
+ * further requests wait in bitsets of the node.
+ *
  * The pass first requests ClassPortInfo from each node. If the node has error counters in
- * PortCountersExtended (64 bits), the pass reads these; otherwise it reads PortCounters.
+ * PortCountersExtended (64 bits), the pass reads these; otherwise it reads PortCounters, and then
+ * PortCountersExtended if this has data and packets. PortXmitWait per VL is read only of ports that
+ * waited since the pass before.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +25,7 @@
 #include "fabricd/base/log.h"
 #include "fabricd/pm/private.h"
 #include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
@@ -31,12 +38,15 @@
 /* Maximum number of requests in flight. Devices that do not answer occupy these for a while, so
  * that the pass slows down. */
 #define WAITING_MOST 256
+/* Maximum number of requests in flight to one node. */
+#define NODE_MOST 2
+#define MBPS_BYTES UINT64_C(125000) /* bytes per second of 1 Mb/s */
+/* A rate above this multiple of the rate of the link is not credible. */
+#define CREDIBLE 2
 #define TICK_LEAST_US 2000u
 #define TICK_MOST_US 1000000u
 /* byte offset of the attribute in the data after the common MAD header */
 #define AT_ATTR (FAB_PERF_DATA - 24)
-
-enum ask { ASK_ABILITY, ASK_COUNTERS, ASK_CLEAR, ASK_MARKS };
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
@@ -77,6 +87,12 @@ static struct pm_node *node_of(struct pm *pm, const struct fab_node *from)
     return n;
 }
 
+struct pm_node *pm_node_of(const struct pm *pm, uint64_t guid)
+{
+    uint32_t i;
+    return fab_base_map_get(&pm->index, guid, &i) ? &pm->nodes[i] : NULL;
+}
+
 /* Removes the entries of nodes that were not read in the last two passes. */
 static void forget_nodes(struct pm *pm)
 {
@@ -102,89 +118,88 @@ void pm_nodes_fini(struct pm *pm)
 
 static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a);
 
-static uint64_t tag_of(const struct pm *pm, const struct pm_node *n, uint8_t port, enum ask ask)
+static uint64_t tag_of(const struct pm *pm, const struct pm_node *n, uint8_t port, enum pm_ask ask)
 {
     return (uint64_t)(n - pm->nodes) << 32 | (uint64_t)n->life << 16 | (uint64_t)port << 8 | ask;
 }
 
-static void submit(struct pm *pm, const struct pm_node *n, uint8_t port, enum ask ask,
-                   const struct fab_mads_request *req)
+static uint16_t attr_of(const struct pm_node *n, enum pm_ask ask)
 {
-    struct fab_mads_request r = *req;
-    r.mgmt_class = FAB_CLASS_PERF;
-    r.dlid = n->lid;
-    r.done = on_answer;
-    r.ctx = pm;
-    r.tag = tag_of(pm, n, port, ask);
-    if (fab_mads_submit(pm->mads, &r) == FAB_OK)
-        pm->waiting++;
-    else
+    switch (ask) {
+    case PM_ASK_ABILITY:
+        return FAB_ATTR_CLASS_PORT_INFO;
+    case PM_ASK_COUNTERS:
+        return n->wide ? FAB_PERF_PORT_COUNTERS_EXT : FAB_PERF_PORT_COUNTERS;
+    case PM_ASK_DATA:
+        return FAB_PERF_PORT_COUNTERS_EXT;
+    case PM_ASK_CLEAR:
+        return FAB_PERF_PORT_COUNTERS;
+    case PM_ASK_MARKS:
+        return n->is_switch ? FAB_PERF_SW_VL_CONGESTION : FAB_PERF_RCV_CON_CTRL;
+    case PM_ASK_VLS:
+        break;
+    }
+    return FAB_PERF_VL_XMIT_WAIT;
+}
+
+static void submit(struct pm *pm, struct pm_node *n, uint8_t port, enum pm_ask ask)
+{
+    struct fab_mads_request r = {.mgmt_class = FAB_CLASS_PERF,
+                                 .method = FAB_METHOD_GET,
+                                 .attr_id = attr_of(n, ask),
+                                 .dlid = n->lid,
+                                 .done = on_answer,
+                                 .ctx = pm,
+                                 .tag = tag_of(pm, n, port, ask)};
+    if (ask != PM_ASK_ABILITY)
+        r.data[AT_ATTR + 1] = port; /* the field PortSelect */
+    if (ask == PM_ASK_CLEAR) {
+        r.method = FAB_METHOD_SET;
+        fab_base_put_be16(r.data + AT_ATTR + 2,
+                          fab_health_counters_full_select(&n->port[port].last));
+    }
+    if (fab_mads_submit(pm->mads, &r) != FAB_OK) {
         log_debug("pm", "out of memory: a request was not sent");
-}
-
-static void ask_ability(struct pm *pm, struct pm_node *n)
-{
-    struct fab_mads_request r = {.method = FAB_METHOD_GET, .attr_id = FAB_ATTR_CLASS_PORT_INFO};
-    n->asked = true;
-    submit(pm, n, 0, ASK_ABILITY, &r);
-}
-
-static void ask_counters(struct pm *pm, const struct pm_node *n, uint8_t port)
-{
-    struct fab_mads_request r = {.method = FAB_METHOD_GET,
-                                 .attr_id =
-                                     n->wide ? FAB_PERF_PORT_COUNTERS_EXT : FAB_PERF_PORT_COUNTERS};
-    const struct fab_port_counters which = {.port_select = port};
-    const struct fab_port_counters_ext which_wide = {.port_select = port};
-    uint8_t attr[FAB_GS_DATA];
-    int rc = n->wide ? fab_wire_attr_pack(&fab_wire_attr_port_counters_ext, &which_wide, attr,
-                                          sizeof(attr))
-                     : fab_wire_attr_pack(&fab_wire_attr_port_counters, &which, attr, sizeof(attr));
-    if (rc != FAB_OK)
-        return;
-    memcpy(r.data + AT_ATTR, attr, sizeof(r.data) - AT_ATTR);
-    submit(pm, n, port, ASK_COUNTERS, &r);
-}
-
-static uint16_t attr_of_marks(const struct pm_node *n)
-{
-    return n->is_switch ? FAB_PERF_SW_VL_CONGESTION : FAB_PERF_RCV_CON_CTRL;
-}
-
-static void ask_marks(struct pm *pm, const struct pm_node *n, uint8_t port)
-{
-    struct fab_mads_request r = {.method = FAB_METHOD_GET, .attr_id = attr_of_marks(n)};
-    if (n->no_marks || !pm_wants_marks(pm))
-        return;
-    r.data[AT_ATTR + 1] = port; /* the field PortSelect */
-    submit(pm, n, port, ASK_MARKS, &r);
-}
-
-/* Clears the counters of the port that have reached their maximum, because they cannot rise
- * further. */
-static void clear_full(struct pm *pm, const struct pm_node *n, uint8_t port)
-{
-    struct fab_mads_request r = {.method = FAB_METHOD_SET, .attr_id = FAB_PERF_PORT_COUNTERS};
-    const struct fab_port_counters which = {
-        .port_select = port,
-        .counter_select = fab_health_counters_full_select(&n->port[port].last)};
-    uint8_t attr[FAB_GS_DATA];
-    if (!pm->in.config->counters.clear || which.counter_select == 0 ||
-        fab_wire_attr_pack(&fab_wire_attr_port_counters, &which, attr, sizeof(attr)) != FAB_OK)
-        return;
-    memcpy(r.data + AT_ATTR, attr, sizeof(r.data) - AT_ATTR);
-    submit(pm, n, port, ASK_CLEAR, &r);
-}
-
-static void want_port(struct pm *pm, struct pm_node *n, uint8_t port)
-{
-    if (n->known) {
-        ask_counters(pm, n, port);
         return;
     }
-    fab_base_bits_set(n->wanted, port);
-    if (!n->asked)
-        ask_ability(pm, n);
+    pm->waiting++;
+    n->in_flight++;
+    if (n->in_flight > pm->most_in_flight)
+        pm->most_in_flight = n->in_flight;
+}
+
+static void want(struct pm_node *n, uint8_t port, enum pm_ask ask)
+{
+    fab_base_bits_set(n->wanted[ask], port);
+}
+
+/* Removes the next request from the bitsets of the node. Returns false if there is none. */
+static bool take_wanted(struct pm_node *n, uint8_t *ret_port, enum pm_ask *ret_ask)
+{
+    for (int ask = 0; ask < PM_ASK_PORT_KINDS; ask++)
+        for (uint32_t word = 0; word < 4; word++)
+            if (n->wanted[ask][word] != 0) {
+                uint32_t port = word * 64 + (uint32_t)__builtin_ctzll(n->wanted[ask][word]);
+                fab_base_bits_clear(n->wanted[ask], port);
+                *ret_port = (uint8_t)port;
+                *ret_ask = (enum pm_ask)ask;
+                return true;
+            }
+    return false;
+}
+
+/* Sends the next requests to the node. ClassPortInfo comes first, alone. */
+static void send_wanted(struct pm *pm, struct pm_node *n)
+{
+    uint8_t port;
+    enum pm_ask ask;
+    if (!n->known) {
+        if (n->in_flight == 0)
+            submit(pm, n, 0, PM_ASK_ABILITY);
+        return;
+    }
+    while (n->in_flight < NODE_MOST && take_wanted(n, &port, &ask))
+        submit(pm, n, port, ask);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -192,23 +207,21 @@ static void want_port(struct pm *pm, struct pm_node *n, uint8_t port)
 static void learn_ability(struct pm *pm, struct pm_node *n, const uint8_t *attr, size_t len)
 {
     struct fab_class_port_info info;
-    n->asked = false;
     if (!attr || fab_wire_attr_unpack(&fab_wire_attr_class_port_info, attr, len, &info) != FAB_OK) {
         pm->failed++; /* the next pass will request ClassPortInfo again */
+        memset(n->wanted, 0, sizeof(n->wanted));
         return;
     }
     n->known = true;
-    n->wide = (info.cap_mask & FAB_PERF_EXT_WIDTH) && (info.cap_mask2 & FAB_PERF2_ERRORS_EXT);
-    for (uint32_t p = 0; p <= n->ports; p++)
-        if (fab_base_bits_get(n->wanted, p))
-            ask_counters(pm, n, (uint8_t)p);
-    memset(n->wanted, 0, sizeof(n->wanted));
+    n->wide_data = info.cap_mask & FAB_PERF_EXT_WIDTH;
+    n->wide = n->wide_data && (info.cap_mask2 & FAB_PERF2_ERRORS_EXT);
+    n->has_wait = info.cap_mask & FAB_PERF_XMIT_WAIT;
 }
 
-/* Unpacks the counters in an answer. Returns false if the node did not answer, or answered for
- * another port. */
+/* Unpacks the counters in an answer: errors, and traffic if the same attribute has it. Returns
+ * false if the node did not answer, or answered for another port. */
 static bool unpack(const struct pm_node *n, uint8_t port, const uint8_t *attr, size_t len,
-                   struct pm_port *ret)
+                   struct fab_counters *ret_errors, struct fab_traffic *ret)
 {
     struct fab_port_counters narrow;
     struct fab_port_counters_ext wide;
@@ -218,46 +231,148 @@ static bool unpack(const struct pm_node *n, uint8_t port, const uint8_t *attr, s
         if (fab_wire_attr_unpack(&fab_wire_attr_port_counters_ext, attr, len, &wide) != FAB_OK ||
             wide.port_select != port)
             return false;
-        fab_health_counters_from_ext(&wide, &ret->last);
-        pm_note_data(ret, ret->at_us, wide.xmit_data, wide.xmit_wait);
+        fab_health_counters_from_ext(&wide, ret_errors);
+        *ret = (struct fab_traffic){
+            0,    wide.xmit_data, wide.rcv_data, wide.xmit_pkts, wide.rcv_pkts, wide.xmit_wait,
+            true, true,           n->has_wait};
         return true;
     }
     if (fab_wire_attr_unpack(&fab_wire_attr_port_counters, attr, len, &narrow) != FAB_OK ||
         narrow.port_select != port)
         return false;
-    fab_health_counters_from(&narrow, &ret->last);
-    pm_note_data(ret, ret->at_us, narrow.xmit_data, narrow.xmit_wait);
+    fab_health_counters_from(&narrow, ret_errors);
+    *ret = (struct fab_traffic){0,
+                                narrow.xmit_data,
+                                narrow.rcv_data,
+                                narrow.xmit_pkts,
+                                narrow.rcv_pkts,
+                                narrow.xmit_wait,
+                                false,
+                                false,
+                                n->has_wait};
     return true;
+}
+
+/* Takes a new reading of the traffic counters of a port. `reset`: its error counters show that all
+ * counters were reset. */
+static void take_traffic(struct pm *pm, struct pm_node *n, uint8_t port,
+                         const struct fab_traffic *now, bool reset)
+{
+    struct pm_port *p = &n->port[port];
+    struct fab_sample s = {0};
+    if (!reset)
+        fab_counters_sample_traffic(&p->traffic, now, p->mbps * MBPS_BYTES * CREDIBLE, &s);
+    memcpy(p->sample.code, s.code, FAB_COLUMN_RATES * sizeof(*s.code));
+    pm_note_data(p, now->at_us, now->xmit_data, now->xmit_wait);
+    p->traffic = *now;
+    pm_history_put(pm, n, port, &s);
+    if (!n->no_vls &&
+        fab_counters_decode_value(FAB_COLUMN_XMIT_WAIT, p->sample.code[FAB_COLUMN_XMIT_WAIT]))
+        want(n, port, PM_ASK_VLS);
+}
+
+/* Compares the error counters of two readings. */
+static void take_errors(struct pm *pm, struct pm_node *n, uint8_t port, const struct pm_port *was)
+{
+    struct pm_port *p = &n->port[port];
+    struct fab_sample s = {0};
+    if (was->at_us == 0)
+        return;
+    fab_counters_sample_errors(&was->last, &p->last, &s);
+    memcpy(p->sample.code + FAB_COLUMN_ERRORS, s.code + FAB_COLUMN_ERRORS,
+           FAB_COUNTERS * sizeof(*s.code));
+    pm_history_put(pm, n, port, &s);
+    pm_read(pm, n->guid, port, was, p);
 }
 
 static void take_counters(struct pm *pm, struct pm_node *n, uint8_t port, const uint8_t *attr,
                           size_t len)
 {
-    struct pm_port was = n->port[port],
-                   now = {.at_us = clock_now_us(), .congestion = was.congestion};
-    if (!unpack(n, port, attr, len, &now)) {
+    struct pm_port *p = &n->port[port], was = *p;
+    struct fab_traffic now;
+    struct fab_counters errors;
+    if (!unpack(n, port, attr, len, &errors, &now)) {
         /* request ClassPortInfo again, because the firmware may have changed */
         n->known = false;
         pm->failed++;
         return;
     }
     pm->reads++;
-    n->port[port] = now;
-    if (was.at_us != 0)
-        pm_read(pm, n->guid, port, &was, &now);
-    clear_full(pm, n, port);
-    ask_marks(pm, n, port);
+    p->last = errors;
+    p->at_us = now.at_us = clock_now_us();
+    bool reset = was.at_us != 0 && fab_counters_was_reset(&was.last, &p->last);
+    if (n->wide || !n->wide_data) {
+        take_traffic(pm, n, port, &now, reset);
+    } else {
+        p->wait = (uint32_t)now.xmit_wait;
+        p->reset = reset;
+        want(n, port, PM_ASK_DATA);
+    }
+    take_errors(pm, n, port, &was);
+    if (pm->in.config->counters.clear && fab_health_counters_full_select(&p->last) != 0)
+        want(n, port, PM_ASK_CLEAR);
+    if (!n->no_marks && pm_wants_marks(pm))
+        want(n, port, PM_ASK_MARKS);
+}
+
+/* Data and packets of a node whose PortCountersExtended has no PortXmitWait, which was read before
+ * with the errors. */
+static void take_data(struct pm *pm, struct pm_node *n, uint8_t port, const uint8_t *attr,
+                      size_t len)
+{
+    struct fab_port_counters_ext wide;
+    const struct pm_port *p = &n->port[port];
+    if (!attr ||
+        fab_wire_attr_unpack(&fab_wire_attr_port_counters_ext, attr, len, &wide) != FAB_OK ||
+        wide.port_select != port) {
+        n->known = false;
+        pm->failed++;
+        return;
+    }
+    const struct fab_traffic now = {clock_now_us(), wide.xmit_data, wide.rcv_data,
+                                    wide.xmit_pkts, wide.rcv_pkts,  p->wait,
+                                    true,           false,          n->has_wait};
+    take_traffic(pm, n, port, &now, p->reset);
+}
+
+/* Unpacks an attribute with detailed counters. Returns false if the node did not answer, or
+ * answered for another port: it lacks the attribute. */
+static bool unpack_details(const struct pm_node *n, uint8_t port, enum pm_ask ask,
+                           const uint8_t *attr, size_t len, struct fab_perf_details *ret)
+{
+    return attr &&
+           fab_wire_attr_unpack(fab_wire_attr_of_class(FAB_CLASS_PERF, attr_of(n, ask)), attr, len,
+                                ret) == FAB_OK &&
+           ret->port_select == port;
 }
 
 static void take_marks(struct pm_node *n, uint8_t port, const uint8_t *attr, size_t len)
 {
     struct fab_perf_details values;
-    n->no_marks = !attr ||
-                  fab_wire_attr_unpack(fab_wire_attr_of_class(FAB_CLASS_PERF, attr_of_marks(n)),
-                                       attr, len, &values) != FAB_OK ||
-                  values.port_select != port;
+    n->no_marks = !unpack_details(n, port, PM_ASK_MARKS, attr, len, &values);
     if (!n->no_marks)
         pm_note_marks(&n->port[port], clock_now_us(), n->is_switch, &values);
+}
+
+static void take_vls(struct pm *pm, struct pm_node *n, uint8_t port, const uint8_t *attr,
+                     size_t len)
+{
+    struct pm_port *p = &n->port[port];
+    struct fab_perf_details values;
+    struct fab_vl_wait now;
+    struct fab_sample s = {0};
+    n->no_vls = !unpack_details(n, port, PM_ASK_VLS, attr, len, &values);
+    if (n->no_vls)
+        return;
+    for (int vl = 0; vl < FAB_COLUMN_VLS; vl++)
+        now.value[vl] = (uint16_t)values.value[vl];
+    s.code[FAB_COLUMN_XMIT_WAIT] = p->sample.code[FAB_COLUMN_XMIT_WAIT];
+    if (p->has_vls)
+        fab_counters_sample_vls(&p->vl_wait, &now, &s);
+    s.code[FAB_COLUMN_XMIT_WAIT] = FAB_CODE_NONE;
+    p->vl_wait = now;
+    p->has_vls = true;
+    pm_history_put(pm, n, port, &s);
 }
 
 static void take_cleared(struct pm_node *n, uint8_t port)
@@ -267,6 +382,41 @@ static void take_cleared(struct pm_node *n, uint8_t port)
             n->port[port].last.value[i] = 0;
 }
 
+static void take(struct pm *pm, struct pm_node *n, uint8_t port, enum pm_ask ask,
+                 const uint8_t *attr, size_t len)
+{
+    switch (ask) {
+    case PM_ASK_ABILITY:
+        learn_ability(pm, n, attr, len);
+        break;
+    case PM_ASK_COUNTERS:
+        take_counters(pm, n, port, attr, len);
+        break;
+    case PM_ASK_DATA:
+        take_data(pm, n, port, attr, len);
+        break;
+    case PM_ASK_CLEAR:
+        if (attr)
+            take_cleared(n, port);
+        break;
+    case PM_ASK_MARKS:
+        take_marks(n, port, attr, len);
+        break;
+    case PM_ASK_VLS:
+        take_vls(pm, n, port, attr, len);
+        break;
+    }
+}
+
+static bool wants_any(const struct pm_node *n)
+{
+    for (int ask = 0; ask < PM_ASK_PORT_KINDS; ask++)
+        for (int word = 0; word < 4; word++)
+            if (n->wanted[ask][word] != 0)
+                return true;
+    return false;
+}
+
 static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 {
     struct pm *pm = ctx;
@@ -274,25 +424,13 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     uint8_t port = (uint8_t)(tag >> 8);
     bool good = a->status == FAB_OK && a->len > AT_ATTR;
     const uint8_t *attr = good ? a->data + AT_ATTR : NULL;
-    size_t len = good ? a->len - AT_ATTR : 0;
     pm->waiting--;
     if (!n->port || n->life != (uint16_t)(tag >> 16) || port > n->ports)
         return;
-    switch ((enum ask)(tag & 0xff)) {
-    case ASK_ABILITY:
-        learn_ability(pm, n, attr, len);
-        break;
-    case ASK_COUNTERS:
-        take_counters(pm, n, port, attr, len);
-        break;
-    case ASK_CLEAR:
-        if (good)
-            take_cleared(n, port);
-        break;
-    case ASK_MARKS:
-        take_marks(n, port, attr, len);
-        break;
-    }
+    n->in_flight--;
+    take(pm, n, port, (enum pm_ask)(tag & 0xff), attr, good ? a->len - AT_ATTR : 0);
+    if (wants_any(n))
+        send_wanted(pm, n);
 }
 
 /* ---- the pass -------------------------------------------------------------------------------- */
@@ -315,16 +453,49 @@ static uint32_t lid_for(const struct fab_view *v, uint32_t port)
         .base[fab_fabric_node_is_switch(f, p->node) ? f->nodes[p->node].first_port : port];
 }
 
-static bool poll_port(struct pm *pm, const struct fab_view *v, uint32_t port)
+/* Reads the counters of a port, unless this pass has done so. Returns the entry of its node; NULL:
+ * the port is not read. */
+static struct pm_node *read_port(struct pm *pm, const struct fab_view *v, uint32_t port)
 {
     uint32_t lid = lid_for(v, port);
     const struct fab_port *p = fab_fabric_port(v->fabric, port);
     struct pm_node *n = lid ? node_of(pm, &v->fabric->nodes[p->node]) : NULL;
     if (!n)
-        return false;
+        return NULL;
     n->pass = pm->pass;
     n->lid = (uint16_t)lid;
-    want_port(pm, n, p->num);
+    n->port[p->num].mbps = fab_wire_link_rate(&p->info);
+    if (n->port[p->num].pass == (uint32_t)pm->pass + 1)
+        return n;
+    n->port[p->num].pass = (uint32_t)pm->pass + 1;
+    pm_history_state(pm, n, p->num, true);
+    want(n, p->num, PM_ASK_COUNTERS);
+    if (n->in_flight < NODE_MOST)
+        send_wanted(pm, n);
+    return n;
+}
+
+static void note_down(struct pm *pm, const struct fab_view *v, const struct fab_port *p)
+{
+    struct pm_node *n = pm_node_of(pm, v->fabric->nodes[p->node].guid);
+    if (n && p->num > 0 && p->num <= n->ports && p->info.phys_state != FAB_PHYS_LINKUP)
+        pm_history_state(pm, n, p->num, false);
+}
+
+/* Reads the counters of a port, and then those of the port at the other end of its link. Returns
+ * whether it did. */
+static bool poll_port(struct pm *pm, const struct fab_view *v, uint32_t port)
+{
+    const struct fab_port *p = fab_fabric_port(v->fabric, port);
+    struct pm_node *a = read_port(pm, v, port);
+    if (!a) {
+        note_down(pm, v, p);
+        return false;
+    }
+    size_t i = (size_t)(a - pm->nodes); /* the array may move */
+    struct pm_node *b = p->peer != FAB_NONE ? read_port(pm, v, p->peer) : NULL;
+    if (b)
+        pm_history_link(pm, &pm->nodes[i], p->num, b, fab_fabric_port(v->fabric, p->peer)->num);
     return true;
 }
 
@@ -352,6 +523,7 @@ static void next_pass(struct pm *pm, const struct fab_view *v)
 {
     if (pm->cursor < v->fabric->port_count || clock_now_us() - pm->began_us < interval_us(pm))
         return;
+    pm_history_end(pm);
     pm->cursor = 0;
     pm->pass++;
     pm->began_us = clock_now_us();
@@ -376,5 +548,6 @@ void pm_tick(void *ctx)
     fab_view_unref(v);
     if (quiet)
         pm_act(pm);
+    pm_history_look(pm);
     agent_pump(pm->agent);
 }

@@ -6,7 +6,9 @@
 #include "fabricd/agent/agent.h"
 #include "fabricd/base/events.h"
 #include "fabricd/pm/pm.h"
+#include "fabricd/store/counters.h"
 #include "libfabmgr/base/map.h"
+#include "libfabmgr/counters/reading.h"
 
 #define PM_PLACE_LEN 128
 
@@ -37,6 +39,28 @@ struct pm_port {
     struct fab_counters last;
     uint64_t at_us; /* when `last` was read; 0: never */
     struct pm_congestion_counters congestion;
+    struct fab_traffic traffic; /* as last read */
+    struct fab_vl_wait vl_wait; /* as last read; valid if has_vls */
+    struct fab_sample sample;   /* the last one: rates and errors */
+    uint64_t down_us; /* time in us since which the link is down; 0: it is up, or was never up */
+    uint32_t pass;    /* 1 + number of the last pass that read the port, modulo 2^32; 0: none */
+    uint32_t mbps;    /* nominal rate of the link in Mb/s; 0: not known */
+    bool linked;      /* the link was up at some time */
+    bool has_vls;
+    /* For PM_ASK_DATA: PortXmitWait, and whether the counters were reset, as read with the errors.
+     */
+    bool reset;
+    uint32_t wait;
+};
+/* Kinds of requests about a port, in the order in which a node's requests are sent. */
+enum pm_ask {
+    PM_ASK_CLEAR,    /* clears counters that have reached their maximum */
+    PM_ASK_DATA,     /* data and packets, of nodes whose 64-bit counters have no errors */
+    PM_ASK_MARKS,    /* FECN, BECN and congestion events */
+    PM_ASK_VLS,      /* PortXmitWait per VL */
+    PM_ASK_COUNTERS, /* errors, and mostly data and packets, too */
+    PM_ASK_PORT_KINDS,
+    PM_ASK_ABILITY = PM_ASK_PORT_KINDS /* ClassPortInfo of the node */
 };
 struct pm_node {
     uint64_t guid;
@@ -49,15 +73,20 @@ struct pm_node {
     /* LID to which the next request of this node is sent */
     uint16_t lid;
     uint8_t ports;
-    bool asked; /* ClassPortInfo was requested and not received yet */
+    uint8_t in_flight; /* number of requests to this node in flight */
     /* known: ClassPortInfo was received. wide: PortCountersExtended of this node has error
-     * counters. */
-    bool known, wide;
-    /* true: the node has no counters of FECN, BECN and congestion events */
-    bool no_marks;
+     * counters. wide_data: it has data and packets. has_wait: PortXmitWait is valid. */
+    bool known, wide, wide_data, has_wait;
+    /* true: the node has no counters of FECN, BECN and congestion events, or no PortXmitWait per VL
+     */
+    bool no_marks, no_vls;
     bool is_switch;
-    /* bitset of the ports that are read as soon as ClassPortInfo is known */
-    uint64_t wanted[4];
+    /* [kind] bitset of the ports about which a request is to be sent */
+    uint64_t wanted[PM_ASK_PORT_KINDS][4];
+    /* Index of port 0 in the present round of the history. Valid if history_pass is the number of
+     * this pass. */
+    uint32_t history_first;
+    uint64_t history_pass;
 };
 struct pm_watch { /* a link with recent errors */
     uint64_t guid[2];
@@ -103,12 +132,40 @@ struct pm {
     /* the isolated links at the time of the last pm_isolations_update */
     struct sm_isolation *isolation;
     uint64_t reads, failed;
-    uint32_t waiting; /* requests in flight */
+    uint32_t waiting;             /* requests in flight */
+    uint32_t most_in_flight;      /* greatest number of requests that were in flight to one node */
+    struct counters_round *round; /* samples of the present pass; NULL: none yet, or no history */
+    int64_t round_began_s;        /* Unix time in s */
+    /* the state of the history at the last look, see history.c */
+    uint64_t history_failures;
+    uint32_t history_replaced;
+    bool history_failing;     /* counters-failing was emitted, and counters-recovered was not yet */
+    uint64_t history_dropped; /* number of dropped rounds when counters-failing was emitted */
+    uint64_t history_looked_us;
 };
 
 /* ---- poll.c ---- */
 void pm_tick(void *ctx);
+/* Returns the node with this GUID; NULL: its counters were not read yet. */
+struct pm_node *pm_node_of(const struct pm *pm, uint64_t guid);
 void pm_nodes_fini(struct pm *pm);
+
+/* ---- history.c ---- */
+/* Adds the sample of a port, and adds to its counts, to the round of the history. */
+void pm_history_put(struct pm *pm, struct pm_node *n, uint8_t port, const struct fab_sample *s);
+/* Notes the other end of a link. */
+void pm_history_link(struct pm *pm, struct pm_node *a, uint8_t a_port, struct pm_node *b,
+                     uint8_t b_port);
+/* Notes whether the link of a port is up or down now. */
+void pm_history_state(struct pm *pm, struct pm_node *n, uint8_t port, bool up);
+/* Ends the round: the history gets its samples. */
+void pm_history_end(struct pm *pm);
+/* Emits events about the history: its disk, rising errors, asymmetric links. */
+void pm_history_look(struct pm *pm);
+int pm_history_start(struct pm *pm); /* returns NOMEM */
+/* Sets the members of the status that sum up the last samples. */
+void pm_history_sum(const struct pm *pm, struct pm_status *ret);
+void pm_history_fini(struct pm *pm);
 
 /* ---- congested.c ---- */
 /*
@@ -124,6 +181,8 @@ void pm_note_marks(struct pm_port *p, uint64_t now, bool is_switch,
 bool pm_wants_marks(const struct pm *pm);
 
 /* ---- unhealthy.c ---- */
+/* Writes the name of a port, such as "leaf-1/12". */
+void pm_name_place(const struct fab_fabric *f, uint32_t port, char place[PM_PLACE_LEN]);
 struct fab_counter_rule pm_rule(const struct pm *pm);
 /* Returns the recovery time in microseconds. A link has recovered if no counter crossed its
  * threshold for this time. */

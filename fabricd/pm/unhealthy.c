@@ -90,7 +90,7 @@ static struct pm_watch *room(struct pm *pm)
     return &list[pm->watch_count++];
 }
 
-static void name_place(const struct fab_fabric *f, uint32_t port, char place[PM_PLACE_LEN])
+void pm_name_place(const struct fab_fabric *f, uint32_t port, char place[PM_PLACE_LEN])
 {
     const struct fab_port *p = fab_fabric_port(f, port);
     const struct fab_node *n = &f->nodes[p->node];
@@ -120,7 +120,7 @@ static struct pm_watch *add(struct pm *pm, uint64_t guid, uint8_t port)
         const struct fab_port *p = fab_fabric_port(v->fabric, end[i]);
         w->guid[i] = v->fabric->nodes[p->node].guid;
         w->port[i] = p->num;
-        name_place(v->fabric, end[i], w->place[i]);
+        pm_name_place(v->fabric, end[i], w->place[i]);
     }
     if (w)
         sm_suspect_link(pm->in.sm, guid, port);

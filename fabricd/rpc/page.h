@@ -19,7 +19,7 @@ struct page_key {
      * 'c' contingencies, 'x' counters, 'k' partitions, 'm' their members, 'v' services, 'i'
      * subscriptions, 'P' pinned names, 'b' baseline, 'g' multicast groups, 'h' their members,
      * 'C' rules of a class, 'a' audit log, 'G' nodes that are gone, 'L' links that are gone,
-     * 'H' hosts */
+     * 'H' samples of a port, 'S' hosts */
     char list;
     /* Used in lists of nodes, ports and links. true: the element belongs to an adapter or router;
      * false: to a switch. These lists have all switches first. */

@@ -26,7 +26,8 @@ struct rpc_input {
     struct cc *cc;       /* congestion control; NULL: not available */
     const struct sa *sa; /* subnet administration; NULL: not available */
     struct bus *bus;
-    struct store *store; /* NULL: nothing is stored */
+    struct store *store;      /* NULL: nothing is stored */
+    struct counters *history; /* of counters; NULL: there is none */
     const struct config *config;
     const char *settings_file; /* for backups; NULL: the manager has none */
     /* counters of calls and studies; NULL: nobody counts them */

@@ -123,6 +123,7 @@ call_handler list_partitions, list_partition_members;                /* in servi
 call_handler list_host_services, list_subscriptions;                 /* in service_registry.c */
 call_handler get_congestion, get_port_congestion, get_roce;          /* in service_congestion.c */
 call_handler list_congested_ports, list_congestion_logs;             /* in service_congested.c */
+call_handler list_top_ports, get_port_history;                       /* in service_counters.c */
 call_handler list_reroutes, get_reroute;                             /* in service_reroute.c */
 call_handler list_audit, verify_audit;                               /* in service_audit.c */
 call_handler make_backup;                                            /* in service_backup.c */

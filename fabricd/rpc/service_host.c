@@ -93,7 +93,7 @@ static void fill_hosts(struct answer *a, const struct fab_view *v, const struct 
     if (i < h->count && i > 0) {
         uint32_t node = h->adapters[h->hosts[i - 1].first].node;
         const struct page_key last = {
-            .list = 'H', .number = v->fabric->nodes[node].guid, .port = i - 1};
+            .list = 'S', .number = v->fabric->nodes[node].guid, .port = i - 1};
         m->next_page_token = page_token(a, &last);
     }
 }
@@ -105,7 +105,7 @@ void list_hosts(struct call *c, const void *request)
     struct answer a = {0};
     struct page page;
     struct fab_view *v = need_view(c);
-    if (v == NULL || !read_page(c, 'H', q->page_token, q->page_size, &page))
+    if (v == NULL || !read_page(c, 'S', q->page_token, q->page_size, &page))
         return;
     const struct fab_hosts *h = need_hosts(c, v);
     if (h == NULL || !need_rack(c, h, v, q->rack))

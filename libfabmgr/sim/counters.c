@@ -79,6 +79,7 @@ void fab_sim_count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t 
 
 void fab_sim_counters_update(struct fab_sim *s, uint32_t port)
 {
+    fab_sim_traffic_update(s, port);
     for (size_t i = 0; i < s->rate_count; i++) {
         struct sim_rate *r = &s->rates[i];
         if (r->port != port)

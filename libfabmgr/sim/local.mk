@@ -20,5 +20,6 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/sim.h \
 	%D%/smp.c \
 	%D%/tables.c \
+	%D%/traffic.c \
 	%D%/time.c \
 	%D%/trap.c

@@ -68,6 +68,7 @@ void fab_sim_free(struct fab_sim *s)
     fab_sim_items_fini(&s->details);
     fab_sim_items_fini(&s->samplers);
     free(s->rates);
+    fab_sim_traffic_fini(s);
     fab_sim_items_fini(&s->cc_logs);
     fab_sim_queue_fini(&s->queue);
     free(s->outbox.mails);

@@ -2,7 +2,8 @@
 /*
  * rpc_server ADDRESS [LEAVES SPINES HOSTS-PER-LEAF [DELAY-MS [EVENTS-PER-TICK]]]: runs the RPC
  * server over the fake manager, for tests. TLS_CERT, TLS_KEY and TLS_CA name the TLS files. If
- * CONGESTION is set, the server also has a fake of congestion control. SETTINGS names a settings
+ * CONGESTION is set, the server also has a fake of congestion control. HISTORY is a directory for a
+ * history of counters (fake_history.h). SETTINGS names a settings
  * file. DEBUG_EVENTS is the number of debug events per tick. STUDY_CPU_MS is the maximum CPU time
  * of a study. The program prints "ready" when it listens, and ends on SIGTERM or when its standard
  * input is closed.
@@ -17,6 +18,7 @@
 #include "fabricd/rpc/rpc.h"
 #include "libfabmgr/base/status.h"
 #include "tests/rpc/fake_cc.h"
+#include "tests/rpc/fake_history.h"
 #include "tests/rpc/fake_sm.h"
 
 struct server {
@@ -25,6 +27,7 @@ struct server {
     struct config config;
     struct sm *sm;
     struct cc *cc;
+    struct counters *history;
     struct rpc *rpc;
     struct loop_timer *tick;
     unsigned events, debug_events; /* numbers of events per tick */
@@ -104,11 +107,14 @@ static int start(struct server *s, int argc, char **argv, char *why, size_t len)
         rc = fake_sm_new(&sm, &how, &s->sm);
     if (rc == FAB_OK && getenv("CONGESTION") != NULL)
         rc = fake_cc_new(s->loop, &s->config, &s->cc);
+    if (rc == FAB_OK && getenv("HISTORY") != NULL)
+        rc = fake_history_new(getenv("HISTORY"), &s->history);
     const char *cpu = getenv("STUDY_CPU_MS");
     const struct rpc_input rpc = {.loop = s->loop,
                                   .sm = s->sm,
                                   .cc = s->cc,
                                   .bus = s->bus,
+                                  .history = s->history,
                                   .config = &s->config,
                                   .study_cpu_us = cpu != NULL ? strtoul(cpu, NULL, 10) * 1000 : 0};
     if (rc == FAB_OK)
@@ -142,6 +148,7 @@ int main(int argc, char **argv)
     fflush(stdout);
     loop_run(s.loop);
     rpc_stop(s.rpc);
+    counters_stop(s.history);
     fake_cc_free(s.cc);
     sm_free(s.sm);
     loop_watch_free(in);

@@ -143,9 +143,11 @@ SHOWN = """status | version | whoami | node list | node list --gone | node show 
     cc export --roce --format sonic | path a b | route show a | route verify | route quality | route compare a b
     route whatif a/1 | route contingency | route contingency a | reroute list | reroute show 3 | topo baseline
     topo approve --dry-run | node forget a --dry-run | event list | history a | topo list
-    topo diff a b"""
+    topo diff a b | port top | port history a/1 | link history a/1"""
 # Commands that are tested once: the test compares the request and the output.
-ASKED = """node list switch | node list adapter | node list router | node list gateway | node pins --waiting
+ASKED = """port top --by wait -n 7 --since 2023-11-15T00:00:00Z | port top --by x | port history a/2 --counter SymbolErrorCounter
+    port history a/2 --counter wait --since 2023-11-15T00:00:00Z --until 2023-11-16T00:00:00Z -n 9 | port history a/2 --counter x
+    port history a | link history a/2 -n 3 | link history | node list switch | node list adapter | node list router | node list gateway | node pins --waiting
     port list a | port disable a/1 | port enable a/2 | port show a/255 | port show a/0 | link isolate a/3 | link release a/4
     cc congested -n 7 | cc congested -n 0 | cc export | cc export --roce --format nonsense | cc show a/1 --sl 15
     route quality --hosts a[1-3],b --samples 7 --seed 9 | route quality --samples 100000 | route quality --samples 100001

@@ -7,6 +7,7 @@ import pty
 import re
 import socket
 import subprocess
+import tempfile
 import threading
 from concurrent import futures
 
@@ -90,6 +91,57 @@ def unhealthy_links_are_listed_and_isolated():
         assert [(p["node"], p["port"], p["SymbolErrorCounter"]) for p in ports] == [("leaf-001", 3, 500)]
         ports = json.loads(succeeds(s.address, "port", "counters", "leaf-001", "-o", "json"))["ports"]
         assert len(ports) == 6
+
+
+def counters_have_a_history():
+    hour = "--since 2026-11-20T00:00:00Z --until 2026-11-20T01:00:00Z".split()
+    with tempfile.TemporaryDirectory() as state, fake(hosts=2, env={"HISTORY": state}) as s:
+        def asked(*words):
+            return json.loads(succeeds(s.address, *words, "-o", "json"))
+
+        top = asked("port", "top", "-n", "2")
+        assert top["total"] == 20 and top["ports"][0]["node"] == "leaf-001", top
+        assert 10.9e9 < top["ports"][0]["sent_bytes_per_second"] < 11.1e9, top
+        assert top["ports"][1]["node_guid"] == "0x0002c90100000099", top  # it is gone
+        assert "11.0 GB/s" in succeeds(s.address, "port", "top")
+
+        # of the history: the link has 27 to 30 MB/s on the average, and 120 errors
+        top = asked("port", "top", "--by", "errors", "--since", "2026-11-20T00:00:00Z")
+        assert top["total"] == 1 and top["ports"][0]["error_sum"] == 121, top
+        top = asked("port", "top", "--since", "2026-11-20T00:00:00Z")
+        assert [p["port"] for p in top["ports"]] == [3, 1], top
+        assert 30e6 < top["ports"][0]["sent_bytes_per_second"] < 31e6, top
+        assert "expected" in fails(2, s.address, "port", "top", "--by", "size")
+
+        samples = asked("port", "history", "leaf-001/3", *hour)["samples"]
+        assert len(samples) == 60 and samples[0]["time"].startswith("2026-11-20T00:01:00"), samples
+        for minute, x in enumerate(samples, 1):
+            assert x["seconds"] == 60 and x["error_sum"] == minute % 5 + (minute == 20), x
+            assert abs(x["sent_bytes_per_second"] - minute * 1e6) <= minute * 1e4, x
+            assert x["down_seconds"] == (7 if minute == 20 else 0), x
+            assert x["vl_wait_ppm"]["1"] > 0 and x["wait_ppm"] > 0, x
+        rolled = asked("port", "history", "leaf-001/3", *hour, "-n", "10")["samples"]
+        # three roll-ups, and the samples after them
+        assert [x["seconds"] for x in rolled] == [900] * 3 + [60] * 15, rolled
+        assert rolled[1]["down_seconds"] == 7 and rolled[1]["error_sum"] == 31, rolled
+        assert rolled[0]["peak_sent_bytes_per_second"] > 14.8e6, rolled
+
+        text = succeeds(s.address, "port", "history", "leaf-001/3", *hour)
+        assert "Sent:" in text and "60.2 MB/s" in text or "59.8 MB/s" in text or "60.0 MB/s" in text
+        assert "SymbolErrorCounter 4" in text and "7 s" in text, text
+        text = succeeds(s.address, "port", "history", "leaf-001/3", *hour, "--counter", "wait")
+        assert "15.0 %" in text and "SENT" not in text, text
+        assert "expected" in fails(2, s.address, "port", "history", "leaf-001/3", "--counter", "x")
+        assert "no sample" in fails(4, s.address, "port", "history", "host-0001/1")
+
+        link = asked("link", "history", "spine-001/1", *hour)
+        assert link["a_node"] == "spine-001" and link["b_node"] == "leaf-001", link
+        wrong = [i for i, x in enumerate(link["samples"], 1) if x["asymmetric"]]
+        assert wrong == list(range(30, 61)), wrong
+        text = succeeds(s.address, "link", "history", "leaf-001/3", *hour)
+        assert "leaf-001/3: 121 errors, 1 flap, down for 7 s" in text, text
+    with fake() as s:
+        assert "not supported" in fails(1, s.address, "port", "history", "leaf-001/1")
 
 
 def empty_lists_say_so():
@@ -365,6 +417,7 @@ main([
     every_command_speaks_json,
     flapping_links_are_listed_and_released,
     unhealthy_links_are_listed_and_isolated,
+    counters_have_a_history,
     empty_lists_say_so,
     reroutes_are_listed_and_shown,
     contingencies_are_the_worst_first,

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Small charts of one line: a bar for each time, whose height is a value. */
+#ifndef CLI_CTL_SPARKLINE_H
+#define CLI_CTL_SPARKLINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SPARKLINE_WIDTH 60
+#define SPARKLINE_LEN (3 * SPARKLINE_WIDTH + 1) /* bytes; a bar has at most 3 */
+#define SPARKLINE_NONE UINT64_MAX               /* there is no value */
+
+/* Draws a chart of `count` values, from left to right. If there are more than SPARKLINE_WIDTH, each
+ * bar shows the greatest of several values. A value that is missing is a space. The highest bar is
+ * the value `most`. In a locale without UTF-8, the bars are the characters "_.-=+*#@". */
+void sparkline(const uint64_t *values, size_t count, uint64_t most, char ret[SPARKLINE_LEN]);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The history of port counters, in a SQLite database of its own, DIR/counters.db. A thread writes
+ * it, so that nobody waits for the disk. If the disk fails, samples are lost, and nothing else. A
+ * damaged database is renamed, and a new one begins.
+ *
+ * The history has three levels: the samples of each round, roll-ups of 15 minutes and of a day. If
+ * the database exceeds its size, the oldest samples of the finest level are deleted first. The
+ * format is described in counters_write.c.
+ */
+#ifndef FABRICD_STORE_COUNTERS_H
+#define FABRICD_STORE_COUNTERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libfabmgr/counters/rank.h"
+#include "libfabmgr/counters/rollup.h"
+
+/* A round: one sample of all ports. */
+struct counters_node {
+    uint64_t guid;
+    uint32_t first; /* index of port 0 in the columns of the round */
+    uint8_t ports;  /* highest port number */
+};
+struct counters_round {
+    struct fab_counters_time time;
+    struct counters_node *nodes; /* [node_count] */
+    size_t node_count, node_room;
+    uint32_t ports, room;        /* number of ports, and of ports for which the columns have room */
+    uint16_t *code[FAB_COLUMNS]; /* [room] codes; NULL: all are 0 */
+    uint32_t *peer;              /* [room] index of the port at the other end; FAB_NONE */
+};
+void counters_round_free(struct counters_round *r);
+
+struct counters;
+/* Starts the thread, which opens or creates the database. limit_bytes: greatest size. Returns NOMEM
+ * or LIMIT (the path is too long). */
+int counters_start(const char *dir, uint64_t limit_bytes, struct counters **ret);
+/* Writes the queued rounds, and stops the thread; c may be NULL. */
+void counters_stop(struct counters *c);
+void counters_limit(struct counters *c, uint64_t limit_bytes);
+/* Queues a round, and takes it over. If the thread is behind, the round is dropped. */
+void counters_put(struct counters *c, struct counters_round *r);
+/* Waits until all queued rounds are written or dropped. For tests and shutdown. */
+void counters_flush(struct counters *c);
+
+struct counters_health {
+    bool failing;                      /* the last round could not be written */
+    uint64_t failures;                 /* number of failures since the start */
+    uint64_t written, dropped;         /* rounds since the start */
+    uint64_t bytes;                    /* size of the database without free pages */
+    int64_t oldest[FAB_ROLLUP_LEVELS]; /* Unix time in s of the oldest sample; 0: none */
+    uint32_t replaced; /* how often a damaged database was set aside since the start */
+    char reason[200];  /* of the last failure */
+    char aside[300];   /* the last file that was set aside */
+};
+void counters_get_health(struct counters *c, struct counters_health *ret);
+
+/* What the roll-ups of 15 minutes show. */
+struct counters_finding {
+    enum { COUNTERS_RISING, COUNTERS_ASYMMETRY } kind;
+    uint64_t guid;
+    uint8_t port;
+    /* COUNTERS_RISING: the counter with the most errors, and the errors in the two halves of the
+     * last two hours */
+    enum fab_counter counter;
+    uint64_t before, now;
+    /* COUNTERS_ASYMMETRY: data sent by this port and received by its peer, in bytes per second */
+    uint64_t peer_guid;
+    uint8_t peer_port;
+    uint64_t sent, received;
+};
+/* Moves at most `max` new findings to ret[], and returns their number. */
+size_t counters_take_findings(struct counters *c, struct counters_finding *ret, size_t max);
+
+/* ---- reading, by any thread: each call opens the database for itself --------------------------
+ */
+
+/* Chooses the level for samples of a time: the finest level that has samples from `since` on, and
+ * at most about `most` of them. */
+unsigned counters_level(const struct counters_health *h, int64_t since, int64_t until,
+                        uint32_t interval_s, uint32_t most);
+
+/* One sample of a port. */
+struct counters_sample {
+    struct fab_counters_time time;
+    uint16_t code[FAB_COLUMNS];
+};
+/* Reads the samples of a port that end in (since, until], oldest first, at most `most`. *ret is
+ * malloc'd. Returns NOT_FOUND if the history does not know the port; NOMEM, IO, FORMAT or LIMIT. */
+int counters_read_port(const struct counters *c, unsigned level, uint64_t guid, uint8_t port,
+                       int64_t since, int64_t until, size_t most, struct counters_sample **ret,
+                       size_t *ret_count);
+
+/* A port and the roll-up of its samples. */
+struct counters_total {
+    uint64_t guid;
+    uint8_t port;
+    uint16_t code[FAB_COLUMNS];
+};
+/* By what ports are ranked. */
+enum counters_by { COUNTERS_BY_DATA, COUNTERS_BY_PACKETS, COUNTERS_BY_WAIT, COUNTERS_BY_ERRORS };
+/* Returns the value by which ports are ranked: of data and packets the sum of both directions, of
+ * errors the sum of all error counters. */
+uint64_t counters_rank_value(enum counters_by by, const uint16_t code[FAB_COLUMNS]);
+/* Reads the samples of all ports that end in (since, until], and keeps the `most` ports with the
+ * greatest values, in this order. Calls stopped() at times, and ends early if it returns true.
+ * Returns NOMEM, IO, FORMAT or BUSY (stopped). */
+int counters_read_top(const struct counters *c, unsigned level, int64_t since, int64_t until,
+                      enum counters_by by, uint32_t most, bool (*stopped)(void *ctx), void *ctx,
+                      struct counters_total **ret, uint32_t *ret_count, uint32_t *ret_ports);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The file counters.db: opening, keys of its rows, and statements. For the folder fabricd/store
+ * only.
+ *
+ * table node   guid (as signed 64-bit integer), first (number of its port 0 in the history), ports
+ *              (highest port number), seen (Unix time in s of its last sample)
+ * table block  id, data: the samples of 256 ports (libfabmgr/counters/encode.c). The ports of a
+ * node have consecutive numbers; number / 256 is the group of a port.
+ *
+ * The id has the level in bits 61 and 62, the group in bits 40 to 60, and the end of the first
+ * sample of the block in the bits below, in Unix seconds. The rows of a group are therefore
+ * adjacent, in the order of time.
+ */
+#ifndef FABRICD_STORE_COUNTERS_DB_H
+#define FABRICD_STORE_COUNTERS_DB_H
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+#include "fabricd/store/counters.h"
+
+#define COUNTERS_GROUPS (1u << 21)
+#define COUNTERS_TIME_MOST ((INT64_C(1) << 40) - 1)
+
+/* The time of a block of several samples, in s: samples of one quarter of an hour, and roll-ups of
+ * one day, are joined. */
+static inline int64_t counters_unit(unsigned level)
+{
+    return level == 0 ? FAB_ROLLUP_QUARTER : FAB_ROLLUP_DAY;
+}
+static inline int64_t counters_key(unsigned level, uint32_t group, int64_t time)
+{
+    time = time < 0 ? 0 : time > COUNTERS_TIME_MOST ? COUNTERS_TIME_MOST : time;
+    return (int64_t)level << 61 | (int64_t)group << 40 | time;
+}
+
+/* Opens or creates the database for the writer. Returns FORMAT if it is damaged or of another
+ * program; IO, DENIED or NOMEM. why[] says what failed. */
+int counters_db_open(const char *path, sqlite3 **ret, char *why, size_t why_len);
+/* Opens the database for reading. Returns the errors of sql_status. */
+int counters_db_open_reader(const char *path, sqlite3 **ret);
+/* Renames the database with its WAL, so that a new one can begin. Returns IO. */
+int counters_db_put_aside(const char *path, char *ret_name, size_t len);
+/* Runs a statement that returns one number; 0 if it returns none. */
+int counters_db_number(sqlite3 *db, const char *sql, int64_t *ret);
+
+/* Calls fn for the blocks of a group that begin in [from, to], in the order of time, with the given
+ * columns (a bitset). fn may take over the content of the block and clear it. Stops at the first
+ * error. `select` must be a prepared COUNTERS_SELECT. */
+#define COUNTERS_SELECT "SELECT data FROM block WHERE id BETWEEN ?1 AND ?2 ORDER BY id"
+typedef int counters_block_fn(void *ctx, struct fab_counters_block *block);
+int counters_db_blocks(sqlite3_stmt *select, int64_t from_id, int64_t to_id, uint64_t columns,
+                       counters_block_fn *fn, void *ctx);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The state of the history of counters. For counters.c and counters_read.c only. */
+#ifndef FABRICD_STORE_COUNTERS_STATE_H
+#define FABRICD_STORE_COUNTERS_STATE_H
+
+#include <limits.h>
+#include <pthread.h>
+
+#include "fabricd/store/counters_write.h"
+#include "fabricd/store/file_identity.h"
+
+/* Rounds that may wait; a round of 70,000 ports has some MiB. */
+#define QUEUE_MOST 2
+#define FOUND_MOST 256 /* findings that wait for the loop thread */
+
+struct counters {
+    char path[PATH_MAX];
+    pthread_t thread;
+    /* of the thread alone */
+    struct counters_writer writer; /* writer.db == NULL: not open */
+    struct file_identity file;
+    char failure[200];
+    /* protects all members below */
+    pthread_mutex_t mutex;
+    pthread_cond_t wake, idle;
+    struct counters_round *queue[QUEUE_MOST]; /* queue[0] is written, or is the next one */
+    size_t queued;
+    uint64_t limit;
+    bool stop;
+    struct counters_health health;
+    struct counters_finding found[FOUND_MOST];
+    size_t found_count;
+};
+
+#endif

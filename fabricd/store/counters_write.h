@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Writes rounds into counters.db. For the thread of counters.c only. */
+#ifndef FABRICD_STORE_COUNTERS_WRITE_H
+#define FABRICD_STORE_COUNTERS_WRITE_H
+
+#include "fabricd/store/counters_db.h"
+#include "libfabmgr/base/map.h"
+
+#define COUNTERS_FINDINGS 64 /* greatest number of findings of one roll-up */
+
+struct counters_known { /* a node that the history knows */
+    uint64_t guid;
+    uint32_t first; /* number of its port 0 */
+    uint8_t ports;
+    int64_t seen, stored; /* time of its last sample; the same as the table has it, 0: no row */
+};
+enum counters_sql {
+    COUNTERS_SQL_BEGIN,
+    COUNTERS_SQL_COMMIT,
+    COUNTERS_SQL_ROLLBACK,
+    COUNTERS_SQL_NODE_PUT,
+    COUNTERS_SQL_NODE_DELETE,
+    COUNTERS_SQL_BLOCK_PUT,
+    COUNTERS_SQL_BLOCK_DELETE,
+    COUNTERS_SQL_BLOCKS,
+    COUNTERS_SQL_FIRST,
+    COUNTERS_SQL_COUNT
+};
+struct counters_writer {
+    sqlite3 *db;
+    sqlite3_stmt *sql[COUNTERS_SQL_COUNT];
+    struct counters_known *node; /* [node_count] */
+    size_t node_count, node_room;
+    struct fab_map index;              /* GUID -> index in `node` */
+    uint32_t ports;                    /* number of all ports: the numbers of ports are lower */
+    int64_t last_end;                  /* end of the last round; 0: none */
+    int64_t oldest[FAB_ROLLUP_LEVELS]; /* end of the oldest sample of each level; 0: none */
+    /* by number of port: scratch for the codes of a round, and the number of the port at the other
+     * end, FAB_NONE */
+    uint16_t *code[FAB_COLUMNS];
+    uint32_t *peer;
+    uint32_t room; /* number of ports for which these have room */
+    /* the findings of the last roll-up */
+    struct counters_finding finding[COUNTERS_FINDINGS];
+    size_t finding_count;
+    /* when a finding was reported last, so that it is not repeated for a day */
+    struct counters_told {
+        int64_t time;
+        uint32_t port;
+        int kind;
+    } told[1024];
+    size_t told_count;
+};
+/* Takes over the connection and reads the nodes. On an error, the caller calls
+ * counters_writer_fini. Returns NOMEM or the errors of sql_status. */
+int counters_writer_init(struct counters_writer *w, sqlite3 *db);
+void counters_writer_fini(struct counters_writer *w);
+/* Writes a round, and the roll-ups that end before it, in one transaction; deletes the oldest
+ * samples if the database is larger than `limit`. On an error, the database is as before. */
+int counters_writer_put(struct counters_writer *w, const struct counters_round *r, uint64_t limit);
+/* Returns the size of the database without free pages, in bytes. */
+uint64_t counters_writer_bytes(struct counters_writer *w);
+
+/* ---- counters_findings.c ---- */
+
+/* Sums of a quarter of an hour by number of port. */
+struct counters_quarter {
+    int64_t begin, end;
+    uint64_t *sum[2];     /* data sent and received: rate * seconds */
+    uint32_t *seconds[2]; /* duration of the samples that have the rate */
+};
+int counters_quarter_init(struct counters_quarter *q, uint32_t ports, int64_t begin, int64_t end);
+void counters_quarter_fini(struct counters_quarter *q);
+/* Adds the samples of a group. */
+void counters_quarter_add(struct counters_quarter *q, uint32_t group,
+                          const struct fab_counters_block *b);
+/* Finds links whose ends differ. Call it after all groups were added. */
+void counters_find_asymmetry(struct counters_writer *w, const struct counters_quarter *q);
+/* Finds ports of a group whose error rate rises; `now` is the roll-up of the last quarter. */
+int counters_find_rising(struct counters_writer *w, uint32_t group, int64_t end,
+                         const struct fab_counters_block *now);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A block: the samples of a group of ports at some times. It is the unit in which the history is
+ * stored. encode.c writes blocks as bytes and reads them back.
+ */
+#ifndef LIBFABMGR_COUNTERS_BLOCK_H
+#define LIBFABMGR_COUNTERS_BLOCK_H
+
+#include <stddef.h>
+
+#include "libfabmgr/counters/column.h"
+
+#define FAB_BLOCK_PORTS 256    /* greatest number of ports of a block */
+#define FAB_BLOCK_SAMPLES 1024 /* greatest number of samples of each port */
+#define FAB_BLOCK_ALL UINT64_MAX
+
+struct fab_counters_time {
+    int64_t end;     /* Unix time in seconds at which the sample ends */
+    uint32_t span_s; /* its duration in seconds */
+};
+struct fab_counters_block { /* all zero: empty */
+    uint32_t ports, samples;
+    struct fab_counters_time *time; /* [samples], ascending */
+    /* [column] codes: [port * samples + sample]; NULL: all codes are 0 */
+    uint16_t *code[FAB_COLUMNS];
+};
+/* Makes a block whose codes are all 0. Returns NOMEM, or LIMIT if it would be too large. */
+int fab_counters_block_init(struct fab_counters_block *b, uint32_t ports, uint32_t samples);
+void fab_counters_block_fini(struct fab_counters_block *b);
+static inline uint16_t fab_counters_block_get(const struct fab_counters_block *b, unsigned column,
+                                              uint32_t port, uint32_t sample)
+{
+    return b->code[column] != NULL ? b->code[column][port * b->samples + sample] : 0;
+}
+/* Returns NOMEM. */
+int fab_counters_block_set(struct fab_counters_block *b, unsigned column, uint32_t port,
+                           uint32_t sample, uint16_t code);
+/* Appends the samples of other blocks, which are in ascending order of time, to one block. Returns
+ * NOMEM or LIMIT. */
+int fab_counters_block_join(const struct fab_counters_block *from, size_t count,
+                            struct fab_counters_block *ret);
+
+/* Writes a block as bytes. *ret is malloc'd. Returns NOMEM. */
+int fab_counters_block_encode(const struct fab_counters_block *b, uint8_t **ret, size_t *ret_len);
+/* Reads a block. `columns` is a bitset of the columns to read; the others stay NULL. Returns FORMAT
+ * if the bytes are no block, or NOMEM. */
+int fab_counters_block_decode(const uint8_t *bytes, size_t len, uint64_t columns,
+                              struct fab_counters_block *ret);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The values of the history of counters. A sample of a port has one value in each column: rates of
+ * traffic, increases of error counters, and seconds without a link. The history stores each value
+ * as a code of 16 bits, which is exact below 128, and else has a relative error of at most 0.8 %.
+ */
+#ifndef LIBFABMGR_COUNTERS_COLUMN_H
+#define LIBFABMGR_COUNTERS_COLUMN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "libfabmgr/health/counters.h"
+
+#define FAB_COLUMN_VLS 16
+
+enum fab_column {
+    /* Rates: means over the time of the sample. A rate can be missing, for example after a reset
+     * of the counter. */
+    FAB_COLUMN_XMIT_DATA, /* bytes per second */
+    FAB_COLUMN_RCV_DATA,
+    FAB_COLUMN_XMIT_PKTS, /* packets per second */
+    FAB_COLUMN_RCV_PKTS,
+    /* share of the time in which the port had data to send but no credits, in parts per million */
+    FAB_COLUMN_XMIT_WAIT,
+    /* the greatest values of three rates; only in roll-ups */
+    FAB_COLUMN_PEAK_XMIT_DATA,
+    FAB_COLUMN_PEAK_RCV_DATA,
+    FAB_COLUMN_PEAK_XMIT_WAIT,
+    /* the share of each VL in FAB_COLUMN_XMIT_WAIT */
+    FAB_COLUMN_VL_WAIT,
+    /* Increases of error counters, in the order of enum fab_counter. From here on, values are
+     * counts: their sum is meaningful, and they are never missing. */
+    FAB_COLUMN_ERRORS = FAB_COLUMN_VL_WAIT + FAB_COLUMN_VLS,
+    /* seconds in which the link of the port was down */
+    FAB_COLUMN_DOWN = FAB_COLUMN_ERRORS + FAB_COUNTERS,
+    FAB_COLUMNS
+};
+/* number of columns before the peaks */
+#define FAB_COLUMN_RATES FAB_COLUMN_PEAK_XMIT_DATA
+
+static inline bool fab_column_is_count(unsigned column)
+{
+    return column >= FAB_COLUMN_ERRORS;
+}
+
+/* The code of a rate that is missing. Count 0 has the same code. */
+#define FAB_CODE_NONE 0
+#define FAB_CODE_END 3800 /* greater than all codes */
+
+/* Returns the code of a value. A rate gets the code of the next higher number, because code 0 means
+ * that there is no rate. */
+uint16_t fab_counters_encode_value(unsigned column, uint64_t value);
+/* Returns the value of a code; 0 if the rate is missing. */
+uint64_t fab_counters_decode_value(unsigned column, uint16_t code);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ranks ports by a value: keeps the ports with the greatest values. */
+#ifndef LIBFABMGR_COUNTERS_RANK_H
+#define LIBFABMGR_COUNTERS_RANK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct fab_rank_entry {
+    uint64_t value;
+    uint64_t id; /* of the port, chosen by the caller; equal values are sorted by ascending id */
+};
+struct fab_rank {
+    struct fab_rank_entry *entry; /* [most], a heap with the least entry first */
+    uint32_t count, most;
+};
+/* Uses the caller's array of `most` entries. */
+void fab_counters_rank_init(struct fab_rank *r, struct fab_rank_entry *entry, uint32_t most);
+void fab_counters_rank_add(struct fab_rank *r, uint64_t id, uint64_t value);
+/* Sorts the entries, the greatest value first. No entry can be added after that. */
+void fab_counters_rank_sort(struct fab_rank *r);
+
+#endif

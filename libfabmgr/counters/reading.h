@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Turns two readings of the counters of a port into a sample: rates of traffic, and increases of
+ * error counters. The caller never needs to clear counters, so that other programs can read them,
+ * too. The functions set the columns that they compute, and leave the others.
+ */
+#ifndef LIBFABMGR_COUNTERS_READING_H
+#define LIBFABMGR_COUNTERS_READING_H
+
+#include "libfabmgr/counters/column.h"
+
+struct fab_sample {
+    uint16_t code[FAB_COLUMNS];
+};
+
+/* An error counter that was cleared counts from 0, so that no error is counted twice. */
+void fab_counters_sample_errors(const struct fab_counters *was, const struct fab_counters *now,
+                                struct fab_sample *ret);
+/* Returns true if an error counter is lower than before: the device was restarted, or a program
+ * cleared its counters. */
+bool fab_counters_was_reset(const struct fab_counters *was, const struct fab_counters *now);
+
+struct fab_traffic {
+    uint64_t at_us; /* time in us of any monotonic clock; 0: not read yet */
+    /* PortXmitData and PortRcvData in words of 4 bytes, packets, and ticks of PortXmitWait */
+    uint64_t xmit_data, rcv_data, xmit_pkts, rcv_pkts, xmit_wait;
+    /* wide: the data and packet counters have 64 bits. wide_wait: so has PortXmitWait. Otherwise
+     * they have 32 bits, and stop at their maximum. */
+    bool wide, wide_wait;
+    bool has_wait; /* the device has PortXmitWait */
+};
+/*
+ * Computes the rates between two readings. most_bytes_per_s is the greatest rate that the link can
+ * carry; 0: not known. A rate is missing
+ *
+ * - if any counter is lower than before, because it was reset at an unknown time, or has wrapped;
+ * - if a counter of 32 bits has stopped at its maximum;
+ * - if the rate is faster than the link, which no device can have counted.
+ */
+void fab_counters_sample_traffic(const struct fab_traffic *was, const struct fab_traffic *now,
+                                 uint64_t most_bytes_per_s, struct fab_sample *ret);
+
+/* PortVLXmitWait (IBA 16.1.4.6). The counters have 16 bits, and stop at their maximum. */
+struct fab_vl_wait {
+    uint16_t value[FAB_COLUMN_VLS];
+};
+/* Divides the share of the time in which the port waited, which `ret` has, among the VLs. */
+void fab_counters_sample_vls(const struct fab_vl_wait *was, const struct fab_vl_wait *now,
+                             struct fab_sample *ret);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Roll-ups: the samples of a long time as one sample. A rate becomes the mean of the samples that
+ * have it, weighted by their durations, and a count the sum.
+ */
+#ifndef LIBFABMGR_COUNTERS_ROLLUP_H
+#define LIBFABMGR_COUNTERS_ROLLUP_H
+
+#include "libfabmgr/counters/block.h"
+
+/* Times of the roll-ups in seconds. Level 0 has the samples themselves. */
+#define FAB_ROLLUP_LEVELS 3
+#define FAB_ROLLUP_QUARTER 900
+#define FAB_ROLLUP_DAY 86400
+
+/* Sums over the samples of one port. */
+struct fab_rollup_port {
+    uint64_t sum[FAB_COLUMNS];     /* rates: rate * seconds; peaks: maximum; counts: sum */
+    uint64_t seconds[FAB_COLUMNS]; /* rates: duration of the samples that have the rate */
+};
+/* Adds the samples of all ports of a block that end in (after, until] to r[], which has b->ports
+ * elements. Only the given columns (a bitset) are read. */
+void fab_counters_rollup_add(struct fab_rollup_port *r, const struct fab_counters_block *b,
+                             uint64_t columns, int64_t after, int64_t until);
+/* Returns the code of a column in the roll-up. */
+uint16_t fab_counters_rollup_code(const struct fab_rollup_port *r, unsigned column);
+/* Makes a block with one sample from all samples of a block. Returns NOMEM. */
+int fab_counters_rollup(const struct fab_counters_block *from, struct fab_counters_time time,
+                        struct fab_counters_block *ret);
+
+#endif
