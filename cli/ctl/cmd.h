@@ -114,7 +114,7 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
     cmd_audit_verify, cmd_whoami, cmd_backup, cmd_restore, cmd_support_bundle, cmd_diagnostics,
     cmd_node_forget, cmd_history, cmd_topo_snapshot, cmd_topo_list, cmd_topo_diff, cmd_cert_init,
     cmd_cert_issue, cmd_cert_list, cmd_cert_renew, cmd_cert_revoke, cmd_topo_check, cmd_topo_infer,
-    cmd_topo_isolate;
+    cmd_topo_isolate, cmd_route_explain;
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 
