@@ -48,6 +48,7 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_contingency.c \
 	cli/ctl/cmd_diagnostics.c \
 	cli/ctl/cmd_event.c \
+	cli/ctl/cmd_explain.c \
 	cli/ctl/cmd_export.c \
 	cli/ctl/cmd_gone.c \
 	cli/ctl/cmd_host.c \

@@ -118,7 +118,7 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
     cmd_node_forget, cmd_history, cmd_topo_snapshot, cmd_topo_list, cmd_topo_diff, cmd_cert_init,
     cmd_cert_issue, cmd_cert_list, cmd_cert_renew, cmd_cert_revoke, cmd_topo_check, cmd_topo_infer,
     cmd_topo_isolate, cmd_host_list, cmd_host_show, cmd_rack_list, cmd_port_top, cmd_port_history,
-    cmd_link_history;
+    cmd_link_history, cmd_route_explain;
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 

@@ -56,7 +56,11 @@ static const struct out_column columns[] = {
     {"max_over_mean", "MAX/MEAN", true},
     {"unused", "UNUSED", true},
     {"shift", "SHIFT", true},
+    {"mean_shift", "MEAN", true},
+    {"orders_shift", "ORDERS", true},
+    {"shift_bandwidth", "SHIFT BW", true},
     {"random", "RANDOM", true},
+    {"permutation_bandwidth", "PERM BW", true},
     {"bisection", "BISECTION", true},
     {"longest_path", "SWITCHES", true},
     {"virtual_lanes", "LANES", true},
@@ -80,7 +84,12 @@ static void say_figures(struct out *o, const Fabric__V1__Quality *q)
     out_real(o, NULL, "MAX/MEAN", OUT_PLAIN, all->max_over_mean, 2);
     out_number(o, NULL, "UNUSED", OUT_PLAIN, all->unused_channels);
     out_number(o, NULL, "SHIFT", OUT_PLAIN, q->shifts->max);
+    out_real(o, NULL, "MEAN", OUT_PLAIN, q->shifts->mean, 2);
+    out_real(o, NULL, "ORDERS", OUT_PLAIN, q->shift_orders != NULL ? q->shift_orders->max : 0, 1);
+    out_real(o, NULL, "SHIFT BW", OUT_PLAIN,
+             q->shift_orders != NULL ? q->shift_orders->bandwidth : 0, 3);
     out_number(o, NULL, "RANDOM", OUT_PLAIN, q->random_permutations->median);
+    out_real(o, NULL, "PERM BW", OUT_PLAIN, q->random_permutations->bandwidth, 3);
     out_real(o, NULL, "BISECTION", OUT_PLAIN, q->bisections->mean, 3);
 }
 

@@ -97,21 +97,6 @@ static void say_gone(struct out *o, const Fabric__V1__Status *s)
     out_keys(o, &s->base, "gone_hosts gone_switches gone_others");
 }
 
-/* Prints why the manager chose the engine and rejected others. The reason has the form "5x5 torus;
- * passed over fattree: ...; dor: ...". */
-static void say_reason(struct out *o, const char *reason)
-{
-    static const char passed[] = "passed over ";
-    const char *others = strstr(reason, passed);
-    size_t len = others != NULL ? (size_t)(others - reason) : strlen(reason);
-    while (others != NULL && len > 0 && strchr("; ", reason[len - 1]) != NULL)
-        len--;
-    if (len > 0)
-        out_textf(o, "Reason", OUT_PLAIN, "%.*s", (int)len, reason);
-    if (others != NULL)
-        show_rejected_engines(o, others + strlen(passed));
-}
-
 static void say_routing_text(struct out *o, const Fabric__V1__Status *s)
 {
     const Fabric__V1__RoutingStatus *r = s->routing;
@@ -119,7 +104,8 @@ static void say_routing_text(struct out *o, const Fabric__V1__Status *s)
     show_time(s->publish_time, when);
     out_textf(o, "Routing", OUT_PLAIN, "%s, generation %" PRIu64 "%s%s", r->engine, s->generation,
               when[0] != '\0' ? " of " : "", when);
-    say_reason(o, r->reason);
+    if (r->reason[0] != '\0')
+        out_textf(o, "Reason", OUT_PLAIN, "%s", r->reason);
     if (r->virtual_lanes > 1)
         out_textf(o, "Lanes", OUT_PLAIN, "%u virtual lanes", r->virtual_lanes);
     if (r->deadlock_free && r->unreachable_pairs == 0)

@@ -11,6 +11,7 @@
 
 static const Fabric__V1__AllToAll no_all = FABRIC__V1__ALL_TO_ALL__INIT;
 static const Fabric__V1__Shifts no_shifts = FABRIC__V1__SHIFTS__INIT;
+static const Fabric__V1__ShiftOrders no_orders = FABRIC__V1__SHIFT_ORDERS__INIT;
 static const Fabric__V1__RandomPermutations no_random = FABRIC__V1__RANDOM_PERMUTATIONS__INIT;
 static const Fabric__V1__Bisections no_bisections = FABRIC__V1__BISECTIONS__INIT;
 
@@ -21,6 +22,10 @@ static const Fabric__V1__AllToAll *all_of(const Fabric__V1__Quality *q)
 static const Fabric__V1__Shifts *shifts_of(const Fabric__V1__Quality *q)
 {
     return q->shifts != NULL ? q->shifts : &no_shifts;
+}
+static const Fabric__V1__ShiftOrders *orders_of(const Fabric__V1__Quality *q)
+{
+    return q->shift_orders != NULL ? q->shift_orders : &no_orders;
 }
 static const Fabric__V1__RandomPermutations *random_of(const Fabric__V1__Quality *q)
 {
@@ -37,6 +42,7 @@ void out_quality_keys(struct out *o, const char *prefix, const Fabric__V1__Quali
 {
     const Fabric__V1__AllToAll *all = all_of(q);
     const Fabric__V1__Shifts *shifts = shifts_of(q);
+    const Fabric__V1__ShiftOrders *orders = orders_of(q);
     const Fabric__V1__RandomPermutations *random = random_of(q);
     const Fabric__V1__Bisections *bisections = bisections_of(q);
     const struct {
@@ -56,6 +62,7 @@ void out_quality_keys(struct out *o, const char *prefix, const Fabric__V1__Quali
         {"permutation_bound", shifts->bound},
         {"shift_worst", shifts->worst_shift},
         {"shifts_tried", shifts->tried},
+        {"shift_orders", orders->orders},
         {"random_median", random->median},
         {"random_max", random->max},
         {"random_tried", random->tried},
@@ -65,9 +72,18 @@ void out_quality_keys(struct out *o, const char *prefix, const Fabric__V1__Quali
         const char *key;
         double value;
     } reals[] = {
-        {"all_to_all_mean", all->mean},        {"all_to_all_sigma", all->sigma},
-        {"max_over_mean", all->max_over_mean}, {"bisection_mean", bisections->mean},
+        {"all_to_all_mean", all->mean},
+        {"all_to_all_sigma", all->sigma},
+        {"max_over_mean", all->max_over_mean},
+        {"bisection_mean", bisections->mean},
         {"bisection_min", bisections->min},
+        {"all_to_all_squares", all->squares},
+        {"shift_mean", shifts->mean},
+        {"shift_bandwidth", shifts->bandwidth},
+        {"orders_shift_max", orders->max},
+        {"orders_shift_mean", orders->mean},
+        {"orders_shift_bandwidth", orders->bandwidth},
+        {"random_bandwidth", random->bandwidth},
     };
     char key[64];
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
@@ -107,24 +123,33 @@ static void say_all(struct out *o, const Fabric__V1__Quality *q)
     out_textf(o, "All-to-all", tone_of(all->max, all->bound),
               "at most %" PRIu64 " unit%s over a channel; lower bound of every routing: %" PRIu64,
               all->max, fab_base_plural_s(all->max), all->bound);
-    out_textf(o, "Balance", OUT_PLAIN, "max/mean %.2f, mean %.1f, sigma %.1f; %u channel%s unused",
-              all->max_over_mean, all->mean, all->sigma, all->unused_channels,
+    out_textf(o, "Balance", OUT_PLAIN,
+              "max/mean %.2f, mean %.1f, sigma %.1f, squares %.3f; %u channel%s unused",
+              all->max_over_mean, all->mean, all->sigma, all->squares, all->unused_channels,
               fab_base_plural_s(all->unused_channels));
 }
 
 static void say_permutations(struct out *o, const Fabric__V1__Quality *q)
 {
     const Fabric__V1__Shifts *s = shifts_of(q);
+    const Fabric__V1__ShiftOrders *orders = orders_of(q);
     const Fabric__V1__RandomPermutations *r = random_of(q);
     const Fabric__V1__Bisections *b = bisections_of(q);
     if (s->tried > 0)
         out_textf(o, "Shifts", tone_of(s->max, s->bound),
-                  "at most %u flow%s over a channel (bound %u); %s%u tried", s->max,
-                  fab_base_plural_s(s->max), s->bound, s->exhaustive ? "all " : "", s->tried);
+                  "at most %u flow%s over a channel (bound %u), mean %.2f, bandwidth %.1f %%; "
+                  "%s%u tried",
+                  s->max, fab_base_plural_s(s->max), s->bound, s->mean, 100 * s->bandwidth,
+                  s->exhaustive ? "all " : "", s->tried);
+    if (orders->orders > 1)
+        out_textf(o, "Orders", OUT_PLAIN,
+                  "shifts in %u orders of the hosts: at most %.1f flows, mean %.2f, bandwidth "
+                  "%.1f %%",
+                  orders->orders, orders->max, orders->mean, 100 * orders->bandwidth);
     if (r->tried > 0)
         out_textf(o, "Random", OUT_PLAIN,
-                  "median %u, at most %u flow%s over a channel; %u permutations", r->median, r->max,
-                  fab_base_plural_s(r->max), r->tried);
+                  "median %u, at most %u flow%s over a channel, bandwidth %.1f %%; %u permutations",
+                  r->median, r->max, fab_base_plural_s(r->max), 100 * r->bandwidth, r->tried);
     if (b->tried > 0)
         out_textf(o, "Bisection", OUT_PLAIN,
                   "%.1f %% of the bandwidth of the endports (worst: %.1f %%); %u random bisections",

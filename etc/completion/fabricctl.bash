@@ -169,7 +169,7 @@ _fabricctl()
     service | subscription) offer='list' ;;
     key) offer='show rotate' ;;
     link) offer='list flapping unhealthy history isolate release' ;;
-    route) offer='show verify quality compare whatif contingency rebalance export certify' ;;
+    route) offer='show verify explain quality compare whatif contingency rebalance export certify' ;;
     cc) offer='status show congested log export' ;;
     topo) offer='check infer isolate export baseline approve disapprove snapshot list diff' ;;
     event) offer='list watch' ;;

@@ -33,6 +33,7 @@ static Fabric__V1__AllToAll *convert_all(struct answer *a, const struct fab_view
     m->mean = q->all.mean;
     m->sigma = q->all.sigma;
     m->max_over_mean = fab_study_quality_imbalance(q);
+    m->squares = fab_study_quality_squares(q);
     m->unused_channels = q->all.unused;
     m->max_min_endports = q->all.min_ends;
     fill_worst(a, v, &q->all, m);
@@ -49,6 +50,20 @@ static Fabric__V1__Shifts *convert_shifts(struct answer *a, const struct fab_qua
     m->worst_shift = q->shift.worst;
     m->tried = q->shift.tried;
     m->exhaustive = q->shift.every;
+    m->mean = q->shift.mean;
+    m->bandwidth = q->shift.bandwidth;
+    return m;
+}
+
+static Fabric__V1__ShiftOrders *convert_orders(struct answer *a, const struct fab_quality_orders *o)
+{
+    Fabric__V1__ShiftOrders *m = ANSWER_NEW(a, Fabric__V1__ShiftOrders, fabric__v1__shift_orders);
+    if (m == NULL)
+        return NULL;
+    m->orders = o->count;
+    m->max = o->max;
+    m->mean = o->mean;
+    m->bandwidth = o->bandwidth;
     return m;
 }
 
@@ -62,6 +77,7 @@ static Fabric__V1__RandomPermutations *convert_random(struct answer *a,
     m->median = q->median;
     m->max = q->max;
     m->tried = q->tried;
+    m->bandwidth = q->bandwidth;
     return m;
 }
 
@@ -104,6 +120,7 @@ Fabric__V1__Quality *convert_quality(struct answer *a, const struct fab_view *v,
     m->unreachable_pairs = q->lost;
     m->all_to_all = convert_all(a, v, q);
     m->shifts = convert_shifts(a, q);
+    m->shift_orders = convert_orders(a, &q->orders);
     m->random_permutations = convert_random(a, &q->random);
     m->bisections = convert_bisections(a, &q->bisection);
     fill_hops(a, q, m);

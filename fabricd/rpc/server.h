@@ -112,6 +112,7 @@ call_handler get_key, rotate_key;                                    /* in servi
 call_handler list_links, list_flapping_links, release_link;          /* in service_link.c */
 call_handler list_unhealthy_links, list_port_counters, isolate_link; /* in service_unhealthy.c */
 call_handler trace_path, get_forwarding_table, get_verdict;          /* in service_route.c */
+call_handler get_routing_choice;                                     /* in service_choice.c */
 call_handler get_quality;                                            /* in service_quality.c */
 call_handler compare_engines;                                        /* in service_compare.c */
 call_handler what_if;                                                /* in service_whatif.c */

@@ -178,7 +178,12 @@ static bool choose_best(struct whatif_study *w, const struct measure *m, uint32_
                                        .policy = &policy,
                                        .lids = &w->whatif.lids,
                                        .flawed = &r->flawed};
-    struct fab_engine_choice c = {r->engine, r->lft, r->vls, r->verdict, ""};
+    struct fab_choice record = {0};
+    struct fab_engine_choice c = {.engine = r->engine,
+                                  .lft = r->lft,
+                                  .vls = r->vls,
+                                  .verdict = r->verdict,
+                                  .record = &record};
     policy.lane_sets = r->lane_sets;
     const uint8_t *first = r->lft.entries;
     snprintf(c.why, sizeof c.why, "%s", r->why);
@@ -188,7 +193,7 @@ static bool choose_best(struct whatif_study *w, const struct measure *m, uint32_
     r->lft = c.lft;
     r->vls = c.vls;
     r->verdict = c.verdict;
-    snprintf(r->why, sizeof r->why, "%s", c.why);
+    fab_target_choice_sentence(&record, r->why, sizeof r->why);
     r->route_us += clock_now_us() - start;
     if (rc < 0)
         study_fail(&w->study, rc, "engines could not be compared");

@@ -14,6 +14,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/dependencies/acyclic_cdg.h \
 	%D%/dependencies/cycle_breaking.c \
 	%D%/dependencies/cycle_breaking.h \
+	%D%/dependencies/first_fit.c \
+	%D%/dependencies/first_fit.h \
 	%D%/dependencies/virtual_layers.c \
 	%D%/dependencies/virtual_layers.h \
 	%D%/dragonfly/dragonfly.h \

@@ -7,6 +7,7 @@
  *   - updn, if the topology has ranks, however irregular. It needs one VL, and a fault changes few
  *     entries;
  *   - dfsssp, if the ports have the VLs that it needs;
+ *   - minhop, which takes other shortest paths than dfsssp, and passes the proof in some fabrics;
  *   - nue, which accepts every topology.
  */
 #include "libfabmgr/route/route.h"
@@ -26,10 +27,15 @@ static const struct fab_route_engine *const engines[] = {
     &fab_route_engine_file,      NULL,
 };
 static const struct fab_route_engine *const automatic[] = {
-    &fab_route_engine_fattree,        &fab_route_engine_dor,
-    &fab_route_engine_torus,          &fab_route_engine_dragonfly,
-    &fab_route_engine_dragonfly_plus, &fab_route_engine_updn_on_tree,
-    &fab_route_engine_dfsssp,         &fab_route_engine_nue,
+    &fab_route_engine_fattree,
+    &fab_route_engine_dor,
+    &fab_route_engine_torus,
+    &fab_route_engine_dragonfly,
+    &fab_route_engine_dragonfly_plus,
+    &fab_route_engine_updn_on_tree,
+    &fab_route_engine_dfsssp,
+    &fab_route_engine_minhop,
+    &fab_route_engine_nue,
 };
 #define AUTOMATIC (sizeof(automatic) / sizeof(*automatic))
 _Static_assert(AUTOMATIC <= FAB_ROUTE_CHAIN_MAX, "the automatic chain must fit");

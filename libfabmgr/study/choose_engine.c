@@ -5,17 +5,16 @@
  * Engines that recognise a topology are best where it is complete. If links are missing, local
  * search (libfabmgr/route/local_search/local_search.h) can improve their tables, or another engine
  * may be better. Which tables are best is not known beforehand. So this file measures the tables of
- * all engines, as "route compare" does, and appends the figures to the reason for the operator.
+ * all engines, as "route compare" does, and records the figures for the operator.
  * Local search takes longest. It runs only for the first engine, and for another engine whose
  * tables are better than the result of that search.
  *
- * A fault must not change the SL of a path that it does not affect. So tables that need other SLs
- * than 0 neither replace other tables nor are replaced.
+ * figures.c says which tables are better. Complete trees are never compared, because their engine
+ * reports no flaw.
  *
- * One figure alone is not enough: an engine that balances all-to-all better often has more flows of
- * a shift on one link, and an engine that balances shifts better often has a greater load of
- * all-to-all. The product of both figures decides. Complete trees are never compared, because their
- * engine reports no flaw.
+ * A fault should not change the SL of a path that it does not affect, because hosts learn SLs only
+ * from path records. So tables that need other SLs than 0 do not replace tables that do not. If the
+ * first engine keeps SLs under faults, others must be much better.
  */
 #include "libfabmgr/study/choose_engine.h"
 
@@ -25,7 +24,12 @@
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/local_search/local_search.h"
+#include "libfabmgr/study/figures.h"
 #include "libfabmgr/study/quality.h"
+
+/* If the SLs of paths stay the same under faults with the first engine, another engine must lower
+ * the congestion product by this factor. */
+#define OTHER_SLS_FACTOR 0.8
 
 struct comparison {
     struct fab_route_input in;
@@ -34,11 +38,9 @@ struct comparison {
     /* the best tables tried so far, if they are better than those of `first`; otherwise its member
      * `engine` is NULL */
     struct fab_engine_choice best;
-    /* Score of the best tables so far: the greatest channel load of all-to-all traffic, multiplied
-     * by the greatest number of flows that a shift puts on one channel. A lower score is better. */
-    uint64_t best_score;
-    char figures[200];
-    uint32_t compared;
+    /* rows for operators, of which row `best_row` is that of the best tables so far */
+    struct fab_choice *record;
+    uint32_t best_row;
 };
 
 static void choice_fini(struct fab_engine_choice *c)
@@ -48,26 +50,19 @@ static void choice_fini(struct fab_engine_choice *c)
     fab_verify_verdict_fini(&c->verdict);
 }
 
-static void note(struct comparison *c, const char *name, const struct fab_quality *q)
+static uint64_t now_us(const struct comparison *c)
 {
-    size_t used = strlen(c->figures);
-    snprintf(c->figures + used, sizeof(c->figures) - used, "%s%s %.2f and %u",
-             c->compared++ > 0 ? ", " : "", name, fab_study_quality_imbalance(q), q->shift.max);
+    return c->first->now_us != NULL ? c->first->now_us() : 0;
 }
 
-static int measure(struct comparison *c, const struct fab_engine_choice *of, const char *name,
-                   uint64_t *ret_score)
+/* Measures tables, and writes the figures into their row. */
+static int measure(struct comparison *c, const struct fab_engine_choice *of,
+                   struct fab_choice_row *row)
 {
-    struct fab_quality q;
-    int status = fab_study_quality_measure(
-        &(struct fab_quality_input){
-            .fabric = c->in.fabric, .lids = c->in.lids, .lft = &of->lft, .seed = 1},
-        &q);
-    if (status != FAB_OK)
-        return status;
-    note(c, name, &q);
-    *ret_score = q.all.max * q.shift.max;
-    return FAB_OK;
+    const struct fab_figures_input in = {c->in.fabric, c->in.lids, &of->lft};
+    int status = fab_study_figures_measure(&in, &row->figures);
+    row->measured = status == FAB_OK;
+    return status;
 }
 
 /* Runs the proof of the tables. Returns UNSUPPORTED if they do not pass it. */
@@ -93,42 +88,91 @@ static bool needs_sls(const struct fab_engine_choice *c)
     return fab_target_vls_multiple(&c->vls) && c->vls.sls > 1;
 }
 
-/* Computes the tables of an engine, and proves them. Returns UNSUPPORTED if they do not pass the
- * proof, need more VLs than the tables of the first engine, or need SLs other than 0. Also returns
- * the errors of the engine. */
-static int compute(const struct comparison *c, struct fab_engine_choice *t)
+static struct fab_choice_row *add_row(struct comparison *c, const struct fab_engine_choice *t,
+                                      enum fab_choice_outcome outcome, uint64_t start)
 {
-    int status = t->engine->run(&c->in, &t->lft, &t->vls, t->why, sizeof(t->why));
-    if (status == FAB_OK &&
-        (fab_target_vls_count(&t->vls) > fab_target_vls_count(&c->first->vls) || needs_sls(t)))
-        status = FAB_E_UNSUPPORTED;
-    return status == FAB_OK ? prove(c, t) : status;
+    struct fab_choice_row *row = fab_target_choice_add(c->record, t->engine->name, outcome, t->why);
+    if (outcome != FAB_CHOICE_REFUSED)
+        row->lanes = fab_target_vls_count(&t->vls);
+    row->time_us = now_us(c) - start;
+    return row;
 }
 
-/* Takes over the tables t, whose computation returned `status`. Keeps them as the best tables if
- * their score is at most `limit`; otherwise frees them. If `status` is UNSUPPORTED, there are no
- * tables to measure, and the function returns FAB_OK. It returns any other error. */
-static int enter(struct comparison *c, struct fab_engine_choice *t, int status, const char *name,
-                 uint64_t limit)
+/* Returns true if tables may replace those of the first engine. If these need SL 0 only, the others
+ * must, too. */
+static bool lanes_fit(const struct comparison *c, const struct fab_engine_choice *t)
 {
-    uint64_t score = 0;
-    if (status == FAB_OK)
-        status = measure(c, t, name, &score);
-    if (status == FAB_OK && score <= limit) {
-        choice_fini(&c->best);
-        c->best = *t;
-        c->best_score = score;
-    } else {
-        choice_fini(t);
+    return needs_sls(c->first) ||
+           (!needs_sls(t) && fab_target_vls_count(&t->vls) <= fab_target_vls_count(&c->first->vls));
+}
+
+/* Computes the tables of an engine, and proves them. Returns UNSUPPORTED if there are none to
+ * compare; t->why then has the reason, and *ret_outcome the kind of reason. Also returns the other
+ * errors of the engine. */
+static int compute(struct comparison *c, struct fab_engine_choice *t,
+                   enum fab_choice_outcome *ret_outcome)
+{
+    int status = t->engine->run(&c->in, &t->lft, &t->vls, t->why, sizeof(t->why));
+    if (status != FAB_OK) {
+        *ret_outcome = FAB_CHOICE_REFUSED;
+        return status;
     }
-    return status == FAB_E_UNSUPPORTED ? FAB_OK : status;
+    if (!lanes_fit(c, t)) {
+        *ret_outcome = FAB_CHOICE_UNFIT;
+        snprintf(t->why, sizeof(t->why),
+                 "needs %u virtual lanes or SLs other than 0, and %s does not",
+                 fab_target_vls_count(&t->vls), c->first->engine->name);
+        return FAB_E_UNSUPPORTED;
+    }
+    status = prove(c, t);
+    if (status == FAB_E_UNSUPPORTED) {
+        *ret_outcome = FAB_CHOICE_UNPROVED;
+        snprintf(t->why, sizeof(t->why), "%s", fab_verify_verdict_failure(&t->verdict));
+    }
+    return status;
+}
+
+/* Takes over the tables t, whose figures are those of the last row of the record. Keeps them as the
+ * best tables if `better` is true; otherwise frees them. */
+static void enter(struct comparison *c, struct fab_engine_choice *t, bool better)
+{
+    if (!better) {
+        choice_fini(t);
+        return;
+    }
+    choice_fini(&c->best);
+    c->best = *t;
+    c->best_row = c->record->count - 1;
+}
+
+/* Returns true if the tables of the last row are better than the best ones so far. */
+static bool is_better(const struct comparison *c)
+{
+    const struct fab_choice_row *best = &c->record->row[c->best_row],
+                                *row = &c->record->row[c->record->count - 1];
+    if (needs_sls(c->first) && !c->first->engine->moves_sls && c->best.engine != NULL &&
+        c->best.engine == c->first->engine &&
+        fab_study_figures_product(&row->figures) >=
+            OTHER_SLS_FACTOR * fab_study_figures_product(&best->figures))
+        return false;
+    return fab_study_figures_better(&row->figures, row->lanes, &best->figures, best->lanes);
 }
 
 static int enter_engine(struct comparison *c, const struct fab_route_engine *engine)
 {
     struct fab_engine_choice t = {.engine = engine};
-    int status = compute(c, &t);
-    return enter(c, &t, status, engine->name, c->best_score - 1);
+    enum fab_choice_outcome outcome = FAB_CHOICE_NOT_BETTER;
+    uint64_t start = now_us(c);
+    int status = compute(c, &t, &outcome);
+    bool better = false;
+    if (status == FAB_OK || status == FAB_E_UNSUPPORTED) {
+        struct fab_choice_row *row = add_row(c, &t, outcome, start);
+        if (status == FAB_OK)
+            status = measure(c, &t, row);
+        better = status == FAB_OK && is_better(c);
+    }
+    enter(c, &t, better);
+    return status == FAB_E_UNSUPPORTED ? FAB_OK : status;
 }
 
 /* ---- local search ---------------------------------------------------------------------------- */
@@ -160,31 +204,43 @@ static int search_locally(const struct comparison *c, struct fab_engine_choice *
 }
 
 /* Improves the tables of `from` by local search, and proves the result. The result replaces the
- * best tables even if their score is equal, because fewer flows then share links. */
+ * best tables if no figure is worse beyond its tolerance, even if all are the same, because local
+ * search has reduced the number of flows that share links. */
 static int refine(struct comparison *c, const struct fab_engine_choice *from)
 {
     struct fab_engine_choice t = {.engine = NULL};
+    uint64_t start = now_us(c);
+    bool better = false;
     int status = copy(from, &t);
     if (status == FAB_OK)
         status = search_locally(c, &t);
     if (status == FAB_OK)
         status = prove(c, &t);
-    return enter(c, &t, status, "after local search", c->best_score);
+    if (status == FAB_OK) {
+        struct fab_choice_row *row = add_row(c, &t, FAB_CHOICE_NOT_BETTER, start);
+        row->searched = true;
+        status = measure(c, &t, row);
+        better = status == FAB_OK &&
+                 fab_study_figures_keep(&c->record->row[c->best_row].figures, &row->figures);
+    }
+    enter(c, &t, better);
+    return status == FAB_E_UNSUPPORTED ? FAB_OK : status;
 }
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 
+/* Hands out the best tables and the sentence of their engine. */
 static void report_choice(struct comparison *c)
 {
-    if (c->best.engine != NULL) {
-        choice_fini(c->first);
-        *c->first = c->best;
-    }
-    if (c->compared < 2)
+    struct fab_engine_choice *first = c->first;
+    if (c->best.engine == NULL)
         return;
-    size_t used = strlen(c->first->why);
-    snprintf(c->first->why + used, sizeof(c->first->why) - used,
-             "; best by all-to-all max/mean and worst shift: %s", c->figures);
+    choice_fini(first);
+    first->engine = c->best.engine;
+    first->lft = c->best.lft;
+    first->vls = c->best.vls;
+    first->verdict = c->best.verdict;
+    memcpy(first->why, c->best.why, sizeof(first->why));
 }
 
 static void report_sls(struct fab_engine_choice *choice)
@@ -198,24 +254,36 @@ static void report_sls(struct fab_engine_choice *choice)
 
 static int compare(struct comparison *c, const struct fab_route_chain *chain, uint32_t taken)
 {
-    int status = measure(c, c->first, c->first->engine->name, &c->best_score);
+    int status = measure(c, c->first, &c->record->row[c->best_row]);
     if (status == FAB_OK)
         status = refine(c, c->first);
-    bool alone = needs_sls(c->first);
-    for (uint32_t i = taken + 1; status == FAB_OK && !alone && i < chain->count; i++)
+    for (uint32_t i = taken + 1; status == FAB_OK && i < chain->count; i++)
         status = enter_engine(c, chain->engine[i]);
     if (status == FAB_OK && c->best.engine != NULL && c->best.engine != c->first->engine)
         status = refine(c, &c->best);
     return status;
 }
 
+/* Marks the row of the tables that are used. The other rows of tables have the outcome
+ * FAB_CHOICE_NOT_BETTER. */
+static void mark_taken(struct comparison *c)
+{
+    struct fab_choice_row *row = &c->record->row[c->best_row];
+    row->outcome = FAB_CHOICE_TAKEN;
+    snprintf(row->why, sizeof(row->why), "%s", c->first->why);
+}
+
 int fab_study_choose_engine(const struct fab_route_input *in, const struct fab_route_chain *chain,
                             uint32_t taken, struct fab_engine_choice *choice)
 {
+    struct fab_choice unrecorded = {0};
     struct comparison c = {.in = *in, .first = choice};
     uint64_t work = (uint64_t)in->fabric->switch_count * in->lids->top;
     int status = FAB_OK;
     c.in.flawed = NULL;
+    c.record = choice->record != NULL ? choice->record : &unrecorded;
+    add_row(&c, choice, FAB_CHOICE_NOT_BETTER, now_us(&c));
+    c.best_row = c.record->count - 1;
     if (chain->automatic && in->flawed != NULL && *in->flawed && work <= FAB_STUDY_CHOOSE_WORK) {
         status = compare(&c, chain, taken);
         if (status == FAB_OK)
@@ -223,7 +291,9 @@ int fab_study_choose_engine(const struct fab_route_input *in, const struct fab_r
         else
             choice_fini(&c.best);
     }
-    if (status == FAB_OK)
+    if (status == FAB_OK) {
         report_sls(choice);
+        mark_taken(&c);
+    }
     return status;
 }

@@ -8,6 +8,7 @@
 #define LIBFABMGR_STUDY_CHOOSE_ENGINE_H
 
 #include "libfabmgr/route/route.h"
+#include "libfabmgr/target/choice.h"
 #include "libfabmgr/verify/verify.h"
 
 /* Greatest size (switches x LIDs) of a fabric for which engines are compared. In a larger fabric,
@@ -21,21 +22,27 @@ struct fab_engine_choice {
     struct fab_lft lft;
     struct fab_vls vls;
     struct fab_verdict verdict;
-    /* text for the operator: the sentence of the engine, and the measured figures */
+    /* sentence of the engine for the operator */
     char why[300];
+    /* Gets a row for these tables and for each other candidate. The caller has added rows for the
+     * engines that failed before. NULL: nothing is recorded. */
+    struct fab_choice *record;
+    /* clock for the times in the record, in microseconds; NULL: times are 0 */
+    uint64_t (*now_us)(void);
 };
 /* Replaces *choice by the best tables. On entry, *choice has the tables that engine
  * chain->engine[taken] made of *in. The candidates are these tables after local search, and the
- * tables of the later engines of the chain. Each candidate has a score: the greatest load of a
- * channel in all-to-all, multiplied by the greatest number of flows on a channel in the worst
- * shift. The lowest score wins; of equal ones, the earliest candidate.
+ * tables of the later engines of the chain. figures.h says which
+ * tables are better.
  *
- * Tables of later engines must pass the proof, must not need more VLs than the first tables, and
- * must use only SL 0. If the first engine uses other SLs, no other engine is tried.
+ * Tables of later engines must pass the proof. If the first tables use SL 0 only, the others must,
+ * too, and must not need more VLs. If the first engine keeps the SLs of paths under faults
+ * (struct fab_route_engine.moves_sls), the tables of another engine must be better by a fifth.
  *
  * Nothing is compared unless the chain is "auto", *in->flawed is true and the fabric is small
- * enough. choice->why tells the operator if hosts must use other SLs than 0. Returns NOMEM or
- * another error of the engines and of the proof; *choice is then unchanged. */
+ * enough. choice->why tells the operator if hosts must use other SLs than 0, and choice->record has
+ * the figures of all candidates. Returns NOMEM or another error of the engines and of the proof;
+ * *choice is then unchanged. */
 int fab_study_choose_engine(const struct fab_route_input *in, const struct fab_route_chain *chain,
                             uint32_t taken, struct fab_engine_choice *choice);
 

@@ -3,6 +3,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/choose_engine.c \
 	%D%/choose_engine.h \
 	%D%/endport_order.c \
+	%D%/figures.c \
+	%D%/figures.h \
 	%D%/measurement.c \
 	%D%/measurement.h \
 	%D%/permutations.c \

@@ -63,9 +63,12 @@ static inline bool fab_study_measurement_leads(const struct fab_measurement *f, 
 
 /* Each of these functions computes the figures of one traffic pattern. Each returns NOMEM, or BUSY
  * if the caller stopped the measurement. fab_study_measure_all_to_all also fills broken[], which
- * the other three functions need. */
+ * the other functions need. */
 int fab_study_measure_all_to_all(struct fab_measurement *f, struct fab_quality *q);
 int fab_study_measure_shifts(const struct fab_measurement *f, struct fab_quality_shift *ret);
+/* *own has the shifts in the topological order. */
+int fab_study_measure_orders(const struct fab_measurement *f, const struct fab_quality_shift *own,
+                             struct fab_quality_orders *ret);
 int fab_study_measure_random(const struct fab_measurement *f, struct fab_quality_random *ret);
 int fab_study_measure_bisections(const struct fab_measurement *f,
                                  struct fab_quality_bisection *ret);

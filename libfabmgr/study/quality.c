@@ -43,6 +43,8 @@ int fab_study_quality_measure(const struct fab_quality_input *in, struct fab_qua
     if (rc == FAB_OK)
         rc = fab_study_measure_shifts(&f, &q.shift);
     if (rc == FAB_OK)
+        rc = fab_study_measure_orders(&f, &q.shift, &q.orders);
+    if (rc == FAB_OK)
         rc = fab_study_measure_random(&f, &q.random);
     if (rc == FAB_OK)
         rc = fab_study_measure_bisections(&f, &q.bisection);
@@ -75,4 +77,10 @@ int fab_study_quality_endports(const struct fab_quality_input *in, uint32_t **re
 double fab_study_quality_imbalance(const struct fab_quality *q)
 {
     return q->all.mean > 0 ? (double)q->all.max / q->all.mean : 0;
+}
+
+double fab_study_quality_squares(const struct fab_quality *q)
+{
+    double spread = q->all.mean > 0 ? q->all.sigma / q->all.mean : 0;
+    return 1 + spread * spread;
 }

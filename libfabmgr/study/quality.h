@@ -63,19 +63,35 @@ struct fab_quality_all {
 struct fab_quality_shift {
     /* greatest number of flows that any shift puts on one channel */
     uint32_t max;
-    /* the shift by `worst` puts `max` flows on a channel; if several shifts do, this is the
-     * lowest */
+    /* mean over all shifts of the greatest number of flows on one channel */
+    double mean;
+    /* fraction (0..1) of an endport's bandwidth that a flow gets, if the most loaded channel on its
+     * path limits it, as the mean over all flows of all shifts */
+    double bandwidth;
+    /* the shift that puts `max` flows on a channel: the shift by this number; of several, the
+     * lowest number */
     uint32_t worst;
     /* number of shifts that were tried; 0: there are fewer than two endports */
     uint32_t tried;
     /* true: all shifts were tried; false: only a sample */
     bool every;
 };
+/* Shifts of the same endports in other orders than the topological one, because jobs order their
+ * ranks as they like: by node name, by port GUID, and at random. Means over these orders and the
+ * topological one. A job has only its own order. */
+struct fab_quality_orders {
+    uint32_t count;   /* number of orders */
+    double max;       /* fab_quality_shift.max */
+    double mean;      /* fab_quality_shift.mean */
+    double bandwidth; /* fab_quality_shift.bandwidth */
+};
 /* Random permutations: each endport sends one flow and receives one flow. */
 struct fab_quality_random {
     /* median and maximum, over all random permutations, of the number of flows on the channel with
      * the most flows */
     uint32_t median, max;
+    /* bandwidth of a flow, as for shifts: the mean over all flows of all permutations */
+    double bandwidth;
     uint32_t tried;
 };
 /* Random bisections: half of the endports, chosen at random, send to the other half. A flow gets an
@@ -103,6 +119,7 @@ struct fab_quality {
      */
     uint32_t permutation_bound;
     struct fab_quality_shift shift;
+    struct fab_quality_orders orders;
     struct fab_quality_random random;
     struct fab_quality_bisection bisection;
     /* hops[i]: number of pairs with i switches on their path; the last element also counts all
@@ -120,5 +137,9 @@ int fab_study_quality_endports(const struct fab_quality_input *in, uint32_t **re
 /* Returns the greatest channel load of all-to-all traffic divided by the mean load; 0 if no channel
  * has a load. */
 double fab_study_quality_imbalance(const struct fab_quality *q);
+/* Returns the mean of the squared channel loads of all-to-all traffic divided by the square of
+ * their mean: 1 if all channels have the same load. It shows unequal loads also below the greatest.
+ */
+double fab_study_quality_squares(const struct fab_quality *q);
 
 #endif

@@ -3,6 +3,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/arb.h \
 	%D%/blocks.c \
 	%D%/blocks.h \
+	%D%/choice.c \
+	%D%/choice.h \
 	%D%/lanes.c \
 	%D%/pins.c \
 	%D%/pins.h \

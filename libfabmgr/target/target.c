@@ -18,6 +18,7 @@
 
 #include "libfabmgr/base/owners.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/target/choice.h"
 
 /* ---- LIDs ----------------------------------------------------------------------------------- */
 
@@ -266,6 +267,7 @@ int fab_target_next(struct fab_target *t, struct fab_target **ret_next)
     next->lft = fab_target_lft_share(&t->lft);
     memcpy(next->engine, t->engine, sizeof(next->engine));
     memcpy(next->reason, t->reason, sizeof(next->reason));
+    next->choice = fab_target_choice_ref(t->choice);
     *ret_next = next;
     return FAB_OK;
 }
@@ -286,6 +288,7 @@ int fab_target_clone(const struct fab_target *t, struct fab_target **ret_clone)
     }
     memcpy(clone->engine, t->engine, sizeof(clone->engine));
     memcpy(clone->reason, t->reason, sizeof(clone->reason));
+    clone->choice = fab_target_choice_ref(t->choice);
     *ret_clone = clone;
     return FAB_OK;
 }
@@ -302,5 +305,6 @@ void fab_target_unref(struct fab_target *t)
     fab_target_lft_fini(&t->lft);
     fab_target_vls_fini(&t->vls);
     fab_target_pkeys_fini(&t->pkeys);
+    fab_target_choice_unref(t->choice);
     free(t);
 }

@@ -131,6 +131,7 @@ static inline uint32_t fab_target_lft_blocks(const struct fab_lft *t)
     return t->top / FAB_LFT_BLOCK + 1;
 }
 
+struct fab_choice;
 struct fab_target {
     struct fab_lids lids;
     struct fab_lft lft;
@@ -138,8 +139,11 @@ struct fab_target {
     struct fab_pkeys pkeys;
     /* name of the engine that made the tables */
     char engine[32];
-    /* a sentence for the user that says why this engine was chosen and others were not */
-    char reason[1120];
+    /* sentence for the user about the tables and the choice of the engine */
+    char reason[400];
+    /* How the engine was chosen (libfabmgr/target/choice.h); NULL: not recorded. The target has one
+     * reference. */
+    struct fab_choice *choice;
     int refs; /* number of references; private, atomic */
 };
 struct fab_target *fab_target_new(void);

@@ -252,6 +252,13 @@ void fab_verify_numbers_fini(struct fab_verify_numbers *n)
     memset(n, 0, sizeof(*n));
 }
 
+const char *fab_verify_verdict_failure(const struct fab_verdict *v)
+{
+    return !v->deadlock_free      ? "the tables could deadlock"
+           : v->unreachable_pairs ? "some endports cannot reach each other"
+                                  : "the tables exceed the limits of a device";
+}
+
 bool fab_verify_verdict_good(const struct fab_verdict *v)
 {
     return v->deadlock_free && v->unreachable_pairs == 0 && v->beyond == 0;

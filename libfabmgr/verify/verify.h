@@ -89,6 +89,9 @@ void fab_verify_numbers_fini(struct fab_verify_numbers *n);
 /* Returns true if the tables are deadlock-free, no pair is unreachable, and no device limit is
  * exceeded. */
 bool fab_verify_verdict_good(const struct fab_verdict *v);
+/* Returns a phrase for operators that says which part of the proof failed. Precondition: the
+ * verdict is not good. */
+const char *fab_verify_verdict_failure(const struct fab_verdict *v);
 /* Like fab_verify_verdict_good, but paths to and from switches may be missing. Local repairs leave
  * out such paths if their labels allow none (fab_repair_delta.lost). */
 bool fab_verify_verdict_good_for_hosts(const struct fab_verdict *v);

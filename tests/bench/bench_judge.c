@@ -7,7 +7,8 @@
  *       writes FABRIC without some links between switches; it stays connected
  *   bench_judge FABRIC TABLES...
  *       prints a line for each TABLES: all-to-all max/mean, worst shift, effective bisection
- *       bandwidth, "acyclic" or "cyclic" (OpenSM's tables on one VL), lost pairs of endports, ms
+ *       bandwidth, "acyclic" or "cyclic" (OpenSM's tables on one VL), lost pairs of endports, ms,
+ *       mean shift, bandwidth of shifts and of random permutations, lanes, engine
  *
  * TABLES is the name of an engine, or auto, or NAME=FILE with an opensm-lfts.dump of OpenSM, whose
  * comments name the port of each LID. The files are trusted: the program exits at the first error
@@ -207,8 +208,11 @@ static void print(const struct fab_fabric *f, const struct fab_target *t, const 
                  .fabric = f, .lids = &t->lids, .lft = &t->lft, .samples = 200, .seed = 1},
              &q),
          "quality");
-    printf("%s %.4f %u %.4f %s %" PRIu64 " %.1f\n", name, fab_study_quality_imbalance(&q),
-           q.shift.max, q.bisection.mean, v.deadlock_free ? "acyclic" : "cyclic", q.lost, ms);
+    printf("%s %.4f %u %.4f %s %" PRIu64 " %.1f %.3f %.4f %.4f %u %s\n", name,
+           fab_study_quality_imbalance(&q), q.shift.max, q.bisection.mean,
+           v.deadlock_free ? "acyclic" : "cyclic", q.lost, ms, q.shift.mean, q.shift.bandwidth,
+           q.random.bandwidth, fab_target_vls_count(&t->vls),
+           t->engine[0] != '\0' ? t->engine : "-");
     fab_verify_verdict_fini(&v);
 }
 
@@ -226,10 +230,12 @@ static void assign(const struct fab_fabric *f, const struct fab_policy *p, struc
 static int choose(const struct fab_route_input *in, const struct fab_route_chain *chain,
                   uint32_t taken, struct fab_target *t, struct fab_verdict *v)
 {
-    struct fab_engine_choice c = {chain->engine[taken], t->lft, t->vls, *v, ""};
+    struct fab_engine_choice c = {
+        .engine = chain->engine[taken], .lft = t->lft, .vls = t->vls, .verdict = *v};
     int status = fab_study_choose_engine(in, chain, taken, &c);
     t->lft = c.lft;
     t->vls = c.vls;
+    snprintf(t->engine, sizeof(t->engine), "%s", c.engine->name);
     fab_verify_verdict_fini(&c.verdict);
     return status;
 }

@@ -18,6 +18,7 @@
 #include "libfabmgr/fabric/generate.h"
 #include "libfabmgr/policy/pins.h"
 #include "libfabmgr/route/route.h"
+#include "libfabmgr/target/choice.h"
 
 #define WAITING 64
 
@@ -72,6 +73,29 @@ static int make_fabric(const struct fake_sm *how, struct fab_fabric **ret)
     return rc < 0 ? rc : all_active(f, ret);
 }
 
+/* Records a choice with an engine that does not support the fabric, and one with better tables. */
+static int record_choice(struct fab_target *t, const char *why)
+{
+    t->choice = fab_target_choice_new();
+    if (t->choice == NULL)
+        return FAB_E_NOMEM;
+    fab_target_choice_add(t->choice, "fattree", FAB_CHOICE_REFUSED, "a test");
+    struct fab_choice_row *row =
+        fab_target_choice_add(t->choice, "updn", FAB_CHOICE_NOT_BETTER, why);
+    row->lanes = 1;
+    row->time_us = 1500;
+    row->measured = true;
+    row->figures = (struct fab_choice_figures){15, 1.5, 120, 4, 2.25, 0.625, 0.75};
+    row = fab_target_choice_add(t->choice, "updn", FAB_CHOICE_TAKEN, why);
+    row->lanes = 1;
+    row->searched = true;
+    row->time_us = 2500;
+    row->measured = true;
+    row->figures = (struct fab_choice_figures){12.5, 1.25, 110, 3, 2, 0.75, 0.875};
+    fab_target_choice_sentence(t->choice, t->reason, sizeof t->reason);
+    return FAB_OK;
+}
+
 static int make_tables(const struct fab_fabric *f, const struct fab_policy *p, struct fab_target *t,
                        struct fab_verdict *ret_verdict)
 {
@@ -88,7 +112,8 @@ static int make_tables(const struct fab_fabric *f, const struct fab_policy *p, s
     if (rc < 0)
         return rc;
     snprintf(t->engine, sizeof t->engine, "updn");
-    snprintf(t->reason, sizeof t->reason, "%s; passed over fattree: a test", why);
+    if (record_choice(t, why) < 0)
+        return FAB_E_NOMEM;
     const struct fab_verify_input verify = {
         .fabric = f, .lids = &t->lids, .lft = &t->lft, .vls = &t->vls, .max_hops = 64};
     return fab_verify(&verify, ret_verdict);

@@ -140,7 +140,7 @@ SHOWN = """status | version | whoami | node list | node list --gone | node show 
     link unhealthy | link unhealthy a/2 | key show | class list | class show a | partition list | partition show a
     multicast list | multicast show a | service list | subscription list | cc status | cc show a/1
     cc show a/1 --explain --sl 2 | cc congested | cc log | cc log a | cc export --roce | cc export --roce --explain
-    cc export --roce --format sonic | path a b | route show a | route verify | route quality | route compare a b
+    cc export --roce --format sonic | path a b | route show a | route verify | route explain | route quality | route compare a b
     route whatif a/1 | route contingency | route contingency a | reroute list | reroute show 3 | topo baseline
     topo approve --dry-run | node forget a --dry-run | event list | history a | topo list
     topo diff a b | port top | port history a/1 | link history a/1"""

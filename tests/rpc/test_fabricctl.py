@@ -212,13 +212,26 @@ def status_has_what_scripts_need():
         assert status["state"] == "idle" and status["generation"] == 1
         assert (status["switches"], status["adapters"], status["links"]) == (6, 16, 24)
         assert status["routing_engine"] == "updn" and status["deadlock_free"] is True
-        assert status["routing_reason"].endswith("; passed over fattree: a test")
+        assert status["routing_reason"].endswith("; improved by local search")
         assert status["unreachable_pairs"] == 0 and status["last_sweep_ms"] == 12.345
         assert status["last_reroute_ms"] is None and status["smps_sent"] == 678
         assert status["unresponsive_ports"][0]["port"] == "behind a port\ufffd of 'spine-1'"
         text = succeeds(s.address, "status")
         assert len(text.splitlines()) <= 24 and "6 switches, 16 adapters" in text
-        assert re.search("^Passed over: +fattree: a test$", text, re.M)
+        assert re.search("^Reason: .*; improved by local search$", text, re.M)
+
+
+def explain_has_a_row_for_each_engine():
+    with fake() as s:
+        answer = json.loads(succeeds(s.address, "route", "explain", "-o", "json"))
+        rows = answer["engines"]
+        assert [r["engine"] for r in rows] == ["fattree", "updn", "updn"]
+        assert [r["outcome"] for r in rows] == ["not applicable", "not better", "taken"]
+        assert rows[0]["reason"] == "a test" and rows[0]["max_over_mean"] is None
+        assert rows[2]["local_search"] and rows[2]["permutation_bandwidth"] == 0.875
+        text = succeeds(s.address, "route", "explain")
+        assert re.search("^fattree +not applicable .* a test$", text, re.M), text
+        assert re.search(r"^updn \+ search +taken +1.25 ", text, re.M), text
 
 
 def before_the_first_view():
@@ -422,6 +435,7 @@ main([
     reroutes_are_listed_and_shown,
     contingencies_are_the_worst_first,
     status_has_what_scripts_need,
+    explain_has_a_row_for_each_engine,
     unresponsive_ports_are_counted_beyond_eight,
     before_the_first_view,
     tables_are_aligned_and_whole,

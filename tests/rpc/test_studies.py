@@ -189,8 +189,8 @@ def whatif_respects_traffic_classes():
         reports = {m.report.engine: m.report for m in fabric.CompareEngines()}
         assert reports["torus"].virtual_lanes == 8 and not reports["torus"].class_notes
         assert reports["torus"].active and reports["updn"].virtual_lanes == 4
-        # Four classes with four lanes each need too many lanes, so two classes share lanes.
-        assert reports["dfsssp"].virtual_lanes == 8
+        # Four classes with three lanes each need too many lanes, so two classes share lanes.
+        assert reports["dfsssp"].virtual_lanes == 6
         notes = reports["dfsssp"].class_notes
         assert [n.split(":")[0] for n in notes] == ["class b shares the VLs of class a",
                                                     "class c shares the VLs of class a"], notes

@@ -8,6 +8,7 @@
 
 #include "fabricd/sm/model/model.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/target/choice.h"
 #include "tests/sim/lab.h"
 
 /* ---- bring-up ---- */
@@ -103,8 +104,8 @@ START_TEST(brings_up_any_fabric)
 }
 END_TEST
 
-/* The view has the name of the recognised topology, and the reasons why other engines were not
- * used. */
+/* The view has the name of the recognised topology, and the record has the reasons why other
+ * engines were not used. */
 START_TEST(says_why_it_took_an_engine)
 {
     struct lab lab;
@@ -120,8 +121,12 @@ START_TEST(says_why_it_took_an_engine)
     lab_bring_up(&lab, b, NULL);
     v = sm_view(lab.sm);
     ck_assert_str_eq(v->target->engine, "dor");
-    ck_assert_ptr_nonnull(
-        strstr(v->target->reason, "; passed over fattree: no tree: 12 of 12 links join"));
+    ck_assert_ptr_null(strstr(v->target->reason, "no tree"));
+    const struct fab_choice_row *row = v->target->choice->row;
+    ck_assert_str_eq(row[0].engine, "fattree");
+    ck_assert_int_eq(row[0].outcome, FAB_CHOICE_REFUSED);
+    ck_assert_ptr_nonnull(strstr(row[0].why, "no tree: 12 of 12 links join"));
+    ck_assert_str_eq(fab_target_choice_taken(v->target->choice)->engine, "dor");
     fab_view_unref(v);
     lab_assert_good(&lab);
     lab_close(&lab);

@@ -459,6 +459,30 @@ START_TEST(layers_by_pair_need_fewer_vls)
 }
 END_TEST
 
+/* With four VLs, first fit finds layers for the paths of each host in random fabrics, for which the
+ * first method needs five or six. */
+START_TEST(first_fit_saves_lanes)
+{
+    struct fab_prng prng;
+    fab_base_prng_init(&prng, test_seed("first fit", 11));
+    for (unsigned i = 0; i < 4; i++) {
+        struct fab_policy p = defaults(0);
+        p.max_op_vls = 3; /* 4 VLs */
+        struct fab_fabric *f = random_fabric(48, 5, 4, fab_base_prng_next(&prng));
+        char why[200];
+        struct fab_target *t = routed_or_refused("dfsssp", f, &p, why);
+        ck_assert_msg(t != NULL, "%s", why);
+        struct fab_verdict v = judged(f, t);
+        assert_good(f, &v, "first fit");
+        ck_assert_uint_le(fab_target_vls_count(&t->vls), 4);
+        ck_assert_ptr_nonnull(t->vls.of_pair);
+        fab_verify_verdict_fini(&v);
+        fab_target_unref(t);
+        fab_fabric_unref(f);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -474,6 +498,7 @@ int main(void)
         a_ring_needs_vls,
         too_few_vls_are_reported,
         layers_by_pair_need_fewer_vls,
+        first_fit_saves_lanes,
     };
     Suite *suite = suite_create("sssp");
     TCase *tcase = tcase_create("engines");

@@ -42,7 +42,10 @@ struct sm_route_job {
     /* Message for operators from the engine that ran last or that was chosen, for example why it
      * failed. */
     char why[300];
-    /* The engines that were passed over, each with the reason. */
+    /* The engines considered so far, with figures or reasons. */
+    struct fab_choice *choice;
+    uint64_t began_us; /* manager's clock when the last engine began */
+    /* Names of the engines that were passed over, with reasons. */
     char passed[800];
     /* At least one engine was passed over because its tables failed their proof. */
     bool refuted;
@@ -60,20 +63,14 @@ struct sm_route_job {
 
 /* ---- on the worker ---- */
 
-/* Returns a phrase for operators that says which part of the proof failed. */
-static const char *failure(const struct fab_verdict *v)
+/* Records an engine whose tables will not be used. */
+static void pass_over(struct sm_route_job *j, const char *engine, enum fab_choice_outcome outcome,
+                      const char *why)
 {
-    return !v->deadlock_free      ? "the tables could deadlock"
-           : v->unreachable_pairs ? "some endports cannot reach each other"
-                                  : "the tables exceed the limits of a device";
-}
-
-/* Adds an engine to the list of engines that were passed over, with the reason. */
-static void pass_over(struct sm_route_job *j, const char *engine, const char *why)
-{
-    size_t used = strlen(j->passed);
-    snprintf(j->passed + used, sizeof(j->passed) - used, "%s%s: %s", used > 0 ? "; " : "", engine,
-             why);
+    struct fab_choice_row *row = fab_target_choice_add(j->choice, engine, outcome, why);
+    row->time_us = clock_now_us() - j->began_us;
+    if (outcome != FAB_CHOICE_REFUSED)
+        row->lanes = fab_target_vls_count(&j->of.target->vls);
 }
 
 static int prove(struct sm_route_job *j)
@@ -142,6 +139,7 @@ static int run_engine(struct sm_route_job *j, const struct fab_route_engine *eng
 {
     struct fab_route_input in = input(j);
     uint64_t start = clock_now_us();
+    j->began_us = start;
     j->why[0] = 0;
     j->flawed = false;
     snprintf(j->of.target->engine, sizeof(j->of.target->engine), "%s", engine->name);
@@ -168,9 +166,16 @@ static int choose(struct sm_route_job *j, const struct fab_route_chain *chain, u
 {
     struct fab_target *t = j->of.target;
     struct fab_route_input in = input(j);
-    struct fab_engine_choice c = {chain->engine[taken], t->lft, t->vls, j->verdict, ""};
+    struct fab_engine_choice c = {.engine = chain->engine[taken],
+                                  .lft = t->lft,
+                                  .vls = t->vls,
+                                  .verdict = j->verdict,
+                                  .record = j->choice,
+                                  .now_us = clock_now_us};
+    uint32_t row = j->choice->count;
     snprintf(c.why, sizeof(c.why), "%s", j->why);
     int r = fab_study_choose_engine(&in, chain, taken, &c);
+    j->choice->row[row].time_us = j->proved_us - j->began_us;
     t->lft = c.lft;
     t->vls = c.vls;
     j->verdict = c.verdict;
@@ -182,39 +187,65 @@ static int choose(struct sm_route_job *j, const struct fab_route_chain *chain, u
     return r;
 }
 
-static void give_reason(struct sm_route_job *j)
+/* Records tables that were not compared with others. */
+static void take(struct sm_route_job *j, const struct fab_route_engine *engine)
 {
-    snprintf(j->of.target->reason, sizeof(j->of.target->reason), "%s%s%s", j->why,
-             j->passed[0] ? "; passed over " : "", j->passed);
+    pass_over(j, engine->name, FAB_CHOICE_TAKEN, j->why);
 }
 
-/* Chooses the first configured engine that supports this topology and whose tables pass the proof.
- * "auto" may then choose a better engine. If no engine succeeds, the verdict is that of the last
- * engine. */
-static int route(struct sm_route_job *j)
+static void give_reason(struct sm_route_job *j)
 {
-    struct fab_route_chain chain;
-    int r = fab_route_chain_parse(j->of.policy.engine, &chain, j->why, sizeof(j->why));
-    for (uint32_t i = 0; r == FAB_OK && i < chain.count; i++) {
-        const struct fab_route_engine *engine = chain.engine[i];
-        bool last = i + 1 == chain.count;
+    struct fab_target *t = j->of.target;
+    fab_target_choice_sentence(j->choice, t->reason, sizeof(t->reason));
+    fab_target_choice_unref(t->choice);
+    t->choice = fab_target_choice_ref(j->choice);
+}
+
+/* Runs the engines of the chain in order, until the tables of one pass the proof. "auto" may then
+ * choose a better engine. If no engine succeeds, the verdict is that of the last engine. */
+static int run_chain(struct sm_route_job *j, const struct fab_route_chain *chain)
+{
+    for (uint32_t i = 0; i < chain->count; i++) {
+        const struct fab_route_engine *engine = chain->engine[i];
+        bool last = i + 1 == chain->count;
         int status = run_engine(j, engine);
         if (status != FAB_OK && status != FAB_E_UNSUPPORTED)
             return status;
-        if (status == FAB_OK && (last || is_good(j))) {
-            /* choose() compares the engines by tables without fixed entries */
-            if (is_good(j) && j->fixed.needed == 0)
-                status = choose(j, &chain, i);
+        if (status == FAB_OK && is_good(j)) {
+            /* choose() compares engines without the fixed tables. */
+            if (j->fixed.needed == 0)
+                status = choose(j, chain, i);
+            else
+                take(j, engine);
             give_reason(j);
             return status;
         }
-        pass_over(j, engine->name, status == FAB_OK ? failure(&j->verdict) : j->why);
+        if (status == FAB_OK && last)
+            return FAB_OK;
+        pass_over(j, engine->name, status == FAB_OK ? FAB_CHOICE_UNPROVED : FAB_CHOICE_REFUSED,
+                  status == FAB_OK ? fab_verify_verdict_failure(&j->verdict) : j->why);
         j->refuted |= status == FAB_OK;
         if (status == FAB_OK)
             discard(j);
         else if (last)
-            r = FAB_E_UNSUPPORTED;
+            return FAB_E_UNSUPPORTED;
     }
+    return FAB_OK;
+}
+
+/* Chooses an engine for this topology, and records the choice. */
+static int route(struct sm_route_job *j)
+{
+    struct fab_route_chain chain;
+    int r = fab_route_chain_parse(j->of.policy.engine, &chain, j->why, sizeof(j->why));
+    fab_target_choice_unref(j->choice);
+    j->choice = fab_target_choice_new();
+    if (r == FAB_OK && j->choice == NULL)
+        r = FAB_E_NOMEM;
+    if (r != FAB_OK)
+        return r;
+    r = run_chain(j, &chain);
+    fab_target_choice_rejected(j->choice, j->passed, sizeof(j->passed));
     return r;
 }
 
@@ -274,7 +305,6 @@ static int route_classes(struct sm_route_job *j)
         if (good || sets <= 1 || (r != FAB_OK && r != FAB_E_UNSUPPORTED))
             break;
         discard(j);
-        j->passed[0] = 0;
         j->refuted = false;
     }
     j->of.policy.lane_sets = 0;
@@ -306,6 +336,7 @@ static void job_free(struct sm_route_job *j)
     sm_fixed_fini(&j->fixed);
     fab_target_unref(j->former);
     fab_target_unref(j->active);
+    fab_target_choice_unref(j->choice);
     sm_sealed_fini(&j->of);
     free(j->witness);
     free(j);
@@ -405,8 +436,8 @@ static void raise_alarm(struct sm *s, const struct sm_route_job *j)
     if (j->verdict.unreachable_pairs)
         snprintf(pairs, sizeof(pairs), ", %" PRIu64 " unreachable pairs",
                  j->verdict.unreachable_pairs);
-    snprintf(what, sizeof(what), "%s (engine %.20s%s)", failure(&j->verdict), j->of.target->engine,
-             pairs);
+    snprintf(what, sizeof(what), "%s (engine %.20s%s)", fab_verify_verdict_failure(&j->verdict),
+             j->of.target->engine, pairs);
     sm_alarm_set(s, "%s%s%s", what, j->passed[0] ? "; passed over " : "", j->passed);
     sm_route_one_line(j->witness);
     event_emit(s->in.bus, proof_failed, .subject = j->of.target->engine, .reason = what,

@@ -6,6 +6,7 @@
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/session/session.h"
+#include "libfabmgr/target/choice.h"
 
 void fab_repair_session_fini(struct fab_repair_session *t)
 {
@@ -123,6 +124,7 @@ int fab_repair_session_update(struct fab_repair_session *t, const struct fab_tar
     t->idmap = idmap;
     memcpy(target->engine, former->engine, sizeof(target->engine));
     memcpy(target->reason, former->reason, sizeof(target->reason));
+    target->choice = fab_target_choice_ref(former->choice);
     return hand_out(t, fabric->switch_count, target);
 }
 

@@ -8,9 +8,11 @@
  * then treated in the same way.
  *
  * By default a LID moves together with all paths to it, because there are a thousand times fewer
- * LIDs than pairs of endports. But the paths to one LID have dependencies in the whole fabric, so
- * that few LIDs fit into one layer. If too many layers are needed, all paths from one switch to
- * another move together instead.
+ * LIDs than pairs of endports. But the tree of paths to a LID has dependencies in the whole fabric,
+ * so that few trees fit into one layer. If too many layers are needed, all paths from one switch to
+ * another move together instead. In this case first fit (first_fit.c) is tried as well, with
+ * several orders of the pairs, because the number of layers that the methods need differs by up to
+ * two either way.
  */
 #include "libfabmgr/route/dependencies/virtual_layers.h"
 
@@ -20,8 +22,12 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/dependencies/cycle_breaking.h"
+#include "libfabmgr/route/dependencies/first_fit.h"
 
 #define COLUMNS FAB_LFT_BLOCK
+/* First fit is tried if the number of paths (switches x LIDs) is at most this. Each order then
+ * takes about half a second at most. */
+#define FIRST_FIT_PATHS 500000u
 
 struct layers {
     struct fab_arena arena; /* memory of the arrays */
@@ -260,16 +266,70 @@ static int find(const struct fab_layers_input *in, const struct unit *unit, size
     return ret;
 }
 
+/* ---- first fit ------------------------------------------------------------------------------- */
+
+/* Tries first fit with each order. If it needs fewer layers than *count, replaces the assignment in
+ * layer[], which has `size` elements, and *count. trial[] is scratch. */
+static int try_orders(const struct layers *l, const struct fab_order *order, bool by_pair,
+                      size_t size, uint8_t *layer, uint8_t *trial, uint32_t *count)
+{
+    const struct fab_homes homes = {l->lid, l->lid_at};
+    for (unsigned how = 0; how<FAB_FIRST_FIT_COUNT && * count> 2; how++) {
+        int ret = fab_route_layers_first_fit(l->in, order, &homes, (enum fab_first_fit)how, by_pair,
+                                             *count - 1, trial, count);
+        if (ret == FAB_E_NOMEM)
+            return ret;
+        if (ret == FAB_OK)
+            memcpy(layer, trial, size);
+    }
+    return FAB_OK;
+}
+
+static int first_fit(const struct fab_layers_input *in, bool by_pair, size_t size,
+                     uint8_t *ret_layer, uint32_t *ret_count)
+{
+    struct layers l = {.in = in};
+    struct fab_order order = {0};
+    int ret = fab_route_order_find(in->graph, in->fabric, in->policy, &order);
+    uint8_t *trial = fab_base_arena_alloc(&l.arena, size, 1);
+    if (ret == FAB_OK && trial == NULL)
+        ret = FAB_E_NOMEM;
+    if (ret == FAB_OK)
+        ret = init(&l);
+    if (ret == FAB_OK)
+        ret = try_orders(&l, &order, by_pair, size, ret_layer, trial, ret_count);
+    fab_route_order_fini(&order);
+    fini(&l);
+    return ret;
+}
+
+static int find_fewest(const struct fab_layers_input *in, const struct unit *unit, bool by_pair,
+                       size_t size, uint8_t *ret_layer, uint32_t *ret_count)
+{
+    uint32_t count = FAB_VLS_MAX + 1;
+    int ret = find(in, unit, size, ret_layer, &count);
+    if (ret == FAB_E_NOMEM)
+        return ret;
+    ret = FAB_OK;
+    if (count > 2 && (uint64_t)in->graph->n * in->lft->top <= FIRST_FIT_PATHS)
+        ret = first_fit(in, by_pair, size, ret_layer, &count);
+    if (ret == FAB_OK && count > FAB_VLS_MAX)
+        ret = FAB_E_LIMIT;
+    if (ret == FAB_OK)
+        *ret_count = count;
+    return ret;
+}
+
 int fab_route_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_layer,
                             uint32_t *ret_count)
 {
     static const struct unit trees = {count_tree, move_trees};
-    return find(in, &trees, (size_t)in->lft->top + 1, ret_layer, ret_count);
+    return find_fewest(in, &trees, false, (size_t)in->lft->top + 1, ret_layer, ret_count);
 }
 
 int fab_route_layers_by_pair(const struct fab_layers_input *in, uint8_t *ret_layer,
                              uint32_t *ret_count)
 {
     static const struct unit paths = {count_paths, move_paths};
-    return find(in, &paths, (size_t)in->graph->n * in->graph->n, ret_layer, ret_count);
+    return find_fewest(in, &paths, true, (size_t)in->graph->n * in->graph->n, ret_layer, ret_count);
 }

@@ -4,11 +4,13 @@
 #ifndef LIBFABMGR_ROUTE_DEPENDENCIES_VIRTUAL_LAYERS_H
 #define LIBFABMGR_ROUTE_DEPENDENCIES_VIRTUAL_LAYERS_H
 
+#include "libfabmgr/policy/policy.h"
 #include "libfabmgr/route/graph/graph.h"
 #include "libfabmgr/target/target.h"
 
 struct fab_layers_input {
     const struct fab_fabric *fabric;
+    const struct fab_policy *policy;
     const struct fab_graph *graph;
     const struct fab_lids *lids;
     /* the tables; they must be free of loops */
@@ -22,8 +24,9 @@ struct fab_layers_input {
 int fab_route_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_layer,
                             uint32_t *ret_count);
 /* Assigns a layer to each pair of switches. All paths from switch `from` to the LIDs of switch `to`
- * use layer ret_layer[to * switches + from]. This needs fewer layers than fab_route_layers_by_lid,
- * but takes longer. */
+ * use ret_layer[to * switches + from]. This needs fewer layers than fab_route_layers_by_lid, but
+ * takes longer. In fabrics that are small enough, tries several heuristics, and returns the
+ * assignment with the fewest layers. */
 int fab_route_layers_by_pair(const struct fab_layers_input *in, uint8_t *ret_layer,
                              uint32_t *ret_count);
 

@@ -8,10 +8,10 @@
  * virtual_layers.c distributes all paths over several layers. A layer is one SL and one VL from end
  * to end.
  *
- * At first, the layer of a path depends on the destination LID alone. If the ports have too few VLs
- * for this, the layer depends on the pair of source and destination switch. If this also needs too
- * many VLs, more and more LIDs of a switch use the same paths, so that the dependencies form fewer
- * cycles.
+ * At first, the layer of a path depends on the destination LID alone, because local repairs support
+ * only such layers. If the ports have too few VLs for this, the layer depends on the pair of source
+ * and destination switch. If this also needs too many VLs, more and more LIDs of a switch use the
+ * same paths, so that the dependencies form fewer cycles.
  *
  * The engine uses no more VLs than needed, because the SLs are then less likely to change when the
  * fabric changes.
@@ -51,8 +51,11 @@ static int bounded(int status, uint32_t *count)
 
 static int find_by_lid(struct dfsssp *d)
 {
-    const struct fab_layers_input in = {
-        .fabric = d->in->fabric, .graph = &d->graph, .lids = d->in->lids, .lft = &d->lft};
+    const struct fab_layers_input in = {.fabric = d->in->fabric,
+                                        .policy = d->in->policy,
+                                        .graph = &d->graph,
+                                        .lids = d->in->lids,
+                                        .lft = &d->lft};
     d->by = "destination";
     fab_target_vls_fini(&d->vls);
     fab_target_vls_init(&d->vls, 0);
@@ -64,8 +67,11 @@ static int find_by_lid(struct dfsssp *d)
 
 static int find_by_pair(struct dfsssp *d)
 {
-    const struct fab_layers_input in = {
-        .fabric = d->in->fabric, .graph = &d->graph, .lids = d->in->lids, .lft = &d->lft};
+    const struct fab_layers_input in = {.fabric = d->in->fabric,
+                                        .policy = d->in->policy,
+                                        .graph = &d->graph,
+                                        .lids = d->in->lids,
+                                        .lft = &d->lft};
     d->by = "pair of switches";
     fab_target_vls_fini(&d->vls);
     int ret = fab_target_vls_by_pair(&d->vls, d->graph.n);
@@ -169,4 +175,5 @@ const struct fab_route_engine fab_route_engine_dfsssp = {
     .name = "dfsssp",
     .summary = "sssp on as many VLs as make it deadlock-free",
     .run = run,
+    .moves_sls = true,
 };

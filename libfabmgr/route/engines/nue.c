@@ -404,4 +404,5 @@ const struct fab_route_engine fab_route_engine_nue = {
     .name = "nue",
     .summary = "any topology on any number of VLs: short paths, deadlock-free by construction",
     .run = run,
+    .moves_sls = true,
 };

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The figures by which tables are compared, and the comparison. Only this folder uses this header.
+ */
+#ifndef LIBFABMGR_STUDY_FIGURES_H
+#define LIBFABMGR_STUDY_FIGURES_H
+
+#include "libfabmgr/fabric/fabric.h"
+#include "libfabmgr/target/choice.h"
+#include "libfabmgr/target/target.h"
+
+struct fab_figures_input {
+    const struct fab_fabric *fabric;
+    const struct fab_lids *lids;
+    const struct fab_lft *lft;
+};
+/* Measures tables. Returns the errors of fab_study_quality_measure(). */
+int fab_study_figures_measure(const struct fab_figures_input *in, struct fab_choice_figures *ret);
+/* Returns the congestion product: the greatest channel load of all-to-all traffic, multiplied by
+ * the flows in the worst shift, and divided by the bandwidths of shifts and of random permutations.
+ */
+double fab_study_figures_product(const struct fab_choice_figures *f);
+/* Returns true if the tables with the figures x are better than those with the figures y. The
+ * congestion products decide; if they differ by at most 5 %, the number of VLs; if it is the same,
+ * the sums of the squared channel loads, which must differ by more than 1 %. */
+bool fab_study_figures_better(const struct fab_choice_figures *x, uint8_t x_lanes,
+                              const struct fab_choice_figures *y, uint8_t y_lanes);
+/* Returns true if local search may replace tables with the figures `before` by tables with the
+ * figures `after`: the congestion product is not greater, and no single figure is worse by more
+ * than its tolerance. The tolerance is 3 % for the bandwidths, 5 % for the worst and the mean
+ * shift, 1 % for the squared loads, and 0 for the greatest load. For bandwidths and shifts it is a
+ * third of the fraction by which the greatest load gets lower, if that is more. */
+bool fab_study_figures_keep(const struct fab_choice_figures *before,
+                            const struct fab_choice_figures *after);
+
+#endif

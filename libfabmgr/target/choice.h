@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The record of how the manager chose the engine of its tables: a row for each engine that it
+ * considered, with the figures of the engine's tables, or the reason why there are none. It informs
+ * operators; no table depends on it.
+ */
+#ifndef LIBFABMGR_TARGET_CHOICE_H
+#define LIBFABMGR_TARGET_CHOICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* at most 16 engines of a chain, and two results of local search */
+#define FAB_CHOICE_ROWS 20
+
+enum fab_choice_outcome {
+    FAB_CHOICE_TAKEN,      /* the tables are used */
+    FAB_CHOICE_NOT_BETTER, /* the tables were compared with others, and others are used */
+    FAB_CHOICE_REFUSED,    /* the engine does not support the fabric */
+    FAB_CHOICE_UNPROVED,   /* the tables did not pass the proof */
+    FAB_CHOICE_UNFIT,      /* the tables need more or other virtual lanes than are allowed */
+};
+/* Figures of tables that were compared (libfabmgr/study/quality.h). A lower figure is better,
+ * except for the two bandwidths. */
+struct fab_choice_figures {
+    /* all-to-all traffic: greatest channel load, and the same divided by the mean load */
+    double max_load, imbalance;
+    /* mean of the squared channel loads */
+    double squares;
+    /* Greatest number of flows on a channel: of the worst shift, and the mean over all shifts.
+     * Means over several orders of the endports (struct fab_quality_orders). */
+    double worst_shift, mean_shift;
+    /* fraction (0..1) of an endport's bandwidth that a flow gets: in shifts, as the mean over these
+     * orders, and in random permutations */
+    double shift_bandwidth, permutation_bandwidth;
+};
+struct fab_choice_row {
+    char engine[24];
+    enum fab_choice_outcome outcome;
+    /* true: the tables of the engine after local search */
+    bool searched;
+    bool measured; /* figures are set */
+    struct fab_choice_figures figures;
+    uint8_t lanes;    /* number of VLs that the tables use; 0: there are no tables */
+    uint64_t time_us; /* time of engine and proof; 0: unknown */
+    /* sentence of the engine about its tables, or why there are none */
+    char why[300];
+};
+struct fab_choice {
+    uint32_t count;
+    struct fab_choice_row row[FAB_CHOICE_ROWS];
+    int refs; /* number of references; private, atomic */
+};
+/* Returns an empty record with one reference, or NULL if there is no memory. */
+struct fab_choice *fab_target_choice_new(void);
+/* Both functions accept NULL. A record with several references must not be changed. */
+struct fab_choice *fab_target_choice_ref(const struct fab_choice *c);
+void fab_target_choice_unref(struct fab_choice *c);
+
+/* Appends a row, and returns it; returns the last row again if there is no room. */
+struct fab_choice_row *fab_target_choice_add(struct fab_choice *c, const char *engine,
+                                             enum fab_choice_outcome outcome, const char *why);
+/* Returns the row of the tables that are used; NULL: none are. */
+const struct fab_choice_row *fab_target_choice_taken(const struct fab_choice *c);
+/* Makes one sentence for operators from the record: what the chosen engine says about its tables,
+ * and why it was chosen. */
+void fab_target_choice_sentence(const struct fab_choice *c, char *ret, size_t len);
+/* Lists the engines without tables, as "ENGINE: REASON; ENGINE: REASON". */
+void fab_target_choice_rejected(const struct fab_choice *c, char *ret, size_t len);
+
+#endif
