@@ -7,7 +7,8 @@
  *       writes FABRIC without some links between switches; it stays connected
  *   bench_judge FABRIC TABLES...
  *       prints a line for each TABLES: all-to-all max/mean, worst shift, effective bisection
- *       bandwidth, "acyclic" or "cyclic" (OpenSM's tables on one VL), lost pairs of endports, ms
+ *       bandwidth, "acyclic" or "cyclic" (OpenSM's tables on one VL), lost pairs of endports, ms,
+ *       engine ("-": OpenSM's tables), number of VLs
  *
  * TABLES is the name of an engine, or auto, or NAME=FILE with an opensm-lfts.dump of OpenSM, whose
  * comments name the port of each LID. The files are trusted: the program exits at the first error
@@ -207,8 +208,9 @@ static void print(const struct fab_fabric *f, const struct fab_target *t, const 
                  .fabric = f, .lids = &t->lids, .lft = &t->lft, .samples = 200, .seed = 1},
              &q),
          "quality");
-    printf("%s %.4f %u %.4f %s %" PRIu64 " %.1f\n", name, fab_study_quality_imbalance(&q),
-           q.shift.max, q.bisection.mean, v.deadlock_free ? "acyclic" : "cyclic", q.lost, ms);
+    printf("%s %.4f %u %.4f %s %" PRIu64 " %.1f %s %u\n", name, fab_study_quality_imbalance(&q),
+           q.shift.max, q.bisection.mean, v.deadlock_free ? "acyclic" : "cyclic", q.lost, ms,
+           t->engine[0] != '\0' ? t->engine : "-", fab_target_vls_count(&t->vls));
     fab_verify_verdict_fini(&v);
 }
 
@@ -228,6 +230,7 @@ static int choose(const struct fab_route_input *in, const struct fab_route_chain
 {
     struct fab_engine_choice c = {chain->engine[taken], t->lft, t->vls, *v, ""};
     int status = fab_study_choose_engine(in, chain, taken, &c);
+    snprintf(t->engine, sizeof(t->engine), "%s", c.engine->name);
     t->lft = c.lft;
     t->vls = c.vls;
     fab_verify_verdict_fini(&c.verdict);
@@ -255,8 +258,10 @@ static int route(const struct fab_fabric *f, const struct fab_policy *p,
         if (fab_verify_verdict_good(&v))
             return choose(&in, chain, i, t, &v);
         fab_verify_verdict_fini(&v);
-        if (i + 1 == chain->count)
+        if (i + 1 == chain->count) {
+            snprintf(t->engine, sizeof(t->engine), "%s", chain->engine[i]->name);
             return FAB_OK;
+        }
         fab_target_lft_fini(&t->lft);
         fab_target_vls_fini(&t->vls);
     }
