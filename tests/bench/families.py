@@ -63,7 +63,7 @@ def judge(tool, fabric, tables, timeout):
             found[name] = 'the tables could deadlock'
         else:
             found[name] = Row(float(words[1]), int(words[2]), float(words[3]), int(words[5]),
-                              float(words[6]), words[7], int(words[8]))
+                              float(words[6]), words[11], int(words[10]))
     return found
 
 
