@@ -99,8 +99,8 @@ static void read_device(const struct device *d, uint64_t at_us, struct fab_traff
 }
 
 /* Checks a sample. Without a reset, a rate is the real one, or is missing after a wrap or if a
- * counter of 32 bits stopped. With a reset, it is missing, or is not above the real one. No error is
- * invented. */
+ * counter of 32 bits stopped. With a reset, it is missing, or is not above the real one. No error
+ * is invented. */
 static void check_sample(const struct device *d, const struct fab_sample *s, uint64_t span_us)
 {
     static const enum fab_column columns[] = {FAB_COLUMN_XMIT_DATA, FAB_COLUMN_RCV_DATA,
