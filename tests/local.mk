@@ -1002,6 +1002,6 @@ TARBALL_TESTS = tests/layers.sh tests/help.sh tests/events.sh tests/unit/test_co
 # Tests with threads: make check TESTS='$(THREAD_TESTS)' in a build with --enable-thread-sanitizer. The
 # scenarios are not among them, because their worker runs in virtual time, on the thread of the loop.
 THREAD_TESTS = tests/unit/test_pages tests/unit/test_pool tests/unit/test_loop tests/unit/test_store tests/unit/test_store_hosts \
-	tests/unit/test_transport_sim tests/unit/test_handshake tests/sim/test_cc tests/sim/test_sm tests/sim/test_sm_faults \
+	tests/unit/test_transport_sim tests/unit/test_handshake tests/unit/test_counters_db tests/sim/test_cc tests/sim/test_sm tests/sim/test_sm_faults \
 	tests/sim/test_sm_others tests/sim/test_sa_agent tests/sim/test_replay \
 	tests/rpc/test_floods.sh tests/rpc/test_grpcio.sh tests/rpc/test_fabricctl.sh tests/rpc/test_studies.sh tests/rpc/test_tls.sh
