@@ -27,10 +27,6 @@
 #include "libfabmgr/study/figures.h"
 #include "libfabmgr/study/quality.h"
 
-/* If the SLs of paths stay the same under faults with the first engine, another engine must lower
- * the congestion product by this factor. */
-#define OTHER_SLS_FACTOR 0.8
-
 struct comparison {
     struct fab_route_input in;
     /* the tables that the first engine of the chain has made */
@@ -99,11 +95,16 @@ static struct fab_choice_row *add_row(struct comparison *c, const struct fab_eng
 }
 
 /* Returns true if tables may replace those of the first engine. If these need SL 0 only, the others
- * must, too. */
+ * must, too. If the first engine keeps the SLs of paths under faults, no other tables may replace
+ * its tables. Local repairs need SLs that depend only on the LID, so tables with SLs by pair may
+ * replace only tables with SLs by pair. */
 static bool lanes_fit(const struct comparison *c, const struct fab_engine_choice *t)
 {
-    return needs_sls(c->first) ||
-           (!needs_sls(t) && fab_target_vls_count(&t->vls) <= fab_target_vls_count(&c->first->vls));
+    const struct fab_engine_choice *first = c->first;
+    if (!needs_sls(first))
+        return !needs_sls(t) && fab_target_vls_count(&t->vls) <= fab_target_vls_count(&first->vls);
+    return !needs_sls(t) ||
+           (first->engine->moves_sls && (t->vls.of_pair == NULL || first->vls.of_pair != NULL));
 }
 
 /* Computes the tables of an engine, and proves them. Returns UNSUPPORTED if there are none to
@@ -120,7 +121,7 @@ static int compute(struct comparison *c, struct fab_engine_choice *t,
     if (!lanes_fit(c, t)) {
         *ret_outcome = FAB_CHOICE_UNFIT;
         snprintf(t->why, sizeof(t->why),
-                 "needs %u virtual lanes or SLs other than 0, and %s does not",
+                 "its SLs or %u virtual lanes would make faults more costly than with %s",
                  fab_target_vls_count(&t->vls), c->first->engine->name);
         return FAB_E_UNSUPPORTED;
     }
@@ -150,11 +151,6 @@ static bool is_better(const struct comparison *c)
 {
     const struct fab_choice_row *best = &c->record->row[c->best_row],
                                 *row = &c->record->row[c->record->count - 1];
-    if (needs_sls(c->first) && !c->first->engine->moves_sls && c->best.engine != NULL &&
-        c->best.engine == c->first->engine &&
-        fab_study_figures_product(&row->figures) >=
-            OTHER_SLS_FACTOR * fab_study_figures_product(&best->figures))
-        return false;
     return fab_study_figures_better(&row->figures, row->lanes, &best->figures, best->lanes);
 }
 

@@ -32,12 +32,13 @@ struct fab_engine_choice {
 };
 /* Replaces *choice by the best tables. On entry, *choice has the tables that engine
  * chain->engine[taken] made of *in. The candidates are these tables after local search, and the
- * tables of the later engines of the chain. figures.h says which
- * tables are better.
+ * tables of the later engines of the chain. figures.h says
+ * which tables are better.
  *
  * Tables of later engines must pass the proof. If the first tables use SL 0 only, the others must,
  * too, and must not need more VLs. If the first engine keeps the SLs of paths under faults
- * (struct fab_route_engine.moves_sls), the tables of another engine must be better by a fifth.
+ * (struct fab_route_engine.moves_sls), the others must use SL 0 only. Tables with SLs by pair of
+ * switches may replace only tables with SLs by pair, because local repairs do not support them.
  *
  * Nothing is compared unless the chain is "auto", *in->flawed is true and the fabric is small
  * enough. choice->why tells the operator if hosts must use other SLs than 0, and choice->record has

@@ -65,8 +65,10 @@ class Machine(Place):
             return {n: sorted(db.execute(f"SELECT * FROM \"{n}\"").fetchall(), key=repr) for n in names}
 
     def files(self):
+        """Returns the contents of all files, but not those of the history of counters, which no backup has."""
         return {os.path.relpath(os.path.join(d, f), self.state): read(os.path.join(d, f))
-                for d, _, names in os.walk(self.state) for f in names if f != "lock"}
+                for d, _, names in os.walk(self.state) for f in names
+                if f != "lock" and not f.startswith("counters.db")}
 
     def what_operators_see(self):
         return [self.ctl(*command.split(), "-o", "json") for command in (

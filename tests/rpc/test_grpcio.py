@@ -192,7 +192,7 @@ def pages_add_up_to_the_whole():
 # Lists that need an argument, or that the fake manager does not have.
 NOT_PAGED_HERE = {"GetForwardingTable", "ListContingencies", "ListReroutes", "ListPortCounters",
                   "ListPartitionMembers", "ListMulticastMembers", "ListClassRules", "ListServices",
-                  "ListSubscriptions", "ListGoneNodes", "ListGoneLinks"}
+                  "ListSubscriptions", "ListGoneNodes", "ListGoneLinks", "ListTopPorts", "GetPortHistory"}
 
 
 def every_list_comes_in_pages():

@@ -84,7 +84,8 @@ static void check_ring(uint32_t switches, int status)
         }
     }
     ck_assert_int_eq(fab_route_graph_make(f, &g), FAB_OK);
-    struct fab_layers_input in = {.fabric = f, .graph = &g, .lids = &t->lids, .lft = &t->lft};
+    struct fab_layers_input in = {
+        .fabric = f, .policy = &p, .graph = &g, .lids = &t->lids, .lft = &t->lft};
     uint8_t *layer = calloc(t->lft.top + 1, 1), *of_switch = calloc(switches, 1);
     ck_assert_int_eq(fab_route_layers_by_lid(&in, layer, &count), status);
     ck_assert_uint_eq(count, status == FAB_OK ? (switches + 1) / 2 : 0);

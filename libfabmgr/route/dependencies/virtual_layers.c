@@ -10,9 +10,9 @@
  * By default a LID moves together with all paths to it, because there are a thousand times fewer
  * LIDs than pairs of endports. But the tree of paths to a LID has dependencies in the whole fabric,
  * so that few trees fit into one layer. If too many layers are needed, all paths from one switch to
- * another move together instead. In this case first fit (first_fit.c) is tried as well, with
- * several orders of the pairs, because the number of layers that the methods need differs by up to
- * two either way.
+ * another move together instead. For LIDs, first fit
+ * (first_fit.c) is tried as well, in several orders, because the number of layers that the methods
+ * need differs by up to two either way.
  */
 #include "libfabmgr/route/dependencies/virtual_layers.h"
 
@@ -311,7 +311,9 @@ static int find_fewest(const struct fab_layers_input *in, const struct unit *uni
     if (ret == FAB_E_NOMEM)
         return ret;
     ret = FAB_OK;
-    if (count > 2 && (uint64_t)in->graph->n * in->lft->top <= FIRST_FIT_PATHS)
+    /* Not for pairs: if they fit into fewer layers, engine auto takes these tables instead of those
+     * of nue, and local repairs do not support layers by pair. */
+    if (!by_pair && count > 2 && (uint64_t)in->graph->n * in->lft->top <= FIRST_FIT_PATHS)
         ret = first_fit(in, by_pair, size, ret_layer, &count);
     if (ret == FAB_OK && count > FAB_VLS_MAX)
         ret = FAB_E_LIMIT;
