@@ -231,7 +231,7 @@ START_TEST(a_repair_asks_for_what_may_have_changed)
     static const struct {
         uint64_t lost, regained, lost_sets, regained_sets, lost_host, regained_host;
     } most[SIZES] = {
-        {62, 58, 11, 22, 25, 32}, {65, 62, 12, 22, 28, 35}, {122, 110, 32, 44, 46, 53}};
+        {62, 58, 13, 22, 25, 32}, {65, 62, 13, 22, 28, 35}, {122, 110, 34, 44, 46, 53}};
     struct lab lab;
     struct size z = begin(&lab, _i);
     uint8_t uplink = (uint8_t)(z.hosts + 1);
@@ -240,7 +240,8 @@ START_TEST(a_repair_asks_for_what_may_have_changed)
     struct cost c = fault(&lab, "leaf-001", uplink, false);
     ck_assert_uint_le(c.mads, most[_i].lost);
     ck_assert_uint_le(c.sets, most[_i].lost_sets);
-    ck_assert_uint_le(c.lft_sets, blocks(z));
+    /* the incremental rebalance writes at most two blocks after the repair */
+    ck_assert_uint_le(c.lft_sets, blocks(z) + 2);
     ck_assert_uint_eq(c.port_sets, 0);
     ck_assert_uint_eq(c.sweeps, 0);
     c = fault(&lab, "leaf-001", uplink, true);
