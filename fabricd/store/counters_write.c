@@ -24,8 +24,9 @@ static const char *const statements[COUNTERS_SQL_COUNT] = {
     [COUNTERS_SQL_COMMIT] = "COMMIT",
     [COUNTERS_SQL_ROLLBACK] = "ROLLBACK",
     [COUNTERS_SQL_NODE_PUT] =
-        "INSERT INTO node (guid, first, ports, seen) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (guid) DO "
-        "UPDATE SET first = excluded.first, ports = excluded.ports, seen = excluded.seen",
+        ("INSERT INTO node (guid, first, ports, seen) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (guid) "
+         "DO "
+         "UPDATE SET first = excluded.first, ports = excluded.ports, seen = excluded.seen"),
     [COUNTERS_SQL_NODE_DELETE] = "DELETE FROM node WHERE guid = ?1",
     [COUNTERS_SQL_BLOCK_PUT] = "INSERT OR REPLACE INTO block (id, data) VALUES (?1, ?2)",
     [COUNTERS_SQL_BLOCK_DELETE] = "DELETE FROM block WHERE id BETWEEN ?1 AND ?2",
