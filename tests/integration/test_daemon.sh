@@ -89,7 +89,7 @@ stop "$started"
 
 # ---- the database
 cp -r state kept
-database=$(find state -name '*.db' | head -1)
+database=state/fabricd.db
 sqlite3 "$database" 'PRAGMA user_version = 9999' >/dev/null
 refused 'state: a database of a later version is refused' 'newer|later|version' "${daemon[@]}"
 same 'state: and left as it was' 9999 "$(sqlite3 "$database" 'PRAGMA user_version')"
