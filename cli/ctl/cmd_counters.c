@@ -37,7 +37,7 @@ static void say_errors(struct out *o, const char *label, const Fabric__V1__PortS
 
 static const struct out_column top_columns[] = {
     {"port", "PORT", false},        {"peer", "PEER", false},       {"sent", "SENT", true},
-    {"received", "RECEIVED", true}, {"out", "PACKETS SENT", true}, {"in", "RECEIVED", true},
+    {"received", "RECEIVED", true}, {"out", "PACKETS SENT", true}, {"in", "PACKETS RECEIVED", true},
     {"wait", "WAIT", true},         {"errors", "ERRORS", false},
 };
 
@@ -52,7 +52,7 @@ static void say_top_row(struct out *o, const Fabric__V1__TopPort *p)
     say_value(o, "SENT", OUT_PLAIN, p->sample, SAMPLE_SENT);
     say_value(o, "RECEIVED", OUT_PLAIN, p->sample, SAMPLE_RECEIVED);
     say_value(o, "PACKETS SENT", OUT_PLAIN, p->sample, SAMPLE_SENT_PACKETS);
-    say_value(o, "RECEIVED", OUT_PLAIN, p->sample, SAMPLE_RECEIVED_PACKETS);
+    say_value(o, "PACKETS RECEIVED", OUT_PLAIN, p->sample, SAMPLE_RECEIVED_PACKETS);
     say_value(o, "WAIT", OUT_PLAIN, p->sample, SAMPLE_WAIT);
     say_errors(o, "ERRORS", p->sample);
     out_row_end(o);
@@ -141,7 +141,7 @@ static void say_none(struct session *s)
 
 static const struct out_column history_columns[] = {
     {"time", "UNTIL", false},       {"seconds", "FOR", true},      {"sent", "SENT", true},
-    {"received", "RECEIVED", true}, {"out", "PACKETS SENT", true}, {"in", "RECEIVED", true},
+    {"received", "RECEIVED", true}, {"out", "PACKETS SENT", true}, {"in", "PACKETS RECEIVED", true},
     {"wait", "WAIT", true},         {"down", "DOWN", true},        {"errors", "ERRORS", false},
 };
 
@@ -153,7 +153,7 @@ static void say_history_row(struct out *o, const Fabric__V1__PortSample *m)
     say_value(o, "SENT", OUT_PLAIN, m, SAMPLE_SENT);
     say_value(o, "RECEIVED", OUT_PLAIN, m, SAMPLE_RECEIVED);
     say_value(o, "PACKETS SENT", OUT_PLAIN, m, SAMPLE_SENT_PACKETS);
-    say_value(o, "RECEIVED", OUT_PLAIN, m, SAMPLE_RECEIVED_PACKETS);
+    say_value(o, "PACKETS RECEIVED", OUT_PLAIN, m, SAMPLE_RECEIVED_PACKETS);
     say_value(o, "WAIT", OUT_PLAIN, m, SAMPLE_WAIT);
     say_value(o, "DOWN", OUT_BAD, m, SAMPLE_DOWN);
     say_errors(o, "ERRORS", m);

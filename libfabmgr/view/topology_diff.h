@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The differences of two topologies, in the terms of a person who looks at the cables. */
+/* The differences of two topologies: nodes, links and cables that were added, removed or moved. */
 #ifndef LIBFABMGR_VIEW_TOPOLOGY_DIFF_H
 #define LIBFABMGR_VIEW_TOPOLOGY_DIFF_H
 

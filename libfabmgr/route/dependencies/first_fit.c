@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Assigns layers by first fit: LIDs, or pairs of switches, come one after the other, and the paths
- * of each go to the first layer in which their channel dependencies close no cycle (Skeie,
- * Lysne, Theiss, "Layered shortest path (LASH) routing in irregular system area networks", IPDPS
- * 2002). How many layers this needs depends on the order, so the caller tries several orders.
+ * Assigns layers by first fit: LIDs come one after the other, and the paths to each go to the first
+ * layer in which their channel dependencies close no cycle (after Skeie, Lysne, Theiss, "Layered
+ * shortest path (LASH) routing in irregular system area networks", IPDPS 2002, who assign pairs of
+ * switches). How many layers this needs depends on the order, so the caller tries several orders.
  */
 #include "libfabmgr/route/dependencies/first_fit.h"
 
@@ -18,25 +18,19 @@
 /* Greatest number of dependencies that the searches for cycles in one layer follow. */
 #define BUDGET (UINT64_C(1) << 27)
 
-/* What gets a layer: all paths to LID `to`, if `from` is FAB_NONE, or all paths from switch `from`
- * to the LIDs of switch `to`. */
-struct unit {
-    uint32_t from, to;
-    /* units with a lower rank come first; `tie` decides between equal ones */
-    uint32_t rank;
-    uint32_t tie;
+/* A LID, and its place in the order: LIDs with a lower rank come first; `tie` decides between equal
+ * ranks. */
+struct place {
+    uint32_t lid, rank, tie;
 };
 struct first_fit {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_layers_input *in;
     const struct fab_order *order;
-    const struct fab_homes *homes;
     struct fab_cdg layer[FAB_VLS_MAX];
-    uint32_t layers;   /* number of layers in use */
-    uint32_t limit;    /* greatest number of layers */
-    struct unit *unit; /* [units] */
-    uint32_t units;
-    uint32_t *arc; /* [port ids of switches] the arc of each port; FAB_NONE if there is none */
+    uint32_t layers; /* number of layers in use */
+    uint32_t limit;  /* greatest number of layers */
+    uint32_t *arc;   /* [port ids of switches] the arc of each port; FAB_NONE if there is none */
 };
 
 static uint32_t arc_at(const struct first_fit *f, uint32_t sw, uint32_t lid)
@@ -73,63 +67,28 @@ static uint32_t count_hops(const struct first_fit *f, uint32_t sw, uint32_t lid)
 
 static int by_rank(const void *a, const void *b)
 {
-    const struct unit *x = a, *y = b;
+    const struct place *x = a, *y = b;
     if (x->rank != y->rank)
         return (x->rank > y->rank) - (x->rank < y->rank);
     return (x->tie > y->tie) - (x->tie < y->tie);
 }
 
-static void list_pairs(struct first_fit *f, enum fab_first_fit how)
+/* Sorts the LIDs lid[count] by the order `how`. */
+static void sort_lids(const struct first_fit *f, const uint32_t *lid, uint32_t count,
+                      enum fab_first_fit how, struct place *ret_places)
 {
     struct fab_prng prng;
-    uint32_t n = f->in->graph->n;
     fab_base_prng_init(&prng, (uint64_t)how);
-    for (uint32_t to = 0; to < n; to++) {
-        uint32_t first = f->homes->lid_at[to];
-        if (first == f->homes->lid_at[to + 1])
-            continue;
-        for (uint32_t from = 0; from < n; from++) {
-            uint32_t hops = from != to ? count_hops(f, from, f->homes->lid[first]) : 0;
-            if (hops < 2) /* no dependency between channels */
-                continue;
-            uint32_t tie = how == FAB_FIRST_FIT_BY_SOURCE ? from * n + to
-                           : how == FAB_FIRST_FIT_BY_DESTINATION
-                               ? to * n + from
-                               : (uint32_t)fab_base_prng_next(&prng);
-            f->unit[f->units++] =
-                (struct unit){from, to, how == FAB_FIRST_FIT_LONGEST ? UINT32_MAX - hops : 0, tie};
-        }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t sum = 0;
+        for (uint32_t sw = 0; how == FAB_FIRST_FIT_LONGEST && sw < f->in->graph->n; sw++)
+            sum += count_hops(f, sw, lid[i]);
+        uint32_t tie = how == FAB_FIRST_FIT_DESCENDING  ? UINT32_MAX - i
+                       : how == FAB_FIRST_FIT_ASCENDING ? i
+                                                        : (uint32_t)fab_base_prng_next(&prng);
+        ret_places[i] = (struct place){lid[i], UINT32_MAX - sum, tie};
     }
-    qsort(f->unit, f->units, sizeof(*f->unit), by_rank);
-}
-
-static void list_lids(struct first_fit *f, enum fab_first_fit how)
-{
-    struct fab_prng prng;
-    uint32_t n = f->in->graph->n;
-    fab_base_prng_init(&prng, (uint64_t)how);
-    for (uint32_t i = 0; i < f->homes->lid_at[n]; i++) {
-        uint32_t lid = f->homes->lid[i], sum = 0;
-        for (uint32_t sw = 0; how == FAB_FIRST_FIT_LONGEST && sw < n; sw++)
-            sum += count_hops(f, sw, lid);
-        uint32_t tie = how == FAB_FIRST_FIT_BY_SOURCE        ? UINT32_MAX - i
-                       : how == FAB_FIRST_FIT_BY_DESTINATION ? i
-                                                             : (uint32_t)fab_base_prng_next(&prng);
-        f->unit[f->units++] = (struct unit){FAB_NONE, lid, UINT32_MAX - sum, tie};
-    }
-    qsort(f->unit, f->units, sizeof(*f->unit), by_rank);
-}
-
-static bool add_path(struct first_fit *f, struct fab_cdg *t, uint32_t sw, uint32_t lid)
-{
-    uint32_t from = arc_at(f, sw, lid);
-    while (from != FAB_NONE) {
-        uint32_t to = arc_at(f, f->in->graph->nbr[from], lid);
-        if (to != FAB_NONE && !fab_route_cdg_add(t, from, to))
-            return false;
-        from = to;
-    }
-    return true;
+    qsort(ret_places, count, sizeof(*ret_places), by_rank);
 }
 
 static bool add_tree(struct first_fit *f, struct fab_cdg *t, uint32_t lid)
@@ -143,17 +102,12 @@ static bool add_tree(struct first_fit *f, struct fab_cdg *t, uint32_t lid)
     return true;
 }
 
-/* Adds the dependencies of all paths of the unit to the layer. Returns false if they would close a
+/* Adds the dependencies of all paths to the LID to the layer. Returns false if they would close a
  * cycle; the layer is then unchanged. */
-static bool fits(struct first_fit *f, struct fab_cdg *t, const struct unit *u)
+static bool fits(struct first_fit *f, struct fab_cdg *t, uint32_t lid)
 {
-    bool fit = true;
     t->logged = 0;
-    if (u->from == FAB_NONE)
-        fit = add_tree(f, t, u->to);
-    for (uint32_t i = u->from != FAB_NONE ? f->homes->lid_at[u->to] : 0;
-         u->from != FAB_NONE && fit && i < f->homes->lid_at[u->to + 1]; i++)
-        fit = add_path(f, t, u->from, f->homes->lid[i]);
+    bool fit = add_tree(f, t, lid);
     if (!fit)
         fab_route_cdg_undo(t, 0);
     return fit;
@@ -173,14 +127,14 @@ static int add_layer(struct first_fit *f)
     return FAB_OK;
 }
 
-/* Puts the unit into the first layer that it fits into, and writes the layer to *ret_layer. */
-static int place(struct first_fit *f, const struct unit *p, uint8_t *ret_layer)
+/* Puts the LID into the first layer that it fits into, and writes the layer to *ret_layer. */
+static int put(struct first_fit *f, uint32_t lid, uint8_t *ret_layer)
 {
     for (uint32_t i = 0;; i++) {
         int status = i == f->layers ? add_layer(f) : FAB_OK;
         if (status != FAB_OK)
             return status;
-        if (fits(f, &f->layer[i], p)) {
+        if (fits(f, &f->layer[i], lid)) {
             *ret_layer = (uint8_t)i;
             return FAB_OK;
         }
@@ -189,35 +143,29 @@ static int place(struct first_fit *f, const struct unit *p, uint8_t *ret_layer)
     }
 }
 
-static int run(struct first_fit *f, enum fab_first_fit how, bool by_pair, uint8_t *ret_layer)
+static int run(struct first_fit *f, const uint32_t *lid, uint32_t count, enum fab_first_fit how,
+               uint8_t *ret_layer)
 {
-    size_t n = f->in->graph->n, lids = (size_t)f->in->lft->top + 1;
-    size_t units = by_pair ? n * n : lids;
-    f->unit = fab_base_arena_alloc(&f->arena, units + 1, sizeof(*f->unit));
+    struct place *places = fab_base_arena_alloc(&f->arena, count, sizeof(*places));
     f->arc =
         fab_base_arena_alloc(&f->arena, (size_t)f->in->fabric->port_count + 1, sizeof(*f->arc));
     if (f->arena.failed)
         return FAB_E_NOMEM;
     find_arcs(f);
-    if (by_pair)
-        list_pairs(f, how);
-    else
-        list_lids(f, how);
-    memset(ret_layer, 0, units);
+    sort_lids(f, lid, count, how, places);
+    memset(ret_layer, 0, (size_t)f->in->lft->top + 1);
     int status = FAB_OK;
-    for (uint32_t i = 0; i < f->units && status == FAB_OK; i++) {
-        const struct unit *u = &f->unit[i];
-        status = place(f, u, &ret_layer[by_pair ? (size_t)u->to * n + u->from : u->to]);
-    }
+    for (uint32_t i = 0; i < count && status == FAB_OK; i++)
+        status = put(f, places[i].lid, &ret_layer[places[i].lid]);
     return status;
 }
 
 int fab_route_layers_first_fit(const struct fab_layers_input *in, const struct fab_order *order,
-                               const struct fab_homes *homes, enum fab_first_fit how, bool by_pair,
+                               const uint32_t *lid, uint32_t count, enum fab_first_fit how,
                                uint32_t limit, uint8_t *ret_layer, uint32_t *ret_count)
 {
-    struct first_fit f = {.in = in, .order = order, .homes = homes, .limit = limit};
-    int status = run(&f, how, by_pair, ret_layer);
+    struct first_fit f = {.in = in, .order = order, .limit = limit};
+    int status = run(&f, lid, count, how, ret_layer);
     if (status == FAB_OK)
         *ret_count = f.layers > 0 ? f.layers : 1;
     for (uint32_t i = 0; i < f.layers; i++)

@@ -10,9 +10,8 @@
  * By default a LID moves together with all paths to it, because there are a thousand times fewer
  * LIDs than pairs of endports. But the tree of paths to a LID has dependencies in the whole fabric,
  * so that few trees fit into one layer. If too many layers are needed, all paths from one switch to
- * another move together instead. For LIDs, first fit
- * (first_fit.c) is tried as well, in several orders, because the number of layers that the methods
- * need differs by up to two either way.
+ * another move together instead. For LIDs, first fit (first_fit.c) is tried as well, in several
+ * orders, because the numbers of layers that the two methods need differ by up to two either way.
  */
 #include "libfabmgr/route/dependencies/virtual_layers.h"
 
@@ -270,12 +269,12 @@ static int find(const struct fab_layers_input *in, const struct unit *unit, size
 
 /* Tries first fit with each order. If it needs fewer layers than *count, replaces the assignment in
  * layer[], which has `size` elements, and *count. trial[] is scratch. */
-static int try_orders(const struct layers *l, const struct fab_order *order, bool by_pair,
-                      size_t size, uint8_t *layer, uint8_t *trial, uint32_t *count)
+static int try_orders(const struct layers *l, const struct fab_order *order, size_t size,
+                      uint8_t *layer, uint8_t *trial, uint32_t *count)
 {
-    const struct fab_homes homes = {l->lid, l->lid_at};
+    uint32_t lids = l->lid_at[l->in->graph->n];
     for (unsigned how = 0; how<FAB_FIRST_FIT_COUNT && * count> 2; how++) {
-        int ret = fab_route_layers_first_fit(l->in, order, &homes, (enum fab_first_fit)how, by_pair,
+        int ret = fab_route_layers_first_fit(l->in, order, l->lid, lids, (enum fab_first_fit)how,
                                              *count - 1, trial, count);
         if (ret == FAB_E_NOMEM)
             return ret;
@@ -285,8 +284,8 @@ static int try_orders(const struct layers *l, const struct fab_order *order, boo
     return FAB_OK;
 }
 
-static int first_fit(const struct fab_layers_input *in, bool by_pair, size_t size,
-                     uint8_t *ret_layer, uint32_t *ret_count)
+static int first_fit(const struct fab_layers_input *in, size_t size, uint8_t *ret_layer,
+                     uint32_t *ret_count)
 {
     struct layers l = {.in = in};
     struct fab_order order = {0};
@@ -297,24 +296,26 @@ static int first_fit(const struct fab_layers_input *in, bool by_pair, size_t siz
     if (ret == FAB_OK)
         ret = init(&l);
     if (ret == FAB_OK)
-        ret = try_orders(&l, &order, by_pair, size, ret_layer, trial, ret_count);
+        ret = try_orders(&l, &order, size, ret_layer, trial, ret_count);
     fab_route_order_fini(&order);
     fini(&l);
     return ret;
 }
 
-static int find_fewest(const struct fab_layers_input *in, const struct unit *unit, bool by_pair,
-                       size_t size, uint8_t *ret_layer, uint32_t *ret_count)
+/* First fit is not tried for pairs of switches: with fewer layers by pair, the engine auto would
+ * take these tables instead of those of nue, and local repairs do not support layers by pair. */
+int fab_route_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_layer,
+                            uint32_t *ret_count)
 {
+    static const struct unit trees = {count_tree, move_trees};
+    size_t size = (size_t)in->lft->top + 1;
     uint32_t count = FAB_VLS_MAX + 1;
-    int ret = find(in, unit, size, ret_layer, &count);
+    int ret = find(in, &trees, size, ret_layer, &count);
     if (ret == FAB_E_NOMEM)
         return ret;
     ret = FAB_OK;
-    /* Not for pairs: if they fit into fewer layers, engine auto takes these tables instead of those
-     * of nue, and local repairs do not support layers by pair. */
-    if (!by_pair && count > 2 && (uint64_t)in->graph->n * in->lft->top <= FIRST_FIT_PATHS)
-        ret = first_fit(in, by_pair, size, ret_layer, &count);
+    if (count > 2 && (uint64_t)in->graph->n * in->lft->top <= FIRST_FIT_PATHS)
+        ret = first_fit(in, size, ret_layer, &count);
     if (ret == FAB_OK && count > FAB_VLS_MAX)
         ret = FAB_E_LIMIT;
     if (ret == FAB_OK)
@@ -322,16 +323,9 @@ static int find_fewest(const struct fab_layers_input *in, const struct unit *uni
     return ret;
 }
 
-int fab_route_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_layer,
-                            uint32_t *ret_count)
-{
-    static const struct unit trees = {count_tree, move_trees};
-    return find_fewest(in, &trees, false, (size_t)in->lft->top + 1, ret_layer, ret_count);
-}
-
 int fab_route_layers_by_pair(const struct fab_layers_input *in, uint8_t *ret_layer,
                              uint32_t *ret_count)
 {
     static const struct unit paths = {count_paths, move_paths};
-    return find_fewest(in, &paths, true, (size_t)in->graph->n * in->graph->n, ret_layer, ret_count);
+    return find(in, &paths, (size_t)in->graph->n * in->graph->n, ret_layer, ret_count);
 }

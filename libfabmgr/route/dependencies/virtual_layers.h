@@ -20,9 +20,8 @@ struct fab_layers_input {
  * dependencies of a layer form no cycle, even if all switches send to all LIDs of the layer. */
 
 /* Assigns a layer to each LID: all paths to `lid` use layer ret_layer[lid]. ret_layer has lft->top
- * + 1 elements. *ret_count: number of layers. In fabrics
- * that are small enough, tries several heuristics, and returns the assignment with the fewest
- * layers. */
+ * + 1 elements. *ret_count: number of layers. Small fabrics get the assignment with the fewest
+ * layers that several heuristics find. */
 int fab_route_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_layer,
                             uint32_t *ret_count);
 /* Assigns a layer to each pair of switches. All paths from switch `from` to the LIDs of switch `to`
