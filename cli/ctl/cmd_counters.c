@@ -43,18 +43,20 @@ static const struct out_column top_columns[] = {
 
 static void say_top_row(struct out *o, const Fabric__V1__TopPort *p)
 {
+    static const Fabric__V1__PortSample none = FABRIC__V1__PORT_SAMPLE__INIT;
+    const Fabric__V1__PortSample *sample = p->sample != NULL ? p->sample : &none;
     out_row(o);
     out_port_keys(o, "", p->port);
     out_port_keys(o, "peer_", p->peer);
-    out_sample_keys(o, "", p->sample);
+    out_sample_keys(o, "", sample);
     out_port(o, "PORT", p->port);
     out_port(o, "PEER", p->peer);
-    say_value(o, "SENT", OUT_PLAIN, p->sample, SAMPLE_SENT);
-    say_value(o, "RECEIVED", OUT_PLAIN, p->sample, SAMPLE_RECEIVED);
-    say_value(o, "PACKETS SENT", OUT_PLAIN, p->sample, SAMPLE_SENT_PACKETS);
-    say_value(o, "PACKETS RECEIVED", OUT_PLAIN, p->sample, SAMPLE_RECEIVED_PACKETS);
-    say_value(o, "WAIT", OUT_PLAIN, p->sample, SAMPLE_WAIT);
-    say_errors(o, "ERRORS", p->sample);
+    say_value(o, "SENT", OUT_PLAIN, sample, SAMPLE_SENT);
+    say_value(o, "RECEIVED", OUT_PLAIN, sample, SAMPLE_RECEIVED);
+    say_value(o, "PACKETS SENT", OUT_PLAIN, sample, SAMPLE_SENT_PACKETS);
+    say_value(o, "PACKETS RECEIVED", OUT_PLAIN, sample, SAMPLE_RECEIVED_PACKETS);
+    say_value(o, "WAIT", OUT_PLAIN, sample, SAMPLE_WAIT);
+    say_errors(o, "ERRORS", sample);
     out_row_end(o);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "cli/ctl/output_format.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -125,6 +126,7 @@ void out_none(struct out *o, const char *key, const char *label)
 void out_table(struct out *o, const char *key, const struct out_column *columns, size_t count,
                bool live)
 {
+    assert(count <= OUT_COLUMNS_MAX);
     o->columns = columns;
     o->column_count = count;
     o->live = live;

@@ -24,6 +24,8 @@ struct out_ops {
 };
 extern const struct out_ops out_text_ops, out_json_ops;
 
+#define OUT_COLUMNS_MAX 24u /* greatest number of columns of a table */
+
 struct cell {
     char *text;
     enum out_tone tone;

@@ -106,8 +106,8 @@ static void put_row(struct out *o, const struct cell *cells, const size_t *width
 
 static void put_header(struct out *o, const size_t *widths)
 {
-    struct cell cells[16];
-    for (size_t i = 0; i < o->column_count && i < 16; i++)
+    struct cell cells[OUT_COLUMNS_MAX];
+    for (size_t i = 0; i < o->column_count; i++)
         cells[i] = (struct cell){(char *)(uintptr_t)o->columns[i].label, OUT_DIM};
     put_row(o, cells, widths);
 }
@@ -137,7 +137,7 @@ static void row_end(struct out *o)
         free(o->cells[--o->cell_count].text);
     if (!o->live || o->cell_count == o->row_cell)
         return;
-    size_t widths[16];
+    size_t widths[OUT_COLUMNS_MAX];
     for (size_t i = 0; i < o->column_count; i++)
         widths[i] = out_width(o->columns[i].label);
     put_row(o, o->cells + o->row_cell, widths);
@@ -146,7 +146,7 @@ static void row_end(struct out *o)
 
 static void table_end(struct out *o)
 {
-    size_t widths[16] = {0};
+    size_t widths[OUT_COLUMNS_MAX] = {0};
     /* a table without columns appears only in JSON */
     if (o->column_count == 0)
         return;

@@ -23,6 +23,7 @@ def ran(program, *arguments, **how):
     """Returns the output of a program, followed by its errors, and by its exit status if it is not 0."""
     done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=120, env=ENV, **how)
     text = done.stdout + done.stderr
+    assert done.returncode >= 0, f"{program} {arguments} was ended by signal {-done.returncode}: {text}"
     return text + (f"exit status {done.returncode}\n" if done.returncode else "")
 
 

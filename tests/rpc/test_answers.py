@@ -184,6 +184,7 @@ def on_terminal(*arguments):
             output += piece
     os.close(reader)
     status = process.wait(60)
+    assert status >= 0, f"fabricctl {arguments} was ended by signal {-status}"
     text = re.sub(r"\033\[0?([\d;]*)m", r"{\1}", output.decode().replace("\r\n", "\n"))
     return text + (f"exit status {status}\n" if status else "")
 
