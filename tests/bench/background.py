@@ -52,7 +52,9 @@ class Background:
 
     def loop(self, what, command):
         done = '%s/background-%s' % (self.folder, what)
-        self.shell(what, 'trap "exit 0" TERM; while :; do %s && echo >>%s || sleep 0.05; done' % (command, done))
+        # The loop also ends when this program is killed.
+        self.shell(what, 'trap "exit 0" TERM; while kill -0 %d; do %s && echo >>%s || sleep 0.05; done'
+                   % (os.getpid(), command, done))
 
     def count(self, what):
         try:
