@@ -448,6 +448,11 @@ tests_sim_test_multicast_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_multicast_LDADD = $(DAEMON_TEST_LIBS)
 
 # ---- pm
+UNIT_TESTS += tests/sim/test_sim_traffic
+tests_sim_test_sim_traffic_SOURCES = tests/sim/test_sim_traffic.c tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_sim_traffic_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_sim_traffic_LDADD = $(DAEMON_TEST_LIBS)
+
 UNIT_TESTS += tests/sim/test_pm
 tests_sim_test_pm_SOURCES = tests/sim/test_pm.c tests/sim/lab.c tests/sim/lab.h tests/support/golden.c tests/support/golden.h
 tests_sim_test_pm_CFLAGS = $(TEST_CFLAGS)

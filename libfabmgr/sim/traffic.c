@@ -10,6 +10,9 @@
  *
  * If a link cannot carry what its flows demand, all of them are slowed down in proportion. The
  * ports before the narrowest link of a flow wait for the part that is not sent.
+ *
+ * In a large fabric, the rates of an epoch take 300 ms to compute. Each read of a counter does a
+ * part of this work, and the former rates remain until it is done.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,26 +25,67 @@
 #define WORDS_PER_MBPS 31250.0 /* words of 4 bytes per second of 1 Mb/s */
 #define WORDS_PER_PACKET 520   /* MTU 2048 and headers */
 #define IDLE_SHARE 0.1         /* share of the endports that send nothing in an epoch */
+/* Work that one read of a counter does for the next epoch. A port counts 1, a flow FLOW_WORK. */
+#define WORK_MOST 16384u
+#define FLOW_WORK 8u
+
+struct flow {
+    uint32_t from, to;
+    float words; /* demand per second */
+};
+
+/* The rates of an epoch, by port id: words sent and ticks waited per second. */
+struct rates {
+    float *sent, *wait;
+};
+
+/* The work for the next epoch, in this order. */
+enum part {
+    PART_SETTLE, /* counts the rates of the epoch before the present one to the end */
+    PART_CHOOSE, /* chooses the flows */
+    PART_DEMAND, /* adds up what the flows demand of each port */
+    PART_RATES,  /* computes the rates of the flows */
+    PART_LIMIT   /* limits the waits, and begins the epoch */
+};
 
 struct sim_traffic {
-    double load; /* mean share of the rate of its link at which an endport sends */
-    uint64_t epoch_at;
+    double load;       /* mean share of the rate of its link at which an endport sends */
+    uint64_t epoch_at; /* time at which the work for the next epoch begins */
     struct fab_prng prng;
-    /* by port id: words sent and ticks waited per second, and the time in us to which the counters
-     * of the port have been brought */
-    float *rate, *wait;
-    uint64_t *at;
-    float *demand; /* scratch */
+    uint64_t began; /* beginning of the present epoch */
+    /* rates of the present epoch, of the one before, and of the next one while it is computed */
+    struct rates now, before, next;
+    uint64_t *at;  /* by port id: time in us to which the counters of the port have been brought */
+    float *demand; /* by port id: words per second that the flows of the next epoch demand */
+    enum part part;
+    uint32_t done; /* number of ports or flows that the part has handled */
+    struct flow *flow;
+    uint32_t flows;
 };
+
+static void rates_free(struct rates *r)
+{
+    free(r->sent);
+    free(r->wait);
+}
+
+static int rates_new(uint32_t ports, struct rates *ret)
+{
+    ret->sent = calloc(ports + 1u, sizeof *ret->sent);
+    ret->wait = calloc(ports + 1u, sizeof *ret->wait);
+    return ret->sent != NULL && ret->wait != NULL ? FAB_OK : FAB_E_NOMEM;
+}
 
 static void traffic_free(struct sim_traffic *t)
 {
     if (t == NULL)
         return;
-    free(t->rate);
-    free(t->wait);
+    rates_free(&t->now);
+    rates_free(&t->before);
+    rates_free(&t->next);
     free(t->at);
     free(t->demand);
+    free(t->flow);
     free(t);
 }
 
@@ -89,25 +133,20 @@ static unsigned find_path(const struct fab_sim *s, uint32_t from, uint32_t to,
     return 0;
 }
 
-struct flow {
-    uint32_t from, to;
-    float words; /* demand per second */
-};
-
 static bool is_endport(const struct fab_sim *s, uint32_t port)
 {
     return !is_switch(s, fab_fabric_port(s->fabric, port)->node) && s->ports[port].info.lid != 0 &&
            is_active(s, port);
 }
 
-/* Chooses destinations and rates. Returns the number of flows; 0: there are none, or no memory. */
-static uint32_t choose_flows(struct fab_sim *s, struct flow **ret)
+/* Chooses destinations and rates. If there is no memory, there are no flows. */
+static void choose_flows(struct fab_sim *s)
 {
     struct sim_traffic *t = s->traffic;
-    uint32_t ports = s->fabric->port_count, ends = 0, count = 0;
+    uint32_t ports = s->fabric->port_count, ends = 0;
     uint32_t *end = malloc((ports + 1u) * sizeof *end);
-    struct flow *flow = malloc((ports + 1u) * sizeof *flow);
-    for (uint32_t p = 0; end != NULL && flow != NULL && p < ports; p++)
+    t->flow = malloc((ports + 1u) * sizeof *t->flow);
+    for (uint32_t p = 0; end != NULL && t->flow != NULL && p < ports; p++)
         if (is_endport(s, p))
             end[ends++] = p;
     if (ends > 1)
@@ -116,15 +155,17 @@ static uint32_t choose_flows(struct fab_sim *s, struct flow **ret)
         uint32_t to = end[(i + 1) % ends]; /* each endport receives from one other */
         double share = (double)fab_base_prng_below(&t->prng, 2000) / 1000 * t->load;
         if (!fab_base_prng_chance(&t->prng, IDLE_SHARE))
-            flow[count++] = (struct flow){end[i], to, (float)(share * capacity(s, end[i]))};
+            t->flow[t->flows++] = (struct flow){end[i], to, (float)(share * capacity(s, end[i]))};
     }
     free(end);
-    if (count == 0) {
-        free(flow);
-        return 0;
-    }
-    *ret = flow;
-    return count;
+}
+
+static void add_demand(struct fab_sim *s, const struct flow *f)
+{
+    uint32_t path[HOPS_MOST];
+    unsigned hops = find_path(s, f->from, f->to, path);
+    for (unsigned i = 0; i < hops; i++)
+        s->traffic->demand[path[i]] += f->words;
 }
 
 /* Adds the rate that the links on its path leave to a flow, and the waits before the narrowest. */
@@ -142,36 +183,39 @@ static void add_flow(struct fab_sim *s, const struct flow *f)
         }
     }
     for (unsigned i = 0; i < hops; i++) {
-        t->rate[path[i]] += f->words * (float)share;
+        t->next.sent[path[i]] += f->words * (float)share;
         if (i < narrowest)
-            t->wait[path[i]] += f->words * (float)(1 - share);
+            t->next.wait[path[i]] += f->words * (float)(1 - share);
     }
 }
 
-static void new_epoch(struct fab_sim *s)
+/* A port that sends all the time cannot wait. */
+static void limit_wait(struct fab_sim *s, uint32_t port)
+{
+    const struct rates *next = &s->traffic->next;
+    float room = (float)capacity(s, port) - next->sent[port];
+    if (next->wait[port] > room)
+        next->wait[port] = room > 0 ? room : 0;
+}
+
+/* The rates that were computed become those of the present epoch. */
+static void begin_epoch(struct fab_sim *s)
 {
     struct sim_traffic *t = s->traffic;
-    uint32_t ports = s->fabric->port_count, path[HOPS_MOST];
-    struct flow *flow = NULL;
-    memset(t->rate, 0, ports * sizeof *t->rate);
-    memset(t->wait, 0, ports * sizeof *t->wait);
+    uint32_t ports = s->fabric->port_count;
+    struct rates unused = t->before;
+    t->before = t->now;
+    t->now = t->next;
+    t->next = unused;
+    memset(t->next.sent, 0, ports * sizeof *t->next.sent);
+    memset(t->next.wait, 0, ports * sizeof *t->next.wait);
     memset(t->demand, 0, ports * sizeof *t->demand);
-    uint32_t count = choose_flows(s, &flow);
-    for (uint32_t i = 0; i < count; i++) {
-        unsigned hops = find_path(s, flow[i].from, flow[i].to, path);
-        for (unsigned k = 0; k < hops; k++)
-            t->demand[path[k]] += flow[i].words;
-    }
-    for (uint32_t i = 0; i < count; i++)
-        add_flow(s, &flow[i]);
-    for (uint32_t p = 0; p < ports; p++) { /* a port that sends all the time cannot wait */
-        float room = (float)capacity(s, p) - t->rate[p];
-        if (t->wait[p] > room)
-            t->wait[p] = room > 0 ? room : 0;
-    }
-    free(flow);
+    t->began = s->now;
     /* without flows, the fabric may not have its tables yet */
-    t->epoch_at = s->now + (count > 0 ? EPOCH_US : EPOCH_US / 30);
+    t->epoch_at = s->now + (t->flows > 0 ? EPOCH_US : EPOCH_US / 30);
+    free(t->flow);
+    t->flow = NULL;
+    t->flows = 0;
 }
 
 /* ---- counters -------------------------------------------------------------------------------- */
@@ -183,33 +227,98 @@ static void count_rate(struct fab_sim *s, uint32_t port, uint32_t counter, doubl
         fab_sim_count(s, port, counter, (uint64_t)(per_second * seconds));
 }
 
-/* Brings the counters of a port to the present time. */
-static void settle(struct fab_sim *s, uint32_t port)
+/* Counts what a port has sent and received from `from` to `to` at these rates. */
+static void count_span(struct fab_sim *s, uint32_t port, const struct rates *r, uint64_t from,
+                       uint64_t to)
 {
-    struct sim_traffic *t = s->traffic;
     uint32_t peer = fab_fabric_port(s->fabric, port)->peer;
-    double seconds = (double)(s->now - t->at[port]) / 1e6;
-    t->at[port] = s->now;
-    if (peer == FAB_NONE || !is_active(s, port))
-        return;
-    double sent = (double)t->rate[port], received = (double)t->rate[peer];
+    double seconds = (double)(to - from) / 1e6;
+    double sent = (double)r->sent[port], received = (double)r->sent[peer];
+    double wait = (double)r->wait[port];
     count_rate(s, port, FAB_SIM_XMIT_DATA, sent, seconds);
     count_rate(s, port, FAB_SIM_RCV_DATA, received, seconds);
     count_rate(s, port, FAB_SIM_XMIT_PKTS, sent / WORDS_PER_PACKET, seconds);
     count_rate(s, port, FAB_SIM_RCV_PKTS, received / WORDS_PER_PACKET, seconds);
-    count_rate(s, port, FAB_SIM_XMIT_WAIT, (double)t->wait[port], seconds);
-    count_rate(s, port, FAB_SIM_VL_XMIT_WAIT, (double)t->wait[port], seconds);
+    count_rate(s, port, FAB_SIM_XMIT_WAIT, wait, seconds);
+    count_rate(s, port, FAB_SIM_VL_XMIT_WAIT, wait, seconds);
+}
+
+/* Brings the counters of a port to the present time. */
+static void settle(struct fab_sim *s, uint32_t port)
+{
+    struct sim_traffic *t = s->traffic;
+    uint64_t from = t->at[port];
+    t->at[port] = s->now;
+    if (fab_fabric_port(s->fabric, port)->peer == FAB_NONE || !is_active(s, port))
+        return;
+    if (from < t->began)
+        count_span(s, port, &t->before, from, t->began);
+    count_span(s, port, &t->now, from < t->began ? t->began : from, s->now);
+}
+
+/* ---- the next epoch, part by part ------------------------------------------------------------ */
+
+/* Handles the next port or flow of the part. Returns the work that this was. */
+static uint32_t do_one(struct fab_sim *s)
+{
+    struct sim_traffic *t = s->traffic;
+    switch (t->part) {
+    case PART_SETTLE:
+        if (t->at[t->done] < t->began)
+            settle(s, t->done);
+        return 1;
+    case PART_CHOOSE:
+        choose_flows(s);
+        return 1;
+    case PART_DEMAND:
+        add_demand(s, &t->flow[t->done]);
+        return FLOW_WORK;
+    case PART_RATES:
+        add_flow(s, &t->flow[t->done]);
+        return FLOW_WORK;
+    case PART_LIMIT:
+    default:
+        limit_wait(s, t->done);
+        return 1;
+    }
+}
+
+/* Returns the number of ports or flows that the part handles. */
+static uint32_t size_of_part(const struct fab_sim *s)
+{
+    const struct sim_traffic *t = s->traffic;
+    return t->part == PART_CHOOSE                            ? 1
+           : t->part == PART_DEMAND || t->part == PART_RATES ? t->flows
+                                                             : s->fabric->port_count;
+}
+
+/* Continues the work for the next epoch, and begins the epoch when the work is done. */
+static void continue_epoch(struct fab_sim *s)
+{
+    struct sim_traffic *t = s->traffic;
+    uint32_t work = 0;
+    while (work < WORK_MOST) {
+        if (t->done < size_of_part(s)) {
+            work += do_one(s);
+            t->done++;
+            continue;
+        }
+        t->done = 0;
+        if (t->part == PART_LIMIT) {
+            t->part = PART_SETTLE;
+            begin_epoch(s);
+            return;
+        }
+        t->part++;
+    }
 }
 
 void fab_sim_traffic_update(struct fab_sim *s, uint32_t port)
 {
     if (s->traffic == NULL)
         return;
-    if (s->now >= s->traffic->epoch_at) {
-        for (uint32_t p = 0; p < s->fabric->port_count; p++)
-            settle(s, p);
-        new_epoch(s);
-    }
+    if (s->now >= s->traffic->epoch_at)
+        continue_epoch(s);
     settle(s, port);
 }
 
@@ -227,17 +336,17 @@ int fab_sim_traffic(struct fab_sim *s, double load, uint64_t seed)
     if (t == NULL)
         return FAB_E_NOMEM;
     t->load = load;
-    t->rate = calloc(ports + 1u, sizeof *t->rate);
-    t->wait = calloc(ports + 1u, sizeof *t->wait);
     t->at = calloc(ports + 1u, sizeof *t->at);
     t->demand = calloc(ports + 1u, sizeof *t->demand);
-    if (t->rate == NULL || t->wait == NULL || t->at == NULL || t->demand == NULL) {
+    if (t->at == NULL || t->demand == NULL || rates_new(ports, &t->now) != FAB_OK ||
+        rates_new(ports, &t->before) != FAB_OK || rates_new(ports, &t->next) != FAB_OK) {
         traffic_free(t);
         return FAB_E_NOMEM;
     }
     fab_base_prng_init(&t->prng, seed);
     for (uint32_t p = 0; p < ports; p++)
         t->at[p] = s->now;
+    t->began = s->now;
     s->traffic = t;
     return FAB_OK;
 }
