@@ -6,7 +6,7 @@
 
 #include "fabricd/loop/loop.h"
 
-enum { HOLD_WORKERS = 3 };
+enum { HOLD_WORKERS = 4 };
 struct hold;
 /* Returns NULL if there is no memory. */
 struct hold *hold_new(struct loop *l, loop_delay_fn *delay, void *ctx);

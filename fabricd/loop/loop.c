@@ -46,10 +46,14 @@ struct signal_watch {
     struct signal_watch *next;
 };
 
-/* The workers, and the names of their threads. */
-enum { WORKER_LONG, WORKER_SHORT, WORKER_BLOCKING };
-static const char *const worker_names[HOLD_WORKERS] = {"fabricd-worker", "fabricd-short",
-                                                       "fabricd-block"};
+/* The workers. */
+enum { WORKER_LONG, WORKER_SHORT, WORKER_BLOCKING, WORKER_BACKGROUND };
+static const struct worker_config worker_configs[HOLD_WORKERS] = {
+    [WORKER_LONG] = {.name = "fabricd-worker", .owes = true},
+    [WORKER_SHORT] = {.name = "fabricd-short", .owes = true},
+    [WORKER_BLOCKING] = {.name = "fabricd-block", .owes = true},
+    [WORKER_BACKGROUND] = {.name = "fabricd-back", .owes = true, .background = true},
+};
 
 struct loop {
     struct event_base *base;
@@ -457,7 +461,7 @@ static int add_work(struct loop *l, unsigned worker, loop_fn *work, loop_fn *don
     if (!*w) {
         cpu_set_t was;
         unbind(l, &was);
-        *w = worker_new(l, worker_names[worker], true);
+        *w = worker_new(l, &worker_configs[worker]);
         (void)sched_setaffinity(0, sizeof(was), &was);
     }
     return *w ? worker_add(*w, work, done, ctx) : FAB_E_NOMEM;
@@ -476,6 +480,11 @@ int loop_work_short(struct loop *l, loop_fn *work, loop_fn *done, void *ctx)
 int loop_work_blocking(struct loop *l, loop_fn *work, loop_fn *done, void *ctx)
 {
     return add_work(l, WORKER_BLOCKING, work, done, ctx);
+}
+
+int loop_work_background(struct loop *l, loop_fn *work, loop_fn *done, void *ctx)
+{
+    return add_work(l, WORKER_BACKGROUND, work, done, ctx);
 }
 
 int loop_delay_work(struct loop *l, loop_delay_fn *delay, void *ctx)

@@ -64,6 +64,9 @@ int loop_work_short(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 /* Like loop_work, but on a third worker thread. This thread is for work that waits for something
  * outside of the process, such as the name service, for seconds or longer. */
 int loop_work_blocking(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
+/* Like loop_work, but on a fourth worker thread, which is a background thread (base/thread.h). This
+ * thread is for long work that no host waits for. */
+int loop_work_background(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 /* Returns the delay of a job that is being added: a virtual time in us after which the job
  * begins. */
 typedef uint64_t loop_delay_fn(void *ctx);

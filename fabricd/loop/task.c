@@ -73,6 +73,8 @@ static int run(struct loop_task *t)
         return loop_work_short(t->loop, work, finish, t);
     case LOOP_TASK_BLOCKING:
         return loop_work_blocking(t->loop, work, finish, t);
+    case LOOP_TASK_BACKGROUND:
+        return loop_work_background(t->loop, work, finish, t);
     case LOOP_TASK_INLINE:
     default:
         work(t);

@@ -42,6 +42,8 @@ enum loop_task_place {
     LOOP_TASK_SHORT,
     /* worker thread for work that waits for something outside of the process */
     LOOP_TASK_BLOCKING,
+    /* background thread (base/thread.h) for long computations that no host waits for */
+    LOOP_TASK_BACKGROUND,
     /* The task runs at once on the calling thread. A replay uses this, because it has no worker
      * thread. */
     LOOP_TASK_INLINE

@@ -18,8 +18,7 @@ struct job {
 
 struct worker {
     struct loop *loop;
-    const char *name; /* of the thread */
-    bool owes;        /* true: done() is called for every job, even if the job is dropped */
+    struct worker_config config;
     pthread_t thread;
     pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t wake;
@@ -41,7 +40,7 @@ static struct job *next_job(struct worker *w)
 
 static void post(const struct worker *w, const struct job *job)
 {
-    if (w->owes)
+    if (w->config.owes)
         loop_post_done(w->loop, job->done, job->ctx);
     else
         loop_post(w->loop, job->done, job->ctx);
@@ -50,7 +49,9 @@ static void post(const struct worker *w, const struct job *job)
 static void *run_jobs(void *ctx)
 {
     struct worker *w = ctx;
-    thread_set_name(w->name);
+    thread_set_name(w->config.name);
+    if (w->config.background)
+        thread_set_background();
     for (struct job *job; (job = next_job(w)); free(job)) {
         job->work(job->ctx);
         post(w, job);
@@ -58,14 +59,13 @@ static void *run_jobs(void *ctx)
     return NULL;
 }
 
-struct worker *worker_new(struct loop *l, const char *name, bool owes)
+struct worker *worker_new(struct loop *l, const struct worker_config *config)
 {
     struct worker *w = calloc(1, sizeof(*w));
     if (!w)
         return NULL;
     w->loop = l;
-    w->name = name;
-    w->owes = owes;
+    w->config = *config;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->wake, NULL);
     if (thread_start(&w->thread, run_jobs, w)) {
@@ -86,7 +86,7 @@ void worker_free(struct worker *w)
     pthread_join(w->thread, NULL);
     for (struct job *job = w->first, *next; job; job = next) {
         next = job->next;
-        if (w->owes)
+        if (w->config.owes)
             post(w, job);
         free(job);
     }

@@ -7,11 +7,17 @@
 #include "fabricd/loop/loop.h"
 
 struct worker;
-/* Creates a worker, whose thread has this name (thread_set_name). Each job of the worker has a
- * function work() for this thread and a function done() for the loop thread. owes: done() is called
- * for every job, in loop_free at the latest. Returns NULL if memory ran out or no thread could be
- * created. */
-struct worker *worker_new(struct loop *l, const char *name, bool owes);
+struct worker_config {
+    const char *name; /* of the thread (thread_set_name) */
+    /* true: done() is called for every job, in loop_free at the latest, even if the job is dropped
+     */
+    bool owes;
+    bool background; /* the thread is a background thread (thread_set_background) */
+};
+
+/* Creates a worker. Each job of the worker has a function work() for its thread and a function
+ * done() for the loop thread. Returns NULL if memory ran out or no thread could be created. */
+struct worker *worker_new(struct loop *l, const struct worker_config *config);
 /* Waits for the running job, and drops the queued jobs. done() of a dropped job is posted only if
  * `owes` is true. w may be NULL. */
 void worker_free(struct worker *w);

@@ -20,14 +20,10 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/queue.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "fabricd/base/thread.h"
 #include "libfabmgr/base/status.h"
-
-/* nice value of the thread: the loop thread and other programs on this host have precedence */
-#define NICE 10
 
 TAILQ_HEAD(handshake_list, handshake);
 
@@ -157,9 +153,7 @@ static void *run_handshakes(void *ctx)
 {
     struct handshakes *set = ctx;
     thread_set_name("fabricd-tls");
-    /* On Linux, each thread has its own nice value. If the system refuses, other work is only
-     * slower. */
-    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
+    thread_set_background(); /* the loop thread and other programs have precedence */
     for (;;) {
         struct epoll_event e;
         int count = epoll_wait(set->urgent, &e, 1, 0);

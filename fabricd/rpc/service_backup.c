@@ -211,8 +211,8 @@ void make_backup(struct call *c, const void *request)
         call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
         return;
     }
-    *b = (struct backup){
-        .rpc = r, .call = c, .fd = -1, .worker = worker_new(r->in.loop, "fabricd-backup", false)};
+    static const struct worker_config config = {.name = "fabricd-backup"};
+    *b = (struct backup){.rpc = r, .call = c, .fd = -1, .worker = worker_new(r->in.loop, &config)};
     memcpy(b->key.salt, q->salt.data, sizeof b->key.salt);
     memcpy(b->key.key, q->key.data, sizeof b->key.key);
     b->stall = loop_timer_new(r->in.loop, on_stall, b);

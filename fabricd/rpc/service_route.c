@@ -320,7 +320,7 @@ static void verify_again(struct call *c, struct fab_view *v)
         *p = (struct proof){.call = c, .view = fab_view_ref(v)};
         call_later(c, &hooks, p);
         if (copy_mfts(call_rpc(c)->in.sm, p) == FAB_OK &&
-            loop_work(call_rpc(c)->in.loop, prove, on_proved, p) == FAB_OK)
+            loop_work_background(call_rpc(c)->in.loop, prove, on_proved, p) == FAB_OK)
             return;
     }
     call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");

@@ -236,8 +236,10 @@ static struct study_client *admit(struct studies *all, struct call *c)
         refuse(all, c, STUDY_ALL);
         return NULL;
     }
-    if (all->worker == NULL)
-        all->worker = worker_new(all->rpc->in.loop, "fabricd-study", false);
+    if (all->worker == NULL) {
+        static const struct worker_config config = {.name = "fabricd-study", .background = true};
+        all->worker = worker_new(all->rpc->in.loop, &config);
+    }
     if (all->worker == NULL) {
         call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
         return NULL;

@@ -312,8 +312,11 @@ static void go_on(struct sm *s)
 {
     static const struct loop_task_ops ops = {"proving all tables", work, done, drop};
     struct sm_reproof *r = &s->apply->reproof;
-    const struct loop_task_config config = {
-        .ops = &ops, .tasks = &s->apply->tasks, .owner = s, .ctx = r->job, .place = LOOP_TASK_LONG};
+    const struct loop_task_config config = {.ops = &ops,
+                                            .tasks = &s->apply->tasks,
+                                            .owner = s,
+                                            .ctx = r->job,
+                                            .place = LOOP_TASK_BACKGROUND};
     r->job->stop = 0;
     if (loop_task_start(s->in.loop, &config, &r->task) == FAB_OK)
         return;

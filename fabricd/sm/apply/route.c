@@ -392,15 +392,21 @@ static int start(struct sm *s)
         return r;
     }
     j->may_leave_out = j->fixed.count == 0;
-    j->pool = loop_thread_pool(s->in.loop);
-    if (s->run.round->engine == SM_ENGINE_IF_BETTER && s->model.target)
+    /* No host waits for a rebalance, so it leaves the other processors to repairs. */
+    const bool rebalance = s->run.round->engine == SM_ENGINE_IF_BETTER;
+    j->pool = rebalance ? NULL : loop_thread_pool(s->in.loop);
+    if (rebalance && s->model.target)
         j->active = fab_target_ref(s->model.target);
     if (s->model.former && s->run.round->engine != SM_ENGINE_ANEW) {
         j->former = fab_target_ref(s->model.former);
         sm_repair_lend(s, &j->session);
     }
-    const struct loop_task_config config = {
-        .ops = &ops, .tasks = &s->model.readers, .owner = s, .ctx = j, .place = LOOP_TASK_LONG};
+    const struct loop_task_config config = {.ops = &ops,
+                                            .tasks = &s->model.readers,
+                                            .owner = s,
+                                            .ctx = j,
+                                            .place =
+                                                rebalance ? LOOP_TASK_BACKGROUND : LOOP_TASK_LONG};
     s->apply->job = j;
     r = loop_task_start(s->in.loop, &config, &j->task);
     if (r != FAB_OK)

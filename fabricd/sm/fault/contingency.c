@@ -204,8 +204,11 @@ static int go_on(struct sm *s, struct fab_repair *later)
         lend_plans(a, j);
     a->maker = NULL;
     a->job = j;
-    const struct loop_task_config config = {
-        .ops = &ops, .tasks = &s->fault->tasks, .owner = s, .ctx = j, .place = LOOP_TASK_LONG};
+    const struct loop_task_config config = {.ops = &ops,
+                                            .tasks = &s->fault->tasks,
+                                            .owner = s,
+                                            .ctx = j,
+                                            .place = LOOP_TASK_BACKGROUND};
     int r = loop_task_start(s->in.loop, &config, &a->task);
     if (r != FAB_OK)
         a->job = NULL;

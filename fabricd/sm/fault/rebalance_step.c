@@ -162,8 +162,8 @@ static int begin(struct sm *s)
                                             .tasks = &s->fault->tasks,
                                             .owner = s,
                                             .ctx = x,
-                                            .place =
-                                                s->in.recorded ? LOOP_TASK_INLINE : LOOP_TASK_LONG};
+                                            .place = s->in.recorded ? LOOP_TASK_INLINE
+                                                                    : LOOP_TASK_BACKGROUND};
     return loop_task_start(s->in.loop, &config, &a->task);
 }
 
