@@ -12,7 +12,7 @@ FABRICD_LIBS = fabricd/libfabricd.la libfabmgr/libfabmgr.la proto/libfabproto.la
 	$(PROTOBUFC_LIBS) $(OPENSSL_LIBS) $(CYAML_LIBS) $(SYSTEMD_LIBS)
 
 sbin_PROGRAMS += fabricd/fabricd
-fabricd_fabricd_SOURCES = fabricd/main.c fabricd/maintenance.c fabricd/maintenance.h fabricd/options.c fabricd/options.h \
+fabricd_fabricd_SOURCES = fabricd/main.c fabricd/daemon.h fabricd/reload.c fabricd/maintenance.c fabricd/maintenance.h fabricd/options.c fabricd/options.h \
 	fabricd/store_watch.c fabricd/store_watch.h fabricd/upkeep.c fabricd/upkeep.h fabricd/device_watch.c fabricd/device_watch.h \
 	fabricd/recording.c fabricd/recording.h
 fabricd_fabricd_CFLAGS = $(AM_CFLAGS) $(EVENT_CFLAGS) $(OPENSSL_CFLAGS) $(SYSTEMD_CFLAGS)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The main program. It reads the arguments, starts all parts of fabricd in the order below, runs
- * the loop, and stops the parts in reverse order. It also notifies systemd and reloads the
- * settings.
+ * the loop, and stops the parts in reverse order. It also notifies systemd. reload.c changes the
+ * settings of running parts.
  *
  * config -> store -> bus -> transport (umad or the simulated fabric) -> sm -> pm -> cc -> sa -> rpc
  * -> metrics
@@ -28,9 +28,9 @@
 #include "fabricd/base/events.h"
 #include "fabricd/base/log.h"
 #include "fabricd/cc/cc.h"
+#include "fabricd/daemon.h"
 #include "fabricd/device_watch.h"
 #include "fabricd/loop/loop.h"
-#include "fabricd/loop/task.h"
 #include "fabricd/maintenance.h"
 #include "fabricd/metrics/metrics.h"
 #include "fabricd/options.h"
@@ -41,8 +41,6 @@
 #include "fabricd/sm/sm.h"
 #include "fabricd/store/audit.h"
 #include "fabricd/store/counters.h"
-#include "fabricd/store/key.h"
-#include "fabricd/store/m_key.h"
 #include "fabricd/store/store.h"
 #include "fabricd/store_watch.h"
 #include "fabricd/transport/record.h"
@@ -55,7 +53,6 @@
 #include "libfabmgr/sim/fault.h"
 #include "libfabmgr/sim/sim.h"
 
-#define WHY_LEN 512
 #define SIM_FILE_MOST (512u << 20)
 #define SIM_SEED 1
 #define SIM_LOAD 0.3 /* of the simulated hosts: mean share of the rates of their links */
@@ -69,36 +66,6 @@
 /* maximum time in seconds to close the port and to end threads; a driver or the name service may
  * hang */
 #define LETS_GO_S 5
-
-struct daemon {
-    struct options options;
-    struct config config;
-    bool has_config;
-    struct loop *loop;
-    struct store *store;
-    struct bus *bus;
-    struct fab_sim *sim;
-    struct transport *transport;
-    bool lost; /* the device of the transport is gone */
-    /* records the MADs of sm and pm; NULL: no recording is made */
-    struct transport *recorder;
-    struct recording recording; /* the recording that --replay plays */
-    struct sm *sm;
-    struct counters *history; /* of counters; NULL: there is none */
-    struct pm *pm;
-    struct cc *cc;
-    struct sa *sa;
-    struct rpc *rpc;
-    struct metrics *metrics;
-    struct store_watch *store_watch;
-    struct upkeep *upkeep;
-    struct device_watch *device_watch;
-    struct call_counts calls;
-    struct tls_expiry tls_expiry;
-    struct loop_timer *watchdog;
-    uint64_t watchdog_us;
-    struct loop_tasks reloads;
-};
 
 static int fail(char *why, const char *what)
 {
@@ -212,16 +179,14 @@ static void notify_event(void *ctx, const struct event *e)
 }
 
 /* Sets how many events, and how many rows of the audit log, the store keeps. */
-static void keep(struct daemon *d)
+void daemon_keep(struct daemon *d)
 {
     store_journal_keep(d->store, d->config.journal_keep);
     store_audit_keep(d->store, (uint64_t)d->config.audit_days * 86400,
                      (uint64_t)d->config.audit_mb << 20);
 }
 
-/* Records in the audit log what the manager itself did, for example that it reloaded its settings.
- */
-static void note(struct daemon *d, enum fab_grpc_code result, const char *method,
+void daemon_note(struct daemon *d, enum fab_grpc_code result, const char *method,
                  const char *object, const char *after, const char *message)
 {
     const struct audit_row row = {
@@ -248,7 +213,7 @@ static int start_bus(struct daemon *d)
         r = bus_subscribe(d->bus, store_event, d->store);
     if (r == FAB_OK)
         r = bus_subscribe(d->bus, notify_event, NULL);
-    keep(d);
+    daemon_keep(d);
     return r;
 }
 
@@ -257,7 +222,7 @@ static int start_bus(struct daemon *d)
 static void on_lost(void *ctx)
 {
     struct daemon *d = ctx;
-    note(d, FAB_GRPC_OK, "stop", "fabricd", "", "the device is gone");
+    daemon_note(d, FAB_GRPC_OK, "stop", "fabricd", "", "the device is gone");
     d->lost = true;
     loop_stop(d->loop);
 }
@@ -266,241 +231,8 @@ static void on_stop(void *ctx)
 {
     struct daemon *d = ctx;
     log_notice("fabricd", "stopping on a signal");
-    note(d, FAB_GRPC_OK, "stop", "fabricd", "", "on a signal");
+    daemon_note(d, FAB_GRPC_OK, "stop", "fabricd", "", "on a signal");
     loop_stop(d->loop);
-}
-
-static void note_restart(bool changed, const char *setting)
-{
-    if (changed)
-        log_notice("config", "the change of %s takes effect at the next start", setting);
-}
-
-static bool same_text(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
-static bool same_listen(const struct config *a, const struct config *b)
-{
-    bool same = a->listen_count == b->listen_count;
-    for (size_t i = 0; same && i < a->listen_count; i++)
-        same = same_text(a->listen[i].text, b->listen[i].text);
-    return same;
-}
-
-static void note_restarts(const struct config *old, const struct config *now)
-{
-    note_restart(!same_text(old->state_dir, now->state_dir), "state_dir");
-    note_restart(!same_text(old->port, now->port), "port");
-    note_restart(!same_listen(old, now), "listen");
-    note_restart(!same_text(old->metrics.text, now->metrics.text), "metrics");
-    note_restart(!same_text(old->socket_group, now->socket_group), "socket_group");
-    note_restart(memcmp(&old->smp, &now->smp, sizeof(old->smp)) != 0, "smp");
-    note_restart(old->contingency_mb != now->contingency_mb, "contingency.memory");
-    note_restart((old->counters.max_mb == 0) != (now->counters.max_mb == 0), "counters.max_size");
-}
-
-/* Adopts the settings that can change while fabricd runs. Afterwards, `now` has the old policy, the
- * old roles and the old names of the TLS files, which the caller frees. */
-static void apply(struct daemon *d, struct config *now)
-{
-    struct fab_policy policy = d->config.policy;
-    struct config_roles roles = d->config.roles;
-    struct config_tls tls = d->config.tls;
-    d->config.policy = now->policy;
-    now->policy = policy;
-    d->config.roles = now->roles;
-    now->roles = roles;
-    d->config.tls = now->tls;
-    now->tls = tls;
-    d->config.m_key_generated = now->m_key_generated;
-    d->config.cc_key_generated = now->cc_key_generated;
-    d->config.m_key_derived = now->m_key_derived;
-    d->config.unapproved = now->unapproved;
-    d->config.quarantine_pkey = now->quarantine_pkey;
-    d->config.offenders = now->offenders;
-    d->config.on_device_lost = now->on_device_lost;
-    d->config.sweep = now->sweep;
-    d->config.flapping = now->flapping;
-    d->config.counters = now->counters;
-    if (d->history && now->counters.max_mb > 0)
-        counters_limit(d->history, (uint64_t)now->counters.max_mb << 20);
-    d->config.multicast = now->multicast;
-    d->config.contingency_cpu = now->contingency_cpu;
-    d->config.rebalance_s = now->rebalance_s;
-    d->config.log_level = now->log_level;
-    d->config.gone_days = now->gone_days;
-    d->config.gone_nodes = now->gone_nodes;
-    d->config.snapshots_keep = now->snapshots_keep;
-    d->config.snapshots_mb = now->snapshots_mb;
-    d->config.journal_keep = now->journal_keep;
-    log_init(now->log_level);
-    d->config.audit_days = now->audit_days;
-    d->config.audit_mb = now->audit_mb;
-    char *text = d->config.text;
-    d->config.text = now->text;
-    now->text = text;
-    keep(d);
-}
-
-/* Reads or makes the keys for which the settings say "generated". Logs a warning for keys that are
- * publicly known. */
-static int take_keys(struct daemon *d, struct config *c, char *why)
-{
-    struct store_m_key file = {0};
-    int r = c->cc_key_generated ? store_cc_key_generated(d->config.state_dir,
-                                                         &c->policy.congestion.key, why, WHY_LEN)
-                                : FAB_OK;
-    if (r != FAB_OK)
-        return r;
-    r = c->m_key_derived ? store_m_key_derived(d->config.state_dir, &c->policy.m_keys, why, WHY_LEN)
-        : c->m_key_generated
-            ? store_m_key_generated(d->config.state_dir, &c->policy.m_keys.number, why, WHY_LEN)
-            : store_m_key_read(d->config.state_dir, &file, why, WHY_LEN);
-    store_m_key_fini(&file);
-    if (r != FAB_OK && r != FAB_E_NOT_FOUND)
-        return r;
-    if (fab_policy_m_keys_set(&c->policy.m_keys) && c->policy.sm_key <= 1)
-        log_warning("config",
-                    "subnet.m_key is set, but subnet.sm_key is %u, which everybody knows: it "
-                    "proves nothing; choose a secret one for all managers of the subnet",
-                    (unsigned)c->policy.sm_key);
-    if (c->policy.sa_key == 1)
-        log_warning("config", "subnet.sa_key is 1, which everybody knows: any host can read all "
-                              "M_Keys; remove the setting, or choose a secret key");
-    return c->policy.sa_key
-               ? FAB_OK
-               : store_key(d->config.state_dir, "sa_key", &c->policy.sa_key, why, WHY_LEN);
-}
-
-/* Returns the setting that would change a key while a rotation of this key is not complete; NULL:
- * none. Ports or devices that still have the previous key would then be lost. */
-static const char *third_key(const struct daemon *d, const struct config *now)
-{
-    const struct config *old = &d->config;
-    struct sm_key_status m, cc;
-    sm_get_key_status(d->sm, &m);
-    cc_get_key_status(d->cc, &cc);
-    if (m.rotating &&
-        !(now->m_key_generated ? old->m_key_generated && now->m_key_derived == old->m_key_derived
-                               : fab_policy_m_keys_same(&now->policy.m_keys, &old->policy.m_keys)))
-        return "subnet.m_key";
-    if (cc.rotating &&
-        !(now->cc_key_generated ? old->cc_key_generated
-                                : now->policy.congestion.key == old->policy.congestion.key))
-        return "congestion.cc_key";
-    return NULL;
-}
-
-/* Returns EXISTS, and why[], if the settings would need a third key. */
-static int check_rotation(const struct daemon *d, const struct config *now, char *why)
-{
-    const char *setting = third_key(d, now);
-    if (setting == NULL)
-        return FAB_OK;
-    snprintf(why, WHY_LEN,
-             "%s changed while the fabric still gets the last key; change it after the end of the "
-             "rotation (see 'fabricctl key show')",
-             setting);
-    return FAB_E_EXISTS;
-}
-
-/* The settings that a reload reads. */
-struct reload {
-    const struct options *options;
-    int status;
-    struct config now; /* valid unless `status` is an error */
-    char why[WHY_LEN];
-};
-
-/* Completes the settings with the files that they name, and checks them. On an error nothing
- * changes, and why[] has the reason. */
-static int accept_settings(struct daemon *d, struct config *now, char *why)
-{
-    int r = take_keys(d, now, why);
-    if (r == FAB_OK)
-        r = check_rotation(d, now, why);
-    if (r == FAB_OK)
-        r = rpc_reload_tls(d->rpc, &now->tls, why, WHY_LEN);
-    return r;
-}
-
-static void refuse_reload(struct daemon *d, const char *why)
-{
-    char message[WHY_LEN + 16];
-    log_error("config", "%s; the old settings stay active", why);
-    snprintf(message, sizeof(message), "refused: %s", why);
-    note(d, FAB_GRPC_FAILED_PRECONDITION, "reload", d->options.config_file, "", message);
-}
-
-static void use_settings(struct daemon *d, struct config *now)
-{
-    char difference[1500];
-    note_restarts(&d->config, now);
-    if (config_difference(&d->config, now, difference, sizeof(difference)) != FAB_OK)
-        snprintf(difference, sizeof(difference), "not known: out of memory");
-    note(d, FAB_GRPC_OK, "reload", d->options.config_file,
-         difference[0] != '\0' ? difference : "no setting changed", "");
-    apply(d, now);
-    if (sm_reload(d->sm) != FAB_OK)
-        log_error("config", "out of memory: the old settings stay active");
-    pm_reload(d->pm);
-    cc_reload(d->cc);
-    rpc_reload_roles(d->rpc);
-    log_notice("config", "reloaded %s", d->options.config_file);
-}
-
-static void read_settings(void *ctx, struct loop_task *t)
-{
-    struct reload *r = ctx;
-    (void)t;
-    r->status = options_config(r->options, &r->now, r->why, WHY_LEN);
-}
-
-static void drop_settings(void *owner, void *ctx)
-{
-    struct reload *r = ctx;
-    (void)owner;
-    if (r->status == FAB_OK)
-        config_fini(&r->now);
-    free(r);
-}
-
-static void on_settings(void *owner, void *ctx)
-{
-    struct daemon *d = owner;
-    struct reload *r = ctx;
-    if (r->status == FAB_OK && accept_settings(d, &r->now, r->why) == FAB_OK)
-        use_settings(d, &r->now);
-    else
-        refuse_reload(d, r->why);
-    drop_settings(d, r);
-    if (!loop_tasks_any(&d->reloads))
-        sd_notify(0, "READY=1");
-}
-
-/* Reads the settings on a worker thread: rpc.roles has names of users, and the directory server
- * that knows them may take long to answer. */
-static void on_reload(void *ctx)
-{
-    static const struct loop_task_ops ops = {"reload", read_settings, on_settings, drop_settings};
-    struct daemon *d = ctx;
-    if (!d->options.config_file) {
-        log_notice("config", "SIGHUP ignored: fabricd was started without a settings file (-f)");
-        return;
-    }
-    struct reload *r = calloc(1, sizeof(*r));
-    if (!r) {
-        refuse_reload(d, "out of memory");
-        return;
-    }
-    *r = (struct reload){.options = &d->options, .status = FAB_E_NOMEM};
-    sd_notify(0, "RELOADING=1");
-    const struct loop_task_config task = {
-        .ops = &ops, .tasks = &d->reloads, .owner = d, .ctx = r, .place = LOOP_TASK_BLOCKING};
-    if (loop_task_start(d->loop, &task, NULL) != FAB_OK)
-        refuse_reload(d, "out of memory");
 }
 
 static void on_watchdog(void *ctx)
@@ -517,7 +249,7 @@ static int start_service(struct daemon *d)
     if (r == FAB_OK)
         r = loop_signal(d->loop, SIGINT, on_stop, d);
     if (r == FAB_OK)
-        r = loop_signal(d->loop, SIGHUP, on_reload, d);
+        r = loop_signal(d->loop, SIGHUP, daemon_reload, d);
     if (r != FAB_OK || sd_watchdog_enabled(0, &d->watchdog_us) <= 0)
         return r;
     d->watchdog = loop_timer_new(d->loop, on_watchdog, d);
@@ -701,7 +433,7 @@ static int start(struct daemon *d, char *why)
         return FAB_E_NOMEM;
     int r = store_open(d->config.state_dir, &d->store, why, WHY_LEN);
     if (r == FAB_OK)
-        r = take_keys(d, &d->config, why);
+        r = daemon_take_keys(d, &d->config, why);
     if (r == FAB_OK)
         r = start_bus(d);
     if (r == FAB_OK)
@@ -788,7 +520,7 @@ static int run(struct daemon *d)
     log_notice("fabricd", "version %s on %s, state in %s", fab_base_version(), d->transport->name,
                d->config.state_dir);
     if (!d->options.replay)
-        note(d, FAB_GRPC_OK, "start", "fabricd", fab_base_version(), "");
+        daemon_note(d, FAB_GRPC_OK, "start", "fabricd", fab_base_version(), "");
     sm_start(d->sm);
     sd_notify(0, "READY=1");
     bool good = loop_run(d->loop) == FAB_OK && !d->lost;

@@ -115,7 +115,7 @@ static void say_renewed(struct session *s, const struct authority_renewed *r)
                  r->former_expires, name);
     else
         out_note(s->out, OUT_DIM,
-                 "The former certificate has expired at %s. Replace the former files by the new "
+                 "The former certificate expired at %s. Replace the former files by the new "
                  "ones where they are used; a manager reads them after 'systemctl reload fabricd'.",
                  r->former_expires);
 }
@@ -161,8 +161,8 @@ static void say_warning(void *ctx, const struct authority_issued *i)
                  "it",
                  i->name, i->expires, i->days_left, fab_base_plural_s(i->days_left), i->name);
     else if (strcmp(i->state, "expired") == 0)
-        out_note(o, OUT_BAD, "%s.pem has expired at %s; 'fabricctl cert renew %s' renews it",
-                 i->name, i->expires, i->name);
+        out_note(o, OUT_BAD, "%s.pem expired at %s; 'fabricctl cert renew %s' renews it", i->name,
+                 i->expires, i->name);
 }
 
 static int list(struct session *s)

@@ -93,7 +93,7 @@ void expiry_alarm(const struct expiry *e, char *ret, size_t len)
         char at[40];
         time_text(e->times.file[f].at_s, at, sizeof at);
         if (stage == STAGE_EXPIRED)
-            used += (size_t)snprintf(ret + used, len - used, "%s%s (%s) has expired at %s",
+            used += (size_t)snprintf(ret + used, len - used, "%s%s (%s) expired at %s",
                                      used > 0 ? "; " : "", e->path[f], settings[f], at);
         else if (stage == STAGE_EXPIRING)
             used += (size_t)snprintf(

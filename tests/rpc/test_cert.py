@@ -219,7 +219,7 @@ def a_renewed_certificate_overlaps_with_the_former_one():
         # an expired certificate
         good(folder, "issue", "carol", "--days", "50")
         dated(folder, "carol", -10, -1)
-        assert "The former certificate has expired at " in good(folder, "renew", "carol", "--days", "10")
+        assert "The former certificate expired at " in good(folder, "renew", "carol", "--days", "10")
         assert verify(ca, f"{ca}/carol.pem") == "" and states(folder)["carol"] == "valid"
         assert [r["state"] for r in listed(folder) if r["name"] == "carol"] == ["valid"]
 
@@ -266,7 +266,7 @@ def what_expires_soon_is_told():
             at = openssl_expiry(os.path.join(folder, "ca", name + ".pem"))
             assert table[name]["expiring"] == expiring and table[name]["days_left"] == max(0, int(end)), table[name]
             days = f"{int(end)} day{'s' if int(end) != 1 else ''} left"
-            told = f"expires at {at} ({days})" if expiring else f"has expired at {at}" if end < 0 else None
+            told = f"expires at {at} ({days})" if expiring else f"expired at {at}" if end < 0 else None
             warning = f"\n{name}.pem {told}; 'fabricctl cert renew {name}' renews it\n"
             assert warning in said if told else f"\n{name}.pem" not in said, (name, said)
         assert table["f"]["state"] == "expired" and table["ca"]["expiring"] is False and "ca.pem" not in said, said

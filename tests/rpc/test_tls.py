@@ -422,7 +422,7 @@ def files_that_expire_are_told():
         assert len(events("certificate-expiring")) == 1
         place.install(place.ca, dated(place, "gone", -2, -1))
         reload(p, "reloaded")
-        assert f"{place.path('cert.pem')} (tls.cert) has expired at " in alarm(), alarm()
+        assert f"{place.path('cert.pem')} (tls.cert) expired at " in alarm(), alarm()
         assert len(events("certificate-expired")) == 1
         place.install(place.ca, dated(place, "short", -1, 2))
         reload(p, "reloaded")
