@@ -51,6 +51,7 @@ struct reader {
     unsigned count;
     bool named; /* the row with the names of the columns was read */
     const struct fab_location *location;
+    struct entries racks; /* for each row of the file that has a rack and its row */
 };
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -197,6 +198,9 @@ static int read_row(struct reader *r)
     if (field(r, NAME)[0] == '\0')
         return fail(r, "expected the name of a node");
     r->location = location;
+    const struct entry rack = {.name = location->rack, .line = r->line, .location = location};
+    if (location->rack[0] != '\0' && location->row[0] != '\0' && add(&r->racks, &rack) != FAB_OK)
+        return FAB_E_NOMEM;
     int rc = fab_base_host_list_each(field(r, NAME), add_name, r);
     return rc == FAB_E_LIMIT ? fail(r, "a name is longer than 255 characters") : rc;
 }
@@ -244,6 +248,33 @@ static int sort(struct entries *all, int (*order)(const void *, const void *),
     return FAB_OK;
 }
 
+static int by_rack(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order != 0 ? order : (x->line > y->line) - (x->line < y->line);
+}
+
+/* Returns FORMAT if a rack is in two rows. */
+static int check_racks(struct reader *r)
+{
+    struct entries *racks = &r->racks;
+    if (racks->count > 1)
+        qsort(racks->entry, racks->count, sizeof *racks->entry, by_rack);
+    for (size_t i = 1; i < racks->count; i++) {
+        const struct entry *a = &racks->entry[i - 1], *b = &racks->entry[i];
+        if (strcmp(a->name, b->name) != 0 || strcmp(a->location->row, b->location->row) == 0)
+            continue;
+        r->error->line = b->line;
+        snprintf(r->error->message, sizeof r->error->message,
+                 "rack \"%.40s\" is in row \"%.40s\", but in line %u in row \"%.40s\"; each rack "
+                 "needs a name of its own",
+                 b->name, b->location->row, a->line, a->location->row);
+        return FAB_E_FORMAT;
+    }
+    return FAB_OK;
+}
+
 static int read_text(struct reader *r, const char *text, size_t len)
 {
     static const char utf8_mark[] = "\xef\xbb\xbf"; /* spreadsheets begin a file with it */
@@ -261,6 +292,8 @@ static int read_text(struct reader *r, const char *text, size_t len)
         rc = sort(&r->locations->guids, by_guid, r->error);
     if (rc == FAB_OK)
         rc = sort(&r->locations->names, by_name, r->error);
+    if (rc == FAB_OK)
+        rc = check_racks(r);
     return rc;
 }
 
@@ -277,6 +310,7 @@ int fab_policy_locations_read(const char *text, size_t len, struct fab_locations
         r->locations = p;
         r->error = ret_error;
         rc = read_text(r, text, len);
+        free(r->racks.entry);
     }
     free(r);
     if (rc == FAB_OK)

@@ -31,7 +31,7 @@ struct fab_location {
 struct fab_locations;
 struct fab_locations_error {
     unsigned line; /* from 1 */
-    char message[160];
+    char message[240];
 };
 /* Reads the text of the file into a new object with one reference. Returns FORMAT (*ret_error has
  * the line and the reason), LIMIT (the text is longer than FAB_LOCATIONS_TEXT_MAX) or NOMEM. */

@@ -79,6 +79,9 @@ START_TEST(wrong_files_of_locations_are_refused_with_their_line)
         {"name,rack\nn1,\"A1\" x\n", 2, "expected a comma"},
         {"name,rack\nn1,A\nn2,A\nn1,B\n", 4, "\"n1\" is also in line 2"},
         {"name,rack\nn[1-3],A\nn2,A\n", 3, "\"n2\" is also in line 2"},
+        {"name,rack,row\nn1,A,1\nn2,B,1\nn3,A,\nn4,A,2\n", 5,
+         "rack \"A\" is in row \"2\", but in line 2 in row \"1\"; each rack needs a name of its "
+         "own"},
         {"name,rack\n0x10,A\n0x0010,A\n", 3, "\"0x"},
         {"name,rack\nn[0-999999999],A\n", 2, "the file has more than 400,000 names"},
     };
