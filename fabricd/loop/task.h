@@ -40,7 +40,7 @@ enum loop_task_place {
     /* worker thread for computations of a few milliseconds, which must not wait until a long
      * computation ends */
     LOOP_TASK_SHORT,
-    /* worker thread for work that waits for something outside of the process */
+    /* The task runs on the worker thread that may wait for something outside of the process. */
     LOOP_TASK_BLOCKING,
     /* The task runs at once on the calling thread. A replay uses this, because it has no worker
      * thread. */

@@ -18,7 +18,7 @@ struct job {
 
 struct worker {
     struct loop *loop;
-    const char *name; /* of the thread */
+    const char *name; /* name of the thread */
     bool owes;        /* true: done() is called for every job, even if the job is dropped */
     pthread_t thread;
     pthread_mutex_t lock; /* guards the members below */
