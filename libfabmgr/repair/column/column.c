@@ -290,8 +290,9 @@ static int64_t cost_of(struct fab_repair *r, uint32_t channel)
     return cost;
 }
 
-/* Compares the path that begins with `channel` with the best path yet. former: of equally long
- * paths, this one wins. */
+/* Compares the path that begins with `channel` with the best path so far. `former` is true:
+ * `channel` belongs to the baseline or to the active tables, so its path wins over all paths of the
+ * same length. */
 static void try_channel(struct fab_repair *r, struct search *s, uint32_t channel, bool former)
 {
     uint16_t length = fab_base_bits_get(r->is_dead, channel) ? FAR : length_by(r, channel);
