@@ -24,14 +24,15 @@
 #define IDLE_SHARE 0.1         /* share of the endports that send nothing in an epoch */
 
 struct sim_traffic {
-    double load; /* mean share of the rate of its link at which an endport sends */
+    double
+        load; /* mean rate at which an endport sends, as a share (0..1) of the rate of its link */
     uint64_t epoch_at;
     struct fab_prng prng;
-    /* by port id: words sent and ticks waited per second, and the time in us to which the counters
-     * of the port have been brought */
+    /* [port id] rate: words of 4 bytes sent per second. wait: ticks of PortXmitWait per second. at:
+     * time in us at which the counters of the port were last updated. */
     float *rate, *wait;
     uint64_t *at;
-    float *demand; /* scratch */
+    float *demand; /* [port id] words per second that all flows want to send */
 };
 
 static void traffic_free(struct sim_traffic *t)
@@ -91,7 +92,7 @@ static unsigned find_path(const struct fab_sim *s, uint32_t from, uint32_t to,
 
 struct flow {
     uint32_t from, to;
-    float words; /* demand per second */
+    float words; /* words per second that the flow wants to send */
 };
 
 static bool is_endport(const struct fab_sim *s, uint32_t port)
@@ -100,7 +101,8 @@ static bool is_endport(const struct fab_sim *s, uint32_t port)
            is_active(s, port);
 }
 
-/* Chooses destinations and rates. Returns the number of flows; 0: there are none, or no memory. */
+/* Chooses the destination and the rate of each flow at random. Returns the number of flows; 0:
+ * there are no flows, or no memory. */
 static uint32_t choose_flows(struct fab_sim *s, struct flow **ret)
 {
     struct sim_traffic *t = s->traffic;
@@ -113,7 +115,7 @@ static uint32_t choose_flows(struct fab_sim *s, struct flow **ret)
     if (ends > 1)
         fab_base_prng_shuffle(&t->prng, end, ends);
     for (uint32_t i = 0; ends > 1 && i < ends; i++) {
-        uint32_t to = end[(i + 1) % ends]; /* each endport receives from one other */
+        uint32_t to = end[(i + 1) % ends]; /* each endport receives from one other endport */
         double share = (double)fab_base_prng_below(&t->prng, 2000) / 1000 * t->load;
         if (!fab_base_prng_chance(&t->prng, IDLE_SHARE))
             flow[count++] = (struct flow){end[i], to, (float)(share * capacity(s, end[i]))};
@@ -127,7 +129,8 @@ static uint32_t choose_flows(struct fab_sim *s, struct flow **ret)
     return count;
 }
 
-/* Adds the rate that the links on its path leave to a flow, and the waits before the narrowest. */
+/* Adds the rate of a flow to each port on its path. The narrowest port limits this rate; the ports
+ * before it wait. */
 static void add_flow(struct fab_sim *s, const struct flow *f)
 {
     struct sim_traffic *t = s->traffic;
@@ -164,13 +167,14 @@ static void new_epoch(struct fab_sim *s)
     }
     for (uint32_t i = 0; i < count; i++)
         add_flow(s, &flow[i]);
-    for (uint32_t p = 0; p < ports; p++) { /* a port that sends all the time cannot wait */
+    for (uint32_t p = 0; p < ports;
+         p++) { /* sending and waiting together take at most all of the time */
         float room = (float)capacity(s, p) - t->rate[p];
         if (t->wait[p] > room)
             t->wait[p] = room > 0 ? room : 0;
     }
     free(flow);
-    /* without flows, the fabric may not have its tables yet */
+    /* no flows: the switches may have no tables yet, so try again sooner */
     t->epoch_at = s->now + (count > 0 ? EPOCH_US : EPOCH_US / 30);
 }
 
@@ -183,7 +187,7 @@ static void count_rate(struct fab_sim *s, uint32_t port, uint32_t counter, doubl
         fab_sim_count(s, port, counter, (uint64_t)(per_second * seconds));
 }
 
-/* Brings the counters of a port to the present time. */
+/* Updates the counters of a port to the present time. */
 static void settle(struct fab_sim *s, uint32_t port)
 {
     struct sim_traffic *t = s->traffic;
