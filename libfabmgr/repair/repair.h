@@ -191,8 +191,9 @@ int fab_repair_prepare_commit(const struct fab_repair_delta *d, const uint32_t *
  * delta's dead links as the present ones. Moves the array dead[] of the delta, and its private
  * arrays, into the repair. The other members of the delta can still be read. */
 void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_repair_delta *d);
-/* Exchanges the link loads with those of a clone that has the same state, in which
- * fab_repair_rebalance has counted them. Then the next rebalance counts only what has changed. */
+/* Exchanges the link loads of the repair and of its clone. The clone must have the same state, and
+ * fab_repair_rebalance must have counted its loads. The next rebalance of the repair then counts
+ * only the paths that have changed. */
 void fab_repair_balance_take(struct fab_repair *r, struct fab_repair *clone);
 
 #endif

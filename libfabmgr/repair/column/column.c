@@ -334,8 +334,8 @@ static void try_candidates(struct fab_repair *r, struct search *s, uint32_t sw)
     }
 }
 
-/* Returns the number of endports whose packets for the current LID reach switch `sw`. Switches that
- * are not yet decided send nothing. */
+/* Returns the number of endports whose packets for the current LID reach switch `sw`. Endports
+ * behind a switch whose entry is not yet decided do not count. */
 static int64_t endports_behind(struct fab_repair *r, uint32_t sw)
 {
     const struct fab_repair_network *b = r->network;
@@ -347,8 +347,9 @@ static int64_t endports_behind(struct fab_repair *r, uint32_t sw)
     return ends;
 }
 
-/* Returns the cost below which another path is worth a write: the cost of the path of the active
- * tables without the paths that would move, less a margin. INT64_MIN: no paths would move. */
+/* Returns the cost that another path must be below to be worth a write. This is the cost of the
+ * path of the active tables, without the load that would move, less a margin. INT64_MIN: no load
+ * would move. */
 static int64_t cost_to_beat(struct fab_repair *r, uint32_t sw, const struct search *s)
 {
     int64_t cost = cost_of(r, s->channel), paths = endports_behind(r, sw);
@@ -437,8 +438,8 @@ static void subtract_active(struct fab_repair *r, uint32_t sw, int64_t paths)
     }
 }
 
-/* Moves the load of the switch to the path over `channel`, unless the active tables have this path
- * already. */
+/* Moves the load of switch `sw` to the path over `channel`, if the active tables have another
+ * path. */
 static void move_load(struct fab_repair *r, uint32_t sw, uint32_t channel)
 {
     const struct fab_repair_network *b = r->network;
