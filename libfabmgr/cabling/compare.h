@@ -23,7 +23,7 @@ enum fab_cabling_match {
     FAB_CABLING_UNMATCHED,
     FAB_CABLING_BY_NAME,
     FAB_CABLING_BY_GUID,
-    FAB_CABLING_BY_PLACE, /* most of its links are where the plan has them */
+    FAB_CABLING_BY_PLACE, /* most of its links are connected as planned */
 };
 
 struct fab_cabling_site {
@@ -42,7 +42,7 @@ enum fab_cabling_kind {
     /* a planned node, or a whole host, with several links is not in the fabric */
     FAB_CABLING_ABSENT,
     FAB_CABLING_MISSING,     /* a planned link has no cable, or is down */
-    FAB_CABLING_SWAPPED,     /* two cables have exchanged their ends */
+    FAB_CABLING_SWAPPED,     /* an end of one cable is exchanged with an end of another cable */
     FAB_CABLING_WRONG_PORT,  /* a cable leads to another port than planned */
     FAB_CABLING_WRONG_HOST,  /* the port of a switch has another host than planned */
     FAB_CABLING_WRONG_RAIL,  /* an adapter is connected to a switch of another rail */
