@@ -25,7 +25,7 @@ struct upkeep {
         day; /* day of the last automatic snapshot since the start, in days of Unix time; 0: none */
 };
 
-/* Makes the snapshot of this day (UTC), unless there is one or the topology has not changed. */
+/* Makes a snapshot of the topology once a day (UTC), if the topology has changed. */
 static void make_snapshot(struct upkeep *u, int64_t now)
 {
     char name[STORE_SNAPSHOT_NAME];
