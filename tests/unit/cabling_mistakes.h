@@ -135,7 +135,8 @@ static inline void plug(struct mistakes *m, struct mistake *x, uint32_t a, uint3
     x->cable[x->cables++][1] = place_of(m, b);
 }
 
-/* Connects each of these ports to the former peer of the next one, in a ring. */
+/* Connects each of these ports to the port to which the next port in the list was connected. The
+ * last port is followed by the first. */
 static inline void rotate(struct mistakes *m, struct mistake *x, const uint32_t *ports,
                           unsigned count)
 {

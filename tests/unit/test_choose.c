@@ -166,8 +166,8 @@ START_TEST(no_comparison_if_whole_configured_or_large)
 }
 END_TEST
 
-/* Each leaf has four hosts and three links up, so D-mod-k gives one link twice the load of the
- * others. */
+/* Each leaf has four hosts and three uplinks, so D-mod-k gives one uplink twice the load of each
+ * other uplink. */
 START_TEST(uneven_trees_are_improved)
 {
     struct chosen c;
@@ -272,8 +272,8 @@ END_TEST
 
 static struct chosen lean;
 
-/* Chooses among the engines while an allocation fails. After a failure, the former tables must be
- * unchanged. */
+/* Chooses among the engines while an allocation fails. After a failed allocation, the tables of the
+ * first engine must be unchanged. */
 static int choose_lean(void)
 {
     struct chosen *c = &lean;

@@ -261,7 +261,7 @@ static void print_damaged(FILE *out, const struct fab_fabric *plain, const char 
     struct fab_builder *b;
     struct fab_policy p;
     if (fab_fabric_generate_variation(plain, &d->variation, &b) != FAB_OK)
-        /* the fabric would not be connected without so many links */
+        /* with fewer links, the fabric would not be connected */
         return;
     struct fab_fabric *f = seal(b);
     if (d->switch_lost && f->switch_count > 2)

@@ -119,7 +119,7 @@ START_TEST(unix_sockets_are_refused_with_the_reason)
         ck_assert_ptr_null(l);
         ck_assert_int_eq(descriptors(), before);
     }
-    /* the former files are still there */
+    /* the files from before the failure are still there */
     ck_assert_int_eq(access("file", F_OK), 0);
     ck_assert_int_eq(access("live", F_OK), 0);
     close(live);
