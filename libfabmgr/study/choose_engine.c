@@ -226,7 +226,7 @@ static int refine(struct comparison *c, const struct fab_engine_choice *from)
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 
-/* Hands out the best tables and the sentence of their engine. */
+/* If better tables were found, they replace the tables in *c->first. */
 static void report_choice(struct comparison *c)
 {
     struct fab_engine_choice *first = c->first;
