@@ -108,8 +108,8 @@ static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
 }
 
 /* Returns the new value of an entry for which no path was found (FAB_MARK_CUT). The entry keeps its
- * value, unless the next switch got a new entry by which labels no longer ascend. Then the entry
- * must drop packets (NO_ROUTE). */
+ * value if labels still ascend at the next switch. If the new entry of the next switch breaks this,
+ * the entry must drop packets (NO_ROUTE). */
 static uint8_t entry_of_cut(struct fab_repair *r, uint32_t sw)
 {
     struct fab_repair_column *c = &r->column;

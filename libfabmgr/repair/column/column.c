@@ -242,10 +242,11 @@ candidates_of(struct fab_repair *r, uint32_t sw, uint32_t key, bool equal, const
     return c;
 }
 
-/* Returns the place of the candidate with which switch `sw` begins for the LID. LIDs that a fault
- * displaces from one link, and switches that it displaces from one path, begin with different
- * candidates. But all leaves of a pod begin with the same one if the LID is in another pod: their
- * paths meet soon, so the repair reads fewer table entries, and each of these may be a cache miss.
+/* Returns the index of the candidate that switch `sw` tries first for the LID. It differs among the
+ * LIDs that a fault displaces from one link, and among the switches that the fault displaces from
+ * one path. But all leaves of a pod try the same candidate first if the LID is in another pod.
+ * Their paths then meet soon, so the repair reads fewer table entries, each of which may be a cache
+ * miss.
  */
 static uint32_t first_candidate(const struct fab_repair_network *b, uint32_t sw, uint32_t lid,
                                 uint32_t count)

@@ -129,10 +129,10 @@ uint64_t fab_repair_contingency_load(const struct fab_repair_contingency_maker *
 uint32_t fab_repair_contingency_peek(const struct fab_repair_contingency_maker *m, size_t ahead);
 /* Returns the number of contingencies that fab_repair_contingency_next has not computed yet. */
 size_t fab_repair_contingency_left(const struct fab_repair_contingency_maker *m);
-/* Checks whether a plan is still valid. It must be a plan for the failure that
+/* Checks whether `plan` is still valid. The plan must be for the failure that
  * fab_repair_contingency_next would compute next, and must have been valid after `commits` commits.
- * If it is still valid, the maker skips this failure. Returns NOT_FOUND if the plan is no longer
- * valid or nothing is left to compute, NOMEM, or BUSY. */
+ * If the plan is still valid, the maker skips this failure. Returns NOT_FOUND if the plan is no
+ * longer valid or nothing is left to compute, NOMEM, or BUSY. */
 int fab_repair_contingency_recheck(struct fab_repair_contingency_maker *m,
                                    const struct fab_repair_stored_plan *plan, uint64_t commits);
 /* Returns the number of plans that needed no new proof for the present state, because the changes
