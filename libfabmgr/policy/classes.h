@@ -82,8 +82,8 @@ struct fab_ranges {
     struct fab_range *range;
     size_t count; /* number of ranges; 0: every value matches */
 };
-/* A rule matches a path if all its conditions match. A rule with a condition on the service ID, QoS
- * class or P_Key does not match a path that was requested without this value. */
+/* A rule matches a path if all conditions of the rule match. A condition on the service ID, QoS
+ * class or P_Key matches only if the request for the path has this value. */
 struct fab_class_rule {
     uint8_t class;
     /* Bitsets of numbers of port groups. The source of the path must be in a group of `from`, its
