@@ -76,8 +76,8 @@ struct fab_cabling_difference {
     uint32_t group;
 };
 
-/* Two switches or hosts that have exchanged their cables port by port. Each of the two seems to be
- * at the place of the other, or to have the name of the other. */
+/* Two switches or hosts, a and b, that have exchanged their cables port by port. It seems that a
+ * and b have exchanged their places or their names. */
 struct fab_cabling_exchange {
     uint32_t a, b;   /* the sites of the two; for a host with several adapters, one of its sites */
     uint32_t cables; /* number of swapped pairs of cables */

@@ -198,8 +198,8 @@ static int add_link(struct pattern *p, uint32_t a, unsigned port_a, uint32_t b, 
 /* The votes of the switches of a group, for each port number. */
 struct columns {
     struct vote upper[256];
-    /* Several lower ports may lead to the same upper switch. t is the number of such ports before
-     * this one. */
+    /* Several lower ports may lead to one upper switch. t is the number of such ports with lower
+     * numbers. */
     unsigned t[256];
 };
 
