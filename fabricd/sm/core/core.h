@@ -220,7 +220,7 @@ void sm_cause_carry_over(struct sm *s);
 int sm_wait(struct sm *s, enum sm_round_kind kind, sm_done *done, void *ctx);
 void sm_wait_forget(struct sm *s, void *ctx);
 /* Call this function when a background heavy sweep begins. Callers that wait for a heavy sweep then
- * wait for this one. */
+ * wait for this sweep. */
 void sm_wait_for_background(struct sm *s);
 
 /* ---- rounds (rounds.c, runner.c) ------------------------------------------------------------- */
