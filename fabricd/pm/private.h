@@ -68,8 +68,8 @@ struct pm_node {
     /* [ports + 1] counters by port number; NULL: no node uses this entry */
     struct pm_port *port;
     uint64_t pass; /* the last pass that included the node */
-    /* Number that changes when another node gets this entry, so that late answers of the former
-     * node are recognised. */
+    /* Number that changes when another node gets this entry. By it, answers of the node that had
+     * the entry before are recognised and dropped. */
     uint16_t life;
     /* LID to which the next request of this node is sent */
     uint16_t lid;
