@@ -48,7 +48,7 @@ int authority_issue(struct authority *a, const char *name, char *const *others, 
 int authority_revoke(struct authority *a, const char *name, char *why, size_t why_len);
 
 struct authority_renewed {
-    bool former_valid; /* true: the former certificate has not expired */
+    bool former_valid; /* true: the certificate that is replaced has not expired */
     char expires[24], former_expires[24];
 };
 /* Issues a certificate and key with the subject, alternative names and purpose of the current
