@@ -14,7 +14,7 @@
 struct fab_recording_item {
     /* offset of the entry in the recording, in bytes */
     size_t at;
-    /* time in us since the start of the recording; never less than that of the entry before */
+    /* time in us since the start of the recording; never less than the time of the entry before */
     uint64_t time;
     /* For a sent MAD, index of the first received MAD that answers it. For a received MAD, index of
      * the sent MAD that it answers. NONE: there is no such MAD. */
