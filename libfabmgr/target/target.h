@@ -64,7 +64,7 @@ struct fab_lft {
     /* number of pages of a switch's table */
     uint32_t row_pages;
     /* [switch_count][stride] the entries of all switches in one block of memory. NULL: these tables
-     * are a changed version of others, and their entries are only in `pages`. */
+     * are a changed version of other tables, and their entries are only in `pages`. */
     uint8_t *entries;
     /* [switch_count][row_pages] the pages of the tables of all switches */
     struct fab_pages pages;
