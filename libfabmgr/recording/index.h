@@ -28,8 +28,8 @@ struct fab_recording_item {
     bool asked, done;
     /* Neighbours of a sent MAD in the player's list of requests whose answers are due. */
     uint32_t earlier, later;
-    /* When the replaying manager sent the same MAD as this sent MAD: the time in us (asked_us)
-     * and the TID that it used (tid). */
+    /* Valid if the replaying manager has sent this MAD, too: the time in us at which it did so
+     * (asked_us), and the TID in its MAD (tid). */
     uint64_t asked_us, tid;
     /* time in us for which the player may delay the answer to this sent MAD, so that MADs arrive in
      * the order of the recording */
