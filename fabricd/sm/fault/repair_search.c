@@ -15,7 +15,8 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/fault/state.h"
 
-/* Maximum number of links for which the loop thread does this; a worker does it for more. */
+/* Maximum number of failed links for which the loop thread computes the repair. If more links
+ * failed, a worker task computes it. */
 #define LINKS_ON_LOOP 4
 
 static void drop_input(struct sm_repair_search *x)

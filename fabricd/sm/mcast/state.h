@@ -35,11 +35,12 @@ struct sm_joint {
      * tables. channels is NULL if they are not known, or if a worker task has them. */
     struct fab_view *view;
     struct fab_verify_channels *channels;
-    /* bitset of the MLID groups that are not yet proved together with these unicast tables */
+    /* bitset of the MLID groups that are not yet proved together with the unicast tables of
+     * `view` */
     uint64_t open[FAB_MFT_GROUPS / 64];
-    /* The manager has made, or tried to make, a spanning tree for these unicast tables. */
+    /* The manager has made, or tried to make, a spanning tree for the unicast tables of `view`. */
     bool guide_tried;
-    /* A proof with these unicast tables found a cycle. */
+    /* A proof with the unicast tables of `view` found a cycle. */
     bool cycle;
     /* The last complete proof found a cycle, and an event has reported it. */
     bool deadlock;
