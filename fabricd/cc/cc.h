@@ -97,9 +97,9 @@ struct cc_device_status {
     bool unresponsive;
     uint8_t tries;
     /* true: the manager has stopped trying. It tries again when the device comes back to the
-     * fabric. Unless the state is UNSUPPORTED, it also tries again when the settings for the device
-     * change. If the device did not answer, it also tries again after the settings file was read
-     * again. */
+     * fabric. In all states but UNSUPPORTED, it also tries again when the settings for the device
+     * change. If `unresponsive` is true, it also tries again after a reload of the settings
+     * file. */
     bool gives_up;
 };
 uint32_t cc_not_programmed(const struct cc *cc, struct cc_device_status *ret, uint32_t max);
