@@ -38,8 +38,8 @@ struct mistake {
 
 struct mistakes {
     struct fab_prng prng;
-    const struct fab_fabric
-        *plain; /* the planned fabric; its node ids are references of the builder */
+    /* the planned fabric; its node ids are references of the builder */
+    const struct fab_fabric *plain;
     struct fab_builder *b;
     bool *used; /* [plain->port_count] ports that a mistake has changed */
     uint32_t strangers;
