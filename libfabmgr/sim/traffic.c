@@ -24,8 +24,8 @@
 #define IDLE_SHARE 0.1         /* share of the endports that send nothing in an epoch */
 
 struct sim_traffic {
-    double
-        load; /* mean rate at which an endport sends, as a share (0..1) of the rate of its link */
+    /* mean rate at which an endport sends, as a share (0..1) of the rate of its link */
+    double load;
     uint64_t epoch_at;
     struct fab_prng prng;
     /* [port id] rate: words of 4 bytes sent per second. wait: ticks of PortXmitWait per second. at:
@@ -167,8 +167,8 @@ static void new_epoch(struct fab_sim *s)
     }
     for (uint32_t i = 0; i < count; i++)
         add_flow(s, &flow[i]);
-    for (uint32_t p = 0; p < ports;
-         p++) { /* sending and waiting together take at most all of the time */
+    /* sending and waiting together take at most all of the time */
+    for (uint32_t p = 0; p < ports; p++) {
         float room = (float)capacity(s, p) - t->rate[p];
         if (t->wait[p] > room)
             t->wait[p] = room > 0 ? room : 0;
