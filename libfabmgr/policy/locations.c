@@ -246,8 +246,8 @@ static int sort(struct entries *all, int (*order)(const void *, const void *),
 
 static int read_text(struct reader *r, const char *text, size_t len)
 {
-    static const char utf8_mark[] =
-        "\xef\xbb\xbf"; /* byte order mark, which spreadsheets write first */
+    /* byte order mark, which spreadsheets write first */
+    static const char utf8_mark[] = "\xef\xbb\xbf";
     const char *at = text, *end = text + len;
     int rc = FAB_OK;
     if (len >= 3 && memcmp(text, utf8_mark, 3) == 0)

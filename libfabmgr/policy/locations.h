@@ -25,8 +25,8 @@
 
 /* The texts of the file about a node; "": the file has no such text. */
 struct fab_location {
-    const char
-        *host; /* name of the host to which the adapter belongs; "": the file does not tell */
+    /* name of the host to which the adapter belongs; "": the file does not tell */
+    const char *host;
     const char *rack, *row, *slot;
 };
 struct fab_locations;
