@@ -25,8 +25,8 @@
 
 struct fab_host_adapter {
     uint32_t node;
-    const char *
-        name; /* name of the adapter, such as "mlx5_0"; "": the NodeDescription has only one word */
+    /* name of the adapter, such as "mlx5_0"; "": the NodeDescription has only one word */
+    const char *name;
     uint32_t rail; /* from 1; 0: no host with several adapters has an adapter of this name */
 };
 struct fab_host {
