@@ -66,8 +66,8 @@ static int write_round(struct counters *c, const struct counters_round *r, uint6
 {
     int status = FAB_OK;
     if (c->writer.db != NULL && !file_identity_holds(&c->file, c->path))
-        close_database(
-            c); /* the file was deleted or replaced: write to the file that is there now */
+        /* the file was deleted or replaced: write to the file that is there now */
+        close_database(c);
     if (c->writer.db == NULL)
         status = open_database(c);
     if (status != FAB_OK)

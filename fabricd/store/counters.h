@@ -52,8 +52,8 @@ struct counters_health {
     uint64_t written, dropped;         /* numbers of rounds since the start */
     uint64_t bytes;                    /* size of the database without free pages */
     int64_t oldest[FAB_ROLLUP_LEVELS]; /* [level] Unix time in s of the oldest sample; 0: none */
-    uint32_t
-        replaced; /* number of damaged databases that were set aside (renamed) since the start */
+    /* number of damaged databases that were set aside (renamed) since the start */
+    uint32_t replaced;
     char reason[200]; /* reason of the last failure */
     char aside[300];  /* name of the last database that was set aside */
 };

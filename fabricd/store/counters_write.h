@@ -12,8 +12,8 @@ struct counters_known { /* a node that the history knows */
     uint64_t guid;
     uint32_t first; /* number of the node's port 0; the numbers of its other ports follow */
     uint8_t ports;
-    int64_t seen,
-        stored; /* Unix times in s. seen: last sample. stored: `seen` in the table; 0: no row */
+    /* Unix times in s. seen: last sample. stored: `seen` in the table; 0: no row */
+    int64_t seen, stored;
 };
 enum counters_sql {
     COUNTERS_SQL_BEGIN,
@@ -68,8 +68,8 @@ uint64_t counters_writer_bytes(struct counters_writer *w);
 struct counters_quarter {
     int64_t begin, end;
     uint64_t *sum[2]; /* bytes sent, and bytes received */
-    uint32_t
-        *seconds[2]; /* duration in s of the samples with a rate of sent, and of received, data */
+    /* duration in s of the samples with a rate of sent, and of received, data */
+    uint32_t *seconds[2];
 };
 int counters_quarter_init(struct counters_quarter *q, uint32_t ports, int64_t begin, int64_t end);
 void counters_quarter_fini(struct counters_quarter *q);
