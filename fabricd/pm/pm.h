@@ -120,7 +120,7 @@ struct pm_link_end {
     char place[128];
     /* how much each counter rose since the manager began to watch the link */
     uint64_t total[FAB_COUNTERS];
-    uint64_t recent[FAB_COUNTERS]; /* increases within counters.within */
+    uint64_t recent[FAB_COUNTERS]; /* increases in the last "counters.within" seconds */
     /* The increases in `recent`, as increases per hour. */
     uint64_t per_hour[FAB_COUNTERS];
     /* how much each counter rose in each of the last reads, newest first */

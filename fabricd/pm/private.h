@@ -137,8 +137,8 @@ struct pm {
     uint64_t reads, failed;
     uint32_t waiting;        /* requests in flight */
     uint32_t most_in_flight; /* greatest number of requests to one node at a time */
-    struct counters_round
-        *round; /* samples of the present pass; NULL: no sample yet, or no history is kept */
+    /* samples of the present pass; NULL: no sample yet, or no history is kept */
+    struct counters_round *round;
     int64_t round_began_s; /* Unix time in s at which the present round began */
     /* values of struct counters_health at the last call of pm_history_look */
     uint64_t history_failures;
