@@ -61,8 +61,8 @@ struct cc_status {
     uint8_t profile; /* enum fab_congestion_profile */
     /* generation of the view for which the settings were computed; 0: no settings yet */
     uint64_t generation;
-    uint32_t
-        settings; /* number of distinct settings; equal settings of several devices count once */
+    /* number of distinct settings; equal settings of several devices count once */
+    uint32_t settings;
     /* number of switches and adapter ports in each state */
     uint32_t devices[CC_STATES];
     /* largest number of senders to one endport that the settings assume */
