@@ -21,8 +21,8 @@ struct upkeep {
     const struct sm *sm;
     const struct config *config;
     struct loop_timer *timer;
-    int64_t
-        day; /* day of the last automatic snapshot since the start, in days of Unix time; 0: none */
+    /* day of the last automatic snapshot since the start, in days of Unix time; 0: none */
+    int64_t day;
 };
 
 /* Makes a snapshot of the topology once a day (UTC), if the topology has changed. */
