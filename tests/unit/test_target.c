@@ -340,8 +340,9 @@ START_TEST(blocks_are_put_edited_and_forgotten)
 }
 END_TEST
 
-/* Some switches accept a P_Key enforcement and report another one ever after: they refused it. If a
- * port reported the enforcement, and no longer does, it lost it. */
+/* Some switches acknowledge a P_Key enforcement, but always report another setting: they refused
+ * the enforcement. A port that has reported the enforcement, and then reports another setting, has
+ * lost it. */
 START_TEST(lost_enforcement_is_noticed_once)
 {
     struct fab_blocks h = {0};
