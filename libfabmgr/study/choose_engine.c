@@ -201,8 +201,8 @@ static int search_locally(const struct comparison *c, struct fab_engine_choice *
 }
 
 /* Improves the tables of `from` by local search, and proves the result. The result replaces the
- * best tables if no figure is worse beyond its tolerance, even if all are the same, because local
- * search has reduced the number of flows that share links. */
+ * best tables if no figure is worse by more than its tolerance. This holds even if all figures are
+ * equal, because local search has reduced the number of flows that share links. */
 static int refine(struct comparison *c, const struct fab_engine_choice *from)
 {
     struct fab_engine_choice t = {.engine = NULL};
