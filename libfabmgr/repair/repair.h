@@ -136,11 +136,12 @@ struct fab_repair_delta {
     uint32_t label_set;
 };
 
-/* Computes what changes when exactly the links of these ports are dead. Either port may name a
- * link, more than once and in any order; links to endports change nothing. `lft` are the active
- * tables, which must not have changed since the last fab_repair_commit. Returns UNSUPPORTED if some
- * switch with endports has no path left that the labels allow; an engine must then compute new
- * tables, and why[] receives a sentence. Returns INVAL for tables of another fabric, or NOMEM. */
+/* Computes what changes when exactly the links of these ports are dead. A link may be named by
+ * either of its ports, several times, and in any order. Links to endports change nothing. `lft` are
+ * the active tables, which must not have changed since the last fab_repair_commit. Returns
+ * UNSUPPORTED if some switch with endports has no path left that the labels allow; an engine must
+ * then compute new tables, and why[] receives a sentence. Returns INVAL for tables of another
+ * fabric, or NOMEM. */
 int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,
                     size_t count, struct fab_repair_delta *ret, char *why, size_t why_len);
 void fab_repair_delta_fini(struct fab_repair_delta *d);
