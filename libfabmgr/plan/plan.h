@@ -114,8 +114,8 @@ int fab_plan_observed_remap(const struct fab_observed *from, const struct fab_fa
                             const struct fab_fabric *now, uint32_t top, struct fab_observed *ret);
 
 /* Returns true if data packets may pass an ISL: one of its ports is Active, and the other one is
- * Active or Armed. A port in state Armed also receives data packets, and the first one makes it
- * Active (IBA 7.2.7). */
+ * Active or Armed. A port in state Armed also receives data packets, and the first data packet
+ * makes it Active (IBA 7.2.7). */
 bool fab_plan_isl_carries(const struct fab_fabric *f, uint32_t port);
 
 enum fab_plan_stage {
