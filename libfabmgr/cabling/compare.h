@@ -128,8 +128,8 @@ static inline unsigned fab_cabling_port_number(const struct fab_cabling_check *c
     return port - fab_cabling_site_of(c, port)->first_port;
 }
 /* Returns true if the plan seems to belong to another fabric, so that the differences mean nothing.
- * This is so if fewer nodes of the plan were found than half of the nodes of the plan or of the
- * fabric, whichever has fewer nodes. */
+ * Let n be the number of nodes of the plan or of the fabric, whichever is smaller. The function
+ * returns true if fewer than n / 2 nodes of the plan were found. */
 bool fab_cabling_is_foreign(const struct fab_cabling_check *c);
 
 #endif
