@@ -79,7 +79,7 @@ struct sm_multicast {
     /* Members of mft_proof.c, which proves that multicast trees reach all members without a loop.
      * proved: MFT blocks of the last proof. proved_groups: bitset of the MLID groups whose trees
      * passed the proof and have not changed since. refuted: bitset of the MLID groups with a tree
-     * that failed it. proving: the worker task; NULL: none runs. */
+     * that failed the proof. proving: the worker task; NULL: none runs. */
     struct fab_blocks proved;
     uint64_t proved_groups[FAB_MFT_GROUPS / 64], refuted[FAB_MFT_GROUPS / 64];
     struct loop_task *proving;
