@@ -45,7 +45,8 @@ struct sm_run {
     /* Cause of the round, as a phrase for operators. */
     char cause[96];
     /* Manager's clock when this round had discovered the fabric (known_us), computed the tables
-     * (computed_us), and proved them (proved_us). 0: not yet, or this round does not do it. */
+     * (computed_us), and proved them (proved_us). 0: the round has not reached or does not have
+     * this step. */
     uint64_t known_us, computed_us, proved_us;
     /* Only some members are set: the numbers of nodes and links that this round lost and gained. */
     struct reroute changed;
