@@ -47,8 +47,8 @@ struct pm_port {
     uint32_t mbps;    /* nominal rate of the link in Mb/s; 0: not known */
     bool linked;      /* the link was up at some time */
     bool has_vls;
-    /* Kept from the answer to PM_ASK_COUNTERS until that to PM_ASK_DATA. wait: PortXmitWait. reset:
-     * an error counter was lower than before.
+    /* From the answer to PM_ASK_COUNTERS, kept until the answer to PM_ASK_DATA. wait: PortXmitWait.
+     * reset: an error counter was lower than before.
      */
     bool reset;
     uint32_t wait;
