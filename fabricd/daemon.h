@@ -28,7 +28,7 @@ struct daemon {
     struct transport *recorder;
     struct recording recording; /* the recording that --replay plays */
     struct sm *sm;
-    struct counters *history; /* of counters; NULL: there is none */
+    struct counters *history; /* history of counters; NULL: fabricd keeps none */
     struct pm *pm;
     struct cc *cc;
     struct sa *sa;

@@ -155,7 +155,7 @@ static int check_rotation(const struct daemon *d, const struct config *now, char
     return FAB_E_EXISTS;
 }
 
-/* The settings that a reload reads. */
+/* A reload of the settings: its input, and the result that a worker thread computes. */
 struct reload {
     const struct options *options;
     int status;
@@ -163,8 +163,8 @@ struct reload {
     char why[WHY_LEN];
 };
 
-/* Completes the settings with the files that they name, and checks them. On an error nothing
- * changes, and why[] has the reason. */
+/* Reads the files that the settings name, and checks the settings. On an error, the settings in use
+ * stay, and why[] has the reason. */
 static int accept_settings(struct daemon *d, struct config *now, char *why)
 {
     int r = daemon_take_keys(d, now, why);

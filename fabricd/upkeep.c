@@ -21,11 +21,11 @@ struct upkeep {
     const struct sm *sm;
     const struct config *config;
     struct loop_timer *timer;
-    int64_t
-        day; /* day of the last automatic snapshot since the start, in days of Unix time; 0: none */
+    /* day of the last automatic snapshot since the start, in days of Unix time; 0: none */
+    int64_t day;
 };
 
-/* Makes the snapshot of this day (UTC), unless there is one or the topology has not changed. */
+/* Makes a snapshot of the topology once a day (UTC), if the topology has changed. */
 static void make_snapshot(struct upkeep *u, int64_t now)
 {
     char name[STORE_SNAPSHOT_NAME];

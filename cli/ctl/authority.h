@@ -48,15 +48,15 @@ int authority_issue(struct authority *a, const char *name, char *const *others, 
 int authority_revoke(struct authority *a, const char *name, char *why, size_t why_len);
 
 struct authority_renewed {
-    bool former_valid; /* true: the former certificate has not expired */
+    bool former_valid; /* true: the certificate that is replaced has not expired */
     char expires[24], former_expires[24];
 };
 /* Issues a certificate and key with the subject, alternative names and purpose of the current
  * certificate of `name`, which stays valid. If `name` is AUTHORITY_OWN_NAME, gives the authority
  * and its revocation list a new period of validity; its key and all certificates stay valid. days:
- * length of the new period; 0: the same as before. NOT_FOUND: there is no such certificate. EXISTS:
- * it is revoked. INVAL: the certificate would expire after the authority, or the new period of the
- * authority would end before its present one. */
+ * length of the new period; 0: as long as the present period. NOT_FOUND: there is no such
+ * certificate. EXISTS: the certificate is revoked. INVAL: the certificate would expire after the
+ * authority, or the new period of the authority would end before its present one. */
 int authority_renew(struct authority *a, const char *name, unsigned days,
                     struct authority_renewed *ret, char *why, size_t why_len);
 

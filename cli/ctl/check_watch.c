@@ -75,7 +75,7 @@ static int say_racks(struct out *o, const struct fab_cabling_check *c)
     return FAB_OK;
 }
 
-/* Writes an estimated time, such as "40 s" or "12 min". */
+/* Writes an estimated duration, such as "40 s" or "12 min". */
 static void show_rough(uint64_t seconds, char text[32])
 {
     if (seconds < 120)

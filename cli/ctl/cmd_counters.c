@@ -25,7 +25,7 @@ static void say_value(struct out *o, const char *label, enum out_tone tone,
     out_text(o, NULL, label, value > 0 ? tone : OUT_DIM, text);
 }
 
-/* Writes the error counters of a sample with their names; "0" if there are none. */
+/* Writes the names and the increases of the error counters of a sample; "0" if no counter rose. */
 static void say_errors(struct out *o, const char *label, const Fabric__V1__PortSample *m)
 {
     char text[ERRORS_LEN];
@@ -162,7 +162,7 @@ static void say_history_row(struct out *o, const Fabric__V1__PortSample *m)
     out_row_end(o);
 }
 
-/* The values that --counter names, beside error counters. */
+/* The words that the option --counter accepts, besides the names of error counters. */
 static const struct {
     const char *name, *label;
     enum sample_value value;
@@ -196,7 +196,7 @@ static const char *const error_counters[] = {"SymbolErrorCounter",
                                              "VL15Dropped"};
 #define ERROR_COUNTERS (sizeof error_counters / sizeof *error_counters)
 
-/* Finds what --counter names: a value, or an error counter. */
+/* Finds the value or the error counter that the option --counter names. */
 static int parse_counter(const char *name, size_t *ret_value, const char **ret_error)
 {
     *ret_value = COUNTER_COUNT;
@@ -309,8 +309,8 @@ static const struct out_column link_columns[] = {
     {NULL, "DOWN", true},
 };
 
-/* Returns true if one end received clearly less or more than the other sent, as the event
- * link-asymmetric says. */
+/* Returns true if the data that port a sent, and the data that port b received, differ so much that
+ * the manager would emit link-asymmetric. */
 static bool differs(const Fabric__V1__PortSample *a, const Fabric__V1__PortSample *b)
 {
     if (a == NULL || b == NULL || !a->sent_known || !b->received_known)
@@ -353,8 +353,8 @@ static int64_t time_of(const struct port_samples *p, size_t i)
     return i < p->count && p->sample[i]->time != NULL ? p->sample[i]->time->seconds : INT64_MAX;
 }
 
-/* Prints the samples of both ends in the order of time. Samples of the same round have the same
- * time. */
+/* Prints the samples of both ends of the link in the order of time. The two samples of one round
+ * have the same time, and share a row. */
 static void say_both(struct out *o, const struct port_samples *a, const struct port_samples *b)
 {
     size_t i = 0, k = 0;

@@ -24,8 +24,8 @@
 #define REACTION_S 5
 /* number of events after an event among which the manager's reaction is searched */
 #define REACTION_WITHIN 40
-/* Maximum number of events whose reactions are searched, the latest first. Each search takes a
- * request. */
+/* Maximum number of events for which fabricctl asks what the manager did next, the latest event
+ * first. Each of these events takes a request. */
 #define REACTIONS_MOST 200
 
 /* types of the events that report what the manager did after a change */

@@ -19,7 +19,7 @@ size_t plain_words_token(const char *text, size_t len);
 bool plain_words_has(const char *token, size_t len);
 /* Returns true if the token is the name of a device in a host, such as "HCA-1" or "mlx5_0". */
 bool plain_words_is_device(const char *token, size_t len);
-/* Returns true if each token of the text is one for which plain_words_has returns true. */
+/* Returns true if plain_words_has returns true for each token of the text. */
 bool plain_words_only(const char *text, size_t len);
 
 #endif

@@ -7,7 +7,7 @@
 #include "cli/ctl/sparkline.h"
 #include "fabric/v1/counters.pb-c.h"
 
-/* The past of a port: pages of answers, and all samples in them. */
+/* The history of a port: the pages that the manager answered, and all samples in these pages. */
 struct port_samples {
     Fabric__V1__GetPortHistoryResponse **page; /* [page_count] */
     size_t page_count;
@@ -30,7 +30,7 @@ enum sample_value {
     SAMPLE_FLAPS, /* LinkDownedCounter */
     SAMPLE_VALUES
 };
-/* Returns a value of a sample; SPARKLINE_NONE: it is not known. */
+/* Returns a value of a sample; SPARKLINE_NONE: the sample does not have this value. */
 uint64_t sample_value(const Fabric__V1__PortSample *m, enum sample_value which);
 /* Returns the increase of an error counter. */
 uint64_t sample_counter(const Fabric__V1__PortSample *m, const char *counter);
@@ -43,7 +43,8 @@ void show_sample_errors(const Fabric__V1__PortSample *m, char *text, size_t len)
 /* Writes the duration of a sample, such as "60 s", "15 min" or "1 d". */
 void show_sample_time(uint32_t seconds, char text[SAMPLE_LEN]);
 
-/* Writes all values of a sample, in JSON output only. The keys begin with `prefix`. */
+/* Writes all values of a sample; the JSON keys begin with `prefix`. Text output has none of
+ * them. */
 void out_sample_keys(struct out *o, const char *prefix, const Fabric__V1__PortSample *m);
 /* Prints a chart of one value of all samples, in text output only. */
 void say_chart(struct out *o, const char *label, const struct port_samples *p,

@@ -44,7 +44,7 @@ struct pseudonym {
      * that have a name. */
     bool common;
     bool used;            /* true: its pseudonym was written */
-    uint32_t same_as;     /* index of the name that has the same pseudonym as this one */
+    uint32_t same_as;     /* index of another name with the same pseudonym */
     uint32_t number;      /* number in the pseudonym; valid after the seal */
     unsigned char mac[8]; /* MAC of the original; the numbers follow the order of the MACs */
 };

@@ -221,7 +221,7 @@ static void say_move(struct out *o, const struct fab_cabling_check *c,
 
 /* ---- nodes that have exchanged their places -------------------------------------------------- */
 
-/* Writes the name of a switch, or that of a host without its adapter. */
+/* Writes the name of a switch or host. The name of a host does not include its adapters. */
 static const char *unit_text(const struct fab_cabling_check *c, uint32_t site,
                              char text[SHOW_CABLING_PORT])
 {
@@ -353,7 +353,7 @@ static void say_nodes(struct out *o, const struct fab_cabling_check *c)
     out_number(o, "nodes_by_place", NULL, OUT_PLAIN, place);
 }
 
-/* Prints which planned nodes have other names in the fabric. */
+/* Prints the planned nodes that have another name in the fabric than in the plan. */
 static void say_other_names(struct out *o, const struct fab_cabling_check *c)
 {
     static const struct out_column columns[] = {{"node", "", false}};

@@ -22,8 +22,8 @@ struct subject {
 };
 
 /* Makes the certificate of an authority with this key. Its subject is that of `former` or, if
- * `former` is NULL, the common name. If subject and key are those of a former certificate, the new
- * certificate verifies the same signatures. */
+ * `former` is NULL, the common name. If an earlier certificate has this subject and key, the new
+ * certificate verifies all signatures that the earlier one verifies. */
 X509 *signing_root(const X509 *former, const char *name, unsigned days, EVP_PKEY *key);
 X509 *signing_leaf(const struct signer *by, const struct subject *of, unsigned days, EVP_PKEY *key);
 /* Makes a revocation list with the entries of the previous one (NULL: none) and the certificates

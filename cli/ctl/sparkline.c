@@ -18,7 +18,7 @@ static bool has_utf8(void)
     return false;
 }
 
-/* Returns the greatest value of those that bar `bar` shows. */
+/* Returns the greatest of the values that bar number `bar` stands for. */
 static uint64_t value_of(const uint64_t *values, size_t count, size_t bars, size_t bar)
 {
     size_t from = bar * count / bars, to = (bar + 1) * count / bars;

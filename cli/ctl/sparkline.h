@@ -10,9 +10,10 @@
 #define SPARKLINE_LEN (3 * SPARKLINE_WIDTH + 1) /* bytes; a bar has at most 3 */
 #define SPARKLINE_NONE UINT64_MAX               /* there is no value */
 
-/* Draws a chart of `count` values, from left to right. If there are more than SPARKLINE_WIDTH, each
- * bar shows the greatest of several values. A value that is missing is a space. The highest bar is
- * the value `most`. In a locale without UTF-8, the bars are the characters "_.-=+*#@". */
+/* Draws a chart of `count` values, from left to right. If there are more than SPARKLINE_WIDTH
+ * values, each bar shows the greatest of several values. A missing value (SPARKLINE_NONE) is a
+ * space. A bar of full height means the value `most`. In a locale without UTF-8, the bars are the
+ * characters "_.-=+*#@". */
 void sparkline(const uint64_t *values, size_t count, uint64_t most, char ret[SPARKLINE_LEN]);
 
 #endif

@@ -32,14 +32,14 @@ void log_always(const char *subject, const char *fmt, ...) __attribute__((format
 struct log_field {
     const char *name, *value;
 };
-/* Like log_always, but if stderr is the journal of systemd, the journal entry also has these
- * fields. After log_init_command, only the journal gets the line. */
+/* Like log_always, but adds fields[count] to the journal entry if stderr is the journal of systemd.
+ * After log_init_command, only the journal gets the line. */
 void log_record(const char *subject, const struct log_field *fields, size_t count,
                 const char *message);
-/* Copies a text, and replaces every byte that could control a terminal or end a line by \xNN.
- * log_line does this itself; other code that shows names from the fabric calls this function.
- * Returns the number of bytes in ret, which is NUL-terminated. If the text is too long, the copy
- * ends after a whole character. */
+/* Copies a text to ret[]. Writes \xNN instead of each byte that could control a terminal or end a
+ * line. log_line calls this function for each line. Other code that shows names from the fabric
+ * must call it, too. Returns the number of bytes in ret, which is NUL-terminated. If the text is
+ * too long, the copy ends after a whole character. */
 size_t log_clean(const char *text, char *ret, size_t len);
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(...) log_line(LOG_LEVEL_WARNING, __VA_ARGS__)

@@ -129,9 +129,9 @@ void cc_tell_outcome(struct cc *cc)
 }
 
 /* Returns true if the manager must compute congestion settings for view `v` now. The first
- * computation is due at once. If the settings for `v` are stale, the next one is due
- * COMPUTE_LEAST_US after the last one. If `v` is a new view, it is due SETTLE_US after this
- * function was first called with `v`. */
+ * computation is due at once. If the settings for `v` are stale, the next computation is due
+ * COMPUTE_LEAST_US after the last computation. If `v` is a new view, the computation is due
+ * SETTLE_US after this function was first called with `v`. */
 static bool is_due(struct cc *cc, const struct fab_view *v, uint64_t now)
 {
     if (cc->seen != v->generation) {

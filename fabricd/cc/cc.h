@@ -61,8 +61,8 @@ struct cc_status {
     uint8_t profile; /* enum fab_congestion_profile */
     /* generation of the view for which the settings were computed; 0: no settings yet */
     uint64_t generation;
-    uint32_t
-        settings; /* number of distinct settings; equal settings of several devices count once */
+    /* number of distinct settings; equal settings of several devices count once */
+    uint32_t settings;
     /* number of switches and adapter ports in each state */
     uint32_t devices[CC_STATES];
     /* largest number of senders to one endport that the settings assume */
@@ -97,9 +97,9 @@ struct cc_device_status {
     bool unresponsive;
     uint8_t tries;
     /* true: the manager has stopped trying. It tries again when the device comes back to the
-     * fabric. Unless the state is UNSUPPORTED, it also tries again when the settings for the device
-     * change. If the device did not answer, it also tries again after the settings file was read
-     * again. */
+     * fabric. In all states but UNSUPPORTED, it also tries again when the settings for the device
+     * change. If `unresponsive` is true, it also tries again after a reload of the settings
+     * file. */
     bool gives_up;
 };
 uint32_t cc_not_programmed(const struct cc *cc, struct cc_device_status *ret, uint32_t max);

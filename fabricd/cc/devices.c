@@ -117,7 +117,7 @@ static void count_waiting(struct cc *cc)
 
 /* ---- results of a computation ---------------------------------------------------------------- */
 
-/* Prepares to copy the result of a computation to the list of devices. Until all of it is
+/* Prepares to copy the result of a computation to the list of devices. Until the whole result is
  * copied, the settings of the devices belong to no view. Returns the error of the computation, or
  * NOMEM. */
 static int take_begin(struct cc *cc, const struct cc_work *w)
@@ -193,8 +193,8 @@ static void finish(struct cc *cc, struct cc_work *w, int status)
     } else {
         log_error("congestion", "the congestion settings could not be computed: %s",
                   fab_base_status_text(status));
-        /* the settings of the devices belong to no view now: some may already be those for the
-         * new view, others those for the old one */
+        /* the settings of the devices belong to no view now: some may be for the new view, and some
+         * still for the old view */
         cc->generation = 0;
         cc->stale = true;
     }

@@ -96,7 +96,8 @@ static int take_file(const char *key, char **value, struct report *report)
 
 int secrets_take(struct raw *raw, struct report *report, struct config *c)
 {
-    /* `known`: numbers up to this one are not secret, because everybody knows them */
+    /* `known`: greatest number that is a publicly known default and therefore no secret; smaller
+     * numbers are no secrets either */
     const struct {
         const char *key;
         char **value;

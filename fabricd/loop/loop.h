@@ -61,8 +61,8 @@ int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 /* Like loop_work, but on a second worker thread. This thread is for work of a few milliseconds that
  * must not wait for long work. */
 int loop_work_short(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
-/* Like loop_work, but on a third worker thread. This thread is for work that waits for something
- * outside of the process, such as the name service, for seconds or longer. */
+/* Like loop_work, but on a worker thread that may block for seconds or longer. Such work waits for
+ * something outside of the process, such as the name service. */
 int loop_work_blocking(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 /* Like loop_work, but on a fourth worker thread, which is a background thread (base/thread.h). This
  * thread is for long work that no host waits for. */

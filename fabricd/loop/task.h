@@ -40,7 +40,7 @@ enum loop_task_place {
     /* worker thread for computations of a few milliseconds, which must not wait until a long
      * computation ends */
     LOOP_TASK_SHORT,
-    /* worker thread for work that waits for something outside of the process */
+    /* The task runs on the worker thread that may wait for something outside of the process. */
     LOOP_TASK_BLOCKING,
     /* background thread (base/thread.h) for long computations that no host waits for */
     LOOP_TASK_BACKGROUND,

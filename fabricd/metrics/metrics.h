@@ -32,7 +32,7 @@ struct metrics_input {
     struct store *store; /* NULL: nothing is stored */
     /* times at which the TLS files expire; NULL: there is no RPC server */
     const struct tls_expiry *expiry;
-    struct counters *history; /* of counters; NULL: there is none */
+    struct counters *history; /* history of counters; NULL: fabricd keeps none */
 };
 /* Writes the page of metrics. */
 void metrics_page(const struct metrics_input *in, struct fab_text *to);

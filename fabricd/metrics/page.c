@@ -293,8 +293,8 @@ static void errors(struct fab_text *to, const struct pm *pm)
     free(link);
 }
 
-/* The traffic of the whole fabric, and the history of counters. The rates of single ports are left
- * out, because there may be a hundred thousand of them. */
+/* The traffic of the whole fabric, and the history of counters. The page has no rates of single
+ * ports, because a fabric may have a hundred thousand ports. */
 static void traffic(struct fab_text *to, const struct pm *pm, struct counters *history)
 {
     struct counters_health h;

@@ -19,8 +19,8 @@
 #include "fabricd/pm/private.h"
 #include "libfabmgr/congestion/advise.h"
 
-/* Share of the time, in per mille, that a port has data but no credits. From this share on, a port
- * without FECN, BECN or congestion events is listed as waiting. */
+/* Least share of the time, per mille, in which a port must have had data but no credits to be
+ * listed as waiting. A port with FECN, BECN or congestion events is listed at any share. */
 #define WAITS_PERMILLE 10
 /* Congestion is persistent if FECN or congestion events rose in this many consecutive reads. */
 #define LASTS 3

@@ -62,7 +62,8 @@ static bool add_node(struct counters_round *r, const struct pm_node *n)
     return true;
 }
 
-/* Returns the round, with a place for the node; NULL: there is no history, or no memory. */
+/* Returns the present round of the history, after adding the node if the round does not have it
+ * yet. NULL: the manager keeps no history, or no memory is left. */
 static struct counters_round *round_for(struct pm *pm, struct pm_node *n)
 {
     if (!pm->in.history)
@@ -78,7 +79,7 @@ static struct counters_round *round_for(struct pm *pm, struct pm_node *n)
     return pm->round;
 }
 
-/* Stores the code of a rate, or adds a count to the one that is there. */
+/* Stores the code of a rate. A count is added to the count that is already stored. */
 static void put(struct counters_round *r, unsigned column, uint32_t at, uint16_t code)
 {
     if (!r->code[column])
@@ -125,7 +126,7 @@ void pm_history_end(struct pm *pm)
     if (!r)
         return;
     pm->round = NULL;
-    if (!has_values(r)) { /* the first pass has nothing to compare with */
+    if (!has_values(r)) { /* the first pass has no earlier readings, so no rates */
         counters_round_free(r);
         return;
     }
@@ -194,7 +195,7 @@ struct ends {
     uint8_t port[2];
 };
 
-/* Finds the link of a port. Returns false if the port has none in the view. */
+/* Finds the link of a port. Returns false if the port has no link in the view. */
 static bool find_ends(const struct fab_view *v, uint64_t guid, uint8_t port, struct ends *ret)
 {
     uint32_t node = v ? fab_fabric_node_by_guid(v->fabric, guid) : FAB_NONE;
@@ -288,7 +289,8 @@ static bool has_sample(const struct pm_port *p)
     return p->at_us != 0 && p->down_us == 0;
 }
 
-/* Ports without waits or errors are not ranked by these. */
+/* Returns true if a port with this value belongs in the list. In lists by waits or by errors, ports
+ * with value 0 are left out. */
 static bool is_ranked(enum counters_by by, uint64_t value)
 {
     return value > 0 || by == COUNTERS_BY_DATA || by == COUNTERS_BY_PACKETS;

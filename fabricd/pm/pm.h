@@ -27,7 +27,7 @@ struct pm_input {
     struct bus *bus;
     /* store of the exemptions from isolation; NULL: they are lost in a restart */
     struct store *store;
-    /* the history of counters; NULL: there is none */
+    /* the history of counters; NULL: the manager keeps none */
     struct counters *history;
     const struct config *config; /* must outlive the pm */
 };
@@ -47,11 +47,11 @@ struct pm_status {
      * watched: number of links with recent errors. unhealthy: number of these that are unhealthy.
      */
     uint32_t watched, unhealthy;
-    /* number of ports whose last sample is known, and the sums of the data and packets that they
-     * sent in a second, according to their last samples */
+    /* number of ports that have a sample, and the sums of the bytes and packets that these ports
+     * sent per second, by their last samples */
     uint32_t ports;
     uint64_t bytes_per_s, packets_per_s;
-    /* greatest number of requests that were in flight to one node since the start */
+    /* greatest number of requests that were in flight to one node at a time, since the start */
     uint32_t most_in_flight;
 };
 void pm_get_status(const struct pm *pm, struct pm_status *ret);
@@ -69,8 +69,9 @@ struct pm_rates {
     uint8_t port;
     uint16_t code[FAB_COLUMNS]; /* codes of rates and errors (libfabmgr/counters/column.h) */
 };
-/* Writes the `most` ports with the greatest values, in this order. *ret_ports: number of all
- * ports with a sample; by waits or errors: of those with waits or errors. Returns NOMEM. */
+/* Writes the `most` ports with the greatest values to ret[], the greatest value first. *ret_ports:
+ * number of all ports with a sample; for waits and errors, only ports with a value above 0 count.
+ * Returns NOMEM. */
 int pm_top(const struct pm *pm, enum counters_by by, uint32_t most, struct pm_rates *ret,
            uint32_t *ret_count, uint32_t *ret_ports);
 
@@ -119,7 +120,7 @@ struct pm_link_end {
     char place[128];
     /* how much each counter rose since the manager began to watch the link */
     uint64_t total[FAB_COUNTERS];
-    uint64_t recent[FAB_COUNTERS]; /* increases within counters.within */
+    uint64_t recent[FAB_COUNTERS]; /* increases in the last "counters.within" seconds */
     /* The increases in `recent`, as increases per hour. */
     uint64_t per_hour[FAB_COUNTERS];
     /* how much each counter rose in each of the last reads, newest first */

@@ -41,7 +41,7 @@
 /* Maximum number of requests in flight to one node. */
 #define NODE_MOST 2
 #define MBPS_BYTES UINT64_C(125000) /* bytes per second of 1 Mb/s */
-/* A rate above this multiple of the rate of the link is not credible. */
+/* A measured rate above this multiple of the link's nominal rate is rejected as a wrong reading. */
 #define CREDIBLE 2
 #define TICK_LEAST_US 2000u
 #define TICK_MOST_US 1000000u
@@ -188,7 +188,8 @@ static bool take_wanted(struct pm_node *n, uint8_t *ret_port, enum pm_ask *ret_a
     return false;
 }
 
-/* Sends the next requests to the node. ClassPortInfo comes first, alone. */
+/* Sends the next requests to the node. If ClassPortInfo of the node is not known, requests only
+ * ClassPortInfo. */
 static void send_wanted(struct pm *pm, struct pm_node *n)
 {
     uint8_t port;
@@ -218,8 +219,8 @@ static void learn_ability(struct pm *pm, struct pm_node *n, const uint8_t *attr,
     n->has_wait = info.cap_mask & FAB_PERF_XMIT_WAIT;
 }
 
-/* Unpacks the counters in an answer: errors, and traffic if the same attribute has it. Returns
- * false if the node did not answer, or answered for another port. */
+/* Unpacks the error and traffic counters in an answer. Returns false if the node did not answer, or
+ * answered for another port. */
 static bool unpack(const struct pm_node *n, uint8_t port, const uint8_t *attr, size_t len,
                    struct fab_counters *ret_errors, struct fab_traffic *ret)
 {
@@ -253,8 +254,8 @@ static bool unpack(const struct pm_node *n, uint8_t port, const uint8_t *attr, s
     return true;
 }
 
-/* Takes a new reading of the traffic counters of a port. `reset`: its error counters show that all
- * counters were reset. */
+/* Takes a new reading of the traffic counters of a port. `reset` is true: an error counter is lower
+ * than before, so the traffic counters were probably cleared, too. */
 static void take_traffic(struct pm *pm, struct pm_node *n, uint8_t port,
                          const struct fab_traffic *now, bool reset)
 {
@@ -271,7 +272,7 @@ static void take_traffic(struct pm *pm, struct pm_node *n, uint8_t port,
         want(n, port, PM_ASK_VLS);
 }
 
-/* Compares the error counters of two readings. */
+/* Computes the increases of the error counters since the reading *was. */
 static void take_errors(struct pm *pm, struct pm_node *n, uint8_t port, const struct pm_port *was)
 {
     struct pm_port *p = &n->port[port];
@@ -315,8 +316,8 @@ static void take_counters(struct pm *pm, struct pm_node *n, uint8_t port, const 
         want(n, port, PM_ASK_MARKS);
 }
 
-/* Data and packets of a node whose PortCountersExtended has no PortXmitWait, which was read before
- * with the errors. */
+/* Takes the data and packet counters of a node whose PortCountersExtended has no error counters and
+ * no PortXmitWait. These were read before, with PortCounters. */
 static void take_data(struct pm *pm, struct pm_node *n, uint8_t port, const uint8_t *attr,
                       size_t len)
 {
@@ -336,7 +337,7 @@ static void take_data(struct pm *pm, struct pm_node *n, uint8_t port, const uint
 }
 
 /* Unpacks an attribute with detailed counters. Returns false if the node did not answer, or
- * answered for another port: it lacks the attribute. */
+ * answered for another port; the node then does not support the attribute. */
 static bool unpack_details(const struct pm_node *n, uint8_t port, enum pm_ask ask,
                            const uint8_t *attr, size_t len, struct fab_perf_details *ret)
 {
@@ -453,8 +454,8 @@ static uint32_t lid_for(const struct fab_view *v, uint32_t port)
         .base[fab_fabric_node_is_switch(f, p->node) ? f->nodes[p->node].first_port : port];
 }
 
-/* Reads the counters of a port, unless this pass has done so. Returns the entry of its node; NULL:
- * the port is not read. */
+/* Requests the counters of a port, unless the present pass has already requested them. Returns the
+ * entry of the port's node; NULL: the port cannot be read. */
 static struct pm_node *read_port(struct pm *pm, const struct fab_view *v, uint32_t port)
 {
     uint32_t lid = lid_for(v, port);
@@ -482,8 +483,8 @@ static void note_down(struct pm *pm, const struct fab_view *v, const struct fab_
         pm_history_state(pm, n, p->num, false);
 }
 
-/* Reads the counters of a port, and then those of the port at the other end of its link. Returns
- * whether it did. */
+/* Requests the counters of a port, and then the counters of the port at the other end of its link.
+ * Returns true if the first port can be read. */
 static bool poll_port(struct pm *pm, const struct fab_view *v, uint32_t port)
 {
     const struct fab_port *p = fab_fabric_port(v->fabric, port);
@@ -492,7 +493,7 @@ static bool poll_port(struct pm *pm, const struct fab_view *v, uint32_t port)
         note_down(pm, v, p);
         return false;
     }
-    size_t i = (size_t)(a - pm->nodes); /* the array may move */
+    size_t i = (size_t)(a - pm->nodes); /* adding a node may move the array */
     struct pm_node *b = p->peer != FAB_NONE ? read_port(pm, v, p->peer) : NULL;
     if (b)
         pm_history_link(pm, &pm->nodes[i], p->num, b, fab_fabric_port(v->fabric, p->peer)->num);

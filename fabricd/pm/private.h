@@ -37,17 +37,18 @@ struct pm_congestion_counters {
 };
 struct pm_port {
     struct fab_counters last;
-    uint64_t at_us; /* when `last` was read; 0: never */
+    uint64_t at_us; /* time in us at which `last` was read; 0: never */
     struct pm_congestion_counters congestion;
     struct fab_traffic traffic; /* as last read */
-    struct fab_vl_wait vl_wait; /* as last read; valid if has_vls */
-    struct fab_sample sample;   /* the last one: rates and errors */
+    struct fab_vl_wait vl_wait; /* as last read; only valid if has_vls is true */
+    struct fab_sample sample;   /* the last sample: rates and errors */
     uint64_t down_us; /* time in us since which the link is down; 0: it is up, or was never up */
     uint32_t pass;    /* 1 + number of the last pass that read the port, modulo 2^32; 0: none */
     uint32_t mbps;    /* nominal rate of the link in Mb/s; 0: not known */
     bool linked;      /* the link was up at some time */
     bool has_vls;
-    /* For PM_ASK_DATA: PortXmitWait, and whether the counters were reset, as read with the errors.
+    /* From the answer to PM_ASK_COUNTERS, kept until the answer to PM_ASK_DATA. wait: PortXmitWait.
+     * reset: an error counter was lower than before.
      */
     bool reset;
     uint32_t wait;
@@ -55,10 +56,10 @@ struct pm_port {
 /* Kinds of requests about a port, in the order in which a node's requests are sent. */
 enum pm_ask {
     PM_ASK_CLEAR,    /* clears counters that have reached their maximum */
-    PM_ASK_DATA,     /* data and packets, of nodes whose 64-bit counters have no errors */
+    PM_ASK_DATA,     /* data and packets, if PM_ASK_COUNTERS does not return them in 64 bits */
     PM_ASK_MARKS,    /* FECN, BECN and congestion events */
     PM_ASK_VLS,      /* PortXmitWait per VL */
-    PM_ASK_COUNTERS, /* errors, and mostly data and packets, too */
+    PM_ASK_COUNTERS, /* errors; except before PM_ASK_DATA, also data and packets */
     PM_ASK_PORT_KINDS,
     PM_ASK_ABILITY = PM_ASK_PORT_KINDS /* ClassPortInfo of the node */
 };
@@ -67,24 +68,26 @@ struct pm_node {
     /* [ports + 1] counters by port number; NULL: no node uses this entry */
     struct pm_port *port;
     uint64_t pass; /* the last pass that included the node */
-    /* Number that changes when another node gets this entry, so that late answers of the former
-     * node are recognised. */
+    /* Number that changes when another node gets this entry. By it, answers of the node that had
+     * the entry before are recognised and dropped. */
     uint16_t life;
     /* LID to which the next request of this node is sent */
     uint16_t lid;
     uint8_t ports;
     uint8_t in_flight; /* number of requests to this node in flight */
-    /* known: ClassPortInfo was received. wide: PortCountersExtended of this node has error
-     * counters. wide_data: it has data and packets. has_wait: PortXmitWait is valid. */
+    /* known: ClassPortInfo was received. wide_data: the node has PortCountersExtended, with data
+     * and packets. wide: its PortCountersExtended also has error counters. has_wait: the node
+     * counts PortXmitWait. */
     bool known, wide, wide_data, has_wait;
-    /* true: the node has no counters of FECN, BECN and congestion events, or no PortXmitWait per VL
+    /* no_marks: the node does not count FECN, BECN and congestion events. no_vls: the node does not
+     * count PortXmitWait per VL.
      */
     bool no_marks, no_vls;
     bool is_switch;
-    /* [kind] bitset of the ports about which a request is to be sent */
+    /* [enum pm_ask] bitset of the ports about which a request of this kind must be sent */
     uint64_t wanted[PM_ASK_PORT_KINDS][4];
-    /* Index of port 0 in the present round of the history. Valid if history_pass is the number of
-     * this pass. */
+    /* Index of the node's port 0 in the columns of the present round. Only valid if history_pass is
+     * 1 + the number of the present pass. */
     uint32_t history_first;
     uint64_t history_pass;
 };
@@ -132,14 +135,15 @@ struct pm {
     /* the isolated links at the time of the last pm_isolations_update */
     struct sm_isolation *isolation;
     uint64_t reads, failed;
-    uint32_t waiting;             /* requests in flight */
-    uint32_t most_in_flight;      /* greatest number of requests that were in flight to one node */
-    struct counters_round *round; /* samples of the present pass; NULL: none yet, or no history */
-    int64_t round_began_s;        /* Unix time in s */
-    /* the state of the history at the last look, see history.c */
+    uint32_t waiting;        /* requests in flight */
+    uint32_t most_in_flight; /* greatest number of requests to one node at a time */
+    /* samples of the present pass; NULL: no sample yet, or no history is kept */
+    struct counters_round *round;
+    int64_t round_began_s; /* Unix time in s at which the present round began */
+    /* values of struct counters_health at the last call of pm_history_look */
     uint64_t history_failures;
     uint32_t history_replaced;
-    bool history_failing;     /* counters-failing was emitted, and counters-recovered was not yet */
+    bool history_failing;     /* the last event was counters-failing, not counters-recovered */
     uint64_t history_dropped; /* number of dropped rounds when counters-failing was emitted */
     uint64_t history_looked_us;
 };
@@ -151,19 +155,21 @@ struct pm_node *pm_node_of(const struct pm *pm, uint64_t guid);
 void pm_nodes_fini(struct pm *pm);
 
 /* ---- history.c ---- */
-/* Adds the sample of a port, and adds to its counts, to the round of the history. */
+/* Adds the sample of a port to the present round. If the round already has counts of the port, the
+ * counts are added up. */
 void pm_history_put(struct pm *pm, struct pm_node *n, uint8_t port, const struct fab_sample *s);
-/* Notes the other end of a link. */
+/* Records in the present round that two ports are the ends of one link. */
 void pm_history_link(struct pm *pm, struct pm_node *a, uint8_t a_port, struct pm_node *b,
                      uint8_t b_port);
-/* Notes whether the link of a port is up or down now. */
+/* Records whether the link of a port is up or down now. */
 void pm_history_state(struct pm *pm, struct pm_node *n, uint8_t port, bool up);
-/* Ends the round: the history gets its samples. */
+/* Ends the present round, and passes its samples to the thread of the history. */
 void pm_history_end(struct pm *pm);
-/* Emits events about the history: its disk, rising errors, asymmetric links. */
+/* Emits events about rising errors and asymmetric links, and about failures to write the
+ * history. */
 void pm_history_look(struct pm *pm);
 int pm_history_start(struct pm *pm); /* returns NOMEM */
-/* Sets the members of the status that sum up the last samples. */
+/* Sets `ports`, `bytes_per_s` and `packets_per_s` of the status. */
 void pm_history_sum(const struct pm *pm, struct pm_status *ret);
 void pm_history_fini(struct pm *pm);
 

@@ -259,10 +259,10 @@ static bool goes_first(const struct conn *c, const struct conn *other)
 }
 
 /* If the newcomer's pool has too many connections, closes one. The client with most connections in
- * the pool loses it. The order of preference is: its oldest connection without complete handshakes
- * (first of addresses without a completed handshake), the one that has been idle longest, the
- * oldest one. Returns false if the newcomer must be closed instead: it belongs to this client, and
- * all other connections of the client have calls. */
+ * the pool loses a connection. The order of preference is: its oldest connection without complete
+ * handshakes (first of addresses without a completed handshake), the connection that has been idle
+ * longest, the oldest connection. Returns false if the newcomer must be closed instead: it belongs
+ * to this client, and all other connections of the client have calls. */
 static bool make_way(struct conn *newcomer)
 {
     struct conn_set *set = newcomer->set;

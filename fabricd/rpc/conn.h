@@ -29,10 +29,11 @@ void conn_set_free(struct conn_set *set); /* closes all connections; set may be 
 /* The next functions take over the nonblocking socket fd as a new connection. There are three
  * limits: RPC_MAX_CONNECTIONS local clients, as many network clients, and RPC_MAX_HANDSHAKES
  * clients whose handshakes are not complete. If one more client connects, the client with most of
- * these connections loses one: one whose handshakes are not complete, the one that has been idle
- * longest, or the oldest. If all other connections of the newcomer's own client have calls, the
- * newcomer is closed. peer: the IPv4 address of the client, or the first 64 bits of its IPv6
- * address, because a single host may have all addresses with the same 64 bits. */
+ * these connections loses a connection: first a connection whose handshakes are not complete, then
+ * the connection that has been idle longest, then its oldest connection. If all other connections
+ * of the newcomer's own client have calls, the newcomer is closed. peer: the IPv4 address of the
+ * client, or the first 64 bits of its IPv6 address, because a single host may have all addresses
+ * with the same 64 bits. */
 void conn_accept_unix(struct conn_set *set, int fd);
 void conn_accept_tls(struct conn_set *set, int fd, uint64_t peer); /* after conn_set_use */
 

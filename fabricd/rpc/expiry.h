@@ -13,8 +13,8 @@
 #include "fabricd/loop/loop.h"
 
 struct expiry;
-/* times: the current times are also written there, for the metrics; it must stay valid. NULL:
- * nothing is written. Returns OK or NOMEM. */
+/* Also writes the current times to *times, for the metrics; *times must exist as long as the
+ * object. times may be NULL. Returns OK or NOMEM. */
 int expiry_new(struct loop *loop, struct bus *bus, struct tls_expiry *times, struct expiry **ret);
 void expiry_free(struct expiry *e); /* e may be NULL */
 

@@ -30,7 +30,8 @@ TAILQ_HEAD(handshake_list, handshake);
 struct handshake {
     TAILQ_ENTRY(handshake) entry;
     struct handshakes *set;
-    /* The list that has this handshake; NULL: the thread works on it. Guarded by the lock. */
+    /* The list in which this handshake is; NULL: the thread works on the handshake. Guarded by the
+     * lock. */
     struct handshake_list *list;
     bool cancelled; /* true: the loop thread cancelled it while `list` was NULL */
     struct handshake_input in;
@@ -39,8 +40,8 @@ struct handshake {
 
 struct handshakes {
     pthread_t thread;
-    int epoll, urgent; /* two sets of epoll */
-    int stop;          /* eventfd: ends the thread */
+    int epoll, urgent; /* two epoll sets; `urgent` has the urgent handshakes */
+    int stop;          /* eventfd that tells the thread to end */
     /* eventfd, used as a semaphore: each finished handshake adds 1, and each call of on_finished
      * subtracts 1. So the loop takes one result in each iteration. */
     int ready;

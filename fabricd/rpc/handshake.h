@@ -22,8 +22,8 @@ struct handshake;
 struct handshake_result {
     /* false: the handshake failed */
     bool complete;
-    /* The connection, and its TLS state `ssl`. If the handshake is complete, both belong to the
-     * receiver of the result. */
+    /* The connection `fd` and its TLS state `ssl`. If the handshake is complete, the receiver of
+     * the result owns both. */
     int fd;
     SSL *ssl;
     /* The client. After a failure, it is the client whose certificate was refused (caller_refused),

@@ -27,7 +27,7 @@ struct rpc_input {
     const struct sa *sa; /* subnet administration; NULL: not available */
     struct bus *bus;
     struct store *store;      /* NULL: nothing is stored */
-    struct counters *history; /* of counters; NULL: there is none */
+    struct counters *history; /* history of counters; NULL: fabricd keeps none */
     const struct config *config;
     const char *settings_file; /* for backups; NULL: the manager has none */
     /* counters of calls and studies; NULL: nobody counts them */

@@ -83,8 +83,8 @@ static Fabric__V1__PortSample *convert_sample(struct answer *a, const uint16_t *
     return m;
 }
 
-/* Names a port by the view; a node that is not in the view has its GUID only. *ret_peer: NULL if
- * the port has no link now. */
+/* Converts a port. If its node is not in the view, the result has only the GUID of the node.
+ * *ret_peer: port at the other end of its link; NULL: the port has no link now. */
 static Fabric__V1__PortRef *convert_place_of(struct answer *a, const struct fab_view *v,
                                              uint64_t guid, uint8_t port,
                                              Fabric__V1__PortRef **ret_peer)
@@ -307,8 +307,9 @@ static void free_port(struct study *s)
 static const struct study_kind port_kind = {
     .work = work_port, .tell = tell_port, .free = free_port, .less = "a later --since"};
 
-/* Finds the GUID of a node and the number of a port that a user named; the node may be gone.
- * Returns false if the call is finished with an error. */
+/* Finds the node and port that a user named, and sets the GUID and the port number in *ret. The
+ * node may be gone. Returns false if the port is not found; the call is then finished with an
+ * error. */
 static bool find_place(struct call *c, const struct fab_view *v, const char *node, uint32_t number,
                        struct port_study *ret)
 {
@@ -329,8 +330,9 @@ static bool find_place(struct call *c, const struct fab_view *v, const char *nod
     return false;
 }
 
-/* Reads the times and the page of a request. The level depends only on the times, so that all pages
- * are of one level. Returns false if the call is finished with an error. */
+/* Reads the times and the page token of a request. The level depends on the times only, so all
+ * pages have samples of one level. Returns false if the request is wrong; the call is then finished
+ * with an error. */
 static bool read_times(struct call *c, const Fabric__V1__GetPortHistoryRequest *q,
                        const struct counters_health *health, struct port_study *ret)
 {

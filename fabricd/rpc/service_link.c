@@ -20,7 +20,7 @@
 struct query {
     uint32_t first, want, node;
     bool degraded;
-    const char *rack; /* only links with a port in this rack; "": all links */
+    const char *rack; /* list only links with a port in this rack; "": list all links */
 };
 
 static int read_query(struct call *c, const struct fab_view *v,

@@ -63,8 +63,8 @@ static Fabric__V1__NodePin *convert_pin(struct answer *a, const struct fab_view 
     return m;
 }
 
-/* Lists the pins, and the nodes that wait for an approval, in the order of GUIDs. `after`: only
- * GUIDs above this one. */
+/* Lists the pins, and the nodes that wait for an approval, in the order of GUIDs. Only GUIDs
+ * greater than `after` are listed. */
 static void fill_pins(struct answer *a, const struct fab_view *v, const struct fab_pins *pins,
                       bool waiting_only, const struct page *page,
                       Fabric__V1__ListNodePinsResponse *m)

@@ -194,9 +194,9 @@ void delete_snapshot(struct call *c, const void *request)
 
 /* ---- comparison ------------------------------------------------------------------------------ */
 
-/* One of the two topologies. */
+/* One of the two topologies that the call compares. */
 struct side {
-    struct store_snapshot snapshot; /* name[0] == '\0': the present topology */
+    struct store_snapshot snapshot; /* snapshot.name[0] == '\0': the present topology */
     char name[STORE_SNAPSHOT_NAME], by[200];
     struct fab_fabric *fabric;
 };
@@ -244,7 +244,7 @@ static char *mode_text(struct answer *a, const struct fab_fabric *f, uint32_t po
     return answer_text(a, text);
 }
 
-/* Adds a node and its first link. */
+/* Sets the node and its first link in the message. */
 static void say_node(struct answer *a, const struct fab_fabric *f, uint32_t node,
                      Fabric__V1__TopologyChange *m)
 {

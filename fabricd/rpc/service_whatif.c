@@ -167,8 +167,8 @@ static void pass_over(struct whatif_study *w)
 
 /* Called when the report has the tables of engine number `taken` in w->chain. If the configured
  * engine is "auto" and links are missing from the topology, the later engines in w->chain also make
- * tables (fab_study_choose_engine), and the report gets the best of all these tables. Returns false
- * if the study has failed or was stopped. */
+ * tables (fab_study_choose_engine). The report then gets the best of all these tables. Returns
+ * false if the study has failed or was stopped. */
 static bool choose_best(struct whatif_study *w, const struct measure *m, uint32_t taken)
 {
     struct report *r = &w->report;

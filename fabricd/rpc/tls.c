@@ -155,7 +155,7 @@ static int64_t unix_time(const ASN1_TIME *t)
     return t != NULL && ASN1_TIME_to_tm(t, &tm) == 1 ? (int64_t)timegm(&tm) : 0;
 }
 
-/* Notes that an object in the file is valid from one time to the other. */
+/* Notes from when until when an object in the file is valid. */
 static void note_period(struct tls_expiry *e, enum tls_file file, const ASN1_TIME *from,
                         const ASN1_TIME *to)
 {

@@ -106,7 +106,7 @@ static bool is_within_quota(struct sa *s, const struct change *c)
 {
     const struct fab_mcast_groups *g = sm_mgroups(s->in.sm);
     uint64_t from = fab_fabric_port(c->view->fabric, c->req->from)->guid;
-    /* without a fabric, quotas are not checked, because sm_mgroup_join will return BUSY */
+    /* no fabric yet: sm_mgroup_join will return BUSY, so the quotas do not matter */
     if (g == NULL)
         return true;
     const struct sa_quota_use groups = {

@@ -70,8 +70,8 @@ struct sm_reroute_times {
 /* Total durations of one phase of one kind of round since the manager started. */
 struct sm_phase_time {
     const char *round, *phase;
-    uint64_t count;               /* how often the phase ended */
-    uint64_t wall_us, longest_us; /* sum and maximum of its durations */
+    uint64_t count;               /* number of times that the phase ended */
+    uint64_t wall_us, longest_us; /* sum and maximum of the phase's durations in us */
     /* Sums of CPU time in ns. loop_ns: the loop thread while the phase ran, including other work.
      * worker_ns: the worker task of the phase. */
     uint64_t loop_ns, worker_ns;

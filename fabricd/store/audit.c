@@ -80,7 +80,7 @@ int store_audit_verify(struct store *s, bool (*stopped)(void *ctx), void *ctx,
 {
     char why[300];
     sqlite3 *db = NULL;
-    /* Get the head before the table is read: the writer may append rows in the meantime, and the
+    /* Gets the head before the table is read. The writer may append rows in the meantime, but the
      * table must contain at least the rows up to this head. */
     struct audit_verdict v = {.head = writer_audit_head(s->writer)};
     int status = schema_open_reader(s->path, &db, why, sizeof(why));

@@ -349,7 +349,7 @@ static int write_backup(const struct store_backup *b, FILE *file, struct store_b
         return FAB_E_LIMIT;
     }
     remove_leftovers(b->dir);
-    unlink(copy); /* a killed process with the same number may have left it */
+    unlink(copy); /* the file may be left from a killed process that had this process id */
     int status = save(&s, file, copy);
     unlink(copy);
     return status;

@@ -22,7 +22,8 @@
 /* parameters of scrypt */
 #define BLOCK_R 8
 #define PARALLEL_P 1
-/* limits against hostile files: N is at most 2^20, which needs 1 GiB of memory */
+/* limits against hostile files: the cost N of scrypt is at most 2^20, which needs 1 GiB of
+ * memory */
 #define LOG_N_MOST 20
 #define MEMORY_MOST (UINT64_C(1100) << 20)
 

@@ -26,7 +26,8 @@
 #include <stdio.h>
 
 #define CONTAINER_CHUNK 65536
-/* base-2 logarithm of N for new files: scrypt takes 128 MiB of memory and some tenths of a second
+/* base-2 logarithm of the cost N of scrypt for new files: scrypt then takes 128 MiB of memory and
+ * some tenths of a second
  */
 #define CONTAINER_LOG_N 17
 #define CONTAINER_SALT 16

@@ -49,7 +49,7 @@ static int open_database(struct counters *c)
     return status;
 }
 
-/* Sets a damaged database aside, so that the next round begins a new one. */
+/* Renames a damaged database, so that the next round is written to a new one. */
 static void put_aside(struct counters *c)
 {
     char name[sizeof(c->health.aside)];
@@ -66,7 +66,8 @@ static int write_round(struct counters *c, const struct counters_round *r, uint6
 {
     int status = FAB_OK;
     if (c->writer.db != NULL && !file_identity_holds(&c->file, c->path))
-        close_database(c); /* the file was deleted or replaced: begin again */
+        /* the file was deleted or replaced: write to the file that is there now */
+        close_database(c);
     if (c->writer.db == NULL)
         status = open_database(c);
     if (status != FAB_OK)
@@ -99,7 +100,7 @@ static void note_result(struct counters *c, int status)
     pthread_mutex_unlock(&c->mutex);
 }
 
-/* Writes a round. If the database is damaged, a new one gets the round. */
+/* Writes a round. If the database is damaged, renames it and writes the round to a new database. */
 static void write_and_note(struct counters *c, const struct counters_round *r, uint64_t limit)
 {
     int status = write_round(c, r, limit);
@@ -119,7 +120,7 @@ static void *counters_main(void *arg)
 {
     struct counters *c = arg;
     thread_set_name("fabricd-history");
-    int status = open_database(c); /* a failure shows again with the first round */
+    int status = open_database(c); /* after a failure, the first round tries again */
     pthread_mutex_lock(&c->mutex);
     if (status == FAB_OK)
         memcpy(c->health.oldest, c->writer.oldest, sizeof(c->health.oldest));

@@ -18,11 +18,11 @@
 #include "libfabmgr/counters/rank.h"
 #include "libfabmgr/counters/rollup.h"
 
-/* A round: one sample of all ports. */
+/* A round of counters: one sample of each port. It has the ports of a node one after the other. */
 struct counters_node {
     uint64_t guid;
     uint32_t first; /* index of port 0 in the columns of the round */
-    uint8_t ports;  /* highest port number */
+    uint8_t ports;  /* highest port number of the node */
 };
 struct counters_round {
     struct fab_counters_time time;
@@ -30,41 +30,42 @@ struct counters_round {
     size_t node_count, node_room;
     uint32_t ports, room;        /* number of ports, and of ports for which the columns have room */
     uint16_t *code[FAB_COLUMNS]; /* [room] codes; NULL: all are 0 */
-    uint32_t *peer;              /* [room] index of the port at the other end; FAB_NONE */
+    uint32_t *peer; /* [room] index of the port at the other end of the link; FAB_NONE: no link */
 };
 void counters_round_free(struct counters_round *r);
 
 struct counters;
-/* Starts the thread, which opens or creates the database. limit_bytes: greatest size. Returns NOMEM
- * or LIMIT (the path is too long). */
+/* Starts the thread, which opens or creates the database in the directory `dir`. limit_bytes:
+ * greatest size of the database. Returns NOMEM or LIMIT (the path is too long). */
 int counters_start(const char *dir, uint64_t limit_bytes, struct counters **ret);
 /* Writes the queued rounds, and stops the thread; c may be NULL. */
 void counters_stop(struct counters *c);
 void counters_limit(struct counters *c, uint64_t limit_bytes);
-/* Queues a round, and takes it over. If the thread is behind, the round is dropped. */
+/* Queues a round, and takes it over. Drops the round if the queue is full. */
 void counters_put(struct counters *c, struct counters_round *r);
 /* Waits until all queued rounds are written or dropped. For tests and shutdown. */
 void counters_flush(struct counters *c);
 
 struct counters_health {
-    bool failing;                      /* the last round could not be written */
+    bool failing;                      /* true: the last round could not be written */
     uint64_t failures;                 /* number of failures since the start */
-    uint64_t written, dropped;         /* rounds since the start */
+    uint64_t written, dropped;         /* numbers of rounds since the start */
     uint64_t bytes;                    /* size of the database without free pages */
-    int64_t oldest[FAB_ROLLUP_LEVELS]; /* Unix time in s of the oldest sample; 0: none */
-    uint32_t replaced; /* how often a damaged database was set aside since the start */
-    char reason[200];  /* of the last failure */
-    char aside[300];   /* the last file that was set aside */
+    int64_t oldest[FAB_ROLLUP_LEVELS]; /* [level] Unix time in s of the oldest sample; 0: none */
+    /* number of damaged databases that were set aside (renamed) since the start */
+    uint32_t replaced;
+    char reason[200]; /* reason of the last failure */
+    char aside[300];  /* name of the last database that was set aside */
 };
 void counters_get_health(struct counters *c, struct counters_health *ret);
 
-/* What the roll-ups of 15 minutes show. */
+/* A port with a problem that the roll-ups of 15 minutes show. The next event reports it. */
 struct counters_finding {
     enum { COUNTERS_RISING, COUNTERS_ASYMMETRY } kind;
     uint64_t guid;
     uint8_t port;
-    /* COUNTERS_RISING: the counter with the most errors, and the errors in the two halves of the
-     * last two hours */
+    /* COUNTERS_RISING: the counter with the most errors, and the number of errors in the last hour
+     * (now) and in the hour before */
     enum fab_counter counter;
     uint64_t before, now;
     /* COUNTERS_ASYMMETRY: data sent by this port and received by its peer, in bytes per second */
@@ -78,8 +79,9 @@ size_t counters_take_findings(struct counters *c, struct counters_finding *ret, 
 /* ---- reading, by any thread: each call opens the database for itself --------------------------
  */
 
-/* Chooses the level for samples of a time: the finest level that has samples from `since` on, and
- * at most about `most` of them. */
+/* Returns the level from which to read the samples from `since` to `until`. This is the finest
+ * level that has samples as old as `since`, and not many more than `most` of them. interval_s: time
+ * between two samples of level 0. */
 unsigned counters_level(const struct counters_health *h, int64_t since, int64_t until,
                         uint32_t interval_s, uint32_t most);
 
@@ -89,7 +91,7 @@ struct counters_sample {
     uint16_t code[FAB_COLUMNS];
 };
 /* Reads the samples of a port that end in (since, until], oldest first, at most `most`. *ret is
- * malloc'd. Returns NOT_FOUND if the history does not know the port; NOMEM, IO, FORMAT or LIMIT. */
+ * malloc'd. Returns NOT_FOUND if the history has no such port; NOMEM, IO, FORMAT or LIMIT. */
 int counters_read_port(const struct counters *c, unsigned level, uint64_t guid, uint8_t port,
                        int64_t since, int64_t until, size_t most, struct counters_sample **ret,
                        size_t *ret_count);
@@ -100,14 +102,14 @@ struct counters_total {
     uint8_t port;
     uint16_t code[FAB_COLUMNS];
 };
-/* By what ports are ranked. */
+/* The value by which ports are ranked. */
 enum counters_by { COUNTERS_BY_DATA, COUNTERS_BY_PACKETS, COUNTERS_BY_WAIT, COUNTERS_BY_ERRORS };
-/* Returns the value by which ports are ranked: of data and packets the sum of both directions, of
- * errors the sum of all error counters. */
+/* Returns the value by which ports are ranked. Data and packets count in both directions, and
+ * errors of all counters are added up. */
 uint64_t counters_rank_value(enum counters_by by, const uint16_t code[FAB_COLUMNS]);
-/* Reads the samples of all ports that end in (since, until], and keeps the `most` ports with the
- * greatest values, in this order. Calls stopped() at times, and ends early if it returns true.
- * Returns NOMEM, IO, FORMAT or BUSY (stopped). */
+/* Reads the samples of all ports that end in (since, until]. Returns the `most` ports with the
+ * greatest values, the greatest value first. Now and then calls stopped(), and returns BUSY if
+ * stopped() returned true. Also returns NOMEM, IO or FORMAT. */
 int counters_read_top(const struct counters *c, unsigned level, int64_t since, int64_t until,
                       enum counters_by by, uint32_t most, bool (*stopped)(void *ctx), void *ctx,
                       struct counters_total **ret, uint32_t *ret_count, uint32_t *ret_ports);

@@ -15,8 +15,8 @@
 #define VERSION 1
 #define BUSY_MS 2000
 
-/* The page size and auto_vacuum apply to a new database only. secure_delete would write each page
- * of a deleted block once more. */
+/* page_size and auto_vacuum have an effect only on a new database. secure_delete is off, because it
+ * would write each page of a deleted block once more. */
 static const char set_up[] = "PRAGMA page_size = 4096;"
                              "PRAGMA auto_vacuum = INCREMENTAL;"
                              "PRAGMA journal_mode = WAL;"

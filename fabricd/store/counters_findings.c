@@ -12,8 +12,8 @@
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
-/* Returns true if this finding was reported in the last day; otherwise notes that it is reported
- * now. If the list is full, it forgets the oldest entry. */
+/* Returns true if this finding about the port was reported in the last day. Otherwise adds it to
+ * the list of reported findings, in place of the oldest entry if the list is full. */
 static bool was_told(struct counters_writer *w, uint32_t port, int kind, int64_t now)
 {
     const size_t room = sizeof(w->told) / sizeof(*w->told);
@@ -43,7 +43,8 @@ static const struct counters_known *owner_of(const struct counters_writer *w, ui
     return NULL;
 }
 
-/* Adds a finding about a port, which must have the node and port set by the caller's values. */
+/* Sets the node and the port of the finding, and adds it, unless it was reported in the last
+ * day. */
 static void add(struct counters_writer *w, uint32_t port, int64_t now,
                 struct counters_finding *finding)
 {
@@ -98,7 +99,7 @@ void counters_find_asymmetry(struct counters_writer *w, const struct counters_qu
 {
     for (uint32_t a = 0; a < w->ports && a < w->room; a++) {
         uint32_t b = w->peer[a];
-        /* a different duration means that a sample of one end is missing */
+        /* if the durations differ, one end lacks a sample, and its mean is of another time */
         if (b >= w->ports || q->seconds[0][a] == 0 || q->seconds[0][a] != q->seconds[1][b])
             continue;
         struct counters_finding f = {.kind = COUNTERS_ASYMMETRY,
@@ -115,10 +116,11 @@ void counters_find_asymmetry(struct counters_writer *w, const struct counters_qu
 struct errors {
     int64_t begin;
     uint64_t count[FAB_BLOCK_PORTS][FAB_TREND_STEPS];
-    bool has[FAB_TREND_STEPS]; /* there is a roll-up of this quarter */
+    bool has[FAB_TREND_STEPS]; /* the history has a roll-up of this quarter */
 };
 
-/* Returns how many errors of the link itself a sample has. *ret_worst: the counter with the most.
+/* Returns the number of errors of the link itself in a sample. *ret_worst: the counter with most of
+ * these errors; not set if there are none.
  */
 static uint64_t errors_of(const struct fab_counters_block *b, uint32_t port, uint32_t sample,
                           enum fab_counter *ret_worst)
@@ -187,7 +189,7 @@ int counters_find_rising(struct counters_writer *w, uint32_t group, int64_t end,
     if (e == NULL)
         return any ? FAB_E_NOMEM : FAB_OK;
     e->begin = end - (int64_t)FAB_TREND_STEPS * FAB_ROLLUP_QUARTER;
-    /* the roll-ups of the day before are joined in one block, which begins with that day */
+    /* the roll-ups of yesterday are joined in one block, which has the time of the first of them */
     int status = counters_db_blocks(w->sql[COUNTERS_SQL_BLOCKS],
                                     counters_key(1, group, e->begin - FAB_ROLLUP_DAY),
                                     counters_key(1, group, end), columns, add_errors, e);

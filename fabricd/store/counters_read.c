@@ -52,7 +52,8 @@ static int reader_init(struct reader *r, const struct counters *c)
 {
     *r = (struct reader){0};
     int status = counters_db_open_reader(c->path, &r->db);
-    if (status == FAB_OK) /* all answers of one call are from one state of the database */
+    if (status == FAB_OK) /* one transaction, so that all reads of a call see the same state of the
+                             database */
         status = sql_status(sqlite3_exec(r->db, "BEGIN", NULL, NULL, NULL));
     if (status == FAB_OK)
         status = sql_status(sqlite3_prepare_v2(r->db, COUNTERS_SELECT, -1, &r->blocks, NULL));
@@ -61,7 +62,8 @@ static int reader_init(struct reader *r, const struct counters *c)
     return status;
 }
 
-/* Passes on the blocks that have samples in (since, until], and notes where the next level begins.
+/* Calls fn for each block that has samples in (since, until]. last: end of the last sample so far,
+ * from which on the next finer level is read.
  */
 struct sieve {
     int64_t since, until, last;
@@ -80,7 +82,8 @@ static int sift(void *ctx, struct fab_counters_block *b)
     return s->fn(s->ctx, b, s->since, s->until);
 }
 
-/* Reads a level, and then the time after its last roll-up from the finer levels. */
+/* Reads the samples of a level, and those that are newer than its last roll-up from the finer
+ * levels. */
 static int read_group(struct reader *r, unsigned level, uint32_t group, uint64_t columns,
                       struct sieve *s)
 {
@@ -101,7 +104,7 @@ static int read_group(struct reader *r, unsigned level, uint32_t group, uint64_t
 struct port_samples {
     struct counters_sample *sample;
     size_t count, room, most;
-    uint32_t port; /* number in its group */
+    uint32_t port; /* number of the port in its group, from 0 */
 };
 
 static int add_samples(void *ctx, const struct fab_counters_block *b, int64_t since, int64_t until)
@@ -285,7 +288,7 @@ static bool has_rate(const uint16_t code[FAB_COLUMNS])
            code[FAB_COLUMN_RCV_DATA] != FAB_CODE_NONE;
 }
 
-/* Keeps the ports with the greatest values. */
+/* Writes the `most` ports with the greatest values to *ret. */
 static int rank(const struct everything *e, enum counters_by by, uint32_t most,
                 struct counters_total **ret, uint32_t *ret_count, uint32_t *ret_ports)
 {

@@ -9,21 +9,21 @@
 #include "fabricd/store/counters_write.h"
 #include "fabricd/store/file_identity.h"
 
-/* Rounds that may wait; a round of 70,000 ports has some MiB. */
+/* Greatest number of rounds that wait to be written. A round of 70,000 ports takes some MiB. */
 #define QUEUE_MOST 2
-#define FOUND_MOST 256 /* findings that wait for the loop thread */
+#define FOUND_MOST 256 /* greatest number of findings that wait for the loop thread */
 
 struct counters {
     char path[PATH_MAX];
     pthread_t thread;
-    /* of the thread alone */
+    /* Only the thread uses these members. */
     struct counters_writer writer; /* writer.db == NULL: not open */
     struct file_identity file;
     char failure[200];
     /* protects all members below */
     pthread_mutex_t mutex;
     pthread_cond_t wake, idle;
-    struct counters_round *queue[QUEUE_MOST]; /* queue[0] is written, or is the next one */
+    struct counters_round *queue[QUEUE_MOST]; /* the thread writes queue[0] first */
     size_t queued;
     uint64_t limit;
     bool stop;

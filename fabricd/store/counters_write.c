@@ -66,8 +66,8 @@ static int put_block(struct counters_writer *w, unsigned level, uint32_t group,
     return status;
 }
 
-/* Reads the time of the oldest block of a level; 0: there is none. Group 0 has a row of each
- * round. */
+/* Reads the time of the oldest block of a level; 0: the level has no block. Group 0 stands for all
+ * groups, because each round writes a block of each group. */
 static int read_oldest(struct counters_writer *w, unsigned level, int64_t *ret)
 {
     sqlite3_stmt *first = w->sql[COUNTERS_SQL_FIRST];
@@ -126,7 +126,7 @@ static int read_nodes(struct counters_writer *w)
     return status;
 }
 
-/* Finds a node whose samples are all deleted, and which has the same number of ports. */
+/* Finds a node with this number of ports whose samples have all been deleted. */
 static struct counters_known *find_expired(struct counters_writer *w, uint8_t ports)
 {
     int64_t oldest = INT64_MAX;
@@ -139,7 +139,7 @@ static struct counters_known *find_expired(struct counters_writer *w, uint8_t po
     return NULL;
 }
 
-/* Gives a node its place in the history: that of an expired node, or a new one. */
+/* Assigns numbers to the ports of a node: the numbers of an expired node, or new ones. */
 static int place_node(struct counters_writer *w, const struct counters_node *from)
 {
     struct counters_known *expired = find_expired(w, from->ports);
@@ -175,7 +175,8 @@ static int store_node(struct counters_writer *w, struct counters_known *node)
     return status;
 }
 
-/* Finds the place of each node of a round. place[] receives the index in w->node. */
+/* Finds each node of a round in w->node, and adds nodes that are new. place[i]: index in w->node of
+ * node i of the round. */
 static int place_nodes(struct counters_writer *w, const struct counters_round *r, uint32_t *place)
 {
     int status = FAB_OK;
@@ -242,7 +243,8 @@ static void spread_peers(struct counters_writer *w, const struct counters_round 
         w->peer[to[i]] = r->peer[i] < r->ports ? to[r->peer[i]] : FAB_NONE;
 }
 
-/* Brings the codes and the peers of a round into the order of the history. */
+/* Copies the codes and the peers of a round to w->code and w->peer, which are in the order of the
+ * history's port numbers. */
 static int spread(struct counters_writer *w, const struct counters_round *r)
 {
     uint32_t *place = calloc(r->node_count, sizeof(*place));
@@ -291,7 +293,8 @@ static int gather(void *ctx, struct fab_counters_block *b)
     return FAB_OK;
 }
 
-/* Replaces the blocks of a group in (begin, end] by one, and writes its roll-up. */
+/* Replaces the blocks of a group in (begin, end] by the block `joined`, and writes the roll-up of
+ * this block. */
 static int roll_up_joined(struct counters_writer *w, unsigned level, uint32_t group, int64_t begin,
                           int64_t end, const struct fab_counters_block *joined,
                           struct counters_quarter *q)
@@ -342,8 +345,8 @@ static int64_t unit_of(unsigned level, int64_t end)
     return (end - 1) / counters_unit(level);
 }
 
-/* Makes the roll-ups of the quarter, and of the day, in which the last round ended, if the new
- * round is in another one. */
+/* Makes the roll-up of the last round's quarter of an hour, if the new round ends in a later
+ * quarter. Also makes the roll-up of the last round's day, if the new round ends on a later day. */
 static int roll_up(struct counters_writer *w, int64_t end)
 {
     int status = FAB_OK;
@@ -381,7 +384,7 @@ uint64_t counters_writer_bytes(struct counters_writer *w)
     return file_bytes(w) - pragma(w, "PRAGMA freelist_count") * pragma(w, "PRAGMA page_size");
 }
 
-/* Deletes all blocks of a level that begin in (begin, end]. */
+/* Deletes all blocks of a level whose time is in (begin, end]. */
 static int delete_unit(struct counters_writer *w, unsigned level, int64_t begin, int64_t end)
 {
     int status = FAB_OK;
@@ -390,8 +393,8 @@ static int delete_unit(struct counters_writer *w, unsigned level, int64_t begin,
     return status == FAB_OK ? read_oldest(w, level, &w->oldest[level]) : status;
 }
 
-/* Deletes the oldest quarters of the finest level, or days of the next levels, until the database
- * is small enough. The present quarter and day stay. */
+/* Deletes the oldest quarters of level 0, and then the oldest days of levels 1 and 2, until the
+ * database is small enough. The present quarter and day stay. */
 static int trim(struct counters_writer *w, int64_t now, uint64_t limit)
 {
     int status = FAB_OK;
@@ -409,8 +412,8 @@ static int trim(struct counters_writer *w, int64_t now, uint64_t limit)
     return status;
 }
 
-/* The clock was set back: deletes the samples of the time that comes again. If its quarter or day
- * is joined already, all of that goes. */
+/* Handles a clock that was set back to `now`: deletes all later samples. If the quarter or day of
+ * `now` is already joined in one block, deletes the whole block. */
 static int delete_future(struct counters_writer *w, int64_t now)
 {
     int status = FAB_OK;

@@ -10,9 +10,10 @@
 
 struct counters_known { /* a node that the history knows */
     uint64_t guid;
-    uint32_t first; /* number of its port 0 */
+    uint32_t first; /* number of the node's port 0; the numbers of its other ports follow */
     uint8_t ports;
-    int64_t seen, stored; /* time of its last sample; the same as the table has it, 0: no row */
+    /* Unix times in s. seen: last sample. stored: `seen` in the table; 0: no row */
+    int64_t seen, stored;
 };
 enum counters_sql {
     COUNTERS_SQL_BEGIN,
@@ -31,19 +32,19 @@ struct counters_writer {
     sqlite3_stmt *sql[COUNTERS_SQL_COUNT];
     struct counters_known *node; /* [node_count] */
     size_t node_count, node_room;
-    struct fab_map index;              /* GUID -> index in `node` */
-    uint32_t ports;                    /* number of all ports: the numbers of ports are lower */
-    int64_t last_end;                  /* end of the last round; 0: none */
-    int64_t oldest[FAB_ROLLUP_LEVELS]; /* end of the oldest sample of each level; 0: none */
-    /* by number of port: scratch for the codes of a round, and the number of the port at the other
-     * end, FAB_NONE */
+    struct fab_map index; /* GUID -> index in `node` */
+    uint32_t ports;       /* number of ports in the history; ports are numbered from 0 */
+    int64_t last_end;     /* Unix time in s of the last round; 0: none */
+    int64_t oldest[FAB_ROLLUP_LEVELS]; /* [level] Unix time in s of the oldest sample; 0: none */
+    /* [room] By port number: the codes of the round that is being written, and the number of the
+     * port at the other end of the link (FAB_NONE: no link). */
     uint16_t *code[FAB_COLUMNS];
     uint32_t *peer;
-    uint32_t room; /* number of ports for which these have room */
+    uint32_t room; /* number of elements of code[...] and peer[] */
     /* the findings of the last roll-up */
     struct counters_finding finding[COUNTERS_FINDINGS];
     size_t finding_count;
-    /* when a finding was reported last, so that it is not repeated for a day */
+    /* the findings of the last day, which are not reported again */
     struct counters_told {
         int64_t time;
         uint32_t port;
@@ -51,8 +52,8 @@ struct counters_writer {
     } told[1024];
     size_t told_count;
 };
-/* Takes over the connection and reads the nodes. On an error, the caller calls
- * counters_writer_fini. Returns NOMEM or the errors of sql_status. */
+/* Takes over the database connection, and reads the nodes. Also after an error, the caller must
+ * call counters_writer_fini. Returns NOMEM or the errors of sql_status. */
 int counters_writer_init(struct counters_writer *w, sqlite3 *db);
 void counters_writer_fini(struct counters_writer *w);
 /* Writes a round, and the roll-ups that end before it, in one transaction; deletes the oldest
@@ -63,20 +64,22 @@ uint64_t counters_writer_bytes(struct counters_writer *w);
 
 /* ---- counters_findings.c ---- */
 
-/* Sums of a quarter of an hour by number of port. */
+/* Sums over a quarter of an hour, by port number. */
 struct counters_quarter {
     int64_t begin, end;
-    uint64_t *sum[2];     /* data sent and received: rate * seconds */
-    uint32_t *seconds[2]; /* duration of the samples that have the rate */
+    uint64_t *sum[2]; /* bytes sent, and bytes received */
+    /* duration in s of the samples with a rate of sent, and of received, data */
+    uint32_t *seconds[2];
 };
 int counters_quarter_init(struct counters_quarter *q, uint32_t ports, int64_t begin, int64_t end);
 void counters_quarter_fini(struct counters_quarter *q);
 /* Adds the samples of a group. */
 void counters_quarter_add(struct counters_quarter *q, uint32_t group,
                           const struct fab_counters_block *b);
-/* Finds links whose ends differ. Call it after all groups were added. */
+/* Finds links of which one end sent clearly more or less data than the other end received. Call
+ * this function after all groups were added. */
 void counters_find_asymmetry(struct counters_writer *w, const struct counters_quarter *q);
-/* Finds ports of a group whose error rate rises; `now` is the roll-up of the last quarter. */
+/* Finds ports of a group whose error rate rises. now: roll-up of the quarter that ends at `end`. */
 int counters_find_rising(struct counters_writer *w, uint32_t group, int64_t end,
                          const struct fab_counters_block *now);
 

@@ -103,8 +103,8 @@ int store_gone_count(struct store *s, int64_t from, int64_t before, struct store
 /* Forgets a node that is gone, with its ports and links. If the node is in the fabric again when
  * the writer thread handles this, nothing is forgotten. */
 void store_forget_node(struct store *s, uint64_t guid);
-/* Forgets all nodes and links whose gone_since is before `before`. Also limits the others: at most
- * `nodes` nodes stay, and 8 links for each of them; those that left last stay. */
+/* Forgets all nodes and links whose gone_since is before `before`. Of all others, keeps the `nodes`
+ * nodes and the 8 * `nodes` links that left last. */
 void store_forget_gone(struct store *s, int64_t before, uint32_t nodes);
 
 #endif

@@ -24,10 +24,9 @@ struct store;
 /* Opens or creates DIR/fabricd.db and locks the directory. If an error is returned, the database
  * is not changed, and why[] says what to do.
  *
- * Returns BUSY if another manager uses the directory, FORMAT if the database is damaged or
- * belongs to another program, UNSUPPORTED if its schema is newer than this fabricd, LIMIT if the
- * path is too long, NOMEM, or DENIED, NOT_FOUND or IO if the directory or the file cannot be
- * used. */
+ * BUSY: another manager uses the directory. FORMAT: the database is damaged, or belongs to another
+ * program. UNSUPPORTED: the schema is newer than this fabricd. LIMIT: the path is too long. DENIED,
+ * NOT_FOUND, IO: the directory or the file cannot be used. Also returns NOMEM. */
 int store_open(const char *dir, struct store **ret, char *why, size_t why_len);
 /* writes all queued records, and then closes the store; s may be NULL */
 void store_close(struct store *s);

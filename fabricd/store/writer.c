@@ -547,8 +547,9 @@ void writer_flush(struct writer *w)
 
 /* ---- the queue ---- */
 
-/* begin_put locks the mutex, to put a record into the queue. end_put unlocks it; it wakes the
- * thread if the record is the first one in the queue, or if the queue has QUEUE_HURRY records. */
+/* begin_put locks the mutex, so that a record can be put into the queue. end_put unlocks the mutex.
+ * It wakes the writer thread if the queue was empty before, or if it now has QUEUE_HURRY
+ * records. */
 static void begin_put(struct writer *w, bool *ret_was_empty)
 {
     pthread_mutex_lock(&w->mutex);

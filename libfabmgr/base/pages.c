@@ -44,7 +44,8 @@ struct fab_pages_version {
     uint32_t number; /* 1: the first version of the history */
     int handles;     /* number of handles of this version; atomic */
     uint8_t **page;
-    /* The living versions before (`older`) and after (`newer`) this one. */
+    /* The neighbours of this version in the list of living versions of the history: the next older
+     * and the next newer version. */
     struct fab_pages_version *older, *newer;
     struct fab_pages_version *next_ended;
     /* Pages that this version has and `newer` does not have. */

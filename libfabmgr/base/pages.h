@@ -30,10 +30,10 @@ struct fab_pages {  /* a handle of a version; all bytes zero: no array */
     struct fab_pages_version *version;
 };
 
-/* Makes the first version of an array of `count` pages of `size` bytes each. The array takes over
- * `memory`, which is from malloc and contains the pages. The caller then sets page[i] to the
- * address of each page. All `size` bytes of each page must be readable, even if the last bytes
- * belong to the next page. Returns OK or NOMEM; after NOMEM the caller still owns `memory`. */
+/* Makes the first version of an array of `count` pages of `size` bytes each. `memory` is allocated
+ * by malloc and contains all pages; the array takes it over. After the call, the caller sets
+ * page[i] to the address of page i within `memory`. Pages may overlap, but all `size` bytes of each
+ * page must be readable. Returns OK or NOMEM; after NOMEM the caller still owns `memory`. */
 int fab_base_pages_new(void *memory, size_t count, size_t size, struct fab_pages *ret);
 void fab_base_pages_fini(struct fab_pages *p);
 

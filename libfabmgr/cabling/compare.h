@@ -23,7 +23,7 @@ enum fab_cabling_match {
     FAB_CABLING_UNMATCHED,
     FAB_CABLING_BY_NAME,
     FAB_CABLING_BY_GUID,
-    FAB_CABLING_BY_PLACE, /* most of its links are where the plan has them */
+    FAB_CABLING_BY_PLACE, /* most of its links are connected as planned */
 };
 
 struct fab_cabling_site {
@@ -42,7 +42,7 @@ enum fab_cabling_kind {
     /* a planned node, or a whole host, with several links is not in the fabric */
     FAB_CABLING_ABSENT,
     FAB_CABLING_MISSING,     /* a planned link has no cable, or is down */
-    FAB_CABLING_SWAPPED,     /* two cables have exchanged their ends */
+    FAB_CABLING_SWAPPED,     /* an end of one cable is exchanged with an end of another cable */
     FAB_CABLING_WRONG_PORT,  /* a cable leads to another port than planned */
     FAB_CABLING_WRONG_HOST,  /* the port of a switch has another host than planned */
     FAB_CABLING_WRONG_RAIL,  /* an adapter is connected to a switch of another rail */
@@ -76,8 +76,8 @@ struct fab_cabling_difference {
     uint32_t group;
 };
 
-/* Two switches or hosts that have exchanged their cables port by port. Each of the two seems to be
- * at the place of the other, or to have the name of the other. */
+/* Two switches or hosts, a and b, that have exchanged their cables port by port. It seems that a
+ * and b have exchanged their places or their names. */
 struct fab_cabling_exchange {
     uint32_t a, b;   /* the sites of the two; for a host with several adapters, one of its sites */
     uint32_t cables; /* number of swapped pairs of cables */
@@ -128,8 +128,8 @@ static inline unsigned fab_cabling_port_number(const struct fab_cabling_check *c
     return port - fab_cabling_site_of(c, port)->first_port;
 }
 /* Returns true if the plan seems to belong to another fabric, so that the differences mean nothing.
- * This is so if fewer nodes of the plan were found than half of the nodes of the plan or of the
- * fabric, whichever has fewer nodes. */
+ * Let n be the number of nodes of the plan or of the fabric, whichever is smaller. The function
+ * returns true if fewer than n / 2 nodes of the plan were found. */
 bool fab_cabling_is_foreign(const struct fab_cabling_check *c);
 
 #endif

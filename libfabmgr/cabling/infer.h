@@ -22,8 +22,9 @@
 
 #define FAB_CABLING_LEVELS 8u
 
-/* What most switches of a level have. A link "up" leads to the next level, "down" to the level
- * below or to hosts, "side" to a switch of the same level. */
+/* A level of the tree. ports, hosts, down, up, side: numbers that most switches of the level have.
+ * A link "up" leads to the next level, "down" to the level below or to hosts, "side" to a switch of
+ * the same level. */
 struct fab_cabling_level {
     uint32_t switches;
     uint8_t ports, hosts, down, up, side;
@@ -42,7 +43,7 @@ struct fab_cabling_odd_rail {
     uint8_t other_rail; /* rail of most adapters at the switch */
 };
 struct fab_cabling_shape {
-    uint32_t hosts, adapters; /* numbers of hosts, and of their ports that have a link */
+    uint32_t hosts, adapters; /* number of hosts, and number of their ports with a link */
     uint8_t rails;            /* number of rails; 0: the fabric has no rails */
     uint32_t level_count;
     struct fab_cabling_level levels[FAB_CABLING_LEVELS]; /* [0]: the leaves */

@@ -58,9 +58,8 @@ static int number_levels(const struct fab_fabric *f, struct fab_cabling_links *l
     return FAB_OK;
 }
 
-/* Returns true if a leaf shares more than half of its upper neighbours with the switch whose
- * neighbours are marked, and these are more than half of the marked ones. count: number of marked
- * switches. */
+/* Compares the upper neighbours of a leaf with the marked switches. Returns true if the switches in
+ * both sets are more than half of each set. count: number of marked switches. */
 static bool is_like(const struct fab_fabric *f, uint32_t leaf, const bool *marked, uint32_t count)
 {
     uint32_t shared = 0, own = 0;

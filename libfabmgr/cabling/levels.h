@@ -8,7 +8,7 @@
 /* The level of a switch, and how many of its links lead to hosts, down, up and to the side
  * (infer.h). */
 struct fab_cabling_links {
-    uint8_t level; /* from 1; 0: no host is reachable */
+    uint8_t level; /* 1 for leaves, 2 for the next level, ...; 0: no path to any host */
     uint8_t hosts, down, up, side;
 };
 /* Sets links[switch_count], which must be zero. Returns OK or NOMEM. */

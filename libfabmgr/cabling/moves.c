@@ -141,8 +141,8 @@ static void settle_path(struct work *w)
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 /* Collects the ports of the group of `start`: walks along planned links and cables, one after the
- * other. `planned`: the first step follows a planned link. The walk ends at a port without the next
- * link or cable, or when it returns to the start. */
+ * other. `planned`: the first step follows a planned link. The walk ends when it returns to the
+ * start, or at a port that lacks the next link or cable. */
 static void walk(struct work *w, uint32_t start, bool planned)
 {
     w->member_count = 0;

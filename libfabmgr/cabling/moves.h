@@ -46,20 +46,19 @@ struct fab_cabling_move {
     uint32_t a, b;
     /* MOVE: the port at the other end of the cable; otherwise FAB_NONE */
     uint32_t other;
-    /* Moves with the same group number belong together, and must be made in their order. Groups are
-     * numbered from 0. */
+    /* Number of the group, from 0. All moves of a group must be made, in the order of the array. */
     uint32_t group;
 };
 
-/* Returns how far two ports are from each other: from 0 (same switch or host) to
+/* Returns how far ports a and b are from each other, from 0 (both on one switch or host) to
  * FAB_CABLING_FARTHEST. */
 #define FAB_CABLING_FARTHEST 3u
 typedef unsigned fab_cabling_distance(const void *ctx, uint32_t a, uint32_t b);
 
 struct fab_cabling_ports {
     uint32_t count;
-    /* [count] For each port, the planned and the actual port at the other end; FAB_NONE: there is
-     * none. Both arrays are symmetric: planned[planned[p]] == p. */
+    /* [count] the port to which each port should be connected, and the port to which it is
+     * connected; FAB_NONE: none. Both arrays are symmetric: planned[planned[p]] == p. */
     const uint32_t *planned, *actual;
     fab_cabling_distance *distance;
     const void *ctx; /* passed to distance() */

@@ -15,8 +15,8 @@ struct pattern {
     const struct fab_fabric *f;
     const struct fab_cabling_links *links;
     struct fab_cabling_plan *plan;
-    /* The upper neighbours of each switch, sorted, without duplicates. Those of switch s are
-     * uppers[first[s]] .. uppers[first[s + 1] - 1]. */
+    /* The upper neighbours of each switch, sorted, without duplicates. Switch s has the neighbours
+     * uppers[first[s]] to uppers[first[s + 1] - 1]. */
     uint32_t *first, *uppers;
     uint32_t *order;   /* [f->switch_count] switches, sorted by their upper neighbours */
     bool *grouped;     /* [f->switch_count] the switch is in a group */
@@ -198,8 +198,8 @@ static int add_link(struct pattern *p, uint32_t a, unsigned port_a, uint32_t b, 
 /* The votes of the switches of a group, for each port number. */
 struct columns {
     struct vote upper[256];
-    /* Several lower ports may lead to the same upper switch. t is the number of such ports before
-     * this one. */
+    /* Several lower ports may lead to one upper switch. t is the number of such ports with lower
+     * numbers. */
     unsigned t[256];
 };
 
@@ -227,7 +227,7 @@ static bool conforms(const struct pattern *p, const struct columns *c, uint32_t 
     return same * 2 >= seen;
 }
 
-/* Adds the links of a switch of the present group for which there are majorities. */
+/* Adds to the plan each link of switch `s` for which the votes of its group have a majority. */
 static int add_member(struct pattern *p, const struct columns *c, uint32_t s)
 {
     struct vote port[256];

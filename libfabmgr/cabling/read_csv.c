@@ -79,7 +79,8 @@ static struct span get(const struct csv *c, enum column column)
     return c->field[column] < c->count ? c->fields[c->field[column]] : (struct span){.s = ""};
 }
 
-/* Returns true if the field is this name of a column. */
+/* Returns true if the field is the column name `name`. Case, blanks, '_', '#' and '-' do not
+ * matter. */
 static bool is_named(struct span field, const char *name)
 {
     for (size_t i = 0; i < field.len; i++) {

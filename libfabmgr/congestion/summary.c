@@ -39,7 +39,7 @@ static void add_endports(const struct fab_fabric *f, struct fab_congestion_summa
 }
 
 /* Returns the taper in percent: total rate of the endports (in) divided by total rate of the ISLs
- * (out). Rounds it to a multiple of TAPER_STEP, so that one link more or less rarely changes a
+ * (out). Rounds the taper to a multiple of TAPER_STEP, so that a single link rarely changes a
  * setting. */
 static uint16_t taper_of(uint64_t in, uint64_t out)
 {

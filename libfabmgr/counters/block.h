@@ -16,7 +16,7 @@
 
 struct fab_counters_time {
     int64_t end;     /* Unix time in seconds at which the sample ends */
-    uint32_t span_s; /* its duration in seconds */
+    uint32_t span_s; /* duration of the sample in seconds */
 };
 struct fab_counters_block { /* all zero: empty */
     uint32_t ports, samples;
@@ -35,15 +35,15 @@ static inline uint16_t fab_counters_block_get(const struct fab_counters_block *b
 /* Returns NOMEM. */
 int fab_counters_block_set(struct fab_counters_block *b, unsigned column, uint32_t port,
                            uint32_t sample, uint16_t code);
-/* Appends the samples of other blocks, which are in ascending order of time, to one block. Returns
- * NOMEM or LIMIT. */
+/* Makes one block of the samples of all blocks from[count]. These blocks must be in ascending order
+ * of time. Returns NOMEM or LIMIT. */
 int fab_counters_block_join(const struct fab_counters_block *from, size_t count,
                             struct fab_counters_block *ret);
 
-/* Writes a block as bytes. *ret is malloc'd. Returns NOMEM. */
+/* Converts a block to bytes, which are malloc'd. Returns NOMEM. */
 int fab_counters_block_encode(const struct fab_counters_block *b, uint8_t **ret, size_t *ret_len);
-/* Reads a block. `columns` is a bitset of the columns to read; the others stay NULL. Returns FORMAT
- * if the bytes are no block, or NOMEM. */
+/* Reads a block from bytes. columns: bitset of the columns to read; code[] of all other columns is
+ * NULL. Returns FORMAT if the bytes are no block, or NOMEM. */
 int fab_counters_block_decode(const uint8_t *bytes, size_t len, uint64_t columns,
                               struct fab_counters_block *ret);
 

@@ -23,14 +23,15 @@ enum fab_column {
     FAB_COLUMN_RCV_PKTS,
     /* share of the time in which the port had data to send but no credits, in parts per million */
     FAB_COLUMN_XMIT_WAIT,
-    /* the greatest values of three rates; only in roll-ups */
+    /* the greatest rates of single samples; only roll-ups have these columns */
     FAB_COLUMN_PEAK_XMIT_DATA,
     FAB_COLUMN_PEAK_RCV_DATA,
     FAB_COLUMN_PEAK_XMIT_WAIT,
-    /* the share of each VL in FAB_COLUMN_XMIT_WAIT */
+    /* 16 columns: the part of FAB_COLUMN_XMIT_WAIT that each VL caused, in parts per million */
     FAB_COLUMN_VL_WAIT,
     /* Increases of error counters, in the order of enum fab_counter. From here on, values are
-     * counts: their sum is meaningful, and they are never missing. */
+     * counts instead of rates: counts of several samples can be added, and no count is ever
+     * missing. */
     FAB_COLUMN_ERRORS = FAB_COLUMN_VL_WAIT + FAB_COLUMN_VLS,
     /* seconds in which the link of the port was down */
     FAB_COLUMN_DOWN = FAB_COLUMN_ERRORS + FAB_COUNTERS,
@@ -44,12 +45,12 @@ static inline bool fab_column_is_count(unsigned column)
     return column >= FAB_COLUMN_ERRORS;
 }
 
-/* The code of a rate that is missing. Count 0 has the same code. */
+/* The code of a missing rate, and of the count 0. */
 #define FAB_CODE_NONE 0
 #define FAB_CODE_END 3800 /* greater than all codes */
 
-/* Returns the code of a value. A rate gets the code of the next higher number, because code 0 means
- * that there is no rate. */
+/* Returns the code of a value. A rate r has the code of the count r + 1, because code 0 means that
+ * the rate is missing. */
 uint16_t fab_counters_encode_value(unsigned column, uint64_t value);
 /* Returns the value of a code; 0 if the rate is missing. */
 uint64_t fab_counters_decode_value(unsigned column, uint16_t code);

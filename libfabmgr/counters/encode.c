@@ -114,8 +114,8 @@ int fab_counters_block_encode(const struct fab_counters_block *b, uint8_t **ret,
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Bytes that were not read yet. `bad` is set by the first error, and never reset; from then on
- * every number is 0. */
+/* The bytes that are still to be read. The first error sets `bad`; then all further numbers that
+ * are read are 0. */
 struct source {
     const uint8_t *at, *end;
     bool bad;

@@ -8,7 +8,8 @@
 
 struct fab_rank_entry {
     uint64_t value;
-    uint64_t id; /* of the port, chosen by the caller; equal values are sorted by ascending id */
+    uint64_t id; /* id of the port, chosen by the caller; ports with equal values are sorted by
+                    ascending id */
 };
 struct fab_rank {
     struct fab_rank_entry *entry; /* [most], a heap with the least entry first */

@@ -4,11 +4,11 @@
 #define WORD_BYTES 4
 #define MILLION UINT64_C(1000000)
 
-/* The increase of a counter. reset: the counter is lower than before. Neither known nor reset: the
- * counter has stopped at its maximum.
+/* The increase of a counter. known: `by` is the increase. reset: the counter is lower than before.
+ * If both are false, the counter has stopped at its maximum.
  *
- * A counter of 64 bits that wraps looks like one that was reset. It needs decades to wrap, so one
- * missing sample is better than a guess that can be a false rate. */
+ * A counter of 64 bits that wraps looks like a counter that was reset. But wrapping takes decades,
+ * so a missing sample is better than a rate that may be false. */
 struct increase {
     bool known, reset;
     uint64_t by;
@@ -46,8 +46,7 @@ bool fab_counters_was_reset(const struct fab_counters *was, const struct fab_cou
 
 /* ---- traffic --------------------------------------------------------------------------------- */
 
-/* Returns `by` for each second, times `factor`, rounded up, so that little traffic is not shown as
- * none. */
+/* Returns by * factor per second. Rounds up, because users would take 0 for no traffic at all. */
 static uint64_t per_second(uint64_t by, unsigned factor, uint64_t span_us)
 {
     unsigned __int128 all = (unsigned __int128)by * factor * MILLION + span_us - 1;
@@ -55,8 +54,9 @@ static uint64_t per_second(uint64_t by, unsigned factor, uint64_t span_us)
     return all > UINT64_MAX ? UINT64_MAX : (uint64_t)all;
 }
 
-/* Stores the share of the time in which the port waited. A tick of PortXmitWait is the time in
- * which the port sends one word, so a port with data to send waits for w / (w + d) of the time. */
+/* Stores the share of the time in which the port waited. A tick of PortXmitWait lasts as long as
+ * the transmission of one word. So a port that always has data to send waits for wait / (data +
+ * wait) of the time. */
 static void set_wait(struct fab_sample *s, uint64_t data, uint64_t wait)
 {
     unsigned __int128 all = (unsigned __int128)data + wait;

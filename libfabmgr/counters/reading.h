@@ -13,19 +13,20 @@ struct fab_sample {
     uint16_t code[FAB_COLUMNS];
 };
 
-/* An error counter that was cleared counts from 0, so that no error is counted twice. */
+/* Sets the increases of the error counters. If a counter is lower than before, it was cleared, and
+ * its increase is its present value. */
 void fab_counters_sample_errors(const struct fab_counters *was, const struct fab_counters *now,
                                 struct fab_sample *ret);
-/* Returns true if an error counter is lower than before: the device was restarted, or a program
- * cleared its counters. */
+/* Returns true if an error counter is lower than before. The reason is that the device was
+ * restarted, or that a program cleared its counters. */
 bool fab_counters_was_reset(const struct fab_counters *was, const struct fab_counters *now);
 
 struct fab_traffic {
     uint64_t at_us; /* time in us of any monotonic clock; 0: not read yet */
     /* PortXmitData and PortRcvData in words of 4 bytes, packets, and ticks of PortXmitWait */
     uint64_t xmit_data, rcv_data, xmit_pkts, rcv_pkts, xmit_wait;
-    /* wide: the data and packet counters have 64 bits. wide_wait: so has PortXmitWait. Otherwise
-     * they have 32 bits, and stop at their maximum. */
+    /* wide: the data and packet counters have 64 bits. wide_wait: PortXmitWait has 64 bits.
+     * Counters that do not have 64 bits have 32, and stop at their maximum. */
     bool wide, wide_wait;
     bool has_wait; /* the device has PortXmitWait */
 };
@@ -35,7 +36,7 @@ struct fab_traffic {
  *
  * - if any counter is lower than before, because it was reset at an unknown time, or has wrapped;
  * - if a counter of 32 bits has stopped at its maximum;
- * - if the rate is faster than the link, which no device can have counted.
+ * - if it is above most_bytes_per_s, because then one of the readings must be wrong.
  */
 void fab_counters_sample_traffic(const struct fab_traffic *was, const struct fab_traffic *now,
                                  uint64_t most_bytes_per_s, struct fab_sample *ret);
@@ -44,7 +45,7 @@ void fab_counters_sample_traffic(const struct fab_traffic *was, const struct fab
 struct fab_vl_wait {
     uint16_t value[FAB_COLUMN_VLS];
 };
-/* Divides the share of the time in which the port waited, which `ret` has, among the VLs. */
+/* Divides the waiting time in ret->code[FAB_COLUMN_XMIT_WAIT] among the VLs. */
 void fab_counters_sample_vls(const struct fab_vl_wait *was, const struct fab_vl_wait *now,
                              struct fab_sample *ret);
 

@@ -8,7 +8,8 @@
 
 #include "libfabmgr/counters/block.h"
 
-/* Times of the roll-ups in seconds. Level 0 has the samples themselves. */
+/* Durations in seconds: a roll-up of level 1 covers a quarter of an hour, a roll-up of level 2 a
+ * day. Level 0 has the samples. */
 #define FAB_ROLLUP_LEVELS 3
 #define FAB_ROLLUP_QUARTER 900
 #define FAB_ROLLUP_DAY 86400
@@ -16,15 +17,16 @@
 /* Sums over the samples of one port. */
 struct fab_rollup_port {
     uint64_t sum[FAB_COLUMNS];     /* rates: rate * seconds; peaks: maximum; counts: sum */
-    uint64_t seconds[FAB_COLUMNS]; /* rates: duration of the samples that have the rate */
+    uint64_t seconds[FAB_COLUMNS]; /* rates: duration in s of the samples that have the rate */
 };
-/* Adds the samples of all ports of a block that end in (after, until] to r[], which has b->ports
- * elements. Only the given columns (a bitset) are read. */
+/* Adds the samples of a block that end in (after, until] to the sums r[b->ports]. columns: bitset
+ * of the columns to add. */
 void fab_counters_rollup_add(struct fab_rollup_port *r, const struct fab_counters_block *b,
                              uint64_t columns, int64_t after, int64_t until);
-/* Returns the code of a column in the roll-up. */
+/* Returns the code that the roll-up of these sums has in a column. */
 uint16_t fab_counters_rollup_code(const struct fab_rollup_port *r, unsigned column);
-/* Makes a block with one sample from all samples of a block. Returns NOMEM. */
+/* Makes a roll-up: a block with one sample that sums up all samples of the block `from`. Returns
+ * NOMEM. */
 int fab_counters_rollup(const struct fab_counters_block *from, struct fab_counters_time time,
                         struct fab_counters_block *ret);
 

@@ -5,8 +5,8 @@
 #define ASCENDING_LEAST 16
 #define SIGMAS 5
 #define LARGE (UINT64_C(1) << 30) /* greater numbers count as this one, so that squares fit */
-/* Lower differences of rates, in bytes per second, are not reported: the manager reads the two ends
- * of a link one after the other. */
+/* Smallest difference of two rates, in bytes per second, that is reported. Smaller ones can arise
+ * because the manager reads the two ends of a link one after the other. */
 #define DIFFERENCE_LEAST 1000000
 #define DIFFERENCE_PERCENT 10
 

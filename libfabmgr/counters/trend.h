@@ -9,19 +9,20 @@
 #define FAB_TREND_STEPS 8
 
 /*
- * Returns true if an error rate rises. `errors` has the numbers of errors in successive times of
+ * Returns true if an error rate rises. `errors` has the numbers of errors in successive periods of
  * equal length, oldest first. Two conditions must hold, so that neither a single burst nor the
  * noise of a constant rate is a trend:
  *
- * - the second half has so many more errors than the first that chance explains the difference only
- *   once in some million cases (five standard deviations of Poisson numbers);
- * - most pairs of times are in ascending order (Mann-Kendall statistic of at least 16 of 28).
+ * - The second half of the periods has clearly more errors than the first half: by more than five
+ *   standard deviations of Poisson numbers, which happens by chance in one of some million cases.
+ * - In most pairs of periods, the later period has more errors (Mann-Kendall statistic of at least
+ *   16 of 28).
  */
 bool fab_counters_rises(const uint64_t errors[FAB_TREND_STEPS]);
 
-/* Returns true if the data that one end of a link sent, and those that the other end received,
- * differ by more than a tenth, and by more than noise. Both are means of the same time in bytes per
- * second. */
+/* Returns true if the data that one end of a link sent differ by more than a tenth from the data
+ * that the other end received. Differences below 1 MB/s do not count. sent, received: means over
+ * the same period in bytes per second. */
 bool fab_counters_differ(uint64_t sent, uint64_t received);
 
 #endif

@@ -88,8 +88,8 @@ int fab_discover_baseline_with(const struct fab_baseline *b, const struct fab_ap
 int fab_discover_baseline_without(const struct fab_baseline *b, const uint64_t *guid, size_t count,
                                   struct fab_baseline **ret);
 
-/* Judges a device at a place: returns FAB_APPROVED_HERE, or the reason why the device is not
- * approved there. In the latter case fills *ret. */
+/* Judges a device at a place. Returns FAB_APPROVED_HERE, or the reason why the device is not
+ * approved there; in case of a reason, fills *ret. */
 enum fab_unapproved_why fab_discover_baseline_judge(const struct fab_baseline *b,
                                                     const struct fab_place *place,
                                                     struct fab_unapproved *ret);

@@ -179,9 +179,9 @@ static int ask_behind(struct fab_discover *d, struct known_node *near, uint8_t p
                                                        : FAB_OK;
 }
 
-/* Queues queries of the last place of the claimed GUID (see the head of this file). For the GUID of
- * a switch, this is NodeInfo along its known route, and its port over which the claim came. Queries
- * that were queued before are not repeated. */
+/* Queues queries of the last place of the claimed GUID (see the head of this file). If the GUID is
+ * that of a switch, these are NodeInfo along the known route to this switch, and the state of the
+ * switch port over which the claim came. Queries that are already queued are not repeated. */
 static int verify(struct fab_discover *d, struct claim *c)
 {
     struct known_node *near = find(d, c->first_guid), *p = find(d, c->info.node_guid);

@@ -222,10 +222,10 @@ static bool had_link(const struct fab_discover *d, const struct known_node *p, u
     return far != FAB_NONE && fab_fabric_port(d->former, far)->present;
 }
 
-/* Lists each port as unresponsive that is up, but has no known device behind it. Nodes taken from
- * the last snapshot can have such ports, if the device behind the port had not answered when that
- * snapshot was made. Without the entry in the list, no sweep would query the device after the
- * silent switch answers again. */
+/* Lists each port as unresponsive that is up and has no known device behind it. Nodes taken from
+ * the last snapshot can have such ports: the device was unresponsive when that snapshot was made.
+ * The entry in the list makes a later sweep query the device, when the silent switch answers
+ * again. */
 static int list_unknown(struct fab_discover *d)
 {
     int status = FAB_OK;

@@ -190,8 +190,8 @@ bool fab_discover_port_has_link(const struct fab_discover *d, const struct known
 /* Removes the link of the port, if it has one, and makes the port at the other end a suspect.
  * Returns OK or NOMEM. */
 int fab_discover_link_lost(struct fab_discover *d, struct known_node *p, uint8_t port);
-/* Returns true if a link from port_a of node a to port_b of node b contradicts this discovery,
- * because it has seen another link at one of the two ports. b == NULL: the node at the other end is
+/* Returns true if a link from port_a of node a to port_b of node b is impossible, because this
+ * discovery has seen another link at one of the two ports. b == NULL: the node at the other end is
  * new. */
 bool fab_discover_link_contradicts(const struct fab_discover *d, const struct known_node *a,
                                    uint8_t port_a, const struct known_node *b, uint8_t port_b);

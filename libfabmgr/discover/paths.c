@@ -184,8 +184,8 @@ static bool is_lost(const struct detour *d, uint32_t node)
     return i < d->losts;
 }
 
-/* Returns true if routes to other nodes may lead through this node: its own route, which must be
- * known, passes no silent switch, and it is not the node to avoid. */
+/* Returns true if routes to other nodes may lead through this node. The route to the node itself
+ * must be known and must pass no silent switch, and the node must not be the node to avoid. */
 static bool may_lead_on(const struct detour *d, uint32_t node)
 {
     bool silent = false;

@@ -28,7 +28,7 @@ struct fab_places;
  * takes only the first. Returns OK or NOMEM. */
 int fab_discover_places_new(const struct fab_place *list, size_t count, struct fab_places **ret);
 /* Makes the set of places of a fabric. A port without a link, for example because the link is held
- * down, gets its place in `old`, the former set. old == NULL: there is no former set. Returns OK or
+ * down, keeps its place from the set `old`. old == NULL: there is no earlier set. Returns OK or
  * NOMEM. */
 int fab_discover_places_of(const struct fab_fabric *f, const struct fab_places *old,
                            struct fab_places **ret);

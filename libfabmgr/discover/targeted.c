@@ -172,8 +172,9 @@ static int find_paths(struct fab_discover *d, bool around)
     return status;
 }
 
-/* Removes the node. If an adapter is at the far end of one of its links, also removes the adapter's
- * port, because the snapshot has only those ports of an adapter that have a link. */
+/* Removes the node. If an adapter is at the other end of a link of the node, also removes the port
+ * of the adapter. The reason is that the snapshot has only those ports of adapters that have a
+ * link. */
 static void remove_node(struct fab_discover *d, const struct known_node *p)
 {
     uint32_t ref;

@@ -132,8 +132,8 @@ static void explain(const struct names *n, bool degraded, const bool restricted[
         both ? "have" : "has", n->best);
 }
 
-/* Writes that one port supports more than the other, unless the text gives another reason
- * already. */
+/* Writes that one port of the link supports more than the port at its other end, if the text has no
+ * other reason yet. */
 static void explain_unequal(const struct fab_link_condition *c, char text[FAB_CONDITION_LEN])
 {
     if (text[0] != '\0' || (!c->unequal_width && !c->unequal_speed))

@@ -27,7 +27,7 @@ struct fab_link_condition {
     /* [0] is true if the first port has not enabled the best common width or speed, [1] the same
      * for the second port. */
     bool restricted_width[2], restricted_speed[2];
-    /* One port supports a better width or speed than the other. */
+    /* One port supports a better width or speed than the port at the other end. */
     bool unequal_width, unequal_speed;
 };
 /* Computes the condition of the link between two ports, which must be up. If a port shows no valid

@@ -70,7 +70,7 @@ struct fab_fabric {
     struct fab_switch_info *switches;
     struct fab_fabric_index *index; /* private: finds port ids by port GUID */
     /* private: number of snapshots (versions, see fab_fabric_next) that share the nodes and the
-     * index; NULL: only this one has them */
+     * index; NULL: only this snapshot has them */
     int *owners;
     int refs; /* private, atomic */
 };

@@ -96,7 +96,8 @@ static void add_host(struct finder *s, uint32_t from, uint32_t to, const char *n
     }
 }
 
-/* Returns true if the candidates, which have the same host name, are the adapters of one host. */
+/* Returns true if the candidates all[from] to all[to - 1], which share a host name, are the
+ * adapters of one host. */
 static bool is_host(const struct finder *s, uint32_t from, uint32_t to)
 {
     const struct candidate *c = s->all;
@@ -111,7 +112,8 @@ static bool is_host(const struct finder *s, uint32_t from, uint32_t to)
     return true;
 }
 
-/* Makes hosts of candidates whose common name is not the name of a host. */
+/* Makes hosts of the candidates all[from] to all[to - 1], whose common name is not a host name.
+ * Adapters with the same system image GUID become one host. */
 static int add_nameless(struct finder *s, uint32_t from, uint32_t to)
 {
     qsort(s->all + from, to - from, sizeof *s->all, order_by_system);
@@ -157,7 +159,7 @@ static int make_hosts(struct finder *s)
 
 /* ---- rails ----------------------------------------------------------------------------------- */
 
-/* An adapter with a name, and its position among the adapters of its host, from 1. */
+/* An adapter, and its position (from 1) among the adapters of its host. */
 struct position {
     const char *name;
     uint32_t siblings; /* number of adapters of the host */

@@ -25,12 +25,13 @@
 
 struct fab_host_adapter {
     uint32_t node;
-    const char *name; /* "mlx5_0"; "": the NodeDescription has only one word */
-    uint32_t rail;    /* from 1; 0: no host with several adapters has an adapter of this name */
+    /* name of the adapter, such as "mlx5_0"; "": the NodeDescription has only one word */
+    const char *name;
+    uint32_t rail; /* from 1; 0: no host with several adapters has an adapter of this name */
 };
 struct fab_host {
     const char *name;
-    /* what the operator's file says about the first adapter that it names; never NULL */
+    /* entry of the operator's file for the first adapter of the host that has a rack; never NULL */
     const struct fab_location *location;
     uint32_t first, count; /* adapters[first] to adapters[first + count - 1] */
 };
@@ -45,15 +46,15 @@ struct fab_hosts {
 };
 
 /* Finds the hosts of a fabric. Aggregation nodes and routers belong to no host. `locations` may be
- * NULL. The result is valid as long as `locations`. Returns OK or NOMEM; on an error there is
- * nothing to free. */
+ * NULL. The result is valid as long as `locations` exists. Returns OK or NOMEM; after NOMEM, the
+ * caller must free nothing. */
 int fab_hosts_find(const struct fab_fabric *f, const struct fab_locations *locations,
                    struct fab_hosts *ret);
 void fab_hosts_fini(struct fab_hosts *h);
 /* Returns the index of the host with this name; FAB_NONE: there is none. */
 uint32_t fab_hosts_by_name(const struct fab_hosts *h, const char *name);
 
-/* A rack, and the numbers of nodes and hosts in it. */
+/* A rack, with the numbers of nodes and hosts in this rack. */
 struct fab_rack {
     const char *name, *row; /* row: that of a node in the rack; "": no node has a row */
     uint32_t switches, hosts, adapters;

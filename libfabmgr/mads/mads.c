@@ -173,13 +173,13 @@ static uint32_t retries_of(const struct fab_mads *m, const struct fab_slot *s)
     return m->config.retries > least ? m->config.retries : least;
 }
 
-/* Returns the M_Key for a try of the request. tries: the number of tries before this one. */
+/* Returns the M_Key for the next try of the request. tries: number of earlier tries. */
 static uint64_t m_key_of(const struct fab_mads *m, const struct fab_slot *s, uint32_t tries)
 {
     uint32_t retries = retries_of(m, s), keys = last_keys(&s->req);
     if (tries > retries)
         tries = retries;
-    uint32_t left = retries - tries; /* number of tries after this one */
+    uint32_t left = retries - tries; /* number of tries that may still follow */
     return tries > 0 && left < keys ? s->req.m_key_last[keys - 1 - left] : s->req.m_key;
 }
 

@@ -31,9 +31,9 @@ struct fab_mcast_distances {
  * them. Returns NOMEM. */
 int fab_mcast_distances_init(struct fab_mcast_distances *w, const struct fab_mcast_net *n);
 void fab_mcast_distances_fini(struct fab_mcast_distances *w);
-/* Adapts the distances to the changed links of the net; `was` has the former links. Keeps the
- * distances to a root if none of them changed; otherwise drops them. Returns NOMEM; the distances
- * that were kept are then correct for both the old and the new links. */
+/* Adapts the distances to the changed links of the net; `was` has the old links. Keeps the
+ * distances to a root only if none of these distances changed. Returns NOMEM; all distances that
+ * are left are then correct for the old and for the new links. */
 int fab_mcast_distances_update(struct fab_mcast_distances *w, const struct fab_mcast_net_diff *was);
 /* Returns an array with the number of hops from each switch to a root, over switches whose MFTs
  * have entry `slot` (MLID minus FAB_MLID_FIRST). FAB_MCAST_UNREACHED: no path. Returns NULL if

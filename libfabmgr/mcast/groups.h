@@ -49,7 +49,7 @@ struct fab_mcast_group {
     size_t members, room;
 };
 /* When an IPv6 solicited-node group shares an MLID: never, only if few MLIDs are free (SHORT), or
- * always. Other IP groups share MLIDs if no MLID is free, unless the value is NEVER. */
+ * always. With SHORT and with always, other IP groups share MLIDs if no MLID is free. */
 enum fab_mcast_share { FAB_MCAST_SHARE_NEVER, FAB_MCAST_SHARE_SHORT, FAB_MCAST_SHARE_ALWAYS };
 struct fab_mcast_groups {
     struct fab_mcast_trees *trees;

@@ -53,8 +53,8 @@ bool fab_mcast_net_same_switches(const struct fab_mcast_net *n, const struct fab
  * because the first net then cannot be adapted to the other. Also returns NOMEM. */
 int fab_mcast_net_compare(const struct fab_mcast_net *n, const struct fab_mcast_net *now,
                           struct fab_mcast_net_diff *ret);
-/* Applies the difference to the net, whose links become those of the other net. Afterwards *d is
- * the difference back to the former links. */
+/* Applies the difference *d to the net, which then has the links of the net with which it was
+ * compared. Afterwards *d is the difference back to the old links. */
 void fab_mcast_net_swap(struct fab_mcast_net *n, struct fab_mcast_net_diff *d);
 void fab_mcast_net_diff_fini(struct fab_mcast_net_diff *d);
 /* Returns the port with this GUID; FAB_NONE: no port has it. */

@@ -24,7 +24,7 @@ struct fab_lft_ordering_item { /* a block to write */
      */
     uint64_t differs, changed, written;
     /* known: the old entries are known. urgent: the write ends packet loss, or must precede an
-     * urgent one (find_urgent). awaited: some other item must be written after this one. */
+     * urgent write (find_urgent). awaited: another item must be written after this item. */
     bool known, urgent, awaited;
 };
 /* A constraint: the switch of item `before` must write the entry before the switch of item `after`

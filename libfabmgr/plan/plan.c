@@ -160,9 +160,9 @@ static bool is_cut_off(const struct draft *d, uint32_t sw)
     return fab_base_bits_get(d->cut_off.sw, sw);
 }
 
-/* Adds the LFT writes of a switch. A block is written if it differs from the target, if it is not
- * known, if it is doubtful and not restored, or if stage EARLY has made some of its entries drop
- * packets. */
+/* Adds the LFT writes of a switch. A block is written if it is not known, or if it differs from the
+ * target. It is also written if it is doubtful and was not restored, or if stage EARLY has made
+ * some of its entries drop packets. */
 static int plan_tables(struct draft *d, uint32_t sw)
 {
     uint64_t coming_up[4] = {0};

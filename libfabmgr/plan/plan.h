@@ -79,8 +79,8 @@ struct fab_observed {
      * sw */
     uint64_t *known;
     /* Bitset of the doubtful LFT blocks, with the same bits as `known`. A switch with a doubtful
-     * block did not acknowledge a write since the manager last knew the block. `lft` has the former
-     * entries. NULL: no block is doubtful. */
+     * block did not acknowledge a write since the manager last knew the block. `lft` has the
+     * entries before that write. NULL: no block is doubtful. */
     uint64_t *doubtful;
     uint32_t blocks; /* number of LFT blocks per switch */
     struct fab_observed_vls vls;
@@ -114,8 +114,8 @@ int fab_plan_observed_remap(const struct fab_observed *from, const struct fab_fa
                             const struct fab_fabric *now, uint32_t top, struct fab_observed *ret);
 
 /* Returns true if data packets may pass an ISL: one of its ports is Active, and the other one is
- * Active or Armed. A port in state Armed also receives data packets, and the first one makes it
- * Active (IBA 7.2.7). */
+ * Active or Armed. A port in state Armed also receives data packets, and the first data packet
+ * makes it Active (IBA 7.2.7). */
 bool fab_plan_isl_carries(const struct fab_fabric *f, uint32_t port);
 
 enum fab_plan_stage {
@@ -153,7 +153,7 @@ struct fab_plan_op {
     uint64_t drain;
     uint32_t mod; /* SL2VL, VLARB, PKEY_TABLE: attribute modifier */
     bool removes; /* PKEY_TABLE: this write only removes keys */
-    /* LFT: true if another write of this plan must take effect only after this one */
+    /* LFT: true if another write of this plan must take effect after this write */
     bool awaited;
     /* LFT: true if this write must take effect only after an `awaited` write of the same block
      * number */

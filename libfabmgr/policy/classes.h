@@ -82,8 +82,8 @@ struct fab_ranges {
     struct fab_range *range;
     size_t count; /* number of ranges; 0: every value matches */
 };
-/* A rule matches a path if all its conditions match. A rule with a condition on the service ID, QoS
- * class or P_Key does not match a path that was requested without this value. */
+/* A rule matches a path if all conditions of the rule match. A condition on the service ID, QoS
+ * class or P_Key matches only if the request for the path has this value. */
 struct fab_class_rule {
     uint8_t class;
     /* Bitsets of numbers of port groups. The source of the path must be in a group of `from`, its
@@ -138,10 +138,11 @@ int fab_policy_classes_new(struct fab_classes **ret);
  * *ret_error then has a text, except for NOMEM. */
 int fab_policy_classes_add(struct fab_classes *c, const struct fab_class *class,
                            uint8_t *ret_number, struct fab_classes_error *ret_error);
-/* Adds a rule for a class. The text has conditions KEY=VALUE, separated by blanks. The keys from
- * and to take a @GROUP of partitions.conf, a GUID, or a pattern of node descriptions; partition
- * takes a name; pkey, service and qos_class take numbers and ranges separated by commas. Returns
- * FORMAT or LIMIT with a text in *ret_error, or NOMEM. */
+/* Adds a rule for a class. The text has conditions KEY=VALUE, separated by blanks. The value of
+ * "from" and "to" is a @GROUP of partitions.conf, a GUID, or a pattern of node descriptions. The
+ * value of "partition" is a name. The value of "pkey", "service" and "qos_class" is a list of
+ * numbers and ranges, separated by commas. Returns FORMAT or LIMIT with a text in *ret_error, or
+ * NOMEM. */
 int fab_policy_classes_add_rule(struct fab_classes *c, uint8_t class, const char *text,
                                 struct fab_classes_error *ret_error);
 /* Adds the classes and rules of a qos-policy.conf. Its levels become classes, and its rules follow

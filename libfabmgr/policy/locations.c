@@ -29,9 +29,9 @@ struct entries {
 };
 struct fab_locations {
     struct entries guids; /* sorted by GUID */
-    struct entries names; /* without wildcards, sorted by name */
+    struct entries names; /* names without wildcards, sorted by name */
     struct entries patterns;
-    struct fab_arena arena; /* names and locations */
+    struct fab_arena arena; /* memory of the names and locations */
     int refs;               /* atomic */
 };
 
@@ -45,9 +45,9 @@ struct reader {
     struct fab_locations *locations;
     struct fab_locations_error *error;
     unsigned line; /* of the current row, from 1 */
-    /* number of the field that has this column; FIELDS_MAX: none has it */
+    /* [column] index of the field with this column; FIELDS_MAX: the file lacks the column */
     unsigned field_of[COLUMNS];
-    char fields[FIELDS_MAX][FIELD_LEN]; /* [count] of the current row */
+    char fields[FIELDS_MAX][FIELD_LEN]; /* [count] fields of the current row */
     unsigned count;
     bool named; /* the row with the names of the columns was read */
     const struct fab_location *location;
@@ -125,7 +125,7 @@ static const char *field(const struct reader *r, enum column column)
     return r->field_of[column] < r->count ? r->fields[r->field_of[column]] : "";
 }
 
-/* Reads the row with the names of the columns. */
+/* Reads the first row, which has the names of the columns. */
 static int read_header(struct reader *r)
 {
     bool any = false;
@@ -277,7 +277,8 @@ static int check_racks(struct reader *r)
 
 static int read_text(struct reader *r, const char *text, size_t len)
 {
-    static const char utf8_mark[] = "\xef\xbb\xbf"; /* spreadsheets begin a file with it */
+    /* byte order mark, which spreadsheets write first */
+    static const char utf8_mark[] = "\xef\xbb\xbf";
     const char *at = text, *end = text + len;
     int rc = FAB_OK;
     if (len >= 3 && memcmp(text, utf8_mark, 3) == 0)

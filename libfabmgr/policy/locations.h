@@ -25,12 +25,13 @@
 
 /* The texts of the file about a node; "": the file has no such text. */
 struct fab_location {
-    const char *host; /* name of the host that the adapter belongs to */
+    /* name of the host to which the adapter belongs; "": the file does not tell */
+    const char *host;
     const char *rack, *row, *slot;
 };
 struct fab_locations;
 struct fab_locations_error {
-    unsigned line; /* from 1 */
+    unsigned line; /* number of the line, from 1 */
     char message[240];
 };
 /* Reads the text of the file into a new object with one reference. Returns FORMAT (*ret_error has

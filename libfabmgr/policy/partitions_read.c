@@ -520,8 +520,8 @@ static bool is_ip(const uint8_t *mgid)
 }
 
 /* Prepares a multicast group for IP over InfiniBand: writes the P_Key of the partition into its
- * MGID. Returns false, with a note, if the group has another P_Key, or if its rate or MTU is not
- * that of the broadcast group (RFC 4391, 5). */
+ * MGID. Adds a note and returns false if the group has another P_Key, or if its rate or MTU differs
+ * from the broadcast group's (RFC 4391, 5). */
 static bool fit_ip(struct reader *r, const struct definition *d, const struct word *w,
                    struct flags *f, uint8_t *mgid)
 {

@@ -25,8 +25,8 @@
 /* Which nodes get pins without an operator's approval. */
 enum fab_pin_mode {
     /* The first node that shows a name gets a pin, if the name matches a pattern of the policy. If
-     * another GUID is pinned with the same host name, the node gets a pin only if both appeared
-     * within the last two minutes, as the adapters of one host do. */
+     * another GUID is already pinned with this host name, the node gets a pin only if both nodes
+     * appeared within the last two minutes, as the adapters of one host do. */
     FAB_PIN_FIRST_SEEN,
     FAB_PIN_APPROVED, /* no node: an operator approves every node */
     /* no node: pins are not used, and patterns are compared with the present names of nodes */

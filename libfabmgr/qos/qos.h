@@ -52,9 +52,9 @@ int fab_qos_compose(const struct fab_classes *c, uint8_t vls, struct fab_vls *v,
 /* Writes note number `note` (counted from 0) of the report as a sentence for the operator. */
 void fab_qos_note_text(const struct fab_classes *c, const struct fab_qos_report *r, unsigned note,
                        char *text, size_t len);
-/* Returns the share of a port's bandwidth, in per mille, that its VL arbitration guarantees to
- * class `level` while all other classes have packets of the link's MTU to send. With a single
- * class, returns 1000. */
+/* Returns the share of a port's bandwidth, per mille, that VL arbitration guarantees to class
+ * `level`. The worst case counts: all other classes have packets of the link's MTU to send. With a
+ * single class, returns 1000. */
 uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *p,
                            const struct fab_vls *v, uint32_t port, uint8_t level);
 

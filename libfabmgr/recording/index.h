@@ -14,7 +14,7 @@
 struct fab_recording_item {
     /* offset of the entry in the recording, in bytes */
     size_t at;
-    /* time in us since the start of the recording; never less than that of the entry before */
+    /* time in us since the start of the recording; never less than the time of the entry before */
     uint64_t time;
     /* For a sent MAD, index of the first received MAD that answers it. For a received MAD, index of
      * the sent MAD that it answers. NONE: there is no such MAD. */
@@ -28,8 +28,8 @@ struct fab_recording_item {
     bool asked, done;
     /* Neighbours of a sent MAD in the player's list of requests whose answers are due. */
     uint32_t earlier, later;
-    /* When the replaying manager sent the same MAD as this sent MAD: the time in us (asked_us)
-     * and the TID that it used (tid). */
+    /* Valid if the replaying manager has sent this MAD, too: the time in us at which it did so
+     * (asked_us), and the TID in its MAD (tid). */
     uint64_t asked_us, tid;
     /* time in us for which the player may delay the answer to this sent MAD, so that MADs arrive in
      * the order of the recording */

@@ -75,14 +75,14 @@ struct fab_recording_entry {
     struct fab_mad_addr addr;
     uint8_t qp;
     uint16_t len;
-    /* For MADs: FAB_MAD_SIZE bytes, which are zero from `len` on. For settings and pinned names:
-     * `len` bytes. */
+    /* A MAD has FAB_MAD_SIZE bytes, which are zero from bytes[len] on. Settings and pinned names
+     * have `len` bytes. */
     const uint8_t *bytes;
-    /* GUID of the port (leases) or node (disabled ports, pinned names) */
+    /* port GUID of a lease; node GUID of a disabled port or pinned name */
     uint64_t guid;
     uint16_t lid;
-    /* for a lease: the LMC; for a disabled port: the port number; for an end: enum
-     * fab_recording_end */
+    /* the LMC of a lease, the number of a disabled port, or the reason of the end (enum
+     * fab_recording_end) */
     uint8_t small;
 };
 

@@ -100,8 +100,9 @@ static inline bool fab_registry_notice_needs_trust(const struct fab_notice *n)
 {
     return n->generic && n->trap >= 256 && n->trap <= 259;
 }
-/* Makes a notice that the manager itself issues, with trap number 64 to 67: a GID came into service
- * (64) or went out of service (65), or a multicast group was created (66) or deleted (67). */
+/* Makes a notice that the manager itself issues, with trap number 64 to 67: 64: a GID came into
+ * service. 65: a GID went out of service. 66: a multicast group was created. 67: a multicast group
+ * was deleted. */
 struct fab_notice fab_registry_gid_notice(uint16_t trap, const uint64_t gid[2], uint16_t sm_lid);
 
 #endif

@@ -85,8 +85,8 @@ static uint32_t leave(struct queue *q, uint64_t *ret_paths)
     return sw;
 }
 
-/* Adds the paths to the current LID (struct fab_repair_column), each of which counts as `each`, to
- * balance.load[]. Paths end at links that the running call has marked as dead. */
+/* Adds all paths to the current LID (struct fab_repair_column) to balance.load[]. Each path adds
+ * `each`. Paths end at links that the running call has marked as dead. */
 static void count_column(const struct fab_repair *r, struct queue *q, int64_t each)
 {
     const struct fab_repair_network *b = r->network;
@@ -183,7 +183,7 @@ void fab_repair_balance_take(struct fab_repair *r, struct fab_repair *clone)
 
 /* ---- counting the paths that a commit has moved ---------------------------------------------- */
 
-/* Counts the paths to one LID anew, whose changed entries are change[count]. */
+/* Counts the paths to one LID again. change[count]: the changed entries for this LID. */
 static void recount_column(struct fab_repair *r, const struct fab_lft *lft, struct queue *q,
                            const struct fab_repair_change *change, size_t count)
 {
@@ -199,7 +199,7 @@ static void recount_column(struct fab_repair *r, const struct fab_lft *lft, stru
     fab_repair_column_end(r);
 }
 
-/* The recorded changes are sorted by LID, as those of the delta. */
+/* Counts the paths again to each LID of moved[], which is sorted by LID. */
 static void recount(struct fab_repair *r, const struct fab_lft *lft, struct queue *q)
 {
     const struct fab_repair_balance *l = &r->balance;

@@ -108,8 +108,8 @@ static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
 }
 
 /* Returns the new value of an entry for which no path was found (FAB_MARK_CUT). The entry keeps its
- * value, unless the next switch got a new entry by which labels no longer ascend. Then the entry
- * must drop packets (NO_ROUTE). */
+ * value if labels still ascend at the next switch. If the new entry of the next switch breaks this,
+ * the entry must drop packets (NO_ROUTE). */
 static uint8_t entry_of_cut(struct fab_repair *r, uint32_t sw)
 {
     struct fab_repair_column *c = &r->column;
@@ -230,9 +230,9 @@ static void find_stale(struct job *j, uint32_t lid)
     }
 }
 
-/* Returns true if labels do not ascend at the switch at the end of `channel`. This is so if packets
- * to the LID that arrive over `channel` leave, by the active tables, over a channel whose new label
- * is not greater than that of `channel`. */
+/* Returns true if labels do not ascend at the switch at the end of `channel`. By the active tables,
+ * packets to the LID that arrive over `channel` leave over another channel. Labels do not ascend if
+ * the new label of that channel is not greater than the new label of `channel`. */
 static bool turn_descends(const struct job *j, uint32_t channel, uint32_t lid)
 {
     const struct fab_repair *r = j->r;

@@ -36,8 +36,8 @@ struct fab_repair_network {
     /* [switches] number of endports attached to the switch */
     uint32_t *attached;
     uint32_t *degree; /* [switches] number of ISLs of the switch */
-    /* [switches] Switches with endports have the same group if their first ISLs lead to the same
-     * switch, as those of the leaves of a pod do. Any other switch has a group of its own. */
+    /* [switches] group of each switch. Switches with endports are in one group if their first ISLs
+     * lead to the same switch, as is the case in a pod. Any other switch is a group of its own. */
     uint32_t *group;
     /* [switches] position of each switch in an order of all switches (labels/labels.c). All paths
      * of the baseline first lead to greater positions (up) and then to lower ones (down), and the
@@ -214,17 +214,16 @@ struct fab_repair_tile {
 
 /* The link loads by which a rebalance chooses among equally long paths (balance.c). */
 struct fab_repair_balance {
-    /* load[] is the number of paths over each channel by the active tables, before the changes of
-     * moved[] */
+    /* true: load[] is right for the active tables as they were before the changes in moved[] */
     bool exact;
     int64_t *load; /* [ports] */
     /* [moves] the entries that the last commit has changed */
     struct fab_repair_change *moved;
     size_t moves, move_room;
-    /* bitset [ports] of the channels whose load the running call has changed; no bit is set between
+    /* bitset [ports] of the channels whose load the running call has changed; empty between two
      * calls */
     uint64_t *touched;
-    int64_t *former; /* [ports] their loads before the call */
+    int64_t *former; /* [ports] loads of the channels in touched[] before the running call */
     /* true: the running call is fab_repair_rebalance */
     bool improving;
 };
@@ -312,8 +311,8 @@ void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw);
  * fab_repair_column_end. */
 void fab_repair_column_solve(struct fab_repair *r);
 void fab_repair_column_end(struct fab_repair *r);
-/* Returns the next switch on the path with which a decision will most likely begin, for packets
- * from `sw` to the LID. entry: the present LFT entry. FAB_NONE: this entry is no port of an ISL. */
+/* Returns the next switch from `sw` to the LID by the candidate that a decision will most likely
+ * try first. entry: the present LFT entry. FAB_NONE: this entry is not the port of an ISL. */
 uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid);
 
 /* Finds paths for CUT switches (FAB_MARK_CUT) that living links connect with the destination. They
@@ -356,7 +355,8 @@ void fab_repair_balance_record(struct fab_repair *r, const struct fab_lft *lft,
                                const struct fab_repair_delta *d);
 /* Adds paths to the load of a channel, until fab_repair_balance_undo is called. */
 void fab_repair_balance_add(struct fab_repair *r, uint32_t channel, int64_t paths);
-/* Takes back what was added, and allocates memory for the commit of the delta. Returns NOMEM. */
+/* Restores the loads before fab_repair_balance_add, and allocates memory for the commit of the
+ * delta. Returns NOMEM. */
 int fab_repair_balance_undo(struct fab_repair *r, const struct fab_repair_delta *d);
 
 /* functions of dead_links.c */

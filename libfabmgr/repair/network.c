@@ -62,7 +62,8 @@ static uint32_t first_neighbour(const struct fab_repair_network *b, uint32_t sw)
     return FAB_NONE;
 }
 
-/* Numbers the groups of switches with endports from 0. Other groups have numbers from n. */
+/* Sets the group of each switch. Groups of switches with endports are numbered from 0. Any other
+ * switch is a group of its own, and has a number from b->n on. */
 static int find_groups(struct fab_repair_network *b)
 {
     uint32_t groups = 0, *of = fab_base_alloc_array((size_t)b->n + 1, sizeof(*of));

@@ -151,8 +151,8 @@ const char *fab_repair_label_source(const struct fab_repair *r)
     return r->network->label_source;
 }
 
-/* Tries the sets of labels one after the other. Uses the first set with which every entry has a
- * path. If no set achieves this, uses the first set with which a repair is possible. */
+/* Tries the sets of labels in turn. Uses the first set with which every entry has a path. If there
+ * is no such set, uses the first set with which a repair is possible. */
 int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,
                     size_t count, struct fab_repair_delta *ret, char *why, size_t why_len)
 {

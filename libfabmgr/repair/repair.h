@@ -136,11 +136,12 @@ struct fab_repair_delta {
     uint32_t label_set;
 };
 
-/* Computes what changes when exactly the links of these ports are dead. Either port may name a
- * link, more than once and in any order; links to endports change nothing. `lft` are the active
- * tables, which must not have changed since the last fab_repair_commit. Returns UNSUPPORTED if some
- * switch with endports has no path left that the labels allow; an engine must then compute new
- * tables, and why[] receives a sentence. Returns INVAL for tables of another fabric, or NOMEM. */
+/* Computes what changes when exactly the links of these ports are dead. A link may be named by
+ * either of its ports, several times, and in any order. Links to endports change nothing. `lft` are
+ * the active tables, which must not have changed since the last fab_repair_commit. Returns
+ * UNSUPPORTED if some switch with endports has no path left that the labels allow; an engine must
+ * then compute new tables, and why[] receives a sentence. Returns INVAL for tables of another
+ * fabric, or NOMEM. */
 int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,
                     size_t count, struct fab_repair_delta *ret, char *why, size_t why_len);
 void fab_repair_delta_fini(struct fab_repair_delta *d);
@@ -191,8 +192,9 @@ int fab_repair_prepare_commit(const struct fab_repair_delta *d, const uint32_t *
  * delta's dead links as the present ones. Moves the array dead[] of the delta, and its private
  * arrays, into the repair. The other members of the delta can still be read. */
 void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_repair_delta *d);
-/* Exchanges the link loads with those of a clone that has the same state, in which
- * fab_repair_rebalance has counted them. Then the next rebalance counts only what has changed. */
+/* Exchanges the link loads of the repair and of its clone. The clone must have the same state, and
+ * fab_repair_rebalance must have counted its loads. The next rebalance of the repair then counts
+ * only the paths that have changed. */
 void fab_repair_balance_take(struct fab_repair *r, struct fab_repair *clone);
 
 #endif

@@ -311,8 +311,8 @@ static size_t assign_steps(struct ordering *o, uint32_t *queue)
         for (uint32_t i = o->at[w]; i < o->at[w + 1]; i++) {
             if (--o->blockers[o->to[i]] > 0)
                 continue;
-            /* Steps are assigned in ascending order. So write w has the greatest step of all writes
-             * that must come before this one. */
+            /* The loop visits writes in ascending order of their steps. So w is the last of all
+             * writes that must come before write o->to[i], and has the greatest step of them. */
             d->write[o->to[i]].step = step + 1;
             queue[tail++] = o->to[i];
         }

@@ -32,8 +32,7 @@ struct fab_route_engine {
      * the link. Returns INVAL if the LIDs belong to another fabric, or NOMEM. */
     int (*run)(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len);
-    /* true: if the engine computes tables for the fabric after a fault, the SLs of paths may differ
-     * that the fault does not affect */
+    /* true: a fault may change the SLs of paths that do not use the failed link or switch */
     bool moves_sls;
 };
 const struct fab_route_engine *const *fab_route_engines(void); /* returns a NULL-terminated array */

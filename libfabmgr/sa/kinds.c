@@ -138,8 +138,8 @@ static uint32_t guid_blocks(const struct fab_sa_query *q, uint32_t port)
     return (fab_fabric_port(fabric_of(q), port)->info.guid_cap + 7u) / 8u;
 }
 
-/* Fills in a GUIDInfoRecord. The GUID at index 0 is the port's own GUID; the others are alias
- * GUIDs. Always returns true. */
+/* Fills in a GUIDInfoRecord. The GUID at index 0 is the port's own GUID; all other GUIDs are alias
+ * GUIDs. Always returns true, because every port has the record. */
 static bool fill_guid_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     uint64_t own = fab_fabric_port(fabric_of(q), port)->guid;

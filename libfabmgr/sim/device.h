@@ -186,7 +186,7 @@ struct fab_sim {
     struct sim_items samplers;
     struct sim_rate *rates;
     size_t rate_count, rate_capacity;
-    struct sim_traffic *traffic; /* see traffic.c; NULL: there is no traffic */
+    struct sim_traffic *traffic; /* background traffic (traffic.c); NULL: none */
     struct sim_items cc_logs;    /* congestion logs (struct sim_cc_log); key: node */
     struct sim_queue queue;
     uint64_t now;
@@ -361,7 +361,7 @@ void fab_sim_samples_due(struct fab_sim *s, uint32_t sampler);
 
 /* Functions of counters.c. */
 void fab_sim_count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t add);
-/* Brings the counters of traffic at a port to the present time. */
+/* Updates the traffic counters of a port to the present time. */
 void fab_sim_traffic_update(struct fab_sim *s, uint32_t port);
 void fab_sim_traffic_fini(struct fab_sim *s);
 /* Updates those counters of a port that rise with time (fab_sim_increment). Call this function

@@ -155,8 +155,9 @@ int fab_sim_counter_add(struct fab_sim *s, uint32_t node, uint8_t port,
  * second. per_second 0: the counter stops rising. */
 int fab_sim_increment(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
                       double per_second);
-/* Starts background traffic between all endports: the counters of data, packets and waits rise.
- * load: mean share (0..1) of the rate of its link at which an endport sends; 0 stops the traffic.
+/* Starts background traffic among the endports, so that counters of data, packets and waits rise.
+ * load: mean rate at which an endport sends, as a share (0..1) of the rate of its link; 0 stops the
+ * traffic.
  */
 int fab_sim_traffic(struct fab_sim *s, double load, uint64_t seed);
 /* Returns the value of a counter; 0: there is no such port. */

@@ -133,7 +133,7 @@ static bool is_alive(const struct fab_smstate *s, const struct fab_sm_info *answ
     switch (answer->state) {
     case FAB_SM_MASTER:
         return answer->guid != s->guid;
-    /* the manager that responded has beaten this one and is about to become master */
+    /* the manager that responded has beaten our manager, and is about to become master */
     case FAB_SM_STANDBY:
     case FAB_SM_DISCOVERING:
         return answer->guid == s->master_guid && beats_us(s, answer);

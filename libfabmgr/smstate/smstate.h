@@ -23,8 +23,8 @@ struct fab_smstate {
     /* number of consecutive polls to which the polled manager responded, but was not master */
     uint32_t waited;
     uint32_t waits_allowed;
-    /* GUIDs of managers that beat this one but did not become master in time; the election ignores
-     * each until it is master */
+    /* GUIDs of managers that beat our manager, but did not become master in time. The election
+     * ignores such a manager until it is master. */
     uint64_t passed_over[FAB_SMSTATE_PASSED];
     uint32_t passed_count;
 };

@@ -160,7 +160,7 @@ static void sort_channels(const struct fab_spanning_order *o, uint32_t *x, uint3
 }
 
 /* Gives the listed channels new positions among those that they have now. The channels of behind[]
- * get the lowest positions, those of ahead[] the others. */
+ * get the lowest of these positions, and the channels of ahead[] the highest. */
 static void move(struct fab_spanning_order *o, uint32_t behinds, uint32_t aheads)
 {
     sort_channels(o, o->behind, behinds);

@@ -94,10 +94,11 @@ static struct fab_choice_row *add_row(struct comparison *c, const struct fab_eng
     return row;
 }
 
-/* Returns true if tables may replace those of the first engine. If these need SL 0 only, the others
- * must, too. If the first engine keeps the SLs of paths under faults, no other tables may replace
- * its tables. Local repairs need SLs that depend only on the LID, so tables with SLs by pair may
- * replace only tables with SLs by pair. */
+/* Returns true if the SLs of the tables *t allow them to replace the first engine's tables. Tables
+ * that use only SL 0 may replace any tables, but need at most as many VLs as first tables that use
+ * only SL 0. Tables with other SLs may replace only such tables of an engine that changes SLs after
+ * faults anyway (moves_sls). Tables with SLs by pair of switches replace only tables with SLs by
+ * pair, because local repairs do not support them. */
 static bool lanes_fit(const struct comparison *c, const struct fab_engine_choice *t)
 {
     const struct fab_engine_choice *first = c->first;
@@ -200,8 +201,8 @@ static int search_locally(const struct comparison *c, struct fab_engine_choice *
 }
 
 /* Improves the tables of `from` by local search, and proves the result. The result replaces the
- * best tables if no figure is worse beyond its tolerance, even if all are the same, because local
- * search has reduced the number of flows that share links. */
+ * best tables if no figure is worse by more than its tolerance. This holds even if all figures are
+ * equal, because local search has reduced the number of flows that share links. */
 static int refine(struct comparison *c, const struct fab_engine_choice *from)
 {
     struct fab_engine_choice t = {.engine = NULL};
@@ -225,7 +226,7 @@ static int refine(struct comparison *c, const struct fab_engine_choice *from)
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 
-/* Hands out the best tables and the sentence of their engine. */
+/* If better tables were found, they replace the tables in *c->first. */
 static void report_choice(struct comparison *c)
 {
     struct fab_engine_choice *first = c->first;

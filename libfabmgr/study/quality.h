@@ -65,8 +65,8 @@ struct fab_quality_shift {
     uint32_t max;
     /* mean over all shifts of the greatest number of flows on one channel */
     double mean;
-    /* fraction (0..1) of an endport's bandwidth that a flow gets, if the most loaded channel on its
-     * path limits it, as the mean over all flows of all shifts */
+    /* fraction (0..1) of an endport's bandwidth that a flow gets if the most loaded channel on its
+     * path limits it; mean over all flows of all shifts */
     double bandwidth;
     /* the shift that puts `max` flows on a channel: the shift by this number; of several, the
      * lowest number */

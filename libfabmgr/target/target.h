@@ -64,7 +64,7 @@ struct fab_lft {
     /* number of pages of a switch's table */
     uint32_t row_pages;
     /* [switch_count][stride] the entries of all switches in one block of memory. NULL: these tables
-     * are a changed version of others, and their entries are only in `pages`. */
+     * are a changed version of other tables, and their entries are only in `pages`. */
     uint8_t *entries;
     /* [switch_count][row_pages] the pages of the tables of all switches */
     struct fab_pages pages;
@@ -84,7 +84,7 @@ void fab_target_lft_copy_row(const struct fab_lft *from, uint32_t from_sw, struc
 struct fab_lft fab_target_lft_share(const struct fab_lft *t);
 /* An owner changes an entry in three steps. fab_target_lft_unshare makes a version of the tables
  * for this owner, if they have other owners. The new version still shares all pages.
- * fab_target_lft_own copies the page with the entry, unless no other version shares it.
+ * fab_target_lft_own copies the page with the entry if another version shares this page.
  * fab_target_lft_set changes the entry. The first two functions return NOMEM. */
 int fab_target_lft_unshare(struct fab_lft *t);
 /* Allocates memory in advance, so that the next call of fab_target_lft_unshare takes less time.
@@ -115,8 +115,8 @@ static inline const uint8_t *fab_target_lft_block(const struct fab_lft *t, uint3
 {
     return fab_target_lft_entry(t, sw, block * FAB_LFT_BLOCK);
 }
-/* Returns the address of the entry for `lid`. Sets *ret_count to the number of entries that follow
- * in memory from there, this one included: up to the end of the page or to `top`. */
+/* Returns the address of the entry for `lid`. Sets *ret_count to the number of adjacent entries
+ * that begin at this address: up to the end of the page, or up to `top`. */
 static inline const uint8_t *fab_target_lft_run(const struct fab_lft *t, uint32_t sw, uint32_t lid,
                                                 uint32_t *ret_count)
 {

@@ -44,9 +44,9 @@ struct fab_vls {
     /* vl[i][o][sl] is the VL on which a switch forwards a packet of SL `sl` from a port of class i
      * to a port of class o. Adapters send SL `sl` on VL vl[0][0][sl]. */
     uint8_t vl[FAB_VL_CLASSES][FAB_VL_CLASSES][FAB_SLS];
-    /* Traffic classes, called levels here because `class` means a class of ports. Let the engine
-     * have chosen SL e and VL v for a path. Packets of level c then use SL sl[c][e], and sl[0][e]
-     * is e. Their VL is lane_set[c] * lanes + v. */
+    /* Traffic classes are called levels here, because `class` means a class of ports. The engine
+     * chooses an SL and a VL for each path. If it chose SL e and VL v, packets of level c use SL
+     * sl[c][e] and VL lane_set[c] * lanes + v. Level 0 keeps the SL: sl[0][e] is e. */
     /* number of levels; 0 means 1. With one level, sl[][] and lane_set[] have no meaning. */
     uint8_t levels;
     uint8_t lanes; /* number of VLs that the engine uses */

@@ -314,8 +314,8 @@ static int hold(struct fab_plan_input *in, const struct fab_vls *old_vls,
     return make_again(in, old_vls, effort, plan, t);
 }
 
-/* Returns true if each entry of the lost write is the former entry, is the new entry, or drops
- * packets. */
+/* Returns true if each entry of the lost write is the entry before the transition, is the new
+ * entry, or drops packets. */
 static bool is_mixture(const struct fab_plan_input *in, const struct fab_plan_lost *w)
 {
     const uint8_t *was = fab_target_lft_block(&in->observed->lft, w->sw, w->block);

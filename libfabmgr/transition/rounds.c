@@ -254,9 +254,9 @@ static bool any_of_pass(const struct fab_transition_work *w, uint32_t block, enu
     return any;
 }
 
-/* Chooses the LIDs to update in this round. First come those that some source ports cannot reach,
- * then those whose old dependencies prevent the update of others. Then come as many others as the
- * channel dependencies permit. Returns the number of LIDs. */
+/* Chooses the LIDs to update in this round. First come LIDs that some source ports cannot reach,
+ * then LIDs whose old dependencies prevent the update of other LIDs. Then come as many of all other
+ * LIDs as the channel dependencies permit. Returns the number of LIDs. */
 static uint32_t choose(struct fab_transition_work *w)
 {
     uint32_t updated = 0;

@@ -98,8 +98,8 @@ enum fab_transition_verdict {
     /* No mixture of old and new entries has a forwarding loop or a cycle of channel dependencies,
      * whatever the order of the writes. */
     FAB_TRANSITION_ANY_ORDER,
-    /* No mixture has a loop or a cycle if the steps are sent one after the other. No LID is
-     * drained. */
+    /* If each step is sent after the step before has been answered, no mixture has a loop or a
+     * cycle. No LID is drained. */
     FAB_TRANSITION_STEPS,
     /* Like FAB_TRANSITION_STEPS, but some LIDs are drained. */
     FAB_TRANSITION_DRAINS,

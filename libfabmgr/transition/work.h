@@ -94,8 +94,8 @@ void fab_transition_find_losses(struct fab_transition_work *w, uint32_t lid);
  * after s on the new path. Switches with a smaller number are written earlier. The LID must be in
  * the loaded LFT block. */
 void fab_transition_find_waves(struct fab_transition_work *w, uint32_t lid, uint16_t *ret_wave);
-/* Returns the number of pairs that have a path by the present and by the new entries, but lose it
- * while the changed entries for the LID drop packets. */
+/* Counts the pairs that have a path by the present entries, and by the new entries. Returns how
+ * many of these pairs have no path while the changed entries for the LID drop packets. */
 uint64_t fab_transition_count_drained(struct fab_transition_work *w, uint32_t lid);
 
 /* ---- union.c --------------------------------------------------------------------------------- */

@@ -66,8 +66,8 @@ static void bring_up(struct lab *lab)
 {
     open_lab(lab, FAB_PIN_FIRST_SEEN, NULL);
     start(lab);
-    /* After this time (in s), a further adapter does not get the name of its host any more without
-     * an approval. */
+    /* Time in s from the first adapter of a host on. An adapter that appears later needs an
+     * approval to get the name of the host. */
     lab_run_for(lab, 1000);
     lab_forget_events(lab);
 }

@@ -183,8 +183,8 @@ END_TEST
 
 /* ---- forgery and floods ---- */
 
-/* This test has no M_Keys, because with M_Keys the TrapRepress for a forged trap would itself carry
- * a wrong key. */
+/* This fabric has no M_Keys. With M_Keys, the manager's TrapRepress in answer to a forged trap
+ * would have a wrong M_Key, and the device would count a violation that nobody forged. */
 START_TEST(a_forged_accusation_is_not_confirmed)
 {
     open_lab_with(0);

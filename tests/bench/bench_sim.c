@@ -106,7 +106,8 @@ static const struct kind kinds[] = {
 };
 
 /*
- * Measures the memory of the devices: writes to every page of it, as switching on all devices does.
+ * Measures the memory of the devices. First writes to every page of this memory, as switching on
+ * all devices does.
  */
 static int weigh(uint32_t radix)
 {

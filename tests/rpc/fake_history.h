@@ -9,9 +9,9 @@
 #define FAKE_HISTORY_BEGIN INT64_C(1795132800)
 #define FAKE_HISTORY_ROUNDS 60 /* one a minute */
 /*
- * Starts a history in the directory. The ports leaf-001/3 and spine-001/1 are a link: the leaf
- * sends n MB/s in minute n, of which the spine gets 4/5 from minute 30 on, and has n % 5 symbol
- * errors; both are down for 7 s in minute 20.
+ * Starts a history in the directory `dir`. It has one link, from leaf-001/3 to spine-001/1. In
+ * minute n, the leaf sends n MB/s and counts n % 5 symbol errors. From minute 30 on, the spine
+ * receives only 4/5 of these data. In minute 20, both ports are down for 7 s.
  */
 int fake_history_new(const char *dir, struct counters **ret);
 

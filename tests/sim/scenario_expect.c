@@ -106,8 +106,8 @@ CONDITION(has_unresponsive)
     return false;
 }
 
-/* The condition "held-down PLACE|nobody" or "flapping PLACE|nobody": the link with this port is
- * held down (or flapping), or no link is. */
+/* The conditions "held-down PLACE" and "flapping PLACE": the link of the port PLACE is held down,
+ * or flapping. With "nobody" in place of PLACE: no link is held down, or flapping. */
 CONDITION(has_flapping)
 {
     struct sm_flapping flaps[64];
@@ -131,8 +131,8 @@ static bool named(const struct scenario_line *line, const char *a, const char *b
     return strstr(a, word(line, 1)) || strstr(b, word(line, 1));
 }
 
-/* The condition "isolated PLACE|nobody": the link with this port is isolated and not reinstated, or
- * no link is. */
+/* The condition "isolated PLACE": the link of the port PLACE is isolated and not reinstated.
+ * "isolated nobody": no link is isolated without being reinstated. */
 CONDITION(has_isolated)
 {
     struct sm_isolation list[64];

@@ -111,7 +111,7 @@ bool scenario_golden(const struct scenario *s, const struct scenario_run_config 
     char path[1024];
     snprintf(path, sizeof(path), "%s/golden/scenarios", config->folder);
     if (access(path, F_OK) != 0)
-        return true; /* scenarios elsewhere have no golden file */
+        return true; /* a scenario outside of this folder has no golden file */
     snprintf(path, sizeof(path), "%s/golden/scenarios/%.200s.golden", config->folder, name);
     read_golden(path, golden);
     char *text = cut(summary, count_statements(golden));

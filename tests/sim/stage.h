@@ -80,8 +80,8 @@ void stage_manager_goes(struct stage *s);
 uint64_t stage_now(const struct stage *s); /* virtual time since the scenario began */
 void stage_mark(struct stage *s);
 
-/* Functions of stage_summary.c. It writes what happened after each statement of the scenario. The
- * functions do nothing if no summary is wanted. */
+/* Functions of stage_summary.c, which writes what happened after each statement of the scenario.
+ * The functions do nothing if no summary is wanted. */
 struct stage_summary *stage_summary_new(FILE *out);
 void stage_summary_free(struct stage_summary *y);
 void stage_summary_event(struct stage_summary *y, const struct event *e);

@@ -507,8 +507,8 @@ START_TEST(finds_out_that_a_switch_is_off)
 }
 END_TEST
 
-/* The links of the switch are up, but the switch does not answer. The trap of a neighbour leads the
- * manager to it. Routes avoid the switch, and it stays in the fabric. */
+/* The links of the switch are up, but the switch does not answer. The manager notices this after
+ * the trap of a neighbour. Routes then avoid the switch, but the switch stays in the fabric. */
 START_TEST(does_without_a_switch_that_hangs)
 {
     struct lab lab;

@@ -38,8 +38,8 @@ struct mistake {
 
 struct mistakes {
     struct fab_prng prng;
-    const struct fab_fabric
-        *plain; /* the planned fabric; its node ids are references of the builder */
+    /* the planned fabric; its node ids are references of the builder */
+    const struct fab_fabric *plain;
     struct fab_builder *b;
     bool *used; /* [plain->port_count] ports that a mistake has changed */
     uint32_t strangers;
@@ -135,7 +135,8 @@ static inline void plug(struct mistakes *m, struct mistake *x, uint32_t a, uint3
     x->cable[x->cables++][1] = place_of(m, b);
 }
 
-/* Connects each of these ports to the former peer of the next one, in a ring. */
+/* Connects each of these ports to the port to which the next port in the list was connected. The
+ * last port is followed by the first. */
 static inline void rotate(struct mistakes *m, struct mistake *x, const uint32_t *ports,
                           unsigned count)
 {

@@ -93,8 +93,8 @@ static inline size_t list_dead(const struct world *w, const struct fab_repair_co
     if (before != FAB_NONE)
         ret[count++] = before;
     if (!c->is_switch)
-        /* The list names a link by one of its two ports. The test sometimes uses one port and
-         * sometimes the other, because the repair must accept both. */
+        /* The list names a link by one of its two ports. The test takes the first or the second
+         * port, depending on the id, because the repair must accept both. */
         ret[count++] = c->id % 2 == 0 ? c->id : c->peer;
     for (unsigned num = 1; c->is_switch && num <= w->f->nodes[c->id].num_ports; num++)
         ret[count++] = fab_fabric_port_id(w->f, c->id, (uint8_t)num);

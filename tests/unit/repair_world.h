@@ -152,8 +152,8 @@ static inline uint32_t list_dead(const struct world *w, const bool *dead, uint32
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < w->count; i++) {
-        /* The list names a link by one of its two ports. The test sometimes uses one port and
-         * sometimes the other, because the repair must accept both. */
+        /* The list names a link by one of its two ports. The test alternates between the first and
+         * the second port, because the repair must accept both. */
         if (dead[i])
             ret[count++] =
                 i % 2 == 0 ? w->cables[i] : fab_fabric_port(w->whole, w->cables[i])->peer;
@@ -443,8 +443,8 @@ static inline bool is_dead(const struct world *w, const bool *dead, uint32_t sw,
     return false;
 }
 
-/* Checks that a repair changes no entry without need: a switch uses another port than before only
- * if the old port is dead, or if the path over it is longer than the new one. */
+/* Checks that a repair changes no entry without need. A switch may use another port only if its old
+ * port is dead, or if the path over the old port is longer than the path over the new port. */
 static inline void assert_little(const struct world *w, const bool *dead,
                                  const struct fab_repair_delta *d)
 {

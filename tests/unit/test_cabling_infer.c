@@ -157,7 +157,7 @@ START_TEST(odd_rails_are_named)
     struct mistake x = {0};
     mistakes_init(&m, plain, test_seed("rails", 3));
     ck_assert(swap_rails(&m, &x));
-    /* a host without one of its adapters is not compared with the others */
+    /* a host that lacks an adapter is not compared with the other hosts */
     unplug(&m, choose(&m, FAB_NONE, leaf_with_host));
     ck_assert_int_eq(fab_fabric_builder_seal(m.b, &f), 0);
     struct fab_cabling_shape *s = infer(f);

@@ -313,8 +313,8 @@ START_TEST(a_plan_of_another_fabric_is_foreign)
 }
 END_TEST
 
-/* A plan may have links between switches only, or links of hosts only. It says nothing of
- * others. */
+/* A plan may have links between switches only, or links of hosts only. All links that it does not
+ * cover are ignored. */
 START_TEST(a_plan_may_cover_a_part)
 {
     static const char *const parts[] = {HEAD "leaf-1,3,spine,1\nleaf-2,3,spine,2\n",

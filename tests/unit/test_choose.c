@@ -166,8 +166,8 @@ START_TEST(no_comparison_if_whole_configured_or_large)
 }
 END_TEST
 
-/* Each leaf has four hosts and three links up, so D-mod-k gives one link twice the load of the
- * others. */
+/* Each leaf has four hosts and three uplinks, so D-mod-k gives one uplink twice the load of each
+ * other uplink. */
 START_TEST(uneven_trees_are_improved)
 {
     struct chosen c;
@@ -247,18 +247,18 @@ START_TEST(tolerances)
     y = figures(10.7, 4, 0.5);
     ck_assert(fab_study_figures_better(&x, 8, &y, 1));
     ck_assert(!fab_study_figures_better(&y, 1, &x, 8));
-    y = figures(10.4, 4, 0.5); /* within 5 %: fewer lanes */
+    y = figures(10.4, 4, 0.5); /* the load is within 5 %, so fewer lanes win */
     ck_assert(fab_study_figures_better(&y, 3, &x, 4));
     ck_assert(!fab_study_figures_better(&x, 4, &y, 3));
     ck_assert(!fab_study_figures_better(&x, 3, &y, 3) && !fab_study_figures_better(&y, 3, &x, 3));
-    y.squares = 98; /* and fewer squares */
+    y.squares = 98; /* y is also better by its squares */
     ck_assert(fab_study_figures_better(&y, 3, &x, 3));
     ck_assert(fab_study_figures_keep(&x, &x));
     y = figures(9, 4, 0.49);
     ck_assert(fab_study_figures_keep(&x, &y));
-    y = figures(9, 4, 0.48); /* 4 % of the bandwidth for 10 % of the load */
+    y = figures(9, 4, 0.48); /* 10 % less load is not worth 4 % of the bandwidth */
     ck_assert(!fab_study_figures_keep(&x, &y));
-    y = figures(8, 4, 0.48); /* and for 20 % */
+    y = figures(8, 4, 0.48); /* 20 % less load is worth it */
     ck_assert(fab_study_figures_keep(&x, &y));
     y = figures(8, 4, 0.45);
     ck_assert(!fab_study_figures_keep(&x, &y));
@@ -272,8 +272,8 @@ END_TEST
 
 static struct chosen lean;
 
-/* Chooses among the engines while an allocation fails. After a failure, the former tables must be
- * unchanged. */
+/* Chooses among the engines while an allocation fails. After a failed allocation, the tables of the
+ * first engine must be unchanged. */
 static int choose_lean(void)
 {
     struct chosen *c = &lean;

@@ -195,7 +195,8 @@ START_TEST(ports_are_ranked)
 }
 END_TEST
 
-/* A clock that is set back replaces the samples of the time that comes again, and of its quarter.
+/* After the clock is set back, new samples replace the old samples of the same time. The old
+ * samples of the whole quarter of an hour are deleted.
  */
 START_TEST(a_clock_may_go_back)
 {

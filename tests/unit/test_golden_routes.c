@@ -153,8 +153,8 @@ static void print_tables(FILE *out, const struct fab_fabric *f, const struct fab
     fab_verify_verdict_fini(&v);
 }
 
-/* Runs the engines of the chain until one of them supports the fabric, and then chooses the best
- * engine. */
+/* Runs the engines of the chain "auto" in turn, up to the first one whose tables pass the proof.
+ * fab_study_choose_engine then compares these tables with those of the later engines. */
 static int run_auto(const struct fab_route_input *in, struct fab_target *t, char *why, size_t len)
 {
     struct fab_route_chain chain;
@@ -261,7 +261,7 @@ static void print_damaged(FILE *out, const struct fab_fabric *plain, const char 
     struct fab_builder *b;
     struct fab_policy p;
     if (fab_fabric_generate_variation(plain, &d->variation, &b) != FAB_OK)
-        /* the fabric would not be connected without so many links */
+        /* with fewer links, the fabric would not be connected */
         return;
     struct fab_fabric *f = seal(b);
     if (d->switch_lost && f->switch_count > 2)

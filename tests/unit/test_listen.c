@@ -119,7 +119,7 @@ START_TEST(unix_sockets_are_refused_with_the_reason)
         ck_assert_ptr_null(l);
         ck_assert_int_eq(descriptors(), before);
     }
-    /* the former files are still there */
+    /* the files from before the failure are still there */
     ck_assert_int_eq(access("file", F_OK), 0);
     ck_assert_int_eq(access("live", F_OK), 0);
     close(live);
@@ -333,7 +333,8 @@ START_TEST(directories_are_refused_with_the_reason)
 }
 END_TEST
 
-/* If the test runs as root, it does this as another user: root may write everywhere. */
+/* If the test runs as root, it first becomes another user, because root may write to any
+ * directory. */
 START_TEST(a_directory_of_another_user_is_refused)
 {
     const uid_t was = geteuid(), user = was == 0 ? 65534 : was;

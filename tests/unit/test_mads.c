@@ -541,7 +541,8 @@ START_TEST(the_last_tries_have_other_keys)
     static const struct {
         uint32_t retries;
         uint64_t last[FAB_MADS_LAST_KEYS];
-        /* Key that each try carries, as an index; 0: there is no such try. */
+        /* M_Key that each try must carry (1: req.m_key; 2, 3: the keys of last[]); 0: there is no
+         * such try. */
         uint8_t sent[5];
     } cases[] = {{3, {0, 0}, {1, 1, 1, 1}}, {3, {2, 0}, {1, 1, 1, 2}}, {3, {2, 3}, {1, 1, 2, 3}},
                  {2, {2, 3}, {1, 2, 3}},    {1, {2, 3}, {1, 2, 3}},    {0, {2, 3}, {1, 2, 3}},

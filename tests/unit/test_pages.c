@@ -111,8 +111,8 @@ START_TEST(memory_is_that_of_the_living_versions)
     }
     /* Memory for pages is allocated in chunks of 64 pages. Two chunks are enough: `old` and `now`
      * have no page in common, and the four versions in ring[] differ from `now` only in a few
-     * pages. Each page has a pointer in seven arrays: one for each of the six versions, and a
-     * spare one. It also has two numbers in the history. */
+     * pages. Each page has a pointer in seven arrays: one for each of the six versions, and a spare
+     * one. The history also has two numbers for each page. */
     size_t pointers = PAGES * (sizeof(uint32_t) + 7 * sizeof(uint8_t *) + sizeof(uint32_t));
     ck_assert_uint_le(fab_base_pages_memory(&now), pointers + (size_t)2 * 64 * SIZE);
     fab_base_pages_fini(&old);

@@ -182,8 +182,8 @@ START_TEST(as_sites_have_them)
     expect("Default=0x7fff: ALL=limited, \"host-0008\"=full;"
            "A=1: \"host-0002\"=full, \"host-0003\"=full, \"host-0004\"=full;",
            "16666663");
-    /* storage: its clients do not communicate with each other; they send to storage, and storage
-     * does not send to them */
+    /* storage: the clients do not communicate with each other; they send to the storage, but the
+     * storage does not send to them */
     expect("S=3: \"host-0002\"=full, \"host-0003\"=limited, \"host-0004\"=limited, "
            "\"host-0005\"=limited;",
            "11333111");

@@ -342,8 +342,8 @@ static uint32_t writes_of(const struct fab_plan *plan, enum fab_plan_stage stage
     return count;
 }
 
-/* A switch did not acknowledge a write. Its blocks are to be read. If this is not possible, the
- * plan writes all of them, or restores the former entries before it changes others. */
+/* A switch did not acknowledge a write, so its blocks should be read. If they cannot be read, the
+ * plan writes all of them, or first restores the entries before that write. */
 START_TEST(doubtful_blocks_are_restored_first)
 {
     struct world w = world_of(fat_tree(12, 2, 1), 0);

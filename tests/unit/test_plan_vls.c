@@ -412,8 +412,8 @@ START_TEST(a_plan_that_breaks_off_leaves_doubts)
             take(&w, &in, &plan.ops[i]);
     }
     fab_plan_fini(&plan);
-    /* The target is again the target before the plan that stopped early. Devices hold a part of
-     * that plan, so writes are needed. */
+    /* Sets the target that was in force before the plan that stopped early. The devices hold some
+     * of the values of that plan, so writes are needed. */
     set_lanes(&w, BY_OUT, 4);
     ck_assert_uint_gt(settle(&w), 0);
     world_fini(&w);
@@ -583,7 +583,7 @@ static void spoil_item(const struct fab_plan_input *in, const struct fab_scrub_i
     }
 }
 
-/* A table that differs counts as unknown; those of all other ports stay known. */
+/* A table that differs counts as unknown; the tables of all other ports stay known. */
 static void assert_forgotten(struct world *w, const struct fab_plan_input *in,
                              const struct fab_scrub_item *item, const uint8_t *data)
 {

@@ -338,8 +338,8 @@ static uint32_t lowest_lid(const struct fab_measurement *m, uint32_t leaf)
     return lowest;
 }
 
-/* Leaves of one pod are adjacent, the pods are in the order of their lowest LIDs, and so are the
- * leaves of a pod. */
+/* The order has the leaves of one pod next to each other, sorted by their lowest LIDs. The pods are
+ * sorted by their lowest LIDs, too. */
 static void assert_order(const struct fab_measurement *m, const struct fab_fabric *f)
 {
     const uint32_t pod = 3;

@@ -284,8 +284,8 @@ START_TEST(traps_keep_their_place)
     play(&x, &t);
     ck_assert_int_eq(ask(&x, 1000000, 1, 7), FAB_RECORDING_PLAYER_RECORDED);
     comes(&x, 1000010, 7);
-    /* Request 2 comes earlier than in the recording, where it is 600 ms after request 1. So the
-     * player adjusts its time. */
+    /* Request 2 comes 400 ms after request 1; in the recording it came 600 ms after request 1. So
+     * the player delivers the trap, which the recording has before request 2, at once. */
     ck_assert_int_eq(ask(&x, 1400000, 2, 8), FAB_RECORDING_PLAYER_RECORDED);
     ck_assert(fab_recording_player_receive(x.p, 1400000, x.mad, &x.got));
     ck_assert_uint_eq(fab_base_get_be64(x.mad + 8), 55);

@@ -138,8 +138,8 @@ START_TEST(other_subnets_are_behind_routers)
     ck_assert_uint_eq(r.dgid[0], far);
     ck_assert_uint_eq(r.dgid[1], 4711);
     ck_assert_uint_gt(r.hop_limit, 1);
-    /* The path of the request before led to a router. This request is of another kind, and nothing
-     * of the request before may appear in its answer. */
+    /* The request before asked for a path to a router. Nothing of it may appear in the answer to
+     * the next request, which is of another kind. */
     struct fab_wire_multi_path_record m = {.sgids = 1,
                                            .dgids = 1,
                                            .gid = {PREFIX, fab_fabric_port(x.f, host(&x, 0))->guid,

@@ -459,8 +459,8 @@ START_TEST(layers_by_pair_need_fewer_vls)
 }
 END_TEST
 
-/* With four VLs, first fit finds layers for the paths of each host in random fabrics, for which the
- * first method needs five or six. */
+/* In random fabrics, first fit assigns the LIDs to four layers. Breaking the cycles one by one, the
+ * method that is tried first, needs five or six. */
 START_TEST(first_fit_saves_lanes)
 {
     struct fab_prng prng;

@@ -228,8 +228,8 @@ static void assert_remapped(const struct fab_vls *v, const struct fab_fabric *ol
     fab_target_vls_fini(&made);
 }
 
-/* In another snapshot, a switch is known by its GUID, and a port by its number. What is new has
- * SL 0 and class 0. */
+/* In another snapshot, switches are found by their GUIDs, and ports by their numbers. New switches
+ * and ports have SL 0 and class 0. */
 START_TEST(vls_move_to_another_snapshot)
 {
     struct fab_prng prng;
@@ -340,8 +340,9 @@ START_TEST(blocks_are_put_edited_and_forgotten)
 }
 END_TEST
 
-/* Some switches accept a P_Key enforcement and report another one ever after: they refused it. If a
- * port reported the enforcement, and no longer does, it lost it. */
+/* Some switches acknowledge a P_Key enforcement, but always report another setting: they refused
+ * the enforcement. A port that has reported the enforcement, and then reports another setting, has
+ * lost it. */
 START_TEST(lost_enforcement_is_noticed_once)
 {
     struct fab_blocks h = {0};
@@ -475,9 +476,9 @@ END_TEST
 /* ---- VL arbitration -------------------------------------------------------------------------- */
 
 /* fab_target_arb_guarantee returns the share of the link, per mille, that the tables guarantee to
- * some VLs (IBA 7.6.9). The second argument is the bitset of these VLs, the third that of the other
- * VLs that have packets. Weights count units of 64 bytes, so a packet of 4096 bytes has a weight of
- * 64. */
+ * some VLs (IBA 7.6.9). The second argument is the bitset of these VLs. The third argument is the
+ * bitset of all other VLs that have packets to send. Weights count units of 64 bytes, so a packet
+ * of 4096 bytes has a weight of 64. */
 START_TEST(guarantees_are_those_of_the_tables)
 {
     const struct fab_arb even = {.low = {{0, 64}, {1, 64}}, .lows = 2};

@@ -442,8 +442,8 @@ START_TEST(a_text_cut_anywhere_is_never_half_a_fabric)
 }
 END_TEST
 
-/* If a file ends with the first letters of a word that begins a block, the file was truncated.
- * Other text at the end, or the same letters in a complete line, do not show this. */
+/* If a file ends with the first letters of a word that begins a block, the file was truncated. A
+ * file that ends with other text, or with such letters in a complete line, was not truncated. */
 START_TEST(the_beginning_of_a_word_is_a_cut)
 {
     static const char *const ends[] = {"S", "s", "Sw", "Switc", "C", "c", "Rt", "v", "vend"};

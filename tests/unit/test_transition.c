@@ -125,7 +125,7 @@ struct world {
     bool *before, *after, *now;
     uint32_t vls;
     size_t size;      /* number of channels: ports * VLs */
-    uint8_t *depends; /* [size][size] bits */
+    uint8_t *depends; /* bit matrix [size][size]: a channel depends on another channel */
 };
 
 static uint32_t home_of(const struct world *w, uint32_t lid)

@@ -585,7 +585,8 @@ START_TEST(traces_go_where_packets_go)
     fab_verify_trace_fini(&trace);
     ck_assert_int_eq(fab_verify_trace(&in, a, 0, &trace), FAB_E_UNREACHABLE);
     ck_assert_ptr_null(trace.ports);
-    /* from port 0 of a switch, by each way in which a packet is lost */
+    /* from port 0 of a switch: the entry drops packets, names a port that does not exist, or is
+     * port 0 */
     uint8_t *entry = &fab_target_lft_row(&t->lft, 2)[t->lids.base[c]];
     const uint8_t good = *entry;
     static const struct {

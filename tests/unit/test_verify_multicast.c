@@ -584,8 +584,8 @@ START_TEST(only_what_is_asked_is_checked)
 END_TEST
 
 /* Proves three trees on the triangle one after the other. Each tree uses two sides of the triangle.
- * The dependencies of a tree count in later proofs if in.keep was true. Those of two trees have no
- * cycle, those of all three have one. */
+ * The dependencies of a tree count in later proofs if in.keep was true. The dependencies of any two
+ * trees have no cycle, but the dependencies of all three trees have a cycle. */
 START_TEST(kept_trees_count_in_later_proofs)
 {
     static const struct switch_port side[3][2] = {

@@ -31,8 +31,8 @@ static inline uint64_t test_seed(const char *what, uint64_t seed)
     return seed;
 }
 
-/* Returns how often to repeat a random test: `rounds` times, or a quarter of it under a sanitizer,
- * where each round takes about four times as long. */
+/* Returns how often a random test is repeated: `rounds` times, or rounds / 4 times under a
+ * sanitizer, because each round then takes about four times as long. */
 static inline unsigned test_rounds(unsigned rounds)
 {
 #if defined(__has_feature) /* clang reports a sanitizer in this way */

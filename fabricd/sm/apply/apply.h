@@ -108,7 +108,7 @@ const char *sm_rebalance_outcome(const struct sm *s);
 
 /* ---- the background proof of all tables after local repairs (reproof.c) ---- */
 
-/* If tables of a local repair are not yet proved as a whole, sets the timer that starts the
+/* Sets a timer if the tables of a local repair are not yet proved as a whole. The timer starts the
  * background proof QUIET_US (1 s) after the last local repair. */
 void sm_reproof_prepare(struct sm *s);
 /* Call this function when a round has ended, before the next one is chosen. It takes the result of

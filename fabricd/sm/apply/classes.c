@@ -18,7 +18,8 @@ bool sm_classes_fit(const struct fab_policy *p, const struct fab_vls *v)
 }
 
 /* Examines up to PORTS_LOOKED_AT ports. For each traffic class, finds the lowest share of the
- * bandwidth, per mille, that the VLArbitration table of one of these ports guarantees to it. */
+ * bandwidth, per mille, that the VLArbitration table of any of these ports guarantees to the
+ * class. */
 static void find_guarantees(const struct sm_sealed *of, struct sm_classes *ret)
 {
     const struct fab_fabric *f = of->fabric;

@@ -206,9 +206,9 @@ static int begin(struct sm *s)
     return sm_phase_task_begin(s, &judging, j);
 }
 
-/* Returns whether the verdict does not describe the tables that the switches hold. This is so in
- * two cases: table writes failed, or the round only completed earlier tables. In the second case
- * the verdict is still that of the former mixture. */
+/* Returns true if the verdict does not describe the tables that the switches hold. There are two
+ * cases: table writes failed, or the round only completed earlier tables. In the second case, the
+ * verdict is that of the earlier mixture. */
 static bool is_outdated(const struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;

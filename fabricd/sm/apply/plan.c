@@ -34,7 +34,7 @@ struct planning { /* the worker task owns all members */
     struct sm_excluded *excluded;
     struct fab_plan_lost *lost;
     struct fab_view *view; /* the published view; NULL: none with tables */
-    /* the local repair that made the target from the former tables; empty if an engine made the
+    /* the local repair that made the target from the tables before it; empty if an engine made the
      * target */
     struct fab_repair_delta repair;
     struct fab_transition_outcome outcome;

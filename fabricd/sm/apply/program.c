@@ -235,7 +235,7 @@ static bool is_held(const struct sm *s, const struct fab_plan_op *op)
 
 /* Returns whether the write goes to a silent switch, which cannot receive it. The write does not
  * count as failed, because the proof of the new tables used the entries that this switch holds.
- * Writes that wait for this one, as in the plan of a local repair, are not sent either. */
+ * Writes that must follow this write, as in the plan of a local repair, are not sent either. */
 static bool is_out_of_reach(struct sm *s, const struct fab_plan_op *op)
 {
     if (!s->model.fabric->nodes[op->node].silent)
@@ -400,8 +400,8 @@ static bool is_of_an_end(const struct sm *s, uint32_t lid)
            !fab_fabric_node_is_switch(f, fab_fabric_port(f, lids->owner[lid])->node);
 }
 
-/* Counts the LFT entries that this write changed. If the former contents of the block are not
- * known, counts all entries that have a route. */
+/* Counts the LFT entries that this write changed. If the contents of the block before the write are
+ * not known, counts all entries that have a route. */
 static void count_changed(struct sm *s, const struct fab_plan_op *op, const uint8_t *data)
 {
     const struct fab_observed *o = &s->model.observed;

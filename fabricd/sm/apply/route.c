@@ -32,7 +32,7 @@ struct sm_route_job {
     struct sm_fixed fixed;             /* the tables of silent switches */
     /* Number of pairs without a path because of the fixed tables of silent switches. */
     uint64_t lost_pairs;
-    /* A repair of the former tables may leave out paths from and to switches. */
+    /* A repair may leave out paths from and to switches. */
     bool may_leave_out;
     bool left_out; /* such a repair has left out paths */
     const struct fab_pool *pool;

@@ -45,7 +45,8 @@ struct sm_run {
     /* Cause of the round, as a phrase for operators. */
     char cause[96];
     /* Manager's clock when this round had discovered the fabric (known_us), computed the tables
-     * (computed_us), and proved them (proved_us). 0: not yet, or this round does not do it. */
+     * (computed_us), and proved them (proved_us). 0: the round has not reached or does not have
+     * this step. */
     uint64_t known_us, computed_us, proved_us;
     /* Only some members are set: the numbers of nodes and links that this round lost and gained. */
     struct reroute changed;
@@ -175,9 +176,10 @@ void sm_request_probe(struct sm *s, uint64_t node_guid);
  * repair is possible, otherwise a targeted sweep. */
 void sm_request_ports(struct sm *s, uint64_t node_guid);
 /* Call this function with the SwitchInfo that a switch sent. If the switch reports that the state
- * of a port changed (PortStateChange, IBA 14.2.5.4), the function works as sm_request_ports, unless
- * a targeted sweep will read the switch soon. If the LinearFDBTop is not the value that the manager
- * wrote, the switch was reset; the function then requests a targeted sweep. */
+ * of a port changed (PortStateChange, IBA 14.2.5.4), the function works as sm_request_ports. There
+ * is one exception: a targeted sweep will soon read the switch anyway. If the LinearFDBTop is not
+ * the value that the manager wrote, the switch was reset; the function then requests a targeted
+ * sweep. */
 void sm_request_if_changed(struct sm *s, uint32_t sw, const struct fab_switch_info *info);
 /* Notes that this switch did not answer a port probe. Until a sweep ends or routes change, the
  * manager answers traps of this switch by a targeted sweep and not by another probe. */
@@ -220,7 +222,7 @@ void sm_cause_carry_over(struct sm *s);
 int sm_wait(struct sm *s, enum sm_round_kind kind, sm_done *done, void *ctx);
 void sm_wait_forget(struct sm *s, void *ctx);
 /* Call this function when a background heavy sweep begins. Callers that wait for a heavy sweep then
- * wait for this one. */
+ * wait for this sweep. */
 void sm_wait_for_background(struct sm *s);
 
 /* ---- rounds (rounds.c, runner.c) ------------------------------------------------------------- */

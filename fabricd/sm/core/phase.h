@@ -14,8 +14,8 @@
 
 struct sm;
 
-/* The functions `enter` and `leave` of a phase return FAB_OK to continue the round, SM_ROUND_OVER
- * to end it without failure, or a negative status if the round failed. */
+/* The functions `enter` and `leave` of a phase return FAB_OK to continue the round, or
+ * SM_ROUND_OVER to end the round without failure. A negative status means that the round failed. */
 /* The round ends after this phase, without failure. */
 #define SM_ROUND_OVER 1
 

@@ -15,7 +15,7 @@ void sm_fault_fini(struct sm *s);
 void sm_probe_ended(struct sm *s, int status);
 /* Returns whether a port probe has read nodes that no targeted sweep has read since. */
 bool sm_probe_unchecked(const struct sm *s);
-bool sm_probe_check_waits(const struct sm *s, uint64_t node_guid); /* the same for one node */
+bool sm_probe_check_waits(const struct sm *s, uint64_t node_guid); /* as above, for one node */
 /* Drops contingency plans of other tables, and starts to compute the missing plans. */
 void sm_contingency_prepare(struct sm *s);
 /* Pauses the computation of contingency plans at once, because a fault may have to be handled. */

@@ -15,7 +15,8 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/fault/state.h"
 
-/* Maximum number of links for which the loop thread does this; a worker does it for more. */
+/* Maximum number of failed links for which the loop thread computes the repair. If more links
+ * failed, a worker task computes it. */
 #define LINKS_ON_LOOP 4
 
 static void drop_input(struct sm_repair_search *x)
@@ -171,10 +172,10 @@ static bool writes_block(const struct fab_repair_delta *d, uint32_t block)
  * because earlier writes failed.
  *
  * If all missing writes are those of local repairs, the labels ascend along the paths of the
- * mixture that the switches hold (libfabmgr/repair/write_order.c). A further repair is then safe
- * if it brings back no link, keeps the labels of the active tables, and writes no block with the
- * number (LID / 64) of a missing block. Packets to the LIDs that it changes then meet only
- * entries that the switches hold. */
+ * mixture that the switches hold (libfabmgr/repair/write_order.c). A further repair is then safe if
+ * it brings back no link, keeps the labels of the active tables, and writes no block with the
+ * number (LID / 64) of a missing block. For the LIDs that this repair changes, no entry is missing
+ * in any switch. */
 static bool lacks_entries(const struct sm *s, const struct sm_repair_search *x)
 {
     uint32_t count;

@@ -104,8 +104,8 @@ static void fill(struct sm *s, struct sm_return *l, unsigned ask, struct fab_mad
         ret->attr_mod = fab_fabric_port(f, l->peer)->num;
     }
     sm_m_key_fill(s, ret);
-    /* sm_m_key_fill cannot set this M_Key: the snapshot does not have the link yet, so the port at
-     * the end of this route is unknown. */
+    /* sm_m_key_fill finds the M_Key by the port at the end of the route. It cannot find this port,
+     * because the snapshot does not have the link yet. */
     if (ask == ASK_NODE)
         ret->m_key = sm_m_key_of_port(s, l->peer);
     l->asked |= (uint8_t)ask;

@@ -66,7 +66,7 @@ struct sm_lost_switches {
     /* The probe has read all suspects and begins again. Of the suspects before `end`, it reads only
      * those in `reread`. */
     bool again;
-    /* Number of suspects when the probe began again. */
+    /* Number of suspects at the time when the probe began again. */
     uint32_t end;
 };
 struct sm_contingency_state { /* state of contingency.c */
@@ -190,8 +190,8 @@ void sm_lost_switch_count(struct sm *s, uint32_t node, int change);
 /* Ends the wait for the first suspects (sm_lost_switch_awaited). Returns false if the probe does
  * not wait. */
 bool sm_lost_switch_give_up(struct sm *s);
-/* Call this function before the first read of a suspect. Returns true if the probe must not read
- * all its ports now, because it is a neighbour of a failed switch. */
+/* Call this function before the first read of a suspect. Returns true if the suspect is a neighbour
+ * of a failed switch, so that the probe must not read all ports of the suspect now. */
 bool sm_lost_switch_skips(struct sm *s, uint32_t suspect, uint32_t node);
 /* Call this function when the probe has sent the reads of all suspects. Once these are answered,
  * the probe begins again. It then reads the neighbours of failed switches that sent their trap

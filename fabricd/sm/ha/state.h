@@ -105,9 +105,9 @@ bool sm_trust_answer(const struct sm *s, uint32_t port, const struct fab_sm_info
 /* Returns whether subnet.managers lists the manager `guid` at the switch port to which `port` is
  * connected. */
 bool sm_trust_listed(const struct sm *s, uint32_t port, uint64_t guid);
-/* Returns the M_Key for requests to a port that may have another manager. This is 0, which
- * authorizes nothing, unless subnet.managers lists that manager or it has already sent the M_Key
- * itself. */
+/* Returns the M_Key for requests to a port that may have another manager. This is the M_Key of the
+ * port if subnet.managers lists that manager, or if the manager has proved that it knows the M_Key.
+ * Otherwise it is 0, which authorizes nothing. */
 uint64_t sm_trust_m_key(const struct sm *s, uint32_t port);
 /* Returns whether the sender of this request may see this manager's SM_Key. If the request carried
  * the M_Key, notes that the sender has proved itself. */

@@ -93,8 +93,8 @@ bool sm_trust_known(const struct sm *s, uint32_t port)
            sm_guids_have(&s->ha->trusted, node);
 }
 
-/* If neither an M_Key nor a list of managers is configured, any manager may have the same SM_Key as
- * this one. An equal SM_Key then proves nothing, so the function does not note the manager. */
+/* If neither an M_Key nor a list of managers is configured, any manager may have our SM_Key. An
+ * equal SM_Key then proves nothing, so the function does not note the other manager. */
 void sm_trust_note(struct sm *s, const struct sm_other *o)
 {
     if (o->trusted && sm_trust_required(s))

@@ -120,8 +120,8 @@ static bool has_ports_to_change(const struct sm *s)
     return found;
 }
 
-/* Writes the new and the former key to the file, then uses the new key. Returns OK, IO or NOMEM;
- * after an error, why[] has a sentence for operators. */
+/* Writes the new key, and the key before the change, to the file. Then uses the new key. Returns
+ * OK, IO or NOMEM; after an error, why[] has a sentence for operators. */
 static int change_to(struct sm *s, const struct fab_m_keys *keys, const struct fab_m_keys *former,
                      char *why, size_t why_len)
 {

@@ -13,7 +13,7 @@
 int sm_keys_init(struct sm *s);
 void sm_keys_fini(struct sm *s);
 /* Call this function after a change of the settings changed the M_Keys. former: the M_Keys before
- * the change. If the key file cannot be written, the former keys stay in use. */
+ * the change, which stay in use if the key file cannot be written. */
 void sm_keys_reload(struct sm *s, const struct fab_m_keys *former);
 void sm_keys_round_ended(struct sm *s, int status); /* call this function after every round */
 

@@ -285,8 +285,8 @@ static bool is_as_excluded(const struct fab_fabric *f, uint32_t port)
            fab_fabric_port(f, port)->info.phys_state == FAB_PHYS_LINKUP;
 }
 
-/* Returns whether the state of an excluded link that was up before is unknown: the sweep did not
- * read its nodes again, or one of them has left the fabric. */
+/* Returns true if the state of an excluded link that was up is not known now. Either the sweep did
+ * not read both its nodes, or one of these nodes has left the fabric. */
 static bool unseen(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);

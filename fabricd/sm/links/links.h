@@ -95,9 +95,9 @@ extern const struct sm_phase sm_phase_port;
 
 /* ---- excluded links over which packets still pass (excluded.c) ---- */
 
-/* Links that are up, but that the snapshot does not have: links of silent switches, and links that
- * are or were isolated or held down and whose ports are still Active. The caller frees the list
- * with free(). */
+/* Lists the links that are up, but not in the snapshot. These are links of silent switches, and
+ * links with Active ports that are or were isolated or held down. The caller frees the list with
+ * free(). */
 struct sm_excluded {
     uint32_t count;
     struct fab_silent_link link[]; /* [count] */

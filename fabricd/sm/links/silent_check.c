@@ -32,7 +32,7 @@
 /* If this many neighbours report their links as down, and none as up, the verdict comes after one
  * try. */
 #define DOWN_LEAST 2
-/* How long switches that did not answer count as failed. */
+/* Time in us for which a switch that did not answer counts as failed. */
 #define FAILED_US 5000000u
 
 /* A neighbour of the switch that is being checked. */

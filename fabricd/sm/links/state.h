@@ -61,7 +61,7 @@ struct sm_silent {
     uint32_t relapses; /* how often it became silent again */
     /* Number of polls in a row that the switch answered. */
     uint32_t answers;
-    bool heard; /* it answered the last poll */
+    bool heard; /* the switch answered the last poll */
     /* Number of requests of the last poll that are not answered. */
     uint32_t asked;
     struct fab_path path[2];

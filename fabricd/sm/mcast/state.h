@@ -39,11 +39,12 @@ struct sm_joint {
      * and the manager's clock when they count as settled. */
     const struct fab_target *latest;
     uint64_t settled_us;
-    /* bitset of the MLID groups that are not yet proved together with these unicast tables */
+    /* bitset of the MLID groups that are not yet proved together with the unicast tables of
+     * `view` */
     uint64_t open[FAB_MFT_GROUPS / 64];
-    /* The manager has made, or tried to make, a spanning tree for these unicast tables. */
+    /* The manager has made, or tried to make, a spanning tree for the unicast tables of `view`. */
     bool guide_tried;
-    /* A proof with these unicast tables found a cycle. */
+    /* A proof with the unicast tables of `view` found a cycle. */
     bool cycle;
     /* The last complete proof found a cycle, and an event has reported it. */
     bool deadlock;
@@ -82,7 +83,7 @@ struct sm_multicast {
     /* Members of mft_proof.c, which proves that multicast trees reach all members without a loop.
      * proved: MFT blocks of the last proof. proved_groups: bitset of the MLID groups whose trees
      * passed the proof and have not changed since. refuted: bitset of the MLID groups with a tree
-     * that failed it. proving: the worker task; NULL: none runs. */
+     * that failed the proof. proving: the worker task; NULL: none runs. */
     struct fab_blocks proved;
     uint64_t proved_groups[FAB_MFT_GROUPS / 64], refuted[FAB_MFT_GROUPS / 64];
     struct loop_task *proving;

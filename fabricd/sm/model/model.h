@@ -87,8 +87,8 @@ int sm_model_reserve(struct sm_model *m, uint32_t top);
  * the published view or another reader uses the snapshot. in_use: there is another reader.
  * Returns OK or NOMEM. */
 int sm_model_writable(struct sm_model *m, bool in_use);
-/* Sets the LID leases: one for each port that has LIDs, and the former leases of absent ports whose
- * LIDs are still free. Returns OK or NOMEM. */
+/* Sets the LID leases: one for each port that has LIDs, and the old leases of absent ports whose
+ * LIDs no other port has got. Returns OK or NOMEM. */
 int sm_model_keep_leases(struct sm_model *m, const struct fab_lids *lids);
 /* Loads `places` (the place of each port when it was last seen) from the store. Returns OK,
  * NOMEM, IO or FORMAT. */

@@ -43,10 +43,10 @@
 #define TICK_MOST_US 1000000u
 /* Limit of one call of fab_plan_scrub_next: the number of settings that it looks at. */
 #define STEPS 4096
-/* One call of count_requests handles whole nodes until they have at least this number of ports
- * together. A larger number would block the event loop too long. */
+/* One call of count_requests ends after the node with which it has handled at least this number of
+ * ports. A larger number would block the event loop too long. */
 #define COUNT_PORTS 16384u
-/* Delay from the first difference that was found to the targeted sweep that restores the
+/* Time from the first difference that the scrub found to the targeted sweep that restores the
  * settings. */
 #define RESTORE_DELAY_US 200000u
 /* Maximum number of tries of a read, which is repeated if a round ran during the read. */
@@ -100,10 +100,9 @@ static void note_violations(const struct fab_fabric *f, uint32_t node, uint32_t 
     }
 }
 
-/* Continues to count the requests of a turn that is about to begin, and to read the violation
- * counters of the ports. Each call does this for some of the nodes. For all 44,000 hosts of a
- * large fabric at once, it would block the event loop for 10 ms. Returns true when all nodes are
- * counted. */
+/* Counts the requests of a turn that is about to begin, and reads the violation counters of the
+ * ports. Each call handles some of the nodes, because all nodes of a fabric with 44,000 hosts would
+ * block the event loop for 10 ms. Returns true when all nodes are counted. */
 static bool count_requests(struct sm *s, enum fab_scrub_turn which)
 {
     struct sm_scrub *c = s->scrub;

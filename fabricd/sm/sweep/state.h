@@ -75,8 +75,8 @@ int sm_sweep_judge(struct sm *s);
 /* Reports a duplicate GUID that a sweep found, and the previous sweep did not find. place: the
  * switch port of the device that was left out. */
 void sm_duplicate_found(struct sm *s, const struct fab_unresponsive *place);
-/* Compares the former and present places of ports. Returns how many ports moved; ret[] gets the
- * first SM_MOVES of them. */
+/* Compares the places of ports before and after the sweep. Returns the number of ports that moved;
+ * ret[] gets the first SM_MOVES of them. */
 uint32_t sm_moves_find(const struct fab_places *was, const struct fab_places *now,
                        struct sm_move ret[SM_MOVES]);
 void sm_moves_report(struct sm *s, const struct sm_move *moves, uint32_t count);

@@ -242,10 +242,11 @@ candidates_of(struct fab_repair *r, uint32_t sw, uint32_t key, bool equal, const
     return c;
 }
 
-/* Returns the place of the candidate with which switch `sw` begins for the LID. LIDs that a fault
- * displaces from one link, and switches that it displaces from one path, begin with different
- * candidates. But all leaves of a pod begin with the same one if the LID is in another pod: their
- * paths meet soon, so the repair reads fewer table entries, and each of these may be a cache miss.
+/* Returns the index of the candidate that switch `sw` tries first for the LID. It differs among the
+ * LIDs that a fault displaces from one link, and among the switches that the fault displaces from
+ * one path. But all leaves of a pod try the same candidate first if the LID is in another pod.
+ * Their paths then meet soon, so the repair reads fewer table entries, each of which may be a cache
+ * miss.
  */
 static uint32_t first_candidate(const struct fab_repair_network *b, uint32_t sw, uint32_t lid,
                                 uint32_t count)
@@ -290,8 +291,9 @@ static int64_t cost_of(struct fab_repair *r, uint32_t channel)
     return cost;
 }
 
-/* Compares the path that begins with `channel` with the best path yet. former: of equally long
- * paths, this one wins. */
+/* Compares the path that begins with `channel` with the best path so far. `former` is true:
+ * `channel` belongs to the baseline or to the active tables, so its path wins over all paths of the
+ * same length. */
 static void try_channel(struct fab_repair *r, struct search *s, uint32_t channel, bool former)
 {
     uint16_t length = fab_base_bits_get(r->is_dead, channel) ? FAR : length_by(r, channel);
@@ -333,8 +335,8 @@ static void try_candidates(struct fab_repair *r, struct search *s, uint32_t sw)
     }
 }
 
-/* Returns the number of endports whose packets for the current LID reach switch `sw`. Switches that
- * are not yet decided send nothing. */
+/* Returns the number of endports whose packets for the current LID reach switch `sw`. Endports
+ * behind a switch whose entry is not yet decided do not count. */
 static int64_t endports_behind(struct fab_repair *r, uint32_t sw)
 {
     const struct fab_repair_network *b = r->network;
@@ -346,8 +348,9 @@ static int64_t endports_behind(struct fab_repair *r, uint32_t sw)
     return ends;
 }
 
-/* Returns the cost below which another path is worth a write: the cost of the path of the active
- * tables without the paths that would move, less a margin. INT64_MIN: no paths would move. */
+/* Returns the cost that another path must be below to be worth a write. This is the cost of the
+ * path of the active tables, without the load that would move, less a margin. INT64_MIN: no load
+ * would move. */
 static int64_t cost_to_beat(struct fab_repair *r, uint32_t sw, const struct search *s)
 {
     int64_t cost = cost_of(r, s->channel), paths = endports_behind(r, sw);
@@ -436,8 +439,8 @@ static void subtract_active(struct fab_repair *r, uint32_t sw, int64_t paths)
     }
 }
 
-/* Moves the load of the switch to the path over `channel`, unless the active tables have this path
- * already. */
+/* Moves the load of switch `sw` to the path over `channel`, if the active tables have another
+ * path. */
 static void move_load(struct fab_repair *r, uint32_t sw, uint32_t channel)
 {
     const struct fab_repair_network *b = r->network;

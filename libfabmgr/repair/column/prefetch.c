@@ -14,8 +14,8 @@
 
 /* maximum number of switches of a path whose entries are prefetched; few paths are longer */
 #define HOPS 5
-/* number of paths that are prefetched for an entry: the old one, and that of the candidate with
- * which the decision begins */
+/* Number of paths that are prefetched for an entry: the path of the old entry, and the path of the
+ * first candidate. */
 #define PATHS 2
 
 struct walker {

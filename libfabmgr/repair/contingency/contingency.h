@@ -129,10 +129,10 @@ uint64_t fab_repair_contingency_load(const struct fab_repair_contingency_maker *
 uint32_t fab_repair_contingency_peek(const struct fab_repair_contingency_maker *m, size_t ahead);
 /* Returns the number of contingencies that fab_repair_contingency_next has not computed yet. */
 size_t fab_repair_contingency_left(const struct fab_repair_contingency_maker *m);
-/* Checks whether a plan is still valid. It must be a plan for the failure that
+/* Checks whether `plan` is still valid. The plan must be for the failure that
  * fab_repair_contingency_next would compute next, and must have been valid after `commits` commits.
- * If it is still valid, the maker skips this failure. Returns NOT_FOUND if the plan is no longer
- * valid or nothing is left to compute, NOMEM, or BUSY. */
+ * If the plan is still valid, the maker skips this failure. Returns NOT_FOUND if the plan is no
+ * longer valid or nothing is left to compute, NOMEM, or BUSY. */
 int fab_repair_contingency_recheck(struct fab_repair_contingency_maker *m,
                                    const struct fab_repair_stored_plan *plan, uint64_t commits);
 /* Returns the number of plans that needed no new proof for the present state, because the changes
@@ -184,12 +184,12 @@ bool fab_repair_contingencies_follows(const struct fab_repair_contingencies *c,
  * earlier state and need a recheck. Forgets the contingencies of dead links. */
 void fab_repair_contingencies_follow(struct fab_repair_contingencies *c,
                                      const struct fab_repair *r);
-/* Brings the collection to another repair, `r`, which was made for new tables of the same fabric.
- * The networks of both repairs must agree: they have the same switches, ports and highest LID, and
- * the same labels for each link that exists in both. The contingencies of these links and of the
- * switches stay. They count as contingencies of an earlier state; the function increases the number
- * of commits of `r` accordingly. Returns NOT_FOUND if the networks do not agree, or NOMEM; the
- * collection is then unchanged. */
+/* Attaches the collection to another repair `r`, which was made for new tables of the fabric. The
+ * networks of the old repair and of `r` must agree: the switches, the ports and the highest LID are
+ * equal, and so are the labels of each link that exists in both networks. The contingencies of
+ * these links and of all switches stay, but need a recheck. For this purpose, the function
+ * increases the number of commits of `r`. Returns NOT_FOUND if the networks do not agree, or NOMEM;
+ * the collection is then unchanged. */
 int fab_repair_contingencies_adopt(struct fab_repair_contingencies *c, struct fab_repair *r);
 /* Stores a computed contingency in its element of row[], in place of the previous one. Takes
  * ownership of c->plan. */

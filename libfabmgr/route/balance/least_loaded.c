@@ -117,8 +117,8 @@ static uint32_t sort_by_hops(struct fab_least_loaded *s)
 }
 
 /* Finds the candidate ports of `sw`: those whose peers are one hop nearer to the destination. A
- * port that leads down is a candidate only if the peer's path only descends. A port that leads up
- * is one only if the path of `sw` may ascend. ret[] receives indices into the arrays of s->ports.
+ * port that leads down is a candidate only if the peer's path only descends, and a port that leads
+ * up only if the path of `sw` may ascend. ret[] receives indices into the arrays of s->ports.
  * Returns the number of candidates. */
 static uint32_t find_candidates(const struct fab_least_loaded *s, uint32_t sw, uint32_t ret[256])
 {

@@ -13,7 +13,8 @@
 struct fab_updown_ports {
     struct fab_arena arena; /* memory of the arrays */
     /* Switch s has the ports at[s] to mid[s] - 1, which lead down, and mid[s] to at[s + 1] - 1,
-     * which lead up. at[] has n + 1 elements, mid[] has n. */
+     * which lead up. at[] has one element more than there are switches, mid[] one for each
+     * switch. */
     uint32_t *at, *mid;
     uint32_t *peer;      /* [ports] */
     uint8_t *num, *slow; /* [ports] */

@@ -18,8 +18,8 @@
 /* Greatest number of dependencies that the searches for cycles in one layer follow. */
 #define BUDGET (UINT64_C(1) << 27)
 
-/* A LID, and its place in the order: LIDs with a lower rank come first; `tie` decides between equal
- * ranks. */
+/* A LID, and its place in the order. LIDs with a lower rank come first; among equal ranks, those
+ * with a lower `tie`. */
 struct place {
     uint32_t lid, rank, tie;
 };
@@ -102,8 +102,8 @@ static bool add_tree(struct first_fit *f, struct fab_cdg *t, uint32_t lid)
     return true;
 }
 
-/* Adds the dependencies of all paths to the LID to the layer. Returns false if they would close a
- * cycle; the layer is then unchanged. */
+/* Adds the dependencies of all paths to the LID to layer `t`. Returns false, and leaves the layer
+ * unchanged, if a cycle would close. */
 static bool fits(struct first_fit *f, struct fab_cdg *t, uint32_t lid)
 {
     t->logged = 0;

@@ -8,10 +8,12 @@
 
 /* The order in which LIDs get their layers. */
 enum fab_first_fit {
-    FAB_FIRST_FIT_LONGEST,    /* LIDs with long paths first; those of equal length at random */
+    FAB_FIRST_FIT_LONGEST,    /* LIDs with long paths first; LIDs with equally long paths in random
+                                 order */
     FAB_FIRST_FIT_DESCENDING, /* the last LID of the list first */
     FAB_FIRST_FIT_ASCENDING,
-    FAB_FIRST_FIT_RANDOM, /* from here on: at random, each with a seed of its own */
+    FAB_FIRST_FIT_RANDOM, /* this value and all greater ones: random order, with the value as seed
+                           */
     FAB_FIRST_FIT_COUNT = FAB_FIRST_FIT_RANDOM + 8,
 };
 /* Assigns a layer to each LID of lid[count], as fab_route_layers_by_lid() does. `order` is the

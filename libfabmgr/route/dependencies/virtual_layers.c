@@ -302,8 +302,8 @@ static int first_fit(const struct fab_layers_input *in, size_t size, uint8_t *re
     return ret;
 }
 
-/* First fit is not tried for pairs of switches: with fewer layers by pair, the engine auto would
- * take these tables instead of those of nue, and local repairs do not support layers by pair. */
+/* First fit is not tried for layers by pair of switches. It would save layers, so the chain "auto"
+ * would choose dfsssp instead of nue, but local repairs do not support layers by pair. */
 int fab_route_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_layer,
                             uint32_t *ret_count)
 {

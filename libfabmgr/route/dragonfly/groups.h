@@ -73,10 +73,10 @@ static inline uint32_t fab_route_groups_via(const struct fab_groups *s, uint32_t
     return fab_route_groups_links(s, a, b, &link) > 0 ? b : s->hub[number % s->hubs];
 }
 /* Finds the pivots of group i: switches over which packets can go around a missing link of the
- * group, because none of their own local links is missing. If `out` is true, finds those for
- * packets that leave the group, or the others if there are none. Otherwise finds those for packets
- * that enter the group or stay in it. Sets *ret to the first pivot and returns the number of
- * pivots. */
+ * group, because none of their own local links is missing. If `out` is true, finds the pivots for
+ * packets that leave the group; if there are none, finds the pivots for packets that enter it or
+ * stay. Otherwise finds those for packets that enter the group or stay in it. Sets *ret to the
+ * first pivot and returns the number of pivots. */
 static inline uint32_t fab_route_groups_pivots(const struct fab_groups *s, uint32_t i, bool out,
                                                const uint32_t **ret)
 {

@@ -39,9 +39,9 @@ struct dfsssp {
     const char *by;
 };
 
-/* Handles the result `status` of an assignment of layers. LIMIT means that more than FAB_VLS_MAX
- * layers are needed. Then sets *count to FAB_VLS_MAX + 1 and returns FAB_OK, so that the engine
- * tries other layers. */
+/* Handles the result `status` of an assignment of layers. If more than FAB_VLS_MAX layers are
+ * needed (LIMIT), sets *count to FAB_VLS_MAX + 1 and returns FAB_OK, so that the engine tries other
+ * assignments. */
 static int bounded(int status, uint32_t *count)
 {
     if (status == FAB_E_LIMIT)

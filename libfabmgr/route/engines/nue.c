@@ -256,8 +256,8 @@ static void balance_all(struct nue *u)
 }
 
 /* Reroutes the LIDs whose paths use a link with more than `percent` percent of the mean load. The
- * choice is better than the first one, because the loads of all other LIDs are known. Returns false
- * if there is no such link. */
+ * new paths are better, because the loads of all other LIDs are known by now. Returns false if
+ * there is no such link. */
 static bool reroute_overloaded(struct nue *u, uint32_t percent, enum fab_balance how)
 {
     uint64_t limit;

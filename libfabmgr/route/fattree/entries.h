@@ -50,8 +50,8 @@ struct fab_batch {
     /* the destinations are dmodk->sw[first] to dmodk->sw[first + count - 1] */
     uint32_t first, count;
     /* [switches][64] path lengths from each switch to the 64 destinations, as
-     * fab_route_legal_rows() wrote them. Those of switch s are paths[64 * row_of[s]] and the 63
-     * elements after it. */
+     * fab_route_legal_rows() wrote them. Those of switch s are the 64 elements of paths[] from
+     * index 64 * row_of[s] on. */
     uint8_t *paths;
     const uint32_t *row_of;
     const bool *descends;

@@ -56,9 +56,9 @@ struct fab_tree {
     /* [switches] number of positions among the upper switches of the group below the switch,
      * positions of missing switches included */
     uint32_t *upper_positions;
-    /* [switches] divider of D-mod-k, W(l) of Zahavi; 1 for a leaf. For any other switch, it follows
-     * from the switches one rank below: take the divider of each, multiplied by the number of its
-     * upper switches. The greatest of these products is the divider. */
+    /* [switches] divider of D-mod-k (W of Zahavi); 1 for a leaf. For any other switch, it is the
+     * greatest product among the switches one rank below: the divider of such a switch, multiplied
+     * by the number of its upper switches. */
     uint32_t *divider;
     /* The slots are the ports from which D-mod-k selects for packets that ascend. Slot i of switch
      * s has the index slot_at[s] + i in the arrays below. */

@@ -48,7 +48,7 @@ struct fab_link_load {
     /* [channels] load of all-to-all traffic: number of flows, multiplied by port_slow (rate of the
      * fastest ISL / rate of this ISL) */
     uint32_t *load;
-    /* [channels][ends] number of flows over each channel in the shift by the second index */
+    /* [channels][ends] cell[c][k] is the number of flows over channel c in the shift by k */
     uint8_t *cell;
     /* histogram of cell[]: cells[v] is the number of elements with the value v */
     uint64_t cells[FAB_LINK_LOAD_FLOWS + 1];

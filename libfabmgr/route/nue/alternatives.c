@@ -59,9 +59,9 @@ static bool has_all(const struct fab_nue *d, uint32_t arc)
     return missing == 0;
 }
 
-/* Adds the dependencies that `arc` needs to be an alternative: from all arcs in deferred[] to it,
- * and from it to all alternatives of the next switch. If one of them would close a cycle, adds none
- * and returns false. */
+/* Adds the dependencies that `arc` needs to be an alternative: from all arcs in deferred[] to
+ * `arc`, and from `arc` to all alternatives of the next switch. If one of these dependencies would
+ * close a cycle, adds none and returns false. */
 static bool add_all(struct fab_nue *d, uint32_t arc)
 {
     struct fab_cdg *t = d->cdg;

@@ -111,8 +111,8 @@ struct sweep {
     /* [switches] by the id of a lower class: the lengths of the descending paths from its
      * switches */
     struct row *down;
-    /* [2 * switches] first[c] is a switch with the path lengths that all members of row class c
-     * have (legal_paths.h); destinations are excepted. FAB_NONE: not known yet. */
+    /* [2 * switches] first[c] is a switch of row class c (legal_paths.h) that is no destination;
+     * all such members of the class have its path lengths. FAB_NONE: not known yet. */
     uint32_t *first;
 };
 

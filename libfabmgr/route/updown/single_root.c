@@ -35,9 +35,9 @@
 /* maximum number of leaves that are tried as roots */
 #define TRIALS 64
 
-/* Marks of switches, for one step of the proof at the top of this file, which defines B, U and g.
- * ABOVE: the switch is in B. BESIDE: it is in U, above g, and a descendant of B. PLAIN: any other
- * switch. */
+/* Marks of switches in one step; the proof at the top of this file defines the sets B and U and the
+ * switch g. ABOVE: the switch is in B. BESIDE: the switch is in U, above g, and a descendant of B.
+ * PLAIN: any other switch. */
 enum mark { PLAIN = 0, ABOVE = 1, BESIDE = 2 };
 
 struct rooting {
@@ -45,7 +45,7 @@ struct rooting {
     const struct fab_graph *g;
     struct fab_order *o;
     uint8_t *mark;   /* [switches] enum mark */
-    bool *in_g;      /* [switches] whether the switch is in G */
+    bool *in_g;      /* [switches] true: the switch is in the set G of the proof */
     uint32_t *stack; /* [switches] */
     uint32_t *list;  /* [switches] */
 };
