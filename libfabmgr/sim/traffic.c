@@ -31,10 +31,11 @@
 
 struct flow {
     uint32_t from, to;
-    float words; /* demand per second */
+    float words; /* words per second that the flow wants to send */
 };
 
-/* The rates of an epoch, by port id: words sent and ticks waited per second. */
+/* The rates of an epoch, by port id. sent: words of 4 bytes per second; wait: ticks of PortXmitWait
+ * per second. */
 struct rates {
     float *sent, *wait;
 };
@@ -49,14 +50,15 @@ enum part {
 };
 
 struct sim_traffic {
-    double load;       /* mean share of the rate of its link at which an endport sends */
+    /* mean rate at which an endport sends, as a share (0..1) of the rate of its link */
+    double load;
     uint64_t epoch_at; /* time at which the work for the next epoch begins */
     struct fab_prng prng;
     uint64_t began; /* beginning of the present epoch */
     /* rates of the present epoch, of the one before, and of the next one while it is computed */
     struct rates now, before, next;
-    uint64_t *at;  /* by port id: time in us to which the counters of the port have been brought */
-    float *demand; /* by port id: words per second that the flows of the next epoch demand */
+    uint64_t *at;  /* [port id] time in us at which the counters of the port were last updated */
+    float *demand; /* [port id] words per second that the flows of the next epoch want to send */
     enum part part;
     uint32_t done; /* number of ports or flows that the part has handled */
     struct flow *flow;
@@ -152,7 +154,7 @@ static void choose_flows(struct fab_sim *s)
     if (ends > 1)
         fab_base_prng_shuffle(&t->prng, end, ends);
     for (uint32_t i = 0; ends > 1 && i < ends; i++) {
-        uint32_t to = end[(i + 1) % ends]; /* each endport receives from one other */
+        uint32_t to = end[(i + 1) % ends]; /* each endport receives from one other endport */
         double share = (double)fab_base_prng_below(&t->prng, 2000) / 1000 * t->load;
         if (!fab_base_prng_chance(&t->prng, IDLE_SHARE))
             t->flow[t->flows++] = (struct flow){end[i], to, (float)(share * capacity(s, end[i]))};
@@ -168,7 +170,8 @@ static void add_demand(struct fab_sim *s, const struct flow *f)
         s->traffic->demand[path[i]] += f->words;
 }
 
-/* Adds the rate that the links on its path leave to a flow, and the waits before the narrowest. */
+/* Adds the rate of a flow to each port on its path. The narrowest port limits this rate; the ports
+ * before it wait. */
 static void add_flow(struct fab_sim *s, const struct flow *f)
 {
     struct sim_traffic *t = s->traffic;
@@ -189,7 +192,7 @@ static void add_flow(struct fab_sim *s, const struct flow *f)
     }
 }
 
-/* A port that sends all the time cannot wait. */
+/* Sending and waiting together take at most all of the time. */
 static void limit_wait(struct fab_sim *s, uint32_t port)
 {
     const struct rates *next = &s->traffic->next;
@@ -211,7 +214,7 @@ static void begin_epoch(struct fab_sim *s)
     memset(t->next.wait, 0, ports * sizeof *t->next.wait);
     memset(t->demand, 0, ports * sizeof *t->demand);
     t->began = s->now;
-    /* without flows, the fabric may not have its tables yet */
+    /* no flows: the switches may have no tables yet, so try again sooner */
     t->epoch_at = s->now + (t->flows > 0 ? EPOCH_US : EPOCH_US / 30);
     free(t->flow);
     t->flow = NULL;
@@ -243,7 +246,7 @@ static void count_span(struct fab_sim *s, uint32_t port, const struct rates *r, 
     count_rate(s, port, FAB_SIM_VL_XMIT_WAIT, wait, seconds);
 }
 
-/* Brings the counters of a port to the present time. */
+/* Updates the counters of a port to the present time. */
 static void settle(struct fab_sim *s, uint32_t port)
 {
     struct sim_traffic *t = s->traffic;
