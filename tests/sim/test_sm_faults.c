@@ -6,6 +6,7 @@
 
 #include "fabricd/sm/core/core.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/repair/repair.h"
 #include "tests/sim/lab.h"
 
 /* ---- cables ---- */
@@ -42,6 +43,28 @@ START_TEST(goes_round_a_pulled_cable_and_back)
     struct fab_census back = sm_census(lab.sm);
     ck_assert_mem_eq(&back, &all, sizeof(all));
     free(before);
+    lab_close(&lab);
+}
+END_TEST
+
+/* A repair corrects the numbers of links only if somebody has asked for them since the last sweep.
+ * If not, they are counted when somebody asks. */
+START_TEST(links_are_counted_when_somebody_asks)
+{
+    struct lab lab;
+    lab_open_virtual(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_ready, "bring-up");
+    lab_unlink(&lab, "leaf-001", 5);
+    lab_run_for(&lab, 1);
+    ck_assert_uint_eq(sm_census(lab.sm).active_links, 6 * (3 + 4) - 1);
+    lab_unlink(&lab, "leaf-002", 6);
+    lab_run_for(&lab, 1);
+    ck_assert_uint_eq(sm_census(lab.sm).active_links, 6 * (3 + 4) - 2);
+    lab_relink(&lab, "leaf-001", 5);
+    lab_run_for(&lab, 1);
+    ck_assert_uint_eq(sm_census(lab.sm).active_links, 6 * (3 + 4) - 1);
+    ck_assert_uint_eq(sm_census(lab.sm).degraded_links, 0);
     lab_close(&lab);
 }
 END_TEST
@@ -353,6 +376,57 @@ START_TEST(steps_follow_a_repair_until_nothing_moves)
         lab_assert_good(&lab);
         lab_close(&lab);
     }
+}
+END_TEST
+
+/* The passes of the incremental rebalance over the LIDs, as __wrap_fab_repair_rebalance sees them.
+ */
+static struct {
+    unsigned partial; /* number of steps that ended before the last LID */
+    unsigned moves;   /* number of entries that the steps changed */
+    bool still;       /* the running pass has begun at the first LID, and has changed nothing */
+    bool settled;     /* the last whole pass changed nothing */
+} passes;
+
+int __real_fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft, size_t most,
+                                uint32_t *at, struct fab_repair_delta *ret);
+int __wrap_fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft, size_t most,
+                                uint32_t *at, struct fab_repair_delta *ret);
+int __wrap_fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft, size_t most,
+                                uint32_t *at, struct fab_repair_delta *ret)
+{
+    bool first = *at == 0;
+    int status = __real_fab_repair_rebalance(r, lft, most, at, ret);
+    passes.still = (first || passes.still) && ret->changes == 0;
+    passes.partial += *at > 0;
+    passes.moves += (unsigned)ret->changes;
+    passes.settled = *at == 0 && passes.still;
+    return status;
+}
+
+/* A step changes a bounded number of entries. So a pass over all LIDs may have several steps, and
+ * the entries that later steps change may allow further changes for LIDs that the pass has left
+ * behind. The steps therefore end only after a whole pass without a change. */
+START_TEST(steps_end_with_a_pass_that_moves_nothing)
+{
+    struct lab lab;
+    lab_open_virtual(&lab, lab_leaf_spine(24, 12, 12), NULL);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_ready, "bring-up");
+    memset(&passes, 0, sizeof passes);
+    for (uint8_t i = 0; i < 20; i++) {
+        char leaf[16];
+        snprintf(leaf, sizeof leaf, "leaf-%03u", 1 + i);
+        for (uint8_t k = 0; k < 4; k++)
+            lab_unlink(&lab, leaf, (uint8_t)(13 + (i * 5 + k * k) % 12));
+    }
+    lab_await(&lab, 3, "reroute-done");
+    lab_run_for(&lab, 20);
+    printf("# %u entries moved, %u partial steps\n", passes.moves, passes.partial);
+    ck_assert_uint_gt(passes.partial, 0);
+    ck_assert(passes.settled);
+    lab_assert_good(&lab);
+    lab_close(&lab);
 }
 END_TEST
 
@@ -779,6 +853,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, goes_round_a_pulled_cable_and_back);
     tcase_add_test(t, repairs_a_link_before_a_sweep_ends);
+    tcase_add_test(t, links_are_counted_when_somebody_asks);
     tcase_add_test(t, finds_cables_that_changed_places);
     tcase_add_test(t, mends_tables_in_place);
     tcase_add_test(t, a_follow_up_has_its_own_record);
@@ -787,6 +862,7 @@ int main(void)
     tcase_add_test(t, tells_of_plans_under_way);
     tcase_add_test(t, a_rebalance_tells_its_gain);
     tcase_add_test(t, steps_follow_a_repair_until_nothing_moves);
+    tcase_add_test(t, steps_end_with_a_pass_that_moves_nothing);
     tcase_add_test(t, loses_and_regains_a_host);
     tcase_add_test(t, manages_its_own_island);
     tcase_add_test(t, bears_a_storm_of_cables);
