@@ -403,7 +403,7 @@ UNIT_TESTS += tests/sim/test_sm_faults
 tests_sim_test_sm_faults_SOURCES = tests/sim/test_sm_faults.c tests/sim/lab.c tests/sim/lab.h
 tests_sim_test_sm_faults_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sm_faults_LDADD = $(DAEMON_TEST_LIBS)
-tests_sim_test_sm_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fab_repair_rebalance
+tests_sim_test_sm_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fab_repair_rebalance,--wrap=fab_fabric_count
 
 # ---- sm: degraded links
 UNIT_TESTS += tests/sim/test_degraded
