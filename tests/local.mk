@@ -563,6 +563,7 @@ UNIT_TESTS += tests/sim/test_sm_costs
 tests_sim_test_sm_costs_SOURCES = tests/sim/test_sm_costs.c tests/sim/lab.c tests/sim/lab.h
 tests_sim_test_sm_costs_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sm_costs_LDADD = $(DAEMON_TEST_LIBS)
+tests_sim_test_sm_costs_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fab_discover_new
 
 # ---- view
 UNIT_TESTS += tests/unit/test_view
