@@ -43,6 +43,9 @@ START_TEST(absent_ports_keep_their_lease_until_it_is_taken)
     store_flush(s);
     assert_leases(s, after_some, 3);
     ck_assert_int_eq(ask("SELECT count(*) FROM lease WHERE current"), 1);
+    store_put_leases(s, after_some, 3);
+    store_flush(s);
+    ck_assert_int_eq(ask("SELECT count(*) FROM lease WHERE current"), 3);
     s = reopen(s);
     store_put_leases(s, taking, 2);
     store_flush(s);
