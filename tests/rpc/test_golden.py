@@ -280,7 +280,7 @@ LONG_IN_JSON = ("route show leaf-002", "route quality", "event list")
 
 COLORED = lines(ALWAYS) + lines("""topo infer | node list | host list | rack list | node show leaf-003 | node show host-0007
     port list leaf-001 | port list leaf-002 | port show leaf-001/3 | port show leaf-002/4 | port show leaf-003/5 | port show host-0007/1
-    link unhealthy leaf-003/5 | link list leaf-003 | route whatif leaf-004/3 | route whatif leaf-002 | route compare updn fattree
+    link unhealthy leaf-003/5 | link list leaf-003 | route whatif leaf-004/3 | route whatif leaf-002
     path host-0001 host-0007 | history leaf-001 | cc show leaf-001/1 | partition show store""")
 
 
