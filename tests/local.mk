@@ -403,6 +403,7 @@ UNIT_TESTS += tests/sim/test_sm_faults
 tests_sim_test_sm_faults_SOURCES = tests/sim/test_sm_faults.c tests/sim/lab.c tests/sim/lab.h
 tests_sim_test_sm_faults_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sm_faults_LDADD = $(DAEMON_TEST_LIBS)
+tests_sim_test_sm_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fab_repair_rebalance,--wrap=fab_fabric_count
 
 # ---- sm: degraded links
 UNIT_TESTS += tests/sim/test_degraded
@@ -415,6 +416,7 @@ UNIT_TESTS += tests/sim/test_sm_transitions
 tests_sim_test_sm_transitions_SOURCES = tests/sim/test_sm_transitions.c tests/sim/lab.c tests/sim/lab.h
 tests_sim_test_sm_transitions_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sm_transitions_LDADD = $(DAEMON_TEST_LIBS)
+tests_sim_test_sm_transitions_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fab_transition_make
 
 # ---- sm: links that come back
 UNIT_TESTS += tests/sim/test_sm_returns
@@ -446,6 +448,7 @@ UNIT_TESTS += tests/sim/test_multicast
 tests_sim_test_multicast_SOURCES = tests/sim/test_multicast.c tests/sim/lab.c tests/sim/lab.h
 tests_sim_test_multicast_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_multicast_LDADD = $(DAEMON_TEST_LIBS)
+tests_sim_test_multicast_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fab_mcast_net_new
 
 # ---- pm
 UNIT_TESTS += tests/sim/test_sim_traffic
@@ -565,6 +568,7 @@ UNIT_TESTS += tests/sim/test_sm_costs
 tests_sim_test_sm_costs_SOURCES = tests/sim/test_sm_costs.c tests/sim/lab.c tests/sim/lab.h
 tests_sim_test_sm_costs_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sm_costs_LDADD = $(DAEMON_TEST_LIBS)
+tests_sim_test_sm_costs_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fab_discover_new
 
 # ---- view
 UNIT_TESTS += tests/unit/test_view

@@ -67,6 +67,11 @@ UNIT_TESTS += tests/unit/test_transport_sim
 tests_unit_test_transport_sim_SOURCES = tests/unit/test_transport_sim.c
 tests_unit_test_transport_sim_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_transport_sim_LDADD = $(DAEMON_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_transport_nomem
+tests_unit_test_transport_nomem_SOURCES = tests/unit/test_transport_nomem.c
+tests_unit_test_transport_nomem_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_transport_nomem_LDADD = $(DAEMON_TEST_LIBS)
+tests_unit_test_transport_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 UNIT_TESTS += tests/unit/test_discover_silent
 tests_unit_test_discover_silent_SOURCES = tests/unit/test_discover_silent.c $(SUPPORT_DRIVE)

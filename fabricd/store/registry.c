@@ -17,6 +17,7 @@
 
 #include "fabricd/base/log.h"
 #include "fabricd/store/tables.h"
+#include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
 /* ---- the hash ---- */
@@ -48,6 +49,12 @@ static bool is_cable(const struct fab_fabric *f, uint32_t port)
     return peer != FAB_NONE && port < peer;
 }
 
+/* Returns the base LID of a port and its LMC as one number; 0: the port has no LID. */
+static uint32_t lid_and_lmc(const struct fab_lids *lids, uint32_t port)
+{
+    return lids->base[port] != 0 ? lids->base[port] | (uint32_t)lids->lmc[port] << 28 : 0;
+}
+
 static uint64_t hash_view(const struct fab_fabric *f, const struct fab_lids *lids)
 {
     struct hash h = {f->node_count};
@@ -63,7 +70,7 @@ static uint64_t hash_view(const struct fab_fabric *f, const struct fab_lids *lid
         const struct fab_port *port = fab_fabric_port(f, p);
         if (lids->base[p] != 0) {
             mix(&h, port->guid);
-            mix(&h, (uint64_t)p << 32 | lids->base[p] | (uint64_t)lids->lmc[p] << 28);
+            mix(&h, (uint64_t)p << 32 | lid_and_lmc(lids, p));
         }
         if (is_cable(f, p)) {
             mix(&h, (uint64_t)p << 32 | port->peer);
@@ -188,23 +195,45 @@ static int put_change(struct sql *q, const struct fab_fabric *f, const struct fa
     return status;
 }
 
-static uint32_t old_lid(const struct registry *r, const struct fab_fabric *f, uint32_t port)
+static bool is_same_row(const struct fab_node *x, const struct fab_node *y)
 {
+    return x->aggregation == y->aggregation && x->info.vendor_id == y->info.vendor_id &&
+           x->info.device_id == y->info.device_id && x->info.system_guid == y->info.system_guid;
+}
+
+/* Writes the nodes whose rows differ in a column that fab_fabric_diff does not compare. */
+static int put_changed_nodes(const struct registry *r, struct sql *q, const struct fab_fabric *f,
+                             int64_t now)
+{
+    int status = FAB_OK;
+    for (uint32_t n = 0; n < f->node_count && status == FAB_OK; n++) {
+        uint32_t old = fab_fabric_node_by_guid(r->fabric, f->nodes[n].guid);
+        if (old != FAB_NONE && !is_same_row(&r->fabric->nodes[old], &f->nodes[n]))
+            status = put_node(q, &f->nodes[n], now);
+    }
+    return status;
+}
+
+/* Returns whether the database has this port, with this LID, LMC and GUID. */
+static bool has_port(const struct registry *r, const struct fab_view *v, uint32_t port)
+{
+    const struct fab_fabric *f = v->fabric;
     const struct fab_port *p = fab_fabric_port(f, port);
     uint32_t node = fab_fabric_node_by_guid(r->fabric, f->nodes[p->node].guid);
     if (node == FAB_NONE || p->num > r->fabric->nodes[node].num_ports)
-        return 0;
-    return r->lids[fab_fabric_port_id(r->fabric, node, p->num)];
+        return false;
+    uint32_t old = fab_fabric_port_id(r->fabric, node, p->num);
+    return r->lids[old] == lid_and_lmc(&v->target->lids, port) &&
+           fab_fabric_port(r->fabric, old)->guid == p->guid;
 }
 
-/* Writes the ports that are new or have a new LID. */
+/* Writes the ports that are new or have a new LID, LMC or GUID. */
 static int put_changed_ports(const struct registry *r, struct sql *q, const struct fab_view *v,
                              int64_t now)
 {
-    const struct fab_lids *lids = &v->target->lids;
     int status = FAB_OK;
     for (uint32_t p = 0; p < v->fabric->port_count && status == FAB_OK; p++)
-        if (lids->base[p] != 0 && lids->base[p] != old_lid(r, v->fabric, p))
+        if (v->target->lids.base[p] != 0 && !has_port(r, v, p))
             status = put_port(q, v, p, now);
     return status;
 }
@@ -218,6 +247,8 @@ static int put_difference(const struct registry *r, struct sql *q, const struct 
     for (size_t i = 0; i < count && status == FAB_OK; i++)
         status = put_change(q, v->fabric, &changes[i], now);
     free(changes);
+    if (status == FAB_OK)
+        status = put_changed_nodes(r, q, v->fabric, now);
     return status == FAB_OK ? put_changed_ports(r, q, v, now) : status;
 }
 
@@ -268,11 +299,11 @@ static int put_hash(struct sql *q, uint64_t hash)
 /* Copies the fabric and the LIDs of a view, to compare them with the next view. */
 static int take_snapshot(struct registry *r, const struct fab_view *v)
 {
-    size_t size = v->fabric->port_count * sizeof(*r->lids);
-    r->lids = malloc(size > 0 ? size : 1);
+    r->lids = fab_base_alloc_array(v->fabric->port_count, sizeof(*r->lids));
     if (r->lids == NULL)
         return FAB_E_NOMEM;
-    memcpy(r->lids, v->target->lids.base, size);
+    for (uint32_t p = 0; p < v->fabric->port_count; p++)
+        r->lids[p] = lid_and_lmc(&v->target->lids, p);
     r->fabric = fab_fabric_ref(v->fabric);
     return FAB_OK;
 }

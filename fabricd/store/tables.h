@@ -41,7 +41,7 @@ struct registry {
     /* copy of the fabric that is in the database; NULL: not known, because no view was written
      * since the start */
     struct fab_fabric *fabric;
-    /* [fabric->port_count] base LIDs of the ports of `fabric` */
+    /* [fabric->port_count] base LID | LMC << 28 of each port of `fabric`; 0: it has no LID */
     uint32_t *lids;
     /* Unix time in seconds at which last_seen was last written to all rows */
     int64_t seen;

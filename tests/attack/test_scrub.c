@@ -240,11 +240,13 @@ START_TEST(without_an_interval_nothing_is_read)
     lab.config.sweep.scrub_interval_s = INTERVAL_S;
     (void)sm_reload(lab.sm);
     lab_run_for(&lab, INTERVAL_S / 2.0);
+    lab_run_for(&lab, 5); /* between two light sweeps */
     lab.config.sweep.scrub_interval_s = 0;
     (void)sm_reload(lab.sm); /* ends the turn, and no other begins */
-    lab_run_for(&lab, 1);
     before = status(&lab).smps_sent;
-    lab_run_for(&lab, 100);
+    lab_run_for(&lab, 2);
+    ck_assert_uint_eq(status(&lab).smps_sent, before);
+    lab_run_for(&lab, 98);
     ck_assert_uint_eq(status(&lab).scrub_turns, 0);
     ck_assert_uint_eq(status(&lab).smps_sent - before, 90);
     lab_close(&lab);
@@ -438,6 +440,38 @@ START_TEST(enforcement_that_a_sweep_finds_switched_off_is_restored)
 }
 END_TEST
 
+/* Number of reads of the LFT of leaf-002; a reroute begins during each of them. */
+static unsigned disturbed;
+
+static void disturb(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
+{
+    (void)dlid;
+    if (head->attr_id != FAB_ATTR_LFT || head->method != FAB_METHOD_GET ||
+        lab_end_of(lab, &head->path) != lab_node(lab, "leaf-002"))
+        return;
+    disturbed++;
+    (void)sm_reroute(lab->sm, NULL, NULL);
+}
+
+/* A round that runs during a read may change what is read, so the read is repeated. After eight
+ * repetitions, the turn goes on with the next attribute. */
+START_TEST(a_read_that_is_always_disturbed_is_given_up)
+{
+    struct lab lab;
+    bring_up(&lab, INTERVAL_S);
+    lab_run_for(&lab, 1.5 * INTERVAL_S); /* the second turn has begun */
+    uint64_t before = status(&lab).scrub_turns;
+    disturbed = 0;
+    ck_assert_int_eq(fab_sim_delay(lab.sim, lab_node(&lab, "leaf-002"), 5000, 0), FAB_OK);
+    lab.sent = disturb;
+    lab_run_for(&lab, INTERVAL_S);
+    ck_assert_uint_eq(disturbed, 1 + 8);
+    ck_assert_uint_eq(status(&lab).scrub_turns, before + 1);
+    ck_assert_uint_eq(lab_count_events(&lab, "settings-changed"), 0);
+    lab_close(&lab);
+}
+END_TEST
+
 /* ---- requests under way ---- */
 
 static struct {
@@ -543,6 +577,7 @@ int main(void)
     tcase_add_test(t, a_turn_reads_each_thing_once);
     tcase_add_test(t, the_rate_has_a_limit);
     tcase_add_test(t, without_an_interval_nothing_is_read);
+    tcase_add_test(t, a_read_that_is_always_disturbed_is_given_up);
     tcase_add_test(t, silent_and_odd_devices_are_no_difference);
     tcase_add_test(t, a_device_is_asked_for_one_thing_at_a_time);
     tcase_add_test(t, a_changed_linear_fdb_top_is_named_and_restored);

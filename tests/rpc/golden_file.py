@@ -4,8 +4,10 @@ A golden file has the whole output of the first run of a command, and the lines 
 later step. UPDATE_GOLDEN=1 in the environment rewrites the files; read the difference before you commit it.
 """
 
+import contextlib
 import difflib
 import os
+import pty
 import re
 import subprocess
 
@@ -25,6 +27,27 @@ def ran(program, *arguments, **how):
     text = done.stdout + done.stderr
     assert done.returncode >= 0, f"{program} {arguments} was ended by signal {-done.returncode}: {text}"
     return text + (f"exit status {done.returncode}\n" if done.returncode else "")
+
+
+COLORS = {"\033[32m": "<green>", "\033[33m": "<yellow>", "\033[1;31m": "<red>", "\033[2m": "<dim>", "\033[0m": "</>"}
+
+
+def colored(program, *arguments):
+    """Runs a program on a terminal. Returns the lines of its output that have a color."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([program, *arguments], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
+                               env=dict(ENV, TERM="xterm", NO_COLOR=""))
+    os.close(theirs)
+    text = b""
+    with contextlib.suppress(OSError):  # at the end of the program, a read of its terminal fails
+        while part := os.read(ours, 65536):
+            text += part
+    os.close(ours)
+    process.wait(120)
+    text = re.sub("  +", "  ", text.decode().replace("\r", ""))
+    for code, name in COLORS.items():
+        text = text.replace(code, name)
+    return "\n".join(line for line in text.split("\n") if "</>" in line)
 
 
 VERSION = ran(FABSIM, "--version").split()[1]

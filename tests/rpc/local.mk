@@ -3,7 +3,7 @@ EXTRA_DIST += tests/rpc/python.sh tests/rpc/harness.py tests/rpc/place.py tests/
 	tests/rpc/test_daemon.py tests/rpc/test_daemon.sh tests/rpc/test_fabricctl.sh tests/rpc/test_grpcio.py tests/rpc/test_grpcio.sh tests/rpc/test_grpcjs.py tests/rpc/test_grpcjs.sh \
 	tests/rpc/grpcjs/client.js tests/rpc/grpcjs/package.json tests/rpc/grpcjs/package-lock.json \
 	tests/rpc/test_audit_log.py tests/rpc/test_audit_log.sh tests/rpc/test_backup.py tests/rpc/test_backup.sh tests/rpc/test_cabling.py tests/rpc/test_cabling.sh tests/rpc/test_cert.py tests/rpc/test_cert.sh tests/rpc/test_floods.py tests/rpc/test_floods.sh tests/rpc/test_roles.py tests/rpc/test_roles.sh tests/rpc/test_support.py tests/rpc/test_support.sh tests/rpc/test_studies.py tests/rpc/test_studies.sh tests/rpc/test_tls.py tests/rpc/test_tls.sh tests/rpc/test_golden.py tests/rpc/test_golden.sh tests/rpc/gone_place.py tests/rpc/test_gone.py tests/rpc/test_gone.sh tests/rpc/test_history.py tests/rpc/test_history.sh tests/rpc/test_topology.py tests/rpc/test_topology.sh \
-	tests/rpc/golden/answers.txt tests/rpc/golden/dragonfly.txt tests/rpc/golden/fabsim.txt tests/rpc/golden/leaf-spine.txt tests/rpc/golden/messages.txt \
+	tests/rpc/golden/answers.txt tests/rpc/golden/colors.txt tests/rpc/golden/fake-colors.txt tests/rpc/golden/dragonfly.txt tests/rpc/golden/fabsim.txt tests/rpc/golden/leaf-spine.txt tests/rpc/golden/messages.txt \
 	tests/rpc/golden/serve.txt tests/rpc/golden/settings.txt tests/rpc/golden/torus.txt tests/rpc/golden/fake.txt tests/rpc/golden/mistakes.txt tests/rpc/golden/recordings.txt tests/rpc/golden/refused.txt \
 	tests/rpc/fake_cc.h tests/rpc/fake_history.h tests/rpc/fake_sm.h tests/rpc/kill_at.c
 

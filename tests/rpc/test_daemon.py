@@ -449,6 +449,16 @@ def through_libibumad_too():
                 wait_until(lambda: "fan_in to 3" in place.ctl("cc", "congested"))
                 assert "fan_in to 3" in place.ctl("cc", "status")
         wait_until(lambda: " sm" not in ctl("status"))
+        record = place.folder + "/umad.record"
+        with channel(place.address) as c:
+            f = Fabric(c)
+            ready = lambda _: wait_until(lambda: f.GetStatus(timeout=2).status.generation > 0)
+            with running([*command, "--record", record], ready, env):
+                pass
+        with open("/proc/sys/net/unix/max_dgram_qlen") as f:
+            long_queue = int(f.read()) >= 320
+        window = int(re.search(r"^# port GUID .*, window (\d+)", fabsim("mads", record), re.M)[1])
+        assert window == (160 if long_queue else 64), window
         ctl("stop")
         assert served.wait(20) == 0
     finally:

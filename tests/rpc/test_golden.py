@@ -21,7 +21,7 @@ import urllib.request
 import grpc
 from google.protobuf import text_format
 
-from golden_file import CTL, FABRICD, FABSIM, SERVICE, Golden, class_of, lines, ran, written
+from golden_file import CTL, FABRICD, FABSIM, SERVICE, Golden, class_of, colored, lines, ran, written
 from harness import SOURCE, Fabric, channel, fake, main, running, socket_path, wait_until
 
 # The parts that vary: times of day, measured durations, and numbers that depend on these. (An example is the number
@@ -136,6 +136,11 @@ class Place:
             page = re.search('^next_page_token: (".*")$', text, re.M)
             if page and "page_size" in line:
                 golden.add(line + ", page 2", called(self.channel, name, f"{request} page_token: {page[1]}"))
+
+    def colors(self, golden, commands):
+        """Adds the colored lines of the output of commands on a terminal to a golden file."""
+        for line in commands:
+            golden.add("fabricctl " + line, colored(CTL, "-s", self.address, *line.split()))
 
     def status(self):
         return self.fabric.GetStatus(timeout=10).status
@@ -273,6 +278,12 @@ STUDIES = """GetQuality options { samples: 5 seed: 3 endports: "host-[0001-0006]
 LONG_IN_JSON = ("route show leaf-002", "route quality", "event list")
 
 
+COLORED = lines(ALWAYS) + lines("""topo infer | node list | host list | rack list | node show leaf-003 | node show host-0007
+    port list leaf-001 | port list leaf-002 | port show leaf-001/3 | port show leaf-002/4 | port show leaf-003/5 | port show host-0007/1
+    link unhealthy leaf-003/5 | link list leaf-003 | route whatif leaf-004/3 | route whatif leaf-002
+    path host-0001 host-0007 | history leaf-001 | cc show leaf-001/1 | partition show store""")
+
+
 def gid(guid):
     return struct.pack(">QQ", 0xfe80000000000000, guid)
 
@@ -301,9 +312,12 @@ def a_fat_tree_with_all_features():
                   {"partitions.conf": PARTITIONS, "locations.csv": LOCATIONS})
     every, few = lines(ONCE) + lines(ALWAYS) + EXPORTS[:4] + EXPORTS[5:7] + EXPORTS[-1:], lines(ALWAYS)
     raw = Golden("messages.txt", MASKS)
-    raw.hidden = place.golden.hidden
+    colors = Golden("colors.txt", MASKS)
+    raw.hidden = colors.hidden = place.golden.hidden
     with place.daemon():
         place.settle()
+        colors.step("after the start")
+        place.colors(colors, COLORED)
         raw.step("after the start")
         place.messages(raw, CALLS + " | " + STUDIES)
         place.golden.step("after the start")
@@ -326,6 +340,8 @@ def a_fat_tree_with_all_features():
         place.show(few + ["route whatif leaf-004/3", "route compare"])
         raw.step("with links that are down, disabled, isolated and held down")
         place.messages(raw, CALLS)
+        colors.step("with links that are down, disabled, isolated and held down")
+        place.colors(colors, COLORED)
         place.do("link release leaf-001/3")
         place.do("port enable leaf-002/4", links=23)
         place.do("link release leaf-003/5", links=24)
@@ -348,6 +364,7 @@ def a_fat_tree_with_all_features():
         place.messages(raw, CALLS)
     place.golden.compare()
     raw.compare()
+    colors.compare()
 
 
 # ---- a manager with fixed answers
@@ -380,6 +397,9 @@ FAKE_SHOWN = """status | link flapping | link unhealthy | link unhealthy leaf-00
     event list --severity loud | topo export --format nosuch | route export --format nosuch | sim unlink leaf-001/1
     node list gateway | port show leaf-001 | port show leaf-001/x | class show | frobnicate | node | route quality --samples x
     path host-0001 | reroute show x | cc show leaf-001/1 --sl 16"""
+FAKE_COLORED = """status | link flapping | link unhealthy | link unhealthy leaf-002/3 | link unhealthy leaf-001/1 | port counters leaf-001
+    reroute list -n 2 | reroute show 42 | key show | cc status | cc show leaf-001/1 | cc log | cc log leaf-001 | cc log host-0003
+    cc congested | node pins | topo baseline | route contingency | event list | route verify | node list | port list leaf-001"""
 BASELINE = """ListBaseline | DisapproveBaseline all: true | DisapproveBaseline nodes: "host-0001" | ApproveBaseline all: true
     ApproveBaseline nodes: "host-0001" | ApproveBaseline all: true nodes: "host-0001" | ApproveBaseline dry_run: true
     ApproveBaseline | ListBaseline page_size: 5 | ListBaseline waiting_only: true | ApproveBaseline | ApproveBaseline all: true
@@ -405,7 +425,7 @@ PINS_SHOWN = """node pins | node pins --waiting | node approve host-0002 | node 
 
 
 def a_manager_whose_answers_are_fixed():
-    golden = Golden("fake.txt", [(re.compile(r"\bpid \d+"), "pid <pid>")])
+    golden, colors = (Golden(name, [(re.compile(r"\bpid \d+"), "pid <pid>")]) for name in ("fake.txt", "fake-colors.txt"))
     more = {"CONGESTION": "1", "UNRESPONSIVE": "2"}
     with fake(leaves=4, spines=2, hosts=3, env=more) as server, channel(server.address) as c:
 
@@ -418,6 +438,8 @@ def a_manager_whose_answers_are_fixed():
                     golden.again(f"fabricctl {line}" + (" -o json" if form == "json" else ""),
                                  ran(CTL, "-s", server.address, *line.split(), "-o", form))
 
+        for line in lines(FAKE_COLORED):
+            colors.add("fabricctl " + line, colored(CTL, "-s", server.address, *line.split()))
         golden.step("after the start")
         both(FAKE, FAKE_SHOWN)
         golden.step("with pinned names")
@@ -425,6 +447,7 @@ def a_manager_whose_answers_are_fixed():
         golden.step("with a baseline")
         both(BASELINE, BASELINE_SHOWN)
     golden.compare()
+    colors.compare()
 
 
 # ---- a manager that refuses

@@ -1,6 +1,7 @@
 """TLS: files that change while fabricd runs, and clients that never finish the handshake."""
 
 import collections
+import contextlib
 import os
 import re
 import signal
@@ -203,6 +204,40 @@ def refused_certificates_are_recorded():
             assert row["message"].startswith(f"the certificate is not accepted: {why}; subject CN={name}, "), row
         assert place.status(good) == Code.OK
         assert not [r for r in place.audited("connect") if r["account"].endswith(" of good")]
+
+
+def clients_without_tls_are_logged_but_not_all():
+    """20 messages at once, then one in 5 s, which says how many clients were left out."""
+    place = TlsPlace()
+    place.settings()
+    told = lambda p: re.findall(r"a TLS client at 127\.0\.0\.\d was turned away: (.*)", p.log())
+
+    def greet(n):
+        with socket.socket() as s:
+            s.settimeout(PATIENCE)
+            s.bind((f"127.0.0.{2 + n % 4}", 0))
+            s.connect(("127.0.0.1", place.port))
+            s.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            with contextlib.suppress(ConnectionError):
+                while s.recv(4096):
+                    pass
+
+    with place.daemon() as p:
+        greet(0)
+        begun = time.monotonic()
+        wait_until(lambda: len(told(p)) == 1)
+        assert told(p)[0] == "http request", told(p)
+        for n in range(1, 30):
+            greet(n)
+        wait_until(lambda: len(told(p)) >= 20)
+        if time.monotonic() < begun + 4:
+            assert len(told(p)) == 20, told(p)
+            assert set(told(p)) == {"http request"}, told(p)
+        time.sleep(5.5)
+        greet(0)
+        more = [text for text in wait_until(lambda: told(p)[20:]) if ";" in text]
+        assert re.fullmatch(r"http request; \d+ more since the last such message", more[0]), more
+        assert sum(int(re.search(r"; (\d+) more", text)[1]) for text in more) + len(told(p)) == 31, told(p)
 
 
 def a_certificate_without_a_role_only_reads():
@@ -436,6 +471,7 @@ def files_that_expire_are_told():
 main([
     files_that_expire_are_told,
     refused_certificates_are_recorded,
+    clients_without_tls_are_logged_but_not_all,
     a_certificate_without_a_role_only_reads,
     new_files_serve_new_connections_and_drop_nobody,
     another_authority_replaces_the_clients,

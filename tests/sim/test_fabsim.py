@@ -273,8 +273,11 @@ def help_lists_everything():
 # ---- fabsim serve ------------------------------------------------------------------------------
 
 class Server:
-    def __init__(self, *arguments, **how):
+    def __init__(self, *arguments, text=None, **how):
         generate("leaf-spine --leaves 2 --spines 2 --hosts 3")
+        if text:
+            with open(os.path.join(WORK, "f.net"), "w") as f:
+                f.write(text)
         self.process = subprocess.Popen([FABSIM, "serve", "f.net", "--socket", NAME, *arguments], cwd=WORK,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                         stdin=how.get("stdin", subprocess.DEVNULL))
@@ -472,6 +475,22 @@ def programs_send_and_receive():
         s.end()
 
 
+def a_program_without_a_node_is_attached_to_the_first_of_the_file():
+    """The order in the file counts, and not that of the GUIDs. Switches need not come first."""
+    nodes = [('switchguid=0x1\nSwitch\t2 "S-0000000000000001"\t\t# "leaf"', '[1]\t"H-0000000000000005"[1]', '[2]\t"H-0000000000000007"[1]'),
+             ('caguid=0x5\nCa\t1 "H-0000000000000005"\t\t# "alpha"', '[1]\t"S-0000000000000001"[1]'),
+             ('caguid=0x7\nCa\t1 "H-0000000000000007"\t\t# "beta"', '[1]\t"S-0000000000000001"[2]')]
+    for order in ((0, 1, 2), (1, 0, 2), (2, 1, 0)):
+        text = "# a comment\n\n" + "\n\n".join("\n".join(nodes[n]) for n in order) + "\n"
+        for host, attached in ((None, order[0]), ("alpha", 1)):
+            with Server(*(["--host", host] if host else []), text=text) as s:
+                c = Client(4711, "")
+                assert c.node == ("S-0000000000000001", "H-0000000000000005", "H-0000000000000007")[attached], c.node
+                c.close()
+                s.ctl("stop")
+                s.end()
+
+
 def main(tests):
     failed = 0
     print(f"1..{len(tests)}", flush=True)
@@ -503,4 +522,5 @@ main([
     sessions_are_bounded,
     several_commands_have_one_answer,
     programs_send_and_receive,
+    a_program_without_a_node_is_attached_to_the_first_of_the_file,
 ])

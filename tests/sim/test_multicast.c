@@ -461,6 +461,50 @@ static void join_in_lab(struct lab *lab, const char *name, uint32_t group)
 }
 
 /* A restart writes no MFT. A join writes only the MFTs of the switches on the new branch. */
+/* Number of further calls of fab_mcast_net_new that find no memory. */
+static unsigned nets_refused;
+
+int __real_fab_mcast_net_new(const struct fab_fabric *f, struct fab_mcast_net **ret);
+int __wrap_fab_mcast_net_new(const struct fab_fabric *f, struct fab_mcast_net **ret);
+int __wrap_fab_mcast_net_new(const struct fab_fabric *f, struct fab_mcast_net **ret)
+{
+    if (nets_refused == 0)
+        return __real_fab_mcast_net_new(f, ret);
+    nets_refused--;
+    return FAB_E_NOMEM;
+}
+
+/* While the manager makes the stored groups after a restart, memory runs out three times. Each
+ * time, it tries again after a second, and no group is lost. */
+START_TEST(stored_groups_survive_a_lack_of_memory)
+{
+    struct lab lab;
+    struct sm_multicast_status before, after;
+    char dir[] = "/tmp/test-multicast-XXXXXX", command[64];
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(command, sizeof(command), "rm -r %s", dir);
+    lab_bring_up(&lab, lab_leaf_spine(4, 2, 2), dir);
+    lab_run(&lab, 3, is_written, "the groups of the configuration");
+    join_in_lab(&lab, "host-0001", 0);
+    join_in_lab(&lab, "host-0003", 0);
+    lab_run(&lab, 3, is_written, "a join");
+    sm_get_multicast(lab.sm, &before);
+    lab_stop(&lab);
+    lab_forget_writes(&lab);
+    nets_refused = 3;
+    lab_begin(&lab, dir);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, is_written, "the next life");
+    sm_get_multicast(lab.sm, &after);
+    ck_assert_uint_eq(nets_refused, 0);
+    ck_assert_uint_eq(after.groups, before.groups);
+    ck_assert_uint_eq(after.members, 2);
+    ck_assert_uint_eq(lab.sets_mft, 0);
+    lab_close(&lab);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 START_TEST(groups_and_tables_survive_a_restart)
 {
     struct lab lab;
@@ -862,6 +906,7 @@ int main(void)
     tcase_add_test(tree, each_reaches_each_once_on_a_fat_tree);
     tcase_add_test(random, each_reaches_each_once_on_a_random_fabric);
     tcase_add_test(restart, groups_and_tables_survive_a_restart);
+    tcase_add_test(restart, stored_groups_survive_a_lack_of_memory);
     tcase_add_test(restart, an_unproved_tree_is_not_written);
     tcase_add_test(restart, tables_in_switches_are_verified);
     tcase_add_test(restart, no_deadlock_on_a_torus);

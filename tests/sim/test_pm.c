@@ -11,6 +11,8 @@
 #include "fabricd/metrics/metrics.h"
 #include "fabricd/pm/pm.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/base/text.h"
+#include "libfabmgr/fabric/text.h"
 #include "libfabmgr/sim/fault.h"
 #include "libfabmgr/sim/sim.h"
 #include "tests/sim/lab.h"
@@ -200,6 +202,72 @@ START_TEST(each_port_is_read_at_its_time)
 {
     assert_schedule(lab_leaf_spine(4, 2, 3), 60, false); /* the timer fires once a second */
     assert_schedule(lab_leaf_spine(6, 4, 9), 5, true);
+}
+END_TEST
+
+#define SCANNED 4096u /* maximum number of ports that one tick examines */
+#define WIDE 254u     /* number of ports of a switch */
+#define WIDE_SWITCHES 17u
+
+/* Makes switches with many ports and few links: the first one has links to all others, and to the
+ * manager. The last switch has two hosts, at the ports whose ids are `last` and last + 1. */
+static struct fab_builder *wide_fabric(uint32_t last)
+{
+    struct fab_text text = {0};
+    struct fab_text_error e;
+    struct fab_builder *b = NULL;
+    unsigned far = last - (WIDE_SWITCHES - 1) * (WIDE + 1);
+    for (unsigned i = 1; i <= WIDE_SWITCHES; i++) {
+        fab_base_text_addf(&text, "Switch %u \"S-%016x\" # \"switch-%u\"\n", WIDE, i, i);
+        for (unsigned k = 2; i == 1 && k <= WIDE_SWITCHES; k++)
+            fab_base_text_addf(&text, "[%u] \"S-%016x\"[1]\n", k, k);
+        if (i == 1)
+            fab_base_text_addf(&text, "[%u] \"H-%016x\"[1]\n", WIDE, 100);
+        else
+            fab_base_text_addf(&text, "[1] \"S-%016x\"[%u]\n", 1, i);
+        for (unsigned k = 0; i == WIDE_SWITCHES && k < 2; k++)
+            fab_base_text_addf(&text, "[%u] \"H-%016x\"[1]\n", far + k, 101 + k);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        fab_base_text_addf(&text, "Ca 1 \"H-%016x\" # \"host-%u\"\n[1] \"S-%016x\"[%u]\n", 100 + i,
+                           i, i == 0 ? 1 : WIDE_SWITCHES, i == 0 ? WIDE : far + i - 1);
+    int status =
+        fab_fabric_text_read(fab_base_text_get(&text), strlen(fab_base_text_get(&text)), &b, &e);
+    ck_assert_msg(status == FAB_OK, "%u:%u: %s", e.line, e.column, e.message);
+    fab_base_text_fini(&text);
+    return b;
+}
+
+/* Returns the time of the first request to the node with this LID. */
+static uint64_t first_request(uint16_t lid)
+{
+    unsigned i = 0;
+    while (i < t.count && t.sent[i].dlid != lid)
+        i++;
+    ck_assert_uint_lt(i, t.count);
+    return t.sent[i].us;
+}
+
+/* A shorter interval makes the running pass late. In each tick, the pass then examines at most 4096
+ * ports, most of which have no link here. Before, it has examined the first 16 ports. So the next
+ * tick ends after the port whose id is 16 + 4095. */
+START_TEST(a_late_pass_examines_few_ports_at_once)
+{
+    const uint32_t last = EARLY + SCANNED - 1;
+    begin(wide_fabric(last), 1000000, false);
+    struct fab_view *v = sm_view(t.lab.sm);
+    const uint32_t all = v->fabric->port_count,
+                   peer[2] = {fab_fabric_port(v->fabric, last)->peer,
+                              fab_fabric_port(v->fabric, last + 1)->peer};
+    ck_assert_str_eq(v->fabric->nodes[fab_fabric_port(v->fabric, peer[0])->node].desc, "host-1");
+    const uint16_t lid[2] = {(uint16_t)v->target->lids.base[peer[0]],
+                             (uint16_t)v->target->lids.base[peer[1]]};
+    fab_view_unref(v);
+    lab_run_for(&t.lab, 3);
+    t.lab.config.counters.interval_s = 3;
+    lab_run_for(&t.lab, 2);
+    ck_assert_uint_eq(first_request(lid[1]) - first_request(lid[0]), 3000000 / all * EARLY);
+    end();
 }
 END_TEST
 
@@ -423,6 +491,7 @@ int main(void)
     Suite *suite = suite_create("performance manager");
     TCase *tcase = tcase_create("performance manager");
     tcase_add_test(tcase, each_port_is_read_at_its_time);
+    tcase_add_test(tcase, a_late_pass_examines_few_ports_at_once);
     tcase_add_test(tcase, every_counter_of_every_port_is_told);
     tcase_add_test(tcase, metrics_have_every_counter);
     tcase_add_test(tcase, congested_ports_are_listed_with_their_figures);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/discover/discover.h"
 #include "libfabmgr/sim/fault.h"
 #include "libfabmgr/sim/sim.h"
 #include "tests/sim/lab.h"
@@ -321,6 +322,43 @@ START_TEST(a_background_sweep_has_few_requests_in_flight)
 }
 END_TEST
 
+/* True: fab_discover_new finds no memory, and sets `missed`. */
+static bool no_memory, missed;
+
+int __real_fab_discover_new(const struct fab_discover_config *config, struct fab_discover **ret);
+int __wrap_fab_discover_new(const struct fab_discover_config *config, struct fab_discover **ret);
+int __wrap_fab_discover_new(const struct fab_discover_config *config, struct fab_discover **ret)
+{
+    missed = missed || no_memory;
+    return no_memory ? FAB_E_NOMEM : __real_fab_discover_new(config, ret);
+}
+
+/* A background sweep that finds no memory is not skipped: a sweep follows as soon as there is
+ * memory again, long before the next interval ends. */
+START_TEST(a_background_sweep_without_memory_is_made_up_for)
+{
+    struct lab lab;
+    lab_open_virtual(&lab, lab_leaf_spine(4, 2, 2), NULL);
+    lab_stop(&lab);
+    lab.config.sweep.light_interval_s = lab.config.sweep.scrub_interval_s = 0;
+    lab.config.sweep.heavy_interval_s = 600;
+    lab_begin(&lab, NULL);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_ready, "bring-up");
+    start_counting(&lab);
+    no_memory = true;
+    missed = false;
+    while (!missed)
+        lab_run_for(&lab, 1);
+    no_memory = false;
+    ck_assert_uint_eq(cost(&lab).sweeps, 0);
+    lab_run_for(&lab, 60);
+    ck_assert_uint_eq(cost(&lab).sweeps, 1);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sm costs");
@@ -333,6 +371,7 @@ int main(void)
     tcase_add_loop_test(t, a_restart_writes_nothing, 0, SIZES);
     tcase_add_loop_test(t, a_repair_asks_for_what_may_have_changed, 0, SIZES);
     tcase_add_test(t, a_background_sweep_has_few_requests_in_flight);
+    tcase_add_test(t, a_background_sweep_without_memory_is_made_up_for);
     suite_add_tcase(s, t);
     return test_run(s);
 }

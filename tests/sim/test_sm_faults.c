@@ -6,6 +6,7 @@
 
 #include "fabricd/sm/core/core.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/repair/repair.h"
 #include "tests/sim/lab.h"
 
 /* ---- cables ---- */
@@ -42,6 +43,63 @@ START_TEST(goes_round_a_pulled_cable_and_back)
     struct fab_census back = sm_census(lab.sm);
     ck_assert_mem_eq(&back, &all, sizeof(all));
     free(before);
+    lab_close(&lab);
+}
+END_TEST
+
+static uint32_t counted_links; /* at the end of the last reroute */
+/* Number of calls of fab_fabric_count, and how many of them note_links caused. */
+static unsigned counts, recounts;
+
+void __real_fab_fabric_count(const struct fab_fabric *f, struct fab_census *ret);
+void __wrap_fab_fabric_count(const struct fab_fabric *f, struct fab_census *ret);
+void __wrap_fab_fabric_count(const struct fab_fabric *f, struct fab_census *ret)
+{
+    counts++;
+    __real_fab_fabric_count(f, ret);
+}
+
+static void note_links(void *ctx, const struct event *e)
+{
+    struct lab *lab = ctx;
+    if (strcmp(e->type, "reroute-done") != 0)
+        return;
+    unsigned before = counts;
+    counted_links = sm_census(lab->sm).active_links;
+    recounts += counts - before;
+}
+
+/* A repair corrects the numbers of links. To count all links of a large fabric takes long, so this
+ * happens only after sweeps. */
+START_TEST(a_repair_corrects_the_numbers_of_links)
+{
+    const struct {
+        const char *leaf;
+        uint8_t port;
+        bool up;
+        uint32_t links;
+    } step[] = {{"leaf-001", 5, false, 6 * 7 - 1},
+                {"leaf-002", 6, false, 6 * 7 - 2},
+                {"leaf-001", 5, true, 6 * 7 - 1},
+                {"leaf-003", 7, false, 6 * 7 - 2}};
+    struct lab lab;
+    lab_open_virtual(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_ready, "bring-up");
+    ck_assert_int_eq(bus_subscribe(lab.bus, note_links, &lab), FAB_OK);
+    for (unsigned i = 0; i < sizeof step / sizeof *step; i++) {
+        counted_links = 0;
+        if (step[i].up)
+            lab_relink(&lab, step[i].leaf, step[i].port);
+        else
+            lab_unlink(&lab, step[i].leaf, step[i].port);
+        lab_run_for(&lab, 2);
+        ck_assert_uint_eq(counted_links, step[i].links);
+        ck_assert_uint_eq(recounts, 0);
+        ck_assert_uint_eq(sm_census(lab.sm).active_links, step[i].links);
+        ck_assert_uint_eq(sm_census(lab.sm).degraded_links, 0);
+    }
+    bus_unsubscribe(lab.bus, note_links, &lab);
     lab_close(&lab);
 }
 END_TEST
@@ -350,6 +408,61 @@ START_TEST(steps_follow_a_repair_until_nothing_moves)
         ck_assert_uint_eq(patches, steps);
         ck_assert_uint_eq(lab.sets_lft, sets);
         ck_assert_uint_eq(lab_count_events(&lab, "reroute-done"), 0);
+        lab_assert_good(&lab);
+        lab_close(&lab);
+    }
+}
+END_TEST
+
+/* The passes of the incremental rebalance over the LIDs, as __wrap_fab_repair_rebalance sees them.
+ */
+static struct {
+    size_t most;      /* number of entries after which a step ends; 0: that of the manager */
+    unsigned partial; /* number of steps that ended before the last LID */
+    unsigned moves;   /* number of entries that the steps changed */
+    bool still;       /* the running pass has begun at the first LID, and has changed nothing */
+    bool settled;     /* the last whole pass changed nothing */
+} passes;
+
+int __real_fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft, size_t most,
+                                uint32_t *at, struct fab_repair_delta *ret);
+int __wrap_fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft, size_t most,
+                                uint32_t *at, struct fab_repair_delta *ret);
+int __wrap_fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft, size_t most,
+                                uint32_t *at, struct fab_repair_delta *ret)
+{
+    bool first = *at == 0;
+    int status = __real_fab_repair_rebalance(r, lft, passes.most > 0 ? passes.most : most, at, ret);
+    passes.still = (first || passes.still) && ret->changes == 0;
+    passes.partial += *at > 0;
+    passes.moves += (unsigned)ret->changes;
+    passes.settled = *at == 0 && passes.still;
+    return status;
+}
+
+/* A step changes a bounded number of entries. So a pass over all LIDs may have several steps, and
+ * the entries that later steps change may allow further changes for LIDs that the pass has left
+ * behind. The steps therefore end only after a whole pass without a change, however short they are.
+ */
+START_TEST(steps_end_with_a_pass_that_moves_nothing)
+{
+    static const size_t most[] = {0, 12, 5, 2};
+    for (unsigned i = 0; i < sizeof most / sizeof *most; i++) {
+        struct lab lab;
+        struct fab_builder *b;
+        const struct fab_fat_tree_spec spec = {.radix = 12, .levels = 2};
+        ck_assert_int_eq(fab_fabric_generate_fat_tree(&spec, &b), FAB_OK);
+        lab_open_virtual(&lab, b, NULL);
+        sm_start(lab.sm);
+        lab_run(&lab, 10, lab_is_ready, "bring-up");
+        memset(&passes, 0, sizeof passes);
+        passes.most = most[i];
+        fail_ten_links(&lab);
+        lab_run_for(&lab, 30);
+        ck_assert_uint_gt(passes.moves, 0);
+        ck_assert(passes.partial > 0 || most[i] == 0);
+        ck_assert(passes.settled);
+        passes.most = 0;
         lab_assert_good(&lab);
         lab_close(&lab);
     }
@@ -779,6 +892,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, goes_round_a_pulled_cable_and_back);
     tcase_add_test(t, repairs_a_link_before_a_sweep_ends);
+    tcase_add_test(t, a_repair_corrects_the_numbers_of_links);
     tcase_add_test(t, finds_cables_that_changed_places);
     tcase_add_test(t, mends_tables_in_place);
     tcase_add_test(t, a_follow_up_has_its_own_record);
@@ -787,6 +901,7 @@ int main(void)
     tcase_add_test(t, tells_of_plans_under_way);
     tcase_add_test(t, a_rebalance_tells_its_gain);
     tcase_add_test(t, steps_follow_a_repair_until_nothing_moves);
+    tcase_add_test(t, steps_end_with_a_pass_that_moves_nothing);
     tcase_add_test(t, loses_and_regains_a_host);
     tcase_add_test(t, manages_its_own_island);
     tcase_add_test(t, bears_a_storm_of_cables);

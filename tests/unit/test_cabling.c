@@ -210,6 +210,38 @@ static void try_mistakes(const struct fab_fabric *plain, const struct fab_cablin
     mistakes_fini(&m);
 }
 
+/* leaf-008 and leaf-009 are not in the fabric. Each is one difference, with the number of its
+ * planned links. leaf-007 has one planned link, which is missing. */
+START_TEST(absent_switches_have_their_planned_links)
+{
+    static const char text[] = "node_a,port_a,node_b,port_b\n"
+                               "leaf-007,5,spine-001,19\n"
+                               "leaf-008,1,spine-001,20\nleaf-008,2,spine-001,21\n"
+                               "leaf-009,1,spine-001,22\nleaf-009,2,spine-002,22\n"
+                               "leaf-009,7,spine-002,23\nleaf-009,8,spine-002,24\n";
+    struct fab_fabric *f = leaf_spine(2, 2, 2);
+    struct fab_cabling_plan *plan = fab_cabling_plan_new();
+    struct fab_text_error e;
+    unsigned links[2] = {0};
+    ck_assert_int_eq(fab_cabling_plan_read(plan, text, sizeof text - 1, &e), 0);
+    struct fab_cabling_check *c = compare(plan, f);
+    for (size_t i = 0; i < c->difference_count; i++) {
+        const struct fab_cabling_difference *d = &c->differences[i];
+        const char *name = fab_cabling_site_of(c, d->a)->name;
+        if (d->kind != FAB_CABLING_ABSENT)
+            continue;
+        ck_assert(strcmp(name, "leaf-008") == 0 || strcmp(name, "leaf-009") == 0);
+        ck_assert_uint_eq(d->nodes, 1);
+        links[name[7] - '8'] += d->count;
+    }
+    ck_assert_uint_eq(links[0], 2);
+    ck_assert_uint_eq(links[1], 4);
+    fab_cabling_check_free(c);
+    fab_cabling_plan_free(plan);
+    fab_fabric_unref(f);
+}
+END_TEST
+
 START_TEST(mistakes_are_all_named)
 {
     struct fab_fabric *f = fabrics[_i].make();
@@ -420,6 +452,7 @@ int main(void)
 {
     Suite *suite = suite_create("cabling");
     TCase *mistakes = tcase_create("mistakes");
+    tcase_add_test(mistakes, absent_switches_have_their_planned_links);
     tcase_add_loop_test(mistakes, mistakes_are_all_named, 0, 4);
     tcase_add_loop_test(mistakes, mistakes_are_named_without_names_of_switches, 0, 3);
     tcase_add_test(mistakes, exchanged_nodes_are_named);

@@ -2,12 +2,14 @@
 /*
  * The configuration: the defaults, every key, and every kind of error with its place.
  */
+#include <malloc.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "fabricd/config/config.h"
+#include "fabricd/config/place.h"
 #include "libfabmgr/base/status.h"
 #include "tests/unit/testing.h"
 
@@ -569,6 +571,25 @@ static unsigned lines(const char *text)
 
 /* If lines of a partitions or QoS file are ignored, the first ignored lines are logged, and the
  * rest are counted. */
+/* The memory behind the last value of the file is no value. Here it looks like one at 1:1, because
+ * malloc() returns zeroed memory. */
+START_TEST(a_place_without_a_value_is_named_alone)
+{
+    static const char text[] = "# a comment\na: 1\n";
+    char why[200] = "";
+    struct report r = {.name = "f.yaml", .why = why, .why_len = sizeof why};
+    (void)mallopt(M_PERTURB, 0xff); /* malloc() fills with the complement of this byte */
+    ck_assert_int_eq(place_open(text, sizeof text - 1, &r), FAB_OK);
+    ck_assert_int_eq(report_node_at(&r, 2, 4, "a", "2"), FAB_E_FORMAT);
+    ck_assert_str_eq(why, "f.yaml:2:4: a is '1', expected 2");
+    ck_assert_int_eq(report_node_at(&r, 1, 1, "a", "2"), FAB_E_FORMAT);
+    ck_assert_str_eq(why, "f.yaml:1:1: a: expected 2");
+    ck_assert_int_eq(report_node_at(&r, 2, 3, "a", "2"), FAB_E_FORMAT);
+    ck_assert_str_eq(why, "f.yaml:2:3: a: expected 2");
+    place_close(&r);
+}
+END_TEST
+
 START_TEST(what_is_ignored_is_logged)
 {
     static const struct {
@@ -885,6 +906,7 @@ int main(void)
     tcase_add_loop_test(tcase, each_mistake_has_a_sentence_and_a_place, 0,
                         (int)(sizeof(mistakes) / sizeof(*mistakes)));
     tcase_add_test(tcase, a_file_that_cannot_be_read_says_why);
+    tcase_add_test(tcase, a_place_without_a_value_is_named_alone);
     tcase_add_test(tcase, what_is_ignored_is_logged);
     tcase_add_loop_test(tcase, a_mistake_in_another_file_has_its_place, 0,
                         (int)(sizeof(wrong_files) / sizeof(*wrong_files)));

@@ -182,6 +182,30 @@ START_TEST(keeps_all_that_is_behind_silent_switches)
 }
 END_TEST
 
+/* leaf-003 and spine-001 are silent, and the only cable of leaf-003 leads to spine-001. Only the
+ * snapshot shows this cable, so leaf-003 is found when spine-001 has been taken from it, in
+ * whatever order the silent switches are listed. */
+START_TEST(keeps_a_silent_switch_that_only_a_silent_switch_sees)
+{
+    struct bench x = bench_new();
+    uint64_t guid[2] = {guid_of(&x, _i == 0 ? "leaf-003" : "spine-001"),
+                        guid_of(&x, _i == 0 ? "spine-001" : "leaf-003")};
+    silence(&x, "leaf-003");
+    silence(&x, "spine-001");
+    ck_assert_int_eq(fab_sim_unlink(x.r.sim, named(x.built, "spine-002"), 3), FAB_OK);
+    ck_assert_int_eq(fab_sim_unlink(x.r.sim, named(x.built, "spine-003"), 3), FAB_OK);
+    struct fab_silent *silent = set_of(guid, 2);
+    struct fab_fabric *f = discover(&x, NULL, silent, NULL, 0);
+    ck_assert_uint_eq(f->node_count, x.former->node_count);
+    ck_assert_uint_eq(f->link_count, x.former->link_count - 2);
+    ck_assert(f->nodes[named(f, "leaf-003")].silent && f->nodes[named(f, "spine-001")].silent);
+    ck_assert_uint_ne(named(f, "host-0006"), FAB_NONE); /* at leaf-003 */
+    fab_discover_silent_unref(silent);
+    fab_fabric_unref(f);
+    bench_free(&x);
+}
+END_TEST
+
 /* A targeted sweep starts from a snapshot that lacks the links that routes avoid. */
 START_TEST(a_targeted_sweep_restores_excluded_links)
 {
@@ -241,6 +265,7 @@ static Suite *suite(void)
     tcase_add_test(t, links_that_neighbours_see_down_are_gone);
     tcase_add_test(t, a_switch_behind_is_kept_only_if_nobody_else_knew_it);
     tcase_add_test(t, keeps_all_that_is_behind_silent_switches);
+    tcase_add_loop_test(t, keeps_a_silent_switch_that_only_a_silent_switch_sees, 0, 2);
     tcase_add_test(t, a_targeted_sweep_restores_excluded_links);
     tcase_add_test(t, a_switch_that_answers_is_not_marked);
     suite_add_tcase(s, t);

@@ -7,6 +7,7 @@
  */
 #include "libfabmgr/route/local_search/local_search.h"
 
+#include "libfabmgr/route/local_search/link_load.h"
 #include "libfabmgr/study/quality.h"
 #include "tests/unit/fabric_sets.h"
 #include "tests/unit/proving.h"
@@ -193,6 +194,52 @@ START_TEST(one_link_less)
 }
 END_TEST
 
+/* Switches in a line, each with one host. */
+static struct fab_fabric *line(uint32_t switches)
+{
+    struct fab_torus_spec spec = {
+        .dimensions = 1, .size = {switches}, .hosts = 1, .parallel = 1, .mesh = true};
+    struct fab_builder *b = NULL;
+    ck_assert_int_eq(fab_fabric_generate_torus(&spec, &b), FAB_OK);
+    return sealed(b);
+}
+
+/* The longest path over 65 switches has 64 hops, of which the link loads keep a list. The tables of
+ * longer lines are left alone. */
+START_TEST(paths_of_64_hops_are_counted)
+{
+    for (uint32_t switches = 64; switches <= 67; switches++) {
+        struct made m = made_by("updn", line(switches));
+        struct fab_graph g = {0};
+        struct fab_link_load loads;
+        struct fab_quality_input measured = {.fabric = m.f, .lids = &m.t->lids, .lft = &m.t->lft};
+        struct fab_local_search_input in = {.fabric = m.f, .lids = &m.t->lids};
+        uint32_t *ends, *by_port = calloc(m.f->port_count, sizeof *by_port);
+        ck_assert_int_eq(m.status, FAB_OK);
+        ck_assert_int_eq(fab_study_quality_endports(&measured, &ends, &in.end_count), FAB_OK);
+        ck_assert_int_eq(fab_route_graph_make(m.f, &g), FAB_OK);
+        for (uint32_t port = 0; port < m.f->port_count; port++)
+            by_port[port] = FAB_NONE;
+        for (uint32_t sw = 0; sw < g.n; sw++)
+            for (uint32_t c = g.port_at[sw]; c < g.port_at[sw + 1]; c++)
+                by_port[fab_fabric_port_id(m.f, sw, g.port_num[c])] = c;
+        in.ends = ends;
+        int status = fab_route_link_load_init(&loads, &g, by_port, &in, &m.t->lft);
+        ck_assert_int_eq(status, switches <= 65 ? FAB_OK : FAB_E_LIMIT);
+        if (status == FAB_OK) {
+            /* the links in the middle */
+            uint32_t half = switches / 2;
+            ck_assert_uint_eq(fab_route_link_load_max(&loads), half * (switches - half));
+            fab_route_link_load_fini(&loads);
+        }
+        fab_route_graph_fini(&g);
+        free(by_port);
+        free(ends);
+        made_fini(&m);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("local search");
@@ -204,6 +251,7 @@ int main(void)
     tcase_add_test(tcase, independent_of_discovery);
     tcase_add_test(tcase, perfect_tables_stay);
     tcase_add_test(tcase, one_link_less);
+    tcase_add_test(tcase, paths_of_64_hops_are_counted);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

@@ -95,6 +95,27 @@ START_TEST(versions_keep_their_contents)
 }
 END_TEST
 
+/* The version before has ended when pages are changed. So the memory of a page that is replaced is
+ * used again at once. */
+START_TEST(replaced_pages_are_used_again)
+{
+    struct fab_pages now = first_version();
+    for (unsigned n = 0; n < 1000; n++) {
+        struct fab_pages was = fab_base_pages_share(&now);
+        ck_assert_int_eq(fab_base_pages_unshare(&now), FAB_OK);
+        fab_base_pages_fini(&was);
+        ck_assert_int_eq(fab_base_pages_unshare(&now), FAB_OK); /* removes the version that ended */
+        for (size_t i = 0; i < 3; i++)
+            fab_base_pages_edit(&now, (n + i) % PAGES)[0] = (uint8_t)n;
+    }
+    /* one chunk of 64 pages, pointers of two versions and spare ones, and two numbers of each page
+     */
+    size_t pointers = PAGES * (2 * sizeof(uint32_t) + 3 * sizeof(uint8_t *));
+    ck_assert_uint_le(fab_base_pages_memory(&now), pointers + (size_t)64 * SIZE);
+    fab_base_pages_fini(&now);
+}
+END_TEST
+
 /* Makes a thousand versions. Only the last few and one old version still have handles. The memory
  * of pages that belong to no version any more is used again. */
 START_TEST(memory_is_that_of_the_living_versions)
@@ -211,6 +232,7 @@ int main(void)
     TCase *tc = tcase_create("pages");
     tcase_add_test(tc, versions_keep_their_contents);
     tcase_add_test(tc, memory_is_that_of_the_living_versions);
+    tcase_add_test(tc, replaced_pages_are_used_again);
     tcase_add_test(tc, overlapping_pages_of_the_first_version_stay);
     tcase_add_test(tc, an_unshared_version_is_changed_in_place);
     tcase_add_test(tc, readers_on_other_threads_see_their_version);

@@ -297,6 +297,24 @@ START_TEST(all_blocks_of_a_table_are_written)
 END_TEST
 
 /* Shares that the tables cannot guarantee are not reported as guaranteed. */
+/* A class uses the VLs of the classes of ports that exist, and of the SLs that paths use. */
+START_TEST(only_vls_in_use_are_counted)
+{
+    struct fab_vls v = {.count = 8, .sls = 2, .classes = 2, .levels = 1};
+    struct world w = world_of(leaf_spine(2, 2, 2), 1);
+    uint32_t port = fab_fabric_port_id(w.f, 0, 1);
+    w.p.max_op_vls = 8;
+    memset(v.vl, 7, sizeof v.vl);
+    for (unsigned in = 0; in < 2; in++)
+        for (unsigned sl = 0; sl < 2; sl++)
+            v.vl[in][0][sl] = (uint8_t)(2 * in + sl);
+    ck_assert_uint_eq(fab_target_class_vls(w.f, &w.p, &v, port, 0), 0x0f);
+    v.classes = v.sls = 0; /* one of each */
+    ck_assert_uint_eq(fab_target_class_vls(w.f, &w.p, &v, port, 0), 0x01);
+    world_fini(&w);
+}
+END_TEST
+
 START_TEST(high_priority_takes_half)
 {
     struct world w = world_of(leaf_spine(3, 2, 2), 0);
@@ -347,6 +365,7 @@ int main(void)
     tcase_add_test(tcase, a_class_at_full_load_takes_nothing_from_another);
     tcase_add_test(tcase, so_on_a_torus);
     tcase_add_test(tcase, all_blocks_of_a_table_are_written);
+    tcase_add_test(tcase, only_vls_in_use_are_counted);
     tcase_add_test(tcase, high_priority_takes_half);
     tcase_add_test(tcase, tables_of_the_operator);
     suite_add_tcase(suite, tcase);

@@ -83,6 +83,32 @@ START_TEST(noise_is_counted)
 }
 END_TEST
 
+/* Every packet is corrupted. The port counts a local link integrity error each time the number of
+ * corrupted packets exceeds LocalPhyErrors. */
+START_TEST(bursts_of_noise_are_integrity_errors)
+{
+    static const enum fab_sim_counter each[] = {FAB_SIM_SYMBOL_ERRORS, FAB_SIM_RCV_ERRORS,
+                                                FAB_SIM_LOCAL_PHYSICAL_ERRORS};
+    struct lab x = lab_manager();
+    uint8_t data[FAB_SMP_DATA];
+    uint8_t near = x.paths[x.spine].port[x.paths[x.spine].hops];
+    uint32_t far = fab_fabric_port(x.f, fab_fabric_port_id(x.f, x.leaf, near))->peer;
+    uint8_t far_port = fab_fabric_port(x.f, far)->num;
+    unsigned burst = 1u + fab_sim_port(x.r.sim, x.spine, far_port)->local_phy_errors;
+    ck_assert_int_eq(fab_sim_noise(x.r.sim, x.leaf, near, 1), FAB_OK);
+    for (unsigned i = 0; i < 10 * burst; i++)
+        ck_assert_int_ne(get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data), 0);
+    for (unsigned i = 0; i < sizeof each / sizeof *each; i++)
+        ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.spine, far_port, each[i]), 10 * burst);
+    ck_assert_uint_eq(
+        fab_sim_counter(x.r.sim, x.spine, far_port, FAB_SIM_LOCAL_LINK_INTEGRITY_ERRORS), 10);
+    for (int i = 0; i < FAB_SIM_COUNTERS; i++)
+        ck_assert_uint_le(fab_sim_counter(x.r.sim, x.spine, far_port, (enum fab_sim_counter)i),
+                          10 * burst);
+    lab_free(&x);
+}
+END_TEST
+
 /* A counter of the attributes with details. */
 struct detail {
     const struct fab_attr *attr;
@@ -512,6 +538,7 @@ static Suite *suite(void)
     TCase *c = tcase_create("sim_services");
     tcase_add_test(c, port_counters);
     tcase_add_test(c, noise_is_counted);
+    tcase_add_test(c, bursts_of_noise_are_integrity_errors);
     tcase_add_test(c, details);
     tcase_add_test(c, details_of_all_ports);
     tcase_add_test(c, samples_count_an_interval);

@@ -307,6 +307,24 @@ START_TEST(overloaded_links_are_relieved)
 }
 END_TEST
 
+/* In a tree that lacks few links, updn keeps its tables, and reroutes only the LIDs on overloaded
+ * links. */
+START_TEST(updn_relieves_overloaded_links)
+{
+    struct fab_prng prng;
+    double sum = 0;
+    fab_base_prng_init(&prng, test_seed("few overloaded", 6));
+    for (unsigned i = 0; i < 20; i++) {
+        struct fab_fabric *f = damaged(fat_tree(16, 2 + i % 2, 1), &prng, 0.005, 0);
+        struct fab_quality q = quality_of("updn", f);
+        sum += fab_study_quality_imbalance(&q);
+        fab_fabric_unref(f);
+    }
+    printf("# max/mean %.4f on average\n", sum / 20);
+    ck_assert(sum / 20 < 1.6);
+}
+END_TEST
+
 START_TEST(a_slower_link_carries_less)
 {
     struct fab_fabric *f = leaf_spine(2, 4, 8);
@@ -493,6 +511,7 @@ int main(void)
         hosts_have_shortest_paths,
         a_sound_tree_is_routed_perfectly,
         overloaded_links_are_relieved,
+        updn_relieves_overloaded_links,
         a_slower_link_carries_less,
         the_order_of_discovery_changes_nothing,
         a_ring_needs_vls,
