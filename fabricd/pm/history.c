@@ -79,7 +79,8 @@ static struct counters_round *round_for(struct pm *pm, struct pm_node *n)
     return pm->round;
 }
 
-/* Stores the code of a rate. A count is added to the count that is already stored. */
+/* Stores the code of a value. A rate replaces the rate that is stored; a count is added to the
+ * count that is stored. */
 static void put(struct counters_round *r, unsigned column, uint32_t at, uint16_t code)
 {
     if (!r->code[column])

@@ -167,9 +167,9 @@ static const struct event_field *field_of(const struct event *e, const char *nam
     return NULL;
 }
 
-/* Returns true if the event is about the other end of a link of the object. An event about a link
- * (with a peer_guid) names both ends itself, so it does not count here: it may be about another
- * link at the port of the other end. */
+/* Returns true if the event is about a port at the other end of a link of the object. Events with a
+ * field `peer_guid` do not count: they name both ends of a link, and this may be a former link of
+ * that port. */
 static bool is_about_end(const struct concern *c, const struct event *e)
 {
     if (field_of(e, "peer_guid") != NULL)

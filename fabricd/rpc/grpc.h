@@ -46,9 +46,9 @@ struct grpc_input {
 };
 /* Creates the server side of a connection. Returns NOMEM. */
 int grpc_new(const struct grpc_input *in, struct grpc **ret);
-/* ends all calls, and calls their hooks `gone`; g may be NULL */
 /* returns the client of the connection */
 const struct caller *grpc_caller(const struct grpc *g);
+/* Ends all calls, calls their hooks `gone`, and frees g, which may be NULL. */
 void grpc_free(struct grpc *g);
 
 /* The next functions do the same as the functions h2_receive, h2_produce, and so on of h2.h, and

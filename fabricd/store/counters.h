@@ -80,8 +80,8 @@ size_t counters_take_findings(struct counters *c, struct counters_finding *ret, 
  */
 
 /* Returns the level from which to read the samples from `since` to `until`. This is the finest
- * level that has samples as old as `since`, and not many more than `most` of them. interval_s: time
- * between two samples of level 0. */
+ * level that has samples as old as `since` and whose number of samples is not much above `most`.
+ * interval_s: time between two samples of level 0. */
 unsigned counters_level(const struct counters_health *h, int64_t since, int64_t until,
                         uint32_t interval_s, uint32_t most);
 

@@ -40,9 +40,10 @@ struct fab_sa {
     uint8_t max_lmc;
     /* true: the tables passed the verification, and LMC is 0; each path then has a reverse path */
     bool proved;
-    /* `between` has the MTU and rank of most ISLs, limited to what endports can use. `unusual` is a
-     * bitset of the LIDs that some switch forwards over an ISL with other values; NULL: all paths
-     * must be followed. Both are valid only if `proved` is true and all endports are connected. */
+    /* `between` has the MTU and the rank of the rate of most ISLs, limited to what endports can
+     * use. `unusual` is a bitset of the LIDs that some switch forwards over an ISL with other
+     * values; NULL: all paths must be followed. Both are valid only if `proved` is true and all
+     * endports are connected. */
     struct fab_sa_link between;
     uint64_t *unusual;
     /* The ComponentMask of the last request, and the components that it selects. They are kept,

@@ -49,8 +49,8 @@ int fab_sim_attach(struct fab_sim *s, uint32_t node, uint8_t port, bool is_sm); 
 void fab_sim_detach(struct fab_sim *s, uint32_t node, uint8_t port);
 
 /* The simulated time is in microseconds, starts at 0, and is set by the caller. Initially all
- * delays except trap_us are 0. Then answers come at once, and a caller need not set the time. The
- * same fabric, seed, times and calls give the same run, byte for byte. */
+ * delays except trap_us are 0. While they are 0, answers come at once, and a caller need not set
+ * the time. The same fabric, seed, times and calls give the same run, byte for byte. */
 /* Sets the time and runs all events that are due by then, in the order of their times. */
 void fab_sim_advance(struct fab_sim *s, uint64_t now_us);
 uint64_t fab_sim_now(const struct fab_sim *s);

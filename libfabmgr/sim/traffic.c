@@ -42,11 +42,12 @@ struct rates {
 
 /* The work for the next epoch, in this order. */
 enum part {
-    PART_SETTLE, /* counts the rates of the epoch before the present one to the end */
+    PART_SETTLE, /* updates the counters of all ports to the end of the epoch before the present one
+                  */
     PART_CHOOSE, /* chooses the flows */
-    PART_DEMAND, /* adds up what the flows demand of each port */
+    PART_DEMAND, /* adds up what the flows want to send through each port */
     PART_RATES,  /* computes the rates of the flows */
-    PART_LIMIT   /* limits the waits, and begins the epoch */
+    PART_LIMIT   /* limits the waits of each port; then the next epoch begins */
 };
 
 struct sim_traffic {

@@ -97,8 +97,8 @@ static void send_control(struct lab *lab, uint32_t what, uint8_t sender_state)
     lab_send(lab, OTHER, &head, data);
 }
 
-/* Sends this control packet from the other manager. Returns the status of the answer; *ret_state:
- * this manager's state in the answer. */
+/* Sends a control packet from the other manager to the manager under test. Returns the status of
+ * the answer; *ret_state: the state of the manager under test, as the answer tells it. */
 static uint16_t control(struct lab *lab, uint32_t what, uint8_t sender_state, uint8_t *ret_state)
 {
     struct fab_sm_info answer;

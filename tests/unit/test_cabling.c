@@ -140,7 +140,7 @@ static void check_mistake(const struct fab_cabling_check *c, const struct mistak
     }
 }
 
-/* Makes mistakes of each kind for which the fabric has a place. */
+/* Makes mistakes of all kinds that are possible in the fabric. */
 static unsigned make_mistakes(struct mistakes *m, struct mistake *list)
 {
     unsigned count = 0;

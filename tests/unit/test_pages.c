@@ -95,8 +95,8 @@ START_TEST(versions_keep_their_contents)
 }
 END_TEST
 
-/* The version before has ended when pages are changed. So the memory of a page that is replaced is
- * used again at once. */
+/* Each round ends the earlier version before it changes pages. So the memory of each page that was
+ * replaced is used for new pages at once. */
 START_TEST(replaced_pages_are_used_again)
 {
     struct fab_pages now = first_version();

@@ -208,8 +208,8 @@ START_TEST(waiting_nodes_keep_their_time_while_they_wait_for_the_same)
 END_TEST
 
 /* The arrival times of the hosts in the first fabric are unknown. So none of them counts as a
- * further adapter of a host that was there before. Adapters that arrive later may share the name,
- * within two minutes. */
+ * further adapter of a host that was there before. An adapter that arrives later may share the name
+ * of a host if it arrives at most two minutes after the first adapter of the host. */
 START_TEST(only_a_newcomer_shares_a_host_name)
 {
     struct desk d;

@@ -47,7 +47,7 @@ START_TEST(every_key_leads_to_the_next_row)
         k.number++; /* as if the node had left the fabric */
         bool same;
         if (page_node(f, &k, &same), same)
-            continue; /* another node has the next number */
+            continue; /* the incremented number is that of another node */
         uint32_t next = page_port(f, &k);
         ck_assert_uint_eq(next, f->nodes[fab_fabric_port(f, i)->node].first_port +
                                     f->nodes[fab_fabric_port(f, i)->node].num_ports + 1u);

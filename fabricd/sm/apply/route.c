@@ -212,7 +212,7 @@ static int run_chain(struct sm_route_job *j, const struct fab_route_chain *chain
         if (status != FAB_OK && status != FAB_E_UNSUPPORTED)
             return status;
         if (status == FAB_OK && is_good(j)) {
-            /* choose() compares engines without the fixed tables. */
+            /* choose() cannot take fixed tables into account. */
             if (j->fixed.needed == 0)
                 status = choose(j, chain, i);
             else

@@ -167,8 +167,8 @@ struct sm_joint_proof {
     struct fab_mcast_guide guide;
 };
 /* Call this function before MFT writes are planned. If the unicast tables have changed, it notes
- * that all trees must be proved again; if no link changed, it waits until the tables are settled.
- */
+ * that all trees must be proved again. If no link has changed, it does so only when the tables have
+ * been unchanged for a time, and sets the timer of the trees until then. */
 void sm_joint_renew(struct sm *s);
 void sm_joint_drop(struct sm_multicast *m);
 /* Adds to the bitset `groups` the MLID groups that are not yet proved together with the unicast

@@ -163,9 +163,9 @@ struct fab_repair_contingencies {
     /* size of the collection in memory, in bytes */
     size_t memory;
     struct fab_repair_network *network; /* NULL: the collection is empty */
-    /* The state of the repair, as its number of commits, to which the collection was last brought
-     * (fab_repair_contingencies_follow). Elements with another number of commits were computed for
-     * an earlier state. */
+    /* The number of commits of the repair when the collection was last brought to its state
+     * (fab_repair_contingencies_follow). Elements with another number were computed for an earlier
+     * state. */
     uint64_t commits;
 };
 int fab_repair_contingencies_init(struct fab_repair_contingencies *c,

@@ -29,9 +29,9 @@ static bytes16 all(uint8_t x)
 
 /* A run of consecutive neighbours with equal path lengths to all destinations of the batch. Either
  * all neighbours of the run have a higher rank than the switch, or none has. (An upper neighbour
- * may have a lower rank, since single_root.c reverses links.) Each vector holds one value in all
- * its elements: the number of neighbours, the number of those with a higher rank, the last
- * neighbour, and the port to it if it has a single link. */
+ * may have a lower rank, since single_root.c reverses links.) All elements
+ * of a vector are equal. count: number of neighbours; higher: number of neighbours with a higher
+ * rank; last: the last neighbour; single_port: the port to it if it has a single link. */
 struct nbr_run {
     const struct row *paths;
     bytes16 count, higher, last, single_port;

@@ -109,10 +109,10 @@ static uint32_t choose_root(struct rooting *c, uint32_t component, uint32_t maxi
     return best;
 }
 
-/* Let B be all switches outside the set G (top of this file) that switch g reaches over links that
- * lead up. Moves B to just below g in the order of the switches, and reverses its sequence. Other
- * switches outside G that are above g, and that B reaches over links that lead down, move to just
- * below B. */
+/* The set G is defined at the top of this file. Let B be all switches outside G that switch g
+ * reaches over links that lead up. Let C be all other switches outside G that are above g and that
+ * B reaches over links that lead down. Moves B to just below g in the order of the switches, and
+ * reverses the sequence of B. Moves C to just below B. */
 static void reverse_below(struct rooting *c, uint32_t g)
 {
     struct fab_order *o = c->o;
