@@ -185,6 +185,25 @@ static inline void survives(const char *engine, struct fab_fabric *f, const char
     made_fini(&before);
 }
 
+/* Frees f. Lets each switch fail. The engine must route all these fabrics, but may change SLs. */
+static inline void survives_switches(const char *engine, struct fab_fabric *f, const char *what)
+{
+    struct made before = made_by(engine, f);
+    struct tally switches = switch_faults(engine, &before, what);
+    ck_assert_uint_eq(switches.refused + switches.unproven, 0);
+    made_fini(&before);
+}
+
+/* Frees f. Lets each link fail. The engine must route all these fabrics without a change of SLs. */
+static inline void survives_cables(const char *engine, struct fab_fabric *f, const char *what)
+{
+    struct made before = made_by(engine, f);
+    assert_proven(&before, what);
+    struct tally cables = cable_faults(engine, &before, what);
+    ck_assert_uint_eq(cables.refused + cables.unproven + cables.changed, 0);
+    made_fini(&before);
+}
+
 /* Returns a copy of f without some random links and switches. Does not free f. */
 static inline struct fab_fabric *with_faults(const struct fab_fabric *f, struct fab_prng *prng,
                                              unsigned cables, unsigned switches)

@@ -80,6 +80,97 @@ static void join_slices(const struct recognition *v, uint32_t d, uint32_t *set)
     }
 }
 
+static void join_rows(const struct recognition *v, uint32_t d, uint32_t *row)
+{
+    const struct fab_graph *g = v->g;
+    fab_base_sets_init(row, g->n);
+    for (uint32_t u = 0; u < g->n; u++) {
+        for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
+            if (runs_in(v, i, d))
+                fab_base_sets_join(row, u, g->nbr[i]);
+        }
+    }
+}
+
+/* Finds the neighbours of switch u in dimension d that are in no slice with a neighbour of switch w
+ * in dimension d. Sets *ret to the last of them, and returns their number. */
+static uint32_t unmatched(const struct recognition *v, uint32_t d, uint32_t *set, uint32_t u,
+                          uint32_t w, uint32_t *ret)
+{
+    const struct fab_graph *g = v->g;
+    uint32_t count = 0;
+    for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
+        bool found = !runs_in(v, i, d);
+        uint32_t slice = fab_base_sets_find(set, g->nbr[i]);
+        for (uint32_t k = g->nbr_at[w]; k < g->nbr_at[w + 1] && !found; k++)
+            found = runs_in(v, k, d) && fab_base_sets_find(set, g->nbr[k]) == slice;
+        if (found)
+            continue;
+        *ret = g->nbr[i];
+        count++;
+    }
+    return count;
+}
+
+/* Returns true if a switch of the slice of a and a switch of the slice of b are in one row, so that
+ * their coordinates in the dimension differ. `mark` is zeroed scratch memory, and zeroed again. */
+static bool share_row(const struct recognition *v, uint32_t *set, uint32_t *row, uint32_t a,
+                      uint32_t b, bool *mark)
+{
+    bool shared = false;
+    uint32_t of_a = fab_base_sets_find(set, a), of_b = fab_base_sets_find(set, b);
+    for (uint32_t u = 0; u < v->g->n; u++)
+        mark[fab_base_sets_find(row, u)] |= fab_base_sets_find(set, u) == of_a;
+    for (uint32_t u = 0; u < v->g->n; u++)
+        shared |= fab_base_sets_find(set, u) == of_b && mark[fab_base_sets_find(row, u)];
+    memset(mark, 0, v->g->n * sizeof(*mark));
+    return shared;
+}
+
+/* Switches u and w, which a link of another dimension joins, have equal neighbours in dimension d,
+ * slice by slice. If one neighbour of each is left over, both belong to one slice. Joins their
+ * parts, and returns true, if they were separate. */
+static bool join_parts_at(const struct recognition *v, uint32_t d, uint32_t *set, uint32_t *row,
+                          bool *mark, uint32_t u, uint32_t w)
+{
+    uint32_t a = 0, b = 0;
+    if (unmatched(v, d, set, u, w, &a) != 1 || unmatched(v, d, set, w, u, &b) != 1 ||
+        share_row(v, set, row, a, b, mark))
+        return false;
+    fab_base_sets_join(set, a, b);
+    return true;
+}
+
+static bool join_parts_once(const struct recognition *v, uint32_t d, uint32_t *set, uint32_t *row,
+                            bool *mark)
+{
+    const struct fab_graph *g = v->g;
+    bool joined = false;
+    for (uint32_t u = 0; u < g->n; u++) {
+        for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
+            if (g->nbr[i] > u && !runs_in(v, i, d) && v->s->dim[i] != FAB_DIMENSION_NONE)
+                joined |= join_parts_at(v, d, set, row, mark, u, g->nbr[i]);
+        }
+    }
+    return joined;
+}
+
+/* Joins the parts of slices that missing links have separated. */
+static int join_parts(const struct recognition *v, uint32_t d, uint32_t *set)
+{
+    uint32_t *row = calloc((size_t)v->g->n + 1, sizeof(*row));
+    bool *mark = calloc((size_t)v->g->n + 1, sizeof(*mark));
+    int status = row != NULL && mark != NULL ? FAB_OK : FAB_E_NOMEM;
+    if (status == FAB_OK) {
+        join_rows(v, d, row);
+        while (join_parts_once(v, d, set, row, mark))
+            continue;
+    }
+    free(row);
+    free(mark);
+    return status;
+}
+
 /* Numbers the slices (the sets of switches with the same coordinate in a dimension) in the order of
  * their lowest switch ids. The root of each disjoint set is its switch with the lowest id. So the
  * loop reaches the root first and numbers the slice there. */
@@ -116,11 +207,16 @@ static int make_slices(struct recognition *v, uint32_t d)
     struct slices *s = &v->of[d];
     uint32_t *set = calloc((size_t)v->g->n + 1, sizeof(*set));
     s->of = fab_base_arena_alloc(&v->arena, (size_t)v->g->n + 1, sizeof(*s->of));
-    if (set != NULL && s->of != NULL) {
+    int status = set != NULL && s->of != NULL ? FAB_OK : FAB_E_NOMEM;
+    if (status == FAB_OK) {
         join_slices(v, d, set);
-        number_slices(v, s, set);
+        status = join_parts(v, d, set);
     }
+    if (status == FAB_OK)
+        number_slices(v, s, set);
     free(set);
+    if (status != FAB_OK)
+        return status;
     if (s->size > SIZE_MAX_SLICES) {
         snprintf(v->why, v->why_len, "no grid: more than %u switches along one dimension",
                  SIZE_MAX_SLICES);
