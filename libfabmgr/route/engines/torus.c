@@ -15,16 +15,18 @@
  * neither VL has a cycle. A ring that lacks a link has no cycle on any VL, so that faults need not
  * change SLs (Dally and Seitz 1987; OpenSM's Torus-2QoS).
  *
- * Where links or switches are missing, some paths take detours (detours.c), and two more VLs are
- * used, if the ports have them. A detour passes a gap in a row over a neighbouring row, so it turns
- * back to an earlier dimension. The hop after such a turn has a VL of its own (back). If links of
- * the first dimension are missing, the first hop in another dimension has such a VL, too (aside):
- * otherwise channels of later dimensions would depend on each other over the first dimension. Then
+ * Where links or switches are missing, some paths take detours (detours.c). Two more VLs are
+ * reserved for them, if the ports have these VLs. A detour passes a gap in a row over a
+ * neighbouring row, so it turns back to an earlier dimension. The hop after such a turn has a VL of
+ * its own (back). The first hop in another dimension than the first one has such a VL, too (aside):
+ * otherwise channels of later dimensions could depend on each other over the first dimension. Then
  * every cycle needs several gaps that are close together, and detours.c avoids it. Pairs for which
  * it finds no other path have an SL of their own, whose packets stay on the last VL (spare).
  *
- * So most faults change no SL. If no detours are found, packets travel the dimensions in another
- * order.
+ * A whole grid has the same VLs and SL-to-VL tables as a damaged one, although no packet turns
+ * back. So a fault changes forwarding tables only, and the change can be proved step by step. If no
+ * detours are found, the engine uses the VLs in other ways, or packets travel the dimensions in
+ * another order.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +47,16 @@
 #define VARIANTS 8
 /* number of ways to use VLs and dimensions that are tried for detours, at most */
 #define ATTEMPTS 6
+/* number of VLs that are reserved for detours */
+#define DETOUR_VLS 2
+
+/* Ways to use the VLs for detours. With one such VL, the first two are the same. */
+enum lanes {
+    BACK_AND_ASIDE,  /* turns back and turns aside have a VL each */
+    BACK_WITH_ASIDE, /* they share one VL */
+    BACK_ONLY,       /* turns aside are on the VLs of regular paths */
+    LANES_COUNT,
+};
 
 struct torus {
     struct fab_arena arena; /* memory of tree[] and tree_at[] */
@@ -65,9 +77,8 @@ struct torus {
      * tree[tree_at[i + 1] - 1] */
     uint32_t *tree_at;
     uint8_t *arc_class; /* [neighbours of the graph] class_of() each arc */
-    bool two_lanes;     /* both VLs for detours carry detours (set_map) */
-    bool first_broken;  /* some link of the first dimension is missing */
-    bool detours;       /* some path uses a VL for detours */
+    enum lanes lanes;   /* how the VLs for detours are used */
+    bool detours;       /* some path goes around a gap */
 };
 
 static const char *name(const struct torus *t, uint32_t sw)
@@ -171,19 +182,6 @@ static uint32_t usual_neighbours(const struct fab_grid *grid, uint32_t sw)
     return count;
 }
 
-/* Returns true if some link of the first dimension is missing. */
-static bool is_first_broken(const struct torus *t)
-{
-    for (uint32_t s = 0; s < t->graph.n; s++) {
-        uint32_t count = 0;
-        for (uint32_t i = t->graph.nbr_at[s]; i < t->graph.nbr_at[s + 1]; i++)
-            count += fab_route_grid_differ(&t->grid, s, t->graph.nbr[i]) == 0;
-        if (count != neighbours_in(&t->grid, s, 0))
-            return true;
-    }
-    return false;
-}
-
 /* The number of VLs and SLs that dimension order needs if no link is missing. */
 static uint8_t regular_vls(const struct torus *t)
 {
@@ -213,8 +211,8 @@ static uint8_t vl_of(const struct torus *t, unsigned in, unsigned out, unsigned 
     unsigned regular = regular_vls(t), extra = t->vls.count - regular;
     if (out == 0)
         return 0;
-    if (extra > 0 && in <= 1 && out > 1 && t->first_broken)
-        return (uint8_t)(t->two_lanes ? regular + 1 : regular);
+    if (extra > 0 && in <= 1 && out > 1 && t->lanes != BACK_ONLY)
+        return (uint8_t)(extra > 1 && t->lanes == BACK_AND_ASIDE ? regular + 1 : regular);
     return extra > 0 && in > out ? (uint8_t)regular : dateline_bit(t, out - 1, sl);
 }
 
@@ -247,12 +245,11 @@ static int make_vls(struct torus *t, uint8_t count)
     return status;
 }
 
-/* Removes the VLs and SLs that no path uses. */
-static void trim_vls(struct torus *t, const struct fab_detours *d)
+/* Removes the spare SL if no path uses it. Its entries in the SL-to-VL tables stay, so that these
+ * do not change when a fault makes it necessary. */
+static void trim_sls(struct torus *t, uint32_t rescued)
 {
-    while (t->vls.count > regular_vls(t) && d->vls_used >> (t->vls.count - 1) == 0)
-        t->vls.count--;
-    if (d->rescued == 0)
+    if (rescued == 0)
         t->vls.sls = regular_sls(t);
     if (t->vls.count == 1)
         fab_target_vls_fini(&t->vls);
@@ -336,15 +333,6 @@ static void set_arc_classes(struct torus *t)
     }
 }
 
-/* Returns the number of VLs to use if links are missing: two more than if none is missing, as far
- * as the ports have them. */
-static uint8_t vls_for_detours(const struct torus *t)
-{
-    uint32_t port, have = fab_route_vls_available(t->in->fabric, t->in->policy, &port);
-    uint32_t want = regular_vls(t) + 2u;
-    return (uint8_t)(want < have ? want : have);
-}
-
 /* Lets packets travel the first dimension last. The bits of the SL stay those of the same rings. */
 static void rotate_dimensions(struct torus *t)
 {
@@ -370,41 +358,51 @@ static int find_detours(struct torus *t, uint8_t count, struct fab_detours *ret)
     return fab_route_detours_find(&t->graph, &rule, count, t->tree, t->tree_at[t->graph.n], ret);
 }
 
-/* Tries to find detours for all paths: with both ways to use the VLs for detours, and if this
- * fails, with other orders of the dimensions. */
+static int try_lanes(struct torus *t, enum lanes lanes, uint8_t count, struct fab_detours *ret)
+{
+    t->lanes = lanes;
+    set_arc_classes(t);
+    fab_route_detours_fini(ret);
+    fab_target_vls_fini(&t->vls);
+    int status = make_vls(t, count);
+    return status == FAB_OK ? find_detours(t, count, ret) : status;
+}
+
+/* Tries to find detours for all paths on `count` VLs: with all ways to use the VLs for detours, and
+ * if these fail, with other orders of the dimensions. */
 static int try_detours(struct torus *t, uint8_t count, struct fab_detours *ret)
 {
-    int status = FAB_OK;
+    int status = FAB_OK, extra = count - regular_vls(t);
+    enum lanes first = extra > 1   ? BACK_AND_ASIDE
+                       : extra > 0 ? BACK_WITH_ASIDE
+                                   : BACK_ONLY,
+               lanes = first;
     ret->lost = 1;
-    for (uint32_t i = 0; i < 2 * t->grid.dims && i < ATTEMPTS && status == FAB_OK && ret->lost > 0;
-         i++) {
-        if (i > 0 && i % 2 == 0)
+    for (uint32_t i = 0, orders = 1; i < ATTEMPTS && status == FAB_OK && ret->lost > 0; i++) {
+        if (lanes == LANES_COUNT) {
+            if (orders++ == t->grid.dims)
+                break;
             rotate_dimensions(t);
-        t->first_broken = is_first_broken(t);
-        t->two_lanes = i % 2 == 0 && count > regular_vls(t) + 1;
-        set_arc_classes(t);
-        fab_route_detours_fini(ret);
-        fab_target_vls_fini(&t->vls);
-        status = make_vls(t, count);
-        if (status == FAB_OK)
-            status = find_detours(t, count, ret);
+            lanes = first;
+        }
+        status = try_lanes(t, lanes++, count, ret);
     }
     return status;
 }
 
-static int route_damaged(struct torus *t)
+static int route_damaged(struct torus *t, uint8_t count)
 {
     struct fab_detours found = {0};
     size_t arcs = t->graph.nbr_at[t->graph.n];
     t->arc_class = fab_base_arena_alloc(&t->arena, arcs + 1, sizeof(*t->arc_class));
     int status = list_trees(t);
     if (status == FAB_OK)
-        status = try_detours(t, vls_for_detours(t), &found);
+        status = try_detours(t, count, &found);
     for (uint32_t i = 0; i < t->graph.n && status == FAB_OK; i++)
         status = fill_switch(t, &found, i);
     if (status == FAB_OK)
-        trim_vls(t, &found);
-    t->detours = t->vls.count > regular_vls(t);
+        trim_sls(t, found.rescued);
+    t->detours = found.broken > 0;
     fab_route_detours_fini(&found);
     return status;
 }
@@ -422,10 +420,15 @@ static bool is_whole(const struct torus *t)
 static int route_all(struct torus *t)
 {
     int status = fab_route_vls_check(t->in, regular_vls(t), t->why, t->why_len);
+    uint8_t count = fab_route_vls_reserve(t->in, regular_vls(t), DETOUR_VLS);
     if (status != FAB_OK || !is_whole(t))
-        return status == FAB_OK ? route_damaged(t) : status;
+        return status == FAB_OK ? route_damaged(t, count) : status;
     status = route_whole(t);
-    return status == FAB_OK && t->rings > 0 ? make_vls(t, 2) : status;
+    if (status == FAB_OK)
+        status = make_vls(t, count);
+    if (status == FAB_OK)
+        trim_sls(t, 0);
+    return status;
 }
 
 /* ---- which grids each engine takes ----------------------------------------------------------- */
@@ -563,12 +566,12 @@ static int run_torus(const struct fab_route_input *in, struct fab_lft *ret_lft,
 const struct fab_route_engine fab_route_engine_dor = {
     .name = "dor",
     .summary =
-        "dimension order on meshes, hypercubes and HyperX, one VL (up to 3 if links are missing)",
+        "dimension order on meshes, hypercubes and HyperX, 1 VL (2 more for detours if available)",
     .run = run_dor,
 };
 
 const struct fab_route_engine fab_route_engine_torus = {
     .name = "torus",
-    .summary = "dimension order on tori, datelines by SL, 2 VLs (up to 4 if links are missing)",
+    .summary = "dimension order on tori, datelines by SL, 2 VLs (2 more for detours if available)",
     .run = run_torus,
 };
