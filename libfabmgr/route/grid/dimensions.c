@@ -312,8 +312,8 @@ static bool is_between_squares(const struct fab_graph *g, const struct fab_dimen
     return false;
 }
 
-static void set_dim(const struct fab_graph *g, struct fab_dimensions *s, uint32_t a, uint32_t b,
-                    uint8_t d)
+void fab_route_dimensions_set(const struct fab_graph *g, struct fab_dimensions *s, uint32_t a,
+                              uint32_t b, uint8_t d)
 {
     s->dim[slot_of(g, a, b)] = d;
     s->dim[slot_of(g, b, a)] = d;
@@ -333,8 +333,8 @@ static void find_by_gap(const struct fab_graph *g, struct fab_dimensions *s, uin
                 fab_route_graph_linked(g, a, g->nbr[k]) ||
                 !is_between_squares(g, s, a, g->nbr[k], w, d, e, &beyond) || beyond == u)
                 continue;
-            set_dim(g, s, u, a, d);
-            set_dim(g, s, a, beyond, d);
+            fab_route_dimensions_set(g, s, u, a, d);
+            fab_route_dimensions_set(g, s, a, beyond, d);
             return;
         }
     }

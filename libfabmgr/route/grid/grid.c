@@ -28,6 +28,11 @@
 #include "libfabmgr/base/status.h"
 
 #define SIZE_MAX_SLICES 4096
+/* Links that are in no square get a dimension by trial, if there are at most this many of them, and
+ * at most this many dimensions. In grids of more dimensions, each link is in several squares. */
+#define UNKNOWN_MAX 64
+#define UNKNOWN_DIMS_MAX 3
+#define UNKNOWN_PASSES 2
 
 struct slices {
     uint32_t size;
@@ -50,7 +55,7 @@ struct recognition {
     struct fab_arena arena; /* memory of the arrays of slices */
     const struct fab_fabric *f;
     const struct fab_graph *g;
-    const struct fab_dimensions *s;
+    struct fab_dimensions *s;
     struct slices of[FAB_GRID_DIMS];
     char *why;
     size_t why_len;
@@ -229,6 +234,113 @@ static int make_slices(struct recognition *v, uint32_t d)
     if (s->size == 0 || v->arena.failed)
         return FAB_E_NOMEM;
     return link_slices(v, s, d);
+}
+
+/* ---- links in no square ---------------------------------------------------------------------- */
+
+struct trial {
+    const struct recognition *v;
+    uint32_t *set;  /* [switches] scratch: the slices of one dimension */
+    uint64_t *key;  /* [switches] the slices of each switch, of all dimensions */
+    uint32_t count; /* number of slices of all dimensions; FAB_NONE: this is no grid */
+};
+
+static int by_key(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Adds the slices of dimension d to t->count and t->key. */
+static void add_slices(struct trial *t, uint32_t d)
+{
+    const struct fab_graph *g = t->v->g;
+    for (uint32_t u = 0; u < g->n && t->count != FAB_NONE; u++) {
+        uint32_t slice = fab_base_sets_find(t->set, u);
+        t->count += slice == u;
+        t->key[u] = t->key[u] * g->n + slice;
+        for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
+            if (runs_in(t->v, i, d) && fab_base_sets_find(t->set, g->nbr[i]) == slice)
+                t->count = FAB_NONE;
+        }
+    }
+}
+
+/* Counts the slices of all dimensions. In a grid, no link joins two switches of one slice of its
+ * dimension, and no two switches are in the same slices. */
+static int count_slices(struct trial *t)
+{
+    uint32_t n = t->v->g->n;
+    int status = FAB_OK;
+    t->count = 0;
+    memset(t->key, 0, n * sizeof(*t->key));
+    for (uint32_t d = 0; d < t->v->s->dims && t->count != FAB_NONE && status == FAB_OK; d++) {
+        join_slices(t->v, d, t->set);
+        status = join_parts(t->v, d, t->set);
+        add_slices(t, d);
+    }
+    qsort(t->key, n, sizeof(*t->key), by_key);
+    for (uint32_t u = 1; u < n; u++) {
+        if (t->key[u] == t->key[u - 1])
+            t->count = FAB_NONE;
+    }
+    return status;
+}
+
+/* Gives a link the dimension with which there are the fewest slices. */
+static int choose_dim(struct trial *t, uint32_t u, uint32_t slot)
+{
+    const struct recognition *v = t->v;
+    uint8_t best = v->s->dim[slot];
+    uint32_t least = t->count;
+    int status = FAB_OK;
+    for (uint8_t d = 0; d < v->s->dims && status == FAB_OK; d++) {
+        fab_route_dimensions_set(v->g, v->s, u, v->g->nbr[slot], d);
+        status = count_slices(t);
+        best = t->count < least ? d : best;
+        least = t->count < least ? t->count : least;
+    }
+    t->count = least;
+    fab_route_dimensions_set(v->g, v->s, u, v->g->nbr[slot], best);
+    return status;
+}
+
+/* A missing link leaves links beside it that are in no square, most of them at the border of a mesh
+ * of two dimensions. With a wrong dimension, slices fall into parts, or links do not fit. So finds
+ * the dimensions with which there are the fewest slices. */
+static int choose_dims(struct trial *t)
+{
+    const struct fab_graph *g = t->v->g;
+    uint32_t tail[UNKNOWN_MAX], slot[UNKNOWN_MAX], unknown = 0;
+    for (uint32_t u = 0; u < g->n; u++) {
+        for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
+            if (g->nbr[i] < u || t->v->s->dim[i] != FAB_DIMENSION_NONE)
+                continue;
+            if (unknown == UNKNOWN_MAX)
+                return FAB_OK;
+            tail[unknown] = u;
+            slot[unknown++] = i;
+        }
+    }
+    int status = unknown > 0 ? count_slices(t) : FAB_OK;
+    for (uint32_t i = 0; i < UNKNOWN_PASSES * unknown && t->count != FAB_NONE && status == FAB_OK;
+         i++)
+        status = choose_dim(t, tail[i % unknown], slot[i % unknown]);
+    return status;
+}
+
+static int find_unknown(const struct recognition *v)
+{
+    struct trial t = {.v = v};
+    size_t n = (size_t)v->g->n + 1;
+    if (v->s->dims < 2 || v->s->dims > UNKNOWN_DIMS_MAX)
+        return FAB_OK;
+    t.set = calloc(n, sizeof(*t.set));
+    t.key = calloc(n, sizeof(*t.key));
+    int status = t.set != NULL && t.key != NULL ? choose_dims(&t) : FAB_E_NOMEM;
+    free(t.set);
+    free(t.key);
+    return status;
 }
 
 /* ---- the kind of a dimension ----------------------------------------------------------------- */
@@ -519,7 +631,9 @@ int fab_route_grid_find(const struct fab_fabric *f, const struct fab_graph *g, s
     if (status != FAB_OK)
         return status;
     struct recognition v = {.f = f, .g = g, .s = &dimensions, .why = why, .why_len = why_len};
-    status = make_grid(&v, &grid);
+    status = find_unknown(&v);
+    if (status == FAB_OK)
+        status = make_grid(&v, &grid);
     fab_base_arena_fini(&v.arena);
     fab_route_dimensions_fini(&dimensions);
     if (status == FAB_OK)
