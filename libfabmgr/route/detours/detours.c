@@ -21,8 +21,6 @@
 #define PASSES 2
 /* maximum product of trees and switches with PASSES passes; beyond it there is one pass */
 #define PASSES_WORK (UINT64_C(1) << 23)
-/* steps of the searches for cycles, for each arc and VL */
-#define BUDGET_EACH_ARC 16384
 
 /* ---- all trees ------------------------------------------------------------------------------- */
 
@@ -104,11 +102,17 @@ static int rescue(struct fab_detour_search *x, uint32_t first, uint32_t count)
     return status;
 }
 
+/* Returns true if no steps are left, so that nearly all detours would be refused. */
+static bool is_spent(const struct fab_detour_search *x)
+{
+    return x->cdg.cdg.budget == 0;
+}
+
 static int rescue_all(struct fab_detour_search *x)
 {
     struct fab_detours *d = x->d;
     int status = FAB_OK;
-    for (uint32_t i = 0, end; i < d->trees && status == FAB_OK; i = end) {
+    for (uint32_t i = 0, end; i < d->trees && status == FAB_OK && !is_spent(x); i = end) {
         bool lost = false;
         for (end = i; end < d->trees && d->tree[end].dest == d->tree[i].dest; end++)
             lost |= d->tree[end].lost;
@@ -142,7 +146,7 @@ static int find_all(struct fab_detour_search *x)
     unsigned passes = (uint64_t)d->trees * x->g->n <= PASSES_WORK ? PASSES : 1;
     for (unsigned pass = 0; pass < passes && d->broken > 0; pass++) {
         set_mean(x);
-        for (uint32_t i = 0; i < d->trees && status == FAB_OK; i++) {
+        for (uint32_t i = 0; i < d->trees && status == FAB_OK && !is_spent(x); i++) {
             if (d->tree[i].broken)
                 status = repair(x, &d->tree[i], pass > 0, pass + 1 == passes);
             if (d->tree[i].broken && pass + 1 == passes)
@@ -151,8 +155,9 @@ static int find_all(struct fab_detour_search *x)
     }
     if (status == FAB_OK)
         status = rescue_all(x);
+    /* If the search was given up, trees without detours are left. */
     for (uint32_t i = 0; i < d->trees; i++)
-        d->lost += d->tree[i].lost;
+        d->lost += d->tree[i].lost || (is_spent(x) && d->tree[i].broken);
     return status == FAB_OK && x->cdg.cdg.no_memory ? FAB_E_NOMEM : status;
 }
 
@@ -180,8 +185,8 @@ static int init(struct fab_detour_search *x, uint32_t vls)
     x->vls = fab_base_arena_alloc(&x->arena, n * x->sls, sizeof(*x->vls));
     if (x->arena.failed)
         return FAB_E_NOMEM;
-    uint64_t budget = (uint64_t)arcs * vls * BUDGET_EACH_ARC;
-    int status = fab_route_vl_cdg_init(&x->cdg, g, vls, budget, x->rule->rank, x->rule->ctx);
+    int status =
+        fab_route_vl_cdg_init(&x->cdg, g, vls, *x->rule->budget, x->rule->rank, x->rule->ctx);
     if (status != FAB_OK)
         return status;
     x->tail = fab_base_arena_alloc(&x->arena, arcs, sizeof(*x->tail));
@@ -208,6 +213,7 @@ int fab_route_detours_find(const struct fab_graph *g, const struct fab_detour_ru
     int status = init(x, vls);
     if (status == FAB_OK)
         status = find_all(x);
+    *rule->budget = x->cdg.cdg.budget;
     fab_route_vl_cdg_fini(&x->cdg);
     fab_base_arena_fini(&x->arena);
     free(x);

@@ -34,6 +34,8 @@ struct fab_detour_rule {
     uint32_t spare_sl;
     /* [neighbours] class of the ports of each arc, by index in g->nbr */
     const uint8_t *arc_class;
+    /* Number of steps that searches for cycles may still take; detours.c subtracts its steps. */
+    uint64_t *budget;
 };
 /* The paths from all switches to one destination. */
 struct fab_detour_tree {
