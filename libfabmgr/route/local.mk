@@ -18,6 +18,12 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/dependencies/first_fit.h \
 	%D%/dependencies/virtual_layers.c \
 	%D%/dependencies/virtual_layers.h \
+	%D%/dependencies/vl_cdg.c \
+	%D%/dependencies/vl_cdg.h \
+	%D%/detours/detours.c \
+	%D%/detours/detours.h \
+	%D%/detours/tree.c \
+	%D%/detours/tree.h \
 	%D%/dragonfly/dragonfly.h \
 	%D%/dragonfly/groups.c \
 	%D%/dragonfly/groups.h \

@@ -37,3 +37,12 @@ int fab_route_vls_check(const struct fab_route_input *in, unsigned need, char *w
              in->fabric->nodes[p->node].desc, p->num, have);
     return FAB_E_UNSUPPORTED;
 }
+
+uint8_t fab_route_vls_reserve(const struct fab_route_input *in, uint8_t need, uint8_t more)
+{
+    const struct fab_classes *c = in->policy->classes;
+    uint32_t port, have = fab_route_vls_available(in->fabric, in->policy, &port);
+    if (have <= need || (need == 1 && c != NULL && c->has_map))
+        return need;
+    return (uint8_t)(have < (uint32_t)need + more ? have : (uint32_t)need + more);
+}

@@ -233,9 +233,9 @@ static int choose(const struct fab_route_input *in, const struct fab_route_chain
     struct fab_engine_choice c = {
         .engine = chain->engine[taken], .lft = t->lft, .vls = t->vls, .verdict = *v};
     int status = fab_study_choose_engine(in, chain, taken, &c);
+    snprintf(t->engine, sizeof(t->engine), "%s", c.engine->name);
     t->lft = c.lft;
     t->vls = c.vls;
-    snprintf(t->engine, sizeof(t->engine), "%s", c.engine->name);
     fab_verify_verdict_fini(&c.verdict);
     return status;
 }
@@ -261,8 +261,10 @@ static int route(const struct fab_fabric *f, const struct fab_policy *p,
         if (fab_verify_verdict_good(&v))
             return choose(&in, chain, i, t, &v);
         fab_verify_verdict_fini(&v);
-        if (i + 1 == chain->count)
+        if (i + 1 == chain->count) {
+            snprintf(t->engine, sizeof(t->engine), "%s", chain->engine[i]->name);
             return FAB_OK;
+        }
         fab_target_lft_fini(&t->lft);
         fab_target_vls_fini(&t->vls);
     }

@@ -119,9 +119,31 @@ static inline uint64_t changed_sls(const struct made *before, const struct made 
     return changed;
 }
 
+/* Returns true if the SL-to-VL tables of all links that are left are those of `before`. */
+static inline bool same_lanes(const struct made *before, const struct made *now)
+{
+    const struct fab_vls *a = &before->t->vls, *b = &now->t->vls;
+    if (fab_target_vls_count(a) != fab_target_vls_count(b) ||
+        (fab_target_vls_multiple(a) && memcmp(a->vl, b->vl, sizeof(a->vl)) != 0))
+        return false;
+    for (uint32_t sw = 0; sw < now->f->switch_count; sw++) {
+        uint32_t old = fab_fabric_node_by_guid(before->f, now->f->nodes[sw].guid);
+        for (unsigned num = 1; num <= now->f->nodes[sw].num_ports; num++) {
+            uint32_t port = fab_fabric_port_id(now->f, sw, (uint8_t)num);
+            if (is_trunk(now->f, port) &&
+                fab_target_vls_port_class(b, port) !=
+                    fab_target_vls_port_class(a, fab_fabric_port_id(before->f, old, (uint8_t)num)))
+                return false;
+        }
+    }
+    return true;
+}
+
 /* What a test has counted over many faults. */
 struct tally {
-    unsigned tried, refused, unproven, changed;
+    unsigned tried, refused, unproven;
+    unsigned changed;  /* faults that changed an SL */
+    unsigned remapped; /* faults that changed SL-to-VL tables */
 };
 
 static inline void try_one(struct tally *tally, const char *engine, const struct made *before,
@@ -133,6 +155,7 @@ static inline void try_one(struct tally *tally, const char *engine, const struct
         struct fab_verdict v = judged(&m);
         tally->unproven += !fab_verify_verdict_good(&v);
         tally->changed += changed_sls(before, &m) != 0;
+        tally->remapped += !same_lanes(before, &m);
         fab_verify_verdict_fini(&v);
     } else {
         ck_assert_int_eq(m.status, FAB_E_UNSUPPORTED);
@@ -144,8 +167,8 @@ static inline void try_one(struct tally *tally, const char *engine, const struct
 
 static inline void say(const struct tally *t, const char *what, const char *faults)
 {
-    printf("# %s, %u %s: %u refused, %u not proven, SLs changed by %u\n", what, t->tried, faults,
-           t->refused, t->unproven, t->changed);
+    printf("# %s, %u %s: %u refused, %u not proven, SLs changed by %u, SL-to-VL tables by %u\n",
+           what, t->tried, faults, t->refused, t->unproven, t->changed, t->remapped);
     fflush(stdout);
 }
 
@@ -172,16 +195,37 @@ static inline struct tally switch_faults(const char *engine, const struct made *
 }
 
 /* Frees f. Lets each link and each switch fail alone. Each time, the engine must route the fabric,
- * its tables must pass the proof, and no path may get another SL. */
+ * its tables must pass the proof, and no path may get another SL. No missing link may change
+ * SL-to-VL tables. */
 static inline void survives(const char *engine, struct fab_fabric *f, const char *what)
 {
     struct made before = made_by(engine, f);
     assert_proven(&before, what);
     struct tally cables = cable_faults(engine, &before, what);
     struct tally switches = switch_faults(engine, &before, what);
-    ck_assert_uint_eq(cables.refused + cables.unproven + cables.changed, 0);
+    ck_assert_uint_eq(cables.refused + cables.unproven + cables.changed + cables.remapped, 0);
     ck_assert_uint_eq(switches.refused + switches.unproven, 0);
     ck_assert_uint_le(switches.changed, 1); /* the failure of one of the switches may change SLs */
+    made_fini(&before);
+}
+
+/* Frees f. Lets each switch fail. The engine must route all these fabrics, but may change SLs. */
+static inline void survives_switches(const char *engine, struct fab_fabric *f, const char *what)
+{
+    struct made before = made_by(engine, f);
+    struct tally switches = switch_faults(engine, &before, what);
+    ck_assert_uint_eq(switches.refused + switches.unproven, 0);
+    made_fini(&before);
+}
+
+/* Frees f. Lets each link fail. The engine must route all these fabrics without a change of SLs or
+ * SL-to-VL tables. */
+static inline void survives_cables(const char *engine, struct fab_fabric *f, const char *what)
+{
+    struct made before = made_by(engine, f);
+    assert_proven(&before, what);
+    struct tally cables = cable_faults(engine, &before, what);
+    ck_assert_uint_eq(cables.refused + cables.unproven + cables.changed + cables.remapped, 0);
     made_fini(&before);
 }
 

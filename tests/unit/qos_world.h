@@ -51,13 +51,14 @@ static inline int route(struct world *w, const char *engine)
     struct fab_route_input in = {.fabric = w->f, .policy = &w->p, .lids = &w->t->lids};
     char why[300];
     uint32_t weakest;
-    w->p.lane_sets = w->p.classes->count;
-    int status =
-        fab_route_engine_by_name(engine)->run(&in, &w->t->lft, &w->t->vls, why, sizeof(why));
-    w->p.lane_sets = 0;
-    if (status != FAB_OK)
+    int status = FAB_E_UNSUPPORTED;
+    /* The manager also halves the number of sets until the engine can route. */
+    for (uint8_t sets = w->p.classes->count; status != FAB_OK && sets > 0; sets /= 2) {
+        w->p.lane_sets = sets;
         status =
             fab_route_engine_by_name(engine)->run(&in, &w->t->lft, &w->t->vls, why, sizeof(why));
+    }
+    w->p.lane_sets = 0;
     if (status != FAB_OK)
         return status;
     uint8_t vls = fab_route_vls_available(w->f, &w->p, &weakest);

@@ -111,9 +111,9 @@ static uint32_t next_dependency(struct fab_cdg_counts *w, uint32_t end)
     return to;
 }
 
-void fab_route_cdg_counts_break_cycles(struct fab_cdg_counts *w,
+bool fab_route_cdg_counts_break_cycles(struct fab_cdg_counts *w,
                                        void (*remove)(void *ctx, uint32_t from, uint32_t to),
-                                       void *ctx)
+                                       void *ctx, const uint64_t *budget)
 {
     uint32_t channels = w->g->port_at[w->g->n], channel = 0;
     memset(w->state, NEW, channels * sizeof(*w->state));
@@ -137,6 +137,9 @@ void fab_route_cdg_counts_break_cycles(struct fab_cdg_counts *w,
             find_weakest(w, start, &from, &to);
             remove(ctx, from, to);
             shorten_stack(w);
+            if (*budget == 0)
+                return false;
         }
     }
+    return true;
 }

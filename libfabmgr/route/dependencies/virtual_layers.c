@@ -112,6 +112,11 @@ static uint32_t channel_of(const struct layers *l, struct column c, uint32_t sw)
     return fab_route_cdg_counts_channel(&l->waits, sw, c.entry[sw * c.step]);
 }
 
+static void spend(const struct layers *l, uint64_t steps)
+{
+    *l->in->budget -= *l->in->budget < steps ? *l->in->budget : steps;
+}
+
 /* Calls count() for each LID that is attached to a switch. First copies the entries of 64 LIDs into
  * a tile, because the entries of one LID in the LFTs of different switches are far apart in
  * memory. */
@@ -137,6 +142,7 @@ static void count_all(struct layers *l,
  * change: 1, or UINT32_MAX for -1. */
 static void add_tree(struct layers *l, struct column c, uint32_t change)
 {
+    spend(l, l->in->graph->n);
     for (uint32_t sw = 0; sw < l->in->graph->n; sw++) {
         uint32_t from = channel_of(l, c, sw);
         uint32_t to = from != FAB_NONE ? channel_of(l, c, l->in->graph->port_peer[from]) : FAB_NONE;
@@ -157,6 +163,7 @@ static void move_trees(void *ctx, uint32_t from, uint32_t to)
     const struct fab_graph *g = l->in->graph;
     const uint8_t *here = fab_target_lft_row(l->in->lft, l->waits.sw[from]);
     const uint8_t *there = fab_target_lft_row(l->in->lft, l->waits.sw[to]);
+    spend(l, l->in->lft->top + 1);
     for (uint32_t lid = 0; lid <= l->in->lft->top; lid++) {
         if (here[lid] != g->port_num[from] || there[lid] != g->port_num[to] ||
             l->home[lid] == FAB_NONE || l->layer[lid] != l->now)
@@ -180,6 +187,7 @@ static void add_path(struct layers *l, struct column c, uint32_t sw, uint32_t ch
 {
     uint32_t from = channel_of(l, c, sw);
     while (from != FAB_NONE) {
+        spend(l, 1);
         uint32_t to = channel_of(l, c, l->in->graph->port_peer[from]);
         if (to != FAB_NONE)
             *fab_route_cdg_counts_of(&l->waits, from, to) += change;
@@ -215,6 +223,7 @@ static void move_upstream(struct layers *l, uint32_t lid, uint32_t sw)
     l->stack[count++] = sw;
     while (count > 0) {
         sw = l->stack[--count];
+        spend(l, g->nbr_at[sw + 1] - g->nbr_at[sw]);
         move_pair(l, l->home[lid], sw);
         for (uint32_t i = g->nbr_at[sw]; i < g->nbr_at[sw + 1]; i++) {
             uint32_t channel = channel_of(l, c, g->nbr[i]);
@@ -230,6 +239,7 @@ static void move_paths(void *ctx, uint32_t from, uint32_t to)
     const struct fab_graph *g = l->in->graph;
     const uint8_t *here = fab_target_lft_row(l->in->lft, l->waits.sw[from]);
     const uint8_t *there = fab_target_lft_row(l->in->lft, l->waits.sw[to]);
+    spend(l, l->in->lft->top + 1);
     for (uint32_t lid = 0; lid <= l->in->lft->top; lid++) {
         if (here[lid] == g->port_num[from] && there[lid] == g->port_num[to] &&
             l->home[lid] != FAB_NONE)
@@ -251,12 +261,14 @@ static int find(const struct fab_layers_input *in, const struct unit *unit, size
     int ret = init(&l);
     memset(ret_layer, 0, size);
     while (ret == FAB_OK && memchr(ret_layer, (int)l.now, size) != NULL) {
-        if (l.now == FAB_VLS_MAX) {
+        if (l.now == in->max) {
             ret = FAB_E_LIMIT;
             break;
         }
         count_all(&l, unit->count);
-        fab_route_cdg_counts_break_cycles(&l.waits, unit->move, &l);
+        if (*in->budget == 0 ||
+            !fab_route_cdg_counts_break_cycles(&l.waits, unit->move, &l, in->budget))
+            ret = FAB_E_BUSY;
         l.now++;
     }
     fini(&l);
@@ -309,15 +321,14 @@ int fab_route_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_laye
 {
     static const struct unit trees = {count_tree, move_trees};
     size_t size = (size_t)in->lft->top + 1;
-    uint32_t count = FAB_VLS_MAX + 1;
-    int ret = find(in, &trees, size, ret_layer, &count);
-    if (ret == FAB_E_NOMEM)
-        return ret;
-    ret = FAB_OK;
+    uint32_t count = in->max + 1;
+    int found = find(in, &trees, size, ret_layer, &count), ret = FAB_OK;
+    if (found == FAB_E_NOMEM)
+        return found;
     if (count > 2 && (uint64_t)in->graph->n * in->lft->top <= FIRST_FIT_PATHS)
         ret = first_fit(in, size, ret_layer, &count);
-    if (ret == FAB_OK && count > FAB_VLS_MAX)
-        ret = FAB_E_LIMIT;
+    if (ret == FAB_OK && count > in->max)
+        ret = found;
     if (ret == FAB_OK)
         *ret_count = count;
     return ret;

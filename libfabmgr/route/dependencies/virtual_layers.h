@@ -15,9 +15,14 @@ struct fab_layers_input {
     const struct fab_lids *lids;
     /* the tables; they must be free of loops */
     const struct fab_lft *lft;
+    uint32_t max; /* maximum number of layers, at most FAB_VLS_MAX */
+    /* Number of steps that the search may still take; a step is one hop of a path, or one LFT entry
+     * that is read. The search subtracts its steps. */
+    uint64_t *budget;
 };
-/* The two functions below return LIMIT if more than FAB_VLS_MAX layers are needed, or NOMEM. The
- * dependencies of a layer form no cycle, even if all switches send to all LIDs of the layer. */
+/* The two functions below return LIMIT if more than `max` layers are needed, BUSY if the budget is
+ * used up, or NOMEM. The dependencies of a layer form no cycle, even if all switches send to all
+ * LIDs of the layer. */
 
 /* Assigns a layer to each LID: all paths to `lid` use layer ret_layer[lid]. ret_layer has lft->top
  * + 1 elements. *ret_count: number of layers. Small fabrics get the assignment with the fewest

@@ -35,6 +35,8 @@ struct search {
     /* [neighbours] by index in g->nbr: number of common neighbours of the switch and this neighbour
      * of it */
     uint32_t *common;
+    /* [pairs of groups] see compare_parallel() */
+    uint32_t *even;
     bool spines; /* true: dragonfly+, whose groups consist of leaves and spines */
     struct fab_groups s;
     char *why;
@@ -59,7 +61,7 @@ static int init(struct search *x)
     x->s.all = fab_base_arena_alloc(&x->s.arena, n, sizeof(*x->s.all));
     x->s.pivot = fab_base_arena_alloc(&x->s.arena, n, sizeof(*x->s.pivot));
     x->s.link =
-        fab_base_arena_alloc(&x->s.arena, (size_t)x->g->nbr_at[x->g->n] + 1, sizeof(*x->s.link));
+        fab_base_arena_alloc(&x->s.arena, (size_t)x->g->port_at[x->g->n] + 1, sizeof(*x->s.link));
     return !x->arena.failed && !x->s.arena.failed ? FAB_OK : FAB_E_NOMEM;
 }
 
@@ -124,29 +126,72 @@ static void align_links(const struct search *x, struct fab_global_link *link, ui
     }
 }
 
-static int list_links(struct search *x)
+/* Returns the number of parallel links from switch u to switch v. */
+static uint32_t count_parallel(const struct fab_graph *g, uint32_t u, uint32_t v)
+{
+    uint32_t count = 0;
+    for (uint32_t p = g->port_at[u]; p < g->port_at[u + 1]; p++)
+        count += g->port_peer[p] == v;
+    return count;
+}
+
+/* Calls add() for each neighbour v of each switch u in another group, with the number of parallel
+ * links between them and the index of the pair of groups. */
+static void each_global(struct search *x, uint32_t *array,
+                        void (*add)(struct search *x, uint32_t *array, size_t pair, uint32_t u,
+                                    uint32_t v, uint32_t parallel))
 {
     const struct fab_graph *g = x->g;
+    for (uint32_t u = 0; u < x->s.n; u++) {
+        for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
+            uint32_t v = g->nbr[i];
+            if (x->s.of[u] != x->s.of[v])
+                add(x, array, (size_t)x->s.of[u] * x->s.count + x->s.of[v], u, v,
+                    count_parallel(g, u, v));
+        }
+    }
+}
+
+/* Sets even[pair] to the number of parallel links between two switches of the groups, or to
+ * FAB_NONE if two pairs of switches differ in this number. */
+static void compare_parallel(struct search *x, uint32_t *even, size_t pair, uint32_t u, uint32_t v,
+                             uint32_t parallel)
+{
+    (void)x;
+    (void)u;
+    (void)v;
+    even[pair] = even[pair] == 0 || even[pair] == parallel ? parallel : FAB_NONE;
+}
+
+static void count_global(struct search *x, uint32_t *at, size_t pair, uint32_t u, uint32_t v,
+                         uint32_t parallel)
+{
+    (void)u;
+    (void)v;
+    at[pair + 2] += x->even[pair] == FAB_NONE ? parallel : 1;
+}
+
+static void list_global(struct search *x, uint32_t *at, size_t pair, uint32_t u, uint32_t v,
+                        uint32_t parallel)
+{
+    for (uint32_t i = 0; i < (x->even[pair] == FAB_NONE ? parallel : 1); i++)
+        x->s.link[at[pair + 1]++] = (struct fab_global_link){u, v};
+}
+
+static int list_links(struct search *x)
+{
     struct fab_groups *s = &x->s;
     size_t pairs = (size_t)s->count * s->count;
     uint32_t *at = calloc(pairs + 2, sizeof(*at));
-    if (at == NULL)
+    x->even = fab_base_arena_alloc(&x->arena, pairs + 1, sizeof(*x->even));
+    s->at = at;
+    if (at == NULL || x->even == NULL)
         return FAB_E_NOMEM;
-    for (uint32_t u = 0; u < s->n; u++) {
-        for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++)
-            at[(size_t)s->of[u] * s->count + s->of[g->nbr[i]] + 2] += s->of[u] != s->of[g->nbr[i]];
-    }
+    each_global(x, x->even, compare_parallel);
+    each_global(x, at, count_global);
     for (size_t i = 0; i < pairs; i++)
         at[i + 2] += at[i + 1];
-    for (uint32_t u = 0; u < s->n; u++) {
-        for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
-            uint32_t v = g->nbr[i];
-            if (s->of[u] != s->of[v])
-                s->link[at[(size_t)s->of[u] * s->count + s->of[v] + 1]++] =
-                    (struct fab_global_link){u, v};
-        }
-    }
-    s->at = at;
+    each_global(x, at, list_global);
     rank_members(x);
     for (size_t i = 0; i < pairs; i++)
         align_links(x, s->link + at[i], at[i + 1] - at[i]);
@@ -197,8 +242,20 @@ static uint32_t first_unlinked(const struct search *x, uint32_t a)
     return FAB_NONE;
 }
 
-/* Lists the hubs, which are the groups with links to all other groups. Returns UNSUPPORTED if fewer
- * than half of the groups are hubs, because the topology is then no dragonfly. */
+/* Returns true if at least three quarters of the pairs of groups are linked. */
+static bool are_mostly_linked(const struct search *x)
+{
+    const struct fab_global_link *link;
+    uint64_t linked = 0, pairs = (uint64_t)x->s.count * (x->s.count - 1);
+    for (uint32_t a = 0; a < x->s.count; a++) {
+        for (uint32_t b = 0; b < x->s.count; b++)
+            linked += a != b && fab_route_groups_links(&x->s, a, b, &link) > 0;
+    }
+    return linked * 4 >= pairs * 3;
+}
+
+/* Lists the hubs, which are the groups with links to all other groups. Returns UNSUPPORTED if there
+ * is no hub, or if too few groups are linked, because the topology is then no dragonfly. */
 static int list_hubs(struct search *x)
 {
     struct fab_groups *s = &x->s;
@@ -214,7 +271,7 @@ static int list_hubs(struct search *x)
         else
             odd = a;
     }
-    if (s->hubs * 2 >= s->count)
+    if (s->hubs > 0 && are_mostly_linked(x))
         return FAB_OK;
     snprintf(x->why, x->why_len, "no dragonfly: no link between the groups of %.64s and %.64s",
              name(x, s->all[s->first[first_unlinked(x, odd)]]), name(x, s->all[s->first[odd]]));

@@ -7,7 +7,9 @@
 #include "libfabmgr/base/arena.h"
 #include "libfabmgr/route/graph/graph.h"
 
-/* A link between switches of two groups. Parallel links count as one. */
+/* A link between switches of two groups. Parallel links count as one, unless the switches of two
+ * groups differ in their numbers of parallel links, for example because one is missing. Then each
+ * counts, so that all have equal loads. */
 struct fab_global_link {
     uint32_t from, to; /* switches */
 };

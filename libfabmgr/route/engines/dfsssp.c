@@ -25,58 +25,65 @@
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/engines/sssp.h"
 
+/* Steps of virtual_layers.c in all attempts together, which takes about two seconds. Beyond it, a
+ * fabric is better served by an engine that needs no layers. */
+#define LAYERS_BUDGET UINT64_C(200000000)
+
 struct dfsssp {
     const struct fab_route_input *in;
     struct fab_graph graph;
     struct fab_lft lft;
     struct fab_vls vls;
-    /* number of VLs that the last attempt needs */
+    /* number of VLs that the last attempt needs, or a lower limit of this number */
     uint32_t needed;
-    /* number of VLs that the attempt with the fewest VLs needs */
-    uint32_t least;
+    uint64_t budget; /* steps of virtual_layers.c that are left */
     /* text for the operator that says what determines the layer of a path, for example the
      * destination LID */
     const char *by;
 };
 
-/* Handles the result `status` of an assignment of layers. If more than FAB_VLS_MAX layers are
- * needed (LIMIT), sets *count to FAB_VLS_MAX + 1 and returns FAB_OK, so that the engine tries other
- * assignments. */
-static int bounded(int status, uint32_t *count)
+/* Handles the result `status` of an assignment of layers. If more than `max` layers are needed
+ * (LIMIT), sets *count to max + 1 and returns FAB_OK, so that the engine tries other assignments.
+ */
+static int bounded(int status, uint32_t max, uint32_t *count)
 {
     if (status == FAB_E_LIMIT)
-        *count = FAB_VLS_MAX + 1;
+        *count = max + 1;
     return status == FAB_E_LIMIT ? FAB_OK : status;
 }
 
-static int find_by_lid(struct dfsssp *d)
+static int find_by_lid(struct dfsssp *d, uint32_t max)
 {
     const struct fab_layers_input in = {.fabric = d->in->fabric,
                                         .policy = d->in->policy,
                                         .graph = &d->graph,
                                         .lids = d->in->lids,
-                                        .lft = &d->lft};
+                                        .lft = &d->lft,
+                                        .max = max,
+                                        .budget = &d->budget};
     d->by = "destination";
     fab_target_vls_fini(&d->vls);
     fab_target_vls_init(&d->vls, 0);
     int ret = fab_target_vls_by_lid(&d->vls, d->lft.top);
     return ret == FAB_OK
-               ? bounded(fab_route_layers_by_lid(&in, d->vls.of_lid, &d->needed), &d->needed)
+               ? bounded(fab_route_layers_by_lid(&in, d->vls.of_lid, &d->needed), max, &d->needed)
                : ret;
 }
 
-static int find_by_pair(struct dfsssp *d)
+static int find_by_pair(struct dfsssp *d, uint32_t max)
 {
     const struct fab_layers_input in = {.fabric = d->in->fabric,
                                         .policy = d->in->policy,
                                         .graph = &d->graph,
                                         .lids = d->in->lids,
-                                        .lft = &d->lft};
+                                        .lft = &d->lft,
+                                        .max = max,
+                                        .budget = &d->budget};
     d->by = "pair of switches";
     fab_target_vls_fini(&d->vls);
     int ret = fab_target_vls_by_pair(&d->vls, d->graph.n);
     return ret == FAB_OK
-               ? bounded(fab_route_layers_by_pair(&in, d->vls.of_pair, &d->needed), &d->needed)
+               ? bounded(fab_route_layers_by_pair(&in, d->vls.of_pair, &d->needed), max, &d->needed)
                : ret;
 }
 
@@ -103,7 +110,7 @@ static int route(struct dfsssp *d, uint32_t available)
 {
     static const struct {
         uint32_t paths;
-        int (*find)(struct dfsssp *d);
+        int (*find)(struct dfsssp *d, uint32_t max);
         bool many;
     } attempts[] = {
         {FAB_SSSP_PER_LID, find_by_lid, false},
@@ -118,10 +125,10 @@ static int route(struct dfsssp *d, uint32_t available)
         int ret = FAB_OK;
         if (i == 0 || attempts[i].paths != attempts[i - 1].paths)
             ret = route_by(d, attempts[i].paths);
+        uint32_t max = attempts[i].many ? available : 1;
         if (ret == FAB_OK)
-            ret = attempts[i].find(d);
-        d->least = d->needed < d->least ? d->needed : d->least;
-        if (ret != FAB_OK || d->needed <= (attempts[i].many ? available : 1))
+            ret = attempts[i].find(d, max);
+        if (ret != FAB_OK || d->needed <= max)
             return ret;
     }
     return FAB_OK;
@@ -137,8 +144,7 @@ static int conclude(struct dfsssp *d, uint32_t available, uint32_t port, char *w
         snprintf(why, why_len, "shortest paths on %u virtual lanes by %s", d->needed, d->by);
     } else {
         const struct fab_port *p = fab_fabric_port(d->in->fabric, port);
-        snprintf(why, why_len, "%s%u VLs are needed and %.64s port %u has %u",
-                 d->least > FAB_VLS_MAX ? "at least " : "", d->least,
+        snprintf(why, why_len, "at least %u VLs are needed and %.64s port %u has %u", d->needed,
                  d->in->fabric->nodes[p->node].desc, p->num, available);
         return FAB_E_UNSUPPORTED;
     }
@@ -148,7 +154,7 @@ static int conclude(struct dfsssp *d, uint32_t available, uint32_t port, char *w
 static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len)
 {
-    struct dfsssp d = {.in = in, .least = UINT32_MAX};
+    struct dfsssp d = {.in = in, .budget = LAYERS_BUDGET};
     uint32_t port = FAB_NONE;
     uint32_t available = fab_route_vls_available(in->fabric, in->policy, &port);
     if (in->lids->port_count != in->fabric->port_count)
@@ -156,6 +162,10 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
     int ret = fab_route_graph_make(in->fabric, &d.graph);
     if (ret == FAB_OK)
         ret = route(&d, available);
+    if (ret == FAB_E_BUSY) {
+        snprintf(why, why_len, "too many cycles: the search for virtual layers was given up");
+        ret = FAB_E_UNSUPPORTED;
+    }
     if (ret == FAB_OK)
         ret = conclude(&d, available, port, why, why_len);
     if (ret == FAB_OK) {

@@ -12,8 +12,9 @@
  * (Maglione-Mathey et al., "DLA", 2025).
  *
  * A path goes around a missing local link through a pivot, a switch with all its local links. The
- * hop after the pivot is on VL 2. Pivots for packets that leave a group and pivots for packets to a
- * switch of the group are different switches. So channels from pivots on VL 2 are either between
+ * hop after the pivot is on VL 2, which is reserved for it even if no link is missing, so that a
+ * fault changes no SL-to-VL table. Pivots for packets that leave a group and pivots for packets to
+ * a switch of the group are different switches. So channels from pivots on VL 2 are either between
  * local and global channels, or the last channels of their paths.
  *
  * Two groups without a link between them send through a hub, a group that has links to all others.
@@ -134,11 +135,12 @@ static uint32_t next_switch(struct dragonfly *d, uint32_t at, uint32_t dest, uin
 
 static unsigned map(struct dragonfly *d)
 {
+    bool third = d->detours || fab_route_vls_reserve(d->in, 2, 1) == 3;
     for (unsigned sl = 0; sl < FAB_SLS; sl++) {
         d->vls.vl[FAB_DRAGONFLY_GLOBAL][FAB_DRAGONFLY_LOCAL][sl] = 1;
-        d->vls.vl[FAB_DRAGONFLY_LOCAL][FAB_DRAGONFLY_LOCAL][sl] = d->detours ? 2 : 0;
+        d->vls.vl[FAB_DRAGONFLY_LOCAL][FAB_DRAGONFLY_LOCAL][sl] = third ? 2 : 0;
     }
-    return d->detours ? 3 : 2;
+    return third ? 3 : 2;
 }
 
 /* ---- the run, for both engines --------------------------------------------------------------- */
@@ -268,6 +270,6 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
 
 const struct fab_route_engine fab_route_engine_dragonfly = {
     .name = "dragonfly",
-    .summary = "minimal paths in dragonflies, 2 VLs (3 if local links are missing)",
+    .summary = "minimal paths in dragonflies, 2 VLs (1 more for detours if available)",
     .run = run,
 };

@@ -15,10 +15,18 @@
  * neither VL has a cycle. A ring that lacks a link has no cycle on any VL, so that faults need not
  * change SLs (Dally and Seitz 1987; OpenSM's Torus-2QoS).
  *
- * A switch may be missing, or a row may have several parts. Some packets then turn to a later
- * dimension early, and back to an earlier dimension afterwards. The hop after such a turn back has
- * a VL of its own, so that it cannot be part of a cycle around the gap. With several gaps close
- * together there may be a cycle; then the tables fail the proof.
+ * Where links or switches are missing, some paths take detours (detours.c). Two more VLs are
+ * reserved for them, if the ports have these VLs. A detour passes a gap in a row over a
+ * neighbouring row, so it turns back to an earlier dimension. The hop after such a turn has a VL of
+ * its own (back). The first hop in another dimension than the first one has such a VL, too (aside):
+ * otherwise channels of later dimensions could depend on each other over the first dimension. Then
+ * every cycle needs several gaps that are close together, and detours.c avoids it. Pairs for which
+ * it finds no other path have an SL of their own, whose packets stay on the last VL (spare).
+ *
+ * A whole grid has the same VLs and SL-to-VL tables as a damaged one, although no packet turns
+ * back. So a fault changes forwarding tables only, and the change can be proved step by step. If no
+ * detours are found, the engine uses the VLs in other ways, or packets travel the dimensions in
+ * another order.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +35,7 @@
 #include "libfabmgr/base/plural.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/balance/next_hops.h"
+#include "libfabmgr/route/detours/detours.h"
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/grid/dimension_order.h"
 
@@ -34,13 +43,31 @@
  * SLs */
 #define RINGS_MAX 4
 
+/* maximum number of trees to one switch */
+#define VARIANTS 8
+/* number of ways to use VLs and dimensions that are tried for detours, at most */
+#define ATTEMPTS 6
+/* Steps of all searches for cycles together, which take about a second. A torus 12x10x9 with 1 % of
+ * its links missing needs up to 40 million. */
+#define DETOUR_BUDGET UINT64_C(50000000)
+/* number of VLs that are reserved for detours */
+#define DETOUR_VLS 2
+
+/* Ways to use the VLs for detours. With one such VL, the first two are the same. */
+enum lanes {
+    BACK_AND_ASIDE,  /* turns back and turns aside have a VL each */
+    BACK_WITH_ASIDE, /* they share one VL */
+    BACK_ONLY,       /* turns aside are on the VLs of regular paths */
+    LANES_COUNT,
+};
+
 struct torus {
+    struct fab_arena arena; /* memory of tree[] and tree_at[] */
     const struct fab_route_input *in;
     char *why;
     size_t why_len;
     struct fab_graph graph;
     struct fab_grid grid;
-    struct fab_dor dor;
     struct fab_destinations destinations;
     struct fab_next_hops next_hops;
     struct fab_lft lft;
@@ -48,8 +75,14 @@ struct torus {
     uint32_t rings;
     /* [rings] the dimensions with rings; bit r of the SL selects the VL in dimension ring[r] */
     uint32_t ring[RINGS_MAX];
-    /* true: some path turns back to an earlier dimension */
-    bool turns_back;
+    struct fab_detour_tree *tree;
+    /* [switches + 1] the trees of switch destinations.sequence[i] are tree[tree_at[i]] to
+     * tree[tree_at[i + 1] - 1] */
+    uint32_t *tree_at;
+    uint8_t *arc_class; /* [neighbours of the graph] class_of() each arc */
+    uint64_t budget;    /* steps that searches for detours may still take */
+    enum lanes lanes;   /* how the VLs for detours are used */
+    bool detours;       /* some path goes around a gap */
 };
 
 static const char *name(const struct torus *t, uint32_t sw)
@@ -57,64 +90,40 @@ static const char *name(const struct torus *t, uint32_t sw)
     return t->in->fabric->nodes[sw].desc;
 }
 
-/* ---- paths ----------------------------------------------------------------------------------- */
+/* ---- paths without detours ------------------------------------------------------------------- */
 
-/* Returns the position of a dimension in the order in which packets travel the dimensions (its
- * rank). The dimension is that of the link from a to b. */
-static uint32_t rank_of(const struct torus *t, uint32_t a, uint32_t b)
+static void find_regular(const void *torus, uint32_t dest, uint32_t number, uint32_t *next)
 {
-    return t->dor.rank[fab_route_grid_differ(&t->grid, a, b)];
-}
-
-static void find_turns_back(struct torus *t, uint32_t dest)
-{
-    const uint32_t *next = t->next_hops.next;
-    for (uint32_t s = 0; s < t->graph.n && !t->turns_back; s++) {
-        uint32_t via = s != dest ? next[s] : dest;
-        t->turns_back = via != dest && rank_of(t, via, next[via]) < rank_of(t, s, via);
-    }
-}
-
-static int find_paths(struct torus *t, uint32_t dest)
-{
+    const struct torus *t = torus;
+    (void)number;
     for (uint32_t s = 0; s < t->graph.n; s++)
-        t->next_hops.next[s] = s == dest ? FAB_NONE : fab_route_dor_next(&t->dor, s, dest);
+        next[s] = s != dest ? fab_route_dor_next(&t->graph, &t->grid, s, dest) : FAB_NONE;
+}
+
+static int fill(struct torus *t, uint32_t dest, const struct fab_dlid *dlids, uint32_t count)
+{
     uint32_t lost = fab_route_next_hops_follow(&t->next_hops, dest);
     if (lost != FAB_NONE) {
         snprintf(t->why, t->why_len,
-                 "links are missing: dimension order has no path from %.64s to %.64s",
-                 name(t, lost), name(t, dest));
+                 "links are missing: no path without deadlock from %.64s to %.64s", name(t, lost),
+                 name(t, dest));
         return FAB_E_UNSUPPORTED;
     }
-    find_turns_back(t, dest);
+    fab_route_next_hops_fill(&t->next_hops, dest, dlids, count, &t->lft);
     return FAB_OK;
 }
 
-/* Routes all DLIDs of one switch together. If a clique (a row of switches that are all linked to
- * each other) lacks a link, routes them one by one, because their paths may then use different
- * pivots. A pivot is a switch with links to all other switches of its row. */
-static int route_dlids(struct torus *t, uint32_t dest, const struct fab_dlid *dlids, uint32_t count)
-{
-    uint32_t step = t->dor.pivots ? 1 : count;
-    int status = FAB_OK;
-    for (uint32_t i = 0; i < count && status == FAB_OK; i += step) {
-        t->dor.number = dlids[i].number;
-        status = find_paths(t, dest);
-        if (status == FAB_OK)
-            fab_route_next_hops_fill(&t->next_hops, dest, dlids + i, step, &t->lft);
-    }
-    return status;
-}
-
-static int route_all(struct torus *t)
+/* Routes all DLIDs of one switch together. */
+static int route_whole(struct torus *t)
 {
     struct fab_dlid dlids[FAB_DLIDS_MAX];
     int status = FAB_OK;
     for (uint32_t i = 0; i < t->graph.n; i++) {
+        find_regular(t, t->destinations.sequence[i], 0, t->next_hops.next);
         for (uint32_t offset = 0; offset < t->destinations.lids_each && status == FAB_OK;
              offset++) {
             uint32_t count = fab_route_destinations_dlids(&t->destinations, i, offset, dlids);
-            status = route_dlids(t, t->destinations.sequence[i], dlids, count);
+            status = fill(t, t->destinations.sequence[i], dlids, count);
         }
     }
     return status;
@@ -125,23 +134,26 @@ static int route_all(struct torus *t)
 static int set_sls(struct torus *t)
 {
     uint32_t n = t->graph.n;
-    t->vls.sls = (uint8_t)(1u << t->rings);
-    if (t->rings == 0)
-        return FAB_OK;
     int status = fab_target_vls_by_pair(&t->vls, n);
     for (uint32_t to = 0; to < n && status == FAB_OK; to++) {
         for (uint32_t from = 0; from < n; from++) {
             unsigned sl = 0;
             for (uint32_t r = 0; r < t->rings; r++)
-                sl |= (unsigned)fab_route_dor_crosses_dateline(&t->dor, from, to, t->ring[r]) << r;
+                sl |= (unsigned)fab_route_dor_crosses_dateline(&t->grid, from, to, t->ring[r]) << r;
             t->vls.of_pair[(size_t)to * n + from] = (uint8_t)sl;
         }
     }
     return status;
 }
 
-/* Sets the port class of each port; the VL of a packet depends on it. The class is 0 for ports to
- * endports. For other ports it is 1 + the rank of the link's dimension in the order of travel. */
+/* Returns the class of ports that lead from switch a to switch b: 1 + the link's dimension. Ports
+ * to endports have class 0. */
+static uint8_t class_of(const struct torus *t, uint32_t a, uint32_t b)
+{
+    return (uint8_t)(1 + fab_route_grid_differ(&t->grid, a, b));
+}
+
+/* Sets the port class of each port; the VL of a packet depends on it. */
 static int set_classes(struct torus *t)
 {
     const struct fab_fabric *f = t->in->fabric;
@@ -151,40 +163,277 @@ static int set_classes(struct torus *t)
     for (uint32_t s = 0; s < t->graph.n; s++) {
         for (uint32_t p = t->graph.port_at[s]; p < t->graph.port_at[s + 1]; p++)
             t->vls.port_class[fab_fabric_port_id(f, s, t->graph.port_num[p])] =
-                (uint8_t)(1 + rank_of(t, s, t->graph.port_peer[p]));
+                class_of(t, s, t->graph.port_peer[p]);
     }
     t->vls.classes = (uint8_t)(1 + t->grid.dims);
     return FAB_OK;
 }
 
+/* Returns the number of neighbours that a switch has in dimension d if no link is missing. */
+static uint32_t neighbours_in(const struct fab_grid *grid, uint32_t sw, uint32_t d)
+{
+    uint32_t size = grid->dim[d].size, at = fab_route_grid_coordinate(grid, sw, d);
+    if (grid->dim[d].kind == FAB_GRID_PATH)
+        return at == 0 || at + 1 == size ? 1 : 2;
+    return grid->dim[d].kind == FAB_GRID_RING ? 2 : size - 1;
+}
+
+static uint32_t usual_neighbours(const struct fab_grid *grid, uint32_t sw)
+{
+    uint32_t count = 0;
+    for (uint32_t d = 0; d < grid->dims; d++)
+        count += neighbours_in(grid, sw, d);
+    return count;
+}
+
+/* The number of VLs and SLs that dimension order needs if no link is missing. */
+static uint8_t regular_vls(const struct torus *t)
+{
+    return t->rings > 0 ? 2 : 1;
+}
+
+static uint8_t regular_sls(const struct torus *t)
+{
+    return (uint8_t)(1u << t->rings);
+}
+
+/* Returns the bit of the SL for dimension d: whether the path crosses the dateline of its ring. 0:
+ * the dimension has no rings. */
+static uint8_t dateline_bit(const struct torus *t, uint32_t d, unsigned sl)
+{
+    for (uint32_t r = 0; r < t->rings; r++) {
+        if (t->ring[r] == d)
+            return (uint8_t)(sl >> r & 1);
+    }
+    return 0;
+}
+
+/* Returns the VL on which a packet leaves a switch. The classes `in` and `out` are those of
+ * class_of(). */
+static uint8_t vl_of(const struct torus *t, unsigned in, unsigned out, unsigned sl)
+{
+    unsigned regular = regular_vls(t), extra = t->vls.count - regular;
+    if (out == 0)
+        return 0;
+    if (extra > 0 && in <= 1 && out > 1 && t->lanes != BACK_ONLY)
+        return (uint8_t)(extra > 1 && t->lanes == BACK_AND_ASIDE ? regular + 1 : regular);
+    return extra > 0 && in > out ? (uint8_t)regular : dateline_bit(t, out - 1, sl);
+}
+
 static void set_map(struct torus *t)
 {
-    uint8_t spare = t->rings > 0 ? 2 : 1;
+    bool spare = t->vls.sls > regular_sls(t);
     memset(t->vls.vl, 0, sizeof(t->vls.vl));
     for (unsigned in = 0; in < t->vls.classes; in++) {
-        for (uint32_t r = 0; r < t->rings; r++) {
+        for (unsigned out = 0; out < t->vls.classes; out++) {
             for (unsigned sl = 0; sl < t->vls.sls; sl++)
-                t->vls.vl[in][1 + t->dor.rank[t->ring[r]]][sl] = (uint8_t)(sl >> r & 1);
+                t->vls.vl[in][out][sl] = vl_of(t, in, out, sl);
+            if (spare)
+                t->vls.vl[in][out][regular_sls(t)] = (uint8_t)(t->vls.count - 1);
         }
-        for (unsigned out = 1; out < in && t->turns_back; out++)
-            memset(t->vls.vl[in][out], spare, sizeof(t->vls.vl[in][out]));
     }
 }
 
-static int make_vls(struct torus *t)
+/* Sets up `count` VLs. Those beyond regular_vls() are for detours. If there are two of them and
+ * an SL is left, this SL is the spare one, whose packets stay on the last VL. */
+static int make_vls(struct torus *t, uint8_t count)
 {
-    unsigned need = (t->rings > 0 ? 2u : 1u) + t->turns_back;
-    if (need == 1)
-        return FAB_OK;
-    int status = fab_route_vls_check(t->in, need, t->why, t->why_len);
-    if (status != FAB_OK)
-        return status;
-    fab_target_vls_init(&t->vls, (uint8_t)need);
-    status = set_sls(t);
+    bool spare = count > regular_vls(t) + 1 && regular_sls(t) < FAB_SLS;
+    fab_target_vls_init(&t->vls, count);
+    t->vls.sls = (uint8_t)(regular_sls(t) + spare);
+    int status = t->rings > 0 || spare ? set_sls(t) : FAB_OK;
     if (status == FAB_OK)
         status = set_classes(t);
     if (status == FAB_OK)
         set_map(t);
+    return status;
+}
+
+/* Removes the spare SL if no path uses it. Its entries in the SL-to-VL tables stay, so that these
+ * do not change when a fault makes it necessary. */
+static void trim_sls(struct torus *t, uint32_t rescued)
+{
+    if (rescued == 0)
+        t->vls.sls = regular_sls(t);
+    if (t->vls.count == 1)
+        fab_target_vls_fini(&t->vls);
+    if (t->vls.sls > 1)
+        return;
+    free(t->vls.of_pair);
+    t->vls.of_pair = NULL;
+    t->vls.switches = 0;
+}
+
+/* ---- paths with detours ---------------------------------------------------------------------- */
+
+/* Returns a topological order of the channels: first by dimension, then along the row from the
+ * dateline. On VL 1 the row begins in its middle. Hops back come last. */
+static uint64_t rank_of(const void *torus, uint32_t from, uint32_t to, uint32_t vl)
+{
+    const struct torus *t = torus;
+    uint32_t d = fab_route_grid_differ(&t->grid, from, to), size = t->grid.dim[d].size;
+    uint64_t at = fab_route_grid_coordinate(&t->grid, from, d);
+    if ((at + 1) % size != fab_route_grid_coordinate(&t->grid, to, d))
+        at = size - 1 - at;
+    if (vl == 1)
+        at = (at + size / 2) % size;
+    return (uint64_t)d << 32 | (uint64_t)(vl >= regular_vls(t)) << 16 | at;
+}
+
+static bool leads_back(const void *torus, uint32_t dest, uint32_t s, uint32_t to)
+{
+    const struct torus *t = torus;
+    return s != dest && fab_route_dor_leads_back(&t->grid, s, to, dest);
+}
+
+/* Makes the list of trees: VARIANTS or fewer for each switch, so that its LIDs can take different
+ * detours. LID i of a switch uses variant i modulo the number of variants. */
+static int list_trees(struct torus *t)
+{
+    struct fab_dlid dlids[FAB_DLIDS_MAX];
+    t->tree_at = fab_base_arena_alloc(&t->arena, (size_t)t->graph.n + 1, sizeof(*t->tree_at));
+    t->tree = fab_base_arena_alloc(&t->arena, (size_t)t->graph.n * VARIANTS + 1, sizeof(*t->tree));
+    if (t->arena.failed)
+        return FAB_E_NOMEM;
+    for (uint32_t i = 0; i < t->graph.n; i++) {
+        struct fab_detour_tree *tree = t->tree + t->tree_at[i];
+        uint32_t variants = t->graph.hosts[t->destinations.sequence[i]];
+        variants = variants < VARIANTS ? variants > 0 ? variants : 1 : VARIANTS;
+        for (uint32_t k = 0; k < variants; k++)
+            tree[k].dest = t->destinations.sequence[i];
+        for (uint32_t offset = 0; offset < t->destinations.lids_each; offset++) {
+            uint32_t count = fab_route_destinations_dlids(&t->destinations, i, offset, dlids);
+            for (uint32_t k = 0; k < count; k++)
+                tree[k % variants].weight += dlids[k].loaded;
+        }
+        t->tree_at[i + 1] = t->tree_at[i] + variants;
+    }
+    return FAB_OK;
+}
+
+static int fill_switch(struct torus *t, const struct fab_detours *d, uint32_t i)
+{
+    struct fab_dlid dlids[FAB_DLIDS_MAX];
+    uint32_t first = t->tree_at[i], variants = t->tree_at[i + 1] - first;
+    int status = FAB_OK;
+    for (uint32_t v = 0; v < variants; v++) {
+        fab_route_detours_next(d, first + v, t->next_hops.next);
+        for (uint32_t offset = 0; offset < t->destinations.lids_each && status == FAB_OK;
+             offset++) {
+            uint32_t count = fab_route_destinations_dlids(&t->destinations, i, offset, dlids);
+            for (uint32_t k = v; k < count && status == FAB_OK; k += variants)
+                status = fill(t, t->destinations.sequence[i], dlids + k, 1);
+        }
+    }
+    return status;
+}
+
+static void set_arc_classes(struct torus *t)
+{
+    const struct fab_graph *g = &t->graph;
+    for (uint32_t s = 0; s < g->n; s++) {
+        for (uint32_t i = g->nbr_at[s]; i < g->nbr_at[s + 1]; i++)
+            t->arc_class[i] = class_of(t, s, g->nbr[i]);
+    }
+}
+
+/* Lets packets travel the first dimension last. The bits of the SL stay those of the same rings. */
+static void rotate_dimensions(struct torus *t)
+{
+    struct fab_grid_dim first = t->grid.dim[0];
+    uint32_t last = t->grid.dims - 1;
+    memmove(t->grid.dim, t->grid.dim + 1, last * sizeof(first));
+    t->grid.dim[last] = first;
+    for (uint32_t r = 0; r < t->rings; r++)
+        t->ring[r] = t->ring[r] > 0 ? t->ring[r] - 1 : last;
+}
+
+static int find_detours(struct torus *t, uint8_t count, struct fab_detours *ret)
+{
+    const struct fab_detour_rule rule = {
+        .ctx = t,
+        .next = find_regular,
+        .leads_back = leads_back,
+        .rank = rank_of,
+        .vls = &t->vls,
+        .spare_sl = t->vls.sls > regular_sls(t) ? regular_sls(t) : FAB_SLS,
+        .arc_class = t->arc_class,
+        .budget = &t->budget,
+    };
+    return fab_route_detours_find(&t->graph, &rule, count, t->tree, t->tree_at[t->graph.n], ret);
+}
+
+static int try_lanes(struct torus *t, enum lanes lanes, uint8_t count, struct fab_detours *ret)
+{
+    t->lanes = lanes;
+    set_arc_classes(t);
+    fab_route_detours_fini(ret);
+    fab_target_vls_fini(&t->vls);
+    int status = make_vls(t, count);
+    return status == FAB_OK ? find_detours(t, count, ret) : status;
+}
+
+/* Tries to find detours for all paths on `count` VLs: with all ways to use the VLs for detours, and
+ * if these fail, with other orders of the dimensions. */
+static int try_detours(struct torus *t, uint8_t count, struct fab_detours *ret)
+{
+    int status = FAB_OK, extra = count - regular_vls(t);
+    enum lanes first = extra > 1   ? BACK_AND_ASIDE
+                       : extra > 0 ? BACK_WITH_ASIDE
+                                   : BACK_ONLY,
+               lanes = first;
+    ret->lost = 1;
+    for (uint32_t i = 0, orders = 1;
+         i < ATTEMPTS && status == FAB_OK && ret->lost > 0 && t->budget > 0; i++) {
+        if (lanes == LANES_COUNT) {
+            if (orders++ == t->grid.dims)
+                break;
+            rotate_dimensions(t);
+            lanes = first;
+        }
+        status = try_lanes(t, lanes++, count, ret);
+    }
+    return status;
+}
+
+static int route_damaged(struct torus *t, uint8_t count)
+{
+    struct fab_detours found = {0};
+    size_t arcs = t->graph.nbr_at[t->graph.n];
+    t->arc_class = fab_base_arena_alloc(&t->arena, arcs + 1, sizeof(*t->arc_class));
+    int status = list_trees(t);
+    if (status == FAB_OK)
+        status = try_detours(t, count, &found);
+    for (uint32_t i = 0; i < t->graph.n && status == FAB_OK; i++)
+        status = fill_switch(t, &found, i);
+    if (status == FAB_OK)
+        trim_sls(t, found.rescued);
+    t->detours = found.broken > 0;
+    fab_route_detours_fini(&found);
+    return status;
+}
+
+static bool is_whole(const struct torus *t)
+{
+    const struct fab_graph *g = &t->graph;
+    for (uint32_t sw = 0; sw < g->n; sw++) {
+        if (g->nbr_at[sw + 1] - g->nbr_at[sw] != usual_neighbours(&t->grid, sw))
+            return false;
+    }
+    return true;
+}
+
+static int route_all(struct torus *t)
+{
+    int status = fab_route_vls_check(t->in, regular_vls(t), t->why, t->why_len);
+    uint8_t count = fab_route_vls_reserve(t->in, regular_vls(t), DETOUR_VLS);
+    if (status != FAB_OK || !is_whole(t))
+        return status == FAB_OK ? route_damaged(t, count) : status;
+    status = route_whole(t);
+    if (status == FAB_OK)
+        status = make_vls(t, count);
+    if (status == FAB_OK)
+        trim_sls(t, 0);
     return status;
 }
 
@@ -245,8 +494,6 @@ static int prepare(struct torus *t, int check(struct torus *))
     if (ret == FAB_OK)
         ret = check(t);
     if (ret == FAB_OK)
-        ret = fab_route_dor_make(&t->graph, &t->grid, &t->dor);
-    if (ret == FAB_OK)
         ret = fab_route_next_hops_init(&t->next_hops, &t->graph);
     if (ret == FAB_OK)
         ret = fab_route_destinations_in_sequence(t->in, &t->graph, sequence_of(&t->grid),
@@ -254,21 +501,6 @@ static int prepare(struct torus *t, int check(struct torus *))
     if (ret == FAB_OK)
         ret = fab_target_lft_init(&t->lft, f->switch_count, t->in->lids->top);
     return ret;
-}
-
-/* Returns the number of neighbours that a switch has if no link is missing. */
-static uint32_t usual_neighbours(const struct fab_grid *grid, uint32_t sw)
-{
-    uint32_t count = 0;
-    for (uint32_t d = 0; d < grid->dims; d++) {
-        uint32_t size = grid->dim[d].size, at = fab_route_grid_coordinate(grid, sw, d);
-        enum fab_grid_kind kind = grid->dim[d].kind;
-        if (kind == FAB_GRID_PATH)
-            count += at == 0 || at + 1 == size ? 1 : 2;
-        else
-            count += kind == FAB_GRID_RING ? 2 : size - 1;
-    }
-    return count;
 }
 
 /* Returns true if a link is missing, or if switches differ in the number of parallel links to a
@@ -294,21 +526,19 @@ static void describe(const struct torus *t)
     if (holes > 0 && len < t->why_len)
         len += (size_t)snprintf(t->why + len, t->why_len - len, ", %u switch%s missing", holes,
                                 fab_base_plural_es(holes));
-    if (t->turns_back && len < t->why_len)
-        snprintf(t->why + len, t->why_len - len, ", paths turn early around gaps");
+    if (t->detours && len < t->why_len)
+        snprintf(t->why + len, t->why_len - len, ", paths go around missing links");
 }
 
 static int run(const struct fab_route_input *in, int check(struct torus *), struct fab_lft *ret_lft,
                struct fab_vls *ret_vls, char *why, size_t why_len)
 {
-    struct torus t = {.in = in, .why = why, .why_len = why_len};
+    struct torus t = {.in = in, .why = why, .why_len = why_len, .budget = DETOUR_BUDGET};
     if (in->lids->port_count != in->fabric->port_count)
         return FAB_E_INVAL;
     int ret = prepare(&t, check);
     if (ret == FAB_OK)
         ret = route_all(&t);
-    if (ret == FAB_OK)
-        ret = make_vls(&t);
     if (ret == FAB_OK) {
         describe(&t);
         if (in->flawed != NULL && is_flawed(&t))
@@ -321,7 +551,7 @@ static int run(const struct fab_route_input *in, int check(struct torus *), stru
     }
     fab_route_destinations_fini(&t.destinations);
     fab_route_next_hops_fini(&t.next_hops);
-    fab_route_dor_fini(&t.dor);
+    fab_base_arena_fini(&t.arena);
     fab_route_grid_fini(&t.grid);
     fab_route_graph_fini(&t.graph);
     return ret;
@@ -341,12 +571,13 @@ static int run_torus(const struct fab_route_input *in, struct fab_lft *ret_lft,
 
 const struct fab_route_engine fab_route_engine_dor = {
     .name = "dor",
-    .summary = "dimension order on meshes, hypercubes and HyperX, one VL",
+    .summary =
+        "dimension order on meshes, hypercubes and HyperX, 1 VL (2 more for detours if available)",
     .run = run_dor,
 };
 
 const struct fab_route_engine fab_route_engine_torus = {
     .name = "torus",
-    .summary = "dimension order on tori, datelines by SL, 2 VLs (3 if switches are missing)",
+    .summary = "dimension order on tori, datelines by SL, 2 VLs (2 more for detours if available)",
     .run = run_torus,
 };

@@ -292,6 +292,64 @@ static int number_dims(struct classes *w, struct fab_dimensions *s, char *why, s
     return FAB_OK;
 }
 
+/* Returns whether switch a lacks only the link to switch b, which has the dimension e, for a pair
+ * of squares side by side: u, a and another switch are opposite to w, b and a third one. Sets *ret
+ * to this other switch. All links of dimension d and e except those at a have known dimensions. */
+static bool is_between_squares(const struct fab_graph *g, const struct fab_dimensions *s,
+                               uint32_t a, uint32_t b, uint32_t w, uint8_t d, uint8_t e,
+                               uint32_t *ret)
+{
+    for (uint32_t i = g->nbr_at[b]; i < g->nbr_at[b + 1]; i++) {
+        uint32_t beyond = g->nbr[i];
+        for (uint32_t k = g->nbr_at[beyond];
+             s->dim[i] == d && beyond != w && k < g->nbr_at[beyond + 1]; k++) {
+            if (s->dim[k] == e && fab_route_graph_linked(g, g->nbr[k], a)) {
+                *ret = g->nbr[k];
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void fab_route_dimensions_set(const struct fab_graph *g, struct fab_dimensions *s, uint32_t a,
+                              uint32_t b, uint8_t d)
+{
+    s->dim[slot_of(g, a, b)] = d;
+    s->dim[slot_of(g, b, a)] = d;
+}
+
+/* The link from u to a is in no square. Finds its dimension d where u has a link of another
+ * dimension to a switch w, and a would be opposite to a neighbour b of w, if a and b were linked.
+ */
+static void find_by_gap(const struct fab_graph *g, struct fab_dimensions *s, uint32_t u, uint32_t a)
+{
+    for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
+        uint32_t w = g->nbr[i], beyond;
+        uint8_t e = s->dim[i];
+        for (uint32_t k = g->nbr_at[w]; e != FAB_DIMENSION_NONE && k < g->nbr_at[w + 1]; k++) {
+            uint8_t d = s->dim[k];
+            if (d == e || d == FAB_DIMENSION_NONE || g->nbr[k] == a ||
+                fab_route_graph_linked(g, a, g->nbr[k]) ||
+                !is_between_squares(g, s, a, g->nbr[k], w, d, e, &beyond) || beyond == u)
+                continue;
+            fab_route_dimensions_set(g, s, u, a, d);
+            fab_route_dimensions_set(g, s, a, beyond, d);
+            return;
+        }
+    }
+}
+
+static void find_others(const struct fab_graph *g, struct fab_dimensions *s)
+{
+    for (uint32_t u = 0; u < g->n && s->dims > 1; u++) {
+        for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
+            if (s->dim[i] == FAB_DIMENSION_NONE)
+                find_by_gap(g, s, u, g->nbr[i]);
+        }
+    }
+}
+
 static int find_dims(struct classes *w, struct fab_dimensions *s, char *why, size_t why_len)
 {
     number_edges(w);
@@ -310,7 +368,10 @@ static int find_dims(struct classes *w, struct fab_dimensions *s, char *why, siz
         return status;
     for (uint32_t u = 0; u < w->g->n; u++)
         join_classes_at(w, u);
-    return number_dims(w, s, why, why_len);
+    status = number_dims(w, s, why, why_len);
+    if (status == FAB_OK)
+        find_others(w->g, s);
+    return status;
 }
 
 /* ---- quick test for topologies that are no grid ---------------------------------------------- */

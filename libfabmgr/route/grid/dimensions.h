@@ -18,6 +18,9 @@ struct fab_dimensions {
  * UNSUPPORTED if the topology is no grid (why[] names a switch or says why), or NOMEM. */
 int fab_route_dimensions_find(const struct fab_fabric *f, const struct fab_graph *g,
                               struct fab_dimensions *ret, char *why, size_t why_len);
+/* Sets the dimension of the link between switches a and b. */
+void fab_route_dimensions_set(const struct fab_graph *g, struct fab_dimensions *s, uint32_t a,
+                              uint32_t b, uint8_t d);
 void fab_route_dimensions_fini(struct fab_dimensions *s);
 
 #endif

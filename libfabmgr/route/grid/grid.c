@@ -28,6 +28,11 @@
 #include "libfabmgr/base/status.h"
 
 #define SIZE_MAX_SLICES 4096
+/* Links that are in no square get a dimension by trial, if there are at most this many of them, and
+ * at most this many dimensions. In grids of more dimensions, each link is in several squares. */
+#define UNKNOWN_MAX 64
+#define UNKNOWN_DIMS_MAX 3
+#define UNKNOWN_PASSES 2
 
 struct slices {
     uint32_t size;
@@ -50,7 +55,7 @@ struct recognition {
     struct fab_arena arena; /* memory of the arrays of slices */
     const struct fab_fabric *f;
     const struct fab_graph *g;
-    const struct fab_dimensions *s;
+    struct fab_dimensions *s;
     struct slices of[FAB_GRID_DIMS];
     char *why;
     size_t why_len;
@@ -78,6 +83,97 @@ static void join_slices(const struct recognition *v, uint32_t d, uint32_t *set)
                 fab_base_sets_join(set, u, g->nbr[i]);
         }
     }
+}
+
+static void join_rows(const struct recognition *v, uint32_t d, uint32_t *row)
+{
+    const struct fab_graph *g = v->g;
+    fab_base_sets_init(row, g->n);
+    for (uint32_t u = 0; u < g->n; u++) {
+        for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
+            if (runs_in(v, i, d))
+                fab_base_sets_join(row, u, g->nbr[i]);
+        }
+    }
+}
+
+/* Finds the neighbours of switch u in dimension d that are in no slice with a neighbour of switch w
+ * in dimension d. Sets *ret to the last of them, and returns their number. */
+static uint32_t unmatched(const struct recognition *v, uint32_t d, uint32_t *set, uint32_t u,
+                          uint32_t w, uint32_t *ret)
+{
+    const struct fab_graph *g = v->g;
+    uint32_t count = 0;
+    for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
+        bool found = !runs_in(v, i, d);
+        uint32_t slice = fab_base_sets_find(set, g->nbr[i]);
+        for (uint32_t k = g->nbr_at[w]; k < g->nbr_at[w + 1] && !found; k++)
+            found = runs_in(v, k, d) && fab_base_sets_find(set, g->nbr[k]) == slice;
+        if (found)
+            continue;
+        *ret = g->nbr[i];
+        count++;
+    }
+    return count;
+}
+
+/* Returns true if a switch of the slice of a and a switch of the slice of b are in one row, so that
+ * their coordinates in the dimension differ. `mark` is zeroed scratch memory, and zeroed again. */
+static bool share_row(const struct recognition *v, uint32_t *set, uint32_t *row, uint32_t a,
+                      uint32_t b, bool *mark)
+{
+    bool shared = false;
+    uint32_t of_a = fab_base_sets_find(set, a), of_b = fab_base_sets_find(set, b);
+    for (uint32_t u = 0; u < v->g->n; u++)
+        mark[fab_base_sets_find(row, u)] |= fab_base_sets_find(set, u) == of_a;
+    for (uint32_t u = 0; u < v->g->n; u++)
+        shared |= fab_base_sets_find(set, u) == of_b && mark[fab_base_sets_find(row, u)];
+    memset(mark, 0, v->g->n * sizeof(*mark));
+    return shared;
+}
+
+/* Switches u and w, which a link of another dimension joins, have equal neighbours in dimension d,
+ * slice by slice. If one neighbour of each is left over, both belong to one slice. Joins their
+ * parts, and returns true, if they were separate. */
+static bool join_parts_at(const struct recognition *v, uint32_t d, uint32_t *set, uint32_t *row,
+                          bool *mark, uint32_t u, uint32_t w)
+{
+    uint32_t a = 0, b = 0;
+    if (unmatched(v, d, set, u, w, &a) != 1 || unmatched(v, d, set, w, u, &b) != 1 ||
+        share_row(v, set, row, a, b, mark))
+        return false;
+    fab_base_sets_join(set, a, b);
+    return true;
+}
+
+static bool join_parts_once(const struct recognition *v, uint32_t d, uint32_t *set, uint32_t *row,
+                            bool *mark)
+{
+    const struct fab_graph *g = v->g;
+    bool joined = false;
+    for (uint32_t u = 0; u < g->n; u++) {
+        for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
+            if (g->nbr[i] > u && !runs_in(v, i, d) && v->s->dim[i] != FAB_DIMENSION_NONE)
+                joined |= join_parts_at(v, d, set, row, mark, u, g->nbr[i]);
+        }
+    }
+    return joined;
+}
+
+/* Joins the parts of slices that missing links have separated. */
+static int join_parts(const struct recognition *v, uint32_t d, uint32_t *set)
+{
+    uint32_t *row = calloc((size_t)v->g->n + 1, sizeof(*row));
+    bool *mark = calloc((size_t)v->g->n + 1, sizeof(*mark));
+    int status = row != NULL && mark != NULL ? FAB_OK : FAB_E_NOMEM;
+    if (status == FAB_OK) {
+        join_rows(v, d, row);
+        while (join_parts_once(v, d, set, row, mark))
+            continue;
+    }
+    free(row);
+    free(mark);
+    return status;
 }
 
 /* Numbers the slices (the sets of switches with the same coordinate in a dimension) in the order of
@@ -116,11 +212,16 @@ static int make_slices(struct recognition *v, uint32_t d)
     struct slices *s = &v->of[d];
     uint32_t *set = calloc((size_t)v->g->n + 1, sizeof(*set));
     s->of = fab_base_arena_alloc(&v->arena, (size_t)v->g->n + 1, sizeof(*s->of));
-    if (set != NULL && s->of != NULL) {
+    int status = set != NULL && s->of != NULL ? FAB_OK : FAB_E_NOMEM;
+    if (status == FAB_OK) {
         join_slices(v, d, set);
-        number_slices(v, s, set);
+        status = join_parts(v, d, set);
     }
+    if (status == FAB_OK)
+        number_slices(v, s, set);
     free(set);
+    if (status != FAB_OK)
+        return status;
     if (s->size > SIZE_MAX_SLICES) {
         snprintf(v->why, v->why_len, "no grid: more than %u switches along one dimension",
                  SIZE_MAX_SLICES);
@@ -133,6 +234,113 @@ static int make_slices(struct recognition *v, uint32_t d)
     if (s->size == 0 || v->arena.failed)
         return FAB_E_NOMEM;
     return link_slices(v, s, d);
+}
+
+/* ---- links in no square ---------------------------------------------------------------------- */
+
+struct trial {
+    const struct recognition *v;
+    uint32_t *set;  /* [switches] scratch: the slices of one dimension */
+    uint64_t *key;  /* [switches] the slices of each switch, of all dimensions */
+    uint32_t count; /* number of slices of all dimensions; FAB_NONE: this is no grid */
+};
+
+static int by_key(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Adds the slices of dimension d to t->count and t->key. */
+static void add_slices(struct trial *t, uint32_t d)
+{
+    const struct fab_graph *g = t->v->g;
+    for (uint32_t u = 0; u < g->n && t->count != FAB_NONE; u++) {
+        uint32_t slice = fab_base_sets_find(t->set, u);
+        t->count += slice == u;
+        t->key[u] = t->key[u] * g->n + slice;
+        for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
+            if (runs_in(t->v, i, d) && fab_base_sets_find(t->set, g->nbr[i]) == slice)
+                t->count = FAB_NONE;
+        }
+    }
+}
+
+/* Counts the slices of all dimensions. In a grid, no link joins two switches of one slice of its
+ * dimension, and no two switches are in the same slices. */
+static int count_slices(struct trial *t)
+{
+    uint32_t n = t->v->g->n;
+    int status = FAB_OK;
+    t->count = 0;
+    memset(t->key, 0, n * sizeof(*t->key));
+    for (uint32_t d = 0; d < t->v->s->dims && t->count != FAB_NONE && status == FAB_OK; d++) {
+        join_slices(t->v, d, t->set);
+        status = join_parts(t->v, d, t->set);
+        add_slices(t, d);
+    }
+    qsort(t->key, n, sizeof(*t->key), by_key);
+    for (uint32_t u = 1; u < n; u++) {
+        if (t->key[u] == t->key[u - 1])
+            t->count = FAB_NONE;
+    }
+    return status;
+}
+
+/* Gives a link the dimension with which there are the fewest slices. */
+static int choose_dim(struct trial *t, uint32_t u, uint32_t slot)
+{
+    const struct recognition *v = t->v;
+    uint8_t best = v->s->dim[slot];
+    uint32_t least = t->count;
+    int status = FAB_OK;
+    for (uint8_t d = 0; d < v->s->dims && status == FAB_OK; d++) {
+        fab_route_dimensions_set(v->g, v->s, u, v->g->nbr[slot], d);
+        status = count_slices(t);
+        best = t->count < least ? d : best;
+        least = t->count < least ? t->count : least;
+    }
+    t->count = least;
+    fab_route_dimensions_set(v->g, v->s, u, v->g->nbr[slot], best);
+    return status;
+}
+
+/* A missing link leaves links beside it that are in no square, most of them at the border of a mesh
+ * of two dimensions. With a wrong dimension, slices fall into parts, or links do not fit. So finds
+ * the dimensions with which there are the fewest slices. */
+static int choose_dims(struct trial *t)
+{
+    const struct fab_graph *g = t->v->g;
+    uint32_t tail[UNKNOWN_MAX], slot[UNKNOWN_MAX], unknown = 0;
+    for (uint32_t u = 0; u < g->n; u++) {
+        for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
+            if (g->nbr[i] < u || t->v->s->dim[i] != FAB_DIMENSION_NONE)
+                continue;
+            if (unknown == UNKNOWN_MAX)
+                return FAB_OK;
+            tail[unknown] = u;
+            slot[unknown++] = i;
+        }
+    }
+    int status = unknown > 0 ? count_slices(t) : FAB_OK;
+    for (uint32_t i = 0; i < UNKNOWN_PASSES * unknown && t->count != FAB_NONE && status == FAB_OK;
+         i++)
+        status = choose_dim(t, tail[i % unknown], slot[i % unknown]);
+    return status;
+}
+
+static int find_unknown(const struct recognition *v)
+{
+    struct trial t = {.v = v};
+    size_t n = (size_t)v->g->n + 1;
+    if (v->s->dims < 2 || v->s->dims > UNKNOWN_DIMS_MAX)
+        return FAB_OK;
+    t.set = calloc(n, sizeof(*t.set));
+    t.key = calloc(n, sizeof(*t.key));
+    int status = t.set != NULL && t.key != NULL ? choose_dims(&t) : FAB_E_NOMEM;
+    free(t.set);
+    free(t.key);
+    return status;
 }
 
 /* ---- the kind of a dimension ----------------------------------------------------------------- */
@@ -423,7 +631,9 @@ int fab_route_grid_find(const struct fab_fabric *f, const struct fab_graph *g, s
     if (status != FAB_OK)
         return status;
     struct recognition v = {.f = f, .g = g, .s = &dimensions, .why = why, .why_len = why_len};
-    status = make_grid(&v, &grid);
+    status = find_unknown(&v);
+    if (status == FAB_OK)
+        status = make_grid(&v, &grid);
     fab_base_arena_fini(&v.arena);
     fab_route_dimensions_fini(&dimensions);
     if (status == FAB_OK)

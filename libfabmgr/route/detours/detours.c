@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finds detours for all destinations. The channel dependency graph first gets the dependencies of
+ * all regular paths, then those of the detours (tree.c).
+ *
+ * The choice among detours depends on the loads, and the loads on the detours. So all broken trees
+ * choose again in PASSES passes. Dependencies of detours that were given up stay in the graph,
+ * which only makes the proof stricter.
+ *
+ * The work is about 1 us for each tree, switch and pass.
+ */
+#include "libfabmgr/route/detours/detours.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/route/detours/tree.h"
+
+#define PASSES 2
+/* maximum product of trees and switches with PASSES passes; beyond it there is one pass */
+#define PASSES_WORK (UINT64_C(1) << 23)
+
+/* ---- all trees ------------------------------------------------------------------------------- */
+
+static int store(struct fab_detour_search *x, struct fab_detour_tree *t)
+{
+    struct fab_detours *d = x->d;
+    t->first = (uint32_t)d->detours;
+    t->count = 0;
+    for (uint32_t s = 0; s < x->g->n; s++) {
+        if (s == t->dest || x->arc[s] == x->regular[s])
+            continue;
+        struct fab_detour *grown =
+            fab_base_grow(d->detour, sizeof(*d->detour), d->detours + 1, &d->room);
+        if (grown == NULL)
+            return FAB_E_NOMEM;
+        d->detour = grown;
+        d->detour[d->detours++] = (struct fab_detour){s, x->head[x->arc[s]]};
+        t->count++;
+    }
+    return FAB_OK;
+}
+
+static void add_regular(struct fab_detour_search *x, struct fab_detour_tree *t)
+{
+    fab_route_detour_load(x, t, true);
+    fab_route_detour_lay_out(x);
+    t->lost = !fab_route_detour_add(x);
+    for (uint32_t s = 0; s < x->g->n; s++)
+        t->broken |= !x->connected[s];
+    fab_route_detour_change_loads(x, true);
+}
+
+static int repair(struct fab_detour_search *x, struct fab_detour_tree *t, bool again, bool last)
+{
+    fab_route_detour_load(x, t, !again);
+    fab_route_detour_lay_out(x);
+    fab_route_detour_change_loads(x, false);
+    fab_route_detour_load(x, t, true);
+    fab_route_detour_lay_out(x);
+    fab_route_detour_add(x);
+    t->lost = !fab_route_detour_connect(x, last);
+    x->cdg.cdg.logged = 0;
+    fab_route_detour_lay_out(x);
+    fab_route_detour_change_loads(x, true);
+    return store(x, t);
+}
+
+static void note_vls(struct fab_detour_search *x)
+{
+    for (size_t i = 0; i < (size_t)x->g->n * x->sls; i++)
+        x->d->vls_used |= x->vls[i];
+}
+
+/* Some of the trees to one switch, tree[first] to tree[first + count - 1], are lost. Gives them the
+ * same paths, and connects with the spare VL what else stays cut off. */
+static int rescue(struct fab_detour_search *x, uint32_t first, uint32_t count)
+{
+    struct fab_detour_tree *t = x->d->tree + first;
+    for (uint32_t i = 0; i < count; i++) {
+        fab_route_detour_load(x, &t[i], false);
+        fab_route_detour_lay_out(x);
+        fab_route_detour_change_loads(x, false);
+    }
+    fab_route_detour_load(x, t, true);
+    fab_route_detour_lay_out(x);
+    fab_route_detour_add(x);
+    bool lost = !fab_route_detour_connect(x, true) && !fab_route_detour_connect_by_spare(x);
+    x->cdg.cdg.logged = 0;
+    fab_route_detour_lay_out(x);
+    int status = store(x, t);
+    for (uint32_t i = 0; i < count; i++) {
+        t[i].lost = lost;
+        t[i].first = t->first;
+        t[i].count = t->count;
+        x->weight = t[i].weight;
+        fab_route_detour_change_loads(x, true);
+    }
+    note_vls(x);
+    return status;
+}
+
+/* Returns true if no steps are left, so that nearly all detours would be refused. */
+static bool is_spent(const struct fab_detour_search *x)
+{
+    return x->cdg.cdg.budget == 0;
+}
+
+static int rescue_all(struct fab_detour_search *x)
+{
+    struct fab_detours *d = x->d;
+    int status = FAB_OK;
+    for (uint32_t i = 0, end; i < d->trees && status == FAB_OK && !is_spent(x); i = end) {
+        bool lost = false;
+        for (end = i; end < d->trees && d->tree[end].dest == d->tree[i].dest; end++)
+            lost |= d->tree[end].lost;
+        d->rescued += lost;
+        if (lost)
+            status = rescue(x, i, end - i);
+    }
+    return status;
+}
+
+static void set_mean(struct fab_detour_search *x)
+{
+    uint64_t sum = 0;
+    uint32_t arcs = x->g->nbr_at[x->g->n];
+    for (uint32_t i = 0; i < arcs; i++)
+        sum += x->load[i];
+    x->mean = arcs > 0 && sum > arcs ? sum / arcs : 1;
+}
+
+static int find_all(struct fab_detour_search *x)
+{
+    struct fab_detours *d = x->d;
+    int status = FAB_OK;
+    x->cdg.cdg.logging = false;
+    for (uint32_t i = 0; i < d->trees; i++) {
+        add_regular(x, &d->tree[i]);
+        d->broken += d->tree[i].broken;
+        note_vls(x);
+    }
+    x->cdg.cdg.logging = true;
+    unsigned passes = (uint64_t)d->trees * x->g->n <= PASSES_WORK ? PASSES : 1;
+    for (unsigned pass = 0; pass < passes && d->broken > 0; pass++) {
+        set_mean(x);
+        for (uint32_t i = 0; i < d->trees && status == FAB_OK && !is_spent(x); i++) {
+            if (d->tree[i].broken)
+                status = repair(x, &d->tree[i], pass > 0, pass + 1 == passes);
+            if (d->tree[i].broken && pass + 1 == passes)
+                note_vls(x);
+        }
+    }
+    if (status == FAB_OK)
+        status = rescue_all(x);
+    /* If the search was given up, trees without detours are left. */
+    for (uint32_t i = 0; i < d->trees; i++)
+        d->lost += d->tree[i].lost || (is_spent(x) && d->tree[i].broken);
+    return status == FAB_OK && x->cdg.cdg.no_memory ? FAB_E_NOMEM : status;
+}
+
+static int init(struct fab_detour_search *x, uint32_t vls)
+{
+    const struct fab_graph *g = x->g;
+    size_t n = (size_t)g->n + 2, arcs = (size_t)g->nbr_at[g->n] + 1;
+    x->sls = fab_target_vls_multiple(x->rule->vls) ? x->rule->vls->sls : 1;
+    x->head = g->nbr;
+    x->load = fab_base_arena_alloc(&x->arena, arcs, sizeof(*x->load));
+    x->next = fab_base_arena_alloc(&x->arena, n, sizeof(*x->next));
+    x->regular = fab_base_arena_alloc(&x->arena, n, sizeof(*x->regular));
+    x->arc = fab_base_arena_alloc(&x->arena, n, sizeof(*x->arc));
+    x->depth = fab_base_arena_alloc(&x->arena, n, sizeof(*x->depth));
+    x->far = fab_base_arena_alloc(&x->arena, n, sizeof(*x->far));
+    x->count = fab_base_arena_alloc(&x->arena, n, sizeof(*x->count));
+    x->stack = fab_base_arena_alloc(&x->arena, n, sizeof(*x->stack));
+    x->gap = fab_base_arena_alloc(&x->arena, n, sizeof(*x->gap));
+    x->old_arc = fab_base_arena_alloc(&x->arena, n, sizeof(*x->old_arc));
+    x->old_connected = fab_base_arena_alloc(&x->arena, n, sizeof(*x->old_connected));
+    x->old_sl = fab_base_arena_alloc(&x->arena, n, sizeof(*x->old_sl));
+    x->connected = fab_base_arena_alloc(&x->arena, n, sizeof(*x->connected));
+    x->cost = fab_base_arena_alloc(&x->arena, n, sizeof(*x->cost));
+    x->flow = fab_base_arena_alloc(&x->arena, n, sizeof(*x->flow));
+    x->vls = fab_base_arena_alloc(&x->arena, n * x->sls, sizeof(*x->vls));
+    if (x->arena.failed)
+        return FAB_E_NOMEM;
+    int status =
+        fab_route_vl_cdg_init(&x->cdg, g, vls, *x->rule->budget, x->rule->rank, x->rule->ctx);
+    if (status != FAB_OK)
+        return status;
+    x->tail = fab_base_arena_alloc(&x->arena, arcs, sizeof(*x->tail));
+    for (uint32_t i = 0; x->tail != NULL && i + 1 < arcs; i++)
+        x->tail[i] = x->cdg.cdg.tail[(size_t)i * vls];
+    return x->tail != NULL ? FAB_OK : FAB_E_NOMEM;
+}
+
+int fab_route_detours_find(const struct fab_graph *g, const struct fab_detour_rule *rule,
+                           uint32_t vls, struct fab_detour_tree *tree, uint32_t trees,
+                           struct fab_detours *ret)
+{
+    struct fab_detours d = {.g = g, .rule = *rule, .tree = tree, .trees = trees};
+    struct fab_detour_search *x = calloc(1, sizeof(*x));
+    for (uint32_t i = 0; i < trees; i++) {
+        tree[i].first = tree[i].count = 0;
+        tree[i].broken = tree[i].lost = false;
+    }
+    if (x == NULL)
+        return FAB_E_NOMEM;
+    x->g = g;
+    x->rule = rule;
+    x->d = &d;
+    int status = init(x, vls);
+    if (status == FAB_OK)
+        status = find_all(x);
+    *rule->budget = x->cdg.cdg.budget;
+    fab_route_vl_cdg_fini(&x->cdg);
+    fab_base_arena_fini(&x->arena);
+    free(x);
+    if (status == FAB_OK)
+        *ret = d;
+    else
+        fab_route_detours_fini(&d);
+    return status;
+}
+
+void fab_route_detours_fini(struct fab_detours *d)
+{
+    free(d->detour);
+    memset(d, 0, sizeof(*d));
+}
+
+void fab_route_detours_next(const struct fab_detours *d, uint32_t tree, uint32_t *next)
+{
+    const struct fab_detour_tree *t = &d->tree[tree];
+    d->rule.next(d->rule.ctx, t->dest, t->number, next);
+    for (uint32_t i = 0; i < t->count; i++)
+        next[d->detour[t->first + i].sw] = d->detour[t->first + i].next;
+}

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finds detours in the tree of paths to one destination, under a proof.
+ *
+ * Where a link is missing, the tree breaks: the switch before the gap, and all switches whose paths
+ * lead through it, are cut off. A detour is a chain of hops from the switch before the gap, over
+ * switches that are cut off as well, to one that is connected. So a detour never closes a loop.
+ *
+ * The VL of each hop follows from the classes of the two ports and from the SL, and these do not
+ * change. So it is known which channel dependencies a detour adds. It is taken only if they close
+ * no cycle. Of several detours, the one with the lowest cost is tried first. The cost is the number
+ * of hops to the destination, and hops over loaded links count more.
+ *
+ * As a last resort, all packets that take a detour get the spare SL.
+ */
+#include "libfabmgr/route/detours/tree.h"
+
+#include <string.h>
+
+/* hops of the detours that are compared; longer ones are tried only if these fail */
+#define CHAIN_HOPS 3
+
+/* ---- the tree -------------------------------------------------------------------------------- */
+
+static uint32_t arc_to(const struct fab_graph *g, uint32_t from, uint32_t to)
+{
+    uint32_t low = g->nbr_at[from], high = g->nbr_at[from + 1];
+    while (low + 1 < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (g->nbr[mid] <= to)
+            low = mid;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static void load_regular(struct fab_detour_search *x, const struct fab_detour_tree *t)
+{
+    if (x->known && x->dest == t->dest && x->number == t->number)
+        return;
+    x->known = true;
+    x->dest = t->dest;
+    x->number = t->number;
+    x->rule->next(x->rule->ctx, t->dest, t->number, x->next);
+    x->next[t->dest] = FAB_NONE;
+    for (uint32_t s = 0; s < x->g->n; s++)
+        x->regular[s] = x->next[s] != FAB_NONE ? arc_to(x->g, s, x->next[s]) : FAB_NONE;
+}
+
+/* Loads the tree with its detours, or only the `regular` paths. */
+void fab_route_detour_load(struct fab_detour_search *x, const struct fab_detour_tree *t,
+                           bool regular)
+{
+    load_regular(x, t);
+    x->weight = t->weight;
+    memcpy(x->arc, x->regular, x->g->n * sizeof(*x->arc));
+    for (uint32_t i = 0; i < t->count && !regular; i++) {
+        const struct fab_detour *detour = &x->d->detour[t->first + i];
+        x->arc[detour->sw] = arc_to(x->g, detour->sw, detour->next);
+    }
+}
+
+/* Computes depth[] and connected[] of the switches on the path from s. */
+static void follow(struct fab_detour_search *x, uint32_t s)
+{
+    uint32_t count = 0;
+    while (x->depth[s] == FAB_NONE && x->arc[s] != FAB_NONE && count < x->g->n) {
+        x->stack[count++] = s;
+        s = x->head[x->arc[s]];
+    }
+    if (x->depth[s] == FAB_NONE) {
+        x->depth[s] = 0;
+        x->connected[s] = s == x->dest;
+    }
+    uint32_t depth = x->depth[s];
+    bool connected = x->connected[s];
+    while (count-- > 0) {
+        x->depth[x->stack[count]] = ++depth;
+        x->connected[x->stack[count]] = connected;
+    }
+}
+
+/* Computes depth[], connected[] and far[]. */
+void fab_route_detour_lay_out(struct fab_detour_search *x)
+{
+    uint32_t n = x->g->n, at = 0;
+    memset(x->depth, 0xff, n * sizeof(*x->depth));
+    memset(x->count, 0, ((size_t)n + 2) * sizeof(*x->count));
+    for (uint32_t s = 0; s < n; s++)
+        follow(x, s);
+    for (uint32_t s = 0; s < n; s++)
+        x->count[x->depth[s]]++;
+    for (uint32_t depth = n; depth-- > 0;) {
+        uint32_t here = x->count[depth];
+        x->count[depth] = at;
+        at += here;
+    }
+    for (uint32_t s = 0; s < n; s++)
+        x->far[x->count[x->depth[s]]++] = s;
+}
+
+/* Adds the loads of the tree to load[], or subtracts them. */
+void fab_route_detour_change_loads(struct fab_detour_search *x, bool add)
+{
+    for (uint32_t s = 0; s < x->g->n; s++)
+        x->flow[s] = x->g->hosts[s];
+    for (uint32_t i = 0; i < x->g->n; i++) {
+        uint32_t s = x->far[i], arc = x->arc[s];
+        if (arc == FAB_NONE)
+            continue;
+        uint64_t load = x->flow[s] * x->weight;
+        x->load[arc] += add ? load : UINT64_C(0) - load;
+        x->flow[x->head[arc]] += x->flow[s];
+    }
+}
+
+/* ---- dependencies ---------------------------------------------------------------------------- */
+
+static uint32_t vl_of(const struct fab_detour_search *x, uint32_t in, uint32_t out, uint32_t sl)
+{
+    const uint8_t *of = x->rule->arc_class;
+    return x->rule->vls->vl[in != FAB_NONE ? of[in] : 0][of[out]][sl];
+}
+
+/* Packets that leave a switch over `arc` have the VLs vls[sl] for each SL. They go on over the arc
+ * `onward`. Adds the dependencies that this causes, and the VLs on the arc `onward` to ret[]. */
+static bool pass_on(struct fab_detour_search *x, uint32_t arc, const uint16_t *vls, uint32_t onward,
+                    uint16_t *ret)
+{
+    for (uint32_t sl = 0; sl < x->sls; sl++) {
+        if (vls[sl] == 0)
+            continue;
+        uint32_t to = vl_of(x, arc, onward, sl);
+        for (uint32_t v = 0; vls[sl] >> v != 0; v++) {
+            if ((vls[sl] >> v & 1) != 0 && !fab_route_vl_cdg_add(&x->cdg, arc, v, onward, to))
+                return false;
+        }
+        ret[sl] |= (uint16_t)(1u << to);
+    }
+    return true;
+}
+
+/* Adds the VL on which packets from hosts of switch s leave it to ret[]. */
+static void inject(const struct fab_detour_search *x, uint32_t s, uint16_t *ret)
+{
+    uint32_t sl = fab_target_vls_sl(x->rule->vls, s, x->dest, 0);
+    ret[sl] |= (uint16_t)(1u << vl_of(x, FAB_NONE, x->arc[s], sl));
+}
+
+/* Adds the dependencies of all paths of the tree, and computes vls[]. */
+bool fab_route_detour_add(struct fab_detour_search *x)
+{
+    bool fine = true;
+    memset(x->vls, 0, (size_t)x->g->n * x->sls * sizeof(*x->vls));
+    for (uint32_t i = 0; i < x->g->n; i++) {
+        uint32_t s = x->far[i], arc = x->arc[s];
+        if (arc == FAB_NONE)
+            continue;
+        inject(x, s, x->vls + (size_t)s * x->sls);
+        uint32_t next = x->head[arc];
+        if (x->arc[next] != FAB_NONE)
+            fine &= pass_on(x, arc, x->vls + (size_t)s * x->sls, x->arc[next],
+                            x->vls + (size_t)next * x->sls);
+    }
+    return fine;
+}
+
+/* ---- trying a detour ------------------------------------------------------------------------- */
+
+/* Computes the VLs ret[] of packets that switch s sends over arc[s], and adds the dependencies.
+ * `before` is the switch before s in a detour, with the VLs before_vls; FAB_NONE: there is none. */
+static bool gather(struct fab_detour_search *x, uint32_t s, uint32_t before,
+                   const uint16_t *before_vls, uint16_t *ret)
+{
+    memset(ret, 0, FAB_SLS * sizeof(*ret));
+    inject(x, s, ret);
+    for (uint32_t i = x->g->nbr_at[s]; i < x->g->nbr_at[s + 1]; i++) {
+        uint32_t from = x->head[i];
+        if (x->arc[from] == FAB_NONE || x->head[x->arc[from]] != s)
+            continue;
+        const uint16_t *vls = from == before ? before_vls : x->vls + (size_t)from * x->sls;
+        if (!pass_on(x, x->arc[from], vls, x->arc[s], ret))
+            return false;
+    }
+    return true;
+}
+
+/* Adds the dependencies on the path from the end of a detour to the destination. */
+static bool add_rest(struct fab_detour_search *x, uint32_t arc, const uint16_t *vls)
+{
+    uint16_t now[FAB_SLS], then[FAB_SLS];
+    memcpy(now, vls, sizeof(now));
+    for (uint32_t s = x->head[arc]; s != x->dest; s = x->head[arc]) {
+        memset(then, 0, sizeof(then));
+        if (!pass_on(x, arc, now, x->arc[s], then))
+            return false;
+        memcpy(now, then, sizeof(now));
+        arc = x->arc[s];
+    }
+    return true;
+}
+
+/* Stores the VLs of a detour that was taken. */
+static void keep_vls(struct fab_detour_search *x, const struct fab_detour_chain *c,
+                     uint16_t vls[FAB_DETOUR_CHAIN_MAX][FAB_SLS])
+{
+    for (uint32_t i = 0; i < c->count; i++)
+        memcpy(x->vls + (size_t)x->tail[c->arc[i]] * x->sls, vls[i], x->sls * sizeof(*x->vls));
+    for (uint32_t arc = c->arc[c->count - 1], s = x->head[arc]; s != x->dest; s = x->head[arc]) {
+        const uint16_t *from = x->vls + (size_t)x->tail[arc] * x->sls;
+        for (uint32_t sl = 0; sl < x->sls; sl++) {
+            if (from[sl] != 0)
+                x->vls[(size_t)s * x->sls + sl] |= (uint16_t)(1u << vl_of(x, arc, x->arc[s], sl));
+        }
+        arc = x->arc[s];
+    }
+}
+
+/* Takes the detour if its dependencies close no cycle. */
+static bool take(struct fab_detour_search *x, const struct fab_detour_chain *c)
+{
+    uint16_t vls[FAB_DETOUR_CHAIN_MAX][FAB_SLS];
+    uint32_t before[FAB_DETOUR_CHAIN_MAX];
+    bool fine = true;
+    size_t mark = x->cdg.cdg.logged;
+    for (uint32_t i = 0; i < c->count; i++) {
+        before[i] = x->arc[x->tail[c->arc[i]]];
+        x->arc[x->tail[c->arc[i]]] = c->arc[i];
+    }
+    for (uint32_t i = 0; i < c->count && fine; i++)
+        fine = gather(x, x->tail[c->arc[i]], i > 0 ? x->tail[c->arc[i - 1]] : FAB_NONE,
+                      i > 0 ? vls[i - 1] : NULL, vls[i]);
+    if (fine && add_rest(x, c->arc[c->count - 1], vls[c->count - 1])) {
+        keep_vls(x, c, vls);
+        return true;
+    }
+    fab_route_cdg_undo(&x->cdg.cdg, mark);
+    for (uint32_t i = 0; i < c->count; i++)
+        x->arc[x->tail[c->arc[i]]] = before[i];
+    return false;
+}
+
+/* ---- which detours --------------------------------------------------------------------------- */
+
+/* Returns the cost of a hop: 16, and more the more loaded the link is. */
+static uint64_t cost_of(const struct fab_detour_search *x, uint32_t arc)
+{
+    uint64_t load = x->load[arc] * 16 / x->mean;
+    load = load < 256 ? load : 256;
+    return 16 + load * load * load / 64;
+}
+
+static void offer(struct fab_detour_search *x, const struct fab_detour_chain *c)
+{
+    uint32_t i = x->candidates;
+    if (i == FAB_DETOUR_CANDIDATES && x->best[i - 1].cost <= c->cost)
+        return;
+    i = i < FAB_DETOUR_CANDIDATES ? x->candidates++ : i - 1;
+    for (; i > 0 && x->best[i - 1].cost > c->cost; i--)
+        x->best[i] = x->best[i - 1];
+    x->best[i] = *c;
+}
+
+static bool passes(const struct fab_detour_search *x, const struct fab_detour_chain *c, uint32_t s)
+{
+    for (uint32_t i = 0; i < c->count; i++) {
+        if (x->tail[c->arc[i]] == s)
+            return true;
+    }
+    return false;
+}
+
+/* Lists the detours that continue the chain c at switch s, with at most `hops` more hops. */
+static void extend(struct fab_detour_search *x, struct fab_detour_chain *c, uint32_t s,
+                   uint32_t hops)
+{
+    uint64_t cost = c->cost;
+    for (uint32_t arc = x->g->nbr_at[s]; arc < x->g->nbr_at[s + 1]; arc++) {
+        uint32_t to = x->head[arc];
+        if (passes(x, c, to) || (x->strict && x->rule->leads_back(x->rule->ctx, x->dest, s, to)))
+            continue;
+        c->arc[c->count++] = arc;
+        c->cost = cost + cost_of(x, arc);
+        if (x->connected[to]) {
+            c->cost += x->cost[to];
+            offer(x, c);
+        } else if (hops > 1) {
+            extend(x, c, to, hops - 1);
+        }
+        c->count--;
+    }
+    c->cost = cost;
+}
+
+/* Offers the detour from s that ends with `last`; from[u] is the arc over which it reaches u. */
+static void offer_way(struct fab_detour_search *x, uint32_t s, const uint32_t *from, uint32_t last)
+{
+    struct fab_detour_chain c = {.cost = x->cost[x->head[last]]};
+    uint32_t arc = last, count = 1;
+    for (; x->tail[arc] != s; arc = from[x->tail[arc]])
+        count++;
+    if (count > FAB_DETOUR_CHAIN_MAX)
+        return;
+    c.count = count;
+    for (arc = last; count-- > 0; arc = from[x->tail[arc]]) {
+        c.arc[count] = arc;
+        c.cost += cost_of(x, arc);
+        if (count == 0)
+            break;
+    }
+    offer(x, &c);
+}
+
+/* Lists detours of any length: for each switch that is cut off and can be reached from s over such
+ * switches, the shortest way to it, and on to each connected neighbour. */
+static void extend_far(struct fab_detour_search *x, uint32_t s)
+{
+    uint32_t first = 0, count = 0, *from = x->next;
+    memset(from, 0xff, x->g->n * sizeof(*from));
+    x->stack[count++] = s;
+    while (first < count) {
+        uint32_t at = x->stack[first++];
+        for (uint32_t arc = x->g->nbr_at[at]; arc < x->g->nbr_at[at + 1]; arc++) {
+            uint32_t to = x->head[arc];
+            if (x->connected[to]) {
+                offer_way(x, s, from, arc);
+            } else if (to != s && from[to] == FAB_NONE) {
+                from[to] = arc;
+                x->stack[count++] = to;
+            }
+        }
+    }
+}
+
+/* Marks the switches whose paths lead through s, and s itself, as connected. */
+static void connect(struct fab_detour_search *x, uint32_t s)
+{
+    uint32_t count = 0;
+    x->stack[count++] = s;
+    while (count > 0) {
+        s = x->stack[--count];
+        x->connected[s] = true;
+        x->cost[s] = x->cost[x->head[x->arc[s]]] + cost_of(x, x->arc[s]);
+        for (uint32_t i = x->g->nbr_at[s]; i < x->g->nbr_at[s + 1]; i++) {
+            uint32_t from = x->head[i];
+            if (x->arc[from] != FAB_NONE && x->head[x->arc[from]] == s && !x->connected[from])
+                x->stack[count++] = from;
+        }
+    }
+}
+
+static bool connect_by(struct fab_detour_search *x, uint32_t s, uint32_t hops)
+{
+    struct fab_detour_chain c = {.cost = 0};
+    x->candidates = 0;
+    x->strict = hops <= CHAIN_HOPS;
+    if (hops <= CHAIN_HOPS + 1)
+        extend(x, &c, s, hops <= CHAIN_HOPS ? hops : CHAIN_HOPS);
+    else
+        extend_far(x, s);
+    for (uint32_t i = 0; i < x->candidates; i++) {
+        if (!take(x, &x->best[i]))
+            continue;
+        for (uint32_t k = x->best[i].count; k-- > 0;)
+            connect(x, x->tail[x->best[i].arc[k]]);
+        return true;
+    }
+    return false;
+}
+
+static void set_costs(struct fab_detour_search *x)
+{
+    for (uint32_t i = x->g->n; i-- > 0;) {
+        uint32_t s = x->far[i];
+        x->cost[s] = 0;
+        if (x->connected[s] && s != x->dest)
+            x->cost[s] = x->cost[x->head[x->arc[s]]] + cost_of(x, x->arc[s]);
+    }
+}
+
+/* Connects the switches before gaps, the nearest to the destination first. Returns false if some
+ * switch stays cut off. */
+bool fab_route_detour_connect(struct fab_detour_search *x, bool last)
+{
+    uint32_t left = 0, before = 0;
+    uint32_t *gap = x->gap;
+    set_costs(x);
+    for (uint32_t s = 0; s < x->g->n; s++) {
+        if (s != x->dest && x->arc[s] == FAB_NONE)
+            gap[left++] = s;
+    }
+    for (uint32_t hops = 2; left > 0 && hops <= CHAIN_HOPS + 1 + (uint32_t)last;
+         hops += left == before) {
+        before = left;
+        left = 0;
+        for (uint32_t i = 0; i < before; i++) {
+            if (!x->connected[gap[i]] && !connect_by(x, gap[i], hops))
+                gap[left++] = gap[i];
+        }
+    }
+    x->gaps = left;
+    return left == 0;
+}
+
+/* ---- paths on the spare VL ------------------------------------------------------------------- */
+
+/* Tries the detour c, with all packets that take it on the spare VL from end to end. Returns false,
+ * and changes nothing, if this closes a cycle. */
+static bool take_spare(struct fab_detour_search *x, const struct fab_detour_chain *c)
+{
+    uint32_t n = x->g->n;
+    uint8_t *sl = x->rule->vls->of_pair + (size_t)x->dest * n;
+    size_t mark = x->cdg.cdg.logged;
+    memcpy(x->old_arc, x->arc, n * sizeof(*x->old_arc));
+    memcpy(x->old_sl, sl, n);
+    memcpy(x->old_connected, x->connected, n * sizeof(*x->old_connected));
+    for (uint32_t i = 0; i < c->count; i++)
+        x->arc[x->tail[c->arc[i]]] = c->arc[i];
+    fab_route_detour_lay_out(x);
+    for (uint32_t s = 0; s < n; s++) {
+        if (x->connected[s] && !x->old_connected[s])
+            sl[s] = (uint8_t)x->rule->spare_sl;
+    }
+    bool fine = fab_route_detour_add(x);
+    if (!fine) {
+        fab_route_cdg_undo(&x->cdg.cdg, mark);
+        memcpy(x->arc, x->old_arc, n * sizeof(*x->old_arc));
+        memcpy(sl, x->old_sl, n);
+        fab_route_detour_lay_out(x);
+        fab_route_detour_add(x);
+    }
+    set_costs(x);
+    return fine;
+}
+
+static bool connect_by_spare(struct fab_detour_search *x, uint32_t s)
+{
+    struct fab_detour_chain c = {.cost = 0};
+    x->candidates = 0;
+    x->strict = false;
+    extend(x, &c, s, CHAIN_HOPS);
+    extend_far(x, s);
+    for (uint32_t i = 0; i < x->candidates; i++) {
+        if (take_spare(x, &x->best[i]))
+            return true;
+    }
+    return false;
+}
+
+bool fab_route_detour_connect_by_spare(struct fab_detour_search *x)
+{
+    if (x->rule->spare_sl >= FAB_SLS)
+        return false;
+    for (uint32_t i = 0; i < x->gaps; i++) {
+        if (!x->connected[x->gap[i]] && !connect_by_spare(x, x->gap[i]))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The paths to one destination, and the search for detours in them. Internal to
+ * libfabmgr/route/detours. */
+#ifndef LIBFABMGR_ROUTE_DETOURS_TREE_H
+#define LIBFABMGR_ROUTE_DETOURS_TREE_H
+
+#include "libfabmgr/route/detours/detours.h"
+
+/* maximum number of switches that a detour changes */
+#define FAB_DETOUR_CHAIN_MAX 24
+/* number of detours from one switch that are tried */
+#define FAB_DETOUR_CANDIDATES 32
+
+/* A detour: the arcs over which it leads, one after another. */
+struct fab_detour_chain {
+    uint64_t cost;
+    uint32_t count;
+    uint32_t arc[FAB_DETOUR_CHAIN_MAX];
+};
+struct fab_detour_search {
+    struct fab_arena arena; /* memory of the arrays */
+    const struct fab_graph *g;
+    const struct fab_detour_rule *rule;
+    struct fab_detours *d;
+    struct fab_vl_cdg cdg;
+    uint32_t sls;
+    uint64_t *load; /* [arcs] pairs of hosts whose paths use each arc */
+    uint64_t mean;  /* mean of load[], at least 1 */
+    uint32_t *head; /* [arcs] the switch that each arc leads to: g->nbr */
+    uint32_t *tail; /* [arcs] */
+    /* The present tree. */
+    uint32_t dest, number, weight;
+    bool known;        /* regular[] belongs to dest and number */
+    uint32_t *regular; /* [switches] arc[] without detours */
+    uint32_t *next;    /* [switches] scratch, for the rule */
+    uint32_t *arc;     /* [switches] arc that each switch sends to; FAB_NONE: none */
+    uint32_t *depth;   /* [switches] hops to the end of the path */
+    uint32_t *far;     /* [switches] switches, the farthest from the end first */
+    uint32_t *count;   /* [switches + 2] scratch */
+    uint32_t *stack;   /* [switches] scratch */
+    /* [switches] copies of arc[], connected[] and the SLs, for the case that a trial fails */
+    uint32_t *old_arc;
+    bool *old_connected;
+    uint8_t *old_sl;
+    bool *connected; /* [switches] the path leads to the destination */
+    uint32_t *gap;   /* [switches] the switches before gaps that are not connected yet */
+    uint32_t gaps;
+    uint64_t *cost; /* [switches] cost of the path, if it is connected */
+    uint64_t *flow; /* [switches] hosts whose packets the switch sends to arc[] */
+    /* [switches][sls] VLs on which packets of each SL leave the switch, as bits */
+    uint16_t *vls;
+    struct fab_detour_chain best[FAB_DETOUR_CANDIDATES];
+    uint32_t candidates;
+    bool strict; /* detours must not lead back (fab_detour_rule.leads_back) */
+};
+
+/* Loads the tree t with its detours, or only the `regular` paths. */
+void fab_route_detour_load(struct fab_detour_search *x, const struct fab_detour_tree *t,
+                           bool regular);
+/* Computes depth[], connected[] and far[] from arc[]. */
+void fab_route_detour_lay_out(struct fab_detour_search *x);
+/* Adds the loads of the tree to load[], or subtracts them. */
+void fab_route_detour_change_loads(struct fab_detour_search *x, bool add);
+/* Adds the dependencies of all paths of the tree, and computes vls[]. Returns false if some
+ * dependency would close a cycle. */
+bool fab_route_detour_add(struct fab_detour_search *x);
+/* Connects the switches before gaps by detours. With `last`, also considers long ones. Returns
+ * false if some switches stay cut off, which are then in gap[]. The caller must have called the
+ * functions above. */
+bool fab_route_detour_connect(struct fab_detour_search *x, bool last);
+/* Connects the switches of gap[] by detours on the spare VL. Returns false if some switch stays cut
+ * off. */
+bool fab_route_detour_connect_by_spare(struct fab_detour_search *x);
+
+#endif
