@@ -15,6 +15,8 @@ struct fab_layers_input {
     const struct fab_lids *lids;
     /* the tables; they must be free of loops */
     const struct fab_lft *lft;
+    /* number of further rounds of first fit, for fab_route_layers_by_lid() */
+    uint32_t rounds;
 };
 /* The two functions below return LIMIT if more than FAB_VLS_MAX layers are needed, or NOMEM. The
  * dependencies of a layer form no cycle, even if all switches send to all LIDs of the layer. */

@@ -14,7 +14,8 @@
  * same paths, so that the dependencies form fewer cycles.
  *
  * The engine uses no more VLs than needed, because the SLs are then less likely to change when the
- * fabric changes.
+ * fabric changes, and each VL has a larger part of the buffers. In fabrics of some hundred switches
+ * it also uses fewer paths to each switch, if this needs fewer VLs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,11 +26,20 @@
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/engines/sssp.h"
 
+/* Greatest number of paths (switches x LIDs) of a fabric in which the engine tries to use fewer VLs
+ * with fewer paths. The attempts then take a second at most. */
+#define FEWER_VLS_PATHS 100000u
+
+/* Number of further rounds of first fit if all LIDs of a switch have the same paths. */
+#define ROUNDS 32
+
 struct dfsssp {
     const struct fab_route_input *in;
     struct fab_graph graph;
     struct fab_lft lft;
     struct fab_vls vls;
+    /* number of further rounds of first fit (virtual_layers.h) */
+    uint32_t rounds;
     /* number of VLs that the last attempt needs */
     uint32_t needed;
     /* number of VLs that the attempt with the fewest VLs needs */
@@ -55,7 +65,8 @@ static int find_by_lid(struct dfsssp *d)
                                         .policy = d->in->policy,
                                         .graph = &d->graph,
                                         .lids = d->in->lids,
-                                        .lft = &d->lft};
+                                        .lft = &d->lft,
+                                        .rounds = d->rounds};
     d->by = "destination";
     fab_target_vls_fini(&d->vls);
     fab_target_vls_init(&d->vls, 0);
@@ -97,6 +108,31 @@ static int route_by(struct dfsssp *d, uint32_t paths)
     return fab_route_sssp_route(d->in, &d->graph, FAB_SSSP_WHOLE_PATH, paths, &d->lft);
 }
 
+/* Tries fewer paths to the LIDs of each switch, as long as this needs fewer VLs by destination. The
+ * local search of the engine chain "auto" later balances the loads again. */
+static int reduce_vls(struct dfsssp *d)
+{
+    static const uint32_t paths[] = {2, 1};
+    int ret = FAB_OK;
+    if ((uint64_t)d->graph.n * d->lft.top > FEWER_VLS_PATHS)
+        return FAB_OK;
+    for (size_t i = 0; ret == FAB_OK && i < sizeof(paths) / sizeof(*paths) && d->needed > 2; i++) {
+        struct dfsssp t = {.in = d->in, .graph = d->graph, .rounds = paths[i] == 1 ? ROUNDS : 0};
+        ret = route_by(&t, paths[i]);
+        if (ret == FAB_OK)
+            ret = find_by_lid(&t);
+        if (ret == FAB_OK && t.needed < d->needed) {
+            struct dfsssp more = *d;
+            *d = t;
+            d->least = t.needed;
+            t = more;
+        }
+        fab_target_lft_fini(&t.lft);
+        fab_target_vls_fini(&t.vls);
+    }
+    return ret;
+}
+
 /* Tries several choices of paths and layers, one after the other, until the available VLs suffice.
  * The first choice balances the link loads best; the last one needs the fewest VLs. */
 static int route(struct dfsssp *d, uint32_t available)
@@ -120,6 +156,8 @@ static int route(struct dfsssp *d, uint32_t available)
             ret = route_by(d, attempts[i].paths);
         if (ret == FAB_OK)
             ret = attempts[i].find(d);
+        if (ret == FAB_OK && i == 1)
+            ret = reduce_vls(d);
         d->least = d->needed < d->least ? d->needed : d->least;
         if (ret != FAB_OK || d->needed <= (attempts[i].many ? available : 1))
             return ret;
