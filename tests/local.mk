@@ -884,6 +884,11 @@ tests_unit_test_traffic_SOURCES = tests/unit/test_traffic.c
 tests_unit_test_traffic_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_traffic_LDADD = $(LIB_TEST_LIBS)
 
+# `make tests/bench/bench_slow`, and run it by hand
+EXTRA_PROGRAMS += tests/bench/bench_slow
+tests_bench_bench_slow_SOURCES = tests/bench/bench_slow.c tests/bench/bench.h
+tests_bench_bench_slow_LDADD = libfabmgr/libfabmgr.la
+
 # `make tests/bench/bench_traffic`, and run it by hand
 EXTRA_PROGRAMS += tests/bench/bench_traffic
 tests_bench_bench_traffic_SOURCES = tests/bench/bench_traffic.c \
@@ -999,7 +1004,7 @@ endif
 endif
 EXTRA_DIST += tests/fuzz/run.sh tests/bench/umadcount.c tests/bench/smp_ping.c tests/bench/against_opensm.py \
 	tests/bench/bench_serve.py tests/bench/background.py tests/bench/fault_records.py \
-	tests/bench/damage.py tests/bench/families.py tests/bench/faults.py tests/bench/rpc_floods.py tests/bench/rpc_under_faults.py tests/bench/congestion/congestion.py
+	tests/bench/damage.py tests/bench/families.py tests/bench/lanes.py tests/bench/faults.py tests/bench/rpc_floods.py tests/bench/rpc_under_faults.py tests/bench/congestion/congestion.py
 
 if TESTS_ENABLED
 check_PROGRAMS += $(UNIT_TESTS)

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define SLOWEST 64 /* maximum slowness of a link */
+
 static uint8_t best_of(uint8_t set)
 {
     return set != 0 ? (uint8_t)(1u << (31 - __builtin_clz(set))) : 0;
@@ -71,6 +73,12 @@ static bool is_at_best(const struct fab_port_info *info)
     struct fab_link_modes active = fab_wire_link_modes(info, FAB_LINK_ACTIVE),
                           supported = fab_wire_link_modes(info, FAB_LINK_SUPPORTED);
     return 2u * active.widths > supported.widths && 2u * active.speeds > supported.speeds;
+}
+
+uint8_t fab_fabric_slowness(uint32_t rate, uint32_t fastest)
+{
+    uint32_t times = rate != 0 ? (fastest + rate / 2) / rate : 1;
+    return (uint8_t)(times < 1 ? 1 : times > SLOWEST ? SLOWEST : times);
 }
 
 bool fab_fabric_link_is_degraded(const struct fab_fabric *f, uint32_t port)

@@ -41,6 +41,11 @@ static inline bool fab_fabric_condition_is_degraded(const struct fab_link_condit
 /* Returns true if the port has a link that is up and degraded. */
 bool fab_fabric_link_is_degraded(const struct fab_fabric *f, uint32_t port);
 
+/* Returns the slowness of a link with the rate `rate`: the rate of the fastest link, divided by
+ * `rate` and rounded, from 1 to 64. Returns 1 if the rate is 0, which means that it is not known.
+ */
+uint8_t fab_fabric_slowness(uint32_t rate, uint32_t fastest);
+
 #define FAB_CONDITION_LEN 192
 #define FAB_MODE_LEN 48
 /* Writes a mode such as "4x EDR (100 Gb/s)", or "?" if the mode is not known. */

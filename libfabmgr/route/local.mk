@@ -80,5 +80,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/updown/legal_paths.h \
 	%D%/updown/neighbours.c \
 	%D%/updown/single_root.c \
+	%D%/updown/slow_links.c \
+	%D%/updown/slow_links.h \
 	%D%/updown/switch_order.c \
 	%D%/updown/switch_order.h

@@ -58,7 +58,8 @@ struct counting {
     /* [ports][words] for each channel, the set of the leaves that send over it; the id of a
      * channel is the id of its sending port */
     uint64_t *senders;
-    /* [ports] number of units that each channel carries */
+    /* [ports] number of units that each channel carries, multiplied by its slowness (the member
+     * `slow` of the measurement) */
     uint64_t *load;
     /* [ports] number of destinations whose traffic uses the channel */
     uint32_t *receivers;
@@ -129,7 +130,7 @@ static void add_to_parent(struct counting *t, uint32_t sw)
     uint64_t *own = t->gathered + sw * t->words, *to = t->gathered + next * t->words;
     uint64_t *senders = t->senders + channel * t->words;
     uint32_t here = leaf != FAB_NONE ? t->f->leaves[leaf].ends : 0, passing = t->sources[sw];
-    t->load[channel] += here + passing;
+    t->load[channel] += (uint64_t)(here + passing) * t->f->slow[channel];
     t->receivers[channel]++;
     if (t->sources[next] == 0)
         memset(to, 0, t->words * sizeof *to);

@@ -12,10 +12,17 @@
 
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/fabric/condition.h"
+
+static uint32_t rate_of(const struct fab_measurement *f, uint32_t port)
+{
+    return fab_wire_link_rate(&fab_fabric_port(f->in->fabric, port)->info);
+}
 
 static void find_channels(struct fab_measurement *f)
 {
     const struct fab_fabric *fabric = f->in->fabric;
+    uint32_t fastest = 0;
     for (uint32_t sw = 0; sw < f->switches; sw++)
         f->first[sw] = fabric->nodes[sw].first_port;
     for (uint32_t port = 0; port < f->ports; port++) {
@@ -24,7 +31,12 @@ static void find_channels(struct fab_measurement *f)
                        fab_fabric_port_is_up(fabric, port);
         f->to[port] = channel ? peer : FAB_NONE;
         f->channels += channel;
+        if (channel && rate_of(f, port) > fastest)
+            fastest = rate_of(f, port);
     }
+    for (uint32_t port = 0; port < f->ports; port++)
+        f->slow[port] =
+            f->to[port] != FAB_NONE ? fab_fabric_slowness(rate_of(f, port), fastest) : 0;
 }
 
 /* Finds the switch to which an endport is attached, and the port of that switch. Returns false if
@@ -83,13 +95,13 @@ static int add_listed(struct fab_measurement *f)
     return rc;
 }
 
-static void count_leaf_channels(struct fab_measurement *f)
+static void add_leaf_capacities(struct fab_measurement *f)
 {
     for (uint32_t i = 0; i < f->leaf_count; i++) {
         uint32_t sw = f->leaves[i].sw;
         uint32_t end = sw + 1 < f->switches ? f->first[sw + 1] : f->ports;
         for (uint32_t port = f->first[sw]; port < end; port++)
-            f->leaves[i].channels += f->to[port] != FAB_NONE;
+            f->leaves[i].capacity += f->slow[port] > 0 ? 1.0 / f->slow[port] : 0;
     }
 }
 
@@ -99,6 +111,7 @@ static int allocate(struct fab_measurement *f)
     uint32_t room = f->in->ends != NULL ? f->in->end_count : fabric->port_count - f->ports;
     f->first = fab_base_arena_alloc(&f->arena, f->switches, sizeof *f->first);
     f->to = fab_base_arena_alloc(&f->arena, f->ports, sizeof *f->to);
+    f->slow = fab_base_arena_alloc(&f->arena, f->ports, sizeof *f->slow);
     f->leaf_at = fab_base_arena_alloc(&f->arena, f->switches, sizeof *f->leaf_at);
     f->leaves = fab_base_arena_alloc(&f->arena, f->switches, sizeof *f->leaves);
     f->ends = fab_base_arena_alloc(&f->arena, (size_t)room + 1, sizeof *f->ends);
@@ -118,7 +131,7 @@ static int fill(struct fab_measurement *f)
         add_all(f);
     if (rc < 0)
         return rc;
-    count_leaf_channels(f);
+    add_leaf_capacities(f);
     f->words = fab_base_bits_words(f->end_count);
     f->broken = fab_base_arena_alloc(&f->arena, (size_t)f->leaf_count + 1,
                                      (f->words + 1) * sizeof *f->broken);

@@ -17,8 +17,9 @@ struct fab_measured_endport {
 struct fab_measured_leaf {
     uint32_t sw;
     uint32_t ends; /* number of measured endports at the leaf */
-    /* number of channels from the leaf to other switches */
-    uint32_t channels;
+    /* capacity of the channels from the leaf to other switches, as a number of channels with the
+     * rate of the fastest channel */
+    double capacity;
 };
 struct fab_measurement {
     struct fab_arena arena; /* memory of the arrays */
@@ -30,6 +31,9 @@ struct fab_measurement {
     /* [ports] the switch at the other end of each port's link; FAB_NONE: no link to a switch */
     uint32_t *to;
     uint32_t channels;
+    /* [ports] rate of the fastest channel divided by the rate of this channel, at least 1; 0: the
+     * port has no channel */
+    uint8_t *slow;
     /* [end_count] the endports that are measured; in the shift by k, endport i sends to endport i +
      * k */
     struct fab_measured_endport *ends;

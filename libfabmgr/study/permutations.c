@@ -23,7 +23,8 @@
 struct traffic {
     const struct fab_measurement *f;
     struct fab_prng prng;
-    /* [ports] number of flows of the current permutation over each channel */
+    /* [ports] number of flows of the current permutation over each channel, multiplied by its
+     * slowness (the member `slow` of the measurement) */
     uint32_t *load;
     /* [end_count] indices of the endports: at first in ascending order, then in a random order for
      * each permutation */
@@ -72,7 +73,7 @@ static uint32_t flow(struct traffic *t, uint32_t src, uint32_t dst)
         return 0;
     for (uint32_t sw = f->leaves[f->ends[src].leaf].sw; sw != home;) {
         uint32_t channel = f->first[sw] + fab_target_lft_at(lft, sw, lid);
-        uint32_t load = ++t->load[channel];
+        uint32_t load = t->load[channel] += f->slow[channel];
         most = load > most ? load : most;
         sw = f->to[channel];
     }

@@ -2,10 +2,11 @@
 /*
  * Computes all figures and their lower bounds.
  *
- * A lower bound follows from the links of each leaf. A leaf has h endports and u channels to other
- * switches, and h' endports are attached to other leaves. With all-to-all, the u channels must
- * carry h * h' units. There is also a permutation in which min(h, h') endports of the leaf send
- * over these channels at the same time. Dividing by u, rounded up, gives the lower bounds.
+ * A lower bound follows from the links of each leaf. A leaf has h endports, and channels to other
+ * switches with the capacity of u of the fastest channels; h' endports are attached to other
+ * leaves. With all-to-all, these channels must carry h * h' units. There is also a permutation in
+ * which min(h, h') endports of the leaf send over these channels at the same time. Dividing by u,
+ * rounded up, gives the lower bounds.
  */
 #include "libfabmgr/study/quality.h"
 
@@ -13,20 +14,21 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/study/measurement.h"
 
-static uint64_t divide_up(uint64_t x, uint64_t y)
+static uint64_t divide_up(uint64_t x, double y)
 {
-    return x / y + (x % y != 0);
+    uint64_t down = (uint64_t)((double)x / y);
+    return down + ((double)down * y < (double)x);
 }
 
 static void bound(const struct fab_measurement *f, struct fab_quality *q)
 {
     for (uint32_t i = 0; i < f->leaf_count; i++) {
-        uint64_t here = f->leaves[i].ends, there = f->end_count - here,
-                 channels = f->leaves[i].channels;
-        if (channels == 0)
+        uint64_t here = f->leaves[i].ends, there = f->end_count - here;
+        double capacity = f->leaves[i].capacity;
+        if (capacity <= 0)
             continue;
-        uint64_t all = divide_up(here * there, channels);
-        uint32_t one = (uint32_t)divide_up(here < there ? here : there, channels);
+        uint64_t all = divide_up(here * there, capacity);
+        uint32_t one = (uint32_t)divide_up(here < there ? here : there, capacity);
         q->all.bound = all > q->all.bound ? all : q->all.bound;
         q->permutation_bound = one > q->permutation_bound ? one : q->permutation_bound;
     }

@@ -3,6 +3,9 @@
  * The quality of tables: how evenly they spread traffic over the links, for the whole fabric or for
  * the endports of one job. It is computed from the fabric, the LIDs and the tables alone. A channel
  * is one direction of a working link between two switches; links to endports are not considered.
+ *
+ * The loads and flows of a channel are multiplied by its slowness: the rate of the fastest channel,
+ * divided by the rate of the channel. One flow on a 1x link counts as four if other links are 4x.
  */
 #ifndef LIBFABMGR_STUDY_QUALITY_H
 #define LIBFABMGR_STUDY_QUALITY_H

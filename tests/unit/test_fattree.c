@@ -4,6 +4,7 @@
  * and the entries that change after a fault.
  */
 #include "libfabmgr/route/fattree/tree.h"
+#include "libfabmgr/study/quality.h"
 #include "tests/unit/naive.h"
 
 #define DAMAGED 3000
@@ -652,9 +653,108 @@ START_TEST(a_switch_that_goes_leaves_the_others_in_place)
 }
 END_TEST
 
+/* ---- slow links ------------------------------------------------------------------------------ */
+
+static bool leads_to_spine(const struct fab_fabric *f, uint32_t port)
+{
+    return naive_is_channel(f, port) && fab_fabric_port(f, port)->peer > port;
+}
+
+/* Makes a link between switches slower: its width becomes that of the bits `width`. */
+static void slow_down(struct fab_fabric *f, uint32_t port, uint8_t width)
+{
+    fab_fabric_edit_port(f, port)->info.width_active = width;
+    fab_fabric_edit_port(f, fab_fabric_port(f, port)->peer)->info.width_active = width;
+}
+
+/* Makes `count` links of the switch to higher switch ids slower. Returns the first of them. */
+static uint32_t slow_uplinks(struct fab_fabric *f, uint32_t sw, uint32_t count, uint8_t width)
+{
+    uint32_t first = FAB_NONE, found = 0;
+    for (unsigned num = 1; num <= f->nodes[sw].num_ports && found < count; num++) {
+        uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)num);
+        if (!leads_to_spine(f, port))
+            continue;
+        slow_down(f, port, width);
+        first = found++ == 0 ? port : first;
+    }
+    ck_assert_uint_eq(found, count);
+    return first;
+}
+
+/* Returns the number of LFT entries that send to LIDs of hosts by the port or by its peer. */
+static uint32_t host_entries(const struct fab_fabric *f, const struct fab_target *t, uint32_t port)
+{
+    uint32_t entries = 0, ends[2] = {port, fab_fabric_port(f, port)->peer};
+    for (unsigned i = 0; i < 2; i++) {
+        const struct fab_port *p = fab_fabric_port(f, ends[i]);
+        for (uint32_t lid = 1; lid <= t->lids.top; lid++)
+            entries += t->lids.owner[lid] != FAB_NONE && is_host(f, t->lids.owner[lid]) &&
+                       fab_target_lft_at(&t->lft, p->node, lid) == p->num;
+    }
+    return entries;
+}
+
+static uint32_t worst_shift(const struct fab_fabric *f, const struct fab_target *t)
+{
+    struct fab_quality q;
+    struct fab_quality_input in = {.fabric = f, .lids = &t->lids, .lft = &t->lft};
+    ck_assert_int_eq(fab_study_quality_measure(&in, &q), FAB_OK);
+    ck_assert_uint_eq(q.lost, 0);
+    return q.shift.max;
+}
+
+/* Eight hosts of a leaf send over seven links at 4x and one at 1x. The slow link stays unused, so
+ * that no flow of a shift gets less than half of the bandwidth. A leaf whose links are all equally
+ * slow uses all of them. A link at half of the rate stays in use. `shift` is the greatest load that
+ * any shift may cause. */
+START_TEST(slow_links_are_left_out)
+{
+    static const struct {
+        uint32_t count, shift;
+        uint8_t width; /* 1 is 1x, 16 is 2x */
+        bool used;
+    } cases[] = {{1, 2, 1, false}, {2, 3, 1, false}, {8, 4, 1, true}, {1, 4, 16, true}};
+    for (unsigned i = 0; i < 4; i++) {
+        struct fab_fabric *f = leaf_spine(6, 8, 8);
+        uint32_t port = slow_uplinks(f, 2, cases[i].count, cases[i].width);
+        struct fab_target *t = tree_taken(f, 0);
+        uint32_t entries = host_entries(f, t, port), shift = worst_shift(f, t);
+        ck_assert_msg((entries > 0) == cases[i].used, "case %u: %u entries", i, entries);
+        ck_assert_msg(shift <= cases[i].shift, "case %u: %u flows", i, shift);
+        fab_target_unref(t);
+        fab_fabric_unref(f);
+    }
+}
+END_TEST
+
+/* All links of one spine are slow. It stays connected, but no flow of a shift uses it, which would
+ * have a load of four. */
+START_TEST(a_slow_spine_is_not_cut_off)
+{
+    struct fab_fabric *f = leaf_spine(6, 8, 8);
+    uint32_t spine = FAB_NONE;
+    for (uint32_t port = 0; spine == FAB_NONE; port++) {
+        if (leads_to_spine(f, port))
+            spine = fab_fabric_peer_node(f, port);
+    }
+    for (unsigned num = 1; num <= f->nodes[spine].num_ports; num++) {
+        uint32_t port = fab_fabric_port_id(f, spine, (uint8_t)num);
+        if (naive_is_channel(f, port))
+            slow_down(f, port, 1);
+    }
+    struct fab_target *t = tree_taken(f, 0);
+    ck_assert_uint_le(worst_shift(f, t), 3);
+    fab_target_unref(t);
+    fab_fabric_unref(f);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
+        slow_links_are_left_out,
+        a_slow_spine_is_not_cut_off,
         shifts_are_free_of_conflict,
         parallel_links_are_free_of_conflict,
         guids_do_not_matter,

@@ -161,6 +161,30 @@ START_TEST(independent_of_discovery)
 }
 END_TEST
 
+/* Some links run at a quarter of the rate. The loads that count this must not grow. */
+START_TEST(slow_links)
+{
+    static const char *const engines[] = {"updn", "nue", "sssp"};
+    struct fab_prng prng;
+    fab_base_prng_init(&prng, test_seed("slow links", 1));
+    for (size_t i = 0; i < sizeof(engines) / sizeof(*engines); i++) {
+        struct summary c = {.engine = engines[i]};
+        for (uint32_t k = 0; k < 12; k++) {
+            struct fab_fabric *f = k % 2 == 0 ? fat_tree(8, 2 + k / 2 % 2, 1)
+                                              : random_fabric(12, 4, 3, fab_base_prng_next(&prng));
+            for (uint32_t port = 0; port < f->port_count; port++) {
+                if (!is_trunk(f, port) || fab_base_prng_below(&prng, 20) != 0)
+                    continue;
+                fab_fabric_edit_port(f, port)->info.width_active = 1;
+                fab_fabric_edit_port(f, fab_fabric_port(f, port)->peer)->info.width_active = 1;
+            }
+            check(f, 0, "slow links", &c);
+        }
+        print_summary(&c, "slow links", 1);
+    }
+}
+END_TEST
+
 /* Every load and every shift equals its lower bound, so nothing can be improved. */
 START_TEST(perfect_tables_stay)
 {
@@ -249,6 +273,7 @@ int main(void)
     tcase_add_test(tcase, trees_and_families);
     tcase_add_test(tcase, topologies_without_levels);
     tcase_add_test(tcase, independent_of_discovery);
+    tcase_add_test(tcase, slow_links);
     tcase_add_test(tcase, perfect_tables_stay);
     tcase_add_test(tcase, one_link_less);
     tcase_add_test(tcase, paths_of_64_hops_are_counted);

@@ -209,6 +209,35 @@ START_TEST(a_dumbbell)
 }
 END_TEST
 
+/* Three switches in a row with a host each. The second link runs at 1x, the first at 4x, so that a
+ * flow on the second link counts as four. */
+START_TEST(a_slow_link)
+{
+    struct drawing *d = draw_new();
+    for (uint32_t i = 0; i < 3; i++)
+        draw_switch(d, 8);
+    draw_cable(d, 0, 1);
+    draw_cable(d, 1, 2);
+    for (uint32_t i = 0; i < 3; i++)
+        draw_hosts(d, i, 1);
+    struct bed b = bed_of(draw_done(d));
+    for (uint32_t port = 0; port < b.f->port_count; port++) {
+        const struct fab_port *p = fab_fabric_port(b.f, port);
+        uint32_t peer = fab_fabric_peer_node(b.f, port);
+        if (p->node < 3 && peer < 3 && (p->node == 2 || peer == 2))
+            fab_fabric_edit_port(b.f, port)->info.width_active = 1;
+    }
+    struct fab_quality q = measured(&b, NULL, 0, 10);
+    ck_assert_uint_eq(q.all.max, 8);
+    ck_assert_uint_eq(q.all.bound, 8);
+    ck_assert_double_eq_tol(q.all.mean, (2 + 2 + 8 + 8) / 4.0, 1e-9);
+    ck_assert_uint_eq(q.shift.max, 4);
+    ck_assert_uint_eq(q.permutation_bound, 4);
+    ck_assert_double_eq_tol(q.shift.bandwidth, (1 + .25 + .25) / 3, 1e-9);
+    bed_free(&b);
+}
+END_TEST
+
 /* Makes the tables of a small leaf-spine fabric by hand: packets to host j of a leaf take spine j.
  */
 START_TEST(a_tree_without_conflict)
@@ -388,6 +417,7 @@ static Suite *suite(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, equals_the_count_by_pairs);
     tcase_add_test(t, a_dumbbell);
+    tcase_add_test(t, a_slow_link);
     tcase_add_test(t, a_tree_without_conflict);
     tcase_add_test(t, odd_lists);
     tcase_add_test(t, stops_on_request);

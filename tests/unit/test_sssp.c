@@ -501,6 +501,25 @@ START_TEST(first_fit_saves_lanes)
 }
 END_TEST
 
+/* The paths of all LIDs of a switch are the same, if this saves virtual lanes: otherwise this mesh
+ * needs eight. */
+START_TEST(fewer_paths_save_lanes)
+{
+    struct fab_policy p = defaults(0);
+    struct fab_fabric *f = grid((uint32_t[3]){4, 4, 3}, false, 2);
+    char why[200];
+    struct fab_target *t = routed_or_refused("dfsssp", f, &p, why);
+    ck_assert_msg(t != NULL, "%s", why);
+    struct fab_verdict v = judged(f, t);
+    assert_good(f, &v, "mesh");
+    ck_assert_ptr_nonnull(t->vls.of_lid);
+    ck_assert_uint_le(t->vls.count, 6);
+    fab_verify_verdict_fini(&v);
+    fab_target_unref(t);
+    fab_fabric_unref(f);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -518,6 +537,7 @@ int main(void)
         too_few_vls_are_reported,
         layers_by_pair_need_fewer_vls,
         first_fit_saves_lanes,
+        fewer_paths_save_lanes,
     };
     Suite *suite = suite_create("sssp");
     TCase *tcase = tcase_create("engines");

@@ -30,6 +30,7 @@ struct first_fit {
     struct fab_cdg layer[FAB_VLS_MAX];
     uint32_t layers; /* number of layers in use */
     uint32_t limit;  /* greatest number of layers */
+    uint64_t work;   /* number of hops that were tried, and of dependencies that were followed */
     uint32_t *arc;   /* [port ids of switches] the arc of each port; FAB_NONE if there is none */
 };
 
@@ -91,11 +92,48 @@ static void sort_lids(const struct first_fit *f, const uint32_t *lid, uint32_t c
     qsort(ret_places, count, sizeof(*ret_places), by_rank);
 }
 
+/* ---- the order of another round -------------------------------------------------------------- */
+
+/* Decides the order of the former layers: sets ret_rank[layer] to the place of each of the `layers`
+ * layers. The rounds alternate between the reverse order, the largest layer first, and a random
+ * order, which work better together than each alone. */
+static void rank_layers(const uint32_t *lid, uint32_t count, const uint8_t *former, uint32_t layers,
+                        uint32_t round, uint32_t ret_rank[FAB_VLS_MAX])
+{
+    uint32_t size[FAB_VLS_MAX] = {0};
+    struct fab_prng prng;
+    fab_base_prng_init(&prng, round);
+    for (uint32_t i = 0; i < count; i++)
+        size[former[lid[i]]]++;
+    for (uint32_t i = 0; i < layers; i++) {
+        ret_rank[i] = round % 3 == 0   ? layers - i
+                      : round % 3 == 1 ? UINT32_MAX - size[i]
+                                       : (uint32_t)fab_base_prng_next(&prng);
+        ret_rank[i] = ret_rank[i] / FAB_VLS_MAX * FAB_VLS_MAX + i;
+    }
+}
+
+static void sort_by_layers(const uint32_t *lid, uint32_t count, const uint8_t *former,
+                           uint32_t layers, uint32_t round, struct place *ret_places)
+{
+    uint32_t rank[FAB_VLS_MAX];
+    struct fab_prng prng;
+    rank_layers(lid, count, former, layers, round, rank);
+    fab_base_prng_init(&prng, UINT64_C(1) << 32 | round);
+    for (uint32_t i = 0; i < count; i++)
+        ret_places[i] =
+            (struct place){lid[i], rank[former[lid[i]]], (uint32_t)fab_base_prng_next(&prng)};
+    qsort(ret_places, count, sizeof(*ret_places), by_rank);
+}
+
+/* ---- placing --------------------------------------------------------------------------------- */
+
 static bool add_tree(struct first_fit *f, struct fab_cdg *t, uint32_t lid)
 {
     for (uint32_t sw = 0; sw < f->in->graph->n; sw++) {
         uint32_t from = arc_at(f, sw, lid);
         uint32_t to = from != FAB_NONE ? arc_at(f, f->in->graph->nbr[from], lid) : FAB_NONE;
+        f->work++;
         if (to != FAB_NONE && !fab_route_cdg_add(t, from, to))
             return false;
     }
@@ -143,16 +181,20 @@ static int put(struct first_fit *f, uint32_t lid, uint8_t *ret_layer)
     }
 }
 
-static int run(struct first_fit *f, const uint32_t *lid, uint32_t count, enum fab_first_fit how,
-               uint8_t *ret_layer)
+static int allocate(struct first_fit *f, uint32_t count, struct place **ret_places)
 {
-    struct place *places = fab_base_arena_alloc(&f->arena, count, sizeof(*places));
+    *ret_places = fab_base_arena_alloc(&f->arena, count, sizeof(**ret_places));
     f->arc =
         fab_base_arena_alloc(&f->arena, (size_t)f->in->fabric->port_count + 1, sizeof(*f->arc));
     if (f->arena.failed)
         return FAB_E_NOMEM;
     find_arcs(f);
-    sort_lids(f, lid, count, how, places);
+    return FAB_OK;
+}
+
+static int put_all(struct first_fit *f, const struct place *places, uint32_t count,
+                   uint8_t *ret_layer)
+{
     memset(ret_layer, 0, (size_t)f->in->lft->top + 1);
     int status = FAB_OK;
     for (uint32_t i = 0; i < count && status == FAB_OK; i++)
@@ -160,16 +202,49 @@ static int run(struct first_fit *f, const uint32_t *lid, uint32_t count, enum fa
     return status;
 }
 
+static void fini(struct first_fit *f)
+{
+    for (uint32_t i = 0; i < f->layers; i++)
+        fab_route_cdg_fini(&f->layer[i]);
+    fab_base_arena_fini(&f->arena);
+}
+
 int fab_route_layers_first_fit(const struct fab_layers_input *in, const struct fab_order *order,
                                const uint32_t *lid, uint32_t count, enum fab_first_fit how,
                                uint32_t limit, uint8_t *ret_layer, uint32_t *ret_count)
 {
     struct first_fit f = {.in = in, .order = order, .limit = limit};
-    int status = run(&f, lid, count, how, ret_layer);
+    struct place *places;
+    int status = allocate(&f, count, &places);
+    if (status == FAB_OK) {
+        sort_lids(&f, lid, count, how, places);
+        status = put_all(&f, places, count, ret_layer);
+    }
     if (status == FAB_OK)
         *ret_count = f.layers > 0 ? f.layers : 1;
-    for (uint32_t i = 0; i < f.layers; i++)
-        fab_route_cdg_fini(&f.layer[i]);
-    fab_base_arena_fini(&f.arena);
+    fini(&f);
     return status;
+}
+
+int fab_route_layers_first_fit_again(const struct fab_layers_input *in,
+                                     const struct fab_order *order, const uint32_t *lid,
+                                     uint32_t lids, uint32_t round, uint8_t *layer, uint8_t *trial,
+                                     uint32_t *count, uint64_t *work)
+{
+    struct first_fit f = {.in = in, .order = order, .limit = *count};
+    struct place *places;
+    int status = allocate(&f, lids, &places);
+    if (status == FAB_OK) {
+        sort_by_layers(lid, lids, layer, *count, round, places);
+        status = put_all(&f, places, lids, trial);
+    }
+    if (status == FAB_OK) {
+        memcpy(layer, trial, (size_t)in->lft->top + 1);
+        *count = f.layers;
+    }
+    for (uint32_t i = 0; i < f.layers; i++)
+        f.work += BUDGET - f.layer[i].budget;
+    *work -= f.work < *work ? f.work : *work;
+    fini(&f);
+    return status == FAB_E_LIMIT ? FAB_OK : status; /* LIMIT: a search ran out of its budget */
 }

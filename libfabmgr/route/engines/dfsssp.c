@@ -14,7 +14,8 @@
  * same paths, so that the dependencies form fewer cycles.
  *
  * The engine uses no more VLs than needed, because the SLs are then less likely to change when the
- * fabric changes.
+ * fabric changes, and each VL has a larger part of the buffers. In fabrics of some hundred switches
+ * it also uses fewer paths to each switch, if this needs fewer VLs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,11 +30,20 @@
  * fabric is better served by an engine that needs no layers. */
 #define LAYERS_BUDGET UINT64_C(200000000)
 
+/* Greatest number of paths (switches x LIDs) of a fabric in which the engine tries to use fewer VLs
+ * with fewer paths. The attempts then take a second at most. */
+#define FEWER_VLS_PATHS 100000u
+
+/* Number of further rounds of first fit if all LIDs of a switch have the same paths. */
+#define ROUNDS 32
+
 struct dfsssp {
     const struct fab_route_input *in;
     struct fab_graph graph;
     struct fab_lft lft;
     struct fab_vls vls;
+    /* number of further rounds of first fit (virtual_layers.h) */
+    uint32_t rounds;
     /* number of VLs that the last attempt needs, or a lower limit of this number */
     uint32_t needed;
     uint64_t budget; /* steps of virtual_layers.c that are left */
@@ -60,7 +70,8 @@ static int find_by_lid(struct dfsssp *d, uint32_t max)
                                         .lids = d->in->lids,
                                         .lft = &d->lft,
                                         .max = max,
-                                        .budget = &d->budget};
+                                        .budget = &d->budget,
+                                        .rounds = d->rounds};
     d->by = "destination";
     fab_target_vls_fini(&d->vls);
     fab_target_vls_init(&d->vls, 0);
@@ -104,6 +115,34 @@ static int route_by(struct dfsssp *d, uint32_t paths)
     return fab_route_sssp_route(d->in, &d->graph, FAB_SSSP_WHOLE_PATH, paths, &d->lft);
 }
 
+/* Tries fewer paths to the LIDs of each switch, as long as this needs fewer VLs by destination. The
+ * local search of the engine chain "auto" later balances the loads again. */
+static int reduce_vls(struct dfsssp *d)
+{
+    static const uint32_t paths[] = {2, 1};
+    int ret = FAB_OK;
+    if ((uint64_t)d->graph.n * d->lft.top > FEWER_VLS_PATHS)
+        return FAB_OK;
+    for (size_t i = 0; ret == FAB_OK && i < sizeof(paths) / sizeof(*paths) && d->needed > 2; i++) {
+        struct dfsssp t = {.in = d->in,
+                           .graph = d->graph,
+                           .rounds = paths[i] == 1 ? ROUNDS : 0,
+                           .budget = d->budget};
+        ret = route_by(&t, paths[i]);
+        if (ret == FAB_OK)
+            ret = find_by_lid(&t, FAB_VLS_MAX);
+        d->budget = t.budget;
+        if (ret == FAB_OK && t.needed < d->needed) {
+            struct dfsssp more = *d;
+            *d = t;
+            t = more;
+        }
+        fab_target_lft_fini(&t.lft);
+        fab_target_vls_fini(&t.vls);
+    }
+    return ret == FAB_E_BUSY ? FAB_OK : ret; /* BUSY: no budget is left for fewer VLs */
+}
+
 /* Tries several choices of paths and layers, one after the other, until the available VLs suffice.
  * The first choice balances the link loads best; the last one needs the fewest VLs. */
 static int route(struct dfsssp *d, uint32_t available)
@@ -128,6 +167,8 @@ static int route(struct dfsssp *d, uint32_t available)
         uint32_t max = attempts[i].many ? available : 1;
         if (ret == FAB_OK)
             ret = attempts[i].find(d, max);
+        if (ret == FAB_OK && i == 1)
+            ret = reduce_vls(d);
         if (ret != FAB_OK || d->needed <= max)
             return ret;
     }

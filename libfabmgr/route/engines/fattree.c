@@ -30,6 +30,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/fattree/fill.h"
+#include "libfabmgr/route/updown/slow_links.h"
 
 /* Limits for the engine, which refuses other fabrics: at most 1 / IRREGULAR_SHARE of the switches
  * are irregular (slots.c), and at most 1 / SHORT_SHARE of the uplinks are missing. */
@@ -47,6 +48,12 @@ struct fattree {
 };
 
 /* ---- which trees the engine refuses ---------------------------------------------------------- */
+
+/* Slow links that are left out (updown/slow_links.c) count as missing. */
+static const char *or_slow(const struct fattree *t)
+{
+    return t->graph.left_out > 0 ? " or too slow" : "";
+}
 
 static uint32_t first_short(const struct fab_tree *t, bool irregular)
 {
@@ -76,10 +83,10 @@ static bool irregular(const struct fattree *t, char *why, size_t why_len)
     }
     if ((uint64_t)tree->empty_slots * SHORT_SHARE > slots) {
         snprintf(why, why_len,
-                 "irregular tree: %u of %u links up %s missing, for example of "
+                 "irregular tree: %u of %u links up %s missing%s, for example of "
                  "%.40s",
                  tree->empty_slots, slots, fab_base_plural(tree->empty_slots, "is", "are"),
-                 nodes[first_short(tree, false)].desc);
+                 or_slow(t), nodes[first_short(tree, false)].desc);
         return true;
     }
     return false;
@@ -89,7 +96,7 @@ static void describe(const struct fattree *t, char *why, size_t why_len)
 {
     const struct fab_tree *tree = &t->tree;
     uint32_t leaves = 0;
-    char pods[32] = "", rails[32] = "", gaps[48] = "";
+    char pods[32] = "", rails[32] = "", gaps[64] = "";
     for (uint32_t s = 0; s < t->graph.n; s++)
         leaves += t->order.leaf[s];
     if (tree->levels > 2)
@@ -97,9 +104,9 @@ static void describe(const struct fattree *t, char *why, size_t why_len)
     if (tree->rails > 1)
         snprintf(rails, sizeof(rails), ", %u rails", tree->rails);
     if (tree->empty_slots > 0)
-        snprintf(gaps, sizeof(gaps), ", %u link%s up %s missing", tree->empty_slots,
+        snprintf(gaps, sizeof(gaps), ", %u link%s up %s missing%s", tree->empty_slots,
                  fab_base_plural_s(tree->empty_slots),
-                 fab_base_plural(tree->empty_slots, "is", "are"));
+                 fab_base_plural(tree->empty_slots, "is", "are"), or_slow(t));
     snprintf(why, why_len, "fat tree of %u level%s, %u lea%s%s%s%s", tree->levels,
              fab_base_plural_s(tree->levels), leaves, fab_base_plural(leaves, "f", "ves"), pods,
              rails, gaps);
@@ -123,9 +130,8 @@ static bool uneven(const struct fattree *t)
 static int prepare(struct fattree *t, char *why, size_t why_len)
 {
     const struct fab_route_input *in = t->in;
-    int status = fab_route_graph_make(in->fabric, &t->graph);
-    if (status == FAB_OK)
-        status = fab_route_order_ranked(&t->graph, in->fabric, in->policy, &t->order);
+    int status = fab_route_slow_links_omit(in->fabric, in->policy, fab_route_order_ranked,
+                                           &t->graph, &t->order);
     if (status == FAB_OK && fab_route_order_is_flat(&t->graph, &t->order, in->fabric, why, why_len))
         status = FAB_E_UNSUPPORTED;
     if (status == FAB_OK)

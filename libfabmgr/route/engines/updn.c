@@ -26,7 +26,7 @@
 #include "libfabmgr/route/balance/least_loaded.h"
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/engines/sssp.h"
-#include "libfabmgr/route/updown/switch_order.h"
+#include "libfabmgr/route/updown/slow_links.h"
 
 enum balancing { BY_NEXT_LINK, REROUTE_OVERLOADED, BY_PATH };
 
@@ -109,9 +109,8 @@ static int route(struct updn *u)
 static int prepare(struct updn *u)
 {
     const struct fab_route_input *in = u->in;
-    int ret = fab_route_graph_make(in->fabric, &u->graph);
-    if (ret == FAB_OK)
-        ret = fab_route_order_find(&u->graph, in->fabric, in->policy, &u->order);
+    int ret = fab_route_slow_links_omit(in->fabric, in->policy, fab_route_order_find, &u->graph,
+                                        &u->order);
     if (ret == FAB_OK)
         ret = fab_route_updown_make(&u->graph, &u->order, &u->updown);
     if (ret == FAB_OK)
@@ -132,8 +131,9 @@ static void describe(const struct updn *u, char *why, size_t why_len)
         return;
     const char *root =
         u->order.root != FAB_NONE ? u->in->fabric->nodes[u->order.root].desc : "none";
-    snprintf(why, why_len, "%s, root %.64s%s", u->order.origin, root,
-             u->balancing == BY_PATH ? ", balanced by path loads" : "");
+    snprintf(why, why_len, "%s, root %.64s%s%s", u->order.origin, root,
+             u->balancing == BY_PATH ? ", balanced by path loads" : "",
+             u->graph.left_out > 0 ? ", without some slow links" : "");
 }
 
 static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,

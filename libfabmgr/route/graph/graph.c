@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
-
-#define SLOWEST 64 /* maximum of port_slow */
+#include "libfabmgr/fabric/condition.h"
 
 struct isl {
     /* id of the switch at the other end */
@@ -38,15 +38,17 @@ static int by_parallel(const void *a, const void *b)
 }
 
 /* Lists the working links of `sw` to other switches in isls[], sorted by neighbour, then by port.
- * Returns the number of these links. */
-static uint32_t isls_of(const struct fab_fabric *f, uint32_t sw, struct isl isls[256])
+ * Returns the number of these links. Omits the ports in the set `without`, unless it is NULL. */
+static uint32_t isls_of(const struct fab_fabric *f, const uint64_t *without, uint32_t sw,
+                        struct isl isls[256])
 {
     uint32_t count = 0;
     for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
         uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)num);
         uint32_t peer = fab_fabric_peer_node(f, port);
         if (peer == FAB_NONE || peer == sw || !fab_fabric_node_is_switch(f, peer) ||
-            !fab_fabric_port_is_up(f, port))
+            !fab_fabric_port_is_up(f, port) ||
+            (without != NULL && fab_base_bits_get(without, port)))
             continue;
         isls[count++] = (struct isl){.peer = peer,
                                      .num = (uint8_t)num,
@@ -73,17 +75,11 @@ static uint32_t count_hosts(const struct fab_fabric *f, uint32_t sw)
     return hosts;
 }
 
-static uint8_t slowness(uint32_t rate, uint32_t fastest)
-{
-    uint32_t times = rate != 0 ? (fastest + rate / 2) / rate : 1;
-    return (uint8_t)(times < 1 ? 1 : times > SLOWEST ? SLOWEST : times);
-}
-
-static void pack_switch(const struct fab_fabric *f, struct fab_graph *g, uint32_t sw,
-                        uint32_t *rates)
+static void pack_switch(const struct fab_fabric *f, const uint64_t *without, struct fab_graph *g,
+                        uint32_t sw, uint32_t *rates)
 {
     struct isl isls[256];
-    uint32_t count = isls_of(f, sw, isls);
+    uint32_t count = isls_of(f, without, sw, isls);
     uint32_t port = g->port_at[sw], nbr = g->nbr_at[sw];
     for (uint32_t i = 0; i < count; i++) {
         if (isls[i].parallel == 0)
@@ -106,7 +102,7 @@ static void rate_ports(struct fab_graph *g, const uint32_t *rates)
     for (uint32_t i = 0; i < g->port_at[g->n]; i++)
         fastest = rates[i] > fastest ? rates[i] : fastest;
     for (uint32_t i = 0; i < g->port_at[g->n]; i++)
-        g->port_slow[i] = slowness(rates[i], fastest);
+        g->port_slow[i] = fab_fabric_slowness(rates[i], fastest);
 }
 
 /* Assigns each switch to a connected component, by a breadth-first search from each switch that has
@@ -146,7 +142,8 @@ static int alloc_graph(struct fab_graph *g, size_t ports)
     return !g->arena.failed ? FAB_OK : FAB_E_NOMEM;
 }
 
-int fab_route_graph_make(const struct fab_fabric *f, struct fab_graph *ret)
+int fab_route_graph_make_without(const struct fab_fabric *f, const uint64_t *without,
+                                 struct fab_graph *ret)
 {
     struct fab_graph g = {.n = f->switch_count};
     size_t ports = 0;
@@ -159,12 +156,17 @@ int fab_route_graph_make(const struct fab_fabric *f, struct fab_graph *ret)
         return FAB_E_NOMEM;
     }
     for (uint32_t sw = 0; sw < g.n; sw++)
-        pack_switch(f, &g, sw, rates);
+        pack_switch(f, without, &g, sw, rates);
     rate_ports(&g, rates);
     label_components(&g, rates);
     free(rates);
     *ret = g;
     return FAB_OK;
+}
+
+int fab_route_graph_make(const struct fab_fabric *f, struct fab_graph *ret)
+{
+    return fab_route_graph_make_without(f, NULL, ret);
 }
 
 void fab_route_graph_fini(struct fab_graph *g)

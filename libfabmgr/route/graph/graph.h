@@ -24,6 +24,8 @@ struct fab_graph {
     /* The distinct neighbours of switch s are nbr[nbr_at[s]] to nbr[nbr_at[s + 1] - 1], by id. */
     uint32_t *nbr_at; /* [switches + 1] */
     uint32_t *nbr;    /* [neighbours] */
+    /* number of links that were left out because they are slow (updown/slow_links.h) */
+    uint32_t left_out;
     /* [switches] number of working links from the switch to hosts */
     uint32_t *hosts;
     /* [switches] the connected component of each switch, named by its lowest switch id */
@@ -31,6 +33,10 @@ struct fab_graph {
 };
 /* Makes the graph of a fabric. Returns NOMEM if there is no memory. */
 int fab_route_graph_make(const struct fab_fabric *f, struct fab_graph *ret);
+/* Like fab_route_graph_make(), but leaves links out: `without` is the set of the port ids of both
+ * of their ends. NULL: no link is left out. */
+int fab_route_graph_make_without(const struct fab_fabric *f, const uint64_t *without,
+                                 struct fab_graph *ret);
 void fab_route_graph_fini(struct fab_graph *g);
 /* Returns true if a working link joins switches a and b, in O(log degree) steps. */
 bool fab_route_graph_linked(const struct fab_graph *g, uint32_t a, uint32_t b);

@@ -110,6 +110,12 @@ static int count_path(struct fab_link_load *b, const struct fab_link_load_run *r
     return status;
 }
 
+/* Returns the number of flows that channel `c` may carry in a shift. */
+static uint32_t flow_bound(const struct fab_link_load *b, uint32_t c)
+{
+    return b->most_flows / b->g->port_slow[c];
+}
+
 static int count_all(struct fab_link_load *b)
 {
     int status = FAB_OK;
@@ -119,8 +125,11 @@ static int count_all(struct fab_link_load *b)
                 status = count_path(b, &b->run[i], end);
         }
     }
-    for (size_t i = 0; i < (size_t)b->channels * b->ends; i++)
-        b->cells[b->cell[i]]++;
+    for (uint32_t c = 0; c < b->channels; c++) {
+        const uint8_t *cell = fab_route_link_load_cells(b, c);
+        for (uint32_t k = 0; k < b->ends; k++)
+            b->cells[cell[k] * b->g->port_slow[c]]++;
+    }
     return status;
 }
 
@@ -134,6 +143,7 @@ static int allocate(struct fab_link_load *b, const struct fab_local_search_input
     b->load = fab_base_arena_alloc(&b->arena, (size_t)b->channels + 1, sizeof(*b->load));
     b->over = fab_base_arena_alloc(&b->arena, (size_t)b->channels + 1, sizeof(*b->over));
     b->cell = fab_base_arena_alloc(&b->arena, (size_t)b->channels * b->ends + 1, 1);
+    b->cells = fab_base_arena_alloc(&b->arena, FAB_LINK_LOAD_WEIGHTED + 1, sizeof(*b->cells));
     b->upstream = fab_base_arena_alloc(&b->arena, in->end_count, sizeof(*b->upstream));
     b->upstream_end = FAB_NONE;
     return !b->arena.failed ? FAB_OK : FAB_E_NOMEM;
@@ -168,7 +178,7 @@ uint32_t fab_route_link_load_max(const struct fab_link_load *b)
 
 uint32_t fab_route_link_load_max_flows(const struct fab_link_load *b)
 {
-    uint32_t most = FAB_LINK_LOAD_FLOWS;
+    uint32_t most = FAB_LINK_LOAD_WEIGHTED;
     while (most > 0 && b->cells[most] == 0)
         most--;
     return most;
@@ -177,9 +187,9 @@ uint32_t fab_route_link_load_max_flows(const struct fab_link_load *b)
 static uint32_t over_of(const struct fab_link_load *b, uint32_t channel)
 {
     const uint8_t *cell = fab_route_link_load_cells(b, channel);
-    uint32_t over = 0;
+    uint32_t over = 0, bound = flow_bound(b, channel);
     for (uint32_t k = 0; k < b->ends; k++)
-        over += cell[k] > b->most_flows ? cell[k] - b->most_flows : 0;
+        over += cell[k] > bound ? cell[k] - bound : 0;
     return over;
 }
 
@@ -253,20 +263,20 @@ int64_t fab_route_move_load_delta(const struct fab_link_load *b, const struct fa
     return change;
 }
 
-/* Returns how many of the counters cell[0] to cell[count - 1] are greater than `bound`. */
-static uint32_t count_above(const uint8_t *cell, uint32_t count, uint32_t bound)
+/* Returns how many of the counters cell[0] to cell[count - 1] are at least `least`. */
+static uint32_t count_reaching(const uint8_t *cell, uint32_t count, uint32_t least)
 {
     uint32_t over = 0;
     for (uint32_t i = 0; i < count; i++)
-        over += cell[i] > bound;
+        over += cell[i] >= least;
     return over;
 }
 
-static uint32_t range_above(const struct fab_link_load *b, uint32_t channel,
-                            struct fab_link_load_range s, uint32_t bound)
+static uint32_t range_reaching(const struct fab_link_load *b, uint32_t channel,
+                               struct fab_link_load_range s, uint32_t least)
 {
     const uint8_t *cell = fab_route_link_load_cells(b, channel);
-    return count_above(cell + s.from, s.before, bound) + count_above(cell, s.rest, bound);
+    return count_reaching(cell + s.from, s.before, least) + count_reaching(cell, s.rest, least);
 }
 
 static void find_upstream(struct fab_link_load *b, uint32_t end, uint32_t sw)
@@ -285,11 +295,11 @@ static void find_upstream(struct fab_link_load *b, uint32_t end, uint32_t sw)
     }
 }
 
-static uint32_t upstream_above(const struct fab_link_load *b, uint32_t channel, uint32_t bound)
+static uint32_t upstream_reaching(const struct fab_link_load *b, uint32_t channel, uint32_t least)
 {
     uint32_t over = 0;
     for (uint32_t i = 0; i < b->upstream_count; i++)
-        over += range_above(b, channel, b->upstream[i], bound);
+        over += range_reaching(b, channel, b->upstream[i], least);
     return over;
 }
 
@@ -299,9 +309,11 @@ int64_t fab_route_move_flows_delta(struct fab_link_load *b, const struct fab_loc
     int64_t change = 0;
     find_upstream(b, d->end, d->sw);
     for (uint32_t i = 0; i < d->left_count; i++)
-        change -= b->over[d->left[i]] > 0 ? upstream_above(b, d->left[i], b->most_flows) : 0;
+        change -= b->over[d->left[i]] > 0
+                      ? upstream_reaching(b, d->left[i], flow_bound(b, d->left[i]) + 1)
+                      : 0;
     for (uint32_t i = 0; i < d->taken_count && change <= enough; i++)
-        change += upstream_above(b, d->taken[i], b->most_flows - 1);
+        change += upstream_reaching(b, d->taken[i], flow_bound(b, d->taken[i]));
     return change;
 }
 
@@ -327,24 +339,26 @@ int64_t fab_route_move_conflicts_delta(const struct fab_link_load *b,
 static void increment(struct fab_link_load *b, uint32_t channel, uint32_t from, uint32_t count)
 {
     uint8_t *cell = b->cell + (size_t)channel * b->ends + from;
+    uint32_t slow = b->g->port_slow[channel], bound = flow_bound(b, channel);
     for (uint32_t i = 0; i < count; i++) {
         uint8_t was = cell[i]++;
-        b->cells[was]--;
-        b->cells[was + 1]++;
-        b->over[channel] += was >= b->most_flows;
-        b->over_flows += was >= b->most_flows;
+        b->cells[was * slow]--;
+        b->cells[(was + 1) * slow]++;
+        b->over[channel] += was >= bound;
+        b->over_flows += was >= bound;
     }
 }
 
 static void decrement(struct fab_link_load *b, uint32_t channel, uint32_t from, uint32_t count)
 {
     uint8_t *cell = b->cell + (size_t)channel * b->ends + from;
+    uint32_t slow = b->g->port_slow[channel], bound = flow_bound(b, channel);
     for (uint32_t i = 0; i < count; i++) {
         uint8_t was = cell[i]--;
-        b->cells[was]--;
-        b->cells[was - 1]++;
-        b->over[channel] -= was > b->most_flows;
-        b->over_flows -= was > b->most_flows;
+        b->cells[was * slow]--;
+        b->cells[(was - 1u) * slow]++;
+        b->over[channel] -= was > bound;
+        b->over_flows -= was > bound;
     }
 }
 

@@ -15,6 +15,8 @@
  * permutation. At the beginning, no counter may exceed half of this value, so that moves can add
  * flows. */
 #define FAB_LINK_LOAD_FLOWS 255
+/* maximum value of a counter, multiplied by the slowness of its channel */
+#define FAB_LINK_LOAD_WEIGHTED (FAB_LINK_LOAD_FLOWS * 64u)
 
 struct fab_link_load_endport {
     uint32_t sw, lid;
@@ -50,14 +52,15 @@ struct fab_link_load {
     uint32_t *load;
     /* [channels][ends] cell[c][k] is the number of flows over channel c in the shift by k */
     uint8_t *cell;
-    /* histogram of cell[]: cells[v] is the number of elements with the value v */
-    uint64_t cells[FAB_LINK_LOAD_FLOWS + 1];
-    /* Bounds that the search tries to reach: most_load for each element of load[], most_flows for
-     * each element of cell[]. over_load and over_flows are sums: by how much load[] and cell[]
-     * exceed their bounds. */
+    /* [FAB_LINK_LOAD_WEIGHTED + 1] histogram of cell[]: cells[v] is the number of elements whose
+     * value, multiplied by the slowness of the channel, is v */
+    uint64_t *cells;
+    /* Bounds that the search tries to reach: most_load for each element of load[], most_flows /
+     * port_slow for each element of cell[]. over_load and over_flows are sums: by how much load[]
+     * and cell[] exceed their bounds. */
     uint32_t most_load, most_flows;
     uint64_t over_load, over_flows;
-    /* [channels] by how much the counters of the channel in cell[] exceed most_flows, in total;
+    /* [channels] by how much the counters of the channel in cell[] exceed their bound, in total;
      * over_flows is the sum of all elements */
     uint32_t *over;
     /* Cache of one result. upstream[] holds the shifts in which packets to endport upstream_end
@@ -77,11 +80,12 @@ void fab_route_link_load_fini(struct fab_link_load *b);
 
 /* Returns the greatest load that all-to-all traffic puts on any channel. */
 uint32_t fab_route_link_load_max(const struct fab_link_load *b);
-/* Returns the greatest number of flows that any shift puts on any channel. */
+/* Returns the greatest number of flows that any shift puts on any channel, multiplied by the
+ * slowness of the channel. */
 uint32_t fab_route_link_load_max_flows(const struct fab_link_load *b);
 /* Sets the bounds of the search: on each channel, a load of at most `load` with all-to-all traffic,
- * and at most `flows` flows with any shift. Recomputes by how much the channels exceed these
- * bounds. */
+ * and at most `flows` flows with any shift, multiplied by its slowness. Recomputes by how much the
+ * channels exceed these bounds. */
 void fab_route_link_load_set_bounds(struct fab_link_load *b, uint32_t load, uint32_t flows);
 
 static inline uint32_t *fab_route_link_load_next(const struct fab_link_load *b, uint32_t end)

@@ -183,9 +183,9 @@ static void reduce_flows(struct search *s, uint32_t channel)
 {
     const struct fab_link_load *b = &s->loads;
     const uint8_t *cell = fab_route_link_load_cells(b, channel);
-    uint32_t shift = 0, found = 0;
+    uint32_t shift = 0, found = 0, bound = b->most_flows / s->graph.port_slow[channel];
     for (uint32_t k = 0; k < b->ends; k++) {
-        if (cell[k] > b->most_flows && fab_base_prng_below(&s->prng, ++found) == 0)
+        if (cell[k] > bound && fab_base_prng_below(&s->prng, ++found) == 0)
             shift = k;
     }
     spend(s, (uint64_t)b->ends * 4);

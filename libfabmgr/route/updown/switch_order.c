@@ -16,6 +16,7 @@
  * Switches of equal rank are ordered by id, hence by GUID.
  */
 #include "libfabmgr/route/updown/switch_order.h"
+#include "libfabmgr/route/updown/slow_links.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -414,21 +415,15 @@ bool fab_route_order_is_flat(const struct fab_graph *g, const struct fab_order *
 
 /* ---- ranks for other folders ---------------------------------------------------------------- */
 
-typedef int find_order(const struct fab_graph *g, const struct fab_fabric *f,
-                       const struct fab_policy *p, struct fab_order *ret);
-
-static int ranks_by(find_order *find, const struct fab_fabric *f, const struct fab_policy *p,
-                    struct fab_ranks *ret)
+static int ranks_by(fab_route_find_order *find, const struct fab_fabric *f,
+                    const struct fab_policy *p, struct fab_ranks *ret)
 {
     struct fab_graph g;
     struct fab_order o;
-    int status = fab_route_graph_make(f, &g);
+    int status = fab_route_slow_links_omit(f, p, find, &g, &o);
     if (status != FAB_OK)
         return status;
-    status = find(&g, f, p, &o);
     fab_route_graph_fini(&g);
-    if (status != FAB_OK)
-        return status;
     *ret = (struct fab_ranks){
         .arena = o.arena, .switch_count = o.n, .rank = o.rank, .order = o.pos, .leaf = o.leaf};
     return FAB_OK;
