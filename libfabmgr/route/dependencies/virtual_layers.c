@@ -288,7 +288,7 @@ static int try_orders(const struct layers *l, const struct fab_order *order, siz
                       uint8_t *layer, uint8_t *trial, uint32_t *count)
 {
     uint32_t lids = l->lid_at[l->in->graph->n];
-    for (unsigned how = 0; how<FAB_FIRST_FIT_COUNT && * count> 2; how++) {
+    for (unsigned how = 0; *count > 2 && how < FAB_FIRST_FIT_COUNT; how++) {
         int ret = fab_route_layers_first_fit(l->in, order, l->lid, lids, (enum fab_first_fit)how,
                                              *count - 1, trial, count);
         if (ret == FAB_E_NOMEM)
