@@ -84,8 +84,14 @@ static void check_ring(uint32_t switches, int status)
         }
     }
     ck_assert_int_eq(fab_route_graph_make(f, &g), FAB_OK);
-    struct fab_layers_input in = {
-        .fabric = f, .policy = &p, .graph = &g, .lids = &t->lids, .lft = &t->lft};
+    uint64_t budget = UINT64_MAX;
+    struct fab_layers_input in = {.fabric = f,
+                                  .policy = &p,
+                                  .graph = &g,
+                                  .lids = &t->lids,
+                                  .lft = &t->lft,
+                                  .max = FAB_VLS_MAX,
+                                  .budget = &budget};
     uint8_t *layer = calloc(t->lft.top + 1, 1), *of_switch = calloc(switches, 1);
     ck_assert_int_eq(fab_route_layers_by_lid(&in, layer, &count), status);
     ck_assert_uint_eq(count, status == FAB_OK ? (switches + 1) / 2 : 0);
