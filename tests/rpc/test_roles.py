@@ -391,8 +391,10 @@ def refusals_are_told_and_counted():
         told = [e.message for e in reversed(events)]
         assert {e.subject for e in events} == {"sm"}, events
         assert len(told) == 2, told
-        assert f"uid {STRANGER} called DisablePort" in told[0] and "other call" not in told[0], told
-        assert f"uid {STRANGER + 1} called RotateKey" in told[1] and "4 other calls were" in told[1], told
+        assert f"uid {STRANGER} has the role viewer, but called DisablePort" in told[0], told
+        assert "other call" not in told[0], told
+        assert f"uid {STRANGER + 1} has the role viewer, but called RotateKey" in told[1], told
+        assert "4 other calls were" in told[1], told
         text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE).read().decode()
         assert 'fabricd_rpc_calls_total{role="viewer",code="PERMISSION_DENIED"} 6' in text, text
 
