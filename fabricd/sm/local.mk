@@ -64,6 +64,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/ha/election.c \
 	%D%/ha/ha.h \
 	%D%/ha/mastership.c \
+	%D%/ha/poll.c \
 	%D%/ha/state.h \
 	%D%/ha/trust.c \
 	%D%/keys/change.c \

@@ -20,6 +20,8 @@ struct fab_smstate {
     /* number of consecutive polls to which the polled manager did not respond */
     uint32_t missed;
     uint32_t polls_allowed;
+    /* The polled manager was master at its last answer, or when this manager went to standby. */
+    bool was_master;
     /* number of consecutive polls to which the polled manager responded, but was not master */
     uint32_t waited;
     uint32_t waits_allowed;

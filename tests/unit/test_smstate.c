@@ -145,6 +145,21 @@ START_TEST(a_better_one_that_never_becomes_master_is_passed_over)
 }
 END_TEST
 
+/* A master that is in standby now has handed over, or was restarted. It will not become master
+ * again, although it beats this manager, so this manager elects anew after a few polls. */
+START_TEST(a_master_that_stepped_down_is_not_waited_for)
+{
+    struct fab_smstate s = ours(FAB_SM_DISCOVERING);
+    struct fab_sm_info better = other(0x10, 15, FAB_SM_MASTER);
+    fab_smstate_discovered(&s, &better, 1);
+    ck_assert_int_eq(fab_smstate_poll(&s, &better), FAB_SMSTATE_STAYS);
+    better.state = FAB_SM_STANDBY;
+    for (uint32_t i = 1; i < s.polls_allowed; i++)
+        ck_assert_int_eq(fab_smstate_poll(&s, &better), FAB_SMSTATE_STAYS);
+    ck_assert_int_eq(fab_smstate_poll(&s, &better), FAB_SMSTATE_GONE);
+}
+END_TEST
+
 /* Each poll that finds a master resets the count of polls without one. */
 START_TEST(a_master_is_polled_for_ever)
 {
@@ -153,7 +168,7 @@ START_TEST(a_master_is_polled_for_ever)
     master.state = FAB_SM_MASTER;
     s.master_guid = 0x10;
     for (uint32_t n = 0; n < 5 * s.waits_allowed; n++)
-        ck_assert_int_eq(fab_smstate_poll(&s, n % s.waits_allowed == 0 ? &master : &better),
+        ck_assert_int_eq(fab_smstate_poll(&s, n % s.polls_allowed == 0 ? &master : &better),
                          FAB_SMSTATE_STAYS);
 }
 END_TEST
@@ -293,6 +308,7 @@ int main(void)
     tcase_add_test(tcase, a_master_yields_to_a_better_master_only);
     tcase_add_test(tcase, standby_watches_until_the_polls_are_used_up);
     tcase_add_test(tcase, standby_does_not_wait_for_one_that_gave_up);
+    tcase_add_test(tcase, a_master_that_stepped_down_is_not_waited_for);
     tcase_add_test(tcase, a_better_one_that_never_becomes_master_is_passed_over);
     tcase_add_test(tcase, a_master_is_polled_for_ever);
     tcase_add_test(tcase, the_list_of_those_passed_over_is_bounded);

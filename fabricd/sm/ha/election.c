@@ -110,6 +110,7 @@ static int enter(struct sm *s)
 
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
+    const struct fab_fabric *f = s->model.fabric;
     struct sm_election *x = &s->ha->election;
     if (x->asked == x->count)
         return false;
@@ -118,6 +119,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     ret->attr_id = FAB_ATTR_SM_INFO;
     ret->attr_mod = 0;
     ret->m_key = sm_trust_m_key(s, port);
+    /* A take-over must not wait for all tries of a request to a manager that stopped answering. */
+    ret->once = f->nodes[fab_fabric_port(f, port)->node].guid == s->ha->poll.lost_node;
     ret->tag = x->asked++;
     return true;
 }

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Makes this manager master or standby, and answers requests for its SMInfo (IBA 14.4.1).
- * libfabmgr/smstate has the state machine; this file has the messages and timers.
- *
- * A standby manager does not sweep. It reads the master's SMInfo every POLL_US. If several polls in
- * a row fail, or if the other manager is no longer master, this manager sweeps and elects again.
+ * libfabmgr/smstate has the state machine; poll.c polls the master in standby.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,13 +11,12 @@
 #include "fabricd/sm/ha/state.h"
 #include "fabricd/sm/mcast/mcast.h"
 
-#define POLL_US 1000000u
-
 static void became_master(struct sm *s)
 {
     s->ha->master_guid = s->role.guid;
     s->ha->master.lid = 0;
-    loop_timer_cancel(s->ha->poll_timer);
+    s->ha->poll.lost_node = 0;
+    sm_poll_end(s);
     event_emit(s->in.bus, sm_master, .subject = s->in.transport->name, .guid = s->role.guid,
                .priority = s->role.priority);
 }
@@ -37,7 +33,7 @@ static void became_standby(struct sm *s)
             s->ha->master = x->others[i];
     event_emit(s->in.bus, sm_standby, .subject = s->in.transport->name, .guid = s->role.guid,
                .master_guid = s->ha->master_guid, .place = s->ha->master.place);
-    loop_timer_set(s->ha->poll_timer, POLL_US);
+    sm_poll_begin(s);
 }
 
 void sm_ha_elect(struct sm *s)
@@ -61,66 +57,6 @@ void sm_ha_role_changed(struct sm *s, uint8_t before)
     if (before == FAB_SM_NOT_ACTIVE && s->role.state == FAB_SM_STANDBY)
         /* Leaves the state not-active, in which the manager does not poll the master. */
         became_standby(s);
-}
-
-/* ---- standby --------------------------------------------------------------------------------- */
-
-static void sweep_and_elect(struct sm *s)
-{
-    sm_request_heavy(s);
-    sm_schedule(s);
-}
-
-static void on_poll_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
-{
-    struct sm *s = ctx;
-    const struct sm_other *master = &s->ha->master;
-    struct fab_sm_info info;
-    (void)tag;
-    if (s->role.state != FAB_SM_STANDBY)
-        return;
-    bool good = a->status == FAB_OK &&
-                fab_wire_attr_unpack(&fab_wire_attr_sm_info, a->data, a->len, &info) == FAB_OK &&
-                sm_trust_answer(s, sm_trust_port_of(s, master), &info);
-    switch (fab_smstate_poll(&s->role, good ? &info : NULL)) {
-    case FAB_SMSTATE_GONE:
-        event_emit(s->in.bus, sm_master_lost, .subject = s->in.transport->name,
-                   .guid = s->ha->master_guid, .master_guid = s->ha->master_guid,
-                   .place = master->place);
-        sweep_and_elect(s);
-        break;
-    case FAB_SMSTATE_PASSED_OVER:
-        event_emit(s->in.bus, sm_passed_over, .subject = master->place, .guid = s->ha->master_guid,
-                   .priority = info.priority, .state = fab_smstate_name(info.state));
-        sweep_and_elect(s);
-        break;
-    default:
-        loop_timer_set(s->ha->poll_timer, POLL_US);
-    }
-}
-
-static void on_poll(void *ctx)
-{
-    struct sm *s = ctx;
-    const struct sm_other *master = &s->ha->master;
-    struct fab_mads_request req = {
-        .mgmt_class = FAB_CLASS_SMP_DIRECTED,
-        .method = FAB_METHOD_GET,
-        .attr_id = FAB_ATTR_SM_INFO,
-        .m_key = sm_trust_m_key(s, sm_trust_port_of(s, master)),
-        .dlid = 0xffff,
-        .path = &master->path,
-        .done = on_poll_answer,
-        .ctx = s,
-    };
-    if (s->role.state != FAB_SM_STANDBY)
-        return;
-    if (master->path.hops == FAB_PATH_UNKNOWN || fab_mads_submit(s->mads, &req) != FAB_OK) {
-        const struct fab_mads_answer none = {.status = FAB_E_TIMEOUT};
-        on_poll_answer(s, 0, &none);
-        return;
-    }
-    agent_pump(s->agent);
 }
 
 /* ---- answering SMInfo requests --------------------------------------------------------------- */
@@ -182,7 +118,7 @@ void sm_ha_lose_port(struct sm *s)
     s->role.state = FAB_SM_NOT_ACTIVE;
     sm_ha_control_forget(s);
     s->ha->master_guid = 0;
-    loop_timer_cancel(s->ha->poll_timer);
+    sm_poll_end(s);
     fab_mads_cancel(s->mads, s);
     if (was_master)
         s->wiring->mastership_lost(s);
@@ -201,8 +137,7 @@ int sm_ha_init(struct sm *s)
     if (!s->ha)
         return FAB_E_NOMEM;
     sm_ha_find_port(s);
-    s->ha->poll_timer = loop_timer_new(s->in.loop, on_poll, s);
-    return s->ha->poll_timer ? FAB_OK : FAB_E_NOMEM;
+    return sm_poll_init(s);
 }
 
 void sm_ha_fini(struct sm *s)
@@ -212,7 +147,7 @@ void sm_ha_fini(struct sm *s)
     if (s->ha->announced)
         (void)set_is_sm(s, false);
     sm_ha_control_forget(s);
-    loop_timer_free(s->ha->poll_timer);
+    sm_poll_fini(s);
     free(s->ha);
     s->ha = NULL;
 }

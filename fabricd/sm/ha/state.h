@@ -33,6 +33,17 @@ struct sm_election { /* state of election.c */
     /* Manager's clock at the last event sm-ports-many; 0: none yet. */
     uint64_t many_us;
 };
+/* The polls of the master by a standby manager (poll.c). */
+struct sm_poll {
+    /* The poll has this struct, not the manager, as its context, so that the end of a round does
+     * not cancel it. */
+    struct sm *s;
+    struct loop_timer *timer;
+    bool unanswered; /* the last poll was sent, and not answered yet */
+    /* Node GUID of the master that stopped answering the polls; 0: none. The next election waits
+     * only a short time for its answer. */
+    uint64_t lost_node;
+};
 /* A control packet from another manager. Before fabricd obeys it, fabricd asks the sender for its
  * SMInfo, to confirm that the packet is not forged (control.c). */
 struct sm_control {
@@ -62,7 +73,7 @@ struct sm_ha {
     /* GUIDs of nodes whose manager was trusted at its last answer. */
     struct sm_guids trusted;
     struct sm_control control;
-    struct loop_timer *poll_timer;
+    struct sm_poll poll;
     /* The master while this manager is in standby. path.hops is FAB_PATH_UNKNOWN if no route to the
      * master is known. */
     struct sm_other master;
@@ -85,6 +96,14 @@ void sm_ha_control(struct sm *s, const struct transport_mad *mad, const struct f
                    const uint8_t *data, size_t len);
 /* Forgets the control packet that waits for a confirmation. */
 void sm_ha_control_forget(struct sm *s);
+
+/* ---- poll.c ---------------------------------------------------------------------------------- */
+
+int sm_poll_init(struct sm *s); /* returns OK or NOMEM */
+void sm_poll_fini(struct sm *s);
+/* Begin and end the polls of s->ha->master. */
+void sm_poll_begin(struct sm *s);
+void sm_poll_end(struct sm *s);
 
 /* ---- trust.c --------------------------------------------------------------------------------- */
 
