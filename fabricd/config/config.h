@@ -48,6 +48,8 @@ struct config_sweep {
 struct config_managers {
     /* Time in ms between two polls of the master by a standby manager. */
     uint32_t standby_poll_ms;
+    /* First hold of a manager that repeatedly lost the role of master, in s; 0: no holds. */
+    uint32_t handover_hold_s;
 };
 
 struct config_flapping {

@@ -8,8 +8,7 @@
  *
  * In state DISCOVERING, this manager becomes standby of any master, even of one with a lower
  * priority. The master will find this manager, and hand over to it if this manager is the better
- * one. One part of IBA is not implemented: as master, this manager does not hand over to a better
- * manager in standby.
+ * one. This manager hands over (fab_smstate_successor) to a manager in standby only.
  */
 #include "libfabmgr/smstate/smstate.h"
 
@@ -125,6 +124,33 @@ void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *oth
     default:
         break;
     }
+}
+
+const struct fab_sm_info *fab_smstate_successor(const struct fab_smstate *s,
+                                                const struct fab_sm_info *others, uint32_t count)
+{
+    const struct fab_sm_info *best = NULL;
+    for (uint32_t i = 0; i < count && s->state == FAB_SM_MASTER; i++) {
+        const struct fab_sm_info *o = &others[i];
+        if (o->guid != s->guid && o->state == FAB_SM_STANDBY && beats_us(s, o) &&
+            !is_passed_over(s, o->guid) &&
+            (best == NULL || fab_smstate_beats(o->priority, o->guid, best->priority, best->guid)))
+            best = o;
+    }
+    return best;
+}
+
+int fab_smstate_priority_below(uint8_t priority, uint64_t guid, const struct fab_sm_info *other)
+{
+    int p = priority;
+    while (p >= 0 && fab_smstate_beats((uint8_t)p, guid, other->priority, other->guid))
+        p--;
+    return p;
+}
+
+void fab_smstate_step_down(struct fab_smstate *s, uint64_t guid)
+{
+    watch(s, guid, true);
 }
 
 /* Returns true if the SMInfo in the response shows that the polled manager is master, or that it

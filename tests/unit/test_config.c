@@ -87,6 +87,7 @@ static const char everything[] =
     "  prefix: fec0:0000:0000:0001\n"
     "  sm_priority: 15\n"
     "  standby_poll_ms: 60\n"
+    "  handover_hold: 61\n"
     "  sm_key: 0xffffffffffffffff\n"
     "  sa_key: 0x5a\n"
     "  m_key: 0x1a2b\n"
@@ -225,6 +226,7 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(p->subnet_prefix, 0xfec0000000000001);
     ck_assert_uint_eq(p->sm_priority, 15);
     ck_assert_uint_eq(c.managers.standby_poll_ms, 60);
+    ck_assert_uint_eq(c.managers.handover_hold_s, 61);
     ck_assert_uint_eq(p->sm_key, UINT64_MAX);
     ck_assert_uint_eq(p->sa_key, 0x5a);
     ck_assert_uint_eq(p->m_keys.number, 0x1a2b);
