@@ -51,6 +51,7 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_explain.c \
 	cli/ctl/cmd_export.c \
 	cli/ctl/cmd_gone.c \
+	cli/ctl/cmd_ha.c \
 	cli/ctl/cmd_host.c \
 	cli/ctl/cmd_counters.c \
 	cli/ctl/cmd_history.c \

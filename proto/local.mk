@@ -13,6 +13,7 @@ CONTRACT_PROTOS = \
 	proto/fabric/v1/export.proto \
 	proto/fabric/v1/fabric_service.proto \
 	proto/fabric/v1/gone.proto \
+	proto/fabric/v1/ha.proto \
 	proto/fabric/v1/host.proto \
 	proto/fabric/v1/key.proto \
 	proto/fabric/v1/link.proto \

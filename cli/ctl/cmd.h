@@ -57,6 +57,7 @@ struct session {
     bool watch;                /* true if the option --watch was given */
     const char *older_than;    /* option --older-than; NULL: not given */
     const char *rack;          /* option --rack; NULL: not given */
+    const char *to;            /* option --to; NULL: not given */
     const char *width, *speed; /* options --width and --speed; NULL: not given */
     const char *dir;           /* option --dir; NULL: not given */
     uint32_t days;             /* option --days; 0: not given */
@@ -118,7 +119,7 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
     cmd_node_forget, cmd_history, cmd_topo_snapshot, cmd_topo_list, cmd_topo_diff, cmd_cert_init,
     cmd_cert_issue, cmd_cert_list, cmd_cert_renew, cmd_cert_revoke, cmd_topo_check, cmd_topo_infer,
     cmd_topo_isolate, cmd_host_list, cmd_host_show, cmd_rack_list, cmd_port_top, cmd_port_history,
-    cmd_link_history, cmd_route_explain;
+    cmd_link_history, cmd_route_explain, cmd_ha_status, cmd_ha_handover, cmd_ha_priority;
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 

@@ -47,6 +47,9 @@ static const struct cmd *const cmds[] = {
     &cmd_link_history,
     &cmd_link_isolate,
     &cmd_link_release,
+    &cmd_ha_status,
+    &cmd_ha_handover,
+    &cmd_ha_priority,
     &cmd_key_show,
     &cmd_key_rotate,
     &cmd_class_list,
@@ -230,6 +233,7 @@ static void print_help(int argc, char **argv)
          "      --verify           only check the backup, and show what it has\n"
          "      --anonymize        pseudonyms instead of names, GUIDs and addresses\n"
          "      --map FILE         write the table of the pseudonyms to FILE\n"
+         "      --to MANAGER       the manager that becomes master: name of its node, or GUID\n"
          "  -h, --help             this text\n"
          "  -V, --version          the version of fabricctl\n"
          "\nExit status: 0 success, 1 failure, 2 usage error, 3 no manager answers, 4 not found,\n"
@@ -270,7 +274,7 @@ static const struct {
     {'z', "--anonymize"},  {'q', "--map"},     {'g', "--degraded"},
     {'J', "--subject"},    {'K', "--type"},    {'B', "--gone"},
     {'O', "--older-than"}, {'X', "--rack"},    {'k', "--watch"},
-    {'W', "--width"},      {'P', "--speed"},
+    {'W', "--width"},      {'P', "--speed"},   {'H', "--to"},
 };
 
 static const struct option long_options[] = {
@@ -325,6 +329,7 @@ static const struct option long_options[] = {
     {"verify", no_argument, NULL, OPT_OWN + 'v'},
     {"anonymize", no_argument, NULL, OPT_OWN + 'z'},
     {"map", required_argument, NULL, OPT_OWN + 'q'},
+    {"to", required_argument, NULL, OPT_OWN + 'H'},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
     {0},
@@ -410,6 +415,7 @@ static int parse_word(struct session *s, char letter, const char *text)
                       : letter == 'p' ? &s->passphrase_file
                       : letter == 'T' ? &s->state_dir
                       : letter == 'q' ? &s->map
+                      : letter == 'H' ? &s->to
                                       : &s->format;
     *to = text;
     return EXIT_OK;

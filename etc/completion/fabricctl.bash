@@ -153,20 +153,21 @@ _fabricctl()
         -o | --output | --timeout | -n | --count | --after | --severity | --format | \
             --hosts | --job | --samples | --seed | --engine | --fail | --sl | \
             --reason | --since | --until | --by | --object | --method | --result | --counter | --dir | --days | --width | --speed | --older-than | --rack | --subject | --type | \
-            --passphrase-file | --state-dir | --map) ((++i)) ;;
+            --passphrase-file | --state-dir | --map | --to) ((++i)) ;;
         -*) ;;
         *) words+=("${line[i]}") ;;
         esac
     done
     local offer=
     case "${words[*]:0:2}" in
-    '') offer='status history node host rack port partition multicast class service subscription link key path route cc topo event audit backup restore diagnostics support-bundle cert sweep reroute version whoami sim' ;;
+    '') offer='status history node host rack port partition multicast class service subscription link ha key path route cc topo event audit backup restore diagnostics support-bundle cert sweep reroute version whoami sim' ;;
     node) offer='list show pins approve forget' ;;
     host) offer='list show' ;;
     rack) offer='list' ;;
     port) offer='list show counters top history disable enable' ;;
     partition | multicast | class) offer='list show' ;;
     service | subscription) offer='list' ;;
+    ha) offer='status handover priority' ;;
     key) offer='show rotate' ;;
     link) offer='list flapping unhealthy history isolate release' ;;
     route) offer='show verify explain quality compare whatif contingency rebalance export certify' ;;
@@ -185,7 +186,7 @@ _fabricctl()
     if [[ $cur == -* ]]; then
         offer='-s --server -o --output --timeout --tls-ca --tls-cert --tls-key --tls-name -h --help'
         [[ "${words[*]:0:2}" =~ ^(reroute\ list|route\ contingency|cc\ congested)$ ]] && offer+=' -n --count'
-        [[ "${words[*]:0:2}" =~ ^(backup|sweep|reroute|route\ rebalance|node\ approve|node\ forget|topo\ approve|topo\ disapprove|topo\ isolate|topo\ snapshot|port\ disable|port\ enable|link\ isolate|link\ release|key\ rotate|sim\ unlink|sim\ relink|sim\ degrade)$ ]] && offer+=' --reason'
+        [[ "${words[*]:0:2}" =~ ^(backup|sweep|reroute|route\ rebalance|node\ approve|node\ forget|topo\ approve|topo\ disapprove|topo\ isolate|topo\ snapshot|port\ disable|port\ enable|link\ isolate|link\ release|ha\ handover|ha\ priority|key\ rotate|sim\ unlink|sim\ relink|sim\ degrade)$ ]] && offer+=' --reason'
         [[ "${words[*]:0:2}" =~ ^audit\ (list|export)$ ]] && offer+=' --since --until --by --object --method --result'
         [[ "${words[*]:0:2}" == 'link list' ]] && offer+=' --degraded --gone --rack'
         [[ "${words[*]:0:2}" == 'node list' ]] && offer+=' --gone --rack'
@@ -212,6 +213,7 @@ _fabricctl()
         [[ "${words[*]:0:2}" == 'topo disapprove' ]] && offer+=' --all'
         [[ "${words[*]:0:2}" == 'topo snapshot' ]] && offer+=' --forget'
         [[ "${words[*]:0:2}" == 'node approve' ]] && offer+=' --all --forget'
+        [[ "${words[*]:0:2}" == 'ha handover' ]] && offer+=' --to'
         [[ "${words[*]:0:2}" == 'key rotate' ]] && offer+=' --cc --give-up-absent'
         [[ "${words[*]:0:2}" == 'cc show' ]] && offer+=' --explain --sl'
         [[ "${words[*]:0:2}" == 'cc export' ]] && offer+=' --roce --explain'

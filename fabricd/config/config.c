@@ -53,6 +53,7 @@ int config_defaults(struct config *ret)
                   .heavy_interval_s = 600,
                   .scrub_interval_s = 600,
                   .trap_settle_ms = 10},
+        .managers = {.standby_poll_ms = 250, .handover_hold_s = 60},
         .flapping = {.flaps = 4,
                      .within_s = 60,
                      .hold_down_s = 10,

@@ -45,6 +45,13 @@ struct config_sweep {
     uint32_t trap_settle_ms;
 };
 
+struct config_managers {
+    /* Time in ms between two polls of the master by a standby manager. */
+    uint32_t standby_poll_ms;
+    /* First hold of a manager that repeatedly lost the role of master, in s; 0: no holds. */
+    uint32_t handover_hold_s;
+};
+
 struct config_flapping {
     /* a link is held down if it goes down this many times in a period of within_s seconds */
     uint32_t flaps;
@@ -168,6 +175,7 @@ struct config {
     uint8_t unapproved;       /* enum config_unapproved */
     uint16_t quarantine_pkey; /* P_Key of the quarantine partition */
     struct config_sweep sweep;
+    struct config_managers managers;
     struct config_flapping flapping;
     struct config_counters counters;
     struct config_multicast multicast;

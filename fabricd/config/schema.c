@@ -99,6 +99,8 @@ static const cyaml_schema_field_t smp_fields[] = {
 static const cyaml_schema_field_t subnet_fields[] = {
     WORD(raw_subnet, prefix),
     WORD(raw_subnet, sm_priority),
+    WORD(raw_subnet, standby_poll_ms),
+    WORD(raw_subnet, handover_hold),
     WORD(raw_subnet, sm_key),
     WORD(raw_subnet, sa_key),
     WORD(raw_subnet, m_key),

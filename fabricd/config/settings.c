@@ -156,6 +156,8 @@ static const struct setting settings[] = {
     OTHER(KIND_GUID, subnet, prefix, policy.subnet_prefix,
           "16 hex digits, such as 0xfe80000000000000"),
     NUMBER(subnet, sm_priority, policy.sm_priority, 0, 15, NULL),
+    NUMBER(subnet, standby_poll_ms, managers.standby_poll_ms, 50, 10000, "milliseconds"),
+    NUMBER(subnet, handover_hold, managers.handover_hold_s, 0, 3600, "seconds, 0: never"),
     OTHER(KIND_SECRET, subnet, sm_key, policy.sm_key, A_KEY),
     OTHER(KIND_SECRET, subnet, sa_key, policy.sa_key, A_KEY),
     OTHER(KIND_M_KEY, subnet, m_key, policy.m_keys.number, "generated, derived, " A_KEY),

@@ -100,6 +100,7 @@ void backup_end(struct rpc *r); /* service_backup.c: frees the backup after all 
 typedef void call_handler(struct call *c, const void *request);
 call_handler who_am_i;                                           /* in service_access.c */
 call_handler get_status, get_version, sweep, reroute, rebalance; /* in service_status.c */
+call_handler get_managers, hand_over, set_manager_priority;      /* in service_ha.c */
 call_handler list_nodes, get_node;                               /* in service_node.c */
 call_handler list_hosts, get_host, list_racks;                   /* in service_host.c */
 call_handler list_gone_nodes, list_gone_links, forget_nodes;     /* in service_gone.c */

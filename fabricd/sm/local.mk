@@ -63,9 +63,13 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/ha/control.c \
 	%D%/ha/election.c \
 	%D%/ha/ha.h \
+	%D%/ha/handover.c \
+	%D%/ha/managers.c \
 	%D%/ha/mastership.c \
+	%D%/ha/poll.c \
 	%D%/ha/state.h \
 	%D%/ha/trust.c \
+	%D%/ha/watch.c \
 	%D%/keys/change.c \
 	%D%/keys/identify.c \
 	%D%/keys/keys.c \

@@ -444,6 +444,48 @@ int sm_baseline_disapprove(struct sm *s, char *const *name, uint32_t count, cons
 int sm_baseline_clear(struct sm *s, const char *by, sm_done *done, void *ctx);
 void sm_forget(struct sm *s, void *ctx);
 
+/* ---- several managers (IBA 14.4.1) ---- */
+
+#define SM_PRIORITY_MAX 15
+#define SM_MANAGERS_MAX 64 /* maximum number of other managers that are known */
+
+/* The role of this manager. */
+struct sm_ha_status {
+    uint8_t state; /* enum fab_sm_state */
+    /* priority: what this manager tells others now. It is lower than own_priority after a hand-over
+     * by command. own_priority: what the settings (set_priority) or sm_set_priority gave it. */
+    uint8_t priority, own_priority, set_priority;
+    uint64_t guid; /* GUID of its port */
+    uint64_t master_guid;
+    bool handing_over; /* a hand-over is under way */
+    int64_t since_us;  /* Unix time at which the state last changed */
+    char why[200];     /* why it changed */
+};
+void sm_get_ha_status(const struct sm *s, struct sm_ha_status *ret);
+/* Another manager that this one sees. */
+struct sm_manager {
+    uint64_t guid, node_guid; /* guid: of its port */
+    char name[128];           /* name of its node; "": not known */
+    char place[128];          /* name of the switch port to which it is connected */
+    uint16_t lid;
+    uint8_t priority, state;
+    bool trusted;
+    uint32_t activity;  /* ActCount of its last SMInfo */
+    bool advancing;     /* that ActCount differs from the one before */
+    uint64_t silent_us; /* time since its last SMInfo */
+    /* Time for which it is not handed the role, because it repeatedly lost the role; 0: it is not
+     * held. */
+    uint64_t held_us;
+};
+/* Fills in the other managers that the last election or a later answer showed, and returns their
+ * number, at most `max`. */
+uint32_t sm_managers(const struct sm *s, struct sm_manager *ret, uint32_t max);
+/* Hands the role of master over to the manager with this port GUID; 0: to the best manager in
+ * standby. `done` is called as sm_sweep says. DENIED: refused; *ret_why has the reason. */
+int sm_hand_over(struct sm *s, uint64_t guid, sm_done *done, void *ctx, char *ret_why, size_t len);
+/* Sets the priority of this manager until its next start. RANGE: it is above SM_PRIORITY_MAX. */
+int sm_set_priority(struct sm *s, uint8_t priority);
+
 /* The state of the M_Keys, for operators. It does not contain the keys. */
 struct sm_key_status {
     /* set: ports must have an M_Key; generated: fabricd made this key. */

@@ -8,8 +8,7 @@
  *
  * In state DISCOVERING, this manager becomes standby of any master, even of one with a lower
  * priority. The master will find this manager, and hand over to it if this manager is the better
- * one. One part of IBA is not implemented: as master, this manager does not hand over to a better
- * manager in standby.
+ * one. This manager hands over (fab_smstate_successor) to a manager in standby only.
  */
 #include "libfabmgr/smstate/smstate.h"
 
@@ -83,10 +82,11 @@ best_of(const struct fab_smstate *s, const struct fab_sm_info *others, uint32_t 
     return best;
 }
 
-static void watch(struct fab_smstate *s, uint64_t guid)
+static void watch(struct fab_smstate *s, uint64_t guid, bool is_master)
 {
     s->state = FAB_SM_STANDBY;
     s->master_guid = guid;
+    s->was_master = is_master;
     s->missed = s->waited = 0;
 }
 
@@ -107,27 +107,55 @@ void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *oth
     switch (s->state) {
     case FAB_SM_DISCOVERING:
         if (master != NULL)
-            watch(s, master->guid);
+            watch(s, master->guid, true);
         else if (rival != NULL && beats_us(s, rival))
-            watch(s, rival->guid);
+            watch(s, rival->guid, false);
         else
             become(s, FAB_SM_MASTER);
         break;
     case FAB_SM_MASTER:
         if (master != NULL && beats_us(s, master))
-            watch(s, master->guid);
+            watch(s, master->guid, true);
         break;
     case FAB_SM_STANDBY:
         if (master != NULL)
-            watch(s, master->guid);
+            watch(s, master->guid, true);
         break;
     default:
         break;
     }
 }
 
+const struct fab_sm_info *fab_smstate_successor(const struct fab_smstate *s,
+                                                const struct fab_sm_info *others, uint32_t count)
+{
+    const struct fab_sm_info *best = NULL;
+    for (uint32_t i = 0; i < count && s->state == FAB_SM_MASTER; i++) {
+        const struct fab_sm_info *o = &others[i];
+        if (o->guid != s->guid && o->state == FAB_SM_STANDBY && beats_us(s, o) &&
+            !is_passed_over(s, o->guid) &&
+            (best == NULL || fab_smstate_beats(o->priority, o->guid, best->priority, best->guid)))
+            best = o;
+    }
+    return best;
+}
+
+int fab_smstate_priority_below(uint8_t priority, uint64_t guid, const struct fab_sm_info *other)
+{
+    int p = priority;
+    while (p >= 0 && fab_smstate_beats((uint8_t)p, guid, other->priority, other->guid))
+        p--;
+    return p;
+}
+
+void fab_smstate_step_down(struct fab_smstate *s, uint64_t guid)
+{
+    watch(s, guid, true);
+}
+
 /* Returns true if the SMInfo in the response shows that the polled manager is master, or that it
- * beats this manager and will become master. */
+ * beats this manager and will become master. A manager that was master and is not any more will
+ * not become master: it handed over, or it was restarted and waits for the master itself. */
 static bool is_alive(const struct fab_smstate *s, const struct fab_sm_info *answer)
 {
     switch (answer->state) {
@@ -136,7 +164,7 @@ static bool is_alive(const struct fab_smstate *s, const struct fab_sm_info *answ
     /* the manager that responded has beaten our manager, and is about to become master */
     case FAB_SM_STANDBY:
     case FAB_SM_DISCOVERING:
-        return answer->guid == s->master_guid && beats_us(s, answer);
+        return answer->guid == s->master_guid && !s->was_master && beats_us(s, answer);
     default:
         return false;
     }
@@ -158,7 +186,7 @@ enum fab_smstate_poll fab_smstate_poll(struct fab_smstate *s, const struct fab_s
         become(s, FAB_SM_DISCOVERING);
         return FAB_SMSTATE_PASSED_OVER;
     }
-    watch(s, answer->guid);
+    watch(s, answer->guid, answer->state == FAB_SM_MASTER);
     s->waited = waited;
     return FAB_SMSTATE_STAYS;
 }
@@ -197,7 +225,7 @@ uint16_t fab_smstate_control(struct fab_smstate *s, uint32_t attr_mod,
     if (t == NULL)
         return FAB_SMP_BAD_VALUE;
     if (attr_mod == FAB_SM_GO_STANDBY)
-        watch(s, from->guid);
+        watch(s, from->guid, true);
     else if (t->then != s->state)
         become(s, t->then);
     return 0;

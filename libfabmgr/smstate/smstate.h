@@ -20,6 +20,8 @@ struct fab_smstate {
     /* number of consecutive polls to which the polled manager did not respond */
     uint32_t missed;
     uint32_t polls_allowed;
+    /* The polled manager was master at its last answer, or when this manager went to standby. */
+    bool was_master;
     /* number of consecutive polls to which the polled manager responded, but was not master */
     uint32_t waited;
     uint32_t waits_allowed;
@@ -44,6 +46,18 @@ bool fab_smstate_beats(uint8_t prio_a, uint64_t guid_a, uint8_t prio_b, uint64_t
  * becomes standby if another master beats it. */
 void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *others,
                             uint32_t count);
+/* Returns the manager to which this manager, as master, has to hand over: the best of the other
+ * managers in state STANDBY, if it beats this one and was not passed over. NULL: there is none, or
+ * this manager is not master. A manager in state DISCOVERING gets the role only when it is in
+ * standby: it finds this master and goes to standby, and no time passes without a master. */
+const struct fab_sm_info *fab_smstate_successor(const struct fab_smstate *s,
+                                                const struct fab_sm_info *others, uint32_t count);
+/* Returns the highest priority, at most `priority`, at which the manager `guid` does not beat the
+ * manager `other`; -1: it beats `other` even with priority 0. */
+int fab_smstate_priority_below(uint8_t priority, uint64_t guid, const struct fab_sm_info *other);
+/* The manager `guid` has accepted the role of master from this manager, or beats it as another
+ * master. This manager goes to standby and watches `guid`. */
+void fab_smstate_step_down(struct fab_smstate *s, uint64_t guid);
 enum fab_smstate_poll {
     FAB_SMSTATE_STAYS, /* this manager stays in standby */
     FAB_SMSTATE_GONE,  /* the polled manager is gone */

@@ -50,9 +50,8 @@ check 'as sminfo sees' await 10 master_at "${hosts[9]}"
 at "${hosts[5]}" ibnetdiscover >nd && at "${hosts[5]}" dump_fts -n >fts
 check 'with tables that are right' "$python" "$here/judge.py" nd fts
 
-# By the specification, the master would hand over here, which fabricd does not implement yet. There must never
-# be two masters.
 printf 'subnet:\n    sm_priority: 5\n' >prior.yaml
 manager_named first "${hosts[0]}" -f "$scratch/prior.yaml"
-check 'one with a higher priority finds a master, and stands by' await 20 role_is first standby
-check 'which stays the master' await 10 master_at "${hosts[9]}"
+check 'one with a higher priority is handed the role' await 20 role_is first master
+check 'and the former master is standby' role_is second standby
+check 'as sminfo sees' await 10 master_at "${hosts[0]}"

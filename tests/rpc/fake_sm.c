@@ -29,6 +29,8 @@ struct waiting {
     void *ctx; /* NULL: the slot is free */
 };
 
+static int later(struct sm *s, sm_done *done, void *ctx);
+
 struct sm {
     struct sm_input in;
     struct fab_repair *repair;
@@ -392,6 +394,61 @@ uint32_t sm_others(const struct sm *s, struct fab_sm_info *ret, uint32_t max)
 {
     (void)s, (void)ret, (void)max;
     return 0;
+}
+
+void sm_get_ha_status(const struct sm *s, struct sm_ha_status *ret)
+{
+    (void)s;
+    *ret = (struct sm_ha_status){.state = FAB_SM_MASTER,
+                                 .priority = 3,
+                                 .own_priority = 3,
+                                 .set_priority = 5,
+                                 .guid = 0x10,
+                                 .master_guid = 0x10,
+                                 .since_us = INT64_C(1767225600000000),
+                                 .why = "no other manager is master or has precedence"};
+}
+
+/* Returns a trusted manager in standby that is held, and one that is not trusted. */
+uint32_t sm_managers(const struct sm *s, struct sm_manager *ret, uint32_t max)
+{
+    (void)s;
+    if (max < 2)
+        return 0;
+    ret[0] = (struct sm_manager){.guid = 0x20,
+                                 .node_guid = 0x1f,
+                                 .name = "host-0002",
+                                 .place = "leaf-001/2",
+                                 .lid = 9,
+                                 .priority = 4,
+                                 .state = FAB_SM_STANDBY,
+                                 .trusted = true,
+                                 .activity = 77,
+                                 .advancing = true,
+                                 .silent_us = 1500000,
+                                 .held_us = 61000000};
+    ret[1] = (struct sm_manager){.guid = 0x30,
+                                 .node_guid = 0x2f,
+                                 .name = "host-0003",
+                                 .place = "leaf-001/3",
+                                 .priority = 15,
+                                 .state = 9};
+    return 2;
+}
+
+int sm_hand_over(struct sm *s, uint64_t guid, sm_done *done, void *ctx, char *ret_why, size_t len)
+{
+    if (guid == 0x30) {
+        snprintf(ret_why, len, "the manager at leaf-001/3 is not trusted");
+        return FAB_E_DENIED;
+    }
+    return later(s, done, ctx);
+}
+
+int sm_set_priority(struct sm *s, uint8_t priority)
+{
+    (void)s;
+    return priority <= SM_PRIORITY_MAX ? FAB_OK : FAB_E_RANGE;
 }
 
 int sm_key_rotate(struct sm *s, bool give_up, char *why, size_t why_len)

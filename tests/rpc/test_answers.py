@@ -137,7 +137,7 @@ def serving():
 
 # Commands that are tested in text and in JSON, with each kind of answer.
 SHOWN = """status | version | whoami | node list | node list --gone | node show a | node pins | port list | port show a/1 | port counters | link list | link list --gone | link flapping
-    link unhealthy | link unhealthy a/2 | key show | class list | class show a | partition list | partition show a
+    link unhealthy | link unhealthy a/2 | key show | ha status | ha handover --to a | ha priority | ha priority 7 | ha priority default | class list | class show a | partition list | partition show a
     multicast list | multicast show a | service list | subscription list | cc status | cc show a/1
     cc show a/1 --explain --sl 2 | cc congested | cc log | cc log a | cc export --roce | cc export --roce --explain
     cc export --roce --format sonic | path a b | route show a | route verify | route explain | route quality | route compare a b

@@ -374,7 +374,7 @@ def a_fat_tree_with_all_features():
 FAKE = """GetStatus | ListFlappingLinks | ListUnhealthyLinks | ListUnhealthyLinks include_watched: true
     ListPortCounters node: "leaf-001" | ListReroutes page_size: 2 | GetReroute generation: 42
     GetReroute generation: 2 | ListContingencies page_size: 3 | GetContingency failure: "leaf-001" | GetContingency failure: "leaf-001/5"
-    GetContingency failure: "nothing" | GetKey | RotateKey | RotateKey give_up_absent: true
+    GetContingency failure: "nothing" | GetManagers | HandOver to: "host-0002" | HandOver to: "host-0003" | HandOver to: "host-0009" | SetManagerPriority priority: 7 | SetManagerPriority configured: true | SetManagerPriority priority: 16 | GetKey | RotateKey | RotateKey give_up_absent: true
     RotateKey kind: KEY_KIND_CC_KEY | GetCongestion | GetPortCongestion node: "leaf-001" port_number: 1
     GetPortCongestion node: "host-0001" port_number: 1 service_level: 3 | GetPortCongestion node: "leaf-001" port_number: 9
     GetPortCongestion node: "host-0001" port_number: 1 service_level: 16 | ListCongestionLogs | ListCongestionLogs node: "leaf-001"
@@ -390,7 +390,7 @@ FAKE = """GetStatus | ListFlappingLinks | ListUnhealthyLinks | ListUnhealthyLink
     CompareEngines engines: "nosuch" | CompareEngines engines: "updn" options { endports: "nobody" samples: 3 }
     WhatIf failures: "host-0001/1" engine: "nosuch" | WhatIf"""
 FAKE_SHOWN = """status | link flapping | link unhealthy | link unhealthy leaf-002/3 | link unhealthy leaf-001/1 | port counters
-    port counters leaf-001 | reroute list -n 2 | reroute show 42 | key show | cc status | cc show leaf-001/1 | cc log | cc log leaf-001
+    port counters leaf-001 | reroute list -n 2 | reroute show 42 | key show | ha status | ha priority | cc status | cc show leaf-001/1 | cc log | cc log leaf-001
     cc log host-0001 | cc log host-0002 | cc log host-0003 | cc log host-0004 | cc congested | cc congested -n 1
     link isolate leaf-001/5 | link release leaf-001/4 | port disable leaf-001/1 | port enable leaf-001/2 | key rotate
     key rotate --give-up-absent | key rotate --cc

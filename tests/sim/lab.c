@@ -8,6 +8,7 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/store/m_key.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/smstate/smstate.h"
 #include "libfabmgr/verify/verify.h"
 
 /* ---- the tap ---- */
@@ -73,13 +74,16 @@ static void deliver_other(void *ctx)
     transport_hand_up(&t->base, &t->reply, 1);
 }
 
-/* Answers a SubnGet(SMInfo) in the name of the other manager, which is at lab->other_node. */
+/* Answers a SubnGet or a HANDOVER, SubnSet(SMInfo), in the name of the other manager, which is at
+ * lab->other_node. */
 static void answer_as_other(struct lab_tap *t, const struct transport_mad *mad)
 {
     uint8_t data[FAB_SMP_DATA] = {0};
     struct fab_sm_info info = t->lab->other;
     if (t->lab->m_key_seen != t->lab->other_m_key)
         info.sm_key = 0;
+    if (mad->bytes[3] == FAB_METHOD_SET && t->lab->other_accepts)
+        t->lab->other.state = info.state = FAB_SM_MASTER;
     ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_sm_info, &info, data, sizeof(data)), FAB_OK);
     t->reply = *mad;
     t->reply.bytes[3] = FAB_METHOD_GET_RESP;
@@ -133,6 +137,13 @@ static int tap_send(struct transport *base, const struct transport_mad *mad)
     if (head.attr_id == FAB_ATTR_SM_INFO && head.method == FAB_METHOD_GET && t->lab->other.guid) {
         t->lab->m_key_seen = head.m_key;
         if (is_for_other(t->lab, &head.path) && t->lab->other_answers)
+            answer_as_other(t, mad);
+        return FAB_OK;
+    }
+    if (head.attr_id == FAB_ATTR_SM_INFO && head.method == FAB_METHOD_SET && t->lab->other.guid) {
+        ck_assert_uint_eq(head.attr_mod, FAB_SM_HANDOVER);
+        t->lab->handovers++;
+        if (t->lab->other_accepts)
             answer_as_other(t, mad);
         return FAB_OK;
     }

@@ -63,6 +63,9 @@ struct lab {
     /* True: only `other_node` answers SubnGet(SMInfo); other nodes with IsSM do not answer. False:
      * every node answers as the other manager. */
     bool silent_others;
+    /* The other manager accepts HANDOVER, and is master then. */
+    bool other_accepts;
+    unsigned handovers; /* number of HANDOVERs to it */
     /* By node: number of SubnGets(SMInfo) to it while silent_others is set. */
     uint8_t asked[256];
     /* The other manager shows other.sm_key only to requests with this M_Key, like OpenSM. */

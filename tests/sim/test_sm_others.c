@@ -65,7 +65,7 @@ START_TEST(stays_before_a_lesser_manager)
 }
 END_TEST
 
-/* ---- requests ---- */
+/* ---- hand-over ---- */
 
 struct outcome {
     int count, status;
@@ -78,6 +78,129 @@ static void note(void *ctx, int status, const char *message)
     o->status = status;
     snprintf(o->message, sizeof(o->message), "%s", message);
 }
+
+static void bring_up_beside(struct lab *lab, uint8_t priority)
+{
+    lab_open_virtual(lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab->config.policy.sm_priority = 5;
+    lab_stop(lab);
+    lab_play_other(lab, "host-0020", 3, FAB_SM_STANDBY);
+    lab_begin(lab, NULL);
+    sm_start(lab->sm);
+    lab_run(lab, 5, lab_is_idle, "bring-up beside another manager");
+    lab->other.priority = priority;
+}
+
+/* Without any sweep, the master sees that the other manager has a higher priority now. */
+START_TEST(hands_over_to_a_better_manager)
+{
+    struct lab lab;
+    size_t len;
+    bring_up_beside(&lab, 9);
+    lab.other_accepts = true;
+    uint8_t *tables = lab_tables(&lab, &len);
+    lab_run(&lab, 2, lab_is_standby, "handing over");
+    ck_assert_uint_eq(lab.handovers, 1);
+    ck_assert_ptr_nonnull(lab_event(&lab, "sm-handed-over"));
+    lab_run_for(&lab, 20);
+    ck_assert(lab_is_standby(&lab));
+    lab_assert_same_tables(&lab, tables, len, true);
+    lab_end_other(&lab);
+    lab_run(&lab, 2, lab_is_idle, "taking over");
+    lab_assert_good(&lab);
+    free(tables);
+    lab_close(&lab);
+}
+END_TEST
+
+/* A manager that does not accept HANDOVER is not asked all the time. */
+START_TEST(stays_master_if_nobody_accepts)
+{
+    struct lab lab;
+    bring_up_beside(&lab, 9);
+    lab_run_for(&lab, 60);
+    ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
+    ck_assert_uint_ge(lab_count_events(&lab, "sm-handover-failed"), 3);
+    ck_assert_uint_le(lab_count_events(&lab, "sm-handover-failed"), 6);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+/* A manager that was master twice and stopped answering is handed the role again only after
+ * subnet.handover_hold. */
+START_TEST(a_manager_that_keeps_losing_the_role_is_held)
+{
+    struct lab lab;
+    bring_up_beside(&lab, 9);
+    lab.other_accepts = true;
+    for (int i = 0; i < 2; i++) {
+        lab_run(&lab, 5, lab_is_standby, "handing over");
+        lab.other_answers = false;
+        lab_run(&lab, 5, lab_is_idle, "taking over");
+        lab.other_answers = true;
+        lab.other.state = FAB_SM_STANDBY;
+        ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
+    }
+    lab_run_for(&lab, 50);
+    ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
+    struct sm_manager other;
+    ck_assert_uint_eq(sm_managers(lab.sm, &other, 1), 1);
+    ck_assert_uint_gt(other.held_us, 0);
+    ck_assert(other.trusted);
+    lab_run(&lab, 20, lab_is_standby, "handing over after the hold");
+    ck_assert_uint_eq(lab.handovers, 3);
+    lab_close(&lab);
+}
+END_TEST
+
+/* After a hand-over by command, this manager shows a priority that does not beat the new master,
+ * and has its own again when it is master. */
+START_TEST(hands_over_by_command)
+{
+    struct lab lab;
+    struct outcome o = {0};
+    struct sm_ha_status ha;
+    char why[400];
+    bring_up_beside(&lab, 3);
+    lab_run_for(&lab, 3);
+    ck_assert_uint_eq(lab.handovers, 0);
+    ck_assert_int_eq(sm_hand_over(lab.sm, 0x43, note, &o, why, sizeof why), FAB_E_DENIED);
+    lab.other_accepts = true;
+    ck_assert_int_eq(sm_hand_over(lab.sm, 0, note, &o, why, sizeof why), FAB_OK);
+    lab_run(&lab, 2, lab_is_standby, "handing over");
+    ck_assert_int_eq(o.count, 1);
+    ck_assert_int_eq(o.status, FAB_OK);
+    sm_get_ha_status(lab.sm, &ha);
+    ck_assert_uint_eq(ha.priority, 3); /* the port GUID of this manager is higher */
+    ck_assert_uint_eq(ha.own_priority, 5);
+    ck_assert_uint_eq(ha.master_guid, 0x42);
+    ck_assert_int_eq(sm_hand_over(lab.sm, 0, note, &o, why, sizeof why), FAB_E_DENIED);
+    lab_end_other(&lab);
+    lab_run(&lab, 2, lab_is_idle, "taking over");
+    sm_get_ha_status(lab.sm, &ha);
+    ck_assert_uint_eq(ha.priority, 5);
+    lab_close(&lab);
+}
+END_TEST
+
+/* Another master appears that this one beats: it stays, and one event names both. */
+START_TEST(reports_a_second_master_once)
+{
+    struct lab lab;
+    bring_up_beside(&lab, 3);
+    lab.other.state = FAB_SM_MASTER;
+    lab_run_for(&lab, 10);
+    ck_assert_uint_eq(lab_count_events(&lab, "sm-two-masters"), 1);
+    ck_assert_uint_eq(lab_event(&lab, "sm-two-masters")->guid, 0x42);
+    ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
+    lab.other.priority = 9; /* and now the other one is better */
+    lab_run(&lab, 1, lab_is_standby, "yielding");
+    lab_close(&lab);
+}
+END_TEST
+
+/* ---- requests ---- */
 
 START_TEST(sweeps_and_reroutes_on_request)
 {
@@ -222,6 +345,11 @@ int main(void)
     tcase_add_test(t, yields_to_a_better_manager_and_takes_over);
     tcase_add_test(t, takes_over_again_from_a_better_manager);
     tcase_add_test(t, stays_before_a_lesser_manager);
+    tcase_add_test(t, hands_over_to_a_better_manager);
+    tcase_add_test(t, stays_master_if_nobody_accepts);
+    tcase_add_test(t, a_manager_that_keeps_losing_the_role_is_held);
+    tcase_add_test(t, hands_over_by_command);
+    tcase_add_test(t, reports_a_second_master_once);
     tcase_add_test(t, sweeps_and_reroutes_on_request);
     tcase_add_test(t, tells_of_a_reroute_that_changes_nothing);
     tcase_add_test(t, disables_and_enables_a_port);

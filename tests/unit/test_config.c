@@ -88,6 +88,8 @@ static const char everything[] =
     "subnet:\n"
     "  prefix: fec0:0000:0000:0001\n"
     "  sm_priority: 15\n"
+    "  standby_poll_ms: 60\n"
+    "  handover_hold: 61\n"
     "  sm_key: 0xffffffffffffffff\n"
     "  sa_key: 0x5a\n"
     "  m_key: 0x1a2b\n"
@@ -225,6 +227,8 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(c.rebalance_s, 34);
     ck_assert_uint_eq(p->subnet_prefix, 0xfec0000000000001);
     ck_assert_uint_eq(p->sm_priority, 15);
+    ck_assert_uint_eq(c.managers.standby_poll_ms, 60);
+    ck_assert_uint_eq(c.managers.handover_hold_s, 61);
     ck_assert_uint_eq(p->sm_key, UINT64_MAX);
     ck_assert_uint_eq(p->sa_key, 0x5a);
     ck_assert_uint_eq(p->m_keys.number, 0x1a2b);
@@ -385,6 +389,9 @@ static const struct {
      "f.yaml:3:5: subnet.lmc is a mapping, expected a number from 0 to 7"},
     {"subnet: {sm_priority: 16}\n",
      "f.yaml:1:23: subnet.sm_priority is '16', expected a number from 0 to 15"},
+    {"subnet: {standby_poll_ms: 49}\n",
+     "f.yaml:1:27: subnet.standby_poll_ms is '49', expected a number from 50 to 10000 "
+     "(milliseconds)"},
     {"subnet: {m_key: 0x10000000000000000}\n",
      "f.yaml:1:10: subnet.m_key: expected generated, derived, a number of up to 64 bits such as "
      "0x1a2b, file:PATH or credential:NAME"},

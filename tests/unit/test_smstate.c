@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "libfabmgr/base/prng.h"
+#include "libfabmgr/smstate/holds.h"
 #include "libfabmgr/smstate/smstate.h"
 #include "tests/unit/testing.h"
 
@@ -145,6 +146,94 @@ START_TEST(a_better_one_that_never_becomes_master_is_passed_over)
 }
 END_TEST
 
+/* A master that is in standby now has handed over, or was restarted. It will not become master
+ * again, although it beats this manager, so this manager elects anew after a few polls. */
+START_TEST(a_master_that_stepped_down_is_not_waited_for)
+{
+    struct fab_smstate s = ours(FAB_SM_DISCOVERING);
+    struct fab_sm_info better = other(0x10, 15, FAB_SM_MASTER);
+    fab_smstate_discovered(&s, &better, 1);
+    ck_assert_int_eq(fab_smstate_poll(&s, &better), FAB_SMSTATE_STAYS);
+    better.state = FAB_SM_STANDBY;
+    for (uint32_t i = 1; i < s.polls_allowed; i++)
+        ck_assert_int_eq(fab_smstate_poll(&s, &better), FAB_SMSTATE_STAYS);
+    ck_assert_int_eq(fab_smstate_poll(&s, &better), FAB_SMSTATE_GONE);
+}
+END_TEST
+
+START_TEST(the_successor_is_the_best_manager_in_standby)
+{
+    struct fab_smstate s = ours(FAB_SM_MASTER);
+    struct fab_sm_info others[] = {other(0x60, OUR_PRIORITY, FAB_SM_STANDBY),
+                                   other(0x40, OUR_PRIORITY, FAB_SM_STANDBY),
+                                   other(0x70, 9, FAB_SM_DISCOVERING),
+                                   other(0x71, 9, FAB_SM_NOT_ACTIVE),
+                                   other(0x72, 9, FAB_SM_MASTER),
+                                   other(OUR_GUID, 15, FAB_SM_STANDBY)};
+    ck_assert_ptr_null(fab_smstate_successor(&s, others, 1)); /* equal priority, higher GUID */
+    ck_assert_ptr_eq(fab_smstate_successor(&s, others, 6), &others[1]);
+    others[2].state = FAB_SM_STANDBY;
+    ck_assert_ptr_eq(fab_smstate_successor(&s, others, 6), &others[2]);
+    s.passed_over[s.passed_count++] = 0x70;
+    ck_assert_ptr_eq(fab_smstate_successor(&s, others, 6), &others[1]);
+    s.state = FAB_SM_STANDBY;
+    ck_assert_ptr_null(fab_smstate_successor(&s, others, 6));
+}
+END_TEST
+
+/* A manager that has stepped down by command keeps the lowered priority, and every manager that
+ * follows the rule of IBA keeps the role. */
+START_TEST(a_lowered_priority_does_not_beat_the_new_master)
+{
+    for (uint8_t priority = 0; priority < 16; priority++)
+        for (uint8_t of_other = 0; of_other < 16; of_other++)
+            for (uint64_t guid = 0x4f; guid <= 0x51; guid += 2) {
+                struct fab_sm_info o = other(guid, of_other, FAB_SM_STANDBY);
+                int p = fab_smstate_priority_below(priority, OUR_GUID, &o);
+                if (of_other == 0 && guid > OUR_GUID) {
+                    ck_assert_int_eq(p, -1);
+                    continue;
+                }
+                ck_assert_int_ge(p, 0);
+                ck_assert_int_le(p, priority);
+                ck_assert(!fab_smstate_beats((uint8_t)p, OUR_GUID, of_other, guid));
+                ck_assert(p == priority ||
+                          fab_smstate_beats((uint8_t)(p + 1), OUR_GUID, of_other, guid));
+            }
+    struct fab_smstate s = ours(FAB_SM_MASTER);
+    fab_smstate_step_down(&s, 0x60);
+    ck_assert_uint_eq(s.state, FAB_SM_STANDBY);
+    ck_assert_uint_eq(s.master_guid, 0x60);
+}
+END_TEST
+
+START_TEST(repeated_losses_hold_a_manager_for_a_growing_time)
+{
+    const uint64_t first = 60000000, hour = FAB_SMSTATE_HOLD_MAX_US;
+    struct fab_smstate_holds h = {0};
+    uint64_t now = 5;
+    fab_smstate_holds_lost(&h, 0x10, now);
+    ck_assert_uint_eq(fab_smstate_holds_until(&h, 0x10, first, now),
+                      0); /* the first loss is free */
+    for (uint64_t hold = first; hold < 3 * hour; hold *= 2) {
+        uint64_t due = now + 1 + (hold < hour ? hold : hour);
+        now++;
+        fab_smstate_holds_lost(&h, 0x10, now);
+        ck_assert_uint_eq(fab_smstate_holds_until(&h, 0x10, first, now), due);
+        ck_assert_uint_eq(fab_smstate_holds_until(&h, 0x10, first, due - 1), due);
+        ck_assert_uint_eq(fab_smstate_holds_until(&h, 0x10, first, due), 0);
+        ck_assert_uint_eq(fab_smstate_holds_until(&h, 0x10, 0, now), 0);
+        ck_assert_uint_eq(fab_smstate_holds_until(&h, 0x11, first, now), 0);
+    }
+    now += 2 * hour;
+    fab_smstate_holds_lost(&h, 0x10, now);
+    ck_assert_uint_eq(fab_smstate_holds_until(&h, 0x10, first, now), 0);
+    for (uint64_t guid = 0x20; guid < 0x20 + 2 * FAB_SMSTATE_HELD; guid++)
+        fab_smstate_holds_lost(&h, guid, ++now);
+    ck_assert_uint_eq(h.count, FAB_SMSTATE_HELD);
+}
+END_TEST
+
 /* Each poll that finds a master resets the count of polls without one. */
 START_TEST(a_master_is_polled_for_ever)
 {
@@ -153,7 +242,7 @@ START_TEST(a_master_is_polled_for_ever)
     master.state = FAB_SM_MASTER;
     s.master_guid = 0x10;
     for (uint32_t n = 0; n < 5 * s.waits_allowed; n++)
-        ck_assert_int_eq(fab_smstate_poll(&s, n % s.waits_allowed == 0 ? &master : &better),
+        ck_assert_int_eq(fab_smstate_poll(&s, n % s.polls_allowed == 0 ? &master : &better),
                          FAB_SMSTATE_STAYS);
 }
 END_TEST
@@ -293,7 +382,11 @@ int main(void)
     tcase_add_test(tcase, a_master_yields_to_a_better_master_only);
     tcase_add_test(tcase, standby_watches_until_the_polls_are_used_up);
     tcase_add_test(tcase, standby_does_not_wait_for_one_that_gave_up);
+    tcase_add_test(tcase, a_master_that_stepped_down_is_not_waited_for);
     tcase_add_test(tcase, a_better_one_that_never_becomes_master_is_passed_over);
+    tcase_add_test(tcase, the_successor_is_the_best_manager_in_standby);
+    tcase_add_test(tcase, a_lowered_priority_does_not_beat_the_new_master);
+    tcase_add_test(tcase, repeated_losses_hold_a_manager_for_a_growing_time);
     tcase_add_test(tcase, a_master_is_polled_for_ever);
     tcase_add_test(tcase, the_list_of_those_passed_over_is_bounded);
     tcase_add_test(tcase, control_packets_do_what_the_standard_says);

@@ -124,6 +124,8 @@ static void take_effect(struct sm *s)
     uint8_t before = s->role.state, own[FAB_SMP_DATA];
     bool rediscover = false;
     uint16_t status = fab_smstate_control(&s->role, c->packet, &c->from, &rediscover);
+    if (before != s->role.state)
+        sm_ha_because(s, "the manager at %s sent %s", c->sender.place, packet_name(c->packet));
     log_line(before == s->role.state ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO, "sm",
              "control packet %s of the manager at %s: now %s", packet_name(c->packet),
              c->sender.place, fab_smstate_name(s->role.state));
@@ -207,6 +209,11 @@ void sm_ha_control(struct sm *s, const struct transport_mad *mad, const struct f
     const char *reason = doubt(s, mad, head, &from, sender);
     if (reason) {
         refuse(s, mad, head, from.guid, reason);
+        return;
+    }
+    if (head->attr_mod == FAB_SM_ACKNOWLEDGE && sm_handover_acknowledged(s, &from)) {
+        sm_ha_own_info(s, true, own);
+        sm_reply(s, mad, FAB_METHOD_GET_RESP, 0, own);
         return;
     }
     if (!is_legal(s, head->attr_mod, &from)) {

@@ -20,6 +20,9 @@
 /* Maximum number of listed or proved managers that a sweep asks. At least 16 of the SM_MAX_OTHERS
  * ports that a sweep asks are therefore left for strangers. */
 #define KNOWN_MOST (SM_MAX_OTHERS - 16)
+/* A manager whose last SMInfo is older does not count as another master, and is not handed the
+ * role. */
+#define FRESH_US UINT64_C(2500000)
 /* Minimum time between two events sm-ports-many. */
 #define MANY_EVERY_US UINT64_C(3600000000)
 /* IsSM in PortInfo CapabilityMask (IBA 14.2.5.6). */
@@ -81,6 +84,9 @@ static int enter(struct sm *s)
     struct sm_election *x = &s->ha->election;
     struct stranger *strangers = NULL;
     size_t known = 0, count = 0, room = 0;
+    sm_watch_cancel(s);
+    memcpy(x->former, x->others, x->other_count * sizeof(*x->former));
+    x->former_count = x->other_count;
     x->count = x->asked = x->other_count = 0;
     for (uint32_t p = 0; p < f->port_count; p++) {
         if (!is_manager_port(s, p))
@@ -110,6 +116,7 @@ static int enter(struct sm *s)
 
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
+    const struct fab_fabric *f = s->model.fabric;
     struct sm_election *x = &s->ha->election;
     if (x->asked == x->count)
         return false;
@@ -118,32 +125,70 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     ret->attr_id = FAB_ATTR_SM_INFO;
     ret->attr_mod = 0;
     ret->m_key = sm_trust_m_key(s, port);
+    /* A take-over must not wait for all tries of a request to a manager that stopped answering. */
+    ret->once = f->nodes[fab_fabric_port(f, port)->node].guid == s->ha->poll.lost_node;
     ret->tag = x->asked++;
     return true;
 }
 
-static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
+/* Returns what the election before has found at this node, so that ActCounts can be compared. */
+static const struct sm_other *former_at(const struct sm_election *x, uint64_t node_guid)
+{
+    for (uint32_t i = 0; i < x->former_count; i++)
+        if (x->former[i].node_guid == node_guid)
+            return &x->former[i];
+    return NULL;
+}
+
+bool sm_other_is_fresh(const struct sm_other *o)
+{
+    return o->answered_us + FRESH_US >= clock_now_us();
+}
+
+void sm_other_answered(struct sm *s, struct sm_other *o, const struct fab_sm_info *info)
+{
+    uint32_t port = sm_trust_port_of(s, o);
+    o->advancing = o->answered_us != 0 && info->activity != o->info.activity;
+    o->answered_us = clock_now_us();
+    o->info = *info;
+    o->trusted = sm_trust_answer(s, port, info);
+    sm_trust_note(s, o);
+}
+
+struct sm_other *sm_election_note(struct sm *s, uint32_t port, const struct fab_sm_info *info)
 {
     const struct fab_fabric *f = s->model.fabric;
     struct sm_election *x = &s->ha->election;
-    uint32_t port = x->ports[tag], peer = fab_fabric_port(f, port)->peer;
+    uint32_t peer = fab_fabric_port(f, port)->peer;
+    if (info->guid == s->role.guid || info->state == FAB_SM_NOT_ACTIVE ||
+        x->other_count == SM_MAX_OTHERS)
+        return NULL;
+    struct sm_other *o = &x->others[x->other_count++];
+    uint64_t node_guid = f->nodes[fab_fabric_port(f, port)->node].guid;
+    const struct sm_other *former = former_at(x, node_guid);
+    *o = (struct sm_other){
+        .path = *sm_model_path(&s->model, port),
+        .node_guid = node_guid,
+        .port_num = fab_fabric_port(f, port)->num,
+        .lid = fab_fabric_port(f, port)->info.lid,
+        .answered_us = former ? former->answered_us : 0,
+        .info.activity = former ? former->info.activity : 0,
+    };
+    sm_other_answered(s, o, info);
+    sm_port_name(f, peer != FAB_NONE ? peer : port, o->place);
+    sm_watch_begin(s);
+    return o;
+}
+
+static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
+{
+    const struct sm_election *x = &s->ha->election;
+    uint32_t port = x->ports[tag];
     struct fab_sm_info info;
     if (a->status != FAB_OK ||
         fab_wire_attr_unpack(&fab_wire_attr_sm_info, a->data, a->len, &info) != FAB_OK)
         return;
-    if (info.guid == s->role.guid || info.state == FAB_SM_NOT_ACTIVE)
-        return;
-    struct sm_other *o = &x->others[x->other_count++];
-    *o = (struct sm_other){
-        .info = info,
-        .path = *sm_model_path(&s->model, port),
-        .node_guid = f->nodes[fab_fabric_port(f, port)->node].guid,
-        .port_num = fab_fabric_port(f, port)->num,
-        .lid = fab_fabric_port(f, port)->info.lid,
-        .trusted = sm_trust_answer(s, port, &info),
-    };
-    sm_trust_note(s, o);
-    sm_port_name(f, peer != FAB_NONE ? peer : port, o->place);
+    sm_election_note(s, port, &info);
 }
 
 static bool finished(const struct sm *s)

@@ -18,6 +18,13 @@ void sm_ha_find_port(struct sm *s);
 /* Handles SubnGet and SubnSet(SMInfo) from another manager. */
 void sm_on_sminfo(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
                   const uint8_t *data, size_t len);
+/* Call this function when the policy was replaced. A changed subnet.sm_priority takes effect. */
+void sm_ha_reload(struct sm *s, uint8_t former_priority);
+/* The priority that sm_ha_set_priority or the settings gave this manager. */
+uint8_t sm_ha_priority(const struct sm *s);
+void sm_ha_set_priority(struct sm *s, uint8_t priority);
+/* Forgets the caller of sm_hand_over with this ctx. The hand-over continues. */
+void sm_handover_drop(struct sm *s, const void *ctx);
 uint64_t sm_ha_master_guid(const struct sm *s);
 /* Returns the LID of the master if it is another manager, as found by the last sweep; 0: no other
  * manager is master. */

@@ -1,26 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Makes this manager master or standby, and answers requests for its SMInfo (IBA 14.4.1).
- * libfabmgr/smstate has the state machine; this file has the messages and timers.
- *
- * A standby manager does not sweep. It reads the master's SMInfo every POLL_US. If several polls in
- * a row fail, or if the other manager is no longer master, this manager sweeps and elects again.
+ * libfabmgr/smstate has the state machine; poll.c polls the master in standby.
  */
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
 #include "fabricd/sm/ha/state.h"
 #include "fabricd/sm/mcast/mcast.h"
 
-#define POLL_US 1000000u
+void sm_ha_because(struct sm *s, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(s->ha->why, sizeof(s->ha->why), fmt, args);
+    va_end(args);
+    s->ha->since_us = clock_unix_us();
+}
 
+/* A manager that took part in a hand-over by command has its own priority again when it is
+ * master. */
 static void became_master(struct sm *s)
 {
+    if (s->ha->poll.lost_node)
+        fab_smstate_holds_lost(&s->ha->handover.holds, s->ha->master_guid, clock_now_us());
+    s->role.priority = s->ha->priority;
+    s->ha->watch.second_guid = 0;
     s->ha->master_guid = s->role.guid;
     s->ha->master.lid = 0;
-    loop_timer_cancel(s->ha->poll_timer);
+    s->ha->poll.lost_node = 0;
+    sm_poll_end(s);
     event_emit(s->in.bus, sm_master, .subject = s->in.transport->name, .guid = s->role.guid,
                .priority = s->role.priority);
 }
@@ -37,7 +51,34 @@ static void became_standby(struct sm *s)
             s->ha->master = x->others[i];
     event_emit(s->in.bus, sm_standby, .subject = s->in.transport->name, .guid = s->role.guid,
                .master_guid = s->ha->master_guid, .place = s->ha->master.place);
-    loop_timer_set(s->ha->poll_timer, POLL_US);
+    sm_poll_begin(s);
+}
+
+void sm_ha_step_down(struct sm *s, const struct sm_other *to)
+{
+    if (sm_run_busy(s))
+        sm_run_abort(s);
+    sm_handover_forget(s);
+    fab_smstate_step_down(&s->role, to->info.guid);
+    s->wiring->mastership_lost(s);
+    became_standby(s);
+    sm_waiters_end(s, FAB_E_DENIED, "another subnet manager is master now");
+}
+
+/* Notes why the election ended as it did. */
+static void because_elected(struct sm *s)
+{
+    const struct sm_election *x = &s->ha->election;
+    if (sm_is_master(s)) {
+        sm_ha_because(s, s->ha->poll.lost_node ? "the former master stopped answering"
+                                               : "no other manager is master or has precedence");
+        return;
+    }
+    for (uint32_t i = 0; i < x->other_count; i++)
+        if (x->others[i].info.guid == s->role.master_guid)
+            sm_ha_because(s, "the manager at %s %s", x->others[i].place,
+                          x->others[i].info.state == FAB_SM_MASTER ? "is master"
+                                                                   : "has precedence");
 }
 
 void sm_ha_elect(struct sm *s)
@@ -46,6 +87,8 @@ void sm_ha_elect(struct sm *s)
     struct fab_sm_info infos[SM_MAX_OTHERS];
     uint32_t count = sm_others(s, infos, SM_MAX_OTHERS);
     fab_smstate_discovered(&s->role, infos, count);
+    if (s->role.state != before)
+        because_elected(s);
     if (sm_is_master(s) && before != FAB_SM_MASTER)
         became_master(s);
     if (before == FAB_SM_MASTER && !sm_is_master(s))
@@ -61,66 +104,6 @@ void sm_ha_role_changed(struct sm *s, uint8_t before)
     if (before == FAB_SM_NOT_ACTIVE && s->role.state == FAB_SM_STANDBY)
         /* Leaves the state not-active, in which the manager does not poll the master. */
         became_standby(s);
-}
-
-/* ---- standby --------------------------------------------------------------------------------- */
-
-static void sweep_and_elect(struct sm *s)
-{
-    sm_request_heavy(s);
-    sm_schedule(s);
-}
-
-static void on_poll_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
-{
-    struct sm *s = ctx;
-    const struct sm_other *master = &s->ha->master;
-    struct fab_sm_info info;
-    (void)tag;
-    if (s->role.state != FAB_SM_STANDBY)
-        return;
-    bool good = a->status == FAB_OK &&
-                fab_wire_attr_unpack(&fab_wire_attr_sm_info, a->data, a->len, &info) == FAB_OK &&
-                sm_trust_answer(s, sm_trust_port_of(s, master), &info);
-    switch (fab_smstate_poll(&s->role, good ? &info : NULL)) {
-    case FAB_SMSTATE_GONE:
-        event_emit(s->in.bus, sm_master_lost, .subject = s->in.transport->name,
-                   .guid = s->ha->master_guid, .master_guid = s->ha->master_guid,
-                   .place = master->place);
-        sweep_and_elect(s);
-        break;
-    case FAB_SMSTATE_PASSED_OVER:
-        event_emit(s->in.bus, sm_passed_over, .subject = master->place, .guid = s->ha->master_guid,
-                   .priority = info.priority, .state = fab_smstate_name(info.state));
-        sweep_and_elect(s);
-        break;
-    default:
-        loop_timer_set(s->ha->poll_timer, POLL_US);
-    }
-}
-
-static void on_poll(void *ctx)
-{
-    struct sm *s = ctx;
-    const struct sm_other *master = &s->ha->master;
-    struct fab_mads_request req = {
-        .mgmt_class = FAB_CLASS_SMP_DIRECTED,
-        .method = FAB_METHOD_GET,
-        .attr_id = FAB_ATTR_SM_INFO,
-        .m_key = sm_trust_m_key(s, sm_trust_port_of(s, master)),
-        .dlid = 0xffff,
-        .path = &master->path,
-        .done = on_poll_answer,
-        .ctx = s,
-    };
-    if (s->role.state != FAB_SM_STANDBY)
-        return;
-    if (master->path.hops == FAB_PATH_UNKNOWN || fab_mads_submit(s->mads, &req) != FAB_OK) {
-        const struct fab_mads_answer none = {.status = FAB_E_TIMEOUT};
-        on_poll_answer(s, 0, &none);
-        return;
-    }
-    agent_pump(s->agent);
 }
 
 /* ---- answering SMInfo requests --------------------------------------------------------------- */
@@ -147,8 +130,27 @@ void sm_on_sminfo(struct sm *s, const struct transport_mad *mad, const struct fa
         return;
     }
     sm_ha_own_info(s, sm_trust_requester(s, mad, head), own);
+    if (head->directed)
+        sm_watch_heard(s, sm_trust_origin(s, mad, head));
     sm_reply(s, mad, FAB_METHOD_GET_RESP, 0, own);
     sm_schedule(s);
+}
+
+uint8_t sm_ha_priority(const struct sm *s)
+{
+    return s->ha->priority;
+}
+
+void sm_ha_set_priority(struct sm *s, uint8_t priority)
+{
+    s->ha->priority = s->role.priority = priority;
+    sm_handover_consider(s);
+}
+
+void sm_ha_reload(struct sm *s, uint8_t former_priority)
+{
+    if (s->policy.sm_priority != former_priority)
+        sm_ha_set_priority(s, s->policy.sm_priority);
 }
 
 uint64_t sm_ha_master_guid(const struct sm *s)
@@ -181,8 +183,11 @@ void sm_ha_lose_port(struct sm *s)
     bool was_master = sm_is_master(s);
     s->role.state = FAB_SM_NOT_ACTIVE;
     sm_ha_control_forget(s);
+    sm_handover_forget(s);
+    sm_watch_cancel(s);
+    sm_ha_because(s, "the port of the manager is gone");
     s->ha->master_guid = 0;
-    loop_timer_cancel(s->ha->poll_timer);
+    sm_poll_end(s);
     fab_mads_cancel(s->mads, s);
     if (was_master)
         s->wiring->mastership_lost(s);
@@ -190,7 +195,8 @@ void sm_ha_lose_port(struct sm *s)
 
 void sm_ha_find_port(struct sm *s)
 {
-    fab_smstate_init(&s->role, s->in.transport->port_guid, s->policy.sm_priority);
+    fab_smstate_init(&s->role, s->in.transport->port_guid, s->ha->priority);
+    sm_ha_because(s, "it was started, or its port came back");
     s->ha->master_guid = 0;
     s->ha->master = (struct sm_other){.path.hops = FAB_PATH_UNKNOWN};
 }
@@ -200,9 +206,11 @@ int sm_ha_init(struct sm *s)
     s->ha = calloc(1, sizeof(*s->ha));
     if (!s->ha)
         return FAB_E_NOMEM;
+    s->ha->priority = s->policy.sm_priority;
+    s->ha->handover.s = s;
     sm_ha_find_port(s);
-    s->ha->poll_timer = loop_timer_new(s->in.loop, on_poll, s);
-    return s->ha->poll_timer ? FAB_OK : FAB_E_NOMEM;
+    int r = sm_poll_init(s);
+    return r == FAB_OK ? sm_watch_init(s) : r;
 }
 
 void sm_ha_fini(struct sm *s)
@@ -212,7 +220,9 @@ void sm_ha_fini(struct sm *s)
     if (s->ha->announced)
         (void)set_is_sm(s, false);
     sm_ha_control_forget(s);
-    loop_timer_free(s->ha->poll_timer);
+    sm_handover_forget(s);
+    sm_poll_fini(s);
+    sm_watch_fini(s);
     free(s->ha);
     s->ha = NULL;
 }

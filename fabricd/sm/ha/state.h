@@ -5,6 +5,7 @@
 
 #include "fabricd/sm/ha/ha.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/smstate/holds.h"
 
 /* Maximum number of managers whose SMInfo is read in a sweep. */
 #define SM_MAX_OTHERS 64
@@ -20,6 +21,9 @@ struct sm_other {
     uint16_t lid;
     /* The manager is trusted, and takes part in the election. */
     bool trusted;
+    /* The ActCount in its last SMInfo was higher than in the one before. */
+    bool advancing;
+    uint64_t answered_us; /* manager's clock at its last SMInfo */
     /* Name of the switch port to which the manager is connected. */
     char place[SM_PLACE_LEN];
 };
@@ -27,11 +31,51 @@ struct sm_election { /* state of election.c */
     uint32_t ports[SM_MAX_OTHERS], count, asked;
     struct sm_other others[SM_MAX_OTHERS];
     uint32_t other_count;
+    /* What the election before the last one found. */
+    struct sm_other former[SM_MAX_OTHERS];
+    uint32_t former_count;
     /* Node GUID of the last stranger (election.c) that a sweep asked; 0: begin with the lowest
      * GUID. */
     uint64_t last_guid;
     /* Manager's clock at the last event sm-ports-many; 0: none yet. */
     uint64_t many_us;
+};
+/* The polls of the master by a standby manager (poll.c). */
+struct sm_poll {
+    /* The poll has this struct, not the manager, as its context, so that the end of a round does
+     * not cancel it. */
+    struct sm *s;
+    struct loop_timer *timer;
+    bool unanswered; /* the last poll was sent, and not answered yet */
+    /* Node GUID of the master that stopped answering the polls; 0: none. The next election waits
+     * only a short time for its answer. */
+    uint64_t lost_node;
+};
+/* Reads the SMInfo of the other managers between elections (watch.c). */
+struct sm_watch {
+    struct sm *s; /* as in struct sm_poll */
+    struct loop_timer *timer;
+    struct fab_path paths[SM_MAX_OTHERS]; /* directed routes of the requests in flight */
+    /* A manager that no election has found yet, and that this manager asks for its SMInfo. Only its
+     * place is set. path.hops 0: none is asked. */
+    struct sm_other stranger;
+    bool stranger_asked; /* the request was sent */
+    /* The other master that the last event sm-two-masters named; 0: there was none since this
+     * manager became master. */
+    uint64_t second_guid;
+};
+/* The hand-over that this manager, as master, has begun (handover.c). */
+struct sm_handover {
+    struct sm *s; /* as in struct sm_poll */
+    bool pending;
+    struct sm_other to;
+    uint8_t former_priority; /* this manager's priority before the hand-over */
+    bool by_command;
+    sm_done *done; /* the caller that waits; NULL: nobody waits */
+    void *ctx;
+    /* Manager's clock before which no further hand-over begins without a command. */
+    uint64_t not_before_us;
+    struct fab_smstate_holds holds;
 };
 /* A control packet from another manager. Before fabricd obeys it, fabricd asks the sender for its
  * SMInfo, to confirm that the packet is not forged (control.c). */
@@ -62,7 +106,14 @@ struct sm_ha {
     /* GUIDs of nodes whose manager was trusted at its last answer. */
     struct sm_guids trusted;
     struct sm_control control;
-    struct loop_timer *poll_timer;
+    struct sm_poll poll;
+    struct sm_watch watch;
+    struct sm_handover handover;
+    /* The priority of this manager: subnet.sm_priority, or what an operator set. role.priority is
+     * lower after a hand-over by command, until this manager is master again. */
+    uint8_t priority;
+    int64_t since_us; /* Unix time at which the state of this manager last changed */
+    char why[200];    /* why it changed, a clause for operators */
     /* The master while this manager is in standby. path.hops is FAB_PATH_UNKNOWN if no route to the
      * master is known. */
     struct sm_other master;
@@ -85,6 +136,56 @@ void sm_ha_control(struct sm *s, const struct transport_mad *mad, const struct f
                    const uint8_t *data, size_t len);
 /* Forgets the control packet that waits for a confirmation. */
 void sm_ha_control_forget(struct sm *s);
+
+/* Notes why the state of this manager changes now. */
+void sm_ha_because(struct sm *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Makes this manager, which is master, a standby of the manager `to`. It ends the running round and
+ * all requests of operators. */
+void sm_ha_step_down(struct sm *s, const struct sm_other *to);
+
+/* ---- election.c ------------------------------------------------------------------------------ */
+
+/* Notes the SMInfo that the manager at `port` sent. Returns the manager; NULL: it is this manager,
+ * it is not active, or SM_MAX_OTHERS managers are known already. */
+struct sm_other *sm_election_note(struct sm *s, uint32_t port, const struct fab_sm_info *info);
+/* Returns whether the manager answered a short time ago. */
+bool sm_other_is_fresh(const struct sm_other *o);
+/* Updates what is known of `o` after it sent its SMInfo again. */
+void sm_other_answered(struct sm *s, struct sm_other *o, const struct fab_sm_info *info);
+
+/* ---- watch.c --------------------------------------------------------------------------------- */
+
+int sm_watch_init(struct sm *s); /* returns OK or NOMEM */
+void sm_watch_fini(struct sm *s);
+void sm_watch_begin(struct sm *s); /* begins to watch the managers of the list */
+/* Drops the requests in flight. Call this function before the list of other managers changes. */
+void sm_watch_cancel(struct sm *s);
+/* Call this function after a request for SMInfo by the manager at `port`. If the manager is not
+ * known, it is asked for its own SMInfo. */
+void sm_watch_heard(struct sm *s, uint32_t port);
+
+/* ---- handover.c ------------------------------------------------------------------------------ */
+
+/* Hands over if IBA 14.4.1 demands it. Call this function if this manager is master and the SMInfo
+ * of another manager came. */
+void sm_handover_consider(struct sm *s);
+/* Sends HANDOVER to another master that beats this manager, without waiting for an answer. The
+ * other master then sweeps what this manager managed. */
+void sm_handover_tell(struct sm *s, const struct sm_other *master);
+/* Returns true if the ACKNOWLEDGE of this manager ends the hand-over that is under way. */
+bool sm_handover_acknowledged(struct sm *s, const struct fab_sm_info *from);
+/* Ends the hand-over that is under way without a result. */
+void sm_handover_forget(struct sm *s);
+/* Returns until when (manager's clock) the manager is not handed the role; 0: it is not held. */
+uint64_t sm_handover_held_until(const struct sm *s, uint64_t guid);
+
+/* ---- poll.c ---------------------------------------------------------------------------------- */
+
+int sm_poll_init(struct sm *s); /* returns OK or NOMEM */
+void sm_poll_fini(struct sm *s);
+/* Begin and end the polls of s->ha->master. */
+void sm_poll_begin(struct sm *s);
+void sm_poll_end(struct sm *s);
 
 /* ---- trust.c --------------------------------------------------------------------------------- */
 

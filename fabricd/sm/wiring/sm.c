@@ -127,6 +127,7 @@ int sm_reload(struct sm *s)
     sm_apply_reload(s);
     struct fab_m_keys m_keys = s->policy.m_keys;
     bool keys_listed = !fab_policy_m_key_list_same(s->policy.listed_m_keys, policy.listed_m_keys);
+    uint8_t former_priority = s->policy.sm_priority;
     fab_policy_fini(&s->policy);
     s->policy = policy;
     sm_keys_reload(s, &m_keys);
@@ -135,7 +136,7 @@ int sm_reload(struct sm *s)
     if (sm_background_active(s))
         sm_request(s, SM_REQUEST_BACKGROUND);
     sm_background_drop(s);
-    s->role.priority = policy.sm_priority;
+    sm_ha_reload(s, former_priority);
     sm_repair_forget(s);
     sm_model_take_target(&s->model, NULL);
     /* The plan of the running round may be based on the old policy. */
@@ -257,6 +258,7 @@ int sm_reroute(struct sm *s, sm_done *done, void *ctx)
 void sm_forget(struct sm *s, void *ctx)
 {
     sm_wait_forget(s, ctx);
+    sm_handover_drop(s, ctx);
     sm_port_forget(s, ctx);
     sm_baseline_edit_forget(s, ctx);
 }

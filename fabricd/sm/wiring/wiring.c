@@ -58,6 +58,7 @@ static void round_over(struct sm *s)
 
 static void mastership_lost(struct sm *s)
 {
+    sm_repair_forget(s);
     sm_reproof_drop(s);
     sm_background_drop(s);
     sm_scrub_drop(s);

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Implements GetManagers, HandOver and SetManagerPriority. */
+#include "fabricd/rpc/server.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "fabric/v1/ha.pb-c.h"
+#include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/request.h"
+#include "libfabmgr/base/status.h"
+
+static Fabric__V1__ManagerRole role_of_state(uint8_t state)
+{
+    return state <= FAB_SM_MASTER ? (Fabric__V1__ManagerRole)(state + 1)
+                                  : FABRIC__V1__MANAGER_ROLE__MANAGER_ROLE_UNSPECIFIED;
+}
+
+static Fabric__V1__OtherManager *convert_manager(struct answer *a, const struct sm_manager *o)
+{
+    Fabric__V1__OtherManager *m =
+        ANSWER_NEW(a, Fabric__V1__OtherManager, fabric__v1__other_manager);
+    if (m == NULL)
+        return NULL;
+    m->guid = answer_guid(a, o->guid);
+    m->node = answer_text(a, o->name);
+    m->node_guid = answer_guid(a, o->node_guid);
+    m->place = answer_text(a, o->place);
+    m->lid = o->lid;
+    m->role = role_of_state(o->state);
+    m->priority = o->priority;
+    m->trusted = o->trusted;
+    m->activity_count = o->activity;
+    m->activity_advancing = o->advancing;
+    m->last_answer = convert_duration(a, o->silent_us);
+    if (o->held_us != 0)
+        m->held_for = convert_duration(a, o->held_us);
+    return m;
+}
+
+void get_managers(struct call *c, const void *request)
+{
+    Fabric__V1__GetManagersResponse m = FABRIC__V1__GET_MANAGERS_RESPONSE__INIT;
+    struct answer a = {0};
+    struct sm_ha_status s;
+    struct sm *sm = call_rpc(c)->in.sm;
+    struct sm_manager *others = answer_alloc(&a, SM_MANAGERS_MAX, sizeof *others);
+    uint32_t count = others != NULL ? sm_managers(sm, others, SM_MANAGERS_MAX) : 0;
+    (void)request;
+    sm_get_ha_status(sm, &s);
+    m.role = role_of_state(s.state);
+    m.priority = s.priority;
+    m.own_priority = s.own_priority;
+    m.configured_priority = s.set_priority;
+    m.guid = answer_guid(&a, s.guid);
+    if (s.master_guid != 0)
+        m.master_guid = answer_guid(&a, s.master_guid);
+    m.since = convert_time(&a, s.since_us);
+    m.reason = answer_text(&a, s.why);
+    m.handing_over = s.handing_over;
+    m.others = answer_alloc(&a, count, sizeof(Fabric__V1__OtherManager *));
+    for (uint32_t i = 0; i < count && m.others != NULL; i++)
+        m.others[m.n_others++] = convert_manager(&a, &others[i]);
+    answer_reply(&a, c, &m.base);
+}
+
+/* ---- hand-over ------------------------------------------------------------------------------- */
+
+static bool is_named(const struct sm_manager *o, const char *name)
+{
+    char guid[24], node[24];
+    snprintf(guid, sizeof guid, "0x%016" PRIx64, o->guid);
+    snprintf(node, sizeof node, "0x%016" PRIx64, o->node_guid);
+    return strcmp(o->name, name) == 0 || strcasecmp(guid, name) == 0 || strcasecmp(node, name) == 0;
+}
+
+/* Returns the port GUID of the only manager with this name; 0: there is none, or several, and the
+ * call is finished with an error. */
+static uint64_t find_manager(struct call *c, const char *name)
+{
+    struct sm_manager others[SM_MANAGERS_MAX];
+    uint32_t count = sm_managers(call_rpc(c)->in.sm, others, SM_MANAGERS_MAX), found = 0;
+    uint64_t guid = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (is_named(&others[i], name)) {
+            guid = others[i].guid;
+            found++;
+        }
+    if (found == 1)
+        return guid;
+    if (found == 0)
+        call_finish(c, FAB_GRPC_NOT_FOUND,
+                    "this manager sees no other manager \"%s\"; 'fabricctl ha status' lists the "
+                    "managers that it sees",
+                    name);
+    else
+        call_finish(c, FAB_GRPC_INVALID_ARGUMENT,
+                    "%u managers are named \"%s\"; give the port GUID", found, name);
+    return 0;
+}
+
+static void on_handed_over(void *ctx, int status, const char *message)
+{
+    Fabric__V1__HandOverResponse m = FABRIC__V1__HAND_OVER_RESPONSE__INIT;
+    struct sm_ha_status s;
+    char guid[24] = "";
+    sm_get_ha_status(call_rpc(ctx)->in.sm, &s);
+    snprintf(guid, sizeof guid, "0x%016" PRIx64, s.master_guid);
+    m.guid = guid;
+    request_end(ctx, status, message, &m.base, &m.message);
+}
+
+void hand_over(struct call *c, const void *request)
+{
+    const Fabric__V1__HandOverRequest *q = request;
+    char why[400];
+    uint64_t guid = q->to[0] != '\0' ? find_manager(c, q->to) : 0;
+    if (q->to[0] != '\0' && guid == 0)
+        return;
+    call_audit_object(c, "manager");
+    request_begin(c);
+    int rc = sm_hand_over(call_rpc(c)->in.sm, guid, on_handed_over, c, why, sizeof why);
+    if (rc < 0)
+        call_finish(c, FAB_GRPC_FAILED_PRECONDITION, "refused: %s", why);
+}
+
+/* ---- priority -------------------------------------------------------------------------------- */
+
+void set_manager_priority(struct call *c, const void *request)
+{
+    const Fabric__V1__SetManagerPriorityRequest *q = request;
+    Fabric__V1__SetManagerPriorityResponse m = FABRIC__V1__SET_MANAGER_PRIORITY_RESPONSE__INIT;
+    struct sm *sm = call_rpc(c)->in.sm;
+    struct sm_ha_status s;
+    char was[32], text[240];
+    sm_get_ha_status(sm, &s);
+    uint32_t priority = q->configured ? s.set_priority : q->priority;
+    call_audit_object(c, "manager");
+    snprintf(was, sizeof was, "priority %u", s.priority);
+    snprintf(text, sizeof text, "priority %u", priority);
+    call_audit_change(c, was, text);
+    if (priority > SM_PRIORITY_MAX || sm_set_priority(sm, (uint8_t)priority) < 0) {
+        call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "the priority is %u, expected 0 to %d", priority,
+                    SM_PRIORITY_MAX);
+        return;
+    }
+    snprintf(text, sizeof text, "the priority is %u now (before: %u)%s", priority, s.priority,
+             priority == s.set_priority
+                 ? ""
+                 : " until the manager is restarted; to keep it, set subnet.sm_priority in "
+                   "fabricd.yaml");
+    request_end(c, FAB_OK, text, &m.base, &m.message);
+}

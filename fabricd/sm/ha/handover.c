@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Hands the role of master over (IBA 14.4.1). The master sends SubnSet(SMInfo) HANDOVER to a
+ * trusted manager in standby, and goes to standby when this manager has accepted: it answers the
+ * packet without an error, or sends ACKNOWLEDGE. OpenSM sends only the answer.
+ *
+ * A master hands over by itself to a better manager (fab_smstate_successor). A manager that
+ * repeatedly became master and lost the role is not handed it for some time (holds.h).
+ *
+ * After a hand-over by command, the new master may find that this manager beats it. To stay
+ * standby, this manager lowers its priority until it does not beat the new master. Every manager
+ * that follows the specification then keeps the role. This manager has its former priority again
+ * when it becomes master, when an operator sets it, or after a restart.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/sm/ha/state.h"
+
+/* Time after a failed hand-over before the next one. */
+#define AGAIN_US UINT64_C(10000000)
+
+uint64_t sm_handover_held_until(const struct sm *s, uint64_t guid)
+{
+    uint64_t first_us = (uint64_t)s->in.config->managers.handover_hold_s * 1000000;
+    return fab_smstate_holds_until(&s->ha->handover.holds, guid, first_us, clock_now_us());
+}
+
+static void call_done(struct sm *s, int status, const char *text)
+{
+    struct sm_handover *h = &s->ha->handover;
+    sm_done *done = h->done;
+    h->done = NULL;
+    if (done)
+        done(h->ctx, status, text);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void fail(struct sm *s, const char *reason)
+{
+    struct sm_handover *h = &s->ha->handover;
+    char text[400];
+    h->pending = false;
+    h->not_before_us = clock_now_us() + AGAIN_US;
+    s->role.priority = h->former_priority;
+    event_emit(s->in.bus, sm_handover_failed, .subject = h->to.place, .guid = h->to.info.guid,
+               .reason = reason);
+    snprintf(text, sizeof(text),
+             "the manager 0x%016" PRIx64 " at %s did not accept the role: %s; this manager stays "
+             "master",
+             h->to.info.guid, h->to.place, reason);
+    call_done(s, FAB_E_REFUSED, text);
+}
+
+static void succeed(struct sm *s)
+{
+    struct sm_handover *h = &s->ha->handover;
+    const struct sm_other to = h->to;
+    const char *reason = h->by_command ? "an operator demanded it" : "it has precedence";
+    char text[300];
+    sm_done *done = h->done;
+    h->pending = false;
+    h->done = NULL; /* the step down would end the call with an error */
+    event_emit(s->in.bus, sm_handed_over, .subject = to.place, .guid = to.info.guid,
+               .priority = to.info.priority, .reason = reason);
+    sm_ha_because(s, "it handed over to the manager at %s, because %s", to.place, reason);
+    sm_ha_step_down(s, &to);
+    snprintf(text, sizeof(text), "handed over to the manager 0x%016" PRIx64 " at %s", to.info.guid,
+             to.place);
+    if (done)
+        done(h->ctx, FAB_OK, text);
+}
+
+static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
+{
+    struct sm_handover *h = ctx;
+    char reason[80] = "it did not answer";
+    (void)tag;
+    if (!h->pending)
+        return;
+    if (a->status == FAB_OK) {
+        succeed(h->s);
+        return;
+    }
+    if (a->data)
+        snprintf(reason, sizeof(reason), "it answered with the status 0x%04x", a->smp_status);
+    fail(h->s, reason);
+}
+
+bool sm_handover_acknowledged(struct sm *s, const struct fab_sm_info *from)
+{
+    struct sm_handover *h = &s->ha->handover;
+    if (!h->pending || from->guid != h->to.info.guid)
+        return false;
+    fab_mads_cancel(s->mads, h);
+    succeed(s);
+    return true;
+}
+
+void sm_handover_forget(struct sm *s)
+{
+    struct sm_handover *h = &s->ha->handover;
+    fab_mads_cancel(s->mads, h);
+    if (h->pending)
+        s->role.priority = h->former_priority;
+    h->pending = false;
+    call_done(s, FAB_E_DENIED, "this manager is not master any more");
+}
+
+/* ---- the begin ------------------------------------------------------------------------------- */
+
+static void make_request(struct sm *s, const struct sm_other *to, struct fab_mads_request *ret)
+{
+    *ret = (struct fab_mads_request){
+        .mgmt_class = FAB_CLASS_SMP_DIRECTED,
+        .method = FAB_METHOD_SET,
+        .attr_id = FAB_ATTR_SM_INFO,
+        .attr_mod = FAB_SM_HANDOVER,
+        .m_key = sm_trust_m_key(s, sm_trust_port_of(s, to)),
+        .dlid = 0xffff,
+        .path = &to->path,
+    };
+    sm_ha_own_info(s, true, ret->data);
+}
+
+static int begin(struct sm *s, const struct sm_other *to, uint8_t priority, bool by_command)
+{
+    struct sm_handover *h = &s->ha->handover;
+    struct fab_mads_request req;
+    h->to = *to;
+    h->by_command = by_command;
+    h->former_priority = s->role.priority;
+    s->role.priority = priority;
+    make_request(s, &h->to, &req);
+    req.done = on_answer;
+    req.ctx = h;
+    int r = fab_mads_submit(s->mads, &req);
+    if (r != FAB_OK) {
+        s->role.priority = h->former_priority;
+        return r;
+    }
+    h->pending = true;
+    agent_pump(s->agent);
+    return FAB_OK;
+}
+
+void sm_handover_tell(struct sm *s, const struct sm_other *master)
+{
+    struct sm_handover *h = &s->ha->handover;
+    struct fab_mads_request req;
+    sm_handover_forget(s);
+    h->to = *master; /* the path must stay valid */
+    make_request(s, &h->to, &req);
+    req.once = true;
+    req.ctx = h;
+    if (fab_mads_submit(s->mads, &req) == FAB_OK)
+        agent_pump(s->agent);
+}
+
+static const struct sm_other *other_of(const struct sm *s, uint64_t guid)
+{
+    const struct sm_election *x = &s->ha->election;
+    for (uint32_t i = 0; i < x->other_count; i++)
+        if (x->others[i].info.guid == guid)
+            return &x->others[i];
+    return NULL;
+}
+
+void sm_handover_consider(struct sm *s)
+{
+    const struct sm_election *x = &s->ha->election;
+    const struct sm_handover *h = &s->ha->handover;
+    struct fab_sm_info infos[SM_MAX_OTHERS];
+    uint32_t count = 0;
+    /* A round ends before the hand-over, so that no change is left half done. */
+    if (!sm_is_master(s) || h->pending || sm_run_busy(s) || clock_now_us() < h->not_before_us)
+        return;
+    for (uint32_t i = 0; i < x->other_count; i++)
+        if (x->others[i].trusted && sm_other_is_fresh(&x->others[i]) &&
+            sm_handover_held_until(s, x->others[i].info.guid) == 0)
+            infos[count++] = x->others[i].info;
+    const struct fab_sm_info *best = fab_smstate_successor(&s->role, infos, count);
+    if (best)
+        (void)begin(s, other_of(s, best->guid), s->role.priority, false);
+}
+
+/* ---- by command ------------------------------------------------------------------------------ */
+
+/* Returns the best manager that can take over now; NULL: there is none. */
+static const struct sm_other *best_standby(const struct sm *s)
+{
+    const struct sm_election *x = &s->ha->election;
+    const struct sm_other *best = NULL;
+    for (uint32_t i = 0; i < x->other_count; i++) {
+        const struct sm_other *o = &x->others[i];
+        if (o->trusted && o->info.state == FAB_SM_STANDBY && sm_other_is_fresh(o) &&
+            (!best || fab_smstate_beats(o->info.priority, o->info.guid, best->info.priority,
+                                        best->info.guid)))
+            best = o;
+    }
+    return best;
+}
+
+/* Returns why this manager cannot hand over to `o` now, as a sentence for operators; "": it can. */
+static void objection(const struct sm *s, const struct sm_other *o, char *ret, size_t len)
+{
+    *ret = '\0';
+    if (!sm_is_master(s))
+        snprintf(ret, len, "this manager is %s; only the master can hand over",
+                 fab_smstate_name(s->role.state));
+    else if (s->ha->handover.pending)
+        snprintf(ret, len, "a hand-over is under way already");
+    else if (!o)
+        snprintf(ret, len,
+                 "no trusted subnet manager is in standby; 'fabricctl ha status' lists "
+                 "the managers that this one sees");
+    else if (!o->trusted)
+        snprintf(ret, len, "the manager at %s is not trusted; list it in subnet.managers",
+                 o->place);
+    else if (o->info.state != FAB_SM_STANDBY || !sm_other_is_fresh(o))
+        snprintf(ret, len, "the manager at %s is not in standby or does not answer", o->place);
+    else if (fab_smstate_priority_below(s->role.priority, s->role.guid, &o->info) < 0)
+        snprintf(
+            ret, len,
+            "the manager at %s has priority 0 and a higher port GUID than this one, so it would "
+            "hand the role back at once; give it a higher priority first, on its host with "
+            "'fabricctl ha priority 1', or for OpenSM with its setting sm_priority",
+            o->place);
+}
+
+int sm_hand_over(struct sm *s, uint64_t guid, sm_done *done, void *ctx, char *ret_why, size_t len)
+{
+    struct sm_handover *h = &s->ha->handover;
+    const struct sm_other *o = guid ? other_of(s, guid) : best_standby(s);
+    objection(s, o, ret_why, len);
+    if (ret_why[0])
+        return FAB_E_DENIED;
+    int priority = fab_smstate_priority_below(s->role.priority, s->role.guid, &o->info);
+    int r = begin(s, o, (uint8_t)priority, true);
+    if (r == FAB_OK) {
+        h->done = done;
+        h->ctx = ctx;
+    } else {
+        snprintf(ret_why, len, "HANDOVER could not be sent");
+    }
+    return r;
+}
+
+void sm_handover_drop(struct sm *s, const void *ctx)
+{
+    if (s->ha->handover.done && s->ha->handover.ctx == ctx)
+        s->ha->handover.done = NULL;
+}
