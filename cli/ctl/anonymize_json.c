@@ -244,8 +244,8 @@ static size_t string(struct anonymize_text *t, const char *part, char key[KEY_MO
     return n > 0 ? 1 + n : 0;
 }
 
-/* Copies the number or punctuation at the beginning of the text. Numbers of users are personal, so
- * they become null. Returns the length; 0: the text is not valid. */
+/* Copies the number or punctuation at the beginning of the text. IDs of users, groups and
+ * processes are personal, so they become null. Returns the length; 0: the text is not valid. */
 static size_t other(struct anonymize_text *t, const char *key, const char *text, size_t len)
 {
     static const char allowed[] = "{}[]:, \n\t\r";

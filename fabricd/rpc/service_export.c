@@ -18,7 +18,7 @@
 struct exporting {
     struct fab_view *view;
     struct fab_export *export;
-    struct fab_verify_numbers numbers; /* of a certificate */
+    struct fab_verify_numbers numbers; /* numbers of the channels in a routing certificate */
 };
 
 static void exporting_free(struct exporting *x)

@@ -87,8 +87,8 @@ void list_gone_nodes(struct call *c, const void *request)
     answer_reply(&a, c, &m.base);
 }
 
-/* Finds the node that the client named, in the fabric or among the nodes that are gone. If it is in
- * neither, finishes the call and returns NOT_FOUND or EXISTS. */
+/* Finds the node that the client named, in the fabric or among the nodes that are gone. If no
+ * node has this name (NOT_FOUND) or several nodes have it (EXISTS), finishes the call. */
 static int find_any_node(struct call *c, const struct fab_view *v, const char *what,
                          uint64_t *ret_guid)
 {

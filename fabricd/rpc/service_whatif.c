@@ -28,7 +28,7 @@ struct whatif_study {
     struct measure measure;
     bool repair;                  /* try a local repair before the engines */
     struct fab_route_chain chain; /* the engines to try, in order */
-    /* names of the engines that failed, each with the reason; the engines after them were tried */
+    /* names of the engines that failed before one succeeded, each with the reason */
     char passed[800];
     struct name_list failures; /* links and nodes that fail, as the request names them */
     /* [port_count] for each link that fails, the id of one of its ports */

@@ -434,8 +434,8 @@ const struct sm_unapproved *sm_unapproved(const struct sm *s, uint32_t *ret_coun
  * A worker thread makes the changes, one after the other. `done` is called when the change is in
  * the database, so that it survives a crash. At that time the manager may not have finished acting
  * on the change. `by` is the operator's name. Errors: NOT_FOUND (a node is not in the baseline, or
- * there is no baseline), INVAL (several nodes have a name), BUSY (no fabric is known yet), DENIED
- * (another manager is master), NOMEM; `done` also gets them. */
+ * there is no baseline), INVAL (several nodes have one of these names), BUSY (no fabric is known
+ * yet), DENIED (another manager is master), NOMEM; `done` also gets them. */
 int sm_baseline_take(struct sm *s, const char *by, sm_done *done, void *ctx);
 int sm_baseline_approve(struct sm *s, const struct fab_place *place, uint32_t count, const char *by,
                         sm_done *done, void *ctx);

@@ -18,12 +18,13 @@
 #include "libfabmgr/counters/rank.h"
 #include "libfabmgr/counters/rollup.h"
 
-/* A round of counters: one sample of each port. It has the ports of a node one after the other. */
+/* The ports of one node in a round of counters; they follow each other in the columns. */
 struct counters_node {
     uint64_t guid;
     uint32_t first; /* index of port 0 in the columns of the round */
     uint8_t ports;  /* highest port number of the node */
 };
+/* A round of counters: one sample of each port. */
 struct counters_round {
     struct fab_counters_time time;
     struct counters_node *nodes; /* [node_count] */

@@ -195,8 +195,8 @@ static int add_wrong_cables(struct fab_cabling_check *c)
     return rc;
 }
 
-/* Returns true if the link belongs to an absent node or host with several links. The absence is
- * already one difference, and nobody needs to move a cable. */
+/* Returns true if a node or host with several links is absent, and this link belongs to it. The
+ * absence is already one difference, and nobody needs to move a cable. */
 static bool is_of_absent(const struct fab_cabling_check *c, uint32_t a, uint32_t b)
 {
     return c->absent[c->port_site[a]] || c->absent[c->port_site[b]];

@@ -195,7 +195,8 @@ static int add_link(struct pattern *p, uint32_t a, unsigned port_a, uint32_t b, 
     return rc == FAB_E_EXISTS || rc == FAB_E_INVAL ? FAB_OK : rc;
 }
 
-/* The votes of the switches of a group, for each port number. */
+/* For each port number of a lower switch: the upper switch to which most switches of a group are
+ * cabled by this port (struct vote). */
 struct columns {
     struct vote upper[256];
     /* Several lower ports may lead to one upper switch. t is the number of such ports with lower

@@ -244,9 +244,9 @@ static bool is_due(const struct fab_discover *d, const struct claim *c, enum whi
     return which == ALL || (is_switch && (which == ONE_SWITCH || find(d, c->info.node_guid)));
 }
 
-/* Decides about the claims that `which` selects; ONE_SWITCH selects only the first claim of a
- * switch. The caller has queried the last places of the claimed GUIDs. *ret_decided: number of
- * claims that were decided. Returns OK or NOMEM. */
+/* Decides about the claims that `which` selects; ONE_SWITCH selects only the first claim
+ * whose device is a switch. The caller has queried the last places of the claimed GUIDs.
+ * *ret_decided: number of claims that were decided. Returns OK or NOMEM. */
 static int decide_due(struct fab_discover *d, enum which which, size_t *ret_decided)
 {
     size_t kept = 0;

@@ -13,8 +13,8 @@
 
 #define NO_CABLE UINT32_MAX
 
-/* The port lines by port. of_port: [port index of the builder] index of the line in
- * r->cables; NO_CABLE: the file has no line for this port. */
+/* The lines of the file that describe ports. of_port: [port index of the builder] index of the
+ * port's line in r->cables; NO_CABLE: the file has no line for this port. */
 struct lines {
     struct text_reader *r;
     uint32_t *of_port;

@@ -217,7 +217,7 @@ void fab_recording_index_entry(const struct fab_recording_index *s, uint32_t ite
     (void)fab_recording_unpack(&r, mad, ret);
 }
 
-/* ---- taking ---- */
+/* ---- taking an entry for a MAD ---- */
 
 static bool has_content(const struct fab_recording_index *s, uint32_t item, const uint8_t *bytes,
                         size_t len)

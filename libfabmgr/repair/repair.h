@@ -148,9 +148,9 @@ void fab_repair_delta_fini(struct fab_repair_delta *d);
 /* Computes a delta for the same dead links that spreads load better. Of the entries that differ
  * from the baseline, moves those to paths of the same length whose links then have less load.
  * Begins with the LIDs after *at, and stops after the LID with which at least `most` entries
- * change. Sets *at to this LID, or to 0 if no LIDs are left. Repeated calls end with a delta
- * without changes at *at 0. Proof, order and commit follow as for fab_repair_plan. Returns the
- * errors of fab_repair_plan. */
+ * change. Sets *at to this LID, or to 0 if no LIDs are left. After some calls,
+ * nothing is left to improve: the delta has no changes, and *at is 0. Proof, order and commit
+ * follow as for fab_repair_plan. Returns the errors of fab_repair_plan. */
 int fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft, size_t most, uint32_t *at,
                          struct fab_repair_delta *ret);
 

@@ -34,8 +34,8 @@ struct counting {
     struct fab_quality *q;
     /* [TILE][switches] LFT entries (output ports) for TILE LIDs */
     uint8_t *tile;
-    /* [end_count] the destinations in the order in which their traffic is counted, ascending: LID
-     * << 32 | index in the measurement's ends[] */
+    /* [end_count] the destinations, sorted by LID, in which order their traffic is counted. An
+     * element is LID << 32 | index in the measurement's ends[]. */
     uint64_t *by_lid;
     /* [switches] number of switches on the path from each switch to the current destination, itself
      * included. 0: not visited yet. BROKEN: the path does not arrive. ON_STACK: the walk is

@@ -44,7 +44,8 @@ struct check {
     /* [switches] the part (connected component) of the fabric to which each switch belongs, named
      * by the lowest id of its switches */
     uint32_t *part;
-    /* part[] counts only links between switches that have at least this MulticastFDBCap */
+    /* The parts in part[] are connected by links between switches with at least this
+     * MulticastFDBCap. */
     uint32_t part_cap;
     uint32_t least; /* smallest MulticastFDBCap that is not 0 */
     /* [switches] By part of the fabric (a connected component, named by the lowest id of its

@@ -215,7 +215,7 @@ START_TEST(the_wait_is_divided_among_the_vls)
         of[vl] = fab_counters_decode_value(FAB_COLUMN_VL_WAIT, s.code[FAB_COLUMN_VL_WAIT + vl]);
     ck_assert(is_near(of[0], 120000) && is_near(of[3], 66000));
     ck_assert_uint_eq(s.code[FAB_COLUMN_VL_WAIT + 1], FAB_CODE_NONE);
-    ck_assert_uint_eq(s.code[FAB_COLUMN_VL_WAIT + 2], FAB_CODE_NONE); /* it has stopped */
+    ck_assert_uint_eq(s.code[FAB_COLUMN_VL_WAIT + 2], FAB_CODE_NONE); /* this counter has stopped */
 }
 END_TEST
 

@@ -333,7 +333,7 @@ START_TEST(unused_entries_may_be_missing)
 }
 END_TEST
 
-/* Copies of a policy share the tables of the file. */
+/* Copies of a policy share the tables that were read from the setting routing.file. */
 START_TEST(copies_share_them)
 {
     struct fab_policy p, copy;

@@ -248,8 +248,8 @@ static int leave(struct sm *s)
 }
 
 /* Requests another port probe for the suspects that did not answer or were not read yet. The
- * directed routes to them probably lead over the failed links, and after the repair of these links
- * the manager knows other routes. */
+ * directed routes to them probably lead over the failed links. After the local repair, the manager
+ * uses other directed routes. */
 static void postpone_unread(struct sm *s)
 {
     struct sm_fault *x = s->fault;

@@ -38,7 +38,7 @@ enum role {
     /* a flow that is not part of an incast and uses none of its links */
     FAR,
     SENDER, /* a sender of the incast */
-    /* a sender of an incast that continues when the other senders have stopped */
+    /* the sender of an incast that goes on sending when the other senders have stopped */
     LAST,
     ROLES,
 };
