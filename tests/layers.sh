@@ -97,6 +97,7 @@ library_folders='
 1 route/updown
 2 route/balance
 2 route/dependencies
+3 route/detours
 2 route/fattree
 2 route/grid
 3 route/dragonfly
