@@ -42,7 +42,9 @@ uint8_t fab_route_vls_reserve(const struct fab_route_input *in, uint8_t need, ui
 {
     const struct fab_classes *c = in->policy->classes;
     uint32_t port, have = fab_route_vls_available(in->fabric, in->policy, &port);
-    if (have <= need || (need == 1 && c != NULL && c->has_map))
+    /* With several traffic classes, further VLs of each class would lower the shares of a link that
+     * VL arbitration can guarantee. */
+    if (have <= need || in->policy->lane_sets > 1 || (need == 1 && c != NULL && c->has_map))
         return need;
     return (uint8_t)(have < (uint32_t)need + more ? have : (uint32_t)need + more);
 }
