@@ -80,7 +80,7 @@ cp check.out sl2vl
 first=${switches%%/*}
 same 'torus: smpquery reads the same' "$(at host-0001 smpquery sl2vl "$first" 3 2>/dev/null | grep ^ports)" \
     "$(awk -v lid="$first" '/^#/ { on = $NF == lid } on && /out  3:/' sl2vl)"
-check 'torus: the certificate holds' judged 0 '^120 switches, .* 2 VLs, 14280 paths, 0 faults$' cert net fts --sl2vl sl2vl --paths paths
+check 'torus: the certificate holds' judged 0 '^120 switches, .* 4 VLs, 14280 paths, 0 faults$' cert net fts --sl2vl sl2vl --paths paths
 check 'torus: one lane is not enough' judged 2 'sl2vl and --paths are needed' cert net fts
 sed 's/\(sl\.*\)0x[0-9a-f]*/\10x0/' paths >other
 check 'refused: a service level that the paths do not have' judged 1 'has number' cert net fts --sl2vl sl2vl --paths other

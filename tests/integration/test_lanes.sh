@@ -79,10 +79,10 @@ on() {
     sim_start torus.net
     manager_start host-0001 -f "$scratch/fabricd.yaml"
     check "$simulator: comes up on several lanes" await 30 routed torus 0
-    same "$simulator: the status says how many" 2 "$(status virtual_lanes)"
+    same "$simulator: the status says how many" 4 "$(status virtual_lanes)"
     check "$simulator: the devices hold them" judge_devices
-    same "$simulator: a switch arbitrates between them" 2 "$(arbitrated 76 4)"
-    same "$simulator: so does an adapter" 2 "$(arbitrated 70 1)"
+    same "$simulator: a switch arbitrates between them" 4 "$(arbitrated 76 4)"
+    same "$simulator: so does an adapter" 4 "$(arbitrated 70 1)"
     like "$simulator: a path has its service level" "$(ctl path host-0001 host-0070)" 'SL: +[1-3]'
     check "$simulator: ibdmchk finds no credit loop on these lanes" judge_routes -c path-sl -d opensm-sl2vl
     if judge_routes; then
