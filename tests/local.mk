@@ -1004,7 +1004,7 @@ endif
 endif
 EXTRA_DIST += tests/fuzz/run.sh tests/bench/umadcount.c tests/bench/smp_ping.c tests/bench/against_opensm.py \
 	tests/bench/bench_serve.py tests/bench/background.py tests/bench/fault_records.py \
-	tests/bench/damage.py tests/bench/families.py tests/bench/lanes.py tests/bench/faults.py tests/bench/rpc_floods.py tests/bench/rpc_under_faults.py tests/bench/congestion/congestion.py
+	tests/bench/damage.py tests/bench/erosion.py tests/bench/families.py tests/bench/lanes.py tests/bench/faults.py tests/bench/rpc_floods.py tests/bench/rpc_under_faults.py tests/bench/congestion/congestion.py
 
 if TESTS_ENABLED
 check_PROGRAMS += $(UNIT_TESTS)
