@@ -26,7 +26,8 @@ int fab_route_vls_check(const struct fab_route_input *in, unsigned need, char *w
 /* Returns the number of VLs for an engine that needs `need` VLs, and up to `more` if links are
  * missing. An engine reserves these from the start, as far as the ISLs have them, so that a missing
  * link changes no SL-to-VL table. If `need` is 1 and the operator maps SLs to VLs (qos.sl2vl), it
- * reserves none, because this mapping is only used with one VL. */
+ * reserves none, because this mapping is only used with one VL. It also reserves none for several
+ * traffic classes. */
 uint8_t fab_route_vls_reserve(const struct fab_route_input *in, uint8_t need, uint8_t more);
 
 #endif
