@@ -324,7 +324,7 @@ int main(void)
 {
     Suite *suite = suite_create("route nomem");
     TCase *tcase = tcase_create("engines");
-    tcase_set_timeout(tcase, 60);
+    tcase_set_timeout(tcase, 240);
     tcase_add_test(tcase, every_allocation_may_fail);
     tcase_add_test(tcase, so_with_few_lanes);
     tcase_add_test(tcase, so_in_a_tree);
