@@ -38,13 +38,19 @@ int fab_route_vls_check(const struct fab_route_input *in, unsigned need, char *w
     return FAB_E_UNSUPPORTED;
 }
 
+uint8_t fab_route_vls_up_to(const struct fab_route_input *in, uint8_t most)
+{
+    uint32_t port, have = fab_route_vls_available(in->fabric, in->policy, &port);
+    return have < most ? (uint8_t)have : most;
+}
+
 uint8_t fab_route_vls_reserve(const struct fab_route_input *in, uint8_t need, uint8_t more)
 {
     const struct fab_classes *c = in->policy->classes;
-    uint32_t port, have = fab_route_vls_available(in->fabric, in->policy, &port);
+    uint8_t have = fab_route_vls_up_to(in, (uint8_t)(need + more));
     /* With several traffic classes, further VLs of each class would lower the shares of a link that
      * VL arbitration can guarantee. */
     if (have <= need || in->policy->lane_sets > 1 || (need == 1 && c != NULL && c->has_map))
         return need;
-    return (uint8_t)(have < (uint32_t)need + more ? have : (uint32_t)need + more);
+    return have;
 }

@@ -13,18 +13,26 @@ struct made {
     char why[200];
 };
 
-/* Makes the tables of this engine for f, and takes over f. */
-static inline struct made made_by(const char *engine, struct fab_fabric *f)
+/* Makes the tables of this engine for f, and takes over f. `lane_sets` traffic classes share the
+ * VLs. */
+static inline struct made made_for_classes(const char *engine, struct fab_fabric *f,
+                                           uint8_t lane_sets)
 {
     struct made m = {.f = f, .t = fab_target_new()};
     struct fab_policy p;
     fab_policy_defaults(&p);
+    p.lane_sets = lane_sets;
     assigned(f, &p, &m.t->lids);
     struct fab_route_input in = {.fabric = f, .policy = &p, .lids = &m.t->lids};
     m.status =
         fab_route_engine_by_name(engine)->run(&in, &m.t->lft, &m.t->vls, m.why, sizeof(m.why));
     fab_policy_fini(&p);
     return m;
+}
+
+static inline struct made made_by(const char *engine, struct fab_fabric *f)
+{
+    return made_for_classes(engine, f, 1);
 }
 
 static inline void made_fini(struct made *m)

@@ -109,15 +109,18 @@ START_TEST(several_faults)
 END_TEST
 
 /* Frees f. Takes some percent of the links between switches away, `rounds` times. The engine must
- * route each fabric on at most `vls` VLs, and the tables must pass the proof. */
+ * route each fabric on at most `vls` VLs for each of `lane_sets` traffic classes, and the tables
+ * must pass the proof. */
 static void bends_around(const char *engine, struct fab_fabric *f, struct fab_prng *prng,
-                         unsigned percent, unsigned rounds, unsigned vls, const char *what)
+                         unsigned percent, unsigned rounds, unsigned vls, uint8_t lane_sets,
+                         const char *what)
 {
     unsigned trunks = 0;
     for (uint32_t port = 0; port < f->port_count; port++)
         trunks += is_trunk(f, port);
     for (unsigned i = 0; i < rounds; i++) {
-        struct made m = made_by(engine, with_faults(f, prng, trunks / 2 * percent / 100, 0));
+        struct made m = made_for_classes(
+            engine, with_faults(f, prng, trunks / 2 * percent / 100, 0), lane_sets);
         assert_proven(&m, what);
         ck_assert_uint_le(fab_target_vls_count(&m.t->vls), vls);
         made_fini(&m);
@@ -129,13 +132,30 @@ START_TEST(many_faults)
 {
     struct fab_prng prng;
     fab_base_prng_init(&prng, test_seed("many faults of grids", 15));
-    bends_around("torus", torus(6, 5, 5, 1, 1, false), &prng, 1, 10, 4, "torus 6x5x5");
-    bends_around("torus", torus(8, 8, 8, 1, 1, false), &prng, 1, 2, 4, "torus 8x8x8");
-    bends_around("torus", torus(6, 6, 4, 2, 1, false), &prng, 1, 10, 4, "torus 6x6x4");
-    bends_around("dor", torus(5, 5, 6, 1, 1, true), &prng, 1, 10, 3, "mesh 5x5x6");
-    bends_around("dor", torus(12, 12, 0, 1, 1, true), &prng, 1, 20, 3, "mesh 12x12");
-    bends_around("dor", hypercube(7, 2, 1), &prng, 1, 5, 3, "hypercube 7");
-    bends_around("dor", hyperx(6, 6, 4, 2, 1), &prng, 5, 10, 3, "HyperX 6x6x4");
+    bends_around("torus", torus(6, 5, 5, 1, 1, false), &prng, 1, 10, 4, 1, "torus 6x5x5");
+    bends_around("torus", torus(8, 8, 8, 1, 1, false), &prng, 1, 2, 4, 1, "torus 8x8x8");
+    bends_around("torus", torus(6, 6, 4, 2, 1, false), &prng, 1, 10, 4, 1, "torus 6x6x4");
+    bends_around("dor", torus(5, 5, 6, 1, 1, true), &prng, 1, 10, 3, 1, "mesh 5x5x6");
+    bends_around("dor", torus(12, 12, 0, 1, 1, true), &prng, 1, 20, 3, 1, "mesh 12x12");
+    bends_around("dor", hypercube(7, 2, 1), &prng, 1, 5, 3, 1, "hypercube 7");
+    bends_around("dor", hyperx(6, 6, 4, 2, 1), &prng, 5, 10, 3, 1, "HyperX 6x6x4");
+}
+END_TEST
+
+/* Whole grids reserve no VLs for detours if several traffic classes share the VLs. Damaged grids
+ * use such VLs if they cannot do without. */
+START_TEST(classes_share_the_vls_for_detours)
+{
+    struct fab_prng prng;
+    fab_base_prng_init(&prng, test_seed("faults with classes", 16));
+    struct made m = made_for_classes("torus", torus(6, 5, 5, 1, 1, false), 2);
+    assert_proven(&m, "whole torus");
+    ck_assert_uint_eq(fab_target_vls_count(&m.t->vls), 2);
+    made_fini(&m);
+    bends_around("torus", torus(6, 5, 5, 1, 1, false), &prng, 1, 10, 4, 2, "torus 6x5x5");
+    bends_around("torus", torus(6, 6, 4, 2, 1, false), &prng, 1, 10, 4, 2, "torus 6x6x4");
+    bends_around("dor", torus(5, 5, 6, 1, 1, true), &prng, 1, 10, 3, 2, "mesh 5x5x6");
+    bends_around("dor", hyperx(6, 6, 4, 2, 1), &prng, 5, 10, 3, 2, "HyperX 6x6x4");
 }
 END_TEST
 
@@ -186,6 +206,7 @@ static Suite *suite(void)
     tcase_add_test(c, single_faults_of_others);
     tcase_add_test(c, several_faults);
     tcase_add_test(c, many_faults);
+    tcase_add_test(c, classes_share_the_vls_for_detours);
     tcase_add_test(c, the_order_of_discovery_changes_nothing);
     tcase_add_test(c, others_are_refused_with_a_reason);
     suite_add_tcase(s, c);

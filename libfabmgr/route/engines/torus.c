@@ -396,14 +396,18 @@ static int try_detours(struct torus *t, uint8_t count, struct fab_detours *ret)
     return status;
 }
 
+/* Routes with detours, on `count` VLs if these suffice. */
 static int route_damaged(struct torus *t, uint8_t count)
 {
     struct fab_detours found = {0};
+    uint8_t most = fab_route_vls_up_to(t->in, regular_vls(t) + DETOUR_VLS);
     size_t arcs = t->graph.nbr_at[t->graph.n];
     t->arc_class = fab_base_arena_alloc(&t->arena, arcs + 1, sizeof(*t->arc_class));
     int status = list_trees(t);
     if (status == FAB_OK)
         status = try_detours(t, count, &found);
+    if (status == FAB_OK && found.lost > 0 && count < most)
+        status = try_detours(t, most, &found);
     for (uint32_t i = 0; i < t->graph.n && status == FAB_OK; i++)
         status = fill_switch(t, &found, i);
     if (status == FAB_OK)
