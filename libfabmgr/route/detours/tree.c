@@ -22,19 +22,6 @@
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
-static uint32_t arc_to(const struct fab_graph *g, uint32_t from, uint32_t to)
-{
-    uint32_t low = g->nbr_at[from], high = g->nbr_at[from + 1];
-    while (low + 1 < high) {
-        uint32_t mid = low + (high - low) / 2;
-        if (g->nbr[mid] <= to)
-            low = mid;
-        else
-            high = mid;
-    }
-    return low;
-}
-
 static void load_regular(struct fab_detour_search *x, const struct fab_detour_tree *t)
 {
     if (x->known && x->dest == t->dest && x->number == t->number)
@@ -45,7 +32,8 @@ static void load_regular(struct fab_detour_search *x, const struct fab_detour_tr
     x->rule->next(x->rule->ctx, t->dest, t->number, x->next);
     x->next[t->dest] = FAB_NONE;
     for (uint32_t s = 0; s < x->g->n; s++)
-        x->regular[s] = x->next[s] != FAB_NONE ? arc_to(x->g, s, x->next[s]) : FAB_NONE;
+        x->regular[s] =
+            x->next[s] != FAB_NONE ? fab_route_graph_arc(x->g, s, x->next[s]) : FAB_NONE;
 }
 
 /* Loads the tree with its detours, or only the `regular` paths. */
@@ -57,7 +45,7 @@ void fab_route_detour_load(struct fab_detour_search *x, const struct fab_detour_
     memcpy(x->arc, x->regular, x->g->n * sizeof(*x->arc));
     for (uint32_t i = 0; i < t->count && !regular; i++) {
         const struct fab_detour *detour = &x->d->detour[t->first + i];
-        x->arc[detour->sw] = arc_to(x->g, detour->sw, detour->next);
+        x->arc[detour->sw] = fab_route_graph_arc(x->g, detour->sw, detour->next);
     }
 }
 

@@ -175,17 +175,20 @@ void fab_route_graph_fini(struct fab_graph *g)
     memset(g, 0, sizeof(*g));
 }
 
-bool fab_route_graph_linked(const struct fab_graph *g, uint32_t a, uint32_t b)
+uint32_t fab_route_graph_arc(const struct fab_graph *g, uint32_t a, uint32_t b)
 {
-    uint32_t low = g->nbr_at[a], high = g->nbr_at[a + 1];
+    uint32_t low = g->nbr_at[a], end = g->nbr_at[a + 1], high = end;
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
-        if (g->nbr[mid] == b)
-            return true;
         if (g->nbr[mid] < b)
             low = mid + 1;
         else
             high = mid;
     }
-    return false;
+    return low < end && g->nbr[low] == b ? low : FAB_NONE;
+}
+
+bool fab_route_graph_linked(const struct fab_graph *g, uint32_t a, uint32_t b)
+{
+    return fab_route_graph_arc(g, a, b) != FAB_NONE;
 }

@@ -38,6 +38,9 @@ int fab_route_graph_make(const struct fab_fabric *f, struct fab_graph *ret);
 int fab_route_graph_make_without(const struct fab_fabric *f, const uint64_t *without,
                                  struct fab_graph *ret);
 void fab_route_graph_fini(struct fab_graph *g);
+/* Returns the index in nbr[] of switch b among the neighbours of switch a; FAB_NONE: they are not
+ * linked. */
+uint32_t fab_route_graph_arc(const struct fab_graph *g, uint32_t a, uint32_t b);
 /* Returns true if a working link joins switches a and b, in O(log degree) steps. */
 bool fab_route_graph_linked(const struct fab_graph *g, uint32_t a, uint32_t b);
 

@@ -92,26 +92,13 @@ static int init(struct classes *w)
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
-static uint32_t slot_of(const struct fab_graph *g, uint32_t from, uint32_t to)
-{
-    uint32_t low = g->nbr_at[from], high = g->nbr_at[from + 1];
-    while (low + 1 < high) {
-        uint32_t mid = low + (high - low) / 2;
-        if (g->nbr[mid] <= to)
-            low = mid;
-        else
-            high = mid;
-    }
-    return low;
-}
-
 static void number_edges(struct classes *w)
 {
     const struct fab_graph *g = w->g;
     for (uint32_t u = 0; u < g->n; u++) {
         for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
             if (g->nbr[i] < u)
-                w->edge[i] = w->edge[slot_of(g, g->nbr[i], u)];
+                w->edge[i] = w->edge[fab_route_graph_arc(g, g->nbr[i], u)];
             else
                 w->edge[i] = w->edges++;
         }
@@ -315,8 +302,8 @@ static bool is_between_squares(const struct fab_graph *g, const struct fab_dimen
 void fab_route_dimensions_set(const struct fab_graph *g, struct fab_dimensions *s, uint32_t a,
                               uint32_t b, uint8_t d)
 {
-    s->dim[slot_of(g, a, b)] = d;
-    s->dim[slot_of(g, b, a)] = d;
+    s->dim[fab_route_graph_arc(g, a, b)] = d;
+    s->dim[fab_route_graph_arc(g, b, a)] = d;
 }
 
 /* The link from u to a is in no square. Finds its dimension d where u has a link of another
@@ -395,7 +382,7 @@ static void rows_at(const struct fab_graph *g, uint32_t u, uint32_t set[256])
     fab_base_sets_init(set, count);
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t k = i + 1; k < count; k++) {
-            if (g->nbr[slot_of(g, nbr[i], nbr[k])] == nbr[k])
+            if (fab_route_graph_linked(g, nbr[i], nbr[k]))
                 fab_base_sets_join(set, i, k);
         }
     }
