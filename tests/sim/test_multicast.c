@@ -474,6 +474,28 @@ int __wrap_fab_mcast_net_new(const struct fab_fabric *f, struct fab_mcast_net **
     return FAB_E_NOMEM;
 }
 
+/* Brings a fabric up, with a store in the folder dir. Two hosts join the broadcast group. */
+static void two_hosts_join(struct lab *lab, const char *dir)
+{
+    lab_bring_up(lab, lab_leaf_spine(4, 2, 2), dir);
+    lab_run(lab, 3, is_written, "the groups of the configuration");
+    ck_assert_uint_eq(lab->sets_mft, 0); /* there are no members yet */
+    join_in_lab(lab, "host-0001", 0);
+    join_in_lab(lab, "host-0003", 0);
+    lab_run(lab, 3, is_written, "a join");
+    ck_assert_uint_eq(lab->sets_mft, 3); /* two leaves and a spine */
+}
+
+/* Starts a new manager with the same store, and waits until its multicast tables are written. */
+static void restart(struct lab *lab, const char *dir)
+{
+    lab_stop(lab);
+    lab_forget_writes(lab);
+    lab_begin(lab, dir);
+    sm_start(lab->sm);
+    lab_run(lab, 10, is_written, "the next life");
+}
+
 /* While the manager makes the stored groups after a restart, memory runs out three times. Each
  * time, it tries again after a second, and no group is lost. */
 START_TEST(stored_groups_survive_a_lack_of_memory)
@@ -483,18 +505,10 @@ START_TEST(stored_groups_survive_a_lack_of_memory)
     char dir[] = "/tmp/test-multicast-XXXXXX", command[64];
     ck_assert_ptr_nonnull(mkdtemp(dir));
     snprintf(command, sizeof(command), "rm -r %s", dir);
-    lab_bring_up(&lab, lab_leaf_spine(4, 2, 2), dir);
-    lab_run(&lab, 3, is_written, "the groups of the configuration");
-    join_in_lab(&lab, "host-0001", 0);
-    join_in_lab(&lab, "host-0003", 0);
-    lab_run(&lab, 3, is_written, "a join");
+    two_hosts_join(&lab, dir);
     sm_get_multicast(lab.sm, &before);
-    lab_stop(&lab);
-    lab_forget_writes(&lab);
     nets_refused = 3;
-    lab_begin(&lab, dir);
-    sm_start(lab.sm);
-    lab_run(&lab, 10, is_written, "the next life");
+    restart(&lab, dir);
     sm_get_multicast(lab.sm, &after);
     ck_assert_uint_eq(nets_refused, 0);
     ck_assert_uint_eq(after.groups, before.groups);
@@ -512,13 +526,7 @@ START_TEST(groups_and_tables_survive_a_restart)
     char dir[] = "/tmp/test-multicast-XXXXXX", command[64];
     ck_assert_ptr_nonnull(mkdtemp(dir));
     snprintf(command, sizeof(command), "rm -r %s", dir);
-    lab_bring_up(&lab, lab_leaf_spine(4, 2, 2), dir);
-    lab_run(&lab, 3, is_written, "the groups of the configuration");
-    ck_assert_uint_eq(lab.sets_mft, 0); /* there are no members yet */
-    join_in_lab(&lab, "host-0001", 0);
-    join_in_lab(&lab, "host-0003", 0);
-    lab_run(&lab, 3, is_written, "a join");
-    ck_assert_uint_eq(lab.sets_mft, 3); /* two leaves and a spine */
+    two_hosts_join(&lab, dir);
     lab_forget_writes(&lab);
     join_in_lab(&lab, "host-0004", 0);
     lab_run(&lab, 3, is_written, "a further join");
@@ -526,11 +534,7 @@ START_TEST(groups_and_tables_survive_a_restart)
     join_in_lab(&lab, "host-0005", 7);
     lab_run(&lab, 3, is_written, "another group");
     sm_get_multicast(lab.sm, &before);
-    lab_stop(&lab);
-    lab_forget_writes(&lab);
-    lab_begin(&lab, dir);
-    sm_start(lab.sm);
-    lab_run(&lab, 5, is_written, "the next life");
+    restart(&lab, dir);
     sm_get_multicast(lab.sm, &after);
     ck_assert_uint_eq(after.groups, before.groups);
     ck_assert_uint_eq(after.members, 4);
