@@ -4,8 +4,7 @@
  * packets wait for the same buffers as unicast packets. The proof shows for each VL that the
  * channel dependencies of unicast and multicast packets have no cycle. The worker task of
  * mft_proof.c makes this proof. After a change of the unicast tables, all trees are proved again,
- * even those that did not change. If no link changed, this proof waits until the tables have been
- * unchanged for SETTLED_US: the many steps of an incremental rebalance need only one proof.
+ * even those that did not change.
  *
  * If there is a cycle, the same task makes a spanning tree without one (libfabmgr/spanning), and
  * all trees follow it from then on, until links change. If there is no such spanning tree, the
@@ -19,11 +18,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fabricd/base/clock.h"
 #include "fabricd/sm/mcast/state.h"
 
 #define JOINT_MOST (UINT32_C(1) << 26) /* switches * LIDs */
-#define SETTLED_US 500000u
 
 static bool is_small(const struct fab_view *v)
 {
@@ -45,22 +42,6 @@ static void open_all(struct sm_multicast *m)
     m->joint.cycle = false;
 }
 
-/* Returns whether these unicast tables have been the published ones for SETTLED_US. If not, the
- * timer of the trees is set, so that the proof is not forgotten. */
-static bool is_settled(struct sm_multicast *m, const struct fab_target *tables)
-{
-    uint64_t now = clock_now_us();
-    if (m->joint.latest != tables) {
-        m->joint.latest = tables;
-        m->joint.settled_us = now + SETTLED_US;
-    }
-    if (now >= m->joint.settled_us)
-        return true;
-    if (!loop_timer_pending(m->timer))
-        loop_timer_set(m->timer, m->joint.settled_us - now);
-    return false;
-}
-
 void sm_joint_renew(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
@@ -70,7 +51,7 @@ void sm_joint_renew(struct sm *s)
         /* m->joint.view has another fabric than the trees, and so other port ids */
         sm_joint_drop(m);
     if (!now || !now->target || now->fabric != m->fabric ||
-        (known && m->joint.view->target == now->target) || (known && !is_settled(m, now->target)))
+        (known && m->joint.view->target == now->target))
         return;
     sm_joint_drop(m);
     m->joint.guide_tried = false;

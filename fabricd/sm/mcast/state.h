@@ -35,10 +35,6 @@ struct sm_joint {
      * tables. channels is NULL if they are not known, or if a worker task has them. */
     struct fab_view *view;
     struct fab_verify_channels *channels;
-    /* The unicast tables that were last seen to differ from those of `view`, only to be compared,
-     * and the manager's clock when they count as settled. */
-    const struct fab_target *latest;
-    uint64_t settled_us;
     /* bitset of the MLID groups that are not yet proved together with the unicast tables of
      * `view` */
     uint64_t open[FAB_MFT_GROUPS / 64];
@@ -167,8 +163,7 @@ struct sm_joint_proof {
     struct fab_mcast_guide guide;
 };
 /* Call this function before MFT writes are planned. If the unicast tables have changed, it notes
- * that all trees must be proved again. If no link has changed, it does so only when the tables have
- * been unchanged for a time, and sets the timer of the trees until then. */
+ * that all trees must be proved again. */
 void sm_joint_renew(struct sm *s);
 void sm_joint_drop(struct sm_multicast *m);
 /* Adds to the bitset `groups` the MLID groups that are not yet proved together with the unicast
