@@ -59,8 +59,16 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/port_samples.h \
 	cli/ctl/sparkline.c \
 	cli/ctl/sparkline.h \
+	cli/ctl/cmd_export_opensm.c \
+	cli/ctl/cmd_import.c \
+	cli/ctl/import_files.c \
+	cli/ctl/import_files.h \
 	cli/ctl/cmd_infer.c \
 	cli/ctl/cmd_topo_snapshot.c \
+	cli/ctl/expand.c \
+	cli/ctl/expand.h \
+	cli/ctl/matched.c \
+	cli/ctl/matched.h \
 	cli/ctl/events.c \
 	cli/ctl/events.h \
 	cli/ctl/gone.h \
@@ -68,14 +76,19 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/when.h \
 	cli/ctl/cmd_key.c \
 	cli/ctl/cmd_link.c \
+	cli/ctl/cmd_manager.c \
 	cli/ctl/cmd_class.c \
 	cli/ctl/cmd_multicast.c \
 	cli/ctl/cmd_partition.c \
 	cli/ctl/cmd_registry.c \
 	cli/ctl/cmd_unhealthy.c \
+	cli/ctl/cmd_inventory.c \
 	cli/ctl/cmd_node.c \
 	cli/ctl/cmd_baseline.c \
 	cli/ctl/cmd_pins.c \
+	cli/ctl/cmd_policy.c \
+	cli/ctl/policy_files.c \
+	cli/ctl/policy_files.h \
 	cli/ctl/cmd_path.c \
 	cli/ctl/cmd_port.c \
 	cli/ctl/cmd_quality.c \
@@ -84,30 +97,78 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_sim.c \
 	cli/ctl/cmd_status.c \
 	cli/ctl/cmd_sweep.c \
+	cli/ctl/cmd_context.c \
+	cli/ctl/contexts.c \
+	cli/ctl/contexts.h \
+	cli/ctl/contexts_read.c \
+	cli/ctl/cmd_top.c \
+	cli/ctl/top_data.c \
+	cli/ctl/top_data.h \
+	cli/ctl/top_view.c \
+	cli/ctl/top_view.h \
+	cli/ctl/frame.c \
+	cli/ctl/frame.h \
+	cli/ctl/screen.c \
+	cli/ctl/screen.h \
+	cli/ctl/cmd_drain.c \
+	cli/ctl/cmd_drain_list.c \
+	cli/ctl/show_drain.c \
+	cli/ctl/show_drain.h \
 	cli/ctl/cmd_topo_isolate.c \
 	cli/ctl/cmd_version.c \
 	cli/ctl/cmd_whatif.c \
 	cli/ctl/cmd_whoami.c \
+	cli/ctl/commands.c \
+	cli/ctl/commands.h \
+	cli/ctl/complete.c \
+	cli/ctl/complete.h \
 	cli/ctl/excluded.c \
 	cli/ctl/excluded.h \
+	cli/ctl/help.c \
+	cli/ctl/cmd_job.c \
+	cli/ctl/job_file.c \
+	cli/ctl/job_file.h \
 	cli/ctl/job.c \
 	cli/ctl/job.h \
 	cli/ctl/list.c \
 	cli/ctl/list.h \
+	cli/ctl/options.c \
+	cli/ctl/options.h \
 	cli/ctl/output.c \
 	cli/ctl/output.h \
 	cli/ctl/output_format.h \
+	cli/ctl/output_flat.c \
 	cli/ctl/output_json.c \
+	cli/ctl/output_many.c \
+	cli/ctl/output_name.c \
+	cli/ctl/output_none.c \
+	cli/ctl/plot.c \
+	cli/ctl/plot.h \
+	cli/ctl/plot_congested.c \
+	cli/ctl/plot_history.c \
+	cli/ctl/plot_quality.c \
+	cli/ctl/plot_samples.c \
+	cli/ctl/output_select.c \
 	cli/ctl/output_text.c \
+	cli/ctl/output_yaml.c \
+	cli/ctl/run.c \
+	cli/ctl/run.h \
+	cli/ctl/spelling.c \
+	cli/ctl/spelling.h \
 	cli/ctl/show.c \
 	cli/ctl/show.h \
 	cli/ctl/show_cabling.c \
 	cli/ctl/show_cabling.h \
+	cli/ctl/sink.c \
+	cli/ctl/sink.h \
+	cli/ctl/topo_watch.c \
+	cli/ctl/topo_watch.h \
 	cli/ctl/show_quality.c \
 	cli/ctl/show_quality.h
+cli_libctl_la_LIBADD = $(YAML_LIBS)
 nodist_cli_libctl_la_SOURCES = cli/ctl/vocabulary.c
-cli_libctl_la_CFLAGS = $(AM_CFLAGS) $(PROTOBUFC_CFLAGS) $(OPENSSL_CFLAGS)
-cli_libctl_la_CPPFLAGS = $(AM_CPPFLAGS) -DSBINDIR='"$(sbindir)"'
+cli_libctl_la_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(PROTOBUFC_CFLAGS) $(OPENSSL_CFLAGS)
+cli_libctl_la_CPPFLAGS = $(AM_CPPFLAGS) -DSBINDIR='"$(sbindir)"' -DSYSCONFDIR='"$(sysconfdir)"'
 
 # The words that a support bundle may show. The file keeps its time if the words are the same.
 EXTRA_DIST += cli/ctl/make_vocabulary.sh cli/ctl/vocabulary.txt

@@ -92,6 +92,7 @@ static const char *subject(const char *about)
 {
     static const char *const subjects[][2] = {
         {"link", "a port of the link"},
+        {"drain", "a drain"},
         {"port", "a port"},
         {"node", "a node"},
         {"fabric", "\"fabric\""},
@@ -192,8 +193,9 @@ int main(void)
         "In node-unapproved and in events about names, the GUID is the node GUID of the host, and "
         "the port number is that of the switch port.\n"
         "In other events of this kind, the port number is 0.\n"
-        "Their GUID is that of the subnet manager in events about subnet managers, that of the "
-        "port of the host in events about quotas, and otherwise the node GUID of the host.\n"
+        "The GUID of such an event is that of the subnet manager if the event is about a subnet "
+        "manager, that of the port of the host if the event is about a quota, and otherwise the "
+        "node GUID of the host.\n"
         "In node-unresponsive and duplicate-guid, GUID and port number are those of the switch "
         "port.\n"
         ".It message\n"

@@ -3,6 +3,7 @@
 dist_man_MANS += doc/fabsim.1
 dist_man_MANS += doc/fabric-certificate-check.1
 dist_man_MANS += doc/fabricd.yaml.5
+dist_man_MANS += doc/fabricd-policy.5
 dist_man_MANS += doc/fabricd.8
 dist_man_MANS += doc/fabricctl.1
 dist_man_MANS += doc/fabricd-events.7
@@ -11,3 +12,7 @@ dist_man_MANS += doc/fabricd-events.7
 check_PROGRAMS += doc/events_page
 doc_events_page_SOURCES = doc/events_page.c fabricd/base/events.h
 doc_events_page_LDADD = fabricd/libfabricd.la
+
+# The JSON Schema of applied policies: $(datadir)/fabricd.
+schemadir = $(pkgdatadir)
+dist_schema_DATA = doc/policy.schema.json

@@ -11,8 +11,8 @@
 #include "fabricd/rpc/rpc.h"
 #include "libfabmgr/grpc/grpc.h"
 
-#define WHY_LEN                                                                                    \
-    512 /* size of the array `why` of each function, which gets the reason of an error */
+/* Size in bytes of the array `why`, in which the functions below return the reason of an error. */
+#define WHY_LEN 512
 
 struct daemon {
     struct options options;
@@ -26,14 +26,23 @@ struct daemon {
     bool lost; /* the device of the transport is gone */
     /* records the MADs of sm and pm; NULL: no recording is made */
     struct transport *recorder;
+    /* the transport of a rehearsal; NULL: this process makes no rehearsal */
+    struct transport *readonly;
+    char rehearsal_dir[64]; /* path of the copy of the state directory; "": there is no copy */
+    bool rehearsal_good;
     struct recording recording; /* the recording that --replay plays */
+    struct replica *replica;    /* NULL: the state is not replicated */
+    bool had_keys[2];           /* [enum store_key_of] the key file was there before this start */
     struct sm *sm;
     struct counters *history; /* history of counters; NULL: fabricd keeps none */
     struct pm *pm;
+    struct inventory *inventory;
     struct cc *cc;
     struct sa *sa;
     struct rpc *rpc;
     struct metrics *metrics;
+    struct alerts *alerts; /* NULL: no targets of alerts are configured */
+    struct policy *policy; /* the applied policy */
     struct store_watch *store_watch;
     struct upkeep *upkeep;
     struct device_watch *device_watch;
@@ -46,17 +55,26 @@ struct daemon {
 
 /* Gives the store the settings that limit the journal and the audit log. */
 void daemon_keep(struct daemon *d);
-/* Records in the audit log what the manager itself did, for example that it reloaded its settings:
- * the result, the method, its object, what holds afterwards, and a message. */
+/* Records an action of the manager itself in the audit log, for example a reload of its settings:
+ * the result, the method, its object, the value afterwards, and a message. */
 void daemon_note(struct daemon *d, enum fab_grpc_code result, const char *method,
                  const char *object, const char *after, const char *message);
 
 /* Functions of reload.c. */
+/* Applies the policy that is in force to the settings. A replay has the settings of its recording
+ * only, and no policy. Returns the errors of policy_new, with why[]. */
+int daemon_start_policy(struct daemon *d, char *why);
 /* Reads or makes the keys for which the settings say "generated". Logs a warning for keys that are
  * publicly known. Returns OK, or an error and why[]. */
 int daemon_take_keys(struct daemon *d, struct config *c, char *why);
-/* Reads the settings again (SIGHUP), on a worker thread: `rpc.roles` has names of users, and the
- * directory server that knows them may take long to answer. ctx: the daemon. */
+/* shared_keys.c. Notes which key files there are, before daemon_take_keys makes them. */
+void daemon_note_keys(struct daemon *d);
+/* At the start, takes over the keys that the managers share. Returns the errors of
+ * daemon_take_keys, or UNSUPPORTED if this manager does not understand what they share. */
+int daemon_adopt_keys(struct daemon *d, char *why);
+/* Reads the settings again (SIGHUP). A worker thread does this, because `rpc.roles` has names of
+ * users, and the directory server that knows these names may take long to answer. ctx: the
+ * daemon. */
 void daemon_reload(void *ctx);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A transport may find while it sends a MAD that its device is gone. The manager is then in the
- * middle of a phase, so a timer closes the device later and tells the manager.
+ * A transport may find that its device is gone while the manager sends a MAD in the middle of a
+ * phase. A timer therefore closes the device later, and tells the manager.
  */
 #include "fabricd/device_watch.h"
 

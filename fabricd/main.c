@@ -4,8 +4,8 @@
  * the loop, and stops the parts in reverse order. It also notifies systemd. reload.c changes the
  * settings of running parts.
  *
- * config -> store -> bus -> transport (umad or the simulated fabric) -> sm -> pm -> cc -> sa -> rpc
- * -> metrics
+ * config -> store -> bus -> alerts -> transport (umad or the simulated fabric) -> policy -> replica
+ * -> sm -> pm -> inventory -> cc -> sa -> rpc -> metrics
  *
  * With --replay the transport is a recording, the loop runs in virtual time, and cc, sa, rpc and
  * metrics are not started.
@@ -23,6 +23,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "fabricd/alerts/alerts.h"
 #include "fabricd/base/bus.h"
 #include "fabricd/base/clock.h"
 #include "fabricd/base/events.h"
@@ -30,18 +31,23 @@
 #include "fabricd/cc/cc.h"
 #include "fabricd/daemon.h"
 #include "fabricd/device_watch.h"
+#include "fabricd/inventory/inventory.h"
 #include "fabricd/loop/loop.h"
 #include "fabricd/maintenance.h"
 #include "fabricd/metrics/metrics.h"
 #include "fabricd/options.h"
 #include "fabricd/pm/pm.h"
+#include "fabricd/policy/policy.h"
 #include "fabricd/recording.h"
+#include "fabricd/rehearse.h"
+#include "fabricd/replica/replica.h"
 #include "fabricd/rpc/rpc.h"
 #include "fabricd/sa/sa.h"
 #include "fabricd/sm/sm.h"
 #include "fabricd/store/audit.h"
 #include "fabricd/store/counters.h"
 #include "fabricd/store/store.h"
+#include "fabricd/store/wrap.h"
 #include "fabricd/store_watch.h"
 #include "fabricd/transport/record.h"
 #include "fabricd/transport/transport.h"
@@ -55,7 +61,8 @@
 
 #define SIM_FILE_MOST (512u << 20)
 #define SIM_SEED 1
-#define SIM_LOAD 0.3 /* of the simulated hosts: mean share of the rates of their links */
+/* mean rate at which simulated hosts send, as a share of the rate of their links */
+#define SIM_LOAD 0.3
 #if defined(__has_feature)
 #define SANITIZED __has_feature(address_sanitizer)
 #elif defined(__SANITIZE_ADDRESS__)
@@ -63,8 +70,8 @@
 #else
 #define SANITIZED 0
 #endif
-/* maximum time in seconds to close the port and to end threads; a driver or the name service may
- * hang */
+/* maximum time in seconds for closing the port and for ending the threads, because a driver or the
+ * name service may hang */
 #define LETS_GO_S 5
 
 static int fail(char *why, const char *what)
@@ -217,6 +224,14 @@ static int start_bus(struct daemon *d)
     return r;
 }
 
+static int start_alerts(struct daemon *d, char *why)
+{
+    int r = alerts_start(d->loop, d->bus, &d->config.alerts, &d->alerts);
+    if (r == FAB_E_IO)
+        snprintf(why, WHY_LEN, "libcurl cannot be used; remove the setting alerts");
+    return r;
+}
+
 /* ---- signals and the service manager ---- */
 
 static void on_lost(void *ctx)
@@ -300,18 +315,57 @@ static int read_recording(struct daemon *d, char *why)
 
 /* ---- starting and stopping ---- */
 
+static int start_replica(struct daemon *d, char *why)
+{
+    const struct replica_input in = {
+        .loop = d->loop,
+        .bus = d->bus,
+        .store = d->store,
+        .config = &d->config.replication,
+        .subnet_prefix = d->config.policy.subnet_prefix,
+        .port_guid = d->transport->port_guid,
+        .wrapping_check =
+            d->config.replication.wraps ? store_wrap_check(d->config.replication.wrapping_key) : 0};
+    return d->config.replication.endpoints == 0 ? FAB_OK
+                                                : replica_start(&in, &d->replica, why, WHY_LEN);
+}
+
+/* Called when rows that another manager changed were loaded into the store. */
+static void on_loaded(void *ctx)
+{
+    struct daemon *d = ctx;
+    int r = d->pm ? pm_load(d->pm) : FAB_OK;
+    if (r == FAB_OK && d->sa)
+        r = sa_load(d->sa);
+    if (d->policy)
+        policy_load(d->policy);
+    if (r != FAB_OK)
+        log_error("fabricd", "the registrations of the other managers cannot be loaded: %s",
+                  fab_base_status_text(r));
+}
+
 static int start_sm(struct daemon *d)
 {
     struct sm_input in = {
         .loop = d->loop,
-        .transport = d->recorder ? d->recorder : d->transport,
+        .transport = d->readonly   ? d->readonly
+                     : d->recorder ? d->recorder
+                                   : d->transport,
         .recorded = d->recorder != NULL || d->options.replay != NULL,
+        .rehearsed = d->options.rehearse ? rehearse_report : NULL,
+        .rehearsed_ctx = d,
         .bus = d->bus,
         .store = d->store,
         .config = &d->config,
+        .replica = d->replica,
+        .loaded = on_loaded,
+        .loaded_ctx = d,
         .keys_dir = d->options.replay ? NULL : d->config.state_dir,
     };
-    return sm_new(&in, &d->sm);
+    int r = sm_new(&in, &d->sm);
+    if (r == FAB_OK && d->policy && !d->options.rehearse)
+        policy_attach(d->policy, d->sm);
+    return r;
 }
 
 static int start_device_watch(struct daemon *d)
@@ -348,6 +402,19 @@ static int start_pm(struct daemon *d)
     return pm_new(&in, &d->pm);
 }
 
+static int start_inventory(struct daemon *d)
+{
+    struct inventory_input in = {
+        .loop = d->loop,
+        .transport = d->transport,
+        .sm = d->sm,
+        .bus = d->bus,
+        .store = d->store,
+        .config = &d->config,
+    };
+    return inventory_new(&in, &d->inventory);
+}
+
 static void see_congestion(void *ctx, struct fab_congestion_observed *ret)
 {
     pm_congestion_seen(ctx, ret);
@@ -364,6 +431,8 @@ static int start_cc(struct daemon *d)
         .seen = see_congestion,
         .seen_ctx = d->pm,
         .keys_dir = d->options.replay ? NULL : d->config.state_dir,
+        .store = d->store,
+        .replica = d->replica,
     };
     return cc_new(&in, &d->cc);
 }
@@ -377,8 +446,20 @@ static int start_sa(struct daemon *d)
 
 static struct metrics_input metrics_of(struct daemon *d)
 {
-    return (struct metrics_input){d->loop,    d->bus,    d->sm,    d->pm,          d->cc,     d->sa,
-                                  &d->config, &d->calls, d->store, &d->tls_expiry, d->history};
+    return (struct metrics_input){.loop = d->loop,
+                                  .bus = d->bus,
+                                  .sm = d->sm,
+                                  .pm = d->pm,
+                                  .cc = d->cc,
+                                  .inventory = d->inventory,
+                                  .sa = d->sa,
+                                  .config = &d->config,
+                                  .calls = &d->calls,
+                                  .store = d->store,
+                                  .expiry = &d->tls_expiry,
+                                  .history = d->history,
+                                  .replica = d->replica,
+                                  .alerts = d->alerts};
 }
 
 static void write_metrics(void *ctx, struct fab_text *to)
@@ -393,10 +474,13 @@ static int start_rpc(struct daemon *d, char *why)
         .loop = d->loop,
         .sm = d->sm,
         .pm = d->pm,
+        .inventory = d->inventory,
         .cc = d->cc,
         .sa = d->sa,
+        .policy = d->policy,
         .bus = d->bus,
         .store = d->store,
+        .replica = d->replica,
         .history = d->history,
         .config = &d->config,
         .settings_file = d->options.config_file,
@@ -422,7 +506,31 @@ static int open_transport(struct daemon *d, char *why)
         return open_replay(d, why);
     if (d->options.sim_file)
         return open_sim(d, why);
-    return transport_umad_open(d->loop, d->config.port, &d->transport, why, WHY_LEN);
+    return (d->options.rehearse ? transport_umad_observe : transport_umad_open)(
+        d->loop, d->config.port, &d->transport, why, WHY_LEN);
+}
+
+/* Starts the parts that a rehearsal needs. */
+static int start_rehearsal(struct daemon *d, char *why)
+{
+    fail(why, "out of memory");
+    d->loop = loop_new();
+    int r = d->loop ? rehearse_prepare(d, why) : FAB_E_NOMEM;
+    if (r == FAB_OK)
+        r = store_open(d->config.state_dir, &d->store, why, WHY_LEN);
+    if (r == FAB_OK)
+        r = daemon_take_keys(d, &d->config, why);
+    if (r == FAB_OK)
+        r = start_bus(d);
+    if (r == FAB_OK)
+        r = open_transport(d, why);
+    if (r == FAB_OK)
+        r = daemon_start_policy(d, why);
+    if (r == FAB_OK)
+        r = transport_readonly_open(d->transport, &d->readonly);
+    if (r == FAB_OK)
+        r = start_service(d);
+    return r == FAB_OK ? start_sm(d) : r;
 }
 
 static int start(struct daemon *d, char *why)
@@ -432,10 +540,13 @@ static int start(struct daemon *d, char *why)
     if (!d->loop)
         return FAB_E_NOMEM;
     int r = store_open(d->config.state_dir, &d->store, why, WHY_LEN);
+    daemon_note_keys(d);
     if (r == FAB_OK)
         r = daemon_take_keys(d, &d->config, why);
     if (r == FAB_OK)
         r = start_bus(d);
+    if (r == FAB_OK && !d->options.replay)
+        r = start_alerts(d, why);
     if (r == FAB_OK)
         r = open_transport(d, why);
     if (r == FAB_OK && d->options.record)
@@ -444,6 +555,12 @@ static int start(struct daemon *d, char *why)
         r = start_service(d);
     if (r == FAB_OK && !d->options.replay)
         r = store_watch_start(d->loop, d->bus, d->store, d->config.state_dir, &d->store_watch);
+    if (r == FAB_OK && !d->options.replay)
+        r = daemon_start_policy(d, why);
+    if (r == FAB_OK && !d->options.replay)
+        r = start_replica(d, why);
+    if (r == FAB_OK)
+        r = daemon_adopt_keys(d, why);
     if (r == FAB_OK)
         r = start_sm(d);
     if (r == FAB_OK && !d->options.replay)
@@ -454,6 +571,8 @@ static int start(struct daemon *d, char *why)
         r = start_history(d);
     if (r == FAB_OK)
         r = start_pm(d);
+    if (r == FAB_OK && !d->options.replay)
+        r = start_inventory(d);
     if (r == FAB_OK && !d->options.replay)
         r = start_cc(d);
     if (r == FAB_OK && !d->options.replay)
@@ -475,9 +594,9 @@ static void give_up(int signo)
     _exit(EXIT_FAILURE);
 }
 
-/* Stops all parts. The store is flushed before the port is closed, because closing the port may
- * hang until give_up ends the process. The second alarm limits the time of a reload that waits for
- * the name service, and of exit handlers of libraries. */
+/* Stops all parts. Flushes the store before it closes the port, because closing the port may hang
+ * until give_up ends the process. The second alarm limits the time of a reload that waits for the
+ * name service, and the time of exit handlers of libraries. */
 static void stop(struct daemon *d)
 {
     sd_notify(0, "STOPPING=1");
@@ -487,15 +606,20 @@ static void stop(struct daemon *d)
     signal(SIGALRM, give_up);
     alarm(LETS_GO_S);
     metrics_stop(d->metrics);
+    alerts_stop(d->alerts);
     upkeep_stop(d->upkeep);
     store_watch_stop(d->store_watch);
     device_watch_stop(d->device_watch);
     rpc_stop(d->rpc);
     sa_stop(d->sa);
     cc_free(d->cc);
+    inventory_free(d->inventory);
     pm_free(d->pm);
+    policy_free(d->policy);
     sm_free(d->sm);
+    replica_stop(d->replica);
     transport_close(d->recorder);
+    transport_close(d->readonly);
     transport_close(d->transport);
     fab_sim_free(d->sim);
     loop_timer_free(d->watchdog);
@@ -503,11 +627,23 @@ static void stop(struct daemon *d)
     alarm(0);
     counters_stop(d->history);
     store_close(d->store);
+    rehearse_clean(d);
     alarm(LETS_GO_S);
     loop_free(d->loop);
     if (d->has_config)
         config_fini(&d->config);
     recording_close(&d->recording);
+}
+
+static int rehearse(struct daemon *d)
+{
+    char why[WHY_LEN];
+    if (start_rehearsal(d, why) != FAB_OK) {
+        fprintf(stderr, "fabricd: %s\n", why);
+        return EXIT_FAILURE;
+    }
+    sm_start(d->sm);
+    return loop_run(d->loop) == FAB_OK && d->rehearsal_good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static int run(struct daemon *d)
@@ -529,9 +665,9 @@ static int run(struct daemon *d)
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* Keeps the keys in memory out of core dumps, even if RLIMIT_CORE permits them, and stops other
- * processes of this user from attaching a debugger. The leak check of a sanitizer needs a
- * debugger. */
+/* Prevents core dumps, which would contain keys, even if RLIMIT_CORE permits them. Also prevents
+ * other processes of this user from attaching a debugger. A build with sanitizers permits both,
+ * because its leak check attaches to the process like a debugger. */
 static void forbid_dumps(void)
 {
     if (!SANITIZED && prctl(PR_SET_DUMPABLE, 0) != 0)
@@ -562,8 +698,9 @@ int main(int argc, char **argv)
         config_fini(&d.config);
         return status;
     }
-    log_init(d.config.log_level);
-    status = d.options.check_config ? EXIT_SUCCESS : run(&d);
+    log_init(d.options.rehearse && !d.options.has_log_level ? LOG_LEVEL_WARNING
+                                                            : d.config.log_level);
+    status = d.options.check_config ? EXIT_SUCCESS : d.options.rehearse ? rehearse(&d) : run(&d);
     stop(&d);
     return status;
 }

@@ -5,7 +5,7 @@
 
 #include "fabricd/options.h"
 
-/* Makes or restores a backup, and prints what was done. Returns the exit status. */
+/* Makes, restores or verifies a backup, and prints a report. Returns the exit status. */
 int maintenance_run(const struct options *o, const struct config *c);
 
 #endif

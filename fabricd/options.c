@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reads the command line, by a table of options. Options override the settings file, and the file
- * overrides the defaults. The same holds after a reload of the file.
+ * overrides the defaults, also after a reload of the file.
  */
 #include "fabricd/options.h"
 
@@ -23,6 +23,7 @@ enum {
     OPT_STATE_DIR,
     OPT_LISTEN,
     OPT_CHECK,
+    OPT_REHEARSE,
     OPT_LOG_LEVEL,
     OPT_RECORD,
     OPT_RECORD_LIMIT,
@@ -42,6 +43,7 @@ static const struct option long_options[] = {
     {"state-dir", required_argument, NULL, OPT_STATE_DIR},
     {"listen", required_argument, NULL, OPT_LISTEN},
     {"check-config", no_argument, NULL, OPT_CHECK},
+    {"rehearse", optional_argument, NULL, OPT_REHEARSE},
     {"log-level", required_argument, NULL, OPT_LOG_LEVEL},
     {"record", required_argument, NULL, OPT_RECORD},
     {"record-limit", required_argument, NULL, OPT_RECORD_LIMIT},
@@ -73,6 +75,8 @@ static const char help[] =
     "      --record-limit MIB stop recording at this file size (default: 1024; 0: no limit)\n"
     "      --replay FILE      run on a recording instead of a fabric, and compare\n"
     "      --check-config     only check the settings file\n"
+    "      --rehearse[=json]  only show what this manager would write as master; another manager\n"
+    "                         may run\n"
     "      --backup FILE      only write an encrypted backup of the state directory; fabricd may "
     "run\n"
     "      --restore FILE     only restore a backup into the state directory of a stopped "
@@ -113,6 +117,14 @@ static int read_level(struct options *o, const char *name)
             return -1;
         }
     return mistake("the log level is error, warning, notice, info or debug, not ", name);
+}
+
+static int read_rehearse(struct options *o, const char *format)
+{
+    if (strcmp(format, "text") != 0 && strcmp(format, "json") != 0)
+        return mistake("the result of a rehearsal is text or json, not ", format);
+    o->rehearse = format;
+    return -1;
 }
 
 static int add_listen(struct options *o, const char *address)
@@ -171,6 +183,8 @@ static int read_option(struct options *o, int c, int argc, char **argv)
     case OPT_CHECK:
         o->check_config = true;
         return -1;
+    case OPT_REHEARSE:
+        return read_rehearse(o, optarg != NULL ? optarg : "text");
     case OPT_BACKUP:
         o->backup = optarg;
         return -1;
@@ -243,6 +257,10 @@ int options_read(struct options *o, int argc, char **argv)
         return mistake("--sim-at says where in the fabric of --sim FILE", "");
     if (o->replay && (o->sim_file || o->umad || o->record || o->state_dir || o->listen_count))
         return mistake("--replay needs no fabric, state or socket, and is not recorded", "");
+    if (o->rehearse && (o->replay || o->record || o->backup || o->restore || o->check_config))
+        return mistake("--rehearse excludes --check-config, --record, --replay, --backup and "
+                       "--restore",
+                       "");
     return check_backup(o);
 }
 

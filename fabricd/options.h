@@ -31,6 +31,7 @@ struct options {
     const char *listen[OPTIONS_MAX_LISTEN];
     unsigned listen_count;
     bool check_config;
+    const char *rehearse; /* --rehearse: "text" or "json"; NULL: not given */
     /* file of --backup or --restore, and of --passphrase-file; NULL: not given */
     const char *backup, *restore, *passphrase_file;
     bool replace, verify; /* --replace and --verify */

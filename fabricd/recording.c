@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Records and restores what a run depends on besides incoming MADs: LID leases, ports that an
- * operator disabled, pinned names, and the settings. fabricd records them at the start. A replay
- * writes them to a store in a temporary directory, so that it needs only the recording.
+ * Records and restores the state on which a run depends besides incoming MADs: LID leases, ports
+ * that an operator disabled, pinned names, and the settings. fabricd records this state at the
+ * start. A replay writes them to a store in a temporary directory, so that it needs only the
+ * recording.
  *
- * Commands over the RPC and reloads of the settings are not recorded. If they changed what the
- * manager sent, a replay reports these MADs as differences.
+ * Commands over the RPC and reloads of the settings are not recorded. If such a command or reload
+ * caused MADs, a replay reports these MADs as differences.
  */
 #include "fabricd/recording.h"
 
@@ -217,7 +218,7 @@ bool recording_report(struct transport *replay)
     printf("differences: %u (%u sent now only, %u sent in the recording only)\n",
            s.unexpected + s.missing, s.unexpected, s.missing);
     if (s.not_judged)
-        printf("not judged:  %u that are sent now in the last second of the recording\n",
+        printf("not judged:  %u sent now only, which read counters or are in the last second\n",
                s.not_judged);
     return s.unexpected + s.missing == 0;
 }

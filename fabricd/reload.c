@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reloads the settings while fabricd runs. If a setting is wrong, all old settings stay active.
- * Settings that take effect only at the next start are named in the log.
+ * Reloads the settings while fabricd runs. If a setting is wrong, all old settings stay active. The
+ * log names settings that take effect only at the next start.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +11,11 @@
 #include "fabricd/base/log.h"
 #include "fabricd/cc/cc.h"
 #include "fabricd/daemon.h"
+#include "fabricd/inventory/inventory.h"
 #include "fabricd/loop/loop.h"
 #include "fabricd/loop/task.h"
 #include "fabricd/pm/pm.h"
+#include "fabricd/policy/policy.h"
 #include "fabricd/sm/sm.h"
 #include "fabricd/store/counters.h"
 #include "fabricd/store/key.h"
@@ -40,13 +42,46 @@ static bool same_listen(const struct config *a, const struct config *b)
     return same;
 }
 
+static bool same_replication(const struct config_replication *a, const struct config_replication *b)
+{
+    bool same = a->endpoints == b->endpoints && same_text(a->ca, b->ca) &&
+                same_text(a->cert, b->cert) && same_text(a->key, b->key) &&
+                same_text(a->server_name, b->server_name) && same_text(a->prefix, b->prefix) &&
+                a->wraps == b->wraps &&
+                memcmp(a->wrapping_key, b->wrapping_key, sizeof(a->wrapping_key)) == 0;
+    for (unsigned i = 0; same && i < a->endpoints; i++)
+        same = same_text(a->endpoint[i], b->endpoint[i]);
+    return same;
+}
+
+static bool same_alert(const struct config_alert *a, const struct config_alert *b)
+{
+    bool same = same_text(a->url, b->url) && same_text(a->ca, b->ca) &&
+                a->min_severity == b->min_severity && a->type_count == b->type_count;
+    for (size_t i = 0; same && i < a->type_count; i++)
+        same = strcmp(a->types[i], b->types[i]) == 0;
+    return same;
+}
+
+static bool same_alerts(const struct config_alerts *a, const struct config_alerts *b)
+{
+    bool same = a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++)
+        same = same_alert(&a->alert[i], &b->alert[i]);
+    return same;
+}
+
 static void note_restarts(const struct config *old, const struct config *now)
 {
     note_restart(!same_text(old->state_dir, now->state_dir), "state_dir");
     note_restart(!same_text(old->port, now->port), "port");
     note_restart(!same_listen(old, now), "listen");
-    note_restart(!same_text(old->metrics.text, now->metrics.text), "metrics");
+    note_restart(!same_text(old->metrics.listen.text, now->metrics.listen.text), "metrics.listen");
+    note_restart(!same_alerts(&old->alerts, &now->alerts), "alerts");
     note_restart(!same_text(old->socket_group, now->socket_group), "socket_group");
+    note_restart(!same_replication(&old->replication, &now->replication), "replication");
+    note_restart(!fab_policy_lid_list_same(old->policy.listed_lids, now->policy.listed_lids),
+                 "subnet.lid_file");
     note_restart(memcmp(&old->smp, &now->smp, sizeof(old->smp)) != 0, "smp");
     note_restart(old->contingency_mb != now->contingency_mb, "contingency.memory");
     note_restart((old->counters.max_mb == 0) != (now->counters.max_mb == 0), "counters.max_size");
@@ -61,6 +96,7 @@ static void apply(struct daemon *d, struct config *now)
     struct config_tls tls = d->config.tls;
     d->config.policy = now->policy;
     now->policy = policy;
+    policy_rebase(d->policy);
     d->config.roles = now->roles;
     now->roles = roles;
     d->config.tls = now->tls;
@@ -77,6 +113,9 @@ static void apply(struct daemon *d, struct config *now)
     d->config.counters = now->counters;
     if (d->history && now->counters.max_mb > 0)
         counters_limit(d->history, (uint64_t)now->counters.max_mb << 20);
+    d->config.metrics.ports = now->metrics.ports;
+    d->config.metrics.names = now->metrics.names;
+    d->config.metrics.max_series = now->metrics.max_series;
     d->config.multicast = now->multicast;
     d->config.contingency_cpu = now->contingency_cpu;
     d->config.rebalance_s = now->rebalance_s;
@@ -124,7 +163,8 @@ int daemon_take_keys(struct daemon *d, struct config *c, char *why)
 }
 
 /* Returns the setting that would change a key while a rotation of this key is not complete; NULL:
- * none. Ports or devices that still have the previous key would then be lost. */
+ * none. The manager would then lose access to the ports or devices that still have the previous
+ * key. */
 static const char *third_key(const struct daemon *d, const struct config *now)
 {
     const struct config *old = &d->config;
@@ -171,6 +211,8 @@ static int accept_settings(struct daemon *d, struct config *now, char *why)
     if (r == FAB_OK)
         r = check_rotation(d, now, why);
     if (r == FAB_OK)
+        r = policy_fits(d->policy, now, why, WHY_LEN);
+    if (r == FAB_OK)
         r = rpc_reload_tls(d->rpc, &now->tls, why, WHY_LEN);
     return r;
 }
@@ -195,9 +237,31 @@ static void use_settings(struct daemon *d, struct config *now)
     if (sm_reload(d->sm) != FAB_OK)
         log_error("config", "out of memory: the old settings stay active");
     pm_reload(d->pm);
+    if (d->inventory)
+        inventory_reload(d->inventory);
     cc_reload(d->cc);
     rpc_reload_roles(d->rpc);
     log_notice("config", "reloaded %s", d->options.config_file);
+}
+
+static int on_policy(void *ctx)
+{
+    struct daemon *d = ctx;
+    int r = sm_reload(d->sm);
+    if (r == FAB_OK && d->cc)
+        cc_reload(d->cc);
+    return r;
+}
+
+int daemon_start_policy(struct daemon *d, char *why)
+{
+    const struct policy_input in = {.loop = d->loop,
+                                    .bus = d->bus,
+                                    .store = d->store,
+                                    .config = &d->config,
+                                    .changed = on_policy,
+                                    .ctx = d};
+    return policy_new(&in, &d->policy, why, WHY_LEN);
 }
 
 static void read_settings(void *ctx, struct loop_task *t)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Watches the database. The writer thread of the store counts its failures, but only the loop
- * thread may emit events. A timer therefore compares the count with that of its last call.
+ * thread may emit events. A timer therefore compares the number of failures with that at its last
+ * call.
  */
 #include "fabricd/store_watch.h"
 

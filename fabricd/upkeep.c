@@ -11,8 +11,8 @@
 #include "fabricd/store/snapshots.h"
 #include "libfabmgr/base/status.h"
 
-/* The first run comes after the first sweep, which finds the nodes that are still there. */
 #define DAY_S 86400
+/* The first run comes after the first sweep, which finds the nodes that are still in the fabric. */
 #define FIRST_US (60 * INT64_C(1000000))
 #define EVERY_US (3600 * INT64_C(1000000))
 

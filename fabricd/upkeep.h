@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Work on the database that is done each hour. It forgets nodes and links that have been gone for
- * longer than the settings say. (The store itself trims the event journal and the audit log when it
- * writes to them.) Once a day, it makes a snapshot of the topology.
+ * Work on the database that is done each hour. The upkeep forgets nodes and links that have been
+ * gone for longer than the settings permit. Once a day, it makes a snapshot of the topology. (The
+ * store itself trims the event journal and the audit log when it writes to them.)
  */
 #ifndef FABRICD_UPKEEP_H
 #define FABRICD_UPKEEP_H
@@ -13,8 +13,8 @@
 #include "fabricd/store/store.h"
 
 struct upkeep;
-/* Begins a minute after the start, and repeats each hour. `config` must stay valid, and may change.
- * Returns NOMEM. */
+/* Starts this work: first a minute after the start, and then each hour. `config` must stay valid,
+ * and its values may change. Returns NOMEM. */
 int upkeep_start(struct loop *loop, struct store *store, const struct sm *sm,
                  const struct config *config, struct upkeep **ret);
 void upkeep_stop(struct upkeep *u); /* the argument may be NULL */

@@ -16,6 +16,7 @@ include libfabmgr/discover/local.mk
 include libfabmgr/smstate/local.mk
 include libfabmgr/health/local.mk
 include libfabmgr/hosts/local.mk
+include libfabmgr/inventory/local.mk
 include libfabmgr/counters/local.mk
 include libfabmgr/address/local.mk
 include libfabmgr/cabling/local.mk
@@ -33,8 +34,11 @@ include libfabmgr/spanning/local.mk
 include libfabmgr/transition/local.mk
 include libfabmgr/view/local.mk
 include libfabmgr/sa/local.mk
+include libfabmgr/svg/local.mk
 include libfabmgr/export/local.mk
 include libfabmgr/traffic/local.mk
 include libfabmgr/sim/local.mk
 include libfabmgr/recording/local.mk
+include libfabmgr/opensm/local.mk
 include libfabmgr/client/local.mk
+include libfabmgr/shared.mk

@@ -9,19 +9,24 @@ CONTRACT_PROTOS = \
 	proto/fabric/v1/contingency.proto \
 	proto/fabric/v1/counters.proto \
 	proto/fabric/v1/diagnostics.proto \
+	proto/fabric/v1/drain.proto \
 	proto/fabric/v1/event.proto \
 	proto/fabric/v1/export.proto \
 	proto/fabric/v1/fabric_service.proto \
 	proto/fabric/v1/gone.proto \
 	proto/fabric/v1/ha.proto \
 	proto/fabric/v1/host.proto \
+	proto/fabric/v1/inventory.proto \
 	proto/fabric/v1/key.proto \
 	proto/fabric/v1/link.proto \
+	proto/fabric/v1/manager.proto \
 	proto/fabric/v1/node.proto \
 	proto/fabric/v1/class.proto \
 	proto/fabric/v1/multicast.proto \
 	proto/fabric/v1/partition.proto \
+	proto/fabric/v1/policy.proto \
 	proto/fabric/v1/port.proto \
+	proto/fabric/v1/job.proto \
 	proto/fabric/v1/quality.proto \
 	proto/fabric/v1/registration.proto \
 	proto/fabric/v1/reroute.proto \
@@ -38,20 +43,23 @@ OTHER_PROTOS = \
 	proto/grpc/reflection/v1/reflection.proto \
 	proto/grpc/reflection/v1alpha/reflection.proto
 FABRIC_PROTOS = $(CONTRACT_PROTOS) $(OTHER_PROTOS)
+# What fabricd uses as a client. Not in the descriptors, since no client of fabricd needs it.
+ETCD_PROTO = proto/etcd/etcd.proto
+ALL_PROTOS = $(FABRIC_PROTOS) $(ETCD_PROTO)
 
 # Clients in other languages are made from the contract: $(datadir)/fabricd/proto.
 nobase_dist_pkgdata_DATA = $(CONTRACT_PROTOS)
-EXTRA_DIST += $(OTHER_PROTOS)
+EXTRA_DIST += $(OTHER_PROTOS) $(ETCD_PROTO)
 
 noinst_LTLIBRARIES += proto/libfabproto.la
-nodist_proto_libfabproto_la_SOURCES = $(FABRIC_PROTOS:.proto=.pb-c.c) $(FABRIC_PROTOS:.proto=.pb-c.h) \
+nodist_proto_libfabproto_la_SOURCES = $(ALL_PROTOS:.proto=.pb-c.c) $(ALL_PROTOS:.proto=.pb-c.h) \
 	proto/descriptors.c
 proto_libfabproto_la_SOURCES = proto/descriptors.h
 # Generated: not ours to keep free of warnings.
 proto_libfabproto_la_CFLAGS = $(FAB_BASE_CFLAGS) $(PROTOBUFC_CFLAGS)
 
-BUILT_SOURCES += $(FABRIC_PROTOS:.proto=.pb-c.h)
-CLEANFILES += $(FABRIC_PROTOS:.proto=.pb-c.c) $(FABRIC_PROTOS:.proto=.pb-c.h) \
+BUILT_SOURCES += $(ALL_PROTOS:.proto=.pb-c.h)
+CLEANFILES += $(ALL_PROTOS:.proto=.pb-c.c) $(ALL_PROTOS:.proto=.pb-c.h) \
 	proto/descriptors.c proto/descriptors.pb
 
 # A pattern rule with two targets: GNU make runs it once for both.

@@ -110,7 +110,7 @@ if command -v bash >/dev/null; then
     cat >"$work/complete" <<'BASH'
 . "$1"
 compopt() { :; }
-timeout() { :; } # the completion asks no manager
+export FABRICCTL_SERVER=unix:/nonexistent # the completion asks no manager
 offer() {
     COMP_WORDS=(fabricctl "$@")
     COMP_CWORD=$#
@@ -122,7 +122,8 @@ for noun in "${COMPREPLY[@]}"; do
     offer "$noun" ''
     verbs=()
     for verb in "${COMPREPLY[@]}"; do
-        [[ $verb =~ ^[a-z]+$ ]] && verbs+=("$verb")
+        # the candidates after diagnostics and undrain are arguments
+        [[ $verb =~ ^[a-z]+$ && ! $noun =~ ^(diagnostics|undrain)$ ]] && verbs+=("$verb")
     done
     [ ${#verbs[@]} -eq 0 ] || [ "$noun" = reroute ] && echo "$noun"
     for verb in "${verbs[@]}"; do
@@ -133,13 +134,15 @@ offer status -
 global=" ${COMPREPLY[*]} "
 while read -r command; do
     offer $command -
+    lists= # the options of all lists
+    [[ " ${COMPREPLY[*]} " != *' --sort '* ]] || lists=' --sort --state --rate --watch '
     for option in "${COMPREPLY[@]}"; do
-        [[ $global == *" $option "* ]] || printf '%s\t%s\n' "$command" "$option"
+        [[ $lists$global == *" $option "* ]] || printf '%s\t%s\n' "$command" "$option"
     done
 done <"$2/commands" >"$2/options"
 printf '%s\n' $global >"$2/global"
 BASH
-    bash "$work/complete" "$top/etc/completion/fabricctl.bash" "$work"
+    PATH=$build/cli:$PATH bash "$work/complete" "$top/etc/completion/fabricctl.bash" "$work"
 
     cut -f 1 "$work/help" >"$work/a"
     cp "$work/commands" "$work/b"
@@ -149,6 +152,29 @@ BASH
     options <"$work/options" >"$work/b"
     same 'fabricctl: their options in the help and the completion'
 fi
+
+# What the completions of zsh and fish offer.
+for line in 'node ' 'node list --' 'topo export --format '; do
+    # shellcheck disable=SC2086
+    FABRICCTL_SERVER=unix:/nonexistent "$ctl" __complete $line "${line##* }" | cut -f 1 | grep -v '^:' >"$work/a"
+    if command -v zsh >/dev/null; then
+        # shellcheck disable=SC2016
+        FABRICCTL_SERVER=unix:/nonexistent PATH=$build/cli:$PATH zsh -fc '
+            compadd() { shift ${@[(i)--]}; print -l -- "$@" }
+            words=(fabricctl ${=2} "")
+            [[ $2 == *" " ]] || words=(fabricctl ${=2})
+            CURRENT=$#words
+            . "$1"' zsh "$top/etc/completion/fabricctl.zsh" "$line" >"$work/b"
+        same "fabricctl: zsh completes '$line'"
+    fi
+    if command -v fish >/dev/null; then
+        # shellcheck disable=SC2016
+        HOME=$work FABRICCTL_SERVER=unix:/nonexistent PATH=$build/cli:$PATH fish --no-config -c '
+            source $argv[1]
+            complete -C "fabricctl $argv[2]"' "$top/etc/completion/fabricctl.fish" "$line" | cut -f 1 >"$work/b"
+        same "fabricctl: fish completes '$line'"
+    fi
+done
 
 # ---- fabricd
 

@@ -36,12 +36,14 @@ library_floors='
 2 fabric
 2 policy
 2 registry
+2 svg
 3 target
 3 mads
 3 discover
 3 smstate
 3 health
 3 hosts
+3 inventory
 3 cabling
 4 address
 4 route
@@ -62,6 +64,7 @@ library_floors='
 7 export
 4 sim
 4 recording
+4 opensm
 2 client
 '
 # The daemon. Every room may use libfabmgr, except those named in forbidden_rooms. fabricd/sm itself
@@ -73,6 +76,8 @@ daemon_floors='
 2 transport
 2 store
 3 agent
+3 replica
+3 alerts
 4 sm
 4.1 sm/model
 4.2 sm/core
@@ -86,7 +91,9 @@ daemon_floors='
 4.8 sm/fault
 4.9 sm/wiring
 5 pm
+5 inventory
 5 cc
+5 policy
 5 sa
 6 rpc
 6 metrics

@@ -11,9 +11,12 @@ LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver
 SH_LOG_DRIVER = $(LOG_DRIVER)
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = $(SHELL)
+# MALLOC_PERTURB_: glibc fills memory from malloc(), and freed memory, with bytes other than 0, so that a test of a
+# function that reads such memory fails.
 AM_TESTS_ENVIRONMENT = \
 	CK_TAP_LOG_FILE_NAME=-; export CK_TAP_LOG_FILE_NAME; \
 	CK_VERBOSITY=silent; export CK_VERBOSITY; \
+	MALLOC_PERTURB_=165; export MALLOC_PERTURB_; \
 	NM='$(NM)'; export NM; OBJDUMP='$(OBJDUMP)'; export OBJDUMP; \
 	FUZZ_SEEDS='$(abs_top_srcdir)/tests/fuzz/seeds'; export FUZZ_SEEDS; \
 	abs_top_srcdir='$(abs_top_srcdir)'; export abs_top_srcdir; \
@@ -183,6 +186,16 @@ tests_unit_test_counters_SOURCES = tests/unit/test_counters.c
 tests_unit_test_counters_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_counters_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_drain
+tests_unit_test_drain_SOURCES = tests/unit/test_drain.c
+tests_unit_test_drain_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_drain_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_floor
+tests_unit_test_floor_SOURCES = tests/unit/test_floor.c
+tests_unit_test_floor_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_floor_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_isolation
 tests_unit_test_isolation_SOURCES = tests/unit/test_isolation.c
 tests_unit_test_isolation_CFLAGS = $(TEST_CFLAGS)
@@ -350,6 +363,21 @@ UNIT_TESTS += tests/unit/test_counters_db
 tests_unit_test_counters_db_SOURCES = tests/unit/test_counters_db.c
 tests_unit_test_counters_db_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_counters_db_LDADD = $(DAEMON_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_store_replicated
+tests_unit_test_store_replicated_SOURCES = tests/unit/test_store_replicated.c
+tests_unit_test_store_replicated_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_store_replicated_LDADD = $(DAEMON_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_decisions
+tests_unit_test_decisions_SOURCES = tests/unit/test_decisions.c
+tests_unit_test_decisions_CFLAGS = $(TEST_CFLAGS) $(EVENT_CFLAGS) $(OPENSSL_CFLAGS)
+tests_unit_test_decisions_LDADD = $(DAEMON_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_wrap
+tests_unit_test_wrap_SOURCES = tests/unit/test_wrap.c
+tests_unit_test_wrap_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_wrap_LDADD = $(DAEMON_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_store_gone
 tests_unit_test_store_gone_SOURCES = tests/unit/test_store_gone.c
 tests_unit_test_store_gone_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
@@ -374,6 +402,17 @@ FUZZ_TARGETS += tests/fuzz/fuzz_config
 tests_fuzz_fuzz_config_SOURCES = tests/fuzz/fuzz_config.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_config_LDADD = $(FABRICD_LIBS)
 tests_fuzz_fuzz_config_LDFLAGS = $(FUZZ_LINK)
+
+# ---- applied policies
+UNIT_TESTS += tests/unit/test_declared
+tests_unit_test_declared_SOURCES = tests/unit/test_declared.c
+tests_unit_test_declared_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_declared_LDADD = $(DAEMON_TEST_LIBS)
+tests_unit_test_declared_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+FUZZ_TARGETS += tests/fuzz/fuzz_declared
+tests_fuzz_fuzz_declared_SOURCES = tests/fuzz/fuzz_declared.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_declared_LDADD = $(FABRICD_LIBS)
+tests_fuzz_fuzz_declared_LDFLAGS = $(FUZZ_LINK)
 
 # ---- agent
 UNIT_TESTS += tests/unit/test_agent
@@ -418,6 +457,12 @@ tests_sim_test_sm_transitions_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sm_transitions_LDADD = $(DAEMON_TEST_LIBS)
 tests_sim_test_sm_transitions_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fab_transition_make
 
+# ---- sm: drains
+UNIT_TESTS += tests/sim/test_drain
+tests_sim_test_drain_SOURCES = tests/sim/test_drain.c tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_drain_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_drain_LDADD = $(DAEMON_TEST_LIBS)
+
 # ---- sm: links that come back
 UNIT_TESTS += tests/sim/test_sm_returns
 tests_sim_test_sm_returns_SOURCES = tests/sim/test_sm_returns.c tests/sim/lab.c tests/sim/lab.h
@@ -456,6 +501,17 @@ tests_sim_test_sim_traffic_SOURCES = tests/sim/test_sim_traffic.c tests/sim/lab.
 tests_sim_test_sim_traffic_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sim_traffic_LDADD = $(DAEMON_TEST_LIBS)
 
+UNIT_TESTS += tests/sim/test_health
+tests_sim_test_health_SOURCES = tests/sim/test_health.c tests/sim/isolation_world.c tests/sim/isolation_world.h tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_health_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_health_LDADD = $(DAEMON_TEST_LIBS) -lm
+
+# False positives of the isolation, and of published thresholds.
+EXTRA_PROGRAMS += tests/bench/bench_isolation
+tests_bench_bench_isolation_SOURCES = tests/bench/bench_isolation.c tests/sim/isolation_world.c tests/sim/isolation_world.h tests/sim/lab.c tests/sim/lab.h
+tests_bench_bench_isolation_CFLAGS = $(TEST_CFLAGS)
+tests_bench_bench_isolation_LDADD = $(DAEMON_TEST_LIBS) -lm
+
 UNIT_TESTS += tests/sim/test_pm
 tests_sim_test_pm_SOURCES = tests/sim/test_pm.c tests/sim/lab.c tests/sim/lab.h tests/support/golden.c tests/support/golden.h
 tests_sim_test_pm_CFLAGS = $(TEST_CFLAGS)
@@ -466,6 +522,12 @@ UNIT_TESTS += tests/sim/test_sm_others
 tests_sim_test_sm_others_SOURCES = tests/sim/test_sm_others.c tests/sim/lab.c tests/sim/lab.h
 tests_sim_test_sm_others_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sm_others_LDADD = $(DAEMON_TEST_LIBS)
+
+UNIT_TESTS += tests/sim/test_handover_nomem
+tests_sim_test_handover_nomem_SOURCES = tests/sim/test_handover_nomem.c tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_handover_nomem_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_handover_nomem_LDADD = $(DAEMON_TEST_LIBS)
+tests_sim_test_handover_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=_mark_point
 
 # ---- sm: control packets of other managers, and the cost of sweeps and repairs
 UNIT_TESTS += tests/unit/test_key
@@ -594,7 +656,7 @@ tests_unit_test_fabric_nomem_LDADD = $(LIB_TEST_LIBS)
 tests_unit_test_fabric_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 # ---- address, route, verify, plan
-EXTRA_DIST += tests/unit/fabric_sets.h tests/unit/verify_vls.h tests/unit/naive.h tests/unit/proving.h tests/unit/rmpp_receiver.h tests/unit/routing.h
+EXTRA_DIST += tests/unit/dealing_pool.h tests/unit/fabric_sets.h tests/unit/verify_vls.h tests/unit/naive.h tests/unit/proving.h tests/unit/rmpp_receiver.h tests/unit/routing.h
 
 UNIT_TESTS += tests/unit/test_address
 tests_unit_test_address_SOURCES = tests/unit/test_address.c
@@ -640,6 +702,41 @@ FUZZ_TARGETS += tests/fuzz/fuzz_tables
 tests_fuzz_fuzz_tables_SOURCES = tests/fuzz/fuzz_tables.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_tables_LDADD = libfabmgr/libfabmgr.la
 tests_fuzz_fuzz_tables_LDFLAGS = $(FUZZ_LINK)
+
+UNIT_TESTS += tests/unit/test_node_names
+tests_unit_test_node_names_SOURCES = tests/unit/test_node_names.c
+tests_unit_test_node_names_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_node_names_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_opensm
+tests_unit_test_opensm_SOURCES = tests/unit/test_opensm.c
+tests_unit_test_opensm_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_opensm_LDADD = $(LIB_TEST_LIBS)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_opensm
+tests_fuzz_fuzz_opensm_SOURCES = tests/fuzz/fuzz_opensm.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_opensm_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_opensm_LDFLAGS = $(FUZZ_LINK)
+
+UNIT_TESTS += tests/unit/test_lid_list
+tests_unit_test_lid_list_SOURCES = tests/unit/test_lid_list.c
+tests_unit_test_lid_list_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_lid_list_LDADD = $(LIB_TEST_LIBS)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_host_list
+tests_fuzz_fuzz_host_list_SOURCES = tests/fuzz/fuzz_host_list.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_host_list_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_host_list_LDFLAGS = $(FUZZ_LINK)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_lid_list
+tests_fuzz_fuzz_lid_list_SOURCES = tests/fuzz/fuzz_lid_list.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_lid_list_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_lid_list_LDFLAGS = $(FUZZ_LINK)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_node_names
+tests_fuzz_fuzz_node_names_SOURCES = tests/fuzz/fuzz_node_names.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_node_names_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_node_names_LDFLAGS = $(FUZZ_LINK)
 
 # ---- partitions
 UNIT_TESTS += tests/unit/test_partitions
@@ -722,6 +819,22 @@ tests_unit_test_scrub_SOURCES = tests/unit/test_scrub.c
 tests_unit_test_scrub_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_scrub_LDADD = $(LIB_TEST_LIBS)
 
+# ---- inventory: what devices and modules say about themselves
+UNIT_TESTS += tests/unit/test_inventory
+tests_unit_test_inventory_SOURCES = tests/unit/test_inventory.c
+tests_unit_test_inventory_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_inventory_LDADD = $(LIB_TEST_LIBS)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_inventory
+tests_fuzz_fuzz_inventory_SOURCES = tests/fuzz/fuzz_inventory.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_inventory_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_inventory_LDFLAGS = $(FUZZ_LINK)
+
+UNIT_TESTS += tests/sim/test_inventory_reader
+tests_sim_test_inventory_reader_SOURCES = tests/sim/test_inventory_reader.c tests/sim/lab.c tests/sim/lab.h tests/unit/state_dir.h
+tests_sim_test_inventory_reader_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_inventory_reader_LDADD = $(DAEMON_TEST_LIBS)
+
 # ---- target: pins, copies, attributes about tables
 UNIT_TESTS += tests/unit/test_hosts
 tests_unit_test_hosts_SOURCES = tests/unit/test_hosts.c
@@ -749,6 +862,11 @@ tests_unit_test_repair_SOURCES = tests/unit/test_repair.c tests/unit/repair_worl
 tests_unit_test_repair_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_repair_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_repair_session
+tests_unit_test_repair_session_SOURCES = tests/unit/test_repair_session.c
+tests_unit_test_repair_session_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_repair_session_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_repair_single
 tests_unit_test_repair_single_SOURCES = tests/unit/test_repair_single.c tests/unit/repair_world.h
 tests_unit_test_repair_single_CFLAGS = $(TEST_CFLAGS)
@@ -772,6 +890,12 @@ tests_unit_test_repair_kept_plans_SOURCES = tests/unit/test_repair_kept_plans.c 
 tests_unit_test_repair_kept_plans_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_repair_kept_plans_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_repair_stored_plans
+tests_unit_test_repair_stored_plans_SOURCES = tests/unit/test_repair_stored_plans.c \
+	tests/unit/contingency_world.h
+tests_unit_test_repair_stored_plans_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_repair_stored_plans_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_verify
 tests_unit_test_verify_SOURCES = tests/unit/test_verify.c
 tests_unit_test_verify_CFLAGS = $(TEST_CFLAGS)
@@ -787,6 +911,17 @@ tests_unit_test_plan_vls_SOURCES = tests/unit/test_plan_vls.c
 tests_unit_test_plan_vls_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_plan_vls_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_choice
+tests_unit_test_choice_SOURCES = tests/unit/test_choice.c
+tests_unit_test_choice_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_choice_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_verify_nomem
+tests_unit_test_verify_nomem_SOURCES = tests/unit/test_verify_nomem.c
+tests_unit_test_verify_nomem_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_verify_nomem_LDADD = $(LIB_TEST_LIBS)
+tests_unit_test_verify_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
 UNIT_TESTS += tests/unit/test_vls
 tests_unit_test_vls_SOURCES = tests/unit/test_vls.c
 tests_unit_test_vls_CFLAGS = $(TEST_CFLAGS)
@@ -801,6 +936,11 @@ UNIT_TESTS += tests/unit/test_plan
 tests_unit_test_plan_SOURCES = tests/unit/test_plan.c
 tests_unit_test_plan_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_plan_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_plan_lft_early
+tests_unit_test_plan_lft_early_SOURCES = tests/unit/test_plan_lft_early.c
+tests_unit_test_plan_lft_early_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_plan_lft_early_LDADD = $(LIB_TEST_LIBS)
 
 UNIT_TESTS += tests/unit/test_plan_lft_order
 tests_unit_test_plan_lft_order_SOURCES = tests/unit/test_plan_lft_order.c
@@ -920,6 +1060,11 @@ tests_unit_test_local_search_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_local_search_LDADD = $(LIB_TEST_LIBS)
 
 # ---- export
+UNIT_TESTS += tests/unit/test_svg
+tests_unit_test_svg_SOURCES = tests/unit/test_svg.c
+tests_unit_test_svg_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_svg_LDADD = $(LIB_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_export
 tests_unit_test_export_SOURCES = tests/unit/test_export.c
 tests_unit_test_export_CFLAGS = $(TEST_CFLAGS)
@@ -1002,9 +1147,16 @@ check_PROGRAMS += $(FUZZ_TARGETS)
 TESTS += $(FUZZ_TARGETS)
 endif
 endif
-EXTRA_DIST += tests/fuzz/run.sh tests/bench/umadcount.c tests/bench/smp_ping.c tests/bench/against_opensm.py \
+# ---- packages (scripts/check packages)
+EXTRA_DIST += tests/packaging/test_packages.sh tests/packaging/test_library.sh tests/packaging/client.c
+EXTRA_PROGRAMS += tests/packaging/old_database
+tests_packaging_old_database_SOURCES = tests/packaging/old_database.c
+tests_packaging_old_database_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
+tests_packaging_old_database_LDADD = $(FABRICD_LIBS)
+
+EXTRA_DIST += tests/bench/replication.sh tests/fuzz/run.sh tests/bench/umadcount.c tests/bench/smp_ping.c tests/bench/against_opensm.py \
 	tests/bench/bench_serve.py tests/bench/background.py tests/bench/fault_records.py \
-	tests/bench/damage.py tests/bench/erosion.py tests/bench/families.py tests/bench/lanes.py tests/bench/faults.py tests/bench/rpc_floods.py tests/bench/rpc_under_faults.py tests/bench/congestion/congestion.py
+	tests/bench/damage.py tests/bench/erosion.py tests/bench/takeover.py tests/bench/standbys.sh tests/bench/standbys.py tests/bench/families.py tests/bench/lanes.py tests/bench/faults.py tests/bench/rpc_floods.py tests/bench/rpc_under_faults.py tests/bench/congestion/congestion.py
 
 if TESTS_ENABLED
 check_PROGRAMS += $(UNIT_TESTS)

@@ -146,3 +146,18 @@ FUZZ_TARGETS += tests/fuzz/fuzz_recording
 tests_fuzz_fuzz_recording_SOURCES = tests/fuzz/fuzz_recording.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_recording_LDADD = libfabmgr/libfabmgr.la
 tests_fuzz_fuzz_recording_LDFLAGS = $(FUZZ_LINK)
+
+UNIT_TESTS += tests/unit/test_losses
+tests_unit_test_losses_SOURCES = tests/unit/test_losses.c
+tests_unit_test_losses_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_losses_LDADD = $(LIB_TEST_LIBS)
+
+UNIT_TESTS += tests/sim/test_freeze
+tests_sim_test_freeze_SOURCES = tests/sim/test_freeze.c tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_freeze_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_freeze_LDADD = $(DAEMON_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/test_standing
+tests_unit_test_standing_SOURCES = tests/unit/test_standing.c
+tests_unit_test_standing_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_standing_LDADD = $(LIB_TEST_LIBS)

@@ -10,7 +10,7 @@ build=$(cd "$1" && pwd)
 jobs=${2:-$(nproc)}
 cd "$top" || exit 1
 flags="-std=gnu11 -D_GNU_SOURCE -DHAVE_CONFIG_H -I$top -I$build -I$build/proto"
-flags="$flags -DSBINDIR=\"/usr/sbin\"" # cli/local.mk
+flags="$flags -DSBINDIR=\"/usr/sbin\" -DSYSCONFDIR=\"/etc\"" # cli/local.mk
 flags="$flags $(pkg-config --cflags libevent libsqlite3 sqlite3 libnghttp2 libprotobuf-c openssl libcyaml libsystemd 2>/dev/null)"
 # One file at a time: some take ten seconds, most less than one.
 find libfabmgr fabricd cli -name '*.c' -print0 |

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Anonymizes a support bundle: knows the kind of each part, and makes the passes over the parts. */
+/* Anonymizes a support bundle. This file makes the passes over the parts, and has the rules for
+ * each kind of part. */
 #include "cli/ctl/anonymize.h"
 
 #include <stdlib.h>
@@ -42,7 +43,7 @@ static void note(struct anonymizer *a, int status)
 /* ---- parts ----------------------------------------------------------------------------------- */
 
 /* Returns true if the part describes the hardware and the system. Such a part has many words that
- * fabricd's sources do not have, and no names except those that were learned elsewhere. */
+ * fabricd's sources do not have. Its only names are those that other parts contain, too. */
 static bool is_of_system(const char *part)
 {
     static const char *const parts[] = {"kernel.txt", "system.txt", "cpus.txt", "process.txt"};
@@ -52,8 +53,8 @@ static bool is_of_system(const char *part)
     return false;
 }
 
-/* Returns true if the part is JSON. Parts without a file name extension are only read: they are not
- * in the bundle, but have names that other parts contain, too. */
+/* Returns true if the part is JSON. Parts without a file name extension are JSON, too. They are not
+ * in the bundle; fabricctl only learns names from them. */
 static bool is_json(const char *part)
 {
     const char *dot = strrchr(part, '.');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Replaces names in JSON, as fabricctl writes it. The key of a string tells what the string is. If
- * the key is unknown, the string is handled as a text of any kind. */
+/* Replaces names in JSON, as fabricctl writes it. The key of a string determines how the string is
+ * handled. If the key is unknown, the string is handled as a text of any kind. */
 #include "cli/ctl/anonymize_json.h"
 
 #include <ctype.h>
@@ -83,6 +83,7 @@ static const struct rule {
     {NULL, "pinned_name", anonymize_node},
     {NULL, "shown_name", anonymize_node},
     {NULL, "holder", anonymize_node},
+    {NULL, "uplinks_of", anonymize_node},
     {NULL, "by", anonymize_account},
     {NULL, "approved_by", anonymize_account},
     {NULL, "author", anonymize_account},
@@ -164,8 +165,8 @@ static size_t read_escape(const char *text, size_t len, struct fab_text *to)
     return 11;
 }
 
-/* Reads a string, after its first quotation mark. Returns its length with the second quotation
- * mark; 0: the string is not valid. */
+/* Reads a string, after its first quotation mark. Returns the length of the string including the
+ * second quotation mark; 0: the string is not valid. */
 static size_t read_string(const char *text, size_t len, struct fab_text *to)
 {
     for (size_t at = 0, n; at < len; at += n) {
@@ -223,8 +224,8 @@ static void replace(struct anonymize_text *t, const char *part, const char *key,
     fab_base_text_fini(&out);
 }
 
-/* Handles the string at the beginning of the text. If it is a key, copies it to key[]. Returns its
- * length; 0: it is not valid. */
+/* Handles the string at the beginning of the text. If the string is a key, copies it to key[].
+ * Returns the length of the string; 0: the string is not valid. */
 static size_t string(struct anonymize_text *t, const char *part, char key[KEY_MOST],
                      const char *text, size_t len)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds GUIDs and addresses in texts. A GUID has 64 bits, of which the first 24 identify the
- * vendor, so a smaller number is no GUID. Three things are not replaced: the default subnet prefix,
- * the prefixes of multicast GIDs, because they contain the scope and the P_Key, and addresses such
- * as that of localhost, which every machine has. */
+ * vendor, so a number below 2^32 is no GUID. Some numbers are not replaced: the default subnet
+ * prefix; the prefixes of multicast GIDs, because they show the scope and the P_Key; and addresses
+ * that every machine has, such as that of localhost. */
 #include "cli/ctl/anonymize_number.h"
 
 #include <arpa/inet.h>
@@ -174,7 +174,7 @@ static size_t gid(struct anonymize_text *t, const char *text, size_t len)
 static bool is_general_ipv4(uint32_t address)
 {
     return address == 0 || address == UINT32_MAX || address >> 24 == 127 || address >> 28 == 14 ||
-           address >> 17 == (198u << 7 | 18u >> 1); /* 198.18.0.0/15 has the pseudonyms */
+           address >> 17 == (198u << 7 | 18u >> 1); /* pseudonyms are addresses in 198.18.0.0/15 */
 }
 
 static size_t ipv4(struct anonymize_text *t, const char *text, size_t len)

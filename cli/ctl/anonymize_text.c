@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds names in texts. Wherever a word begins, it looks for one of the following, in this order: a
- * GUID or an address (anonymize_number.c), the longest known name, a word that may be a name. */
+/* Finds names in texts. At the beginning of each word, the functions look for the following, in
+ * this order: a GUID or an address (anonymize_number.c), the longest known name, a word that may be
+ * a name. */
 #include "cli/ctl/anonymize_text.h"
 
 #include <ctype.h>
@@ -56,7 +57,7 @@ static size_t device_len(const char *text, size_t len)
     return n > 0 && plain_words_is_device(text + 1, n) ? 1 + n : 0;
 }
 
-/* Returns the length of a user number, such as "uid 1000", which tells who the user is; 0: there is
+/* Returns the length of a user number, such as "uid 1000", which identifies a user; 0: there is
  * none. */
 static size_t uid_len(const char *text, size_t len)
 {
@@ -95,14 +96,15 @@ void anonymize_whole(struct anonymize_text *t, enum pseudonym_kind kind, const c
     const struct pseudonym *found = pseudonyms_find(t->pseudonyms, text, len, &found_len);
     if (t->to == NULL)
         return;
-    /* if the whole text has no pseudonym of its own, it is withheld */
+    /* If the text as a whole has no pseudonym, it is not shown. */
     if (found != NULL && found_len == len)
         pseudonyms_write(t->pseudonyms, found, t->to);
     else
         fab_base_text_add(t->to, "(withheld)");
 }
 
-/* Returns true if a directory name begins at text[at] that not every system has. */
+/* Returns true if a directory name begins at text[at], and the directory does not exist on every
+ * system. */
 static bool is_own_directory(const char *text, size_t len, size_t at)
 {
     static const char *const general[] = {"x86_64-linux-gnu", "aarch64-linux-gnu", "lib64"};
@@ -122,9 +124,9 @@ static bool is_home(const char *text, size_t at)
     return at >= strlen(home) && memcmp(text + at - strlen(home), home, strlen(home)) == 0;
 }
 
-/* Returns the length of the first piece of a plain token, so that a name may begin at the next
- * piece: "link-uid 1000". If the rest of a token is not plain, as in a version, the whole token is
- * one piece. */
+/* Returns the length of the first piece of a token. A name may begin at the next piece, as in
+ * "link-uid 1000". If the rest of the token is not plain words, as in a version number, the whole
+ * token is one piece. */
 static size_t first_piece(const char *token, size_t len)
 {
     size_t n = 0;

@@ -11,7 +11,7 @@
 enum anonymize_pass {
     ANONYMIZE_LEARN,
     ANONYMIZE_WRITE,
-    /* looks for originals in the written text; if there is one, sets the error DENIED */
+    /* looks for originals in the written text, and sets the error DENIED if there is one */
     ANONYMIZE_CHECK
 };
 
@@ -32,14 +32,15 @@ static inline void anonymize_note(struct anonymize_text *t, int status)
 
 /* Handles a text of any kind: learns from it, writes it or checks it, depending on the pass. */
 void anonymize_text(struct anonymize_text *t, const char *text, size_t len);
-/* Handles a text that is a name of this kind, such as the name of a partition. */
+/* Like anonymize_text, for a text that is a name of this kind, such as the name of a partition. */
 void anonymize_name(struct anonymize_text *t, enum pseudonym_kind kind, const char *text,
                     size_t len);
-/* Handles a NodeDescription, with or without a port number: "leaf-003/5". */
+/* Like anonymize_text, for a NodeDescription, with or without a port number: "leaf-003/5". */
 void anonymize_node(struct anonymize_text *t, const char *text, size_t len);
-/* Handles a list of node names, such as "leaf-001, leaf-002 and 3 more". */
+/* Like anonymize_text, for a list of node names, such as "leaf-001, leaf-002 and 3 more". */
 void anonymize_nodes(struct anonymize_text *t, const char *text, size_t len);
-/* Handles an account of the manager, such as "alice (uid 1000)" or "certificate of ops". */
+/* Like anonymize_text, for an account of the manager, such as "alice (uid 1000)" or "certificate of
+ * ops". */
 void anonymize_account(struct anonymize_text *t, const char *text, size_t len);
 /* Learns or replaces a text as a whole, even if it consists of plain words. */
 void anonymize_whole(struct anonymize_text *t, enum pseudonym_kind kind, const char *text,

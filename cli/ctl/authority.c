@@ -16,8 +16,8 @@
 
 /* ---- making an authority --------------------------------------------------------------------- */
 
-/* Writes the revocation list, and ca.pem after it. So a new authority exists only with its list,
- * and the list of a renewed authority never expires before the authority. */
+/* Writes the revocation list before ca.pem. So a new authority never exists without its list, and
+ * the list of a renewed authority never expires before the authority. */
 static int write_authority(const struct authority *a, X509 *cert, X509_CRL *crl, char *why,
                            size_t why_len)
 {

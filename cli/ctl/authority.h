@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A small certificate authority in a directory, for fabrics that have no other. All of its state is
- * in these files:
+ * A small certificate authority in a directory, for fabrics that have no other. The whole state of
+ * the authority is in these files:
  *
  *     ca.pem    the certificate of the authority
  *     ca.key    its private key
@@ -26,14 +26,14 @@
 /* the name of the authority itself in lists and for renewals */
 #define AUTHORITY_OWN_NAME "ca"
 
-/* All functions below return OK, IO, NOMEM, or what their comments say. After a failure, why[] has
- * a sentence. */
+/* The functions below that return int return OK, IO, NOMEM, or what their comments say. After a
+ * failure, why[] has a sentence. */
 struct authority;
-/* Makes an authority in the directory, and the directory if it does not exist. The authority is
- * valid for this number of days. EXISTS: the directory has an authority; nothing was changed. */
+/* Makes an authority that is valid for this number of days. If the directory does not exist, also
+ * makes the directory. EXISTS: the directory has an authority; nothing was changed. */
 int authority_make(const char *dir, unsigned days, char *why, size_t why_len);
 /* Opens the authority in the directory, and locks it until authority_close. NOT_FOUND: there is no
- * authority. DENIED: other users can read its key. */
+ * authority. DENIED: other users can read the authority's key. */
 int authority_open(const char *dir, struct authority **ret, char *why, size_t why_len);
 void authority_close(struct authority *a); /* a may be NULL */
 
@@ -44,7 +44,7 @@ void authority_close(struct authority *a); /* a may be NULL */
 int authority_issue(struct authority *a, const char *name, char *const *others, size_t count,
                     unsigned days, char *why, size_t why_len);
 /* Adds the certificate of `name`, and those that renewals replaced, to the revocation list.
- * NOT_FOUND: there is no such certificate. EXISTS: the list has it already. */
+ * NOT_FOUND: there is no such certificate. EXISTS: the certificate is already in the list. */
 int authority_revoke(struct authority *a, const char *name, char *why, size_t why_len);
 
 struct authority_renewed {
@@ -66,14 +66,15 @@ struct authority_issued {
     const char *state;
     char serial[48];    /* hexadecimal */
     char expires[24];   /* "2026-12-24 18:00 UTC" */
-    uint64_t days_left; /* number of days until it expires */
+    uint64_t days_left; /* number of days until the certificate expires */
     bool valid;
-    /* true: it is valid, and operators must be warned by the rule of fab_base_expiry_warn_s */
+    /* true: the certificate is valid, and by the rule of fab_base_expiry_warn_s, operators must be
+     * warned */
     bool expiring;
 };
 /* Calls fn for each certificate. The first is that of the authority ("ca"), which expires together
- * with its revocation list. Then come the names in alphabetical order: for each, the current
- * certificate, then those that renewals replaced and that are still valid. */
+ * with its revocation list. Then come the names in alphabetical order. For each name, the current
+ * certificate comes first, then those that renewals replaced and that are still valid. */
 int authority_list(struct authority *a, void (*fn)(void *ctx, const struct authority_issued *i),
                    void *ctx, char *why, size_t why_len);
 

@@ -177,8 +177,8 @@ static int is_waiting_key(const struct dirent *entry)
            strcmp(entry->d_name + len - 4, ".key") == 0;
 }
 
-/* Moves a waiting key to NAME.key if NAME.pem is its certificate. Otherwise the command that made
- * the key was interrupted before it replaced the certificate, and the key is removed. */
+/* Moves a waiting key to NAME.key if NAME.pem is its certificate. Otherwise removes the key,
+ * because the command that made it was interrupted before it replaced the certificate. */
 static int settle_key(const struct authority *a, const char *waiting, char *why, size_t why_len)
 {
     char file[AUTHORITY_FILE_LEN];
@@ -219,8 +219,9 @@ static int settle_keys(const struct authority *a, char *why, size_t why_len)
 
 /* ---- certificates that a renewal replaced ---------------------------------------------------- */
 
-/* Returns true for a file NAME.pem.SERIAL. It has a certificate that was replaced but stays valid
- * until it expires. It is kept so that a revocation of NAME revokes it, too. */
+/* Returns true for a file NAME.pem.SERIAL. This file has a certificate that a renewal replaced, but
+ * that stays valid until it expires. The file is kept so that a revocation of NAME can revoke this
+ * certificate, too. */
 static bool is_former(const char *file, const char *name)
 {
     size_t len = strlen(name);
@@ -239,8 +240,8 @@ static int keep_former(const struct authority *a, const char *name, X509 *cert, 
     return authority_replace(a, file, &(struct content){.cert = cert}, why, why_len);
 }
 
-/* If this is interrupted, settle_keys completes or undoes it, so that NAME.key belongs to NAME.pem
- * again. */
+/* If this function is interrupted, settle_keys later completes or undoes the change, so that
+ * NAME.key belongs to NAME.pem again. */
 int authority_replace_pair(const struct authority *a, const char *name, X509 *former,
                            const struct content *pair, char *why, size_t why_len)
 {
@@ -255,8 +256,8 @@ int authority_replace_pair(const struct authority *a, const char *name, X509 *fo
     return rc == FAB_OK ? settle_key(a, waiting, why, why_len) : rc;
 }
 
-/* Adds a former certificate. Leaves it out if it is revoked, or if it is still the current one
- * because a renewal was interrupted. */
+/* Adds a former certificate, unless it is revoked, or is still the current one because a renewal
+ * was interrupted. */
 static int add_former(const struct authority *a, const char *file, const X509 *current,
                       STACK_OF(X509) * to, char *why, size_t why_len)
 {

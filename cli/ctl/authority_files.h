@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The files of a certificate authority (authority.h), for the functions that make and change them.
- * Each file is replaced as a whole, and a key together with its certificate. If a command is
- * killed, the old files or the new ones are left, or a state that the next command completes or
+ * The functions replace each file as a whole, and a key together with its certificate. If a command
+ * is killed, it leaves the old files, the new files, or a state that the next command completes or
  * undoes.
  *
- * All functions return OK, IO, NOMEM, or what their comments say. After a failure, why[] has a
- * sentence.
+ * The functions that return int return OK, IO, NOMEM, or what their comments say. After a failure,
+ * why[] has a sentence.
  */
 #ifndef CLI_CTL_AUTHORITY_FILES_H
 #define CLI_CTL_AUTHORITY_FILES_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compares the fabric with a plan. This is done in fabricctl and not in the manager, for two
- * reasons: a plan of a large fabric has megabytes, more than a request may have, and the comparison
- * would occupy the manager's worker threads. The manager sends the fabric as ibnetdiscover text. */
+/* Compares the fabric with a plan. fabricctl and not the manager makes the comparison, for two
+ * reasons. The plan of a large fabric has megabytes, more than a request may have. And the
+ * comparison would occupy the manager's worker threads. The manager sends the fabric as
+ * ibnetdiscover text. */
 #include "cli/ctl/cabling.h"
 
 #include <errno.h>

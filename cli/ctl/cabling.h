@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the commands about cabling read: plans from files, and the fabric from the manager. */
+/* Reads the input of the commands about cabling: plans from files, and the fabric from the
+ * manager. */
 #ifndef CLI_CTL_CABLING_H
 #define CLI_CTL_CABLING_H
 
@@ -9,7 +10,8 @@
 /* Reads the files that the command names into one plan. Returns the exit code; prints the reason of
  * an error. */
 int read_plan(struct session *s, struct fab_cabling_plan **ret_plan);
-/* Gets the fabric from the manager. On failure, *ret_error says why. Returns the exit code. */
+/* Gets the fabric from the manager. On failure, *ret_error has the reason. Returns the exit
+ * code. */
 int fetch_fabric(struct session *s, struct fab_fabric **ret_fabric,
                  struct fab_client_error *ret_error);
 

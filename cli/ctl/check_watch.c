@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shows the progress of a bring-up: how many of the planned links are up, by rack; when all will be
- * up if the work continues as in the last ten minutes; and the wrong cables. Links that are not up
- * yet are expected, so they are not listed. */
+ * up at the pace of the last ten minutes; and the wrong cables. The output does not list links that
+ * are not up yet, because these are expected. */
 #include "cli/ctl/check_watch.h"
 
 #include <inttypes.h>
@@ -140,7 +140,7 @@ static int show_fabric(struct watching *w, const struct fab_fabric *fabric)
     return status == FAB_OK ? EXIT_OK : complain(EXIT_FAILED, "%s", fab_base_status_text(status));
 }
 
-/* Shows one update. It is no error if the manager has no view of the fabric yet. */
+/* Shows one update. Returns no error if the manager has no view of the fabric yet. */
 static int show_once(struct watching *w)
 {
     struct fab_fabric *fabric = NULL;

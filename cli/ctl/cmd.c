@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "fabric/v1/access.pb-c.h"
 #include "libfabmgr/base/status.h"
@@ -20,16 +21,53 @@
 /* number of the option fabric.v1.role in access.proto */
 #define ROLE_OPTION 50501
 
+static enum out_format complaint_format = OUT_TEXT;
+static const char *about_context, *about_object;
+
+void complain_as(enum out_format format)
+{
+    complaint_format = format;
+}
+
+void complain_about(const char *context, const char *object)
+{
+    about_context = context;
+    about_object = object;
+}
+
 int complain(int exit_code, const char *fmt, ...)
 {
+    char text[2048];
     va_list ap;
     fflush(stdout);
-    fputs("fabricctl: ", stderr);
     va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
+    int used = snprintf(text, sizeof text, "%.100s%s", about_context != NULL ? about_context : "",
+                        about_context != NULL ? ": " : "");
+    vsnprintf(text + used, sizeof text - (size_t)used, fmt, ap);
     va_end(ap);
-    fputc('\n', stderr);
+    if (about_object != NULL && strstr(text + used, about_object) == NULL) {
+        char rest[sizeof text];
+        snprintf(rest, sizeof rest, "%s", text + used);
+        snprintf(text + used, sizeof text - (size_t)used, "%.200s: %s", about_object, rest);
+    }
+    if (complaint_format == OUT_JSON)
+        out_error(stderr, exit_code, text);
+    else
+        fprintf(stderr, "fabricctl: %s\n", text);
     return exit_code;
+}
+
+int confirm(const struct session *s, const char *question, const char *refusal)
+{
+    char answer[16] = "";
+    if (s->yes)
+        return EXIT_OK;
+    if (!isatty(STDIN_FILENO) || s->out_format != OUT_TEXT)
+        return complain(EXIT_USAGE, "%s", refusal);
+    fprintf(stderr, "%s [y/N] ", question);
+    if (fgets(answer, sizeof answer, stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y'))
+        return EXIT_OK;
+    return complain(EXIT_FAILED, "nothing was changed");
 }
 
 char *word_of(const char *given)

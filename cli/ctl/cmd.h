@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The commands of fabricctl. Each command is a const struct cmd in the file of its noun, such as
- * cmd_link.c. main.c has a table of all commands, parses the command line and connects to the
- * manager. A command sends requests to the manager and prints the answers.
+ * cmd_link.c. commands.c has a table of all commands, options.c parses the command line, and main.c
+ * connects to the manager. A command sends requests to the manager and prints the answers.
  */
 #ifndef CLI_CTL_CMD_H
 #define CLI_CTL_CMD_H
@@ -44,23 +44,31 @@ struct session {
     int severity;
     /* options --hosts, --job and --engine; NULL: not given */
     const char *hosts, *job, *engine;
+    const char *jobs; /* option --jobs; NULL: not given */
     uint32_t samples; /* option --samples; 0: not given */
     uint64_t seed;
     char **fails; /* [fail_count] arguments of the options --fail */
     size_t fail_count;
-    /* each is true if its option was given: --cc, --give-up-absent */
-    bool cc, give_up_absent;
+    /* each is true if its option was given: --cc, --give-up-absent, --no-writes */
+    bool cc, give_up_absent, no_writes;
     bool explain, roce; /* each is true if its option was given: --explain, --roce */
     /* each is true if its option was given: --waiting, --all, --forget */
     bool waiting, all, forget;
-    bool degraded, gone;       /* each is true if its option was given: --degraded, --gone */
-    bool watch;                /* true if the option --watch was given */
+    bool degraded, gone; /* each is true if its option was given: --degraded, --gone */
+    /* each is true if its option was given: --odd, --hot */
+    bool odd, hot;
+    bool watch;           /* true if the option --watch was given */
+    const char *duration; /* option --for; NULL: not given */
+    const char *keep;     /* option --keep; NULL: not given */
+    /* each is true if its option was given: --yes, --wait, --force, --diff, --reconnect */
+    bool yes, wait, force, diff, reconnect;
     const char *older_than;    /* option --older-than; NULL: not given */
     const char *rack;          /* option --rack; NULL: not given */
     const char *to;            /* option --to; NULL: not given */
     const char *width, *speed; /* options --width and --speed; NULL: not given */
     const char *dir;           /* option --dir; NULL: not given */
     uint32_t days;             /* option --days; 0: not given */
+    const char *cache;         /* option --cache; NULL: not given */
     bool dry_run;              /* true if the option --dry-run was given */
     uint32_t sl;               /* option --sl: service level */
     const char *format;        /* option --format; NULL: not given */
@@ -75,8 +83,11 @@ struct session {
     const char *since, *until, *by, *object, *method, *result;
     const char *counter;        /* option --counter; NULL: not given */
     const char *subject, *type; /* options --subject and --type of events; NULL: not given */
-    /* Option -o of commands that write files: name of the file; NULL: not given. */
-    const char *file;
+    const char *file;           /* option --file; NULL: not given */
+    const char *hook;           /* option --hook; NULL: not given */
+    bool slurm;                 /* true if the option --slurm was given */
+    /* options --sort, --state and --rate of lists; NULL: not given */
+    const char *sort, *state, *rate;
 };
 
 struct cmd {
@@ -87,8 +98,8 @@ struct cmd {
     const char *args;
     const char *summary;
     int min_args, max_args;
-    /* letters (in own_options of main.c) of the options that only some commands take, and that this
-     * command takes */
+    /* letters (in own_options of options.c) of the options that only some commands take, and that
+     * this command takes */
     const char *options;
     /* Full name of the method that the command calls, such as
      * "fabric.v1.FabricService/DisablePort". The command may call other methods that need no higher
@@ -99,12 +110,16 @@ struct cmd {
     const char *optional;
     /* true: the command may take minutes on a large fabric, so it has a longer time limit */
     bool slow;
-    /* true: the option -o of this command names a file; false: it names an output format */
-    bool writes_file;
+    const char *formats; /* values of the option --format, separated by spaces; NULL: none */
+    bool is_list;        /* true: the command prints one list, and takes the options of all lists */
+    bool takes_patterns; /* true: the command or the manager reads patterns in its arguments */
+    bool one_manager;    /* true: the command cannot run with --all-contexts */
+    bool asks;           /* true: the command itself asks for a confirmation */
+    bool picture;        /* true: the command has the output format svg (plot.h) */
     int (*run)(struct session *s);
 };
 
-extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_reroute_list,
+extern const struct cmd cmd_status, cmd_version, cmd_help, cmd_sweep, cmd_reroute, cmd_reroute_list,
     cmd_reroute_show, cmd_node_list, cmd_node_show, cmd_node_pins, cmd_node_approve, cmd_port_list,
     cmd_port_show, cmd_port_disable, cmd_port_enable, cmd_link_list, cmd_link_flapping,
     cmd_link_release, cmd_path, cmd_route_show, cmd_route_verify, cmd_event_list, cmd_event_watch,
@@ -116,10 +131,15 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
     cmd_cc_show, cmd_cc_congested, cmd_cc_log, cmd_cc_export, cmd_key_show, cmd_key_rotate,
     cmd_topo_approve, cmd_topo_disapprove, cmd_topo_baseline, cmd_audit_list, cmd_audit_export,
     cmd_audit_verify, cmd_whoami, cmd_backup, cmd_restore, cmd_support_bundle, cmd_diagnostics,
-    cmd_node_forget, cmd_history, cmd_topo_snapshot, cmd_topo_list, cmd_topo_diff, cmd_cert_init,
-    cmd_cert_issue, cmd_cert_list, cmd_cert_renew, cmd_cert_revoke, cmd_topo_check, cmd_topo_infer,
-    cmd_topo_isolate, cmd_host_list, cmd_host_show, cmd_rack_list, cmd_port_top, cmd_port_history,
-    cmd_link_history, cmd_route_explain, cmd_ha_status, cmd_ha_handover, cmd_ha_priority;
+    cmd_inventory_nodes, cmd_inventory_cables, cmd_node_forget, cmd_history, cmd_topo_snapshot,
+    cmd_topo_list, cmd_topo_diff, cmd_cert_init, cmd_cert_issue, cmd_cert_list, cmd_cert_renew,
+    cmd_cert_revoke, cmd_topo_check, cmd_topo_infer, cmd_topo_isolate, cmd_host_list, cmd_host_show,
+    cmd_rack_list, cmd_port_top, cmd_port_history, cmd_link_history, cmd_route_explain,
+    cmd_ha_status, cmd_ha_handover, cmd_ha_priority, cmd_import_opensm, cmd_export_opensm,
+    cmd_drain_link, cmd_drain_switch, cmd_drain_rack, cmd_drain_pod, cmd_drain_host, cmd_drain_list,
+    cmd_drain_plan, cmd_undrain, cmd_manager_status, cmd_manager_freeze, cmd_manager_resume,
+    cmd_apply, cmd_policy_show, cmd_policy_history, cmd_policy_diff, cmd_policy_rollback,
+    cmd_context_list, cmd_context_show, cmd_context_use, cmd_job_affected, cmd_top;
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 
@@ -140,8 +160,18 @@ int ask_service(struct session *s, const char *method, const ProtobufCMessage *r
 void free_reply(void *message); /* message may be NULL */
 /* The next functions print an error message on standard error, and return the exit code for it. */
 int say_error(const struct fab_client_error *e);
+/* Sets the format of error messages: OUT_JSON: one JSON object for each message; every other
+ * format: text. */
+void complain_as(enum out_format format);
+/* From now on, error messages begin with the context and the object that they are about; an object
+ * that the message names anyway is not repeated. context, object: NULL if there is none; both texts
+ * must stay valid. */
+void complain_about(const char *context, const char *object);
 int complain(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Asks a question on the terminal, unless --yes is given. If there is no terminal, or if the output
+ * is not text, prints `refusal` as an error of the command line instead. Returns the exit code. */
+int confirm(const struct session *s, const char *question, const char *refusal);
 /* Returns the argument of an option for a field of a request; "" if the option was not given. */
 char *word_of(const char *given);
 /* Returns the exit code. If a file of this name exists, prints an error. */

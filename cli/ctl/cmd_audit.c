@@ -20,7 +20,7 @@ static const struct out_column columns[] = {
 
 /* ---- the filter ------------------------------------------------------------------------------ */
 
-/* Makes the request from the options. Its times are stored in times[]. */
+/* Makes the request from the options. times[] is the memory for the times in the request. */
 static int make_query(const struct session *s, Google__Protobuf__Timestamp times[2],
                       Fabric__V1__ListAuditRequest *ret)
 {
@@ -71,8 +71,8 @@ static int list(struct session *s)
     return rc == EXIT_OK ? say_list(s, &records, &q.base) : rc;
 }
 
-/* Prints all matching records as lines of JSON, page by page, so that memory is needed for one page
- * only. */
+/* Prints all matching records as lines of JSON, page by page, so that the command needs memory for
+ * only one page. */
 static int export(struct session *s)
 {
     Google__Protobuf__Timestamp times[2];
@@ -138,11 +138,13 @@ const struct cmd cmd_audit_list = {
     .summary = "the newest records of the audit log (50), newest first",
     .options = "niuboMt",
     .method = "fabric.v1.FabricService/ListAudit",
+    .is_list = true,
     .run = list,
 };
 const struct cmd cmd_audit_export = {
     .noun = "audit",
     .verb = "export",
+    .one_manager = true,
     .args = FILTER,
     .summary = "all records of the audit log, as lines of JSON",
     .options = "iuboMt",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The command `fabricctl backup`. The manager encrypts its state with a key that fabricctl derives
- * from the passphrase; the passphrase is never sent. The backup is written under a temporary name,
- * and renamed when it is complete. */
+ * from the passphrase; fabricctl never sends the passphrase. It writes the backup under a temporary
+ * name, and renames the file when it is complete. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -64,7 +64,7 @@ static int sink_open(struct sink *s, const char *file)
     memcpy(part, name, sizeof part);
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         signal(signals[i], on_signal);
-    /* If the file would become too large, write(2) then returns an error. */
+    /* Without this signal, write(2) returns an error if the file would become too large. */
     signal(SIGXFSZ, SIG_IGN);
     s->to = fdopen(fd, "w");
     if (s->to != NULL)
@@ -74,7 +74,7 @@ static int sink_open(struct sink *s, const char *file)
     return complain(EXIT_FAILED, "out of memory");
 }
 
-/* Closes the file. `rc` is the exit code so far. If it is EXIT_OK, renames the file to its final
+/* Closes the file. `rc` is the exit code so far. If `rc` is EXIT_OK, renames the file to its final
  * name; otherwise removes the file. Returns the exit code of the command. */
 static int sink_close(struct sink *s, const char *file, int rc)
 {

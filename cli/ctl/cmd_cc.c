@@ -141,7 +141,7 @@ static void say_port(struct session *s, const Fabric__V1__GetPortCongestionRespo
         out_note(o, OUT_PLAIN,
                  "No settings: this is port 0 of a switch, or has no link, or the profile is off.");
     say_values(o, "values", r->values, r->n_values, s->explain);
-    if (s->explain || s->out_format == OUT_JSON) {
+    if (s->explain || s->out_format != OUT_TEXT) {
         say_values(o, "inputs", r->inputs, r->n_inputs, false);
         say_table(o, r);
     }

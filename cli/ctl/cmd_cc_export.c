@@ -135,7 +135,7 @@ static void say_tables(struct session *s, const Fabric__V1__GetRoceResponse *r)
     out_record(s->out, NULL);
     say_ports(s->out, r);
     say_adapters(s->out, r);
-    if (s->explain || s->out_format == OUT_JSON)
+    if (s->explain || s->out_format != OUT_TEXT)
         say_reasons(s->out, r);
     if (r->n_settings == 0)
         out_note(s->out, OUT_DIM, "No port has a link, or the profile is off.");
@@ -230,7 +230,7 @@ static int export(struct session *s)
     if (!s->roce)
         return complain(EXIT_USAGE, "cc export: --roce is required; there is no other export yet");
     if (say == NULL)
-        return complain(EXIT_USAGE, "--format \"%s\": sonic or mlx5 is expected, without -o json",
+        return complain(EXIT_USAGE, "--format \"%s\": sonic or mlx5 is expected, and -o text",
                         s->format);
     int rc = ask(s, "GetRoce", &q.base, &fabric__v1__get_roce_response__descriptor, &r);
     if (rc == EXIT_OK)
@@ -242,9 +242,11 @@ static int export(struct session *s)
 const struct cmd cmd_cc_export = {
     .noun = "cc",
     .verb = "export",
+    .one_manager = true,
     .args = "--roce [--explain] [--format FORMAT]",
     .summary = "the corresponding ECN, PFC and DCQCN settings for Ethernet",
     .options = "REf",
+    .formats = "sonic mlx5",
     .method = "fabric.v1.FabricService/GetRoce",
     .run = export,
 };

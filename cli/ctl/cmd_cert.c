@@ -213,6 +213,7 @@ const struct cmd cmd_cert_list = {
     .args = "[--dir DIR]",
     .summary = "certificates of the authority",
     .options = "y",
+    .is_list = true,
     .run = list,
 };
 

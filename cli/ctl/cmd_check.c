@@ -29,6 +29,7 @@ static int check(struct session *s)
 const struct cmd cmd_topo_check = {
     .noun = "topo",
     .verb = "check",
+    .one_manager = true,
     .args = "PLAN... [--watch [-n COUNT]]",
     .summary = "compare the cables with a plan, and how to correct them",
     .min_args = 1,

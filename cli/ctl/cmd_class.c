@@ -134,6 +134,7 @@ const struct cmd cmd_class_list = {
     .verb = "list",
     .summary = "all traffic classes with shares, service levels and virtual lanes",
     .method = "fabric.v1.FabricService/ListClasses",
+    .is_list = true,
     .run = list,
 };
 const struct cmd cmd_class_show = {
@@ -144,5 +145,6 @@ const struct cmd cmd_class_show = {
     .min_args = 1,
     .max_args = 1,
     .method = "fabric.v1.FabricService/ListClassRules",
+    .is_list = true,
     .run = show,
 };

@@ -7,6 +7,7 @@
 
 #include "cli/ctl/cmd.h"
 #include "cli/ctl/cmd_cc.h"
+#include "cli/ctl/plot.h"
 #include "cli/ctl/show.h"
 #include "fabric/v1/congestion.pb-c.h"
 
@@ -44,6 +45,23 @@ static void say_congested(struct out *o, const Fabric__V1__CongestedPort *h)
     out_row_end(o);
 }
 
+static void say_congested_ports(struct session *s, const Fabric__V1__ListCongestedPortsResponse *r)
+{
+    out_record(s->out, NULL);
+    out_number(s->out, "total", NULL, OUT_PLAIN, r->total);
+    out_table(s->out, "ports", congested_columns,
+              sizeof congested_columns / sizeof *congested_columns, false);
+    for (size_t i = 0; i < r->n_ports; i++)
+        say_congested(s->out, r->ports[i]);
+    out_table_end(s->out);
+    if (r->total == 0)
+        out_note(s->out, OUT_DIM, "No port is congested.");
+    if (r->n_ports < r->total)
+        out_note(s->out, OUT_DIM, "and %zu more", r->total - r->n_ports);
+    say_advice(s->out, r->advice, r->n_advice);
+    out_record_end(s->out);
+}
+
 static int congested(struct session *s)
 {
     Fabric__V1__ListCongestedPortsRequest q = FABRIC__V1__LIST_CONGESTED_PORTS_REQUEST__INIT;
@@ -51,21 +69,10 @@ static int congested(struct session *s)
     q.count = s->count;
     int rc = ask(s, "ListCongestedPorts", &q.base,
                  &fabric__v1__list_congested_ports_response__descriptor, &r);
-    if (rc == EXIT_OK) {
-        out_record(s->out, NULL);
-        out_number(s->out, "total", NULL, OUT_PLAIN, r->total);
-        out_table(s->out, "ports", congested_columns,
-                  sizeof congested_columns / sizeof *congested_columns, false);
-        for (size_t i = 0; i < r->n_ports; i++)
-            say_congested(s->out, r->ports[i]);
-        out_table_end(s->out);
-        if (r->total == 0)
-            out_note(s->out, OUT_DIM, "No port is congested.");
-        if (r->n_ports < r->total)
-            out_note(s->out, OUT_DIM, "and %zu more", r->total - r->n_ports);
-        say_advice(s->out, r->advice, r->n_advice);
-        out_record_end(s->out);
-    }
+    if (rc == EXIT_OK && s->out_format == OUT_SVG)
+        rc = plot_congested(r);
+    else if (rc == EXIT_OK)
+        say_congested_ports(s, r);
     free_reply(r);
     return rc;
 }
@@ -77,6 +84,8 @@ const struct cmd cmd_cc_congested = {
     .summary = "ports with congestion, and throttled senders",
     .options = "n",
     .method = "fabric.v1.FabricService/ListCongestedPorts",
+    .is_list = true,
+    .picture = true,
     .run = congested,
 };
 

@@ -217,5 +217,6 @@ const struct cmd cmd_route_contingency = {
     .max_args = 1,
     .options = "n",
     .method = "fabric.v1.FabricService/ListContingencies",
+    .is_list = true,
     .run = contingency,
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cli/ctl/plot.h"
 #include "cli/ctl/port_samples.h"
 #include "cli/ctl/show.h"
 #include "cli/ctl/when.h"
@@ -60,25 +61,12 @@ static void say_top_row(struct out *o, const Fabric__V1__TopPort *p)
     out_row_end(o);
 }
 
-static int parse_by(const char *by, Fabric__V1__PortRank *ret)
-{
-    static const char *const names[] = {"data", "packets", "wait", "errors"};
-    for (int i = 0; by != NULL && i < 4; i++)
-        if (strcmp(by, names[i]) == 0) {
-            *ret = (Fabric__V1__PortRank)(FABRIC__V1__PORT_RANK__PORT_RANK_DATA + i);
-            return EXIT_OK;
-        }
-    return by == NULL
-               ? EXIT_OK
-               : complain(EXIT_USAGE, "--by \"%s\": data, packets, wait or errors is expected", by);
-}
-
 static int top(struct session *s)
 {
     Fabric__V1__ListTopPortsRequest q = FABRIC__V1__LIST_TOP_PORTS_REQUEST__INIT;
     Fabric__V1__ListTopPortsResponse *r = NULL;
     Google__Protobuf__Timestamp since;
-    int rc = parse_by(s->by, &q.by);
+    int rc = parse_rank(s->by, &q.by);
     if (rc == EXIT_OK)
         rc = when_option("--since", s->since, &since, &q.since);
     q.count = s->count;
@@ -281,6 +269,17 @@ static void say_history(struct session *s, const struct port_samples *p, size_t 
     out_record_end(o);
 }
 
+static int draw_history(const struct port_samples *p, size_t value, const char *error)
+{
+    char name[SHOW_LEN];
+    show_port(p->page[0]->port, name);
+    return plot_samples(
+        &(struct plot_port){.samples = {p},
+                            .name = {name},
+                            .value = value < COUNTER_COUNT ? counters[value].value : SAMPLE_VALUES,
+                            .counter = error});
+}
+
 static int port_history(struct session *s)
 {
     struct port_samples p = {0};
@@ -293,7 +292,9 @@ static int port_history(struct session *s)
         rc = parse_port(s, &node, &port);
     if (rc == EXIT_OK)
         rc = fetch_samples(s, node, port, &p);
-    if (rc == EXIT_OK)
+    if (rc == EXIT_OK && s->out_format == OUT_SVG)
+        rc = draw_history(&p, value, error);
+    else if (rc == EXIT_OK)
         say_history(s, &p, value, error);
     free_samples(&p);
     return rc;
@@ -406,6 +407,18 @@ static void say_link(struct session *s, const struct port_samples *a, const stru
     out_record_end(o);
 }
 
+/* Draws the link; if the port has no link now, only the port. */
+static int draw_link(const struct port_samples *a, const struct port_samples *b)
+{
+    char name[2][SHOW_LEN];
+    bool both = b->page_count > 0;
+    show_port(a->page[0]->port, name[0]);
+    show_port(a->page[0]->peer, name[1]);
+    return plot_samples(&(struct plot_port){.samples = {a, both ? b : NULL},
+                                            .name = {name[0], both ? name[1] : NULL},
+                                            .value = SAMPLE_VALUES});
+}
+
 static int link_history(struct session *s)
 {
     struct port_samples a = {0}, b = {0};
@@ -417,7 +430,9 @@ static int link_history(struct session *s)
     const Fabric__V1__PortRef *peer = rc == EXIT_OK ? a.page[0]->peer : NULL;
     if (peer != NULL)
         rc = fetch_samples(s, peer->node_guid, peer->port_number, &b);
-    if (rc == EXIT_OK)
+    if (rc == EXIT_OK && s->out_format == OUT_SVG)
+        rc = draw_link(&a, &b);
+    else if (rc == EXIT_OK)
         say_link(s, &a, &b);
     free_samples(&a);
     free_samples(&b);
@@ -431,6 +446,7 @@ const struct cmd cmd_port_top = {
     .summary = "the ports with the most data, packets, waits or errors",
     .options = "bin",
     .method = "fabric.v1.FabricService/ListTopPorts",
+    .is_list = true,
     .run = top,
 };
 const struct cmd cmd_port_history = {
@@ -442,6 +458,7 @@ const struct cmd cmd_port_history = {
     .max_args = 1,
     .options = "ciun",
     .method = "fabric.v1.FabricService/GetPortHistory",
+    .picture = true,
     .run = port_history,
 };
 const struct cmd cmd_link_history = {
@@ -453,5 +470,6 @@ const struct cmd cmd_link_history = {
     .max_args = 1,
     .options = "iun",
     .method = "fabric.v1.FabricService/GetPortHistory",
+    .picture = true,
     .run = link_history,
 };

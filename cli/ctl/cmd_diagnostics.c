@@ -17,10 +17,12 @@ static void print_text(struct out *o, const char *text)
 static void print_parts(const struct session *s, const Fabric__V1__GetDiagnosticsResponse *r)
 {
     static const struct out_column columns[] = {{"name", NULL, false}, {"text", NULL, false}};
-    if (s->out_format == OUT_JSON)
+    if (s->out_format != OUT_TEXT) {
+        out_record(s->out, NULL);
         out_table(s->out, "parts", columns, 2, false);
+    }
     for (size_t i = 0; i < r->n_parts; i++) {
-        if (s->out_format == OUT_JSON) {
+        if (s->out_format != OUT_TEXT) {
             out_row(s->out);
             out_text(s->out, "name", NULL, OUT_PLAIN, r->parts[i]->name);
             out_lines(s->out, "text", r->parts[i]->text);
@@ -31,8 +33,10 @@ static void print_parts(const struct session *s, const Fabric__V1__GetDiagnostic
             print_text(s->out, r->parts[i]->text);
         }
     }
-    if (s->out_format == OUT_JSON)
+    if (s->out_format != OUT_TEXT) {
         out_table_end(s->out);
+        out_record_end(s->out);
+    }
 }
 
 static int diagnostics(struct session *s)

@@ -3,10 +3,14 @@
  * The commands `fabricctl event list` and `event watch`.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "cli/ctl/events.h"
 #include "cli/ctl/show.h"
+#include "cli/ctl/when.h"
 #include "fabric/v1/event.pb-c.h"
 
 #define COUNT_DEFAULT 50
@@ -15,8 +19,8 @@ static const struct out_column columns[] = {
     {"sequence", "SEQ", true}, {"time", "TIME", false},       {"severity", "SEVERITY", false},
     {"type", "TYPE", false},   {"subject", "SUBJECT", false}, {"message", "MESSAGE", false},
 };
-/* The columns of `event watch`. Each row is printed at once, when the widest value of a column is
- * not known yet. So a column is as wide as its label, which is padded with spaces. */
+/* The columns of `event watch`. Each row is printed at once, when the widest value of its column is
+ * not known yet. So the width of a column is that of its label, which is padded with spaces. */
 static const struct out_column live_columns[] = {
     {"sequence", "  SEQ", true},        {"time", "TIME               ", false},
     {"severity", "SEVERITY", false},    {"type", "TYPE          ", false},
@@ -34,10 +38,13 @@ static void say_field(struct out *o, const Fabric__V1__Event__FieldsEntry *f)
         out_text(o, f->key, NULL, OUT_PLAIN, f->value->text);
 }
 
-static void say_row(struct out *o, const Fabric__V1__Event *e)
+/* journal: the journal of the sequence number; NULL: that of this manager. */
+static void say_row(struct out *o, const Fabric__V1__Event *e, const char *journal)
 {
     out_row(o);
     out_number(o, "sequence", "SEQ", OUT_DIM, e->sequence);
+    if (journal != NULL && journal[0] != '\0')
+        out_text(o, "journal", NULL, OUT_PLAIN, journal);
     out_time_utc(o, "time", e->time);
     out_time(o, "TIME", e->time);
     out_text(o, "severity", "SEVERITY", tone_severity(e->severity), show_severity(e->severity));
@@ -70,7 +77,7 @@ static int list(struct session *s)
     out_record(s->out, NULL);
     out_table(s->out, "events", columns, COLUMNS, false);
     for (size_t i = e.count; i-- > 0;)
-        say_row(s->out, e.event[i]);
+        say_row(s->out, e.event[i], NULL);
     out_table_end(s->out);
     if (e.count == 0)
         out_note(s->out, OUT_DIM, "No event matches.");
@@ -88,7 +95,16 @@ static void say_missed(struct out *o, const Fabric__V1__MissedEvents *m)
         out_number(o, "missed_first_sequence", NULL, OUT_PLAIN, m->first_sequence);
         out_number(o, "missed_last_sequence", NULL, OUT_PLAIN, m->last_sequence);
     }
+    if (m->other_journal) {
+        out_bool(o, "other_journal", NULL, OUT_PLAIN, true);
+        out_time_utc(o, "since", m->since);
+    }
     out_row_end(o);
+    if (m->other_journal)
+        out_note(
+            o, OUT_WARN,
+            "Another manager answers. Its events of the last seconds and all later ones follow; "
+            "those that the former manager did not send any more are in its journal.");
     if (m->debug_events == 1)
         out_note(o, OUT_WARN, "1 debug event was missed.");
     else if (m->debug_events > 1)
@@ -100,45 +116,133 @@ static void say_missed(struct out *o, const Fabric__V1__MissedEvents *m)
         out_note(o, OUT_WARN, "Event %" PRIu64 " is no longer stored.", m->last_sequence);
 }
 
+/* ---- watching -------------------------------------------------------------------------------- */
+
+#define JOURNALS 16
+#define RETRY_MS 1000
+
+/* The last event that was seen of a journal. Each manager has its own journal. */
+struct place_in_journal {
+    char journal[64];
+    uint64_t sequence;
+};
 struct watching {
     struct session *s;
-    /* sequence number after which the next call must begin; 0: the manager did not end the call
-     * because this client is too slow */
+    struct place_in_journal seen[JOURNALS]; /* the present one is the first */
+    Google__Protobuf__Timestamp time;       /* of the last event */
+    /* sequence number after which the next call must begin, if the manager ended the call because
+     * this client is too slow; 0: the call ended for another reason */
     uint64_t resume_after;
+    bool again; /* the next call begins at the place in a journal that was seen before */
+    bool over;  /* the user wants no more events */
 };
+
+/* Makes this journal the first one. Returns whether it was seen before, but was not the first. */
+static bool go_to_journal(struct watching *w, const char *journal)
+{
+    struct place_in_journal here = {.sequence = 0};
+    size_t at = 0;
+    while (at < JOURNALS - 1 && strcmp(w->seen[at].journal, journal) != 0 &&
+           w->seen[at].journal[0] != '\0')
+        at++;
+    bool known = strcmp(w->seen[at].journal, journal) == 0;
+    /* the option --after is about the first journal */
+    if (known || w->seen[at].journal[0] == '\0')
+        here = w->seen[at];
+    snprintf(here.journal, sizeof here.journal, "%s", journal);
+    memmove(w->seen + 1, w->seen, at * sizeof here);
+    w->seen[0] = here;
+    return known && at > 0;
+}
+
+/* Prints an event that was not seen before. */
+static void take_event(struct watching *w, const Fabric__V1__Event *e)
+{
+    if (e->sequence != 0 && e->sequence <= w->seen[0].sequence)
+        return;
+    if (e->sequence != 0)
+        w->seen[0].sequence = e->sequence;
+    if (e->time != NULL)
+        w->time = *e->time;
+    say_row(w->s->out, e, w->seen[0].journal);
+    w->over = out_broken(w->s->out) || (w->s->count > 0 && --w->s->count == 0);
+}
 
 static bool each(void *ctx, const ProtobufCMessage *message)
 {
     struct watching *w = ctx;
-    struct session *s = w->s;
     const Fabric__V1__WatchEventsResponse *r = (const Fabric__V1__WatchEventsResponse *)message;
     w->resume_after = r->resume_after;
+    if (strcmp(r->journal, w->seen[0].journal) != 0 && go_to_journal(w, r->journal)) {
+        w->again = true;
+        return false;
+    }
     if (r->missed != NULL)
-        say_missed(s->out, r->missed);
-    if (r->event == NULL)
-        return !out_broken(s->out);
-    say_row(s->out, r->event);
-    return !out_broken(s->out) && (s->count == 0 || --s->count > 0);
+        say_missed(w->s->out, r->missed);
+    if (r->event != NULL)
+        take_event(w, r->event);
+    w->over = w->over || out_broken(w->s->out);
+    return !w->over;
+}
+
+/* Connects again until a manager answers. */
+static void connect_again(struct session *s)
+{
+    struct fab_client_error error;
+    fab_client_close(s->client);
+    s->client = NULL;
+    while (fab_client_open(s->connection, &s->client, &error) != FAB_GRPC_OK)
+        nanosleep(&(struct timespec){.tv_sec = RETRY_MS / 1000}, NULL);
+}
+
+/* Decides whether another call follows, and prepares it. */
+static bool goes_on(struct watching *w, const struct fab_client_error *error)
+{
+    bool slow = error->code == FAB_GRPC_RESOURCE_EXHAUSTED && w->resume_after != 0;
+    bool lost = error->code == FAB_GRPC_OK || error->code == FAB_GRPC_UNAVAILABLE ||
+                error->code == FAB_GRPC_DEADLINE_EXCEEDED;
+    if (w->over)
+        return false;
+    if (slow)
+        w->seen[0].sequence = w->resume_after;
+    if (slow || w->again)
+        return true;
+    if (!w->s->reconnect || !lost)
+        return false;
+    out_note(w->s->out, OUT_WARN, "The connection is lost; connecting again.");
+    nanosleep(&(struct timespec){.tv_nsec = RETRY_MS / 10 * 1000000L}, NULL);
+    connect_again(w->s);
+    return true;
 }
 
 static int watch(struct session *s)
 {
     Fabric__V1__WatchEventsRequest q = FABRIC__V1__WATCH_EVENTS_REQUEST__INIT;
-    struct watching w = {s, 0};
+    struct watching w = {
+        .s = s, .seen = {{.sequence = s->after}}, .time = GOOGLE__PROTOBUF__TIMESTAMP__INIT};
     struct fab_client_error error;
-    q.after_sequence = s->after;
+    Google__Protobuf__Timestamp *since = NULL;
+    int rc = when_option("--since", s->since, &w.time, &since);
+    if (rc != EXIT_OK)
+        return rc;
     q.min_severity = (Fabric__V1__EventSeverity)s->severity;
+    q.after_sequence = s->after;
+    q.after_time = since;
+    /* If the connection fails before the first event, the next call begins at this time. */
+    if (since == NULL)
+        w.time.seconds = time(NULL);
     out_table(s->out, "events", live_columns, COLUMNS, true);
-    /* If this client is too slow, the manager ends its call. The next call then gets the missed
-     * events from the store. */
     do {
+        q.journal = w.seen[0].journal;
         w.resume_after = 0;
+        w.again = false;
         fab_client_stream(s->client, "fabric.v1.FabricService/WatchEvents", &q.base,
                           &fabric__v1__watch_events_response__descriptor, each, &w, &error);
-        q.after_sequence = w.resume_after;
-    } while (error.code == FAB_GRPC_RESOURCE_EXHAUSTED && w.resume_after != 0);
+        q.after_sequence = w.seen[0].sequence;
+        q.after_time = &w.time;
+    } while (goes_on(&w, &error));
     out_table_end(s->out);
-    return error.code == FAB_GRPC_OK ? EXIT_OK : say_error(&error);
+    return w.over || error.code == FAB_GRPC_OK ? EXIT_OK : say_error(&error);
 }
 
 const struct cmd cmd_event_list = {
@@ -149,14 +253,16 @@ const struct cmd cmd_event_list = {
     .summary = "the newest events (50; with --since, all), oldest first",
     .options = "nsiuJK",
     .method = "fabric.v1.FabricService/ListEvents",
+    .is_list = true,
     .run = list,
 };
 const struct cmd cmd_event_watch = {
     .noun = "event",
     .verb = "watch",
-    .args = "[-n COUNT] [--after SEQ] [--severity WORD]",
-    .summary = "events as they happen; with --after, first those in the journal",
-    .options = "nas",
+    .one_manager = true,
+    .args = "[-n COUNT] [--after SEQ | --since TIME] [--severity WORD] [--reconnect]",
+    .summary = "events as they happen; with --after or --since, first those in the journal",
+    .options = "nasi7",
     .method = "fabric.v1.FabricService/WatchEvents",
     .run = watch,
 };

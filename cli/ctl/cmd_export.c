@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The commands `fabricctl topo export`, `route export` and `route certify`. The manager sends the
- * contents, and fabricctl writes the file. A regular file is written under a temporary name and
- * renamed when it is complete, so that no other program reads an incomplete file.
- */
+/* The commands `fabricctl topo export`, `route export` and `route certify`. The manager sends the
+ * contents, and fabricctl writes the file. */
 #include <errno.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/ctl/cmd.h"
+#include "cli/ctl/sink.h"
+#include "cli/ctl/topo_watch.h"
 #include "fabric/v1/export.pb-c.h"
 
 struct format {
@@ -23,6 +18,9 @@ static const struct format topo_formats[] = {
     {"dot", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_DOT},
     {"json", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_JSON},
     {"slurm", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_SLURM},
+    {"slurm-block", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_SLURM_BLOCK},
+    {"slurm-yaml", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_SLURM_YAML},
+    {"svg", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_SVG},
     {"opensm-lst", FABRIC__V1__EXPORT_FORMAT__EXPORT_FORMAT_OPENSM_LST},
     {NULL, 0},
 };
@@ -43,7 +41,7 @@ static const struct format certificate_format[] = {
  * such format, prints an error and returns NULL. */
 static const struct format *find_format(const struct format *formats, const char *name)
 {
-    char all[100] = "";
+    char all[120] = "";
     for (const struct format *f = formats; f->name != NULL; f++) {
         size_t len = strlen(all);
         if (name == NULL || strcmp(f->name, name) == 0)
@@ -52,50 +50,6 @@ static const struct format *find_format(const struct format *formats, const char
     }
     complain(EXIT_USAGE, "--format \"%s\": one of %s is expected", name, all);
     return NULL;
-}
-
-/* ---- the output file ------------------------------------------------------------------------- */
-
-struct sink {
-    FILE *to;
-    /* temporary name of the output file; "": the output is not a regular file */
-    char part[PATH_MAX];
-    /* errno of the first write that failed; 0: none failed */
-    int error;
-};
-
-static int sink_open(struct sink *s, const char *file)
-{
-    struct stat st;
-    *s = (struct sink){.to = stdout};
-    if (file == NULL || strcmp(file, "-") == 0)
-        return EXIT_OK;
-    if (stat(file, &st) < 0 || S_ISREG(st.st_mode))
-        snprintf(s->part, sizeof s->part, "%s.part", file);
-    const char *name = s->part[0] != '\0' ? s->part : file;
-    s->to = fopen(name, "w");
-    return s->to != NULL ? EXIT_OK : complain(EXIT_FAILED, "%s: %s", name, strerror(errno));
-}
-
-/* Closes the output file. `rc` is the exit code so far; if it is EXIT_OK, renames the file to
- * its final name. Returns the exit code of the command. */
-static int sink_close(struct sink *s, const char *file, int rc)
-{
-    if (s->to == stdout)
-        s->error = s->error == 0 && fflush(stdout) != 0 ? errno : s->error;
-    else if (fclose(s->to) != 0 && s->error == 0)
-        s->error = errno;
-    /* If the reader of the pipe, such as head, has ended, that is no error. */
-    if (s->to == stdout && s->error == EPIPE)
-        return EXIT_OK;
-    if (rc == EXIT_OK && s->error == 0 && s->part[0] != '\0' && rename(s->part, file) < 0)
-        s->error = errno;
-    if (rc == EXIT_OK && s->error != 0)
-        rc = complain(EXIT_FAILED, "%s: %s", s->to == stdout ? "standard output" : file,
-                      strerror(s->error));
-    if (rc != EXIT_OK && s->part[0] != '\0')
-        unlink(s->part);
-    return rc;
 }
 
 static bool each(void *ctx, const ProtobufCMessage *message)
@@ -128,9 +82,18 @@ static int export(struct session *s, const struct format *formats)
     return sink_close(&sink, s->file, rc);
 }
 
+/* --slurm is the short form of --format slurm. */
 static int export_topo(struct session *s)
 {
-    return export(s, topo_formats);
+    if (s->slurm && s->format != NULL)
+        return complain(EXIT_USAGE, "--slurm and --format exclude each other");
+    if (s->slurm)
+        s->format = "slurm";
+    if (!s->watch)
+        return s->hook == NULL ? export(s, topo_formats)
+                               : complain(EXIT_USAGE, "--hook needs --watch");
+    const struct format *f = find_format(topo_formats, s->format);
+    return f != NULL ? watch_topology(s, f->format) : EXIT_USAGE;
 }
 
 static int export_route(struct session *s)
@@ -146,29 +109,32 @@ static int certify(struct session *s)
 const struct cmd cmd_topo_export = {
     .noun = "topo",
     .verb = "export",
-    .args = "[--format FORMAT] [-o FILE]",
-    .summary = "the fabric as ibnetdiscover, dot, json, slurm or opensm-lst",
-    .options = "f",
-    .writes_file = true,
+    .one_manager = true,
+    .args = "[--format FORMAT | --slurm] [--file FILE] [--watch [--hook COMMAND]]",
+    .summary = "the fabric as ibnetdiscover, dot, svg, json or opensm-lst, or for Slurm",
+    .options = "f1k90",
+    .formats = "ibnetdiscover dot svg json slurm slurm-block slurm-yaml opensm-lst",
     .method = "fabric.v1.FabricService/Export",
     .run = export_topo,
 };
 const struct cmd cmd_route_export = {
     .noun = "route",
     .verb = "export",
-    .args = "[--format FORMAT] [-o FILE]",
+    .one_manager = true,
+    .args = "[--format FORMAT] [--file FILE]",
     .summary = "the active tables as opensm-lfts, opensm-fdbs, opensm-sl2vl or path-sl",
-    .options = "f",
-    .writes_file = true,
+    .options = "f1",
+    .formats = "opensm-lfts opensm-fdbs opensm-sl2vl path-sl",
     .method = "fabric.v1.FabricService/Export",
     .run = export_route,
 };
 const struct cmd cmd_route_certify = {
     .noun = "route",
     .verb = "certify",
-    .args = "[-o FILE]",
+    .one_manager = true,
+    .args = "[--file FILE]",
+    .options = "1",
     .summary = "a certificate that the active tables are deadlock-free",
-    .writes_file = true,
     .slow = true,
     .method = "fabric.v1.FabricService/Export",
     .run = certify,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Nodes and links that are gone: the option --gone of `fabricctl node list` and `link list`, what
- * `node show` says about them, and the command `node forget`.
+ * Shows nodes and links that are gone: the option --gone of `fabricctl node list` and `link list`,
+ * a part of the output of `node show`, and the command `node forget`.
  */
 #include "cli/ctl/gone.h"
 
@@ -39,7 +39,7 @@ static const char *type_word(const Fabric__V1__GoneNode *n)
     return show_node_type(&node);
 }
 
-/* Writes the values of a node that appear in JSON output. */
+/* Writes the values of a node in JSON output. */
 static void say_node_keys(struct out *o, const Fabric__V1__GoneNode *n)
 {
     static const Fabric__V1__GoneLink none = FABRIC__V1__GONE_LINK__INIT;
@@ -234,10 +234,10 @@ static int forget(struct session *s)
 const struct cmd cmd_node_forget = {
     .noun = "node",
     .verb = "forget",
-    .args = "NODE | --older-than AGE [--dry-run] [--reason TEXT]",
+    .args = "NODE | --older-than AGE [--dry-run] [--yes] [--local] [--reason TEXT]",
     .summary = "forget a node that is gone, or all nodes that have been gone for long",
     .max_args = 1,
-    .options = "rDO",
+    .options = "rDOlU",
     .method = "fabric.v1.FabricService/ForgetNodes",
     .run = forget,
 };

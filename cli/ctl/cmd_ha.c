@@ -13,7 +13,7 @@
 #include "fabric/v1/ha.pb-c.h"
 
 #define POLL_MS 200
-/* How long `ha handover` waits until the new master answers as master. */
+/* Maximum time in s that `ha handover` waits until the new master answers as master. */
 #define WAIT_S 30
 
 static const char *role_word(Fabric__V1__ManagerRole role)
@@ -83,6 +83,30 @@ static void say_priority(struct out *o, const Fabric__V1__GetManagersResponse *r
     out_keys(o, &r->base, "priority own_priority configured_priority");
 }
 
+static void say_replication(struct out *o, const Fabric__V1__Replication *m)
+{
+    if (m == NULL) {
+        out_none(o, "replication", NULL);
+        return;
+    }
+    out_record(o, "replication");
+    out_bool(o, "majority", NULL, OUT_PLAIN, m->majority);
+    out_textf(o, "Replication", m->majority ? OUT_GOOD : OUT_WARN, "%s by etcd, %s",
+              m->leads ? "sends" : "receives",
+              m->majority ? "a majority answers" : "no majority answers");
+    out_keys(o, &m->base, "leads leader_guid level reason");
+    if (!m->majority)
+        out_text(o, NULL, "Reason", OUT_WARN, m->reason);
+    out_fields(o, &m->base, "endpoint", "Etcd server", "pending", "Pending rows", NULL);
+    say_duration(o, "lost_for_ms", m->majority ? NULL : "Lost for", m->lost_for);
+    out_time(o, m->leads ? "Confirmed" : NULL, m->last_confirmed);
+    out_time_utc(o, "last_confirmed", m->last_confirmed);
+    say_duration(o, "commit_time_ms", m->leads ? "Commit time" : NULL, m->commit_time);
+    say_duration(o, "lag_ms", m->leads ? NULL : "Last heard", m->lag);
+    out_keys(o, &m->base, "confirmed received dropped");
+    out_record_end(o);
+}
+
 static void say_status(struct out *o, const Fabric__V1__GetManagersResponse *r)
 {
     bool master = r->role == FABRIC__V1__MANAGER_ROLE__MANAGER_ROLE_MASTER;
@@ -97,6 +121,7 @@ static void say_status(struct out *o, const Fabric__V1__GetManagersResponse *r)
         out_textf(o, "Master", OUT_PLAIN, "%s", r->master_guid);
     out_keys(o, &r->base, "master_guid");
     out_bool(o, "handing_over", NULL, OUT_PLAIN, r->handing_over);
+    say_replication(o, r->replication);
     if (r->n_others == 0)
         out_note(o, OUT_PLAIN, "This manager sees no other subnet manager.");
     out_table(o, "others", columns, sizeof columns / sizeof columns[0], false);
@@ -127,8 +152,8 @@ static const Fabric__V1__OtherManager *find(const Fabric__V1__GetManagersRespons
     return NULL;
 }
 
-/* Waits until the manager `guid` answers as master. The wait ends early if this manager does not
- * see the other one any more. */
+/* Waits until the manager `guid` answers as master. Stops waiting if this manager does not see the
+ * other one any more. */
 static int await_master(struct session *s, const char *guid, bool *ret_master)
 {
     int rc = EXIT_OK;

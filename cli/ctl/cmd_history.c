@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command `fabricctl history` lists what happened to a node, port or link, what people did to
- * it, and what the manager did about it.
+ * The command `fabricctl history` lists the past of an object, which is a node, port or link.
  *
- * The list has the events about the object, the audit records about it, and the manager's
- * reactions: for each event, the event about the reroute that followed it. Events of the same round
- * have successive numbers. So the reaction to an event is the next event with one of the types in
- * `reactions`, within REACTION_S seconds.
+ * The list has the events about the object, the audit records about it, and the reactions of the
+ * manager, such as reroutes. Events of the same round have successive numbers. So the reaction to
+ * an event is the next event that has one of the types in `reactions` and follows within REACTION_S
+ * seconds.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/ctl/events.h"
+#include "cli/ctl/plot.h"
 #include "cli/ctl/show.h"
 #include "cli/ctl/when.h"
 #include "fabric/v1/access.pb-c.h"
 #include "fabric/v1/audit.pb-c.h"
 #include "fabric/v1/node.pb-c.h"
+#include "libfabmgr/base/glob.h"
 
 #define COUNT_DEFAULT 50
 #define LARGEST_PAGE 1000
 #define REACTION_S 5
-/* number of events after an event among which the manager's reaction is searched */
+/* number of events after an event in which fabricctl looks for the manager's reaction */
 #define REACTION_WITHIN 40
-/* Maximum number of events for which fabricctl asks what the manager did next, the latest event
- * first. Each of these events takes a request. */
+/* Maximum number of events for which fabricctl looks for the manager's reaction. It begins with the
+ * latest event, and needs one request for each event. */
 #define REACTIONS_MOST 200
 
-/* types of the events that report what the manager did after a change */
+/* types of the events that report the manager's reaction to a change */
 static char reactions[] = "reroute-done,tables-published,routing-refused,proof-failed,paths-paused";
 
 /* ---- the list -------------------------------------------------------------------------------- */
@@ -38,7 +39,7 @@ struct entry {
     int64_t time_us;
     const Fabric__V1__Event *event;        /* NULL: the line is an audit record */
     const Fabric__V1__AuditRecord *record; /* NULL: the line is an event */
-    bool reaction;                         /* true: the event reports what the manager did */
+    bool reaction;                         /* true: the event is a reaction of the manager */
 };
 
 struct history {
@@ -80,8 +81,8 @@ static int add(struct history *h, struct entry e)
 }
 
 /* Compares two entries by time. Events of the same time stay in the order of their sequence
- * numbers. The record of a change has the time at which the change was complete, so it comes after
- * the events about the change. */
+ * numbers. An audit record has the time at which the change was complete, so it comes after the
+ * events about the change. */
 static int compare(const void *x, const void *y)
 {
     const struct entry *a = x, *b = y;
@@ -102,7 +103,7 @@ static bool has_event(const struct history *h, uint64_t sequence)
     return false;
 }
 
-/* Adds the first event after `e` that reports what the manager did. */
+/* Adds the manager's reaction to the event `e`, if there is one. */
 static int add_reaction(struct session *s, struct history *h, const Fabric__V1__Event *e)
 {
     Fabric__V1__ListEventsRequest q = FABRIC__V1__LIST_EVENTS_REQUEST__INIT;
@@ -143,8 +144,8 @@ static int add_events(struct session *s, struct history *h, uint64_t most)
     return rc;
 }
 
-/* Finds out whether the caller may read the audit log. (If the caller had no such role, a refused
- * call would itself be recorded in this log.) */
+/* Finds out whether the caller may read the audit log. (fabricctl does not just try, because the
+ * audit log also records refused calls.) */
 static int ask_role(struct session *s, bool *ret)
 {
     const Fabric__V1__WhoAmIRequest q = FABRIC__V1__WHO_AM_IREQUEST__INIT;
@@ -215,7 +216,7 @@ static const struct out_column columns[] = {
     {"text", "TEXT", false},
 };
 
-/* Returns true if the event reports what the manager did, and not what happened to the fabric. */
+/* Returns true if the event reports an action of the manager, and not a change of the fabric. */
 static bool is_act(const struct entry *e)
 {
     static const char *const acts[] = {"link-isolated",     "link-released",     "link-reinstated",
@@ -258,12 +259,38 @@ static void say_record(struct out *o, const Fabric__V1__AuditRecord *r)
     out_number(o, "record", NULL, OUT_PLAIN, r->sequence);
 }
 
+static struct plot_entry plot_entry_of(const struct entry *e)
+{
+    if (e->event == NULL)
+        return (struct plot_entry){e->record->time, e->record->method, e->record->object,
+                                   PLOT_PERSON};
+    Fabric__V1__EventSeverity severity = e->event->severity;
+    enum plot_kind kind =
+        is_act(e)                                                        ? PLOT_MANAGER
+        : severity == FABRIC__V1__EVENT_SEVERITY__EVENT_SEVERITY_ERROR   ? PLOT_ERROR
+        : severity == FABRIC__V1__EVENT_SEVERITY__EVENT_SEVERITY_WARNING ? PLOT_WARNING
+                                                                         : PLOT_CHANGE;
+    return (struct plot_entry){e->event->time, e->event->type, e->event->message, kind};
+}
+
+/* Draws the newest `most` entries; 0: all entries. */
+static int draw(struct session *s, const struct history *h, uint64_t most)
+{
+    size_t first = most > 0 && h->count > most ? h->count - most : 0;
+    struct plot_entry *entries = calloc(h->count - first + 1, sizeof *entries);
+    if (entries == NULL)
+        return complain(EXIT_FAILED, "out of memory");
+    for (size_t i = first; i < h->count; i++)
+        entries[i - first] = plot_entry_of(&h->entry[i]);
+    int rc = plot_history(s->argv[0], entries, h->count - first);
+    free(entries);
+    return rc;
+}
+
 /* Prints the newest `most` entries; 0: all entries. */
 static void say(struct session *s, struct history *h, uint64_t most)
 {
     struct out *o = s->out;
-    if (h->count > 0)
-        qsort(h->entry, h->count, sizeof *h->entry, compare);
     out_record(o, NULL);
     out_text(o, "object", NULL, OUT_PLAIN, s->argv[0]);
     out_bool(o, "with_audit_log", NULL, OUT_PLAIN, h->audited);
@@ -285,8 +312,8 @@ static void say(struct session *s, struct history *h, uint64_t most)
     out_record_end(o);
 }
 
-/* Checks the name if nothing is recorded, because it may be wrong. Prints an error if no node has
- * this name, or if it is ambiguous. */
+/* Call this function if the history is empty, because the user's name for the object may be wrong.
+ * Prints an error if no node has this name, or if the name is ambiguous. */
 static int check_name(struct session *s)
 {
     Fabric__V1__GetNodeRequest q = FABRIC__V1__GET_NODE_REQUEST__INIT;
@@ -303,9 +330,13 @@ static int run(struct session *s)
     struct history h = {0};
     uint64_t most = s->count > 0 ? s->count : s->since != NULL ? 0 : COUNT_DEFAULT;
     int rc = collect(s, &h, most);
-    if (rc == EXIT_OK && h.count == 0 && strpbrk(s->argv[0], "*?") == NULL)
+    if (rc == EXIT_OK && h.count == 0 && !fab_base_is_glob(s->argv[0]))
         rc = check_name(s);
-    if (rc == EXIT_OK)
+    if (rc == EXIT_OK && h.count > 0)
+        qsort(h.entry, h.count, sizeof *h.entry, compare);
+    if (rc == EXIT_OK && s->out_format == OUT_SVG)
+        rc = draw(s, &h, most);
+    else if (rc == EXIT_OK)
         say(s, &h, most);
     history_free(&h);
     return rc;
@@ -320,5 +351,8 @@ const struct cmd cmd_history = {
     .options = "niu",
     .method = "fabric.v1.FabricService/ListEvents",
     .optional = "fabric.v1.FabricService/ListAudit",
+    .takes_patterns = true,
+    .picture = true,
+    .is_list = true,
     .run = run,
 };

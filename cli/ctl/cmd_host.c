@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/ctl/list.h"
+#include "cli/ctl/matched.h"
 #include "cli/ctl/show.h"
 #include "fabric/v1/host.pb-c.h"
 
@@ -80,6 +81,8 @@ static int list(struct session *s)
     Fabric__V1__ListHostsRequest q = FABRIC__V1__LIST_HOSTS_REQUEST__INIT;
     if (s->rack != NULL)
         q.rack = (char *)(uintptr_t)s->rack;
+    if (s->argc > 0)
+        q.name = s->argv[0];
     return say_list(s, &hosts, &q.base);
 }
 
@@ -162,17 +165,30 @@ static void say_rack(struct out *o, const Fabric__V1__Rack *r)
     out_row_end(o);
 }
 
+static bool any_rack(const Fabric__V1__ListRacksResponse *r, const char *name)
+{
+    for (size_t i = 0; i < r->n_racks; i++)
+        if (name_matches(name, r->racks[i]->name))
+            return true;
+    return false;
+}
+
 static int list_racks(struct session *s)
 {
     Fabric__V1__ListRacksRequest q = FABRIC__V1__LIST_RACKS_REQUEST__INIT;
     Fabric__V1__ListRacksResponse *r = NULL;
     int rc = ask(s, "ListRacks", &q.base, &fabric__v1__list_racks_response__descriptor, &r);
-    if (rc != EXIT_OK)
+    if (rc == EXIT_OK && s->argc > 0 && !any_rack(r, s->argv[0]))
+        rc = complain(EXIT_NOT_FOUND, "no rack matches \"%.100s\"", s->argv[0]);
+    if (rc != EXIT_OK) {
+        free_reply(r);
         return rc;
+    }
     out_record(s->out, NULL);
     out_table(s->out, "racks", rack_columns, sizeof rack_columns / sizeof rack_columns[0], false);
     for (size_t i = 0; i < r->n_racks; i++)
-        say_rack(s->out, r->racks[i]);
+        if (s->argc == 0 || name_matches(s->argv[0], r->racks[i]->name))
+            say_rack(s->out, r->racks[i]);
     out_table_end(s->out);
     out_number(s->out, "without_rack", NULL, OUT_PLAIN, r->without_rack_count);
     if (r->n_racks == 0)
@@ -190,10 +206,13 @@ static int list_racks(struct session *s)
 const struct cmd cmd_host_list = {
     .noun = "host",
     .verb = "list",
-    .args = "[--rack RACK]",
-    .summary = "hosts with their adapters, all or those in a rack",
+    .args = "[HOST] [--rack RACK]",
+    .summary = "hosts with their adapters, all, or those with a name or in a rack",
+    .max_args = 1,
+    .takes_patterns = true,
     .options = "X",
     .method = "fabric.v1.FabricService/ListHosts",
+    .is_list = true,
     .run = list,
 };
 const struct cmd cmd_host_show = {
@@ -209,7 +228,11 @@ const struct cmd cmd_host_show = {
 const struct cmd cmd_rack_list = {
     .noun = "rack",
     .verb = "list",
+    .args = "[RACK]",
     .summary = "racks, with the number of switches and hosts in each",
+    .max_args = 1,
+    .takes_patterns = true,
     .method = "fabric.v1.FabricService/ListRacks",
+    .is_list = true,
     .run = list_racks,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command `fabricctl topo infer`, which shows the intended shape of a fabric as far as its
- * cabling reveals it. */
+/* The command `fabricctl topo infer`, which infers the intended topology of a fabric from its
+ * cabling, and shows it. */
 #include <inttypes.h>
 
 #include "cli/ctl/cabling.h"
@@ -147,6 +147,7 @@ static int infer(struct session *s)
 const struct cmd cmd_topo_infer = {
     .noun = "topo",
     .verb = "infer",
+    .one_manager = true,
     .summary = "the shape that the fabric seems to have, and the odd ones out",
     .method = "fabric.v1.FabricService/Export",
     .run = infer,

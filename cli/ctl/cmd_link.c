@@ -8,6 +8,7 @@
 
 #include "cli/ctl/gone.h"
 #include "cli/ctl/list.h"
+#include "cli/ctl/matched.h"
 #include "cli/ctl/show.h"
 #include "fabric/v1/link.pb-c.h"
 
@@ -18,7 +19,7 @@ static const struct out_column columns[] = {
     {"rate", "RATE", false},
 };
 
-/* Writes the values of a link that appear in JSON output. */
+/* Writes the values of a link in JSON output. */
 static void say_keys(struct out *o, const Fabric__V1__Link *l)
 {
     out_port_keys(o, "a_", l->a);
@@ -118,11 +119,14 @@ static int list(struct session *s)
 const struct cmd cmd_link_list = {
     .noun = "link",
     .verb = "list",
-    .args = "[NODE] [--rack RACK] [--degraded | --gone]",
-    .summary = "links of the fabric, a node or a rack; only degraded ones, or those that are gone",
+    .args = "[NODE[/PORT]] [--rack RACK] [--degraded | --gone]",
+    .summary =
+        "links of the fabric, of nodes or a rack; only degraded ones, or those that are gone",
     .max_args = 1,
+    .takes_patterns = true,
     .options = "gBX",
     .method = "fabric.v1.FabricService/ListLinks",
+    .is_list = true,
     .run = list,
 };
 
@@ -169,7 +173,9 @@ static int flapping(struct session *s)
     out_table(s->out, "links", flapping_columns, sizeof flapping_columns / sizeof *flapping_columns,
               false);
     for (size_t i = 0; i < r->n_links; i++)
-        say_flapping(s->out, r->links[i]);
+        if (s->argc == 0 || port_matches(s->argv[0], r->links[i]->a) ||
+            port_matches(s->argv[0], r->links[i]->b))
+            say_flapping(s->out, r->links[i]);
     out_table_end(s->out);
     if (r->n_links == 0)
         out_note(s->out, OUT_DIM, "No link went down recently.");
@@ -181,27 +187,36 @@ static int flapping(struct session *s)
 static int release(struct session *s)
 {
     Fabric__V1__ReleaseLinkRequest q = FABRIC__V1__RELEASE_LINK_REQUEST__INIT;
+    Fabric__V1__ReleaseLinkResponse *r = NULL;
     int rc = parse_port(s, &q.node, &q.port_number);
-    return rc == EXIT_OK ? ask(s, "ReleaseLink", &q.base,
-                               &fabric__v1__release_link_response__descriptor, NULL)
-                         : rc;
+    q.dry_run = s->dry_run;
+    if (rc == EXIT_OK)
+        rc = ask(s, "ReleaseLink", &q.base, &fabric__v1__release_link_response__descriptor, &r);
+    if (rc == EXIT_OK && s->dry_run)
+        say_message(s->out, r->message);
+    free_reply(r);
+    return rc;
 }
 
 const struct cmd cmd_link_flapping = {
     .noun = "link",
     .verb = "flapping",
+    .args = "[NODE[/PORT]]",
+    .max_args = 1,
+    .takes_patterns = true,
     .summary = "links that recently went down, and which of them are held down",
     .method = "fabric.v1.FabricService/ListFlappingLinks",
+    .is_list = true,
     .run = flapping,
 };
 const struct cmd cmd_link_release = {
     .noun = "link",
     .verb = "release",
-    .args = "NODE/PORT [--reason TEXT]",
+    .args = "NODE/PORT [--dry-run] [--yes] [--local] [--reason TEXT]",
     .summary = "return a held-down or isolated link to the routes, and reset its flap count",
     .min_args = 1,
     .max_args = 1,
     .method = "fabric.v1.FabricService/ReleaseLink",
-    .options = "r",
+    .options = "rlUD",
     .run = release,
 };

@@ -100,6 +100,7 @@ const struct cmd cmd_multicast_list = {
     .verb = "list",
     .summary = "all multicast groups with their numbers of members",
     .method = "fabric.v1.FabricService/ListMulticastGroups",
+    .is_list = true,
     .run = list,
 };
 const struct cmd cmd_multicast_show = {
@@ -110,5 +111,6 @@ const struct cmd cmd_multicast_show = {
     .min_args = 1,
     .max_args = 1,
     .method = "fabric.v1.FabricService/ListMulticastMembers",
+    .is_list = true,
     .run = show,
 };

@@ -39,7 +39,7 @@ static void say_row(struct out *o, const void *item)
     out_row_end(o);
 }
 
-static int parse_type(const char *text, Fabric__V1__NodeType *ret)
+bool parse_node_type(const char *text, Fabric__V1__NodeType *ret)
 {
     if (strcmp(text, "switch") == 0)
         *ret = FABRIC__V1__NODE_TYPE__NODE_TYPE_SWITCH;
@@ -48,9 +48,8 @@ static int parse_type(const char *text, Fabric__V1__NodeType *ret)
     else if (strcmp(text, "router") == 0)
         *ret = FABRIC__V1__NODE_TYPE__NODE_TYPE_ROUTER;
     else
-        return complain(EXIT_USAGE,
-                        "\"%s\" is not a node type; switch, adapter or router is expected", text);
-    return EXIT_OK;
+        return false;
+    return true;
 }
 
 static int list(struct session *s)
@@ -69,9 +68,16 @@ static int list(struct session *s)
         return complain(EXIT_USAGE, "--gone and --rack exclude each other");
     if (s->rack != NULL)
         q.rack = (char *)(uintptr_t)s->rack;
-    int rc = s->argc > 0 ? parse_type(s->argv[0], &q.type) : EXIT_OK;
-    if (rc != EXIT_OK)
-        return rc;
+    bool typed = s->argc > 0 && parse_node_type(s->argv[0], &q.type);
+    if (s->argc == 2 && !typed)
+        return complain(EXIT_USAGE,
+                        "\"%s\" is not a node type; switch, adapter or router is expected",
+                        s->argv[0]);
+    if (s->argc > typed)
+        q.name = s->argv[typed];
+    if (s->gone && s->argc > typed)
+        return complain(EXIT_USAGE, "--gone takes no node; 'fabricctl node show %s' shows one",
+                        q.name);
     return s->gone ? list_gone_nodes(s, q.type) : say_list(s, &nodes, &q.base);
 }
 
@@ -134,11 +140,13 @@ static int show(struct session *s)
 const struct cmd cmd_node_list = {
     .noun = "node",
     .verb = "list",
-    .args = "[switch|adapter|router] [--rack RACK | --gone]",
-    .summary = "all nodes, or those of one type or rack; with --gone, those that are gone",
-    .max_args = 1,
+    .args = "[switch|adapter|router] [NODE] [--rack RACK | --gone]",
+    .summary = "all nodes, or those of one type, name or rack, or those that are gone",
+    .max_args = 2,
+    .takes_patterns = true,
     .options = "BX",
     .method = "fabric.v1.FabricService/ListNodes",
+    .is_list = true,
     .run = list,
 };
 const struct cmd cmd_node_show = {

@@ -82,6 +82,7 @@ const struct cmd cmd_partition_list = {
     .verb = "list",
     .summary = "all partitions with their numbers of members",
     .method = "fabric.v1.FabricService/ListPartitions",
+    .is_list = true,
     .run = list,
 };
 const struct cmd cmd_partition_show = {
@@ -92,5 +93,6 @@ const struct cmd cmd_partition_show = {
     .min_args = 1,
     .max_args = 1,
     .method = "fabric.v1.FabricService/ListPartitionMembers",
+    .is_list = true,
     .run = show,
 };

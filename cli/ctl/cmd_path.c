@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command `fabricctl path` prints the path of a packet, hop by hop.
+ * The command `fabricctl path` prints the path of a packet, hop by hop. If the source or the
+ * destination is a list of hosts, it prints a table with a row for each pair.
  */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "cli/ctl/cmd.h"
+#include "cli/ctl/job.h"
+#include "cli/ctl/matched.h"
 #include "cli/ctl/show.h"
 #include "fabric/v1/route.pb-c.h"
 
@@ -76,12 +83,12 @@ static int say(struct out *o, const Fabric__V1__Path *p)
     return p->reachable ? EXIT_OK : EXIT_UNSOUND;
 }
 
-static int run(struct session *s)
+static int show_one(struct session *s, char *source, char *destination)
 {
     Fabric__V1__TracePathRequest q = FABRIC__V1__TRACE_PATH_REQUEST__INIT;
     Fabric__V1__TracePathResponse *r = NULL;
-    q.source = s->argv[0];
-    q.destination = s->argv[1];
+    q.source = source;
+    q.destination = destination;
     int rc = ask(s, "TracePath", &q.base, &fabric__v1__trace_path_response__descriptor, &r);
     if (rc == EXIT_OK && r->path != NULL)
         rc = say(s->out, r->path);
@@ -89,12 +96,137 @@ static int run(struct session *s)
     return rc;
 }
 
+/* ---- pairs ----------------------------------------------------------------------------------- */
+
+#define PAIRS_MOST 100000u
+
+static const struct out_column pair_columns[] = {
+    {"source_node", "SOURCE", false},   {"destination_node", "DESTINATION", false},
+    {"switches", "SWITCHES", true},     {"service_level", "SL", true},
+    {"slowest_mbps", "SLOWEST", false}, {"problem", "PROBLEM", false},
+};
+
+/* Returns the rate of the slowest link of the path; NULL: the path has none. */
+static const Fabric__V1__LinkRate *slowest(const Fabric__V1__Path *p)
+{
+    const Fabric__V1__LinkRate *least = NULL;
+    for (size_t i = 0; i < p->n_hops; i++)
+        if (p->hops[i]->rate != NULL && (least == NULL || p->hops[i]->rate->mbps < least->mbps))
+            least = p->hops[i]->rate;
+    return least;
+}
+
+static void say_pair(struct out *o, const Fabric__V1__Path *p)
+{
+    const Fabric__V1__LinkRate *rate = slowest(p);
+    char text[SHOW_LEN] = "";
+    if (rate != NULL)
+        show_rate(rate, text);
+    out_row(o);
+    out_text(o, "source_node", "SOURCE", OUT_PLAIN, p->source != NULL ? p->source->node_name : "");
+    out_text(o, "destination_node", "DESTINATION", OUT_PLAIN,
+             p->destination != NULL ? p->destination->node_name : "");
+    out_number(o, "source_lid", NULL, OUT_PLAIN, p->source_lid);
+    out_number(o, "destination_lid", NULL, OUT_PLAIN, p->destination_lid);
+    out_number(o, "switches", "SWITCHES", OUT_PLAIN, p->n_hops > 0 ? p->n_hops - 1 : 0);
+    out_number(o, "service_level", "SL", OUT_PLAIN, p->service_level);
+    out_number(o, "slowest_mbps", NULL, OUT_PLAIN, rate != NULL ? rate->mbps : 0);
+    out_text(o, NULL, "SLOWEST", OUT_PLAIN, text);
+    out_bool(o, "reachable", NULL, OUT_PLAIN, p->reachable);
+    out_text(o, "problem", "PROBLEM", OUT_BAD, p->reachable ? "" : p->problem);
+    out_row_end(o);
+}
+
+/* The row of a pair whose source or destination is not in the fabric. */
+static void say_missing(struct out *o, char *source, char *destination, char *problem)
+{
+    Fabric__V1__Path p = FABRIC__V1__PATH__INIT;
+    Fabric__V1__PortRef from = FABRIC__V1__PORT_REF__INIT, to = FABRIC__V1__PORT_REF__INIT;
+    from.node_name = source;
+    to.node_name = destination;
+    p.source = &from;
+    p.destination = &to;
+    p.problem = problem;
+    say_pair(o, &p);
+}
+
+/* Asks for the path of one pair, and prints its row. A pair without a path sets *unsound. */
+static int ask_pair(struct session *s, char *source, char *destination, bool *unsound)
+{
+    Fabric__V1__TracePathRequest q = FABRIC__V1__TRACE_PATH_REQUEST__INIT;
+    struct fab_client_error error;
+    ProtobufCMessage *m = NULL;
+    q.source = source;
+    q.destination = destination;
+    fab_client_call(s->client, "fabric.v1.FabricService/TracePath", &q.base,
+                    &fabric__v1__trace_path_response__descriptor, &m, &error);
+    if (error.code != FAB_GRPC_OK && error.code != FAB_GRPC_NOT_FOUND)
+        return say_error(&error);
+    const Fabric__V1__TracePathResponse *r = (const Fabric__V1__TracePathResponse *)m;
+    if (error.code == FAB_GRPC_NOT_FOUND)
+        say_missing(s->out, source, destination, error.message);
+    else if (r->path != NULL)
+        say_pair(s->out, r->path);
+    *unsound |= error.code != FAB_GRPC_OK || r->path == NULL || !r->path->reachable;
+    free_reply(m);
+    return EXIT_OK;
+}
+
+static int show_pairs(struct session *s, const struct job *from, const struct job *to)
+{
+    bool unsound = false;
+    int rc = EXIT_OK;
+    if ((uint64_t)from->count * to->count > PAIRS_MOST)
+        return complain(EXIT_USAGE, "%zu sources and %zu destinations are more than %u pairs",
+                        from->count, to->count, PAIRS_MOST);
+    out_record(s->out, NULL);
+    out_table(s->out, "paths", pair_columns, sizeof pair_columns / sizeof pair_columns[0], false);
+    for (size_t i = 0; i < from->count && rc == EXIT_OK; i++)
+        for (size_t k = 0; k < to->count && rc == EXIT_OK; k++)
+            if (strcmp(from->names[i], to->names[k]) != 0)
+                rc = ask_pair(s, from->names[i], to->names[k], &unsound);
+    out_table_end(s->out);
+    out_record_end(s->out);
+    return rc == EXIT_OK && unsound ? EXIT_UNSOUND : rc;
+}
+
+/* Finds the endports that an argument names: the nodes of the fabric that match a pattern with * or
+ * ?, or the names of a list. A text with a bracket or comma that is no list is a name. */
+static int find_ends(struct session *s, const char *usage, char *text, struct job *ret)
+{
+    struct matched m = {0};
+    if (strpbrk(text, "*?") == NULL)
+        return job_expand(ret, text, PAIRS_MOST);
+    int rc = match_argument(s, usage, text, &m);
+    for (size_t i = 0; rc == EXIT_OK && i < m.count; i++)
+        rc = job_expand(ret, m.match[i].argument, PAIRS_MOST);
+    matched_fini(&m);
+    return rc;
+}
+
+static int run(struct session *s)
+{
+    struct job from = {0}, to = {0};
+    int rc = find_ends(s, "SOURCE", s->argv[0], &from);
+    if (rc == EXIT_OK)
+        rc = find_ends(s, "DESTINATION", s->argv[1], &to);
+    if (rc == EXIT_OK && (from.count > 1 || to.count > 1))
+        rc = show_pairs(s, &from, &to);
+    else if (rc == EXIT_OK)
+        rc = show_one(s, from.count == 1 ? from.names[0] : s->argv[0],
+                      to.count == 1 ? to.names[0] : s->argv[1]);
+    job_fini(&from);
+    job_fini(&to);
+    return rc;
+}
+
 const struct cmd cmd_path = {
     .noun = "path",
     .args = "SOURCE DESTINATION",
-    .summary = "the path between two endports (name, GUID or LID), hop by hop",
+    .summary = "the path between two endports, hop by hop, or those of lists of hosts",
     .min_args = 2,
     .max_args = 2,
+    .takes_patterns = true,
     .method = "fabric.v1.FabricService/TracePath",
     .run = run,
 };

@@ -67,14 +67,21 @@ static int pins(struct session *s)
 static int forget(struct session *s)
 {
     Fabric__V1__ForgetNodePinRequest q = FABRIC__V1__FORGET_NODE_PIN_REQUEST__INIT;
+    Fabric__V1__ForgetNodePinResponse *r = NULL;
     q.node = s->argv[0];
-    return ask(s, "ForgetNodePin", &q.base, &fabric__v1__forget_node_pin_response__descriptor,
-               NULL);
+    q.dry_run = s->dry_run;
+    int rc =
+        ask(s, "ForgetNodePin", &q.base, &fabric__v1__forget_node_pin_response__descriptor, &r);
+    if (rc == EXIT_OK && s->dry_run)
+        say_message(s->out, r->message);
+    free_reply(r);
+    return rc;
 }
 
 static int approve(struct session *s)
 {
     Fabric__V1__ApproveNodeRequest q = FABRIC__V1__APPROVE_NODE_REQUEST__INIT;
+    Fabric__V1__ApproveNodeResponse *r = NULL;
     if (s->all && (s->forget || s->argc > 0))
         return complain(EXIT_USAGE, "--all takes neither a node nor --forget");
     if (!s->all && s->argc == 0)
@@ -84,7 +91,12 @@ static int approve(struct session *s)
     q.all = s->all;
     if (!s->all)
         q.node = s->argv[0];
-    return ask(s, "ApproveNode", &q.base, &fabric__v1__approve_node_response__descriptor, NULL);
+    q.dry_run = s->dry_run;
+    int rc = ask(s, "ApproveNode", &q.base, &fabric__v1__approve_node_response__descriptor, &r);
+    if (rc == EXIT_OK && s->dry_run)
+        say_message(s->out, r->message);
+    free_reply(r);
+    return rc;
 }
 
 const struct cmd cmd_node_pins = {
@@ -94,15 +106,16 @@ const struct cmd cmd_node_pins = {
     .summary = "names that are pinned to nodes, and nodes that wait for an approval",
     .options = "w",
     .method = "fabric.v1.FabricService/ListNodePins",
+    .is_list = true,
     .run = pins,
 };
 const struct cmd cmd_node_approve = {
     .noun = "node",
     .verb = "approve",
-    .args = "NODE | --all | --forget NODE [--reason TEXT]",
+    .args = "NODE | --all | --forget NODE [--dry-run] [--yes] [--local] [--reason TEXT]",
     .summary = "pin a node to the name that it shows, or drop its pin",
     .max_args = 1,
-    .options = "rAF",
+    .options = "rAFlUD",
     .slow = true,
     .method = "fabric.v1.FabricService/ApproveNode",
     .run = approve,

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/ctl/list.h"
 #include "cli/ctl/show.h"
@@ -15,8 +16,7 @@ static const struct out_column columns[] = {
     {"rate", "RATE", false}, {"lid", "LID", true},      {"peer", "PEER", false},
 };
 
-/* Writes the values of a port that appear in JSON output, for the list of ports and for a single
- * port. */
+/* Writes the values of a port in JSON output, for the list of ports and for a single port. */
 static void say_keys(struct out *o, const Fabric__V1__Port *p)
 {
     out_port_keys(o, "", p->port);
@@ -44,12 +44,10 @@ static void say_peer(struct out *o, const Fabric__V1__Port *p)
         out_port(o, "PEER", p->peer);
 }
 
-static void say_row(struct out *o, const void *item)
+/* Writes the values of a port in a row of text output. */
+static void say_labels(struct out *o, const Fabric__V1__Port *p)
 {
-    const Fabric__V1__Port *p = item;
     char rate[SHOW_LEN];
-    out_row(o);
-    say_keys(o, p);
     out_port(o, "PORT", p->port);
     if (p->excluded[0] != '\0')
         out_text(o, NULL, "STATE", OUT_WARN, p->excluded);
@@ -65,7 +63,27 @@ static void say_row(struct out *o, const void *item)
     else
         out_none(o, NULL, "LID");
     say_peer(o, p);
+}
+
+static void say_row(struct out *o, const void *item)
+{
+    const Fabric__V1__Port *p = item;
+    out_row(o);
+    say_keys(o, p);
+    if (out_wants_labels(o))
+        say_labels(o, p);
     out_row_end(o);
+}
+
+/* Returns the state that --state names, so that the manager leaves out all other ports; 0: it does
+ * not name a state of the API. */
+static Fabric__V1__PortState state_of(const char *word)
+{
+    for (int i = FABRIC__V1__PORT_STATE__PORT_STATE_DOWN;
+         word != NULL && i <= FABRIC__V1__PORT_STATE__PORT_STATE_ACTIVE; i++)
+        if (strcasecmp(word, show_port_state((Fabric__V1__PortState)i)) == 0)
+            return (Fabric__V1__PortState)i;
+    return FABRIC__V1__PORT_STATE__PORT_STATE_UNSPECIFIED;
 }
 
 static int list(struct session *s)
@@ -82,10 +100,13 @@ static int list(struct session *s)
     Fabric__V1__ListPortsRequest q = FABRIC__V1__LIST_PORTS_REQUEST__INIT;
     if (s->argc > 0)
         q.node = s->argv[0];
+    q.rack = word_of(s->rack);
+    q.state = state_of(s->state);
     return say_list(s, &ports, &q.base);
 }
 
-/* Writes what the port supports and has enabled, and why its link is slower than it could be. */
+/* Writes the rates that the port supports and has enabled, and the reason why its link is slower
+ * than possible. */
 static void say_rates(struct out *o, const Fabric__V1__Port *p)
 {
     char supported[SHOW_LEN], enabled[SHOW_LEN];
@@ -147,28 +168,41 @@ static int show(struct session *s)
 static int disable(struct session *s)
 {
     Fabric__V1__DisablePortRequest q = FABRIC__V1__DISABLE_PORT_REQUEST__INIT;
+    Fabric__V1__DisablePortResponse *r = NULL;
     int rc = parse_port(s, &q.node, &q.port_number);
-    return rc == EXIT_OK ? ask(s, "DisablePort", &q.base,
-                               &fabric__v1__disable_port_response__descriptor, NULL)
-                         : rc;
+    q.dry_run = s->dry_run;
+    if (rc == EXIT_OK)
+        rc = ask(s, "DisablePort", &q.base, &fabric__v1__disable_port_response__descriptor, &r);
+    if (rc == EXIT_OK && s->dry_run)
+        say_message(s->out, r->message);
+    free_reply(r);
+    return rc;
 }
 
 static int enable(struct session *s)
 {
     Fabric__V1__EnablePortRequest q = FABRIC__V1__ENABLE_PORT_REQUEST__INIT;
+    Fabric__V1__EnablePortResponse *r = NULL;
     int rc = parse_port(s, &q.node, &q.port_number);
-    return rc == EXIT_OK
-               ? ask(s, "EnablePort", &q.base, &fabric__v1__enable_port_response__descriptor, NULL)
-               : rc;
+    q.dry_run = s->dry_run;
+    if (rc == EXIT_OK)
+        rc = ask(s, "EnablePort", &q.base, &fabric__v1__enable_port_response__descriptor, &r);
+    if (rc == EXIT_OK && s->dry_run)
+        say_message(s->out, r->message);
+    free_reply(r);
+    return rc;
 }
 
 const struct cmd cmd_port_list = {
     .noun = "port",
     .verb = "list",
-    .args = "[NODE]",
-    .summary = "all ports, or those of one node",
+    .args = "[NODE[/PORT]] [--rack RACK]",
+    .summary = "all ports, or those of some nodes or of a rack",
+    .options = "X",
     .max_args = 1,
+    .takes_patterns = true,
     .method = "fabric.v1.FabricService/ListPorts",
+    .is_list = true,
     .run = list,
 };
 const struct cmd cmd_port_show = {
@@ -184,22 +218,22 @@ const struct cmd cmd_port_show = {
 const struct cmd cmd_port_disable = {
     .noun = "port",
     .verb = "disable",
-    .args = "NODE/PORT [--reason TEXT]",
+    .args = "NODE/PORT [--dry-run] [--yes] [--local] [--reason TEXT]",
     .summary = "disable a port until it is enabled again",
     .min_args = 1,
     .max_args = 1,
     .method = "fabric.v1.FabricService/DisablePort",
-    .options = "r",
+    .options = "rlUD",
     .run = disable,
 };
 const struct cmd cmd_port_enable = {
     .noun = "port",
     .verb = "enable",
-    .args = "NODE/PORT [--reason TEXT]",
+    .args = "NODE/PORT [--dry-run] [--yes] [--local] [--reason TEXT]",
     .summary = "enable a disabled port",
     .min_args = 1,
     .max_args = 1,
     .method = "fabric.v1.FabricService/EnablePort",
-    .options = "r",
+    .options = "rlUD",
     .run = enable,
 };

@@ -7,6 +7,7 @@
 
 #include "cli/ctl/cmd.h"
 #include "cli/ctl/job.h"
+#include "cli/ctl/plot.h"
 #include "cli/ctl/show.h"
 #include "cli/ctl/show_quality.h"
 #include "fabric/v1/quality.pb-c.h"
@@ -37,7 +38,9 @@ static int quality(struct session *s)
     q.options = &options;
     if (rc == EXIT_OK)
         rc = ask(s, "GetQuality", &q.base, &fabric__v1__get_quality_response__descriptor, &r);
-    if (rc == EXIT_OK && r->quality != NULL)
+    if (rc == EXIT_OK && r->quality != NULL && s->out_format == OUT_SVG)
+        rc = plot_quality(r);
+    else if (rc == EXIT_OK && r->quality != NULL)
         rc = say_quality(s->out, r);
     free_reply(r);
     job_fini(&job);
@@ -72,6 +75,9 @@ struct comparing {
     /* Notes to print below the table: why engines failed, and which traffic classes would share
      * VLs. */
     char lines[16384];
+    /* [plot_count] for the picture */
+    struct plot_engine plots[PLOT_ENGINES];
+    size_t plot_count;
 };
 
 static void say_figures(struct out *o, const Fabric__V1__Quality *q)
@@ -124,6 +130,31 @@ static void say_report(struct out *o, const Fabric__V1__EngineReport *r)
     out_row_end(o);
 }
 
+/* Notes what the picture shows of an engine. */
+static void note_plot(struct comparing *c, const Fabric__V1__EngineReport *r)
+{
+    const Fabric__V1__Quality *q = r->routed ? r->quality : NULL;
+    if (c->plot_count == PLOT_ENGINES)
+        return;
+    struct plot_engine *e = &c->plots[c->plot_count++];
+    *e = (struct plot_engine){.shifts = FAB_SVG_MISSING,
+                              .random = FAB_SVG_MISSING,
+                              .bisection = FAB_SVG_MISSING,
+                              .all_to_all = FAB_SVG_MISSING,
+                              .verdict = r->routed ? show_verdict(r->verdict) : "refuses"};
+    snprintf(e->name, sizeof e->name, "%.60s%s", r->engine, r->active ? " *" : "");
+    if (q != NULL && q->shifts != NULL)
+        e->shifts = q->shifts->bandwidth;
+    if (q != NULL && q->random_permutations != NULL)
+        e->random = q->random_permutations->bandwidth;
+    if (q != NULL && q->bisections != NULL)
+        e->bisection = q->bisections->mean;
+    if (q != NULL && q->all_to_all != NULL) {
+        e->all_to_all = (double)q->all_to_all->max;
+        e->bound = (double)q->all_to_all->bound;
+    }
+}
+
 static void add_line(struct comparing *c, const char *engine, const char *text, bool newline)
 {
     size_t len = strlen(c->lines);
@@ -139,6 +170,7 @@ static bool each_report(void *ctx, const ProtobufCMessage *message)
     if (r == NULL)
         return true;
     say_report(c->out, r);
+    note_plot(c, r);
     c->any_passed = c->any_passed || (r->verdict != NULL && r->verdict->passed);
     const char *why = !r->routed ? r->reason : r->verdict != NULL ? r->verdict->witness : "";
     if (why[0] != '\0')
@@ -171,6 +203,8 @@ static int compare(struct session *s)
     }
     if (error.code != FAB_GRPC_OK)
         rc = say_error(&error);
+    else if (rc == EXIT_OK && s->out_format == OUT_SVG)
+        rc = plot_engines(c.plots, c.plot_count);
     job_fini(&job);
     return rc == EXIT_OK && !c.any_passed ? EXIT_UNSOUND : rc;
 }
@@ -183,6 +217,7 @@ const struct cmd cmd_route_quality = {
     .options = "hjmd",
     .slow = true,
     .method = "fabric.v1.FabricService/GetQuality",
+    .picture = true,
     .run = quality,
 };
 const struct cmd cmd_route_compare = {
@@ -194,5 +229,6 @@ const struct cmd cmd_route_compare = {
     .options = "hjmd",
     .slow = true,
     .method = "fabric.v1.FabricService/CompareEngines",
+    .picture = true,
     .run = compare,
 };

@@ -110,6 +110,7 @@ const struct cmd cmd_service_list = {
     .verb = "list",
     .summary = "services that hosts registered",
     .method = "fabric.v1.FabricService/ListServices",
+    .is_list = true,
     .run = list_services,
 };
 const struct cmd cmd_subscription_list = {
@@ -117,5 +118,6 @@ const struct cmd cmd_subscription_list = {
     .verb = "list",
     .summary = "subscriptions of hosts to notices (InformInfo)",
     .method = "fabric.v1.FabricService/ListSubscriptions",
+    .is_list = true,
     .run = list_subscriptions,
 };

@@ -8,6 +8,7 @@
 
 #include "cli/ctl/list.h"
 #include "cli/ctl/show.h"
+#include "cli/ctl/when.h"
 #include "fabric/v1/reroute.pb-c.h"
 #include "fabric/v1/route.pb-c.h"
 #include "libfabmgr/base/plural.h"
@@ -84,7 +85,7 @@ static void say_row(struct out *o, const void *item)
 
 static int list(struct session *s)
 {
-    static const struct list reroutes = {
+    struct list reroutes = {
         .method = "ListReroutes",
         .reply = &fabric__v1__list_reroutes_response__descriptor,
         .items = "reroutes",
@@ -92,10 +93,13 @@ static int list(struct session *s)
         .column_count = sizeof columns / sizeof columns[0],
         .say_row = say_row,
         .none = "No reroute is recorded yet.",
-        .count = COUNT_DEFAULT,
+        .count = s->since != NULL && s->count == 0 ? 0 : COUNT_DEFAULT,
     };
     Fabric__V1__ListReroutesRequest q = FABRIC__V1__LIST_REROUTES_REQUEST__INIT;
-    return say_list(s, &reroutes, &q.base);
+    Google__Protobuf__Timestamp room, *since = NULL;
+    int rc = when_option("--since", s->since, &room, &since);
+    reroutes.since = since;
+    return rc == EXIT_OK ? say_list(s, &reroutes, &q.base) : rc;
 }
 
 static void say_step(struct out *o, const char *label, const Google__Protobuf__Duration *d)
@@ -180,10 +184,11 @@ const struct cmd cmd_route_rebalance = {
 const struct cmd cmd_reroute_list = {
     .noun = "reroute",
     .verb = "list",
-    .args = "[-n COUNT]",
+    .args = "[--since TIME] [-n COUNT]",
     .summary = "the newest reroutes (50), newest first",
-    .options = "n",
+    .options = "ni",
     .method = "fabric.v1.FabricService/ListReroutes",
+    .is_list = true,
     .run = list,
 };
 const struct cmd cmd_reroute_show = {

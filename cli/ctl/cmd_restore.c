@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command `fabricctl restore`. A running manager has the database and the keys in memory, too,
- * so it must be stopped for a restore. So this command calls no manager: it asks for the passphrase
- * and becomes `fabricd --restore`, which implements the restore. */
+/* The command `fabricctl restore`. A running manager also has the database and the keys in memory,
+ * so it must be stopped for a restore. The command therefore calls no manager. It asks for the
+ * passphrase, and then executes `fabricd --restore`, which implements the restore. */
 #include <errno.h>
 #include <openssl/crypto.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static int restore(struct session *s)
     char passphrase[PASSPHRASE_MOST + 1];
     if (s->replace && s->verify)
         return complain(EXIT_USAGE, "it is either --replace or --verify");
-    if (s->out_format == OUT_JSON)
+    if (s->out_format != OUT_TEXT)
         return complain(EXIT_USAGE, "restore has only text output");
     if (access(s->argv[0], R_OK) != 0)
         return complain(EXIT_FAILED, "%s: %s", s->argv[0], strerror(errno));

@@ -145,6 +145,7 @@ const struct cmd cmd_route_show = {
     .min_args = 1,
     .max_args = 1,
     .method = "fabric.v1.FabricService/GetForwardingTable",
+    .is_list = true,
     .run = show,
 };
 const struct cmd cmd_route_verify = {

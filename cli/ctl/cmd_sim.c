@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The commands `fabricctl sim unlink` and `sim relink`, which pull and plug cables of the simulated
- * fabric in the manager's process, and `sim degrade`, which limits the width or speed of a link.
+ * The commands `fabricctl sim unlink`, `sim relink` and `sim degrade`, which act on the simulated
+ * fabric in the manager's process. They pull a cable, plug it in again, and limit the width or
+ * speed of a link.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,8 +10,8 @@
 #include "cli/ctl/cmd.h"
 #include "fabric/v1/sim_service.pb-c.h"
 
-/* Parses the argument, NODE/PORT or NODE. For NODE alone, *ret_number is 0, which stands for all
- * cables of the node. */
+/* Parses the argument, NODE/PORT or NODE. For NODE alone, *ret_number is 0, which means all cables
+ * of the node. */
 static int parse_place(struct session *s, char **ret_node, uint32_t *ret_number)
 {
     if (strchr(s->argv[0], '/') != NULL)
@@ -74,33 +75,33 @@ static int degrade_link(struct session *s)
 const struct cmd cmd_sim_unlink = {
     .noun = "sim",
     .verb = "unlink",
-    .args = "NODE[/PORT] [--reason TEXT]",
+    .args = "NODE[/PORT] [--yes] [--reason TEXT]",
     .summary = "pull a cable, or all cables of a node, of the embedded simulated fabric",
     .min_args = 1,
     .max_args = 1,
     .method = "fabric.v1.SimService/Unlink",
-    .options = "r",
+    .options = "rU",
     .run = unlink_cable,
 };
 const struct cmd cmd_sim_relink = {
     .noun = "sim",
     .verb = "relink",
-    .args = "NODE[/PORT] [--reason TEXT]",
+    .args = "NODE[/PORT] [--yes] [--reason TEXT]",
     .summary = "put the cable back",
     .min_args = 1,
     .max_args = 1,
     .method = "fabric.v1.SimService/Relink",
-    .options = "r",
+    .options = "rU",
     .run = relink_cable,
 };
 const struct cmd cmd_sim_degrade = {
     .noun = "sim",
     .verb = "degrade",
-    .args = "NODE/PORT [--width WIDTH] [--speed SPEED] [--reason TEXT]",
+    .args = "NODE/PORT [--width WIDTH] [--speed SPEED] [--yes] [--reason TEXT]",
     .summary = "limit the width or speed of a link; without options: no limit",
     .min_args = 1,
     .max_args = 1,
     .method = "fabric.v1.SimService/Degrade",
-    .options = "WPr",
+    .options = "WPrU",
     .run = degrade_link,
 };

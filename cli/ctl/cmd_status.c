@@ -240,6 +240,7 @@ static void say_alarms(struct out *o, const Fabric__V1__Status *s)
         const char *key, *label, *alarm, *before, *after;
     } rows[] = {
         {"alarm", "Alarm", s->alarm, "", ""},
+        {"frozen", "Frozen", s->frozen, "", "; see 'fabricctl manager status'"},
         {"multicast_alarm", "Multicast", s->multicast_alarm, "", ""},
         {"device_alarm", "Port", s->device_alarm, "the manager's port is gone (",
          "), and the fabric is shown as it was; see 'man 7 fabricd-events', device-lost"},
@@ -256,6 +257,20 @@ static void say_alarms(struct out *o, const Fabric__V1__Status *s)
     }
 }
 
+/* Writes which sections of fabricd.yaml the applied policy replaces. */
+static void say_policy(struct out *o, const Fabric__V1__Status *s)
+{
+    char sections[SHOW_WORDS_LEN];
+    show_words(s->policy_sections, s->n_policy_sections, sections);
+    if (s->policy_version > 0)
+        out_textf(o, "Policy", OUT_PLAIN, "version %llu%s%s%s",
+                  (unsigned long long)s->policy_version,
+                  s->n_policy_sections > 0 ? " replaces in fabricd.yaml: " : ", without sections",
+                  sections, "; see 'fabricctl policy show'");
+    out_keys(o, &s->base, "policy_version");
+    out_text(o, "policy_sections", NULL, OUT_PLAIN, sections);
+}
+
 static void say(struct out *o, const Fabric__V1__Status *s)
 {
     out_record(o, NULL);
@@ -266,6 +281,7 @@ static void say(struct out *o, const Fabric__V1__Status *s)
     say_work(o, s->sweep, s->packets);
     say_unresponsive(o, s);
     say_waiting(o, s);
+    say_policy(o, s);
     say_alarms(o, s);
     out_record_end(o);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The command `fabricctl support-bundle` collects information for a report about a fault. Each part
- * is the output of a program: of fabricctl itself, called with the same connection, or of a program
- * of the system. So the bundle contains only what the caller may read, a part that fails or hangs
- * does not affect the others, and the manager needs no code for it. */
+ * is the output of a program: fabricctl itself with the same options of the connection, or a
+ * program of the system. So the bundle contains only data that the caller may read, and the manager
+ * needs no code for the bundle. A part that fails or hangs does not affect the other parts. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,8 +23,8 @@
 
 struct part {
     const char *file;
-    /* The program and its arguments. If the first word is "fabricctl", this program runs with the
-     * options of the connection. */
+    /* The program and its arguments. If the first word is "fabricctl", this program itself runs,
+     * with the same options of the connection. */
     const char *words[12];
 };
 
@@ -53,7 +53,7 @@ static const struct part parts[] = {
     {"metrics.txt", {"fabricctl", "diagnostics", "metrics"}},
     {"database.txt", {"fabricctl", "diagnostics", "database"}},
     {"process.txt", {"fabricctl", "diagnostics", "process"}},
-    /* lists the permitted fields, because the environment of a unit can have secrets */
+    /* lists the permitted properties, because the environment of a unit can have secrets */
     {"unit.txt",
      {"systemctl", "show", "fabricd", "--no-pager", "-p",
       "ActiveState,SubState,Result,NRestarts,ActiveEnterTimestamp,ExecMainStatus,MemoryCurrent",
@@ -193,7 +193,7 @@ static void collect(struct bundle *b, size_t i)
     int out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     int err = open(errors, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     int status = out >= 0 && err >= 0 ? run(words, is_own(p), out, err) : -1;
-    /* With exit status EXIT_UNSOUND, the output is complete, too. */
+    /* The output is complete with exit status EXIT_UNSOUND, too. */
     o->there = out >= 0 && fstat(out, &st) == 0 && st.st_size > 0 &&
                (status == EXIT_OK || (is_own(p) && status == EXIT_UNSOUND));
     if (!o->there)
@@ -271,7 +271,8 @@ static int anonymize(struct bundle *b)
                             "be anonymized: %s",
                             b->outcomes[i].why);
     bundle_learn_here(b->anonymizer, b->session->connection->address);
-    /* Learn twice: whether a word may be a name depends on the names that were learned before. */
+    /* Learn twice, because the second pass can use all names from the first pass to decide whether
+     * a word may be a name. */
     for (size_t i = 0; i < 2 * PARTS && rc == EXIT_OK; i++) {
         const struct outcome *o = &b->outcomes[i % PARTS];
         bundle_learn_text(b->anonymizer, o->why);

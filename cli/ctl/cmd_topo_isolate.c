@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command `fabricctl topo isolate`. It excludes links between switches that are not cabled as
- * planned from the routes, until the cables are corrected. It isolates one link after the other
- * with the method of `link isolate`, which refuses to isolate a link that is needed. */
+/* The command `fabricctl topo isolate`. The command isolates the ISLs that are not cabled as
+ * planned, so that routes avoid them until the cables are corrected. It isolates one link after the
+ * other with the method of `link isolate`, which refuses to isolate a link that the fabric
+ * needs. */
 #include <inttypes.h>
 
 #include "cli/ctl/cabling.h"
@@ -103,11 +104,11 @@ static int isolate(struct session *s)
 const struct cmd cmd_topo_isolate = {
     .noun = "topo",
     .verb = "isolate",
-    .args = "PLAN... [--dry-run] [--reason TEXT]",
+    .args = "PLAN... [--dry-run] [--local] [--reason TEXT]",
     .summary = "isolate links between switches that are not cabled as planned",
     .min_args = 1,
     .max_args = 64,
-    .options = "Dr",
+    .options = "Drl",
     .method = "fabric.v1.FabricService/IsolateLink",
     .run = isolate,
 };

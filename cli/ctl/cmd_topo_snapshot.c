@@ -13,24 +13,14 @@
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
-static int say_message(struct session *s, int rc, const char *message)
-{
-    if (rc != EXIT_OK)
-        return rc;
-    out_record(s->out, NULL);
-    out_text(s->out, "message", NULL, OUT_PLAIN, message);
-    out_note(s->out, OUT_PLAIN, "%s", message);
-    out_record_end(s->out);
-    return rc;
-}
-
 static int make(struct session *s)
 {
     Fabric__V1__MakeSnapshotRequest q = FABRIC__V1__MAKE_SNAPSHOT_REQUEST__INIT;
     Fabric__V1__MakeSnapshotResponse *r = NULL;
     q.name = s->argv[0];
     int rc = ask(s, "MakeSnapshot", &q.base, &fabric__v1__make_snapshot_response__descriptor, &r);
-    rc = say_message(s, rc, r != NULL ? r->message : "");
+    if (rc == EXIT_OK)
+        say_message(s->out, r->message);
     free_reply(r);
     return rc;
 }
@@ -42,7 +32,8 @@ static int forget(struct session *s)
     q.name = s->argv[0];
     int rc =
         ask(s, "DeleteSnapshot", &q.base, &fabric__v1__delete_snapshot_response__descriptor, &r);
-    rc = say_message(s, rc, r != NULL ? r->message : "");
+    if (rc == EXIT_OK)
+        say_message(s->out, r->message);
     free_reply(r);
     return rc;
 }
@@ -59,7 +50,7 @@ static const struct out_column list_columns[] = {
     {"nodes", "NODES", true}, {"links", "LINKS", true}, {"size", "KIB", true},
 };
 
-/* Writes the values of a snapshot that appear in JSON output. */
+/* Writes the values of a snapshot in JSON output. */
 static void say_snapshot_keys(struct out *o, const Fabric__V1__TopologySnapshot *m)
 {
     out_keys(o, &m->base, "name");
@@ -199,7 +190,7 @@ static void say_diff(struct out *o, const Fabric__V1__CompareTopologiesResponse 
     out_record_end(o);
 }
 
-/* Reads the text as a time or, if it is none, as the name of a snapshot. */
+/* Reads the text as a time. If the text is not a time, takes it as the name of a snapshot. */
 static void read_side(const char *text, char **ret_name, Google__Protobuf__Timestamp *room,
                       Google__Protobuf__Timestamp **ret_time)
 {
@@ -245,6 +236,7 @@ const struct cmd cmd_topo_list = {
     .verb = "list",
     .summary = "the snapshots of the topology",
     .method = "fabric.v1.FabricService/ListSnapshots",
+    .is_list = true,
     .run = list,
 };
 const struct cmd cmd_topo_diff = {
@@ -256,5 +248,6 @@ const struct cmd cmd_topo_diff = {
     .max_args = 2,
     .slow = true,
     .method = "fabric.v1.FabricService/CompareTopologies",
+    .is_list = true,
     .run = diff,
 };

@@ -6,9 +6,13 @@
 #include <string.h>
 
 #include "cli/ctl/list.h"
+#include "cli/ctl/matched.h"
 #include "cli/ctl/show.h"
 #include "fabric/v1/link.pb-c.h"
 #include "fabric/v1/port.pb-c.h"
+#include "libfabmgr/base/glob.h"
+
+#define LOSS_LEN 160
 
 static const struct out_column columns[] = {
     {"a", "FROM", false},
@@ -17,6 +21,8 @@ static const struct out_column columns[] = {
     {"counter", "COUNTER", false},
     {"increase", "INCREASE", false},
     {"since", "SINCE", false},
+    {"keeping", "KEEPING", false},
+    {"isolating", "ISOLATING", false},
     {"note", "NOTE", false},
 };
 
@@ -37,8 +43,7 @@ static uint64_t seconds_of(const Google__Protobuf__Duration *d)
     return microseconds_of(d) / 1000000;
 }
 
-/* Writes the values of a link that appear in JSON output, for the list of links and for a single
- * link. */
+/* Writes the values of a link in JSON output, for the list of links and for a single link. */
 static void say_keys(struct out *o, const Fabric__V1__UnhealthyLink *l)
 {
     out_port_keys(o, "a_", l->a);
@@ -50,11 +55,36 @@ static void say_keys(struct out *o, const Fabric__V1__UnhealthyLink *l)
     out_number(o, "interval_s", NULL, OUT_PLAIN, seconds_of(l->interval));
     out_time_utc(o, "since", l->since);
     out_time_utc(o, "isolated_since", l->isolated_since);
-    out_keys(o, &l->base, "isolated_cause isolation_skipped");
+    out_keys(o, &l->base,
+             "isolated_cause isolation_skipped error_windows error_windows_required "
+             "errors_per_hour routed_lids uplinks_of uplinks_of_pod uplinks "
+             "uplinks_in_use uplinks_least");
+}
+
+/* Writes what it costs that the link stays in use: its errors per hour, and the number of LIDs
+ * whose packets it carries. */
+static void say_keeping(const Fabric__V1__UnhealthyLink *l, char text[LOSS_LEN])
+{
+    text[0] = '\0';
+    if (l->in_routes && l->errors_per_hour > 0)
+        snprintf(text, LOSS_LEN, "%llu errors/h, %llu LIDs", (unsigned long long)l->errors_per_hour,
+                 (unsigned long long)l->routed_lids);
+}
+
+/* Writes how many uplinks the leaf or pod of the link keeps if the link is isolated. */
+static void say_isolating(const Fabric__V1__UnhealthyLink *l, char text[LOSS_LEN])
+{
+    uint32_t left = l->uplinks_in_use - (l->in_routes && l->uplinks_in_use > 0);
+    text[0] = '\0';
+    if (l->uplinks > 0)
+        snprintf(text, LOSS_LEN, "%s%.60s %s %u of %u uplinks, floor %u",
+                 l->uplinks_of_pod ? "the pod of " : "", l->uplinks_of,
+                 l->in_routes ? "would keep" : "keeps", left, l->uplinks, l->uplinks_least);
 }
 
 static void say_row(struct out *o, const Fabric__V1__UnhealthyLink *l)
 {
+    char keeping[LOSS_LEN], isolating[LOSS_LEN];
     out_row(o);
     say_keys(o, l);
     out_port(o, "FROM", l->a);
@@ -67,6 +97,10 @@ static void say_row(struct out *o, const Fabric__V1__UnhealthyLink *l)
     else
         out_none(o, NULL, "INCREASE");
     out_time(o, "SINCE", l->isolated ? l->isolated_since : l->since);
+    say_keeping(l, keeping);
+    say_isolating(l, isolating);
+    out_text(o, NULL, "KEEPING", OUT_PLAIN, keeping);
+    out_text(o, NULL, "ISOLATING", OUT_PLAIN, isolating);
     out_text(o, NULL, "NOTE", OUT_PLAIN, note_of(l));
     out_row_end(o);
 }
@@ -127,15 +161,24 @@ static void say_tables(struct out *o, const Fabric__V1__UnhealthyLink *l)
 
 static void say(struct out *o, const Fabric__V1__UnhealthyLink *l)
 {
-    char a[SHOW_LEN], b[SHOW_LEN];
+    char a[SHOW_LEN], b[SHOW_LEN], keeping[LOSS_LEN], isolating[LOSS_LEN];
     show_port(l->a, a);
     show_port(l->b, b);
+    say_keeping(l, keeping);
+    say_isolating(l, isolating);
     out_record(o, NULL);
     say_keys(o, l);
     out_textf(o, "Link", OUT_PLAIN, "%s - %s", a, b);
     out_text(o, NULL, "State", l->unhealthy ? OUT_WARN : OUT_PLAIN, state_of(l));
     if (note_of(l)[0] != '\0')
         out_text(o, NULL, "Because", OUT_PLAIN, note_of(l));
+    if (keeping[0] != '\0')
+        out_text(o, NULL, "Keeping", OUT_PLAIN, keeping);
+    if (isolating[0] != '\0')
+        out_text(o, NULL, "Isolating", OUT_PLAIN, isolating);
+    if (l->link_error && l->in_routes && l->error_windows_required > 1)
+        out_textf(o, "Errors", OUT_PLAIN, "in %u windows; %u are required for an isolation",
+                  l->error_windows, l->error_windows_required);
     say_tables(o, l);
     out_record_end(o);
 }
@@ -157,8 +200,8 @@ static const Fabric__V1__UnhealthyLink *find(const Fabric__V1__ListUnhealthyLink
 }
 
 /* Finds the link of a port in `links`. Asks the manager for the node, because the user may have
- * given a LID or only the beginning of the name. Returns the exit code; prints the reason of an
- * error. */
+ * given a LID or only the beginning of the name. Prints the reason of an error. Returns the exit
+ * code. */
 static int look_up(struct session *s, char *node, uint32_t number,
                    const Fabric__V1__ListUnhealthyLinksResponse *links,
                    const Fabric__V1__UnhealthyLink **ret)
@@ -201,13 +244,16 @@ static int unhealthy(struct session *s)
                  &fabric__v1__list_unhealthy_links_response__descriptor, &r);
     if (rc != EXIT_OK)
         return rc;
-    if (s->argc > 0) {
+    const char *pattern = s->argc > 0 && fab_base_is_glob(s->argv[0]) ? s->argv[0] : NULL;
+    if (s->argc > 0 && pattern == NULL) {
         rc = show_one(s, r);
     } else {
         out_record(s->out, NULL);
         out_table(s->out, "links", columns, sizeof columns / sizeof *columns, false);
         for (size_t i = 0; i < r->n_links; i++)
-            say_row(s->out, r->links[i]);
+            if (pattern == NULL || port_matches(pattern, r->links[i]->a) ||
+                port_matches(pattern, r->links[i]->b))
+                say_row(s->out, r->links[i]);
         out_table_end(s->out);
         if (r->n_links == 0)
             out_note(s->out, OUT_DIM, "No link is unhealthy or isolated.");
@@ -220,10 +266,15 @@ static int unhealthy(struct session *s)
 static int isolate(struct session *s)
 {
     Fabric__V1__IsolateLinkRequest q = FABRIC__V1__ISOLATE_LINK_REQUEST__INIT;
+    Fabric__V1__IsolateLinkResponse *r = NULL;
     int rc = parse_port(s, &q.node, &q.port_number);
-    return rc == EXIT_OK ? ask(s, "IsolateLink", &q.base,
-                               &fabric__v1__isolate_link_response__descriptor, NULL)
-                         : rc;
+    q.dry_run = s->dry_run;
+    if (rc == EXIT_OK)
+        rc = ask(s, "IsolateLink", &q.base, &fabric__v1__isolate_link_response__descriptor, &r);
+    if (rc == EXIT_OK && s->dry_run)
+        say_message(s->out, r->message);
+    free_reply(r);
+    return rc;
 }
 
 const struct cmd cmd_link_unhealthy = {
@@ -232,24 +283,26 @@ const struct cmd cmd_link_unhealthy = {
     .args = "[NODE/PORT]",
     .summary = "unhealthy and isolated links, or the error history of one link",
     .max_args = 1,
+    .takes_patterns = true,
     .method = "fabric.v1.FabricService/ListUnhealthyLinks",
+    .is_list = true,
     .run = unhealthy,
 };
 const struct cmd cmd_link_isolate = {
     .noun = "link",
     .verb = "isolate",
-    .args = "NODE/PORT [--reason TEXT]",
+    .args = "NODE/PORT [--dry-run] [--yes] [--local] [--reason TEXT]",
     .summary = "remove a link from the routes until it is released",
     .min_args = 1,
     .max_args = 1,
     .method = "fabric.v1.FabricService/IsolateLink",
-    .options = "r",
+    .options = "rlUD",
     .run = isolate,
 };
 
 /* ---- port counters --------------------------------------------------------------------------- */
 
-/* Prints the counters of a port: in JSON output all, in text output only those above 0. */
+/* Prints the counters of a port: all of them in JSON output, only those above 0 in text output. */
 static void say_port(struct out *o, const void *item)
 {
     const Fabric__V1__PortCounters *p = item;
@@ -286,6 +339,7 @@ static int counters(struct session *s)
     };
     Fabric__V1__ListPortCountersRequest q = FABRIC__V1__LIST_PORT_COUNTERS_REQUEST__INIT;
     q.errors_only = s->argc == 0;
+    q.rack = word_of(s->rack);
     if (s->argc > 0)
         q.node = s->argv[0];
     return say_list(s, &ports, &q.base);
@@ -294,9 +348,12 @@ static int counters(struct session *s)
 const struct cmd cmd_port_counters = {
     .noun = "port",
     .verb = "counters",
-    .args = "[NODE]",
-    .summary = "error counters at the last reading: ports with errors, or all of a node",
+    .args = "[NODE[/PORT]] [--rack RACK]",
+    .summary = "error counters at the last reading: ports with errors, or all of some nodes",
+    .options = "X",
     .max_args = 1,
+    .takes_patterns = true,
     .method = "fabric.v1.FabricService/ListPortCounters",
+    .is_list = true,
     .run = counters,
 };

@@ -137,19 +137,19 @@ static int say(struct out *o, enum out_format format, const Fabric__V1__WhatIfRe
     return e->verdict != NULL && e->verdict->passed ? EXIT_OK : EXIT_UNSOUND;
 }
 
-/* Adds the arguments of the command to the list of failures, after those that were given with
- * --fail. */
-static int add_arguments(struct session *s)
+/* Lists what fails: what was given with --fail, and then the arguments of the command. The caller
+ * frees the list. */
+static int list_failures(const struct session *s, Fabric__V1__WhatIfRequest *q)
 {
-    char **all = reallocarray(s->fails, s->fail_count + (size_t)s->argc + 1, sizeof *all);
-    if (all == NULL)
-        return complain(EXIT_FAILED, "out of memory");
-    s->fails = all;
-    for (int i = 0; i < s->argc; i++)
-        s->fails[s->fail_count++] = s->argv[i];
-    if (s->fail_count == 0)
+    q->n_failures = s->fail_count + (size_t)s->argc;
+    if (q->n_failures == 0)
         return complain(EXIT_USAGE,
                         "name what fails: NODE/PORT for a link, NODE for all its links");
+    q->failures = calloc(q->n_failures, sizeof *q->failures);
+    if (q->failures == NULL)
+        return complain(EXIT_FAILED, "out of memory");
+    for (size_t i = 0; i < q->n_failures; i++)
+        q->failures[i] = i < s->fail_count ? s->fails[i] : s->argv[i - s->fail_count];
     return EXIT_OK;
 }
 
@@ -161,9 +161,7 @@ static int whatif(struct session *s)
     struct job job;
     int rc = job_options(s, &job, &options);
     if (rc == EXIT_OK)
-        rc = add_arguments(s);
-    q.failures = s->fails;
-    q.n_failures = s->fail_count;
+        rc = list_failures(s, &q);
     q.engine = (char *)(uintptr_t)(s->engine != NULL ? s->engine : "");
     q.options = &options;
     if (rc == EXIT_OK)
@@ -171,6 +169,7 @@ static int whatif(struct session *s)
     if (rc == EXIT_OK && r->report != NULL)
         rc = say(s->out, s->out_format, r);
     free_reply(r);
+    free(q.failures);
     job_fini(&job);
     return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command `fabricctl whoami`, which shows the user that the manager takes the caller for, and
- * the role of this user. */
+/* The command `fabricctl whoami`, which shows the name under which the manager knows the caller,
+ * and the role of the caller. */
 #include <string.h>
 
 #include "cli/ctl/cmd.h"

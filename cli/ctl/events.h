@@ -6,21 +6,21 @@
 #include "cli/ctl/cmd.h"
 #include "fabric/v1/event.pb-c.h"
 
-/* Events of the manager, the newest first. The memory of the pages has them. */
+/* Events of the manager, the newest first. The memory of the events belongs to the pages. */
 struct events {
     Fabric__V1__ListEventsResponse **page;
     size_t page_count;
     Fabric__V1__Event **event;
     size_t count;
 };
-/* Requests at most `most` events (0: all), page by page. Returns the exit code; prints an error.
- * The caller frees the events even after an error. */
+/* Requests at most `most` events (0: all), page by page. If an error occurs, prints it. Returns the
+ * exit code. The caller must free the events even after an error. */
 int fetch_events(struct session *s, Fabric__V1__ListEventsRequest *q, uint64_t most,
                  struct events *ret);
 void free_events(struct events *e);
 
-/* Fills the filter of a request from the options --since, --until and --severity. Its times are
- * stored in times[]. Returns the exit code; prints an error. */
+/* Fills the filter of a request from the options --since, --until and --severity. times[] is the
+ * memory for the times in the request. Returns the exit code; prints an error. */
 int read_event_filter(const struct session *s, Google__Protobuf__Timestamp times[2],
                       Fabric__V1__ListEventsRequest *q);
 

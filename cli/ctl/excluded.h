@@ -6,8 +6,8 @@
 #include "cli/ctl/cmd.h"
 #include "libfabmgr/fabric/fabric.h"
 
-/* Adds those links to an exported fabric that are up, but isolated or held down; the export does
- * not have them. Returns the exit code; after a failure, *ret_error says why. */
+/* Adds to an exported fabric the links that are up, but isolated or held down, because the export
+ * does not have them. Returns the exit code; after a failure, *ret_error has the reason. */
 int add_excluded_links(struct session *s, struct fab_builder *b,
                        struct fab_client_error *ret_error);
 

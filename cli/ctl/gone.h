@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Prints nodes and links that were part of the fabric and are not any more. */
+/* Prints nodes and links that were part of the fabric and have left it. */
 #ifndef CLI_CTL_GONE_H
 #define CLI_CTL_GONE_H
 
 #include "cli/ctl/cmd.h"
 #include "cli/ctl/show.h"
 
+/* In cmd_node.c: parses "switch", "adapter" or "router". Returns false if the text is none of
+ * them. */
+bool parse_node_type(const char *text, Fabric__V1__NodeType *ret);
 /* The next functions print a list, and return the exit code. type 0: nodes of all types; node ==
  * NULL: links of all nodes. */
 int list_gone_nodes(struct session *s, Fabric__V1__NodeType type);

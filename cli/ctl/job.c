@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of hosts. The manager accepts ranges such as "node[01-16]". The size of a request is
- * limited. So if a file lists the hosts one by one, fabricctl joins hosts with consecutive numbers
- * to ranges. */
+/* Reads lists of hosts. The size of a request is limited, but the manager accepts ranges such as
+ * "node[01-16]". So if a file lists the hosts one by one, fabricctl joins hosts with consecutive
+ * numbers to ranges. */
 #include "cli/ctl/job.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "libfabmgr/base/host_list.h"
+#include "libfabmgr/base/status.h"
 
 #define DIGITS_MAX 9
 
@@ -53,7 +56,7 @@ static bool take_apart(const char *name, size_t len, struct numbered *ret)
         return false;
     n.number = strtoul(name + end - n.digits, NULL, 10);
     n.prefix = end - n.digits;
-    /* the name before is a range prefix[first-last] that job_add has made */
+    /* the previous name is a range prefix[first-last] that job_add has made */
     if (n.list) {
         const char *open = memchr(name, '[', len);
         if (open == NULL || n.prefix != (size_t)(open - name) + n.digits + 2)
@@ -85,19 +88,41 @@ bool job_add(struct job *job, const char *name, size_t len)
 
 bool job_split(struct job *job, const char *list)
 {
-    bool inside = false;
-    const char *from = list;
-    for (const char *c = list;; c++) {
-        if (*c == '[' || *c == ']')
-            inside = *c == '[';
-        if (*c != '\0' && (*c != ',' || inside))
-            continue;
-        if (c > from && !append(job, from, (size_t)(c - from)))
+    for (size_t len;; list += len + 1) {
+        len = fab_base_host_list_item(list);
+        if (len > 0 && !append(job, list, len))
             return false;
-        from = c + 1;
-        if (*c == '\0')
+        if (list[len] == '\0')
             return true;
     }
+}
+
+struct expansion {
+    struct job *job;
+    size_t most;
+};
+
+static int expand_name(void *ctx, const char *name)
+{
+    struct expansion *x = ctx;
+    if (x->job->count == x->most)
+        return FAB_E_LIMIT;
+    return append(x->job, name, strlen(name)) ? FAB_OK : FAB_E_NOMEM;
+}
+
+int job_expand(struct job *job, const char *list, size_t most)
+{
+    struct job items = {0};
+    struct expansion x = {job, most};
+    int rc = job_split(&items, list) ? FAB_OK : FAB_E_NOMEM;
+    for (size_t i = 0; i < items.count && rc == FAB_OK; i++)
+        rc = fab_base_host_list_each(items.names[i], expand_name, &x);
+    job_fini(&items);
+    if (rc == FAB_E_LIMIT)
+        return complain(EXIT_USAGE,
+                        "\"%.80s\" has more than %zu names, or a name of more than 255 bytes", list,
+                        most);
+    return rc == FAB_OK ? EXIT_OK : complain(EXIT_FAILED, "out of memory");
 }
 
 /* Adds the host in a line of the file to the job. Each line has one host; # begins a comment.

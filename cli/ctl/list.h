@@ -4,6 +4,7 @@
 #define CLI_CTL_LIST_H
 
 #include "cli/ctl/cmd.h"
+#include "google/protobuf/timestamp.pb-c.h"
 
 struct list {
     const char *method; /* method of FabricService, such as "ListNodes" */
@@ -19,6 +20,9 @@ struct list {
     const char *none;
     /* maximum number of rows that are printed without the option -n; 0: all */
     size_t count;
+    /* The list ends before the first row whose field `time` is earlier; NULL: all rows. Only for
+     * lists whose newest row comes first. */
+    const Google__Protobuf__Timestamp *since;
     /* Prints a text below the table; NULL: there is no text. */
     void (*say_end)(struct out *o, const void *last_page);
 };

@@ -1,39 +1,92 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Converts values to text. Passes the text to the output format (text or JSON), which prints it.
+ * Converts values to text. Passes the text to the output format, which prints it.
  */
 #include "cli/ctl/output_format.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/grpc/grpc.h"
 
+static const struct {
+    const char *name;
+    const struct out_ops *ops;
+} formats[] = {
+    [OUT_TEXT] = {"text", &out_text_ops}, [OUT_WIDE] = {"wide", &out_wide_ops},
+    [OUT_JSON] = {"json", &out_json_ops}, [OUT_YAML] = {"yaml", &out_yaml_ops},
+    [OUT_CSV] = {"csv", &out_csv_ops},    [OUT_NAME] = {"name", &out_name_ops},
+    [OUT_SVG] = {"svg", &out_none_ops},
+};
+
+bool out_format_of(const char *name, enum out_format *ret)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        if (strcmp(formats[i].name, name) == 0) {
+            *ret = (enum out_format)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 struct out *out_new(enum out_format format, FILE *to, bool colour)
 {
     struct out *o = calloc(1, sizeof *o);
     if (o == NULL)
         return NULL;
-    o->ops = format == OUT_JSON ? &out_json_ops : &out_text_ops;
+    (void)__fsetlocking(to, FSETLOCKING_BYCALLER); /* one thread writes */
+    o->ops = formats[format].ops;
+    o->format = format;
     o->to = to;
     o->colour = colour && format == OUT_TEXT;
+    o->headers = true;
     o->first = true;
     return o;
 }
 
+void out_is_list(struct out *o)
+{
+    o->rows_only = true;
+}
+
+void out_no_headers(struct out *o)
+{
+    o->headers = false;
+}
+
 int out_close(struct out *o)
 {
+    if (o->ops->close != NULL)
+        o->ops->close(o);
     (void)fflush(o->to); /* sets the error indicator if it fails */
     int rc = ferror(o->to) ? FAB_E_IO : FAB_OK;
     if (o->failed)
         rc = FAB_E_NOMEM;
     free(o->cells);
+    fab_base_arena_fini(&o->texts);
     free(o);
     return rc;
+}
+
+bool out_wants_keys(const struct out *o)
+{
+    return o->ops->keys;
+}
+
+bool out_wants_labels(const struct out *o)
+{
+    return o->ops->labels;
+}
+
+static bool is_dropped(const struct out *o, const char *key, const char *label)
+{
+    return (key == NULL || !o->ops->keys) && (label == NULL || !o->ops->labels);
 }
 
 void out_record(struct out *o, const char *key)
@@ -51,15 +104,21 @@ void out_record_end(struct out *o)
 void out_text(struct out *o, const char *key, const char *label, enum out_tone tone,
               const char *value)
 {
-    size_t len = strlen(value), room = 3 * len + 1;
-    char *clean = malloc(room);
+    size_t len, room;
+    char *clean, little[256];
+    if (is_dropped(o, key, label))
+        return;
+    len = strlen(value);
+    room = 3 * len + 1;
+    clean = room <= sizeof little ? little : malloc(room);
     if (clean == NULL) {
         o->failed = true;
         return;
     }
     fab_grpc_utf8_clean(value, len, clean, room);
     o->ops->value(o, &(struct value){key, label, clean, VALUE_TEXT, tone});
-    free(clean);
+    if (clean != little)
+        free(clean);
 }
 
 /* Prints a text that may have several lines. Each line is made safe for terminals, as in out_text;
@@ -90,9 +149,14 @@ void out_lines(struct out *o, const char *key, const char *text)
 void out_number(struct out *o, const char *key, const char *label, enum out_tone tone,
                 uint64_t value)
 {
-    char text[24];
-    snprintf(text, sizeof text, "%" PRIu64, value);
-    o->ops->value(o, &(struct value){key, label, text, VALUE_BARE, tone});
+    char text[24], *first = text + sizeof text - 1;
+    if (is_dropped(o, key, label))
+        return;
+    *first = '\0';
+    do
+        *--first = (char)('0' + value % 10);
+    while ((value /= 10) != 0);
+    o->ops->value(o, &(struct value){key, label, first, VALUE_BARE, tone});
 }
 
 void out_millis(struct out *o, const char *key, const char *label, enum out_tone tone,

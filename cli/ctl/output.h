@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The output of commands. A command describes records and tables once, and the output prints them
- * as text for people or as JSON for programs.
+ * as text for people, or as JSON, YAML, CSV or names for programs.
  *
  * Each value has a key, which is its name in JSON (NULL: not in JSON), and a label, which is its
  * name in text (NULL: not in text).
@@ -16,7 +16,15 @@
 
 struct out;
 
-enum out_format { OUT_TEXT, OUT_JSON };
+enum out_format {
+    OUT_TEXT,
+    OUT_WIDE, /* tables with all values, for people */
+    OUT_JSON,
+    OUT_YAML,
+    OUT_CSV,
+    OUT_NAME, /* only the first value of each row */
+    OUT_SVG   /* no values are printed: the command writes a picture itself (plot.h) */
+};
 
 /* The meaning of a value, which decides its colour on a terminal. */
 enum out_tone { OUT_PLAIN, OUT_GOOD, OUT_WARN, OUT_BAD, OUT_DIM };
@@ -26,16 +34,52 @@ struct out_column {
     bool right; /* true: align to the right, for numbers */
 };
 
+/* Finds the format with this name, such as "json". Returns false if there is none. */
+bool out_format_of(const char *name, enum out_format *ret);
 /* Creates an output. colour: use colours, if the format has colours. Returns NULL if memory ran
  * out. */
 struct out *out_new(enum out_format format, FILE *to, bool colour);
+/* Tells the output that the command prints a list: the formats csv, wide and name print the rows of
+ * its tables. From other outputs, these formats print the rows only if there is no value before
+ * the first table; otherwise they print only the values. */
+void out_is_list(struct out *o);
+/* Tables are printed without the line of column names. */
+void out_no_headers(struct out *o);
+/* Which rows of the tables are printed, and in which order. Members that are NULL select nothing. A
+ * column is named by its key or its label; case does not matter. */
+struct out_rows {
+    const char *sort; /* column to sort by; "-COLUMN": the greatest value first */
+    /* Only rows whose column "state" or "rate" matches the pattern (* is any text), or has it as a
+     * word. */
+    const char *state, *rate;
+};
+/* Selects and sorts the rows of all tables of this output. `rows` must outlive the output. Returns
+ * NOMEM if memory ran out. */
+int out_select(struct out *o, const struct out_rows *rows);
+/* Returns a column that the argument `rows` of out_select names, but that a table with rows does
+ * not have; NULL: every table has all of these columns. Writes the column names of the first such
+ * table, separated by commas, to ret_columns. */
+const char *out_unknown_column(const struct out *o, char *ret_columns, size_t size);
+/* Joins the outputs of several runs of a command (output_many.c). lists: each output is a list.
+ * out_select must be called before this function. Returns NOMEM if memory ran out. */
+int out_many(struct out *o, bool lists);
+/* Begins the output of the next run. context: the context of the run; NULL: it is not shown.
+ * argument: the argument of the run; NULL: it is not shown, for example because the output shows it
+ * anyway. Both must outlive the output. */
+void out_next(struct out *o, const char *context, const char *argument);
 /* Flushes the output and frees `o`. Returns IO if some output could not be written, or NOMEM if
  * some output is missing because memory ran out. */
 int out_close(struct out *o);
 
+/* Returns false if the output drops all values without a label, as text does. Callers can then save
+ * the work to format such values. */
+bool out_wants_keys(const struct out *o);
+/* Returns false if the output drops all values without a key, as JSON does. */
+bool out_wants_labels(const struct out *o);
+
 /* The next functions begin and end a record, which is an object in JSON. The whole output of a
- * command is one record. If a record is inside a row of a table, text output shows its
- * values in that row, except values without a label. */
+ * command is one record. If a record is inside a row of a table, text output shows the values of
+ * the record in that row, except values without a label. */
 void out_record(struct out *o, const char *key);
 void out_record_end(struct out *o);
 /* The next functions write a value in a record or in a row. */
@@ -54,7 +98,7 @@ void out_bool(struct out *o, const char *key, const char *label, enum out_tone t
 void out_none(struct out *o, const char *key, const char *label);
 /* The next functions begin and end a table, which in JSON is "key": [{...}, ...]. A row must have a
  * value for each column, in the order of `columns`. A value without a label appears only in JSON.
- * live: each row is printed at once: in text in columns of fixed width, in JSON as one line. */
+ * live: each row is printed at once, in text in columns of fixed width, in JSON as one line. */
 void out_table(struct out *o, const char *key, const struct out_column *columns, size_t count,
                bool live);
 void out_row(struct out *o);
@@ -70,5 +114,7 @@ bool out_broken(const struct out *o);
 /* Writes a line, in text output only. */
 void out_note(struct out *o, enum out_tone tone, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Writes an error as one line of JSON: {"error": {"exit_status": 4, "message": "..."}}. */
+void out_error(FILE *to, int exit_status, const char *message);
 
 #endif

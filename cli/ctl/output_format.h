@@ -4,15 +4,20 @@
 #define CLI_CTL_OUTPUT_FORMAT_H
 
 #include "cli/ctl/output.h"
+#include "libfabmgr/base/arena.h"
+
+/* How JSON prints a value: TEXT with quotes, BARE without quotes, NONE as null. */
+enum value_kind { VALUE_TEXT, VALUE_BARE, VALUE_NONE };
 
 struct value {
     const char *key, *label, *text; /* text: the value as it is printed */
-    /* How JSON prints the value: TEXT with quotes, BARE without quotes, NONE as null. */
-    enum { VALUE_TEXT, VALUE_BARE, VALUE_NONE } kind;
+    enum value_kind kind;
     enum out_tone tone;
 };
 
 struct out_ops {
+    /* whether the format shows values that have a key, and values that have only a label */
+    bool keys, labels;
     void (*record)(struct out *o, const char *key);
     void (*record_end)(struct out *o);
     void (*value)(struct out *o, const struct value *v);
@@ -21,35 +26,57 @@ struct out_ops {
     void (*row_end)(struct out *o);
     void (*table_end)(struct out *o);
     void (*note)(struct out *o, enum out_tone tone, const char *line);
+    /* Prints the rest of the output, and frees the format's memory. NULL: there is nothing to do.
+     */
+    void (*close)(struct out *o);
 };
-extern const struct out_ops out_text_ops, out_json_ops;
+extern const struct out_ops out_text_ops, out_json_ops, out_yaml_ops, out_csv_ops, out_wide_ops,
+    out_name_ops, out_none_ops, out_select_ops, out_many_ops;
 
 #define OUT_COLUMNS_MAX 24u /* greatest number of columns of a table */
 
 struct cell {
-    char *text;
+    const char *text;
+    size_t width; /* number of columns that the text takes on a terminal */
     enum out_tone tone;
 };
 
 struct out {
     const struct out_ops *ops;
+    enum out_format format;
     FILE *to;
     bool colour, live;
+    bool rows_only; /* out_is_list was called */
+    bool headers;   /* true: tables begin with a line of column names */
     /* columns of the table that is printed now */
     const struct out_column *columns;
     size_t column_count;
     bool in_row, failed;
-    /* Only the text format uses the members from here on. */
-    /* [cell_count] cells of the present table, row by row */
+    /* Text only: the cells of the present table, row by row. row_cell: the first cell of the
+     * present row */
     struct cell *cells;
+    struct fab_arena texts; /* the texts of the cells */
     size_t cell_count, cell_room, row_cell;
-    /* Only the JSON format uses the members from here on. */
+    /* JSON and YAML only. depth: number of open objects and arrays; first: the innermost of them is
+     * still empty */
     unsigned depth;
-    /* true: nothing was written yet at this depth of nesting, so that no comma is needed */
     bool first;
+    /* YAML only. open: the line of the last key is not ended; after_dash: the next entry stands in
+     * the line of the "- " of its row */
+    bool open, after_dash;
+    struct flat *flat; /* csv and wide only */
+    /* the rows that are selected and sorted, and the format that prints them; NULL: out_select was
+     * not called */
+    struct selection *selection;
+    struct many *many; /* the outputs that are joined; NULL: out_many was not called */
+    /* Name only. found: the first column of the present row was printed; only_one: the output began
+     * with a value outside of a table, and only this value is printed */
+    bool found, only_one;
 };
 
 /* Returns the number of columns that `text` takes on a terminal. */
 size_t out_width(const char *text);
+/* Writes a string in quotes, with the escapes of JSON. */
+void out_put_quoted(FILE *to, const char *text);
 
 #endif

@@ -4,18 +4,23 @@
  * one object per line, without an enclosing object. */
 #include "cli/ctl/output_format.h"
 
-static void put_string(struct out *o, const char *text)
+#include <string.h>
+
+#include "libfabmgr/grpc/grpc.h"
+
+void out_put_quoted(FILE *to, const char *text)
 {
-    fputc('"', o->to);
-    for (const unsigned char *t = (const unsigned char *)text; *t != '\0'; t++) {
-        if (*t == '"' || *t == '\\')
-            fprintf(o->to, "\\%c", *t);
-        else if (*t < 0x20)
-            fprintf(o->to, "\\u%04x", *t);
-        else
-            fputc(*t, o->to);
+    const unsigned char *from = (const unsigned char *)text, *t = from;
+    fputc('"', to);
+    for (; *t != '\0'; t++) {
+        if (*t != '"' && *t != '\\' && *t >= 0x20)
+            continue;
+        fwrite(from, 1, (size_t)(t - from), to);
+        fprintf(to, *t < 0x20 ? "\\u%04x" : "\\%c", *t);
+        from = t + 1;
     }
-    fputc('"', o->to);
+    fwrite(from, 1, (size_t)(t - from), to);
+    fputc('"', to);
 }
 
 static void indent(struct out *o)
@@ -32,7 +37,7 @@ static void indent(struct out *o)
 static void put_key(struct out *o, const char *key)
 {
     indent(o);
-    put_string(o, key);
+    out_put_quoted(o->to, key);
     fputs(": ", o->to);
 }
 
@@ -74,7 +79,7 @@ static void value(struct out *o, const struct value *v)
         return;
     put_key(o, v->key);
     if (v->kind == VALUE_TEXT)
-        put_string(o, v->text);
+        out_put_quoted(o->to, v->text);
     else
         fputs(v->kind == VALUE_NONE ? "null" : v->text, o->to);
 }
@@ -113,5 +118,14 @@ static void note(struct out *o, enum out_tone tone, const char *line)
     (void)o, (void)tone, (void)line;
 }
 
-const struct out_ops out_json_ops = {record, record_end, value,     table,
-                                     row,    row_end,    table_end, note};
+const struct out_ops out_json_ops = {true, false,   record,    record_end, value, table,
+                                     row,  row_end, table_end, note,       NULL};
+
+void out_error(FILE *to, int exit_status, const char *message)
+{
+    char clean[6144];
+    fab_grpc_utf8_clean(message, strlen(message), clean, sizeof clean);
+    fprintf(to, "{\"error\": {\"exit_status\": %d, \"message\": ", exit_status);
+    out_put_quoted(to, clean);
+    fputs("}}\n", to);
+}

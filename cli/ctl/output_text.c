@@ -39,8 +39,8 @@ static void put(struct out *o, enum out_tone tone, const char *text)
 
 static void pad(struct out *o, size_t used, size_t width)
 {
-    if (used < width)
-        fprintf(o->to, "%*s", (int)(width - used), "");
+    for (; used < width; used++)
+        fputc(' ', o->to);
 }
 
 static void record(struct out *o, const char *key)
@@ -65,11 +65,11 @@ static void add_cell(struct out *o, const char *text, enum out_tone tone)
         o->cells = cells;
         o->cell_room = room;
     }
-    char *copy = strdup(text);
+    const char *copy = fab_base_arena_text(&o->texts, text, strlen(text));
     if (copy == NULL)
         o->failed = true;
     else
-        o->cells[o->cell_count++] = (struct cell){copy, tone};
+        o->cells[o->cell_count++] = (struct cell){copy, out_width(text), tone};
 }
 
 static void value(struct out *o, const struct value *v)
@@ -92,7 +92,7 @@ static void value(struct out *o, const struct value *v)
 static void put_row(struct out *o, const struct cell *cells, const size_t *widths)
 {
     for (size_t i = 0; i < o->column_count; i++) {
-        size_t used = out_width(cells[i].text);
+        size_t used = cells[i].width;
         if (i > 0)
             fputs("  ", o->to);
         if (o->columns[i].right)
@@ -108,14 +108,13 @@ static void put_header(struct out *o, const size_t *widths)
 {
     struct cell cells[OUT_COLUMNS_MAX];
     for (size_t i = 0; i < o->column_count; i++)
-        cells[i] = (struct cell){(char *)(uintptr_t)o->columns[i].label, OUT_DIM};
+        cells[i] = (struct cell){o->columns[i].label, out_width(o->columns[i].label), OUT_DIM};
     put_row(o, cells, widths);
 }
 
 static void drop_cells(struct out *o)
 {
-    for (size_t i = 0; i < o->cell_count; i++)
-        free(o->cells[i].text);
+    fab_base_arena_fini(&o->texts);
     o->cell_count = 0;
 }
 
@@ -133,8 +132,8 @@ static void row(struct out *o)
 /* Ends a row of a table. If memory ran out, drops the incomplete row. */
 static void row_end(struct out *o)
 {
-    while (o->failed && o->cell_count > o->row_cell)
-        free(o->cells[--o->cell_count].text);
+    if (o->failed)
+        o->cell_count = o->row_cell;
     if (!o->live || o->cell_count == o->row_cell)
         return;
     size_t widths[OUT_COLUMNS_MAX];
@@ -153,11 +152,10 @@ static void table_end(struct out *o)
     for (size_t i = 0; i < o->column_count; i++)
         widths[i] = out_width(o->columns[i].label);
     for (size_t i = 0; i < o->cell_count; i++) {
-        size_t width = out_width(o->cells[i].text);
-        if (width > widths[i % o->column_count])
-            widths[i % o->column_count] = width;
+        if (o->cells[i].width > widths[i % o->column_count])
+            widths[i % o->column_count] = o->cells[i].width;
     }
-    if (o->cell_count > 0)
+    if (o->cell_count > 0 && o->headers)
         put_header(o, widths);
     for (size_t i = 0; i + o->column_count <= o->cell_count; i += o->column_count)
         put_row(o, o->cells + i, widths);
@@ -170,5 +168,5 @@ static void note(struct out *o, enum out_tone tone, const char *line)
     fputc('\n', o->to);
 }
 
-const struct out_ops out_text_ops = {record, record_end, value,     table,
-                                     row,    row_end,    table_end, note};
+const struct out_ops out_text_ops = {false, true,    record,    record_end, value, table,
+                                     row,   row_end, table_end, note,       NULL};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Distinguishes words that fabricd's sources contain, and that anybody can read there, from
- * names. */
+/* Distinguishes names from the words of fabricd's sources, which are public. */
 #include "cli/ctl/plain_words.h"
 
 #include <ctype.h>

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The words of fabricd's own messages, settings and API, and numbers. make_vocabulary.sh takes
- * these words from the sources and writes vocabulary.c. A support bundle may show them; all other
- * words may be names. */
+/* Recognizes numbers and the words of fabricd's own messages, settings and API. make_vocabulary.sh
+ * takes these words from the sources and writes vocabulary.c. A support bundle may show these
+ * words; all other words may be names. */
 #ifndef CLI_CTL_PLAIN_WORDS_H
 #define CLI_CTL_PLAIN_WORDS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-extern const char *const vocabulary[]; /* sorted, in lower case */
+extern const char *const vocabulary[]; /* all words of fabricd's sources, sorted, in lower case */
 extern const size_t vocabulary_count;
 
 /* Returns the length of the token at the beginning of the text. A token has letters and digits;
  * "-", "_", "." and "@" may be between them. */
 size_t plain_words_token(const char *text, size_t len);
-/* Returns true if the token is one or several words of fabricd, the name of a device, or a number
- * with or without a unit. For "leaf-003", a word with a number, returns false. */
+/* Returns true if the token is the name of a device, a number with or without a unit, or consists
+ * of words of fabricd's sources (vocabulary), joined by "-", "_", "." or "@". For a word with a
+ * number, such as "leaf-003", returns false. */
 bool plain_words_has(const char *token, size_t len);
 /* Returns true if the token is the name of a device in a host, such as "HCA-1" or "mlx5_0". */
 bool plain_words_is_device(const char *token, size_t len);

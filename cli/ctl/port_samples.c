@@ -65,6 +65,22 @@ void free_samples(struct port_samples *p)
     free(p->sample);
 }
 
+/* ---- ranks ------------------------------------------------------------------------------------
+ */
+
+int parse_rank(const char *by, Fabric__V1__PortRank *ret)
+{
+    static const char *const names[] = {"data", "packets", "wait", "errors"};
+    for (int i = 0; by != NULL && i < 4; i++)
+        if (strcmp(by, names[i]) == 0) {
+            *ret = (Fabric__V1__PortRank)(FABRIC__V1__PORT_RANK__PORT_RANK_DATA + i);
+            return EXIT_OK;
+        }
+    return by == NULL
+               ? EXIT_OK
+               : complain(EXIT_USAGE, "--by \"%s\": data, packets, wait or errors is expected", by);
+}
+
 /* ---- values ---------------------------------------------------------------------------------- */
 
 uint64_t sample_counter(const Fabric__V1__PortSample *m, const char *counter)

@@ -18,6 +18,10 @@ struct port_samples {
 int fetch_samples(struct session *s, char *node, uint32_t port, struct port_samples *ret);
 void free_samples(struct port_samples *p);
 
+/* Parses the argument of --by: data, packets, wait or errors. If `by` is NULL, *ret does not
+ * change. Returns the exit code. */
+int parse_rank(const char *by, Fabric__V1__PortRank *ret);
+
 /* The values that a sample can have. */
 enum sample_value {
     SAMPLE_SENT,

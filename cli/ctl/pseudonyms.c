@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of pseudonyms. Names are found by a hash of their lower-case letters. The hash is
- * computed while the text is read, so that one pass finds the longest name. It begins with a random
- * number, so nobody can choose two names that have the same hash. If two names have the same hash,
- * the second is refused, because it could not be found. */
+/* The table of pseudonyms. The table finds a name by a hash of the name in lower case. The search
+ * computes the hash letter by letter, so that one pass over the text finds the longest name. The
+ * hash begins with a random number, so that nobody can choose two names with the same hash. If two
+ * names have the same hash, the table refuses the second one, because the search could not find
+ * it. */
 #include "cli/ctl/pseudonyms.h"
 
 #include <ctype.h>
@@ -21,8 +22,8 @@
 #include "libfabmgr/base/status.h"
 
 #define NONE UINT32_MAX
-/* The first 16 bits of the pseudonym of a GUID. They mark a locally administered GUID, so no vendor
- * uses them. */
+/* The first 16 bits of the pseudonym of a GUID. Such a GUID counts as locally administered, so no
+ * vendor uses it. */
 #define GUID_HEAD UINT64_C(0x0200000000000000)
 /* The first 32 bits of the pseudonym of a prefix: the IPv6 prefix for documentation (RFC 3849). */
 #define PREFIX_HEAD UINT64_C(0x20010db800000000)
@@ -334,8 +335,8 @@ const struct pseudonym *pseudonyms_find(const struct pseudonyms *p, const char *
     uint32_t at;
     for (size_t i = 0; i < len && i < p->longest; i++) {
         hash = hash_next(hash, text[i]);
-        /* A name ends with a character of a word (trim), and the next character must not belong to
-         * a word. */
+        /* The last character of a name belongs to a word (trim), and the character after the name
+         * must not belong to a word. */
         if (!pseudonyms_in_word(text[i]) || (i + 1 < len && pseudonyms_in_word(text[i + 1])))
             continue;
         if (fab_base_map_get(&p->index, hash, &at) && same_name(&p->names[at], text, i + 1)) {
@@ -357,7 +358,8 @@ static void write_pseudonym(const struct pseudonyms *p, const struct pseudonym *
                             struct fab_text *to)
 {
     const struct pseudonym *n = root_of(p, name);
-    if (n->kind == PSEUDONYM_IPV4) /* pseudonyms are the addresses for benchmarks (RFC 2544) */
+    /* Pseudonyms are addresses that RFC 2544 reserves for benchmarks. */
+    if (n->kind == PSEUDONYM_IPV4)
         fab_base_text_addf(to, "198.%u.%u.%u", 18 + (n->number >> 16 & 1), n->number >> 8 & 255,
                            n->number & 255);
     else

@@ -4,9 +4,8 @@
  * first learns all originals, then seals the table, which gives each original its pseudonym, and
  * then replaces the originals.
  *
- * The numbers in pseudonyms follow the order of HMACs with a random key, which is erased when the
- * table is sealed. So the numbers tell nothing about the names, even if somebody compares two
- * bundles.
+ * The numbers in pseudonyms follow the order of HMACs with a random key, which the seal erases. So
+ * the numbers reveal nothing about the names, even if somebody compares two bundles.
  */
 #ifndef CLI_CTL_PSEUDONYMS_H
 #define CLI_CTL_PSEUDONYMS_H
@@ -29,7 +28,7 @@ enum pseudonym_kind {
     PSEUDONYM_SERVICE,
     PSEUDONYM_TEXT, /* a reason or a note */
     PSEUDONYM_IPV4,
-    PSEUDONYM_WORD,   /* a word that fabricd's sources do not have */
+    PSEUDONYM_WORD,   /* a word that fabricd's sources do not contain */
     PSEUDONYM_GUID,   /* from here on, originals are numbers */
     PSEUDONYM_PREFIX, /* the first 64 bits of a GID or of an IPv6 address */
     PSEUDONYM_KINDS
@@ -40,8 +39,8 @@ struct pseudonym {
     size_t len;
     enum pseudonym_kind kind;
     /* true: the original consists only of numbers and of words of fabricd's own messages
-     * (plain_words.h). In free text it may not be meant as a name, so it is replaced only in fields
-     * that have a name. */
+     * (plain_words.h). In free text, such words are perhaps not meant as a name, so this original
+     * is replaced only in fields that have a name. */
     bool common;
     bool used;            /* true: its pseudonym was written */
     uint32_t same_as;     /* index of another name with the same pseudonym */
@@ -54,25 +53,26 @@ struct pseudonyms;
 int pseudonyms_new(struct pseudonyms **ret);
 void pseudonyms_free(struct pseudonyms *p); /* p may be NULL */
 
-/* Returns true if the character is part of a word. Only whole words are found in texts. */
+/* Returns true if the character is part of a word. The functions find only whole words in texts. */
 bool pseudonyms_in_word(char c);
 
 /* Learns a name. Characters before its first word and after its last word do not belong to the
  * name. Returns OK, NOMEM, or EXISTS if another name with the same hash was learned. */
 int pseudonyms_learn(struct pseudonyms *p, enum pseudonym_kind kind, const char *name, size_t len);
-/* Learns another name of an object whose name `of` was learned before. If `of` was not learned,
- * because it has no words, the alias is not learned either. */
+/* Learns another name of an object whose name `of` was learned before. If `of` was not learned
+ * because it has no words, does not learn the alias either. */
 int pseudonyms_learn_alias(struct pseudonyms *p, const char *name, size_t len, const char *of,
                            size_t of_len);
 /* Learns a GUID or a prefix. Returns NOMEM. */
 int pseudonyms_learn_number(struct pseudonyms *p, enum pseudonym_kind kind, uint64_t original);
 
-/* Numbers the pseudonyms. Nothing may be learned afterwards. Returns OK or NOMEM. */
+/* Gives each pseudonym its number. Call this function after all originals are learned. Returns OK
+ * or NOMEM. */
 int pseudonyms_seal(struct pseudonyms *p);
 
 /* Returns the longest original that begins at text[0] and ends at the end of a word; case does not
- * matter. NULL: there is none. *ret_len: its length. The caller checks that a word begins at
- * text[0]. */
+ * matter. NULL: there is none. *ret_len: length of this original. The caller must check that a word
+ * begins at text[0]. */
 const struct pseudonym *pseudonyms_find(const struct pseudonyms *p, const char *text, size_t len,
                                         size_t *ret_len);
 /* Writes the pseudonym of an original that pseudonyms_find has returned. */

@@ -67,11 +67,21 @@ void show_rate(const Fabric__V1__LinkRate *rate, char text[SHOW_LEN])
                  rate->mbps % 1000 / 100);
 }
 
+/* Joins two short texts. */
+static void join(char *to, const char *prefix, const char *name)
+{
+    strcpy(stpcpy(to, prefix), name);
+}
+
 void show_mode(const Fabric__V1__LinkRate *rate, char text[SHOW_LEN])
 {
     text[0] = '\0';
-    if (rate != NULL)
+    if (rate != NULL && rate->width < 10 && strlen(rate->speed) <= 20) {
+        text[0] = (char)('0' + rate->width); /* the usual case, without snprintf */
+        join(text + 1, "x ", rate->speed);
+    } else if (rate != NULL) {
         snprintf(text, SHOW_LEN, "%ux %.20s", rate->width, rate->speed);
+    }
 }
 
 void show_port(const Fabric__V1__PortRef *port, char text[SHOW_LEN])
@@ -101,6 +111,15 @@ void show_time_utc(const Google__Protobuf__Timestamp *t, char text[SHOW_LEN])
         return;
     size_t n = strftime(text, SHOW_LEN, "%Y-%m-%dT%H:%M:%S", &tm);
     snprintf(text + n, SHOW_LEN - n, ".%06dZ", t->nanos / 1000);
+}
+
+void show_words(char *const *words, size_t count, char text[SHOW_WORDS_LEN])
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < count && used < SHOW_WORDS_LEN; i++)
+        used += (size_t)snprintf(text + used, SHOW_WORDS_LEN - used, "%s%s", i > 0 ? ", " : "",
+                                 words[i]);
 }
 
 uint64_t microseconds_of(const Google__Protobuf__Duration *d)
@@ -152,8 +171,14 @@ static void out_field(struct out *o, const ProtobufCMessage *m, const char *name
 void out_keys(struct out *o, const ProtobufCMessage *m, const char *names)
 {
     char name[64];
-    for (int used; sscanf(names, "%63s%n", name, &used) == 1; names += used)
+    while (out_wants_keys(o) && *names != '\0') {
+        size_t len = strcspn(names, " ");
+        assert(len > 0 && len < sizeof name);
+        memcpy(name, names, len);
+        name[len] = '\0';
         out_field(o, m, name, NULL);
+        names += len + (names[len] == ' ');
+    }
 }
 
 void out_fields(struct out *o, const ProtobufCMessage *m, ...)
@@ -168,9 +193,12 @@ void out_fields(struct out *o, const ProtobufCMessage *m, ...)
 void out_port_keys(struct out *o, const char *prefix, const Fabric__V1__PortRef *port)
 {
     char guid[32], name[32], number[32];
-    snprintf(guid, sizeof guid, "%snode_guid", prefix);
-    snprintf(name, sizeof name, "%snode", prefix);
-    snprintf(number, sizeof number, "%sport", prefix);
+    if (!out_wants_keys(o))
+        return;
+    assert(strlen(prefix) < sizeof guid - sizeof "node_guid");
+    join(guid, prefix, "node_guid");
+    join(name, prefix, "node");
+    join(number, prefix, "port");
     if (port == NULL) {
         out_none(o, name, NULL);
         return;
@@ -195,7 +223,8 @@ static void out_mode_key(struct out *o, const char *prefix, const char *name,
                          const Fabric__V1__LinkRate *rate)
 {
     char key[48], text[SHOW_LEN];
-    snprintf(key, sizeof key, "%s%s", prefix, name);
+    assert(strlen(prefix) + strlen(name) < sizeof key);
+    join(key, prefix, name);
     show_mode(rate, text);
     out_text(o, key, NULL, OUT_PLAIN, text);
 }
@@ -203,6 +232,8 @@ static void out_mode_key(struct out *o, const char *prefix, const char *name,
 void out_rates_keys(struct out *o, const char *prefix, const Fabric__V1__PortRates *rates)
 {
     static const Fabric__V1__PortRates none = FABRIC__V1__PORT_RATES__INIT;
+    if (!out_wants_keys(o))
+        return;
     rates = rates != NULL ? rates : &none;
     out_mode_key(o, prefix, "supported", rates->supported);
     out_mode_key(o, prefix, "enabled", rates->enabled);
@@ -212,6 +243,8 @@ void out_rates_keys(struct out *o, const char *prefix, const Fabric__V1__PortRat
 void out_port(struct out *o, const char *label, const Fabric__V1__PortRef *port)
 {
     char text[SHOW_LEN];
+    if (!out_wants_labels(o))
+        return;
     show_port(port, text);
     out_text(o, NULL, label, OUT_PLAIN, text);
 }
@@ -219,6 +252,8 @@ void out_port(struct out *o, const char *label, const Fabric__V1__PortRef *port)
 void out_rate(struct out *o, const char *label, const Fabric__V1__LinkRate *rate)
 {
     char text[SHOW_LEN];
+    if (!out_wants_labels(o))
+        return;
     show_rate(rate, text);
     out_text(o, NULL, label, OUT_PLAIN, text);
 }
@@ -226,6 +261,8 @@ void out_rate(struct out *o, const char *label, const Fabric__V1__LinkRate *rate
 void out_time(struct out *o, const char *label, const Google__Protobuf__Timestamp *t)
 {
     char text[SHOW_LEN];
+    if (!out_wants_labels(o))
+        return;
     show_time(t, text);
     out_text(o, NULL, label, OUT_PLAIN, text);
 }
@@ -233,6 +270,8 @@ void out_time(struct out *o, const char *label, const Google__Protobuf__Timestam
 void out_time_utc(struct out *o, const char *key, const Google__Protobuf__Timestamp *t)
 {
     char text[SHOW_LEN];
+    if (!out_wants_keys(o))
+        return;
     show_time_utc(t, text);
     out_text(o, key, NULL, OUT_PLAIN, text);
 }
@@ -306,4 +345,12 @@ void show_rejected_engines(struct out *o, const char *text)
             out_note(o, OUT_DIM, "%14s%.*s", "", (int)len, text);
         text += len + (text[len] == ';' ? 2 : 0);
     }
+}
+
+void say_message(struct out *o, const char *message)
+{
+    out_record(o, NULL);
+    out_text(o, "message", NULL, OUT_PLAIN, message);
+    out_note(o, OUT_PLAIN, "%s", message);
+    out_record_end(o);
 }

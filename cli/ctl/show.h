@@ -32,11 +32,14 @@ void show_time(const Google__Protobuf__Timestamp *t, char text[SHOW_LEN]);
 void show_time_utc(const Google__Protobuf__Timestamp *t, char text[SHOW_LEN]);
 /* Writes a duration such as "3 d 4 h" or "12.3 ms". */
 void show_duration(uint64_t microseconds, char text[SHOW_LEN]);
+/* Joins words by ", ", as many as fit. */
+#define SHOW_WORDS_LEN 200
+void show_words(char *const *words, size_t count, char text[SHOW_WORDS_LEN]);
 uint64_t microseconds_of(const Google__Protobuf__Duration *d); /* returns 0 if d is NULL */
 
-/* The next functions write fields of an API message as they are, with the field names as keys.
- * out_keys writes to JSON only; `names` has the field names, separated by spaces. The arguments
- * of out_fields are pairs of a field name and a label, followed by NULL. */
+/* The next functions write fields of an API message without changes, with the field names as keys.
+ * out_keys writes to JSON only; `names` has the field names, separated by spaces. The arguments of
+ * out_fields are pairs of a field name and a label, followed by NULL. */
 void out_keys(struct out *o, const ProtobufCMessage *m, const char *names);
 void out_fields(struct out *o, const ProtobufCMessage *m, ...) __attribute__((sentinel));
 
@@ -60,7 +63,9 @@ void out_time_utc(struct out *o, const char *key, const Google__Protobuf__Timest
 /* Writes the time at which all tables were last proved. `p` may be NULL. */
 void out_proof(struct out *o, const Fabric__V1__WholeProof *p);
 
-/* Prints a text of one or several lines as it is, in text output only. */
+/* Prints the sentence of a manager that says what it did, or what it would do. */
+void say_message(struct out *o, const char *message);
+/* Prints a text of one or several lines without changes, in text output only. */
 void show_lines(struct out *o, const char *text);
 /* Prints the rejected engines, one on each line, in text output only. The text has the form "dor:
  * no grid: ...; nue: ...". */

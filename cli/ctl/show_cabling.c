@@ -115,7 +115,7 @@ static void expected(const struct fab_cabling_check *c, const struct fab_cabling
         snprintf(text, TEXT_LEN, "no cable");
 }
 
-/* Writes what the difference is about: the cable, the node, or the host with all its adapters. */
+/* Writes the object of the difference: the cable, the node, or the host with all its adapters. */
 static void subject(const struct fab_cabling_check *c, const struct fab_cabling_difference *d,
                     char text[TEXT_LEN])
 {
@@ -267,7 +267,7 @@ static bool knows_racks(const struct fab_cabling_check *c)
     return false;
 }
 
-/* Which rows and columns of the lists to print. */
+/* Selects the rows and columns of the lists to print. */
 struct extent {
     /* true: also list planned links without a cable, and nodes that are not in the fabric */
     bool missing;
@@ -353,7 +353,7 @@ static void say_nodes(struct out *o, const struct fab_cabling_check *c)
     out_number(o, "nodes_by_place", NULL, OUT_PLAIN, place);
 }
 
-/* Prints the planned nodes that have another name in the fabric than in the plan. */
+/* Prints the nodes whose names in the fabric and in the plan differ. */
 static void say_other_names(struct out *o, const struct fab_cabling_check *c)
 {
     static const struct out_column columns[] = {{"node", "", false}};
@@ -368,7 +368,7 @@ static void say_other_names(struct out *o, const struct fab_cabling_check *c)
         example = example != NULL ? example : s;
         out_row(o);
         out_text(o, "node", NULL, OUT_PLAIN, s->name);
-        out_text(o, "name", NULL, OUT_PLAIN, c->fabric->nodes[s->observed].desc);
+        out_text(o, "name", NULL, OUT_PLAIN, c->fabric->nodes[s->observed].name);
         out_text(o, "guid", NULL, OUT_PLAIN, guid);
         out_row_end(o);
     }
@@ -378,7 +378,7 @@ static void say_other_names(struct out *o, const struct fab_cabling_check *c)
                   "%" PRIu32 " nodes have other names than planned, such as %s: \"%s\", GUID "
                   "0x%016" PRIx64,
                   c->matched[FAB_CABLING_BY_PLACE], example->name,
-                  c->fabric->nodes[example->observed].desc,
+                  c->fabric->nodes[example->observed].name,
                   c->fabric->nodes[example->observed].guid);
 }
 

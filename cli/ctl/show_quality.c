@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Prints quality figures. If a figure has a theoretical lower bound, the figure is shown as good if
- * it equals the bound, and as a warning if it exceeds twice the bound. */
+/* Prints quality figures. Some figures have a theoretical lower bound. Such a figure is shown as
+ * good if it equals the bound, and as a warning if it exceeds twice the bound. */
 #include "cli/ctl/show_quality.h"
 
 #include <inttypes.h>

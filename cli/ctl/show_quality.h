@@ -16,7 +16,7 @@ void out_quality(struct out *o, const Fabric__V1__Quality *q);
 const char *show_verdict(const Fabric__V1__Verdict *v);
 enum out_tone tone_verdict(const Fabric__V1__Verdict *v);
 /* Writes which traffic classes would have to share VLs if the engine of report `r` made the routes.
- * Text output has the label before it; label == NULL: JSON output only. */
+ * Text output has the label before the text; label == NULL: JSON output only. */
 void out_class_notes(struct out *o, const char *label, const Fabric__V1__EngineReport *r);
 
 #endif

@@ -6,8 +6,8 @@
 #include <openssl/x509v3.h>
 #include <stdint.h>
 
-/* Certificates are valid from this number of seconds before they are made, because the clocks of
- * hosts may differ. */
+/* Number of seconds between the beginning of a certificate's validity and the time at which it was
+ * made. The period begins earlier because the clocks of hosts may differ. */
 #define SKEW_S 300
 #define SERIAL_BITS 127
 
@@ -70,7 +70,7 @@ static bool copy_purpose(X509 *cert, const X509 *from)
            copy_extension(cert, from, NID_subject_alt_name);
 }
 
-/* Adds the purpose. A certificate without host names is only for clients, so that no client can
+/* Adds the purpose. A certificate without host names is only for clients, so that the client cannot
  * pretend to be a manager. */
 static bool add_purpose(X509 *cert, X509 *issuer, const char *hosts)
 {

@@ -21,13 +21,13 @@ struct subject {
     const char *name, *hosts;
 };
 
-/* Makes the certificate of an authority with this key. Its subject is that of `former` or, if
- * `former` is NULL, the common name. If an earlier certificate has this subject and key, the new
- * certificate verifies all signatures that the earlier one verifies. */
+/* Makes the certificate of an authority with this key. The subject is that of `former` or, if
+ * `former` is NULL, the common name `name`. With the same subject and key as an earlier
+ * certificate, the new one verifies all signatures that the earlier one verifies. */
 X509 *signing_root(const X509 *former, const char *name, unsigned days, EVP_PKEY *key);
 X509 *signing_leaf(const struct signer *by, const struct subject *of, unsigned days, EVP_PKEY *key);
 /* Makes a revocation list with the entries of the previous one (NULL: none) and the certificates
- * `revoked`. It expires together with the authority. */
+ * `revoked`. The list expires together with the authority. */
 X509_CRL *signing_list(const struct signer *by, X509_CRL *previous, const STACK_OF(X509) * revoked);
 bool signing_is_revoked(X509_CRL *crl, const X509 *cert);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small charts of one line: a bar for each time, whose height is a value. */
+/* Small charts of one line, with a bar for each time. The height of a bar shows the value at this
+ * time. */
 #ifndef CLI_CTL_SPARKLINE_H
 #define CLI_CTL_SPARKLINE_H
 
@@ -7,8 +8,9 @@
 #include <stdint.h>
 
 #define SPARKLINE_WIDTH 60
-#define SPARKLINE_LEN (3 * SPARKLINE_WIDTH + 1) /* bytes; a bar has at most 3 */
-#define SPARKLINE_NONE UINT64_MAX               /* there is no value */
+/* size of a chart in bytes; a bar takes at most 3 */
+#define SPARKLINE_LEN (3 * SPARKLINE_WIDTH + 1)
+#define SPARKLINE_NONE UINT64_MAX /* there is no value */
 
 /* Draws a chart of `count` values, from left to right. If there are more than SPARKLINE_WIDTH
  * values, each bar shows the greatest of several values. A missing value (SPARKLINE_NONE) is a

@@ -17,8 +17,8 @@ bool when_age(const char *text, uint64_t *ret_seconds);
  * these. */
 bool when_time(const char *text, time_t now, time_t *ret);
 /* Reads the argument of an option with when_time. If text is NULL, the option was not given, and
- * *ret stays unchanged. Otherwise *ret becomes `room`, which has the time. Returns the exit code;
- * prints an error. */
+ * *ret stays unchanged. Otherwise stores the time in *room, and sets *ret to `room`. If an error
+ * occurs, prints it. Returns the exit code. */
 int when_option(const char *option, const char *text, Google__Protobuf__Timestamp *room,
                 Google__Protobuf__Timestamp **ret);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command fabsim check FILE. It reads a topology file as fabricd would, and prints the numbers
- * of nodes and links. If the file has a mistake, prints the line and column of the mistake
- * instead. */
+/* The command fabsim check FILE. It reads a topology file in the same way as fabricd, and prints
+ * the numbers of nodes and links. If the file has a mistake, the command instead prints the line
+ * and column of the mistake. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

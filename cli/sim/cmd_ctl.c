@@ -3,8 +3,8 @@
  * The command fabsim ctl COMMAND. It sends a command, such as a fault, to `fabsim serve`. console.c
  * in the server interprets and answers the command.
  *
- * Without COMMAND, it sends all lines of standard input in one packet, so that all their faults
- * happen at the same time.
+ * Without COMMAND, it sends all lines of standard input in one packet, so that all faults in these
+ * lines happen at the same time.
  */
 #include <errno.h>
 #include <getopt.h>

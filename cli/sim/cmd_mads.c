@@ -17,8 +17,8 @@
 /* size in bytes of the largest struct of an attribute */
 #define LONGEST_STRUCT 512
 
-/* Prints a name. Because the file is not trusted, unprintable bytes, which could control the
- * terminal, are printed as "?". */
+/* Prints a name, with "?" for unprintable bytes, because the file is not trusted and such bytes
+ * could control the terminal. */
 static void print_name(const char *label, const char *name)
 {
     printf("# %s ", label);
@@ -103,7 +103,7 @@ static void print_entry(const struct fab_recording_entry *e, bool verbose)
     }
 }
 
-/* Prints a recording. If the recording is incomplete, tells on stderr how it ends. */
+/* Prints a recording. If the recording is incomplete, prints on stderr how it ends. */
 static int print(const char *path, const uint8_t *bytes, size_t len, bool verbose)
 {
     struct fab_base_reader r = fab_base_reader(bytes, len);

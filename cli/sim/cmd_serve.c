@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command fabsim serve FILE. It simulates a fabric, as ibsim does, for programs that use
+ * The command fabsim serve FILE. Like ibsim, it simulates a fabric for programs that use
  * libumad2sim.
  */
 #include <ctype.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Receives commands on standard input, and from `fabsim ctl` on the socket "@BASE:fabsim@". A
- * packet has one or more lines for console_run. The answer is one packet: the exit code as a digit,
- * then text.
+ * packet from `fabsim ctl` has one or more lines for console_run. The answer is one packet, with
+ * the exit code as a digit and then the text.
  */
 #ifndef CLI_SIM_COMMANDS_H
 #define CLI_SIM_COMMANDS_H

@@ -3,8 +3,8 @@
  * Runs commands of `fabsim ctl` and of the console. This file has the commands for clients and for
  * the server itself; faults.c has the faults. Empty lines and lines that begin with # are ignored.
  *
- * ibsim's spelling of commands, Unlink "id"[port], is accepted too, so that a script can run with
- * ibsim and with fabsim.
+ * The console also accepts ibsim's spelling of commands, Unlink "id"[port], so that a script can
+ * run with ibsim and with fabsim.
  */
 #include "cli/sim/console.h"
 
@@ -97,8 +97,8 @@ static int do_help(struct console *c, const char *argument, struct fab_text *out
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct command {
-    /* name: the name of the command. argument: what the help calls the argument of the command;
-     * NULL: the command takes no argument. */
+    /* name: the name of the command. argument: the word for the argument of the command in the
+     * help; NULL: the command takes no argument. */
     const char *name, *argument;
     command_function *run;
     /* text of the help; NULL: the entry is another name of the command before it */

@@ -18,8 +18,9 @@ struct console {
     const char *name;
     bool stop; /* true: a command has asked the server to stop */
 };
-/* Runs the lines of a text one after the other, until a line fails. Between two lines no MADs are
- * handled. Appends to `out` the answers, and the reason of a failure. Returns enum cmd_exit. */
+/* Runs the lines of a text one after the other, until a line fails. The server handles no MADs
+ * between two lines. Appends to `out` the answers, and the reason of a failure. Returns enum
+ * cmd_exit. */
 int console_run(struct console *c, const char *text, size_t len, struct fab_text *out);
 /* Appends one line for each console command, for usage messages. */
 void console_help(struct fab_text *out);

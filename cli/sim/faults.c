@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Commands for faults. A line has a verb, a subject, for some verbs another word, and options
- * ("lanes=1"). The table at the end lists the arguments of each verb.
+ * Commands for faults. A line consists of a verb, a subject, for some verbs another word, and
+ * options ("lanes=1"). The table at the end lists the arguments of each verb.
  *
- * The parser reads a line from its end: first the options, then the word. The rest is the subject,
- * so names may contain spaces. A subject is the name of a node or port (place.h). If no node has
- * this name, the subject is a pattern of node descriptions, such as "leaf-00*", followed by "/PORT"
- * if the verb needs a port. With a pattern, one line can switch off many nodes.
+ * The parser reads a line from its end: first the options, then the other word. The rest of the
+ * line after the verb is the subject, so names may contain spaces. A subject is the name of a node
+ * or port (place.h). If no node has this name, the subject is a pattern of node descriptions, such
+ * as "leaf-00*", followed by "/PORT" if the verb needs a port. With a pattern, one line can switch
+ * off many nodes.
  */
 #include "cli/sim/faults.h"
 
@@ -51,7 +52,7 @@ struct fault {
      * fault. */
     const char *name, *alias;
     enum subject subject;
-    /* word: what messages call the word that follows the subject; NULL: the verb takes no such
+    /* word: the name of the word after the subject, for messages; NULL: the verb takes no such
      * word. options: the names of the options, each followed by a space. */
     const char *word, *options;
     fault_function *run;

@@ -18,8 +18,8 @@ struct fault;
 const struct fault *fault_find(const char *verb);
 /* Causes a fault. `argument` is the rest of the line after the verb, without spaces at either end;
  * the function modifies it. Appends the reason of a failure to `out`. Returns enum cmd_exit. If the
- * line selects several nodes and the fault fails at one of them, it may already have happened at
- * others. */
+ * line selects several nodes and the fault fails at one of them, the fault may already have
+ * happened at others. */
 int fault_run(const struct fault *f, struct fab_sim *sim, char *argument, struct fab_text *out);
 /* Both functions write lines for usage messages, in the same layout. fault_help appends one line
  * for each verb. fault_help_line appends one line with the texts of the caller. */

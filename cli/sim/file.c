@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads and writes whole files. A file is written to a temporary file in the same folder, which is
- * then renamed, so that readers see either the old or the complete new file.
+ * Reads and writes whole files. The functions write to a temporary file in the same folder and then
+ * rename it, so that readers see either the old or the complete new file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -106,7 +106,8 @@ static int fill(int fd, const char *text, size_t len)
     return status;
 }
 
-/* Writes the text to a device or a pipe; renaming would replace it by a file. */
+/* Writes the text directly to a device or a pipe, because renaming would replace the device by a
+ * file. */
 static int write_directly(const char *path, const char *text, size_t len)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -53,8 +53,8 @@ _Static_assert(FAB_GENERATE_LEVELS == LIST_MAX, "one length for all lists");
 struct value {
     uint64_t number;
     uint32_t list[LIST_MAX];
-    /* For an option with a share, such as "5%": the share in parts per million; `number` is then
-     * 0. */
+    /* For an option whose value is a share, such as "5%": the share in parts per million; `number`
+     * is then 0. */
     uint32_t ppm;
     const char *text;
     bool given;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Implements the protocol between ibsim and libumad2sim, with the hub (hub.h) in the role of ibsim.
- * The protocol is documented only in the sources of both.
+ * Only the sources of both programs document the protocol.
  *
  * Control datagrams have 80 bytes, in the byte order of the machine. The number before a field is
  * its offset in bytes:
@@ -9,10 +9,11 @@
  *      0  magic    4  client id    8  type    12  length of the data    16  data (64 bytes)
  *
  * An answer is the same datagram with other data; type 0 means that the request was refused. A
- * client first sends a connect request. It contains the process id and queue pair of the client,
- * whether the client is an SM, and the name of the node (32 bytes of text) to which the client
- * wants to be attached. The answer has the client id and the id of the node. Then the client sends
- * and receives MADs in datagrams of 288 bytes, in big-endian byte order:
+ * client first sends a connect request. This request contains the process id and queue pair of the
+ * client, and whether the client is an SM. It also contains the name of the node to which the
+ * client wants to be attached (32 bytes of text). The answer has the client id and the id of the
+ * node. Then the client sends and receives MADs in datagrams of 288 bytes, in big-endian byte
+ * order:
  *
  *      0  DLID     4  SLID     8  DQPN    12  SQPN    16  status (0, or 110: lost)
  *     24  length of the MAD (8 bytes)    32  MAD (256 bytes)
@@ -22,18 +23,17 @@
  * Several clients may be attached to one port. To match an answer with its client, the hub writes
  * the client id into the highest 16 bits of the transaction ID of each request. Requests that no
  * device answers (SMInfo, SA, other classes), and traps, go to the SM among the clients at the
- * port. The hub delivers them only if the client has sent a MAD of this class before, because
- * libumad2sim crashes its program on a MAD of a class that the program did not register. SMPs and
- * MADs of the SA class are always delivered.
+ * port. The hub delivers such a MAD only if the client has sent a MAD of the same class before. The
+ * reason is that libumad2sim crashes its program on a MAD of a class that the program did not
+ * register. The hub always delivers SMPs and MADs of the SA class.
  *
  * libumad2sim has no timers. The hub therefore returns a lost request to its client at once, with
  * status 110. If client A answers a request of client B and the answer is lost, the hub returns the
- * answer with status 110 to B, and A gets no report. The hub stores a request from B that A has
- * received. It returns the request to B if A disconnects or does not answer in time.
+ * answer with status 110 to B. A gets no report. The hub stores each request from B that A has
+ * received. It returns the request to B as lost if A disconnects or does not answer in time.
  *
- * Everything that a client writes is untrusted. A control datagram is accepted only from the
- * process that connected. The hub itself sets the LIDs of senders, and all lengths except those of
- * SA tables.
+ * The hub trusts no data from a client. It accepts a control datagram only from the process that
+ * connected. The hub itself sets the LIDs of senders, and all lengths except those of SA tables.
  */
 #include "cli/sim/hub.h"
 

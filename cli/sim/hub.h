@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The hub connects clients of Debian's libumad2sim with the simulated fabric. It implements the
- * protocol of libumad2sim, datagram by datagram. The hub does no I/O: its owner (server.c or a fuzz
+ * protocol of libumad2sim, datagram by datagram. The hub does no I/O; its owner (server.c or a fuzz
  * target) reads and writes the datagrams.
  */
 #ifndef CLI_SIM_HUB_H
@@ -63,7 +63,7 @@ struct hub {
     /* id of the node to which a client is attached if it names no node */
     uint32_t first_node;
     struct hub_owner owner;
-    /* a number that is higher than all client ids in use */
+    /* upper bound of the client ids in use: each of them is lower than this number */
     unsigned top;
     struct hub_client clients[HUB_CLIENTS];
     uint64_t now_ms; /* time of the last hub_tick */

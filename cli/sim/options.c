@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The options of fabsim generate: a table of all options with their arguments, and a parser that
- * uses this table. A topology family (fat tree, torus, ...) takes two kinds of options: those that
- * its entry in families[] names in `needs` and `takes`, and all from FIRST_COMMON on. */
+ * uses this table. A topology family (fat tree, torus, ...) takes the options that its entry in
+ * families[] names in `needs` and `takes`, and all options from FIRST_COMMON on. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 enum kind { NUMBER, LIST, FLAG, TEXT, SHARE };
 
 static const struct option_entry {
-    /* name: the name of the option. argument: what the help calls the argument of the option;
+    /* name: the name of the option. argument: the word for the argument of the option in the help;
      * NULL: the option takes no argument. */
     const char *name, *argument;
     enum kind kind;

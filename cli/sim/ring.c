@@ -40,7 +40,8 @@ bool ring_put(struct ring *r, const uint8_t packet[HUB_PACKET_SIZE])
     return true;
 }
 
-/* Sends one datagram with send(), because sendmmsg() takes about 10 % longer for only one. */
+/* Sends one datagram with send(), because sendmmsg() takes about 10 % longer for a single
+ * datagram. */
 static int send_one(const struct ring *r, int fd)
 {
     return send(fd, r->slots[r->head], HUB_PACKET_SIZE, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 1;

@@ -6,12 +6,14 @@
  * When a client connects, the server creates a socket "@BASE:outN@" for this client, and connects
  * it to the client's "@BASE:inPID@". One epoll instance watches all sockets. In one pass, the loop
  * reads at most one batch from each socket, so that a busy client does not starve the others.
- * Answers go into the client's ring, and are sent in batches at the end of the pass. If a client
- * does not read, its ring fills up and the client loses MADs; the server never waits for a client.
+ * Answers go into the ring of the client that gets them; the server sends them in batches at the
+ * end of the pass. If a client does not read, its ring fills up and the client loses MADs; the
+ * server never waits for a client.
  *
  * If the process of a client has ended, the next send to the client fails, and the server removes
- * the client. The server may have nothing to send. So each regular tick also tries to connect a
- * spare socket to the name of each client, which the kernel refuses if the process has ended.
+ * the client. The server may have nothing to send to the client. So in each regular tick, it also
+ * tries to connect a spare socket to the name of each client. The kernel refuses this if the
+ * process has ended.
  */
 #include "cli/sim/server.h"
 
@@ -155,8 +157,8 @@ static void send_to(struct server *s, unsigned client)
     p->blocked = blocked;
 }
 
-/* Sends datagrams until no client has unsent ones. The loop is needed because the removal of a
- * client whose process has ended may cause traps for other clients. */
+/* Sends datagrams until no client has unsent ones. The function repeats this, because the removal
+ * of a client whose process has ended may cause traps for other clients. */
 static void send_all(struct server *s)
 {
     while (s->dirty_count > 0) {
@@ -379,7 +381,7 @@ static int open_timer(struct server *s)
     return 0;
 }
 
-/* Opens standard input for commands. If standard input is a file, the whole file is read before the
+/* Opens standard input for commands. If standard input is a file, reads the whole file before the
  * loop starts, because epoll cannot watch files. */
 static int open_input(struct server *s)
 {

@@ -5,8 +5,8 @@
  * was busy (`held`). It allocates no memory while it runs.
  *
  * The agent passes all MADs of an incoming batch to the session before it takes further requests
- * from the session. It moves the timer only if the timer would fire too late. If the timer fires
- * too early, the agent sets it to the next deadline of the session.
+ * from the session. The agent sets the timer anew only if the timer would fire too late. When the
+ * timer has fired too early, the agent sets it to the next deadline of the session.
  */
 #include "fabricd/agent/agent.h"
 
@@ -48,8 +48,9 @@ static void arm_at(struct agent *a, uint64_t now, uint64_t at)
     loop_timer_set(a->timer, at > now ? at - now : 0);
 }
 
-/* Passes the MAD in a->out to the transport. Returns false if the transport is busy or failed,
- * so that no further MAD can be sent now. */
+/* Passes the MAD in a->out to the transport. Returns false if the transport is busy or has failed,
+ * so that no further MAD can be sent now. If the manager is not allowed to send the MAD, its
+ * request ends. */
 static bool send_out(struct agent *a)
 {
     int r = transport_send(a->transport, &a->out);
@@ -57,7 +58,9 @@ static bool send_out(struct agent *a)
     if (r == FAB_E_IO && !a->io_failed)
         log_error(a->transport->name, "sending failed; requests will time out and be retried");
     a->io_failed = r == FAB_E_IO;
-    return r == FAB_OK;
+    if (r == FAB_E_DENIED)
+        fab_mads_refuse(a->mads, a->out.bytes);
+    return r == FAB_OK || r == FAB_E_DENIED;
 }
 
 void agent_pump(struct agent *a)

@@ -24,11 +24,11 @@ int agent_new_class(struct loop *l, struct transport *t, uint8_t mgmt_class,
                     struct agent **ret);
 void agent_free(struct agent *a);
 struct fab_mads *agent_mads(struct agent *a);
-/* Sends the MADs that the session permits now. Call this function after submitting requests to the
- * session. */
+/* Sends the MADs that the session permits now. Call this function after you have submitted requests
+ * to the session. */
 void agent_pump(struct agent *a);
-/* Sends an answer to the sender of the MAD `to`. The bytes are sent unchanged. Returns BUSY if
- * the transport cannot send it now, or IO. */
+/* Sends an answer to the sender of the MAD `to`, without changes to the bytes. Returns BUSY if the
+ * transport cannot send the answer now, or IO. */
 int agent_reply(struct agent *a, const struct transport_mad *to, const uint8_t mad[FAB_MAD_SIZE]);
 
 #endif

@@ -3,7 +3,7 @@
  * The bus passes every event to all subscribers, in the order in which they subscribed.
  *
  * A subscriber may publish an event itself. The bus gives this event a number at once, but passes
- * it on only after all subscribers have received the event before it. So every subscriber receives
+ * it on only after all subscribers have received the previous event. So every subscriber receives
  * events in ascending order.
  */
 #include "fabricd/base/bus.h"
@@ -78,7 +78,7 @@ static void ignore(void *ctx, const struct event *e)
 }
 
 /* Removes a subscriber: marks its entry as unused. The entry stays in the list, because hand_out
- * may be walking through the list. */
+ * may be using the list now. */
 void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx)
 {
     for (size_t i = 0; i < b->count; i++)

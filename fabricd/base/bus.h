@@ -37,8 +37,8 @@ struct event {
     uint64_t seq;
     int64_t time_us; /* Unix time in microseconds, assigned by bus_publish */
     enum event_severity severity;
-    /* name of the event type, as in events.def; a stored event may have a type that only another
-     * version of fabricd has */
+    /* name of the event type, as in events.def; an event from the store may have a type of another
+     * version of fabricd */
     const char *type;
     /* what the event is about, for example "leaf-3/12" */
     const char *subject;

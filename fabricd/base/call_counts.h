@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts of RPC calls, clients and studies. The RPC server counts; the metrics show the counts. */
+/* Counts of RPC calls, clients and studies. The RPC server writes them, and the metrics show
+ * them. */
 #ifndef FABRICD_BASE_CALL_COUNTS_H
 #define FABRICD_BASE_CALL_COUNTS_H
 

@@ -67,8 +67,8 @@ enum event_id {
 #define EVENT_LINK(x) EVENT_LINK_FROM(x, 0)
 
 /* A row of the table of events. An event can have several messages: its EVENT row has the first,
- * and each FORM row has a further one. In a FORM row, the members type, meaning, cause and
- * remedy are NULL. */
+ * and each FORM row has a further one. In FORM rows, the members type, meaning, cause and remedy
+ * are NULL. */
 struct event_row {
     const char *type;
     /* in a FORM row: the EVENT row of the same event; in an EVENT row: the row itself */

@@ -4,14 +4,15 @@
  * not mix.
  *
  * If stderr is the journal of systemd, a line begins with its priority as "<N>", which journald
- * removes (sd-daemon(3)). Otherwise it begins with the time in UTC. Both are followed by "subject:
- * message".
+ * removes (sd-daemon(3)). Otherwise the line begins with the time in UTC. After this comes
+ * "subject: message".
  *
  * Names come from the fabric, and a NodeDescription can be any 64 bytes. So control characters,
  * bytes that are not UTF-8, and characters that reorder or break lines are written as \xNN.
  *
- * `state` is mutable static data. Every file may log, and a log parameter in every function would
- * make the code harder to read. Only the loop thread sets `state`, at start and on reload.
+ * `state` is mutable static data. Every file may write to the log, and a log parameter in every
+ * function would make the code harder to read. Only the loop thread sets `state`, at start and on
+ * reload.
  */
 #include "fabricd/base/log.h"
 
@@ -37,8 +38,8 @@ static struct {
 } state = {LOG_LEVEL_INFO, false, false};
 
 /* Returns true if stderr is the journal of systemd. JOURNAL_STREAM is "DEVICE:INODE" of the stream
- * that journald reads. It is set even if a shell has redirected stderr to a file, so the function
- * compares this device and inode with those of stderr. */
+ * that journald reads. The variable is set even if a shell has redirected stderr to a file, so the
+ * function compares this device and inode with those of stderr. */
 static bool stderr_is_journal(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");

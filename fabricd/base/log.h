@@ -17,12 +17,13 @@ enum log_level {
 /* Sets the log level of the process, at start and on reload. If stderr is the journal
  * (JOURNAL_STREAM), lines begin with a priority "<N>", otherwise with a time stamp. */
 void log_init(enum log_level max);
-/* Like log_init, for a program that does one job for a person at a terminal. It logs only warnings
- * and errors. log_record writes only to the journal of systemd, if there is one. */
+/* Like log_init, for a program that does one job for a person at a terminal. The program then logs
+ * only warnings and errors, and log_record writes only to the journal of systemd, if there is
+ * one. */
 void log_init_command(void);
 enum log_level log_level(void);
-/* Writes one line. Any thread may call this function. `subject` is what the line is about, for
- * example "sm" or "port leaf-1/12". */
+/* Writes one line. Any thread may call this function. `subject` names the object of the message,
+ * for example "sm" or "port leaf-1/12". */
 void log_line(enum log_level level, const char *subject, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Writes one line with level notice, even if the log level would suppress it. The audit log uses

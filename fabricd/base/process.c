@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Facts about this process, from getrusage(2), getrlimit(2), /proc/self and the dynamic linker.
- * What cannot be read is left out. The environment and the command line are not shown, because they
- * may contain secrets. */
+/* Facts about this process, from getrusage(2), getrlimit(2), /proc/self and the dynamic linker. The
+ * report leaves out facts that cannot be read. It does not show the environment and the command
+ * line, because they may contain secrets. */
 #include "fabricd/base/process.h"
 
 #include <dirent.h>
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "libfabmgr/base/version.h"
 
@@ -118,8 +119,8 @@ static int library(struct dl_phdr_info *info, size_t size, void *ctx)
 {
     char path[PATH_MAX];
     (void)size;
-    /* realpath resolves symbolic links, because the name of the real file has the whole version of
-     * the library. The first entry is the program, without a name. */
+    /* realpath resolves symbolic links, because the name of the real file shows the complete
+     * version of the library. The first entry is the program itself and has no name. */
     if (info->dlpi_name != NULL && info->dlpi_name[0] == '/' &&
         realpath(info->dlpi_name, path) != NULL)
         fab_base_text_addf(ctx, "  %s\n", path);
@@ -137,4 +138,25 @@ void process_describe(struct fab_text *to)
     each("/proc/self/task", thread, to);
     fab_base_text_add(to, "\nShared libraries\n");
     dl_iterate_phdr(library, to);
+}
+
+static uint64_t microseconds(const struct timeval *t)
+{
+    return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
+}
+
+void process_get_use(struct process_use *ret)
+{
+    struct rusage u;
+    unsigned long long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    *ret = (struct process_use){0};
+    if (getrusage(RUSAGE_SELF, &u) == 0)
+        ret->cpu_us = microseconds(&u.ru_utime) + microseconds(&u.ru_stime);
+    if (f == NULL)
+        return;
+    /* the first number is the size of the address space, the second the resident set */
+    if (fscanf(f, "%*u %llu", &pages) == 1)
+        ret->resident_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    fclose(f);
 }

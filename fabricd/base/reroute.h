@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The record of a reroute: why the tables changed, how long each step took, and how much was
- * written. fabricd/sm makes the record, the store keeps it, and RPCs show it. */
+/* The record of a reroute: why the tables changed, how long each step took, and how many entries
+ * and blocks were written. fabricd/sm makes the record, the store keeps it, and RPCs show it. */
 #ifndef FABRICD_BASE_REROUTE_H
 #define FABRICD_BASE_REROUTE_H
 
@@ -9,8 +9,8 @@
 struct reroute {
     /* generation of the resulting view, which identifies the reroute */
     uint64_t generation;
-    /* Unix time in us at which the trap arrived that caused the reroute. If no trap caused it, the
-     * time at which the reroute began. */
+    /* Unix time in us at which the trap arrived that caused the reroute. If no trap caused the
+     * reroute: the time at which the reroute began. */
     int64_t time_us;
     /* what caused the reroute, for example "trap 128 from leaf-3", "light sweep", "request" */
     char cause[96];
@@ -27,8 +27,8 @@ struct reroute {
     uint32_t failed;
     uint32_t links_lost, links_gained, nodes_lost, nodes_gained;
     /* lost_pairs: number of pairs of endports that may have had no path while tables changed,
-     * although they had paths before and have paths now. lost_us: how long they may have had no
-     * path, in us. */
+     * although they had paths before and have paths now. lost_us: how long these pairs may have had
+     * no path, in us. */
     uint64_t lost_pairs, lost_us;
 };
 typedef void reroute_handler(void *ctx, const struct reroute *r);

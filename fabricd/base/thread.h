@@ -29,9 +29,10 @@ static inline void thread_set_name(const char *name)
     pthread_setname_np(pthread_self(), name);
 }
 
-/* Makes this thread a background thread. It gets a tenth of a processor that other threads want,
- * too, and such a thread interrupts it within 0.1 ms, not only after a time slice of milliseconds
- * (from Linux 6.12 on). If the system refuses, background work is only less considerate. */
+/* Makes this thread a background thread. On a processor that other threads want, too, it gets about
+ * a tenth of the time. From Linux 6.12 on, other threads interrupt it within 0.1 ms instead of
+ * after a time slice of milliseconds. If the system refuses this, the thread keeps its normal
+ * share, which does no harm except delays. */
 static inline void thread_set_background(void)
 {
     /* the first version of struct sched_attr, which <sched.h> does not have everywhere */

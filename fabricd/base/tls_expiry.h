@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When the TLS files of the manager expire. The RPC server reads the files, and the metrics show
- * the times. */
+/* The times at which the TLS files of the manager expire. The RPC server reads the files, and the
+ * metrics show the times. */
 #ifndef FABRICD_BASE_TLS_EXPIRY_H
 #define FABRICD_BASE_TLS_EXPIRY_H
 
@@ -9,8 +9,8 @@
 enum tls_file { TLS_FILE_CERT, TLS_FILE_CA, TLS_FILE_CRL, TLS_FILES };
 
 struct tls_expiry {
-    /* For each file, two times about the certificate or revocation list in it that expires
-     * first. */
+    /* For each file, two times about the certificate or revocation list that is the first in this
+     * file to expire. */
     struct {
         int64_t at_s;   /* Unix time in seconds of the expiry; 0: nothing in the file expires */
         int64_t warn_s; /* Unix time in seconds from which on operators are warned */

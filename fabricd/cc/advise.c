@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computes advice for operators once in each counter interval (counters.interval). The manager
- * compares what counters, congestion logs and devices report with what the settings assume. For
- * each kind of advice, it emits at most one event in an hour.
+ * compares the reports of counters, congestion logs and devices with the assumptions of the
+ * settings. For each kind of advice, it emits at most one event in an hour.
  */
 #include <stdlib.h>
 
@@ -53,7 +53,7 @@ unsigned cc_advise(const struct cc *cc, char ret[][FAB_CONGESTION_ADVICE_LEN])
 void cc_report_advice(struct cc *cc, uint64_t now)
 {
     /* text[0] is the sentence for the lowest bit that is set in `kinds`, text[1] the sentence for
-     * the next one, and so on */
+     * the next higher one, and so on */
     char text[FAB_CONGESTION_ADVICES][FAB_CONGESTION_ADVICE_LEN];
     uint64_t interval = cc->in.config->counters.interval_s * UINT64_C(1000000);
     uint32_t kinds, n = 0;

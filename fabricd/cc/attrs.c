@@ -5,7 +5,7 @@
  * The manager reads an attribute from the device and changes only the fields that it manages. All
  * other fields keep their values: the settings for credit starvation, the settings of ports without
  * a link, and the entries after the end of the computed control table. Fields such as Control_Map
- * only select what a Set changes, and are not compared.
+ * only select the fields that a Set changes, so they are not compared.
  */
 #include <string.h>
 
@@ -82,7 +82,7 @@ static bool merge_ports(const struct cc *cc, const struct cc_device *d, uint8_t 
         if (s == NULL)
             continue;
         now.port[i].valid = 1;
-        /* Control_Type 0: the values are for congestion; 1 would be for credit starvation */
+        /* Control_Type 0 means that the values are for congestion (1: for credit starvation) */
         now.port[i].control_type = 0;
         now.port[i].threshold = s->threshold;
         now.port[i].packet_size = s->packet_size;
@@ -121,7 +121,7 @@ static bool merge_ca(const struct cc *cc, const struct cc_device *d, uint8_t *da
     struct fab_cc_ca_setting was, now;
     (void)fab_wire_attr_unpack(&fab_wire_attr_cc_ca_setting, data, FAB_GS_DATA, &was);
     now = was;
-    /* Port_Control 0: the adapter slows down single queue pairs, not whole SLs */
+    /* Port_Control 0 means that the adapter slows down single queue pairs, not whole SLs */
     now.port_control = 0;
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
         bool on = a->sls >> sl & 1;

@@ -3,10 +3,10 @@
  * The public functions of congestion control, and its timer. compute.c computes the settings,
  * devices.c finds out which devices need new settings, and program.c writes them to the devices.
  *
- * Between two ticks of the timer, congestion control keeps no reference to a view. While somebody
- * has such a reference, a local repair must copy the tables instead of changing them in place.
- * Settings for a new view are computed only while the subnet manager is idle, at the earliest
- * SETTLE_US after the view was published.
+ * Between two ticks of the timer, congestion control keeps no reference to a view. With such a
+ * reference, a local repair would have to copy the tables instead of changing them in place. A
+ * computation for a new view begins at the earliest SETTLE_US after the view was published, and
+ * only while the subnet manager is idle.
  */
 #include "fabricd/cc/cc.h"
 
@@ -148,7 +148,9 @@ void cc_tick(void *ctx)
     struct cc *cc = ctx;
     uint64_t now = clock_now_us();
     loop_at(cc->in.loop, "congestion");
-    struct fab_view *v = sm_is_quiet(cc->in.sm) ? sm_view(cc->in.sm) : NULL;
+    cc_share_tick(cc);
+    bool may = sm_is_quiet(cc->in.sm) && !sm_is_frozen(cc->in.sm);
+    struct fab_view *v = may ? sm_view(cc->in.sm) : NULL;
     if (v && v->target) {
         if (is_due(cc, v, now) && cc_begin(cc, v) != FAB_OK)
             log_error("congestion", "out of memory: no congestion settings were computed");
@@ -157,10 +159,10 @@ void cc_tick(void *ctx)
             cc_keys_tick(cc, now);
         }
     }
-    /* needs no idle subnet manager, because it only reports answers that have come already */
+    /* this call does not wait for an idle subnet manager, because it sends no requests */
     if (cc_applies(cc) && cc->generation != 0)
         cc_tell_outcome(cc);
-    bool busy = cc_applies(cc) && (cc->waiting > 0 || cc->keys.due > 0);
+    bool busy = cc_applies(cc) && (cc->waiting > 0 || cc->keys.due > 0 || cc->keys.proposed);
     loop_timer_set(cc->timer, busy ? TICK_BUSY_US : TICK_IDLE_US);
     fab_view_unref(v);
     cc_report_advice(cc, now);

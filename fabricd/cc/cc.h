@@ -4,9 +4,9 @@
  * new view.
  *
  * If congestion.apply is set, the manager programs the switches and adapters that support
- * congestion control. It first reads a device, and then writes only what differs. It programs a few
- * devices at a time, and only while the subnet manager is idle. All functions must be called on the
- * loop thread.
+ * congestion control. The manager first reads a device, and then writes only attributes that
+ * differ. It programs a few devices at a time, and only while the subnet manager is idle. All
+ * functions must be called on the loop thread.
  */
 #ifndef FABRICD_CC_CC_H
 #define FABRICD_CC_CC_H
@@ -20,6 +20,8 @@
 #include "libfabmgr/congestion/log.h"
 
 struct transport;
+struct store;
+struct replica;
 struct cc;
 struct cc_input {
     struct loop *loop;
@@ -33,12 +35,15 @@ struct cc_input {
      * counters are not known. */
     void (*seen)(void *ctx, struct fab_congestion_observed *ret);
     void *seen_ctx;
+    /* With them, managers share the CC_Key; NULL: they do not. */
+    struct store *store;
+    struct replica *replica;
 };
 /* Starts congestion control. Returns NOMEM, LIMIT if there are too many agents, or IO, DENIED or
  * FORMAT if the key file cannot be read or written. */
 int cc_new(const struct cc_input *in, struct cc **ret);
 void cc_free(struct cc *cc);
-void cc_reload(struct cc *cc); /* call after the configuration changed */
+void cc_reload(struct cc *cc); /* call this function after the configuration changed */
 
 enum cc_state {
     CC_PENDING,    /* the device was not read yet */
@@ -86,8 +91,7 @@ struct cc_status {
 void cc_get_status(const struct cc *cc, struct cc_status *ret);
 
 /* A device without the computed settings: its state is UNSUPPORTED, FOREIGN_KEY or FAILED.
- * cc_not_programmed writes at most `max` of these devices to ret[], and returns the number of
- * all. */
+ * cc_not_programmed writes at most `max` such devices to ret[], and returns how many there are. */
 struct cc_device_status {
     uint64_t guid; /* GUID of the node */
     /* port number on an adapter; 0: the device is a switch */
@@ -96,10 +100,10 @@ struct cc_device_status {
     /* true: the device did not answer the last request; false: it refused the request */
     bool unresponsive;
     uint8_t tries;
-    /* true: the manager has stopped trying. It tries again when the device comes back to the
-     * fabric. In all states but UNSUPPORTED, it also tries again when the settings for the device
-     * change. If `unresponsive` is true, it also tries again after a reload of the settings
-     * file. */
+    /* true: the manager does not try to program the device any more, until the device comes back to
+     * the fabric. In all states except UNSUPPORTED, it also tries again when the computed settings
+     * of the device change. If `unresponsive` is true, it also tries again after a reload of the
+     * settings file. */
     bool gives_up;
 };
 uint32_t cc_not_programmed(const struct cc *cc, struct cc_device_status *ret, uint32_t max);
@@ -108,24 +112,25 @@ bool cc_device_of(const struct cc *cc, const struct fab_fabric *f, uint32_t port
                   struct cc_device_status *ret);
 
 /* Fills in what operators may see about the CC_Key: the generation, the origin and the rotation,
- * but not the key. Some members of sm_key_status count ports. In this result they
- * count devices that support congestion control: switches, and ports of adapters. */
+ * but not the key. In this result, the members of sm_key_status that count ports count devices that
+ * support congestion control: switches, and ports of adapters. */
 void cc_get_key_status(const struct cc *cc, struct sm_key_status *ret);
 /* Starts a rotation of the CC_Key: makes a new random key, writes the new and the present key to
  * the key file, and begins to change the key of all devices. If give_up is true, devices that
- * may still have the previous key do not prevent the rotation.
+ * may still have the previous key do not prevent the rotation. If managers share the key, the
+ * rotation begins when a majority has confirmed the new key, unless `local` is true.
  *
  * On an error, why[] has a sentence. Returns UNSUPPORTED if fabricd did not generate the key or
  * no device is programmed. Returns DENIED if another manager is master, or if another
  * manager would not learn the new key. Returns BUSY if devices are being programmed, or the last
  * rotation is not complete. Returns EXISTS if give_up is false and some devices may still have the
  * previous key; the manager would lose access to them. Also returns IO or NOMEM. */
-int cc_key_rotate(struct cc *cc, bool give_up, char *why, size_t why_len);
+int cc_key_rotate(struct cc *cc, bool give_up, bool local, char *why, size_t why_len);
 
-/* The congestion log of a device. cc_logs lists the logs of all devices of one node. With
- * node_guid 0, it lists all devices that logged anything or have no log. It writes at most `max`
- * of them to ret[], and returns the number of all of them. The manager reads logs only if
- * congestion.apply is set and counters.interval is not 0. */
+/* The congestion log of a device. cc_logs lists the logs of all devices of one node. With node_guid
+ * 0, it lists all devices that logged anything or have no log. It writes at most `max` logs to
+ * ret[], and returns how many there are. The manager reads logs only if congestion.apply is set and
+ * counters.interval is not 0. */
 struct cc_log_status {
     uint64_t guid; /* GUID of the node */
     /* port number on an adapter; 0: the device is a switch */
@@ -146,13 +151,13 @@ void cc_count_senders(const struct cc *cc, uint16_t *senders, uint32_t lids);
  * FAB_CONGESTION_ADVICES. */
 unsigned cc_advise(const struct cc *cc, char ret[][FAB_CONGESTION_ADVICE_LEN]);
 
-/* Sets *ret to the settings for a view, which are valid until the caller returns to the event
- * loop. Returns BUSY if the present settings belong to another view or configuration; see
- * cc_await. */
+/* Sets *ret to the settings for a view, which are valid until the caller returns to the event loop.
+ * Returns BUSY if the present settings belong to another view or configuration; the caller can then
+ * use cc_await. */
 int cc_settings(struct cc *cc, const struct fab_view *v, const struct fab_congestion **ret);
-/* Starts a computation of the settings for this view unless a computation is running. fn is
- * called once when the computation ends. cc_settings may still return BUSY then, if the
- * computation was for another view or failed. Returns NOMEM; fn is then not called. */
+/* Starts a computation of the settings for this view unless a computation is running. fn is called
+ * once when the computation ends. Even then, cc_settings may return BUSY, because the computation
+ * was for another view or failed. Returns NOMEM; fn is then not called. */
 int cc_await(struct cc *cc, const struct fab_view *v, loop_fn *fn, void *ctx);
 
 #endif

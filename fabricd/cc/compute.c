@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computes the congestion control settings of all devices for a view, in a worker task. The result
- * has a list of settings, in which equal settings occur only once, and for each device a digest of
- * its computed settings.
+ * has a list of distinct settings, and for each device a digest of its computed settings.
  *
  * The task has a reference to the fabric of the view, and copies of LIDs, P_Keys and policy. The
  * task does not hold the view itself, so that a local repair can change the tables in place.

@@ -2,14 +2,14 @@
 /*
  * Starts computations of congestion settings, copies their results to the list of devices, and
  * keeps this list. A device is identified by the GUID of the port that owns its LID. The list has a
- * digest of each device's computed settings. After a new view, the manager therefore sends requests
- * only to devices whose settings change.
+ * digest of each device's computed settings. By this digest, the manager sends requests after a new
+ * view only to devices whose settings change.
  *
  * At most one computation runs at a time. If a device reports a table size that changes the
  * settings, the settings become stale and the timer starts another computation. When a computation
  * has ended, each iteration of the event loop copies the results for at most TAKE_MOST devices to
- * the list. Callers that wait for settings are called when all results are copied. They must check
- * whether the settings belong to their view.
+ * the list. After the last copy, the callbacks of callers that wait for settings are called. These
+ * callers must check whether the settings belong to their view.
  */
 #include <stdlib.h>
 
@@ -75,8 +75,8 @@ static int see_device(struct cc *cc, const struct cc_wanted *w)
     return FAB_OK;
 }
 
-/* Removes the devices that left the fabric. If such a device comes back, it is read again, because
- * it may have lost its settings in a restart. */
+/* Removes the devices that left the fabric. If such a device comes back, the manager reads it
+ * again, because it may have lost its settings in a restart. */
 static void forget_devices(struct cc *cc)
 {
     for (uint32_t i = 0; i < cc->device_count;) {
@@ -94,8 +94,8 @@ static void forget_devices(struct cc *cc)
     }
 }
 
-/* After the settings file was read again, the manager again tries devices that it had given up
- * because they did not answer. */
+/* Makes the manager try devices again that it had given up because they did not answer. Called
+ * after the settings file was read again. */
 static void try_again(struct cc *cc)
 {
     for (uint32_t i = 0; i < cc->device_count; i++) {
@@ -193,8 +193,8 @@ static void finish(struct cc *cc, struct cc_work *w, int status)
     } else {
         log_error("congestion", "the congestion settings could not be computed: %s",
                   fab_base_status_text(status));
-        /* the settings of the devices belong to no view now: some may be for the new view, and some
-         * still for the old view */
+        /* from now on, the settings of the devices belong to no single view: some are for the new
+         * view, and some still for the old one */
         cc->generation = 0;
         cc->stale = true;
     }

@@ -9,8 +9,8 @@
  *
  * The rotation is complete when all devices in the fabric have shown the new key, except devices
  * that do not answer. Devices that are absent or do not answer stay in the list of GUIDs in the
- * file. The previous key stays in the file until the next rotation, so that a device that returns
- * with it gets the new key.
+ * file. The previous key stays in the file until the next rotation. With it, the manager can still
+ * manage a device that returns, and give it the new key.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -83,8 +83,8 @@ static int list_devices(const struct cc *cc, struct store_m_key *ret)
     return FAB_OK;
 }
 
-/* Marks a device after the current key changed, so that its key is read again. A device that had
- * the current key now has the previous key. */
+/* Marks a device after a change of the current key, so that the manager reads its key again. A
+ * device that had the current key now has the previous key. */
 static void look_again(struct cc_device *d)
 {
     d->key = d->key == CC_KEY_CURRENT ? CC_KEY_FORMER : CC_KEY_UNREAD;
@@ -106,38 +106,61 @@ static void keep_or_log(struct cc *cc)
     char why[WHY_LEN];
     if (keep(cc, &cc->keys.file, why, sizeof(why)) != FAB_OK)
         log_error("congestion", "%s; the rotation of the CC_Key is repeated after a restart", why);
+    cc_keys_tell(cc);
 }
 
-/* Writes the new and the previous key to the key file, and then begins to use the new key.
- * Returns IO or NOMEM, with a sentence in why[]. */
-static int change_to(struct cc *cc, uint64_t key, char *why, size_t why_len)
+int cc_keys_use(struct cc *cc, struct store_m_key *file, char *why, size_t why_len)
 {
     struct cc_keys *k = &cc->keys;
-    struct store_m_key file = store_m_key_next(&k->file, key, cc->in.config->cc_key_generated,
-                                               (uint64_t)clock_unix_us() / 1000000);
-    file.rotating &= cc_applies(cc);
-    int r = file.previous != 0 ? list_devices(cc, &file) : FAB_OK;
-    if (r != FAB_OK)
-        snprintf(why, why_len, "out of memory");
-    else
-        r = keep(cc, &file, why, why_len);
+    int r = file->rotating && file->count == 0 ? list_devices(cc, file) : FAB_OK;
     if (r != FAB_OK) {
-        store_m_key_fini(&file);
+        snprintf(why, why_len, "out of memory");
         return r;
     }
     store_m_key_fini(&k->file);
-    k->file = file;
-    /* if a request is in flight, it carries the old key, so it is cancelled */
+    k->file = *file;
+    *file = (struct store_m_key){.of = STORE_KEY_OF_CONGESTION};
+    /* a request in flight would carry the old key, so cancel it */
     if (cc->mads)
         cc_program_stop(cc);
     for (uint32_t i = 0; i < cc->device_count; i++)
         look_again(&cc->devices[i]);
     k->moved = true;
     k->counted_us = 0;
-    if (file.rotating)
-        event_emit(cc->in.bus, cc_key_rotation, .subject = "fabric", .generation = file.generation,
-                   .devices = file.count);
+    if (k->file.rotating)
+        event_emit(cc->in.bus, cc_key_rotation, .subject = "fabric",
+                   .generation = k->file.generation, .devices = k->file.count);
     return FAB_OK;
+}
+
+/* The contents of the key file after a change to this key. Returns NOMEM, with a sentence in
+ * why[]. */
+static int next_file(const struct cc *cc, uint64_t key, struct store_m_key *ret, char *why,
+                     size_t why_len)
+{
+    *ret = store_m_key_next(&cc->keys.file, key, cc->in.config->cc_key_generated,
+                            (uint64_t)clock_unix_us() / 1000000);
+    ret->rotating &= cc_applies(cc);
+    int r = ret->previous != 0 ? list_devices(cc, ret) : FAB_OK;
+    if (r != FAB_OK)
+        snprintf(why, why_len, "out of memory");
+    return r;
+}
+
+/* Writes the new and the previous key to the key file, and then begins to use the new key.
+ * Returns IO or NOMEM, with a sentence in why[]. */
+static int change_to(struct cc *cc, uint64_t key, char *why, size_t why_len)
+{
+    struct store_m_key file;
+    int r = next_file(cc, key, &file, why, why_len);
+    if (r == FAB_OK)
+        r = keep(cc, &file, why, why_len);
+    if (r == FAB_OK)
+        r = cc_keys_use(cc, &file, why, why_len);
+    store_m_key_fini(&file);
+    if (r == FAB_OK)
+        cc_keys_tell(cc);
+    return r;
 }
 
 static int read_file(struct cc *cc)
@@ -243,8 +266,8 @@ static void name_device(const struct cc *cc, const struct cc_device *d, char nam
 {
     struct fab_view *v = sm_view(cc->in.sm);
     uint32_t node = v ? fab_fabric_node_by_guid(v->fabric, d->node_guid) : FAB_NONE;
-    if (node != FAB_NONE && v->fabric->nodes[node].desc[0])
-        snprintf(name, NAME_LEN, "%s", v->fabric->nodes[node].desc);
+    if (node != FAB_NONE && v->fabric->nodes[node].name[0])
+        snprintf(name, NAME_LEN, "%s", v->fabric->nodes[node].name);
     else
         snprintf(name, NAME_LEN, "0x%016" PRIx64, d->node_guid);
     if (d->num > 1)
@@ -294,19 +317,27 @@ static int refuse(int status, char *why, size_t why_len, const char *text)
     return status;
 }
 
-static bool other_would_not_learn(const struct cc *cc)
-{
-    return cc->in.config->policy.manager_count > 0 || sm_others(cc->in.sm, NULL, 0) > 0;
-}
-
-static bool is_master(const struct cc *cc)
+bool cc_is_master(const struct cc *cc)
 {
     struct sm_status s;
     sm_get_status(cc->in.sm, &s);
     return s.role == FAB_SM_MASTER;
 }
 
-int cc_key_rotate(struct cc *cc, bool give_up, char *why, size_t why_len)
+/* Changes to a new key: at once, or when a majority has confirmed it. */
+static int rotate_to(struct cc *cc, uint64_t key, bool local, char *why, size_t why_len)
+{
+    struct store_m_key file;
+    if (local || !cc_keys_shared(cc))
+        return change_to(cc, key, why, why_len);
+    int r = next_file(cc, key, &file, why, why_len);
+    if (r == FAB_OK)
+        r = cc_keys_propose(cc, &file, why, why_len);
+    store_m_key_fini(&file);
+    return r;
+}
+
+int cc_key_rotate(struct cc *cc, bool give_up, bool local, char *why, size_t why_len)
 {
     const struct store_m_key *file = &cc->keys.file;
     uint64_t key;
@@ -319,14 +350,20 @@ int cc_key_rotate(struct cc *cc, bool give_up, char *why, size_t why_len)
     if (!cc_applies(cc))
         return refuse(FAB_E_UNSUPPORTED, why, why_len,
                       "fabricd programs no device; set 'congestion.apply: yes'");
-    if (!is_master(cc))
+    if (!cc_is_master(cc))
         return refuse(FAB_E_DENIED, why, why_len,
                       "another subnet manager is master; rotate the key there");
-    if (other_would_not_learn(cc))
-        return refuse(FAB_E_DENIED, why, why_len,
-                      "another subnet manager would not learn the new key; stop it, remove it from "
-                      "subnet.managers, and copy the file cc_key to it after the rotation");
-    if (file->rotating)
+    if (!cc_keys_shared_with_others(cc))
+        return refuse(
+            FAB_E_DENIED, why, why_len,
+            cc_keys_shared(cc)
+                ? "another subnet manager would not learn the new key, because it is no fabricd, "
+                  "does not reach etcd, or has another replication.wrapping_key; stop it, or "
+                  "remove it from subnet.managers"
+                : "another subnet manager would not learn the new key; set "
+                  "replication.wrapping_key for all managers, or stop it, remove it from "
+                  "subnet.managers, and copy the file cc_key to it after the rotation");
+    if (file->rotating || cc->keys.proposed)
         return refuse(FAB_E_BUSY, why, why_len,
                       "the last rotation is not complete; see 'fabricctl key show'");
     if (cc->generation == 0 || cc->waiting > 0)
@@ -344,7 +381,7 @@ int cc_key_rotate(struct cc *cc, bool give_up, char *why, size_t why_len)
     }
     if (store_key_random(&key) != FAB_OK)
         return refuse(FAB_E_IO, why, why_len, "the operating system has no random numbers");
-    return change_to(cc, key, why, why_len);
+    return rotate_to(cc, key, local, why, why_len);
 }
 
 static void count_device(const struct cc *cc, const struct cc_device *d, struct sm_key_status *ret)
@@ -370,7 +407,7 @@ void cc_get_key_status(const struct cc *cc, struct sm_key_status *ret)
     uint32_t present = 0;
     *ret = (struct sm_key_status){.set = file->current != 0,
                                   .generated = file->current != 0 && file->generated,
-                                  .rotating = file->rotating,
+                                  .rotating = file->rotating || cc->keys.proposed,
                                   .generation = file->generation,
                                   .since_s = file->since_s,
                                   .has_previous = file->previous != 0};

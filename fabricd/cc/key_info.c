@@ -7,15 +7,16 @@
  * job asks with the key that it expects. If the device hides its key, the job asks with the other
  * key in the key file.
  *
- * The Set carries the device's key in its header. It is sent only once: if the answer is lost, the
- * device may have executed the Set even so, and a repetition would carry a wrong key. A Get then
- * finds out which key the device has. Only a Get that shows the current key ends the step.
+ * The Set carries the device's key in its header. The job sends the Set only once: if the answer is
+ * lost, the device may still have executed the Set, and a repetition would carry a wrong key. After
+ * a lost answer, a Get finds out which key the device has. Only a Get that shows the current key
+ * ends the step.
  *
- * A device with a foreign key is left alone if its key has no lease (CC_KeyLeasePeriod 0). With a
- * lease, the key may be one that this manager has lost. The job then sends a Set with the current
- * key, which the device refuses and which starts the lease. If another manager uses the foreign
- * key, its next request stops the lease. Otherwise the device shows its key when the lease has
- * ended, and this manager replaces the key.
+ * If a device has a foreign key without a lease (CC_KeyLeasePeriod 0), the job ends. With a lease,
+ * the key may be one that this manager has lost. The job then sends a Set with the current key,
+ * which the device refuses and which starts the lease. If another manager uses the foreign key, its
+ * next request stops the lease. Otherwise the device shows its key when the lease has ended, and
+ * this manager replaces the key.
  */
 #include "fabricd/base/clock.h"
 #include "fabricd/cc/private.h"
@@ -74,7 +75,7 @@ static void give(struct cc_job *j, uint64_t key)
 }
 
 /* Ends the job because the device has a foreign key with a lease. The next job for this device
- * begins when the lease has ended. */
+ * begins after the end of the lease. */
 static void wait_for_lease(struct cc_job *j)
 {
     struct cc_device *d = cc_job_device(j);

@@ -6,11 +6,11 @@
  *
  * A request with a wrong key starts the lease of a device's key, and a request with the right key
  * stops it. The manager therefore sends at least three requests with the CC_Key within one lease
- * period to each device that has the manager's key. If the log of the device is not read, the
+ * period to each device that has the manager's key. For a device whose log is not read, this
  * request is a Get of CongestionKeyInfo.
  *
- * If a device does not support logs, or if CC_TRIES successive reads fail, the manager does not
- * read this log again until the device has left the fabric and come back.
+ * The manager stops reading the log of a device if the device does not support logs, or if CC_TRIES
+ * successive reads fail. It tries again after the device has left the fabric and come back.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@
 #define TICK_LEAST_US 5000u
 #define TICK_MOST_US 1000000u
 #define REQUESTS_A_LEASE 3
-/* Log entries are recent if they are not older than this time in us, or than two counter intervals
+/* Log entries are recent if their age is at most this time in us, or at most two counter intervals
  * if these are longer. */
 #define RECENT_US UINT64_C(60000000)
 
@@ -41,7 +41,7 @@ static uint64_t interval_us(const struct cc *cc)
 }
 
 /* Returns the duration of a pass in us. In a pass, the manager sends one request to every device.
- * 0: there are no passes. */
+ * 0: the manager makes no passes. */
 static uint64_t pass_us(const struct cc *cc)
 {
     uint64_t logs = interval_us(cc), keys = 0;

@@ -40,7 +40,7 @@ struct cc_device {
     uint64_t pass;
     /* time in us at which the manager may read the device again; UINT64_MAX: never */
     uint64_t due_us;
-    /* Manager's clock when it last read settings that it had not written; 0: never. */
+    /* Manager's clock when the manager last read settings that it had not written; 0: never. */
     uint64_t changed_us;
     /* Id of the port that owns the device's LID, in the snapshot for which the settings were
      * computed. For a switch: port 0. */
@@ -97,8 +97,8 @@ struct cc_job {
     /* true: the job waits until the subnet manager is idle, and then sends its next request */
     bool parked;
     /* The members below are only for CC_STEP_KEY. */
-    /* true: the job ends as soon as the device has the current key, because its settings have
-     * not changed */
+    /* true: the job ends as soon as the device has the current key, because the settings of the
+     * device have not changed */
     bool only_key;
     /* true: the job has asked the device with both keys in the key file */
     bool other_asked;
@@ -123,10 +123,15 @@ struct cc_keys { /* state of key.c */
     /* true: the member `key` of a device has changed since `due` was last counted */
     bool moved;
     /* At most KEY_EVENTS events cc-key-violation and cc-key-exposed are emitted in a minute.
-     * minute_us: manager's clock at the begin of the present minute. emitted, left_out: numbers of
-     * these events since then. */
+     * minute_us: manager's clock when the present minute began. emitted, left_out: numbers of
+     * events that were emitted, and that were left out, in this minute. */
     uint64_t minute_us;
     uint32_t emitted, left_out;
+    /* Members of share.c. proposed: the row has a new key that this manager does not use yet,
+     * because no majority has confirmed it. */
+    bool proposed, told_unreadable;
+    uint64_t row_mark; /* store_mark after the row was last changed; 0: it was not */
+    uint64_t shared_state;
 };
 
 struct cc_waiter {
@@ -181,7 +186,8 @@ struct cc {
 void cc_tick(void *ctx);
 bool cc_applies(const struct cc *cc); /* returns whether congestion.apply is set */
 /* Emits an event with the number of devices in each state. Emits none while a device is pending, or
- * if neither devices were programmed nor the number of devices without settings has changed. */
+ * if nothing has changed since the last such event: no device was programmed, and the number of
+ * devices without settings is the same. */
 void cc_tell_outcome(struct cc *cc);
 
 /* ---- advise.c ---- */
@@ -237,9 +243,27 @@ void cc_key_is(struct cc *cc, struct cc_device *d, enum cc_key key);
 /* Emits events about changes in the CongestionKeyInfo that a device has shown. */
 void cc_key_watch(struct cc *cc, struct cc_device *d, const struct fab_cc_key_info *info);
 
+bool cc_is_master(const struct cc *cc);
+/* Uses the contents of the key file, which was written before. Takes over `file`, if it returns OK.
+ * Otherwise returns NOMEM, with a sentence in why[]. */
+int cc_keys_use(struct cc *cc, struct store_m_key *file, char *why, size_t why_len);
+
+/* ---- share.c: the CC_Key that managers share ---- */
+bool cc_keys_shared(const struct cc *cc); /* this manager shares its CC_Key */
+/* Returns whether all other managers in the fabric, and those in subnet.managers, share the CC_Key
+ * with this one. */
+bool cc_keys_shared_with_others(const struct cc *cc);
+/* Changes the row, if this manager is master, after a change of the file that loses no key. */
+void cc_keys_tell(struct cc *cc);
+/* Changes the row, and uses the new key when a majority has confirmed the row. Returns NOMEM or IO,
+ * with a sentence in why[]. */
+int cc_keys_propose(struct cc *cc, const struct store_m_key *file, char *why, size_t why_len);
+/* Uses the CC_Key that the managers share, if it has changed. */
+void cc_share_tick(struct cc *cc);
+
 /* ---- log.c ---- */
 void cc_log_tick(void *ctx);
-void cc_log_stop(struct cc *cc); /* call after the requests were cancelled */
+void cc_log_stop(struct cc *cc); /* call this function after the requests were cancelled */
 
 /* ---- attrs.c: the value that each attribute of a device must have ---- */
 /* Changes the attribute in `data` (FAB_GS_DATA bytes, as read from the device) to the computed

@@ -6,10 +6,10 @@
  * while the subnet manager is busy.
  *
  * Each request carries the CC_Key of the device; key_info.c finds out the key and changes it. A
- * device with a foreign key does not answer a Set, and is not programmed. A device that does not
- * support the class or does not answer is listed as unsupported. The manager asks an unresponsive
- * device CC_TRIES times, at growing intervals, and again after the settings file was read again. A
- * device that may have the previous CC_Key is asked without limit.
+ * device with a foreign key does not answer a Set, so the manager does not program it. A device
+ * that does not support the class or does not answer gets the state unsupported. The manager asks
+ * an unresponsive device CC_TRIES times, at growing intervals, and again after the settings file
+ * was read again. The manager asks a device that may have the previous CC_Key without this limit.
  *
  * The manager reads a programmed device again every LOOK_INTERVALS counter intervals. Another
  * program may have changed the settings, or the device may have restarted. If the settings differ,
@@ -95,12 +95,12 @@ static void submit(struct cc_job *j)
         .gmp = j->gmp,
         .done = on_answer,
         .ctx = j,
-        /* a Set that changed the key must not be repeated: the repetition carries the old key,
-         * and would be a key violation */
+        /* A Set that changes the key must not be repeated: the repetition would carry the old key
+         * and be a key violation. */
         .once = j->set && j->step == CC_STEP_KEY && !j->starts_lease,
     };
     fab_base_put_be64(j->gmp + CC_AT_KEY, j->key);
-    j->parked = !sm_is_quiet(cc->in.sm);
+    j->parked = !sm_is_quiet(cc->in.sm) || sm_is_frozen(cc->in.sm);
     if (!j->parked && fab_mads_submit(cc->mads, &r) != FAB_OK)
         cc_job_finish(j, CC_FAILED, true);
 }
@@ -197,9 +197,9 @@ bool cc_says_unknown(uint16_t status)
     return (status >> 2 & 7) >= 1 && (status >> 2 & 7) <= 3;
 }
 
-/* Handles a request that failed. If a switch refuses a Get of the settings of single ports, it
- * counts as programmed, because its switch-wide settings are written. If a device answered Gets but
- * does not answer a Set, it has another CC_Key. */
+/* Handles a request that failed. A switch that refuses a Get of the settings of single ports counts
+ * as programmed, because its switch-wide settings are written. A device that answered Gets but does
+ * not answer a Set has another CC_Key. */
 static void fail(struct cc_job *j, const struct fab_mads_answer *a)
 {
     bool unresponsive = a->status == FAB_E_TIMEOUT;

@@ -82,7 +82,7 @@ static bool is_known(const struct fab_partitions *all, const struct fab_class_me
 }
 
 /* Checks the names of groups and partitions in a rule that was just added. `first`: index of the
- * first group that the rule added. If a name is unknown, returns NOT_FOUND, with a message in the
+ * first group of this rule. If a name is unknown, returns NOT_FOUND, with a message in the
  * report. */
 static int check_names(struct taking *t, const char *path, size_t first)
 {

@@ -7,7 +7,7 @@
  *   3. settings.c checks the range of every single value, and stores it in struct config.
  *   4. This file reads the lists, and checks conditions on several keys.
  *
- * The functions fill a new config. The caller gets this config only if all of it is valid.
+ * The functions fill in a new struct config, which the caller gets only if all values are valid.
  */
 #include "fabricd/config/config.h"
 
@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "fabricd/config/files.h"
 #include "fabricd/config/raw.h"
 #include "fabricd/config/secret.h"
 #include "fabricd/config/slurp.h"
@@ -27,9 +28,9 @@
 
 /* ---- defaults ---- */
 
-/* Returns the path of a directory followed by `rest`. The directory is the first one in the
- * environment variable `variable`, which systemd sets. If the variable is not set, the directory is
- * `otherwise`. */
+/* Returns the path of a directory, with `rest` appended. The directory is the first one in the
+ * environment variable `variable`, which systemd sets, or `otherwise` if this variable is not
+ * set. */
 static char *folder(const char *variable, const char *otherwise, const char *rest)
 {
     const char *given = getenv(variable);
@@ -52,14 +53,18 @@ int config_defaults(struct config *ret)
         .sweep = {.light_interval_s = 10,
                   .heavy_interval_s = 600,
                   .scrub_interval_s = 600,
-                  .trap_settle_ms = 10},
+                  .trap_settle_ms = 10,
+                  .confirm_loss_percent = 10},
         .managers = {.standby_poll_ms = 250, .handover_hold_s = 60},
         .flapping = {.flaps = 4,
                      .within_s = 60,
                      .hold_down_s = 10,
                      .max_hold_down_s = 600,
-                     .max_excluded_percent = 50},
-        .counters = {.interval_s = 60, .within_s = 60, .max_mb = 4096},
+                     .max_excluded_percent = 50,
+                     .min_capacity_percent = 75},
+        .inventory = {.interval_s = 21600, .temperature_interval_s = 300, .requests = 200},
+        .counters = {.interval_s = 60, .within_s = 60, .confirm = 5, .max_mb = 4096},
+        .metrics = {.ports = CONFIG_METRICS_ALL, .max_series = 200000},
         .multicast = {.share = FAB_MCAST_SHARE_SHORT, .absent_s = 60},
         .smp = {.timeout_ms = 200, .retries = 3, .window = 0},
         .contingency_mb = 64,
@@ -85,8 +90,8 @@ int config_defaults(struct config *ret)
         listen = NULL;
     if (listen != NULL && c.state_dir != NULL && c.port != NULL && c.socket_group != NULL)
         rc = config_listen_add(&c, listen, true, why, sizeof(why));
-    /* The path of the default socket is too long for the system. The operator must then configure
-     * an address. */
+    /* INVAL means that the path of the default socket is too long for the system. The operator must
+     * then configure an address. */
     if (rc == FAB_E_INVAL)
         rc = FAB_OK;
     free(listen);
@@ -110,7 +115,7 @@ static void drop_listen(struct config *c)
 void config_fini(struct config *c)
 {
     drop_listen(c);
-    listen_fini(&c->metrics);
+    listen_fini(&c->metrics.listen);
     free(c->state_dir);
     free(c->text);
     free(c->port);
@@ -119,7 +124,9 @@ void config_fini(struct config *c)
     free(c->tls.key);
     free(c->tls.ca);
     free(c->tls.crl);
+    replication_fini(&c->replication);
     roles_fini(&c->roles);
+    alerts_fini(&c->alerts);
     fab_policy_fini(&c->policy);
     *c = (struct config){0};
 }
@@ -189,11 +196,12 @@ static int take_listen(const struct raw *raw, struct report *report, struct conf
 static int take_metrics(const struct raw *raw, struct report *report, struct config *c)
 {
     char expected[200];
-    if (raw->metrics == NULL || raw->metrics[0] == '\0')
+    const char *listen = raw->metrics != NULL ? raw->metrics->listen : NULL;
+    if (listen == NULL || listen[0] == '\0')
         return FAB_OK;
-    int rc = listen_parse_metrics(raw->metrics, &c->metrics, expected, sizeof(expected));
+    int rc = listen_parse_metrics(listen, &c->metrics.listen, expected, sizeof(expected));
     if (rc == FAB_E_INVAL)
-        report_value(report, "metrics", expected);
+        report_value(report, "metrics.listen", expected);
     return rc;
 }
 
@@ -436,7 +444,7 @@ static int take_locations(const struct raw *raw, struct report *report, struct c
 static int take_m_key_file(const struct raw *raw, struct report *report, struct config *c)
 {
     const char *file = raw->subnet != NULL ? raw->subnet->m_key_file : NULL;
-    struct fab_m_key_list_error error;
+    struct fab_line_error error;
     char why[300], *text = NULL;
     size_t len = 0;
     if (file == NULL || file[0] == '\0')
@@ -461,9 +469,9 @@ static const char *missing_tls(const struct config_tls *tls)
     return tls->cert == NULL ? "cert" : tls->key == NULL ? "key" : tls->ca == NULL ? "ca" : NULL;
 }
 
-/* Returns true if one of the three files that TLS needs is not configured, although a TLS address
- * or another of these files is. Then path[] is the path of the setting that needs the file, such as
- * "listen[1]", and *ret_missing is "cert", "key" or "ca". */
+/* Returns true if the configuration has a TLS address or one of the three files that TLS needs, but
+ * not all three files. In this case, path[] is the path of the setting that needs the missing file,
+ * such as "listen[1]", and *ret_missing is "cert", "key" or "ca". */
 static bool tls_incomplete(const struct config *c, char *path, size_t len, const char **ret_missing)
 {
     *ret_missing = missing_tls(&c->tls);
@@ -589,11 +597,17 @@ static int fill(struct raw *raw, struct report *report, struct config *c)
     if (rc == FAB_OK)
         rc = take_locations(raw, report, c);
     if (rc == FAB_OK)
+        rc = files_take(raw, report, &c->policy);
+    if (rc == FAB_OK)
         rc = take_m_key_file(raw, report, c);
     if (rc == FAB_OK)
         rc = classes_take(raw->qos, report, c);
     if (rc == FAB_OK)
         rc = roles_take(raw->rpc, report, &c->roles);
+    if (rc == FAB_OK)
+        rc = replication_take(raw->replication, report, c);
+    if (rc == FAB_OK)
+        rc = alerts_take(raw, report, &c->alerts);
     if (rc == FAB_OK)
         rc = check_whole(c, report);
     return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the configuration from one YAML file. Converts it to options of the daemon and to the
+/* Reads the configuration from one YAML file, and converts it to options of the daemon and to the
  * policy of the fabric. Every key has a default; doc/fabricd.yaml.5 and etc/fabricd.yaml list all
  * keys. If the file has an error, none of its values takes effect. */
 #ifndef FABRICD_CONFIG_CONFIG_H
@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fabricd/base/bus.h"
 #include "fabricd/base/log.h"
 #include "libfabmgr/base/text.h"
 #include "libfabmgr/health/counters.h"
@@ -43,12 +44,32 @@ struct config_sweep {
     /* Time in ms that the manager waits after a round if traps arrived during this round. A trap
      * that arrives at another time starts a sweep at once (fabricd/sm/core/rounds.c). */
     uint32_t trap_settle_ms;
+    /* If a sweep loses more than this percentage of the nodes, another sweep must confirm the loss;
+     * 0: losses are not confirmed. */
+    uint32_t confirm_loss_percent;
+};
+
+/* The etcd servers by which managers share their state (fabricd/replica). */
+#define CONFIG_ENDPOINTS_MAX 7
+struct config_replication {
+    char *endpoint[CONFIG_ENDPOINTS_MAX]; /* "tls:HOST:PORT" */
+    unsigned endpoints;                   /* 0: the state is not replicated */
+    char *ca, *cert, *key;                /* paths of PEM files */
+    /* the name in the certificates of all servers; NULL: the name is the HOST of the endpoint */
+    char *server_name;
+    char *prefix; /* first part of all keys; never NULL if there are endpoints */
+    /* With this key, M_Keys and CC_Keys are encrypted for the other managers
+     * (replication.wrapping_key); not used unless `wraps` is set. */
+    uint8_t wrapping_key[32];
+    bool wraps;
 };
 
 struct config_managers {
     /* Time in ms between two polls of the master by a standby manager. */
     uint32_t standby_poll_ms;
-    /* First hold of a manager that repeatedly lost the role of master, in s; 0: no holds. */
+    /* Time in s for which the manager does not hand over again to a manager that repeatedly lost
+     * the role of master; this time doubles with each further loss. 0: the manager hands over
+     * without this delay. */
     uint32_t handover_hold_s;
 };
 
@@ -63,6 +84,9 @@ struct config_flapping {
     /* Maximum percentage of links that may be excluded: of a switch's uplinks, of its downlinks,
      * and of its other ISLs. */
     uint32_t max_excluded_percent;
+    /* The capacity floor: the smallest share of the uplinks of a leaf, and of a pod, that must stay
+     * in use; 0: there is no floor. */
+    uint32_t min_capacity_percent;
 };
 
 enum config_on_errors {
@@ -74,10 +98,13 @@ enum config_on_errors {
 struct config_counters {
     /* time in s in which the counters of every port are read once; 0: never */
     uint32_t interval_s;
-    /* Time in s. The increases of a counter over this time are added up and compared with the
-     * threshold. */
+    /* Length of the window in s. The increases of a counter in this window are added up and
+     * compared with the threshold. */
     uint32_t within_s;
     enum config_on_errors on_errors; /* what to do about an unhealthy link */
+    /* Number of windows in which a counter must cross its threshold before the manager isolates
+     * the link. */
+    uint32_t confirm;
     /* 1: the manager clears counters that have reached their maximum value; 0: it never clears
      * counters */
     uint32_t clear;
@@ -85,6 +112,16 @@ struct config_counters {
     /* [counter] threshold: a link is unhealthy if the counter rises by this much within within_s
      * seconds; 0: the counter is ignored */
     uint32_t most[FAB_COUNTERS];
+};
+
+/* reading what devices and modules say about themselves (fabricd/inventory) */
+struct config_inventory {
+    uint32_t read; /* 1: the manager reads vendor attributes; 0: it does not */
+    /* time in s in which every device is read once */
+    uint32_t interval_s;
+    /* time in s in which the temperatures of every device are read once; 0: never */
+    uint32_t temperature_interval_s;
+    uint32_t requests; /* maximum number of requests per second */
 };
 
 /* what the manager does about a host that misbehaves */
@@ -147,8 +184,8 @@ struct config_role_entry {
     enum config_role role;
     enum config_subject subject;
     char *name; /* as configured */
-    /* uid or gid of `name`; only for users and groups. It is looked up when the settings are
-     * loaded, so that no call waits for the name service. */
+    /* uid or gid of `name`; only for users and groups. config_load looks it up, so that no RPC call
+     * waits for the name service. */
     uint32_t id;
     /* false: the system has no user or group `name`; the entry then matches no client */
     bool known;
@@ -158,6 +195,44 @@ struct config_roles {
     size_t count;
 };
 
+/* ports that have metrics of their own */
+enum config_metrics_ports {
+    CONFIG_METRICS_NONE,
+    CONFIG_METRICS_ERRORS,       /* the ports of links with recent errors */
+    CONFIG_METRICS_SWITCH_LINKS, /* the ports of links between switches */
+    CONFIG_METRICS_SWITCHES,     /* all ports of switches */
+    CONFIG_METRICS_ALL
+};
+/* the names of the metrics of ports: our own, or those of the exporter of this author */
+enum config_metrics_names {
+    CONFIG_METRICS_OWN,
+    CONFIG_METRICS_TREYDOCK,
+    CONFIG_METRICS_GUILBAULTS
+};
+struct config_metrics {
+    /* address at which HTTP serves the metrics; text == NULL: no address */
+    struct config_listen listen;
+    enum config_metrics_ports ports;
+    enum config_metrics_names names; /* names in a page, unless a request asks for others */
+    uint32_t max_series;             /* maximum number of time series of ports in a page */
+};
+
+/* A target of alerts: gets the events that match. */
+struct config_alert {
+    char *url; /* of the webhook; it may contain a secret. NULL: the target is syslog */
+    char *ca;  /* PEM file with the authorities that can sign the certificate of the webhook; NULL:
+                  those that the host trusts */
+    enum event_severity min_severity;
+    char **types; /* [type_count] patterns of event types; none: all types match */
+    size_t type_count;
+};
+struct config_alerts {
+    struct config_alert *alert; /* [count] */
+    size_t count;
+};
+/* Returns true if the target gets this event. */
+bool config_alert_wants(const struct config_alert *a, const struct event *e);
+
 struct config {
     char *state_dir;
     /* adapter port that the manager uses, as "CA:PORT"; "": the first active port */
@@ -165,8 +240,8 @@ struct config {
     enum config_device_lost on_device_lost;
     struct config_listen *listen;
     size_t listen_count;
-    /* address at which HTTP serves the metrics; text == NULL: no address */
-    struct config_listen metrics;
+    struct config_metrics metrics;
+    struct config_alerts alerts;
     /* name of the group that owns the Unix sockets; "": the group of the process */
     char *socket_group;
     struct config_tls tls;
@@ -176,8 +251,10 @@ struct config {
     uint16_t quarantine_pkey; /* P_Key of the quarantine partition */
     struct config_sweep sweep;
     struct config_managers managers;
+    struct config_replication replication;
     struct config_flapping flapping;
     struct config_counters counters;
+    struct config_inventory inventory;
     struct config_multicast multicast;
     struct config_offenders offenders;
     struct config_smp smp;
@@ -204,8 +281,8 @@ struct config {
     /* true: each port gets its own M_Key (subnet.m_key is "derived"); m_key_generated is then true,
      * too */
     bool m_key_derived;
-    /* Path of a setting, such as "subnet.m_key", whose value in the configuration file is itself a
-     * secret key. NULL: the configuration file contains no secret key. */
+    /* Path of a setting, such as "subnet.m_key", whose secret key is in the configuration file
+     * itself. NULL: the file contains no secret key. */
     const char *key_in_file;
     /* true: fabricd makes the CC_Key (congestion.cc_key is "generated"); main() then sets
      * policy.congestion.key from the key file */
@@ -216,9 +293,9 @@ struct config {
     char *text;
 };
 
-/* Sets every setting to its default. If systemd has set $STATE_DIRECTORY and $RUNTIME_DIRECTORY,
- * they replace /var/lib/fabricd and /run/fabricd. Returns OK, or NOMEM; the caller then has nothing
- * to free. */
+/* Sets every setting to its default. The variables $STATE_DIRECTORY and $RUNTIME_DIRECTORY, which
+ * systemd sets, replace /var/lib/fabricd and /run/fabricd. Returns OK, or NOMEM; the caller then
+ * has nothing to free. */
 int config_defaults(struct config *ret);
 /*
  * Reads a configuration file. On an error *ret stays unchanged, and why[] has one sentence. If the
@@ -230,8 +307,8 @@ int config_defaults(struct config *ret);
  * unknown name. Also returns NOMEM.
  */
 int config_load(const char *file, struct config *ret, char *why, size_t why_len);
-/* Like config_load, but for the text of a configuration file. Messages use `name` as the file
- * name. */
+/* Like config_load, but reads the text of a configuration file from memory. Messages use `name` as
+ * the file name. */
 int config_load_text(const char *text, size_t len, const char *name, struct config *ret, char *why,
                      size_t why_len);
 void config_fini(struct config *c);
@@ -241,13 +318,13 @@ void config_fini(struct config *c);
  * does not fit into ret[], it ends with "...". The contents of files that the settings name are not
  * compared. Returns NOMEM. */
 int config_difference(const struct config *old, const struct config *now, char *ret, size_t len);
-/* Appends the settings of the configuration file to the text, as lines "path: value". The value of
- * a secret key is shown only if it tells where the key comes from ("generated" or "file:PATH").
- * Settings that the schema does not have are not shown. */
+/* Appends the settings of the configuration file to the text, as lines "path: value". The text
+ * shows the value of a secret key only if it says where the key comes from ("generated" or
+ * "file:PATH"). It leaves out settings that the schema does not have. */
 void config_show(const struct config *c, struct fab_text *to);
 /* Adds a listen address from the command line. replace: first drops all earlier addresses. The
- * caller sets it for the first address, so that the command line overrides the file. Returns OK,
- * NOMEM or INVAL; for INVAL, why[] tells what is wrong with the address. */
+ * caller sets `replace` for the first address, so that the command line overrides the file. Returns
+ * OK, NOMEM or INVAL; for INVAL, why[] tells what is wrong with the address. */
 int config_listen_add(struct config *c, const char *address, bool replace, char *why,
                       size_t why_len);
 /* Checks conditions on several keys: the TLS files for a TLS address, and the policy. config_load

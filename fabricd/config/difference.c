@@ -89,8 +89,8 @@ static void tell(char *ret, size_t len, const char *old, const char *now)
     append(ret, len, text);
 }
 
-/* Compares the paths of two lines. A line that is NULL (no line is left) is greater than any
- * other. */
+/* Compares the paths of two lines. NULL, which means that no line is left, is greater than any
+ * line. */
 static int compare_paths(const char *a, const char *b)
 {
     size_t a_len, b_len;
@@ -99,8 +99,8 @@ static int compare_paths(const char *a, const char *b)
     split(a, &a_len);
     split(b, &b_len);
     int order = strncmp(a, b, a_len < b_len ? a_len : b_len);
-    /* If one path is a prefix of the other, the result must agree with the order in which qsort has
-     * put the lines. There, the ':' after the path counts, too. */
+    /* If one path is a prefix of the other, strcmp compares the ':' after the path, too, because
+     * qsort has sorted the lines in this way. */
     return order != 0 || a_len == b_len ? order : strcmp(a, b);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the line and column of keys and values. libcyaml reports the place of a value of the wrong
- * type, but not the place of a key. After it has loaded the file, it reports no places at all. So
- * this file parses the text a second time with libyaml, into a tree whose nodes have a line and a
+ * type, but not the place of a key. When it has loaded the file, it does not report any place. So
+ * place.c parses the text a second time with libyaml, into a tree whose nodes have a line and a
  * column. A path such as "listen[1]" identifies a node.
  *
- * This file also rejects two things that the schema cannot exclude: duplicate keys, and a second
- * document. The size of the tree is limited, because config.c limits the size of the file.
+ * place.c also rejects two errors that the schema cannot exclude: duplicate keys, and a second
+ * document. config.c limits the size of the configuration file, and so the size of the tree.
  */
 #include "fabricd/config/place.h"
 

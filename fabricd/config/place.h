@@ -11,8 +11,8 @@
 
 struct place_document;
 
-/* The error message of a configuration file: why[] gets "NAME:LINE:COLUMN: ...". The struct also
- * has the parsed text, from which line and column are found. */
+/* The report about an error in a configuration file. why[] gets the message "NAME:LINE:COLUMN:
+ * ...". The parsed text in this struct shows the line and column. */
 struct report {
     const char *name;
     struct place_document *document;

@@ -15,20 +15,28 @@ struct raw_tls {
     char *cert, *key, *ca, *crl;
 };
 
+struct raw_metrics {
+    char *listen, *ports, *names, *max_series;
+};
+
 struct raw_sweep {
-    char *light_interval, *heavy_interval, *scrub_interval, *trap_settle_ms;
+    char *light_interval, *heavy_interval, *scrub_interval, *trap_settle_ms, *confirm_loss;
 };
 
 struct raw_flapping {
-    char *flaps, *within, *hold_down, *max_hold_down, *max_excluded_percent;
+    char *flaps, *within, *hold_down, *max_hold_down, *max_excluded_percent, *min_capacity_percent;
 };
 
 struct raw_counters {
-    char *interval, *within, *on_errors, *clear, *max_size;
+    char *interval, *within, *on_errors, *confirm, *clear, *max_size;
     char *symbol_errors, *link_error_recovery, *link_downed, *rcv_errors,
         *rcv_remote_physical_errors, *rcv_switch_relay_errors, *xmit_discards,
         *xmit_constraint_errors, *rcv_constraint_errors, *local_link_integrity_errors,
         *excessive_buffer_overrun_errors, *vl15_dropped;
+};
+
+struct raw_inventory {
+    char *read, *interval, *temperature_interval, *requests;
 };
 
 struct raw_smp {
@@ -38,7 +46,7 @@ struct raw_smp {
 struct raw_subnet {
     char *prefix;
     char *sm_priority, *sm_key, *sa_key, *m_key, *m_key_protection, *m_key_lease, *m_key_file,
-        *pin_names, *unapproved, *quarantine_pkey, *lmc, *max_mtu, *max_vls;
+        *lid_file, *pin_names, *unapproved, *quarantine_pkey, *lmc, *max_mtu, *max_vls;
     char *standby_poll_ms, *handover_hold;
     char *packet_life_time, *hoq_life, *leaf_hoq_life, *vl_stall_count, *leaf_vl_stall_count;
     char *subnet_timeout, *phy_errors, *overrun_errors, *prefix_routes;
@@ -100,6 +108,10 @@ struct raw_locations {
     char *file;
 };
 
+struct raw_names {
+    char *node_name_map;
+};
+
 struct raw_gone {
     char *max_age, *max_nodes;
 };
@@ -125,18 +137,32 @@ struct raw_rpc {
     struct raw_roles *roles;
 };
 
+struct raw_alert {
+    char *webhook, *ca, *syslog, *min_severity;
+    char **types;
+    unsigned types_count;
+};
+
 struct raw_audit {
     char *max_age, *max_size;
 };
 
+struct raw_replication {
+    char *ca, *cert, *key, *server_name, *prefix, *wrapping_key;
+    char **endpoints;
+    unsigned endpoints_count;
+};
+
 struct raw {
-    char *state_dir, *port, *on_device_lost, *socket_group, *log_level, *metrics;
+    char *state_dir, *port, *on_device_lost, *socket_group, *log_level;
     char **listen;
     unsigned listen_count;
+    struct raw_metrics *metrics;
     struct raw_tls *tls;
     struct raw_sweep *sweep;
     struct raw_flapping *flapping;
     struct raw_counters *counters;
+    struct raw_inventory *inventory;
     struct raw_smp *smp;
     struct raw_subnet *subnet;
     struct raw_routing *routing;
@@ -148,11 +174,15 @@ struct raw {
     struct raw_quotas *quotas;
     struct raw_offenders *offenders;
     struct raw_locations *locations;
+    struct raw_names *names;
     struct raw_gone *gone;
     struct raw_snapshots *snapshots;
     struct raw_journal *journal;
     struct raw_rpc *rpc;
     struct raw_audit *audit;
+    struct raw_replication *replication;
+    struct raw_alert *alerts;
+    unsigned alerts_count;
 };
 
 /* Checks the text of the file against the schema (keys and types) and returns its values. *ret
@@ -177,8 +207,8 @@ bool setting_is_made(const char *value);
 /* Checks all keys except those whose values are lists, and stores their values in *c. Returns
  * NOMEM, RANGE or INVAL; for RANGE and INVAL, the report has the message. */
 int settings_apply(const struct raw *raw, struct report *report, struct config *c);
-/* Returns the path of the key, such as "subnet.lmc", with which a message of fab_policy_validate
- * begins ("lmc is ..."). Returns NULL if the message does not begin with a key. */
+/* Returns the path of a key, such as "subnet.lmc", for a message of fab_policy_validate that begins
+ * with this key ("lmc is ..."). Returns NULL if the message does not begin with a key. */
 const char *setting_path(const char *sentence);
 /* Parses a GUID or a GID prefix: "0x0002c90300000001" or "0002:c903:0000:0001". Returns INVAL if
  * the text has another form. */
@@ -191,14 +221,30 @@ int setting_parse_guid(const char *text, uint64_t *ret);
  * partition), NOMEM, and the errors of slurp(). */
 int classes_take(const struct raw_qos *raw, struct report *report, struct config *c);
 
+/* ---- replication.c ---- */
+
+struct config_replication;
+/* Reads the list of etcd servers, and checks that the settings for TLS are complete. Returns NOMEM
+ * or INVAL. */
+int replication_take(const struct raw_replication *raw, struct report *report, struct config *c);
+void replication_fini(struct config_replication *r);
+
 /* ---- roles.c ---- */
 
 struct config_roles;
-/* Reads rpc.roles. An unknown user or group is logged as a warning. It is not an error, because a
+/* Reads rpc.roles. An unknown user or group causes a warning in the log and no error, because a
  * directory server may not answer yet when the machine starts. Errors: FORMAT (an entry does not
  * have exactly one key, or has a wrong value), EXISTS (an entry is in two roles), NOMEM. */
 int roles_take(const struct raw_rpc *raw, struct report *report, struct config_roles *ret);
 void roles_fini(struct config_roles *roles);
+
+/* ---- alerts.c ---- */
+
+struct config_alerts;
+/* Reads the list alerts. Errors: FORMAT (an entry has no target, or two), INVAL (a wrong value),
+ * those of slurp_secret, NOMEM. Call alerts_fini in any case. */
+int alerts_take(const struct raw *raw, struct report *report, struct config_alerts *ret);
+void alerts_fini(struct config_alerts *alerts);
 
 /* Parses a decimal number, or a hexadecimal number after 0x. Returns RANGE if the number is too
  * large, or INVAL if the text is not a number. A decimal number with a leading zero is INVAL, too,

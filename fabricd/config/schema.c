@@ -2,10 +2,10 @@
 /*
  * The schema for libcyaml (keys and types), and the conversion of libcyaml's errors to messages.
  *
- * libcyaml 1.3 reports an error through its log. The first line has the error. The further lines
- * are a backtrace, innermost first, for example "in mapping field 'lmc' (line: 2, column: 8)". The
- * names in the backtrace form a path ("subnet.lmc"). The table in settings.c tells which value each
- * path accepts.
+ * libcyaml 1.3 reports an error through its log. The first line in the log has the error. The
+ * further lines are a backtrace that begins with the innermost key, for example "in mapping field
+ * 'lmc' (line: 2, column: 8)". The names in the backtrace form a path ("subnet.lmc"). The table in
+ * settings.c tells which value each path accepts.
  *
  * Every key is optional, so all values are pointers. The schema declares numbers as text, and
  * settings.c parses them, because libcyaml 1.3 accepts "7abc" and "1.5" as numbers and reads 010 as
@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "fabricd/base/log.h"
+#include "fabricd/config/config.h"
 #include "fabricd/config/raw.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/policy/congestion.h"
@@ -27,6 +28,8 @@
 /* maximum number of traffic classes, including the default class */
 #define CLASSES_MAX 16
 #define MATCH_MAX 1024
+#define ALERTS_MAX 8
+#define TYPES_MAX 64   /* maximum number of patterns of event types of an alert */
 #define ROLES_MAX 1024 /* maximum number of entries of one role */
 #define TEXT_MAX 4096  /* maximum length of a value in bytes */
 
@@ -36,8 +39,8 @@
 #define WORD(group, key) TEXT(group, key, 1, TEXT_MAX)
 #define LIST(group, key, most)                                                                     \
     CYAML_FIELD_SEQUENCE(#key, MAYBE, struct group, key, &entry_schema, 0, most)
-/* A mapping of keys. It may also be null, because in YAML it is null if all its keys are commented
- * out. */
+/* A mapping of keys. The value may also be null, because YAML gives a mapping this value if all its
+ * keys are commented out. */
 #define GROUP(key)                                                                                 \
     CYAML_FIELD_MAPPING_PTR(#key, CYAML_FLAG_POINTER_NULL_STR | CYAML_FLAG_OPTIONAL, struct raw,   \
                             key, key##_fields)
@@ -51,12 +54,15 @@ static const cyaml_schema_field_t tls_fields[] = {
     CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t metrics_fields[] = {
+    TEXT(raw_metrics, listen, 0, TEXT_MAX), WORD(raw_metrics, ports), WORD(raw_metrics, names),
+    WORD(raw_metrics, max_series),          CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t sweep_fields[] = {
-    WORD(raw_sweep, light_interval),
-    WORD(raw_sweep, scrub_interval),
-    WORD(raw_sweep, heavy_interval),
-    WORD(raw_sweep, trap_settle_ms),
-    CYAML_FIELD_END,
+    WORD(raw_sweep, light_interval), WORD(raw_sweep, scrub_interval),
+    WORD(raw_sweep, heavy_interval), WORD(raw_sweep, trap_settle_ms),
+    WORD(raw_sweep, confirm_loss),   CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t flapping_fields[] = {
@@ -65,13 +71,22 @@ static const cyaml_schema_field_t flapping_fields[] = {
     WORD(raw_flapping, hold_down),
     WORD(raw_flapping, max_hold_down),
     WORD(raw_flapping, max_excluded_percent),
+    WORD(raw_flapping, min_capacity_percent),
     CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t inventory_fields[] = {
+    WORD(raw_inventory, read),
+    WORD(raw_inventory, interval),
+    WORD(raw_inventory, temperature_interval),
+    WORD(raw_inventory, requests),
+    CYAML_FIELD_END,
+};
 static const cyaml_schema_field_t counters_fields[] = {
     WORD(raw_counters, interval),
     WORD(raw_counters, within),
     WORD(raw_counters, on_errors),
+    WORD(raw_counters, confirm),
     WORD(raw_counters, clear),
     WORD(raw_counters, max_size),
     WORD(raw_counters, symbol_errors),
@@ -107,6 +122,7 @@ static const cyaml_schema_field_t subnet_fields[] = {
     WORD(raw_subnet, m_key_protection),
     WORD(raw_subnet, m_key_lease),
     TEXT(raw_subnet, m_key_file, 0, TEXT_MAX),
+    TEXT(raw_subnet, lid_file, 0, TEXT_MAX),
     WORD(raw_subnet, pin_names),
     WORD(raw_subnet, unapproved),
     WORD(raw_subnet, quarantine_pkey),
@@ -226,6 +242,11 @@ static const cyaml_schema_field_t locations_fields[] = {
     CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t names_fields[] = {
+    TEXT(raw_names, node_name_map, 0, TEXT_MAX),
+    CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t gone_fields[] = {
     WORD(raw_gone, max_age),
     WORD(raw_gone, max_nodes),
@@ -274,6 +295,27 @@ static const cyaml_schema_field_t audit_fields[] = {
     CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t replication_fields[] = {
+    LIST(raw_replication, endpoints, CONFIG_ENDPOINTS_MAX),
+    TEXT(raw_replication, ca, 0, TEXT_MAX),
+    TEXT(raw_replication, cert, 0, TEXT_MAX),
+    TEXT(raw_replication, key, 0, TEXT_MAX),
+    TEXT(raw_replication, server_name, 0, 255),
+    TEXT(raw_replication, prefix, 0, 63),
+    TEXT(raw_replication, wrapping_key, 0, TEXT_MAX),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t alert_fields[] = {
+    WORD(raw_alert, webhook),          WORD(raw_alert, ca),
+    WORD(raw_alert, syslog),           WORD(raw_alert, min_severity),
+    LIST(raw_alert, types, TYPES_MAX), CYAML_FIELD_END,
+};
+
+static const cyaml_schema_value_t alert_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct raw_alert, alert_fields),
+};
+
 static const cyaml_schema_field_t top_fields[] = {
     WORD(raw, state_dir),
     TEXT(raw, port, 0, 63),
@@ -281,11 +323,12 @@ static const cyaml_schema_field_t top_fields[] = {
     LIST(raw, listen, LISTEN_MAX),
     TEXT(raw, socket_group, 0, 255),
     WORD(raw, log_level),
-    TEXT(raw, metrics, 0, TEXT_MAX),
+    GROUP(metrics),
     GROUP(tls),
     GROUP(sweep),
     GROUP(flapping),
     GROUP(counters),
+    GROUP(inventory),
     GROUP(smp),
     GROUP(subnet),
     GROUP(routing),
@@ -297,11 +340,14 @@ static const cyaml_schema_field_t top_fields[] = {
     GROUP(quotas),
     GROUP(offenders),
     GROUP(locations),
+    GROUP(names),
     GROUP(gone),
     GROUP(snapshots),
     GROUP(journal),
     GROUP(rpc),
     GROUP(audit),
+    GROUP(replication),
+    CYAML_FIELD_SEQUENCE("alerts", MAYBE, struct raw, alerts, &alert_schema, 0, ALERTS_MAX),
     CYAML_FIELD_END,
 };
 
@@ -312,7 +358,7 @@ static const cyaml_schema_value_t top_schema = {
 /* ---- errors ---- */
 
 struct complaint {
-    /* name of the key, if the error is an unknown key; "": it is another error */
+    /* name of the key if the error is an unknown key; "": the error is another one */
     char unknown_key[64];
     /* path of the key with the error, outermost name first, for example "subnet.lmc" */
     char path[128];
@@ -394,8 +440,8 @@ static int report_unknown_key(struct report *r, const struct complaint *c)
             used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
                                      used > 0 ? ", " : "", f->key);
     const char *in = c->path[0] != '\0' ? " in " : "";
-    /* If the key is in an element of a list, its path does not tell which element, so the key
-     * cannot be found by its path. Then report the line and column of the parser. */
+    /* The path of a key in an element of a list does not show which element, so place.c cannot find
+     * the key. In this case, report the line and column of the parser. */
     if (!place_has(r, path))
         return report_at(r, c->line, c->column, "unknown key '%s'%s%s, expected one of: %s", key,
                          in, c->path, known);

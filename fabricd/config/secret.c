@@ -47,26 +47,26 @@ static int find_credential(const char *key, const char *name, char *path, size_t
     return FAB_OK;
 }
 
-/* Reads the file that `value` names. *ret_text is from malloc, and NUL-terminated. */
-static int read_key(const char *key, const char *value, char **ret_text, struct report *report)
+int secret_read(const char *key, const char *value, const char *expected, char **ret_text,
+                struct report *report)
 {
     char path[4096], why[300], *text = NULL;
     size_t len = 0;
     int rc;
     if (begins_with(value, FROM_FILE)) {
-        rc = slurp_secret(value + strlen(FROM_FILE), KEY_TEXT_MAX, EXPECTED, &text, &len, why,
+        rc = slurp_secret(value + strlen(FROM_FILE), KEY_TEXT_MAX, expected, &text, &len, why,
                           sizeof(why));
     } else {
         rc = find_credential(key, value + strlen(FROM_CREDENTIAL), path, sizeof(path), report);
         if (rc != FAB_OK)
             return rc;
-        rc = slurp(path, KEY_TEXT_MAX, EXPECTED, &text, &len, why, sizeof(why));
+        rc = slurp(path, KEY_TEXT_MAX, expected, &text, &len, why, sizeof(why));
     }
     if (rc != FAB_OK) {
         report_key(report, key, "%s: %s", key, why);
         return rc;
     }
-    /* slurp has allocated more bytes than the maximum size */
+    /* The buffer is larger than the maximum size of the file, so there is room for the NUL. */
     text[len] = '\0';
     text[strcspn(text, " \t\r\n")] = '\0';
     *ret_text = text;
@@ -80,7 +80,7 @@ static int take_file(const char *key, char **value, struct report *report)
     uint64_t number;
     if (!secret_is_elsewhere(*value))
         return FAB_OK;
-    int rc = read_key(key, *value, &text, report);
+    int rc = secret_read(key, *value, EXPECTED, &text, report);
     if (rc != FAB_OK)
         return rc;
     if (setting_parse_number(text, &number) != FAB_OK) {
@@ -96,8 +96,8 @@ static int take_file(const char *key, char **value, struct report *report)
 
 int secrets_take(struct raw *raw, struct report *report, struct config *c)
 {
-    /* `known`: greatest number that is a publicly known default and therefore no secret; smaller
-     * numbers are no secrets either */
+    /* `known`: this number and all smaller ones are publicly known defaults, and therefore no
+     * secrets */
     const struct {
         const char *key;
         char **value;

@@ -24,7 +24,7 @@ enum kind {
     KIND_VLS,
     /* a GUID or GID prefix, stored as uint64_t */
     KIND_GUID,
-    /* a key, stored as uint64_t; no message shows values of this kind and of the next two */
+    /* a key, stored as uint64_t; no message shows values of KIND_SECRET, KIND_KEY and KIND_M_KEY */
     KIND_SECRET,
     /* like KIND_SECRET, or the word "generated", stored as 0 */
     KIND_KEY,
@@ -33,6 +33,8 @@ enum kind {
     /* bool: true if the value is the word "generated" or "derived" */
     KIND_GENERATED,
     KIND_DERIVED, /* bool: true if the value is "derived" */
+    /* a value that alerts.c reads, and that no message shows */
+    KIND_URL,
     /* any text, stored as a malloc'd copy */
     KIND_TEXT,
     /* any text that fits, stored as a copy in char[size] */
@@ -41,7 +43,7 @@ enum kind {
     KIND_AUTO,
     /* one of the words in setting.expected; stored as its position in this list, from 0 */
     KIND_CHOICE,
-    /* a list or mapping that another source file reads; the row only has `expected` */
+    /* a list or mapping that another source file reads; its row has only `expected` */
     KIND_ELSEWHERE
 };
 
@@ -55,15 +57,15 @@ enum kind {
 struct setting {
     const char *path;
     enum kind kind;
-    /* Where struct raw has the value as text. group: byte offset in struct raw of the pointer to
-     * the struct of a mapping, such as `subnet`. from: byte offset of the text pointer in this
-     * struct. */
+    /* The place of the text in struct raw. group: byte offset in struct raw of the pointer to the
+     * struct of a mapping, such as `subnet`. from: byte offset of the text pointer in the struct of
+     * the mapping. */
     size_t group, from;
-    /* to: byte offset of the member in struct config. size: its size in bytes. */
+    /* to: byte offset of the member in struct config. size: size of this member in bytes. */
     size_t to, size;
     uint64_t least, most;
-    /* Text for error messages: the accepted values. For a number, it is a note that follows the
-     * range, or NULL. */
+    /* Text for error messages: the accepted values. For a number: a note that follows the range, or
+     * NULL. */
     const char *expected;
 };
 
@@ -105,7 +107,12 @@ static const struct setting settings[] = {
     TOP(KIND_CHOICE, on_device_lost, on_device_lost, "exit or wait"),
     TOP(KIND_TEXT, socket_group, socket_group, "the name of a group"),
     TOP(KIND_LEVEL, log_level, log_level, "error, warning, notice, info or debug"),
-    ELSEWHERE("metrics", "HOST:PORT, such as 127.0.0.1:9471"),
+    ELSEWHERE("metrics", "keys below it, indented, such as 'listen: 127.0.0.1:9471'"),
+    ELSEWHERE("metrics.listen", "HOST:PORT, such as 127.0.0.1:9471"),
+    OTHER(KIND_CHOICE, metrics, ports, metrics.ports,
+          "none, errors, switch-links, switches or all"),
+    OTHER(KIND_CHOICE, metrics, names, metrics.names, "own, treydock or guilbaults"),
+    NUMBER(metrics, max_series, metrics.max_series, 0, 10000000, NULL),
     ELSEWHERE("listen", "a list of at most 16 addresses, each unix:PATH or tls:HOST:PORT"),
     GROUP(tls),
     OTHER(KIND_TEXT, tls, cert, tls.cert, "the path of a PEM file"),
@@ -117,16 +124,26 @@ static const struct setting settings[] = {
     NUMBER(sweep, scrub_interval, sweep.scrub_interval_s, 0, 86400, "seconds, 0: never"),
     NUMBER(sweep, heavy_interval, sweep.heavy_interval_s, 0, 2592000, "seconds, 0: never"),
     NUMBER(sweep, trap_settle_ms, sweep.trap_settle_ms, 0, 60000, "milliseconds"),
+    NUMBER(sweep, confirm_loss, sweep.confirm_loss_percent, 0, 100, "percent, 0: never"),
     GROUP(flapping),
     NUMBER(flapping, flaps, flapping.flaps, 2, 16, NULL),
     NUMBER(flapping, within, flapping.within_s, 1, 86400, "seconds"),
     NUMBER(flapping, hold_down, flapping.hold_down_s, 0, 86400, "seconds, 0: never"),
     NUMBER(flapping, max_hold_down, flapping.max_hold_down_s, 1, 604800, "seconds"),
     NUMBER(flapping, max_excluded_percent, flapping.max_excluded_percent, 0, 100, "percent"),
+    NUMBER(flapping, min_capacity_percent, flapping.min_capacity_percent, 0, 100,
+           "percent, 0: no floor"),
+    GROUP(inventory),
+    OTHER(KIND_CHOICE, inventory, read, inventory.read, "no or yes"),
+    NUMBER(inventory, interval, inventory.interval_s, 60, 2592000, "seconds"),
+    NUMBER(inventory, temperature_interval, inventory.temperature_interval_s, 0, 86400,
+           "seconds, 0: never"),
+    NUMBER(inventory, requests, inventory.requests, 1, 10000, "per second"),
     GROUP(counters),
     NUMBER(counters, interval, counters.interval_s, 0, 86400, "seconds, 0: never"),
     NUMBER(counters, within, counters.within_s, 1, 86400, "seconds"),
     OTHER(KIND_CHOICE, counters, on_errors, counters.on_errors, "report, isolate or disable"),
+    NUMBER(counters, confirm, counters.confirm, 1, 60, "windows"),
     OTHER(KIND_CHOICE, counters, clear, counters.clear, "no or yes"),
     NUMBER(counters, max_size, counters.max_mb, 0, 1048576, "MiB, 0: no history"),
     NUMBER(counters, symbol_errors, counters.most[FAB_SYMBOL_ERRORS], 0, UINT32_MAX, "0: never"),
@@ -165,6 +182,7 @@ static const struct setting settings[] = {
     OTHER(KIND_DERIVED, subnet, m_key, m_key_derived, ""),
     NUMBER(subnet, m_key_protection, policy.m_key_protect, 0, 3, "1: only Sets need the key"),
     NUMBER(subnet, m_key_lease, policy.m_key_lease_s, 0, 65535, "seconds, 0: for ever"),
+    ELSEWHERE("subnet.lid_file", "the path of a file as OpenSM's guid2lid"),
     ELSEWHERE("subnet.m_key_file", "the path of a file as OpenSM's guid2mkey"),
     ELSEWHERE("subnet.pin_names", "first-seen, approved or off"),
     ELSEWHERE("subnet.unapproved", "allow, quarantine or exclude"),
@@ -265,6 +283,8 @@ static const struct setting settings[] = {
     NUMBER(offenders, max_isolated, offenders.max_isolated, 0, 64, "0: none"),
     GROUP(locations),
     ELSEWHERE("locations.file", "the path of a CSV file with racks and hosts"),
+    GROUP(names),
+    ELSEWHERE("names.node_name_map", "the path of a node-name-map, as OpenSM's"),
     GROUP(gone),
     NUMBER(gone, max_age, gone_days, 1, 36500, "days"),
     NUMBER(gone, max_nodes, gone_nodes, 1, 1000000, NULL),
@@ -273,6 +293,12 @@ static const struct setting settings[] = {
     NUMBER(snapshots, max_size, snapshots_mb, 1, 65536, "MiB"),
     GROUP(journal),
     NUMBER(journal, keep, journal_keep, 1, 10000000, "events"),
+    ELSEWHERE("alerts", "a list of at most 8 entries such as {webhook: 'https://HOST/PATH'}"),
+    {"alerts.webhook", KIND_URL, 0, 0, 0, 0, 0, 0, "a URL"},
+    ELSEWHERE("alerts.ca", "the path of a PEM file"),
+    ELSEWHERE("alerts.syslog", "yes or no"),
+    ELSEWHERE("alerts.min_severity", "info, warning or error"),
+    ELSEWHERE("alerts.types", "a list of at most 64 event types or patterns, such as ['link-*']"),
     GROUP(rpc),
     ELSEWHERE("rpc.roles", "keys below it, indented: tenant, viewer, operator or administrator"),
     ROLE("tenant"),
@@ -282,13 +308,24 @@ static const struct setting settings[] = {
     GROUP(audit),
     NUMBER(audit, max_age, audit_days, 1, 36500, "days"),
     NUMBER(audit, max_size, audit_mb, 1, 65536, "MiB"),
+    GROUP(replication),
+    ELSEWHERE("replication.endpoints",
+              "a list of at most 7 etcd servers, each tls:HOST:PORT, such as [tls:node-1:2379]"),
+    OTHER(KIND_TEXT, replication, ca, replication.ca, "the path of a PEM file"),
+    OTHER(KIND_TEXT, replication, cert, replication.cert, "the path of a PEM file"),
+    OTHER(KIND_TEXT, replication, key, replication.key, "the path of a PEM file"),
+    OTHER(KIND_TEXT, replication, server_name, replication.server_name,
+          "a name in the certificates of the etcd servers"),
+    OTHER(KIND_TEXT, replication, prefix, replication.prefix, "a name of at most 63 bytes"),
+    ELSEWHERE("replication.wrapping_key", "file:PATH or credential:NAME"),
 };
 
 /* ---- expected values ---- */
 
 static bool is_key(const struct setting *s)
 {
-    return s->kind == KIND_SECRET || s->kind == KIND_KEY || s->kind == KIND_M_KEY;
+    return s->kind == KIND_SECRET || s->kind == KIND_KEY || s->kind == KIND_M_KEY ||
+           s->kind == KIND_URL;
 }
 
 const char *setting_expected(const char *path, char *buffer, size_t len)
@@ -386,8 +423,8 @@ int setting_parse_number(const char *text, uint64_t *ret)
     return FAB_OK;
 }
 
-/* Returns the code in PortInfo (1 to 5) of a value: the code for which meaning(code) is `value`.
- * Returns 0 if there is no such code. */
+/* Returns the code (1 to 5) that PortInfo uses for a value: the code for which meaning(code) is
+ * `value`. Returns 0 if there is no such code. */
 static uint64_t find_enum(unsigned (*meaning)(uint8_t), uint64_t value)
 {
     for (uint8_t i = 1; i <= 5; i++)
@@ -550,7 +587,7 @@ static int apply_value(const struct setting *s, const char *text, void *to)
 static const char *find_value(const struct setting *s, const struct raw *raw)
 {
     const char *group = (const char *)raw;
-    if (s->kind == KIND_ELSEWHERE)
+    if (s->kind == KIND_ELSEWHERE || s->kind == KIND_URL)
         return NULL;
     if (s->group != AT_TOP)
         group = *(const char *const *)(const void *)((const char *)raw + s->group);

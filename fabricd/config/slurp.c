@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads files piece by piece. So memory is allocated for the real size of a file and not for the
- * maximum size. */
+/* Reads files piece by piece, so that it allocates memory for the real size of a file and not for
+ * the maximum size. */
 #include "fabricd/config/slurp.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Delays jobs of workers in virtual time: they begin later than they were added. Without this, a
- * job in virtual time runs at once, and nothing can happen while a worker computes. */
+/* Delays jobs of workers in virtual time, so that other events can occur before a job begins.
+ * Without a delay, a job in virtual time runs at once. */
 #ifndef FABRICD_LOOP_HOLD_H
 #define FABRICD_LOOP_HOLD_H
 

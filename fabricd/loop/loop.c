@@ -3,8 +3,8 @@
  * The event loop. It runs on libevent or, in virtual time, only on the timers of timeline.c.
  *
  * One thread owns the loop and all mutable state of the daemon. Other threads send messages to it
- * through one mailbox (loop_post, and the results of workers). The mailbox is a list with a lock;
- * an eventfd wakes the loop once for all pending messages.
+ * through one mailbox (loop_post, and the results of workers). The mailbox is a list with a lock.
+ * An eventfd wakes the loop once for all pending messages.
  */
 #include "fabricd/loop/loop.h"
 
@@ -30,11 +30,15 @@
 /* time in us at which virtual time begins; not 0, because several modules use the time 0 as "no
  * time" */
 #define VIRTUAL_START_US 1000000
+/* Number of timers for which there is room at first, and room for the time limits of connections,
+ * which are no timers of this file. */
+#define ROOM_AT_FIRST 128
+#define ROOM_OF_OTHERS 128
 
 struct letter {
     loop_fn *fn;
     void *ctx;
-    /* true: fn must be called; if the loop ends before, loop_free calls it */
+    /* true: fn must be called in any case; if the loop ends first, loop_free calls fn */
     bool owed;
     struct letter *next;
 };
@@ -58,6 +62,7 @@ static const struct worker_config worker_configs[HOLD_WORKERS] = {
 struct loop {
     struct event_base *base;
     struct event *mailbox_event;
+    size_t timers, room; /* number of timers, and how many can be pending without an allocation */
     int mailbox_fd;
     pthread_mutex_t lock; /* guards `first` and `last` */
     struct letter *first, *last;
@@ -69,7 +74,7 @@ struct loop {
     struct pool *pool;
     /* timers in virtual time; NULL: the loop runs in real time */
     struct timeline *timeline;
-    struct hold *hold; /* delays the jobs of workers in virtual time; NULL: they run at once */
+    struct hold *hold; /* delays the jobs of workers in virtual time; NULL: jobs run at once */
     struct iterations iterations;
     bool stopped;
     /* true: loop_run is running in real time, so iterations are measured */
@@ -296,6 +301,30 @@ static void on_timer(evutil_socket_t fd, short what, void *ctx)
     t->fn(t->ctx);
 }
 
+/* libevent needs memory when more timers are pending than ever before. loop_timer_set could not set
+ * the timer then, and what waits for the timer would wait for ever. So this function makes as many
+ * timers pending as may ever be, and ends them again: libevent keeps the room. Returns OK or
+ * NOMEM. */
+static int make_room(struct loop *l)
+{
+    const struct timeval far = {.tv_sec = 3600};
+    const size_t room = l->room ? 2 * l->room : ROOM_AT_FIRST, count = room + ROOM_OF_OTHERS;
+    int r = FAB_OK;
+    if (l->timers < l->room)
+        return FAB_OK;
+    struct event **made = calloc(count, sizeof(struct event *));
+    for (size_t i = 0; r == FAB_OK && i < count; i++)
+        if (!made || !(made[i] = evtimer_new(l->base, on_timer, NULL)) ||
+            evtimer_add(made[i], &far))
+            r = FAB_E_NOMEM;
+    for (size_t i = 0; made && i < count && made[i]; i++)
+        event_free(made[i]);
+    free(made);
+    if (r == FAB_OK)
+        l->room = room;
+    return r;
+}
+
 struct loop_timer *loop_timer_new(struct loop *l, loop_fn *fn, void *ctx)
 {
     struct loop_timer *t = calloc(1, sizeof(*t));
@@ -305,10 +334,11 @@ struct loop_timer *loop_timer_new(struct loop *l, loop_fn *fn, void *ctx)
     t->fn = fn;
     t->ctx = ctx;
     if (l->timeline ? timeline_reserve(l->timeline) != FAB_OK
-                    : !(t->event = evtimer_new(l->base, on_timer, t))) {
+                    : make_room(l) != FAB_OK || !(t->event = evtimer_new(l->base, on_timer, t))) {
         free(t);
         return NULL;
     }
+    l->timers++;
     return t;
 }
 
@@ -341,6 +371,7 @@ void loop_timer_free(struct loop_timer *t)
 {
     if (!t)
         return;
+    t->loop->timers--;
     if (t->event)
         event_free(t->event);
     else
@@ -440,7 +471,7 @@ int loop_post_done(struct loop *l, loop_fn *done, void *ctx)
 }
 
 /* Sets the CPU affinity of this thread to that of the process, before a worker thread is created.
- * The new thread would otherwise be pinned to the processor of this thread
+ * Otherwise the new thread would be pinned to the processor of this thread
  * (transport/thread_pinning.h). *ret_was is the earlier affinity, which the caller restores. */
 static void unbind(const struct loop *l, cpu_set_t *ret_was)
 {

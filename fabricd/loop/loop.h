@@ -35,7 +35,8 @@ typedef void loop_fn(void *ctx);
 /* a timer that fires once; it can be set again */
 struct loop_timer;
 struct loop_timer *loop_timer_new(struct loop *l, loop_fn *fn, void *ctx);
-/* Lets the timer fire in delay_us microseconds. This replaces an earlier setting. */
+/* Sets the timer to fire in delay_us microseconds. This replaces an earlier setting of the
+ * timer. */
 void loop_timer_set(struct loop_timer *t, uint64_t delay_us);
 void loop_timer_cancel(struct loop_timer *t);
 bool loop_timer_pending(const struct loop_timer *t);
@@ -58,24 +59,23 @@ int loop_post(struct loop *l, loop_fn *fn, void *ctx);
  * yet, even if its work() has not started. task.h has tasks that can be cancelled. Returns OK, or
  * NOMEM if memory ran out or no thread can be created. */
 int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
-/* Like loop_work, but on a second worker thread. This thread is for work of a few milliseconds that
- * must not wait for long work. */
+/* Like loop_work, but on a separate worker thread for work of a few milliseconds, which must not
+ * wait for long work. */
 int loop_work_short(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
-/* Like loop_work, but on a worker thread that may block for seconds or longer. Such work waits for
- * something outside of the process, such as the name service. */
+/* Like loop_work, but on a separate worker thread that may block for seconds or longer. It is for
+ * work that waits for something outside of the process, such as the name service. */
 int loop_work_blocking(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
-/* Like loop_work, but on a fourth worker thread, which is a background thread (base/thread.h). This
- * thread is for long work that no host waits for. */
+/* Like loop_work, but on a separate background thread (base/thread.h), for long work that no host
+ * waits for. */
 int loop_work_background(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
-/* Returns the delay of a job that is being added: a virtual time in us after which the job
- * begins. */
+/* Returns the delay of a job that is being added, in us of virtual time. */
 typedef uint64_t loop_delay_fn(void *ctx);
-/* Delays jobs of workers, for tests. Only for a loop in virtual time, and at most once. Returns OK
- * or NOMEM. */
+/* Delays jobs of workers, for tests. Call this function only for a loop in virtual time, and at
+ * most once. Returns OK or NOMEM. */
 int loop_delay_work(struct loop *l, loop_delay_fn *delay, void *ctx);
-/* Lets the second worker thread call free_fn(ctx), because freeing a large fabric takes
- * milliseconds and would delay the loop thread. If memory for this runs out, loop_discard itself
- * calls free_fn(ctx). */
+/* Makes the worker thread of loop_work_short call free_fn(ctx), because freeing a large fabric
+ * takes milliseconds and would delay the loop thread. If memory for this runs out, loop_discard
+ * itself calls free_fn(ctx). */
 void loop_discard(struct loop *l, loop_fn *free_fn, void *ctx);
 
 /* ---- statistics of iterations: the work between two waits for events ---- */

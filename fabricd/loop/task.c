@@ -33,7 +33,7 @@ static void unlist(struct loop_task *t)
 }
 
 /* Returns true if the owner still needs the result. The counter *generation belongs to the owner,
- * so it may be read only while the owner exists. */
+ * so read it only while the owner exists. */
 static bool is_wanted(const struct loop_task *t)
 {
     const struct loop_task_config *c = &t->config;

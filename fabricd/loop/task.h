@@ -24,8 +24,8 @@ struct loop_task_ops {
     void (*work)(void *ctx, struct loop_task *t);
     /* Takes the result, on the loop thread. Afterwards ctx belongs to the owner. */
     void (*done)(void *owner, void *ctx);
-    /* Called instead of done() if the result is dropped: frees ctx, on the loop thread. `owner` is
-     * NULL if the owner was freed. */
+    /* Called instead of done() if the result is dropped, on the loop thread. The function frees
+     * ctx. `owner` is NULL if the owner was freed. */
     void (*drop)(void *owner, void *ctx);
 };
 
@@ -67,8 +67,8 @@ int loop_task_start(struct loop *l, const struct loop_task_config *config, struc
 void loop_task_cancel(struct loop_task *t);
 /* Returns true if the task was cancelled. Any thread may call this function. */
 bool loop_task_is_cancelled(const struct loop_task *t);
-/* Cancels all tasks of the owner, before the owner is freed. Their `drop` is called with owner
- * NULL. */
+/* Cancels all tasks of the owner, before the owner is freed. Their function `drop` is called with
+ * owner NULL. */
 void loop_tasks_orphan(struct loop_tasks *tasks);
 /* Returns true if the owner has tasks whose results have not arrived, including cancelled tasks. */
 bool loop_tasks_any(const struct loop_tasks *tasks);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A thread pool for parallel computations. Its threads sleep until there is work. Each thread takes
  * the next piece of work from a shared counter until no piece is left. The caller works, too, and
- * returns when the last piece is done. If a thread wakes up too late, it finds no piece, or a piece
+ * returns when the last piece is done. A thread that wakes up too late finds no piece, or a piece
  * of the next computation. */
 #include "fabricd/loop/thread_pool.h"
 
@@ -85,7 +85,7 @@ static void run_together(struct pool *c, uint32_t count, fab_pool_task *body, vo
     pthread_mutex_lock(&c->lock);
     while (c->busy > 0)
         pthread_cond_wait(&c->idle, &c->lock);
-    /* If a thread wakes up now, it finds no piece left. */
+    /* A thread that wakes up from now on finds no piece. */
     c->count = 0;
     pthread_mutex_unlock(&c->lock);
 }

@@ -8,7 +8,7 @@
 
 struct worker;
 struct worker_config {
-    const char *name; /* of the thread (thread_set_name) */
+    const char *name; /* name of the thread (thread_set_name) */
     /* true: done() is called for every job, in loop_free at the latest, even if the job is dropped
      */
     bool owes;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Serves the metrics over HTTP/1.1 on the loop: one GET or HEAD request for each connection, with
- * at most HEADERS_MOST bytes of headers. The server closes a connection if the client sends or
- * receives nothing for TIMEOUT_S. At most CLIENTS_MOST clients are connected. If one more connects,
- * the oldest connection is closed, because a client that reads the page needs it only for
- * milliseconds. (libevent's own HTTP server does not limit connections.)
+ * Serves the metrics over HTTP/1.1 on the loop. A connection carries one GET or HEAD request with
+ * at most HEADERS_MOST bytes of headers. The server closes a connection on which no byte was sent
+ * or received for TIMEOUT_S, or for PAGE_TIMEOUT_S once the request was read. At most CLIENTS_MOST
+ * clients are connected. If one more client connects, the server closes the oldest connection,
+ * because a client that reads the page needs its connection only for a short time. (libevent's own
+ * HTTP server does not limit connections.)
  *
- * Each request makes a new page (a few KiB), in time proportional to the number of ports in the
- * fabric.
+ * maker.c makes the pages. Clients that asked for a page at the same time share this page in
+ * memory. At most PAGES_MOST pages are in memory: if one more is finished, the server closes the
+ * connections of the clients that read the oldest page.
  */
 #include <errno.h>
 #include <event2/buffer.h>
@@ -18,29 +20,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "fabricd/base/log.h"
-#include "fabricd/metrics/metrics.h"
+#include "fabricd/metrics/private.h"
 #include "libfabmgr/base/status.h"
 
 #define HEADERS_MOST 8192
 #define TIMEOUT_S 5
+#define PAGE_TIMEOUT_S 30
 #define CLIENTS_MOST 32
 #define REST_US 1000000
+#define PAGES_MOST 4
 
 struct client {
     TAILQ_ENTRY(client) entry;
     struct metrics *metrics;
     struct bufferevent *bev;
-    bool answered; /* true: the request was answered; further bytes of the client are ignored */
+    bool asked;    /* true: the request was read; further bytes of the client are ignored */
+    bool answered; /* true: the answer is in the output buffer */
+    bool head;     /* the method is HEAD */
+    uint64_t job;  /* number of the page that the client waits for or reads; 0: none */
 };
 
 struct metrics {
     struct metrics_input in;
     struct evconnlistener *listener;
+    struct page_maker *maker;
     struct loop_timer *rest;
     TAILQ_HEAD(, client) clients; /* oldest first */
     unsigned client_count;
@@ -48,7 +57,15 @@ struct metrics {
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-enum answer { ANSWER_PAGE, ANSWER_NOT_FOUND, ANSWER_NO_METHOD, ANSWER_MALFORMED, ANSWER_NO_MEMORY };
+enum answer {
+    ANSWER_PAGE,
+    ANSWER_NOT_FOUND,
+    ANSWER_NO_METHOD,
+    ANSWER_MALFORMED,
+    ANSWER_BAD_QUERY,
+    ANSWER_NOT_ACCEPTABLE,
+    ANSWER_NO_MEMORY
+};
 static const struct {
     const char *status, *body;
 } answers[] = {
@@ -56,50 +73,123 @@ static const struct {
     [ANSWER_NOT_FOUND] = {"404 Not Found", "not found: the metrics are at /metrics\n"},
     [ANSWER_NO_METHOD] = {"501 Not Implemented", "not supported: use GET or HEAD\n"},
     [ANSWER_MALFORMED] = {"400 Bad Request", "the request is not HTTP/1.1, or it is too long\n"},
+    [ANSWER_BAD_QUERY] = {"400 Bad Request",
+                          "the parameters are names=own, treydock or guilbaults, and "
+                          "collect[]=manager or ports\n"},
+    [ANSWER_NOT_ACCEPTABLE] = {"406 Not Acceptable",
+                               "the metrics have the types application/openmetrics-text;"
+                               "version=1.0.0 and text/plain;version=0.0.4\n"},
     [ANSWER_NO_MEMORY] = {"500 Internal Server Error", "the manager is out of memory\n"},
 };
 
-/* Reads the request line, "GET /metrics HTTP/1.1". */
-static enum answer choose(const char *line, bool *ret_head)
+/* a request line, "GET /metrics?names=own HTTP/1.1" */
+struct request_line {
+    char method[16], target[512], version[16];
+};
+
+/* Reads the request line, and moves the query of the target to *ret_query. */
+static enum answer read_line(const char *line, struct request_line *ret, const char **ret_query,
+                             bool *ret_head)
 {
-    char method[16], target[256], version[16];
     int end = 0;
-    if (line == NULL || sscanf(line, "%15s %255s %15s%n", method, target, version, &end) != 3 ||
-        line[end] != '\0' || strncmp(version, "HTTP/1.", 7) != 0)
+    if (line == NULL ||
+        sscanf(line, "%15s %511s %15s%n", ret->method, ret->target, ret->version, &end) != 3 ||
+        line[end] != '\0' || strncmp(ret->version, "HTTP/1.", 7) != 0)
         return ANSWER_MALFORMED;
-    *ret_head = strcmp(method, "HEAD") == 0;
-    if (!*ret_head && strcmp(method, "GET") != 0)
+    *ret_head = strcmp(ret->method, "HEAD") == 0;
+    if (!*ret_head && strcmp(ret->method, "GET") != 0)
         return ANSWER_NO_METHOD;
-    target[strcspn(target, "?")] = '\0';
-    return strcmp(target, "/metrics") == 0 ? ANSWER_PAGE : ANSWER_NOT_FOUND;
+    char *query = strchr(ret->target, '?');
+    if (query != NULL)
+        *query++ = '\0';
+    *ret_query = query != NULL ? query : "";
+    return strcmp(ret->target, "/metrics") == 0 ? ANSWER_PAGE : ANSWER_NOT_FOUND;
 }
 
-static void send_answer(struct client *c, enum answer a, const char *type, const char *body,
-                        size_t len, bool head)
+/* Reads the headers, and joins the values of all Accept headers with commas. */
+static void read_accept(struct evbuffer *in, struct fab_text *ret)
 {
-    struct evbuffer *out = bufferevent_get_output(c->bev);
-    evbuffer_add_printf(out,
-                        "HTTP/1.1 %s\r\nContent-Type: %s; charset=utf-8\r\nContent-Length: %zu\r\n"
-                        "Connection: close\r\n\r\n",
-                        answers[a].status, type, len);
-    if (!head)
-        evbuffer_add(out, body, len);
-}
-
-static void answer(struct client *c, enum answer a, bool head)
-{
-    struct fab_text page = {0};
-    c->answered = true;
-    if (a == ANSWER_PAGE) {
-        metrics_page(&c->metrics->in, &page);
-        a = page.status == FAB_OK ? ANSWER_PAGE : ANSWER_NO_MEMORY;
+    char *line;
+    while ((line = evbuffer_readln(in, NULL, EVBUFFER_EOL_CRLF)) != NULL && line[0] != '\0') {
+        if (strncasecmp(line, "accept:", 7) == 0)
+            fab_base_text_addf(ret, "%s%s", ret->len > 0 ? "," : "", line + 7);
+        free(line);
     }
+    free(line);
+}
+
+/* Reads the request. complete: the empty line after the headers has arrived. */
+static enum answer read_request(struct client *c, bool complete, struct metrics_form *ret)
+{
+    struct evbuffer *in = bufferevent_get_input(c->bev);
+    char *line = complete ? evbuffer_readln(in, NULL, EVBUFFER_EOL_CRLF) : NULL;
+    const char *query = "";
+    struct request_line request;
+    struct fab_text accept = {0};
+    enum answer a = read_line(line, &request, &query, &c->head);
+    if (a == ANSWER_PAGE) {
+        read_accept(in, &accept);
+        enum metrics_choice choice = metrics_form_choose(query, fab_base_text_get(&accept),
+                                                         c->metrics->in.config->metrics.names, ret);
+        a = choice == METRICS_BAD_QUERY        ? ANSWER_BAD_QUERY
+            : choice == METRICS_NOT_ACCEPTABLE ? ANSWER_NOT_ACCEPTABLE
+                                               : ANSWER_PAGE;
+    }
+    fab_base_text_fini(&accept);
+    free(line);
+    return a;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void send_head(const struct client *c, enum answer a, const char *type, size_t len)
+{
+    evbuffer_add_printf(bufferevent_get_output(c->bev),
+                        "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
+                        "Vary: Accept\r\nConnection: close\r\n\r\n",
+                        answers[a].status, type, len);
+}
+
+static void send_text(struct client *c, enum answer a)
+{
+    c->answered = true;
+    c->job = 0;
+    send_head(c, a, "text/plain; charset=utf-8", strlen(answers[a].body));
+    if (!c->head)
+        evbuffer_add(bufferevent_get_output(c->bev), answers[a].body, strlen(answers[a].body));
+}
+
+static void on_sent(const void *data, size_t len, void *ctx)
+{
+    (void)data, (void)len;
+    page_buffer_unref(ctx);
+}
+
+static void send_page(struct client *c, struct page_buffer *page)
+{
+    c->answered = true;
+    send_head(c, ANSWER_PAGE, metrics_content_type(page->format), page->text.len);
+    if (c->head)
+        return;
+    page->refs++;
+    if (evbuffer_add_reference(bufferevent_get_output(c->bev), fab_base_text_get(&page->text),
+                               page->text.len, on_sent, page) < 0)
+        page_buffer_unref(page);
+}
+
+static void answer(struct client *c, bool complete)
+{
+    static const struct timeval timeout = {PAGE_TIMEOUT_S, 0};
+    struct metrics_form form;
+    enum answer a = read_request(c, complete, &form);
+    c->asked = true;
+    bufferevent_set_timeouts(c->bev, &timeout, &timeout);
     if (a == ANSWER_PAGE)
-        send_answer(c, a, "application/openmetrics-text; version=1.0.0", fab_base_text_get(&page),
-                    page.len, head);
-    else
-        send_answer(c, a, "text/plain", answers[a].body, strlen(answers[a].body), head);
-    fab_base_text_fini(&page);
+        c->job = page_maker_want(c->metrics->maker, &form);
+    if (a == ANSWER_PAGE && c->job == 0)
+        a = ANSWER_NO_MEMORY;
+    if (a != ANSWER_PAGE)
+        send_text(c, a);
 }
 
 /* ---- connections ----------------------------------------------------------------------------- */
@@ -116,21 +206,70 @@ static void on_read(struct bufferevent *bev, void *ctx)
 {
     struct client *c = ctx;
     struct evbuffer *in = bufferevent_get_input(bev);
-    bool head = false;
     loop_at(c->metrics->in.loop, "metrics");
     bool complete = evbuffer_search(in, "\r\n\r\n", 4, NULL).pos >= 0;
-    if (!c->answered && (complete || evbuffer_get_length(in) >= HEADERS_MOST)) {
-        char *line = complete ? evbuffer_readln(in, NULL, EVBUFFER_EOL_CRLF) : NULL;
-        enum answer a = choose(line, &head);
-        free(line);
-        answer(c, a, head);
-    }
-    if (c->answered)
+    if (!c->asked && (complete || evbuffer_get_length(in) >= HEADERS_MOST))
+        answer(c, complete);
+    if (c->asked)
         evbuffer_drain(in, evbuffer_get_length(in));
 }
 
-/* All bytes are sent. The server waits until the client closes the connection: if the server closed
- * it while bytes of the client are on their way, the answer could be lost. */
+/* Returns true if the client reads a page. */
+static bool is_reading(const struct client *c)
+{
+    return c->answered && !c->head && c->job != 0;
+}
+
+/* Returns true if an earlier client in the list reads the same page. */
+static bool is_shared_before(const struct metrics *m, const struct client *c)
+{
+    const struct client *o;
+    TAILQ_FOREACH (o, &m->clients, entry) {
+        if (o == c)
+            return false;
+        if (is_reading(o) && o->job == c->job)
+            return true;
+    }
+    return false;
+}
+
+/* Closes the clients that read the oldest page if PAGES_MOST pages are being read. */
+static void close_oldest(struct metrics *m)
+{
+    struct client *c, *next;
+    uint64_t oldest = UINT64_MAX;
+    unsigned pages = 0;
+    TAILQ_FOREACH (c, &m->clients, entry) {
+        if (!is_reading(c) || is_shared_before(m, c))
+            continue;
+        oldest = c->job < oldest ? c->job : oldest;
+        pages++;
+    }
+    for (c = TAILQ_FIRST(&m->clients); pages >= PAGES_MOST && c; c = next) {
+        next = TAILQ_NEXT(c, entry);
+        if (is_reading(c) && c->job == oldest)
+            client_close(c);
+    }
+}
+
+/* A page is finished: sends it to the clients that wait for it. */
+static void on_page(void *ctx, uint64_t job, struct page_buffer *page)
+{
+    struct metrics *m = ctx;
+    struct client *c;
+    close_oldest(m);
+    TAILQ_FOREACH (c, &m->clients, entry) {
+        if (c->answered || c->job != job)
+            continue;
+        if (page)
+            send_page(c, page);
+        else
+            send_text(c, ANSWER_NO_MEMORY);
+    }
+}
+
+/* All bytes are sent. The server waits until the client closes the connection. If the server closed
+ * the connection while bytes of the client are on their way, the answer could be lost. */
 static void on_write(struct bufferevent *bev, void *ctx)
 {
     const struct client *c = ctx;
@@ -223,7 +362,7 @@ int metrics_start(const struct metrics_input *in, struct metrics **ret, char *wh
 {
     const struct config *config = in->config;
     *ret = NULL;
-    if (!config->metrics.text)
+    if (!config->metrics.listen.text)
         return FAB_OK;
     snprintf(why, why_len, "out of memory");
     struct metrics *m = calloc(1, sizeof(*m));
@@ -232,12 +371,14 @@ int metrics_start(const struct metrics_input *in, struct metrics **ret, char *wh
     m->in = *in;
     TAILQ_INIT(&m->clients);
     m->rest = loop_timer_new(in->loop, on_rested, m);
-    int r = !m->rest ? FAB_E_NOMEM : listen_at(m, &config->metrics, why, why_len);
+    m->maker = page_maker_new(in, on_page, m);
+    int r =
+        !m->rest || !m->maker ? FAB_E_NOMEM : listen_at(m, &config->metrics.listen, why, why_len);
     if (r != FAB_OK) {
         metrics_stop(m);
         return r;
     }
-    log_info("metrics", "serving http://%s/metrics", config->metrics.text);
+    log_info("metrics", "serving http://%s/metrics", config->metrics.listen.text);
     *ret = m;
     return FAB_OK;
 }
@@ -250,6 +391,7 @@ void metrics_stop(struct metrics *m)
         client_close(TAILQ_FIRST(&m->clients));
     if (m->listener)
         evconnlistener_free(m->listener);
+    page_maker_free(m->maker);
     loop_timer_free(m->rest);
     free(m);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds congested ports. The manager reads PortXmitWait together with the error counters. If the
- * manager programs congestion control, it also reads the number of packets with FECN and BECN that
- * each endport received (PortRcvConCtrl, IBA A10.4.4), and how often VLs of each switch port became
- * congested (SwPortVLCongestion).
+ * manager programs congestion control, it also reads two attributes. PortRcvConCtrl (IBA A10.4.4)
+ * has the number of packets with FECN and with BECN that an endport received. SwPortVLCongestion
+ * shows how often VLs of a switch port became congested.
  *
  * An endport that receives FECN is the target of an incast. An endport that receives BECN is
- * throttled. A port that waits, but has no FECN, BECN or congestion events, is probably a victim of
- * congestion elsewhere.
+ * throttled. A port that has to wait, but has no FECN, BECN or congestion events, is probably a
+ * victim of congestion elsewhere.
  *
  * This file assumes that a tick of PortXmitWait is the time in which the port sends one word of
  * PortXmitData. Let w and d be the increases of PortXmitWait and PortXmitData. A port with data to
@@ -19,10 +19,11 @@
 #include "fabricd/pm/private.h"
 #include "libfabmgr/congestion/advise.h"
 
-/* Least share of the time, per mille, in which a port must have had data but no credits to be
- * listed as waiting. A port with FECN, BECN or congestion events is listed at any share. */
+/* A port is listed as waiting if it had data but no credits for at least this share of the time, in
+ * per mille. A port with FECN, BECN or congestion events is listed at any share. */
 #define WAITS_PERMILLE 10
-/* Congestion is persistent if FECN or congestion events rose in this many consecutive reads. */
+/* Number of consecutive reads in which FECN or congestion events must rise, so that congestion
+ * counts as persistent. */
 #define LASTS 3
 
 static void note(struct pm_congestion_counters *s, enum pm_congestion_counter which, uint64_t now)

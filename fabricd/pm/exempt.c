@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Keeps the links that are exempt from isolation. A link becomes exempt if an operator releases it
- * while it is unhealthy. The manager still reports its errors, but does not isolate it again until
- * it has recovered. Exemptions survive restarts.
+ * while it is unhealthy. The manager still reports the errors of an exempt link, but does not
+ * isolate the link again until it has recovered. Exemptions survive restarts.
  *
  * If an operator releases a link whose counters the manager does not watch, for example after a
- * restart, the link is assumed to be unhealthy. An exemption identifies its link by the first port
- * of the isolation (struct sm_isolation).
+ * restart, the manager assumes that the link is unhealthy. An exemption identifies its link by the
+ * first port of the isolation (struct sm_isolation).
  */
 #include <stdlib.h>
 
@@ -61,6 +61,12 @@ int pm_exempt_load(struct pm *pm)
         r = add(pm, rows[i].node_guid, rows[i].port);
     free(rows);
     return r;
+}
+
+int pm_load(struct pm *pm)
+{
+    pm->exempt_count = 0;
+    return pm_exempt_load(pm);
 }
 
 static void keep(struct pm *pm, uint64_t guid, uint8_t port, bool spared)

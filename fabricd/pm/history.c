@@ -3,9 +3,9 @@
  * Collects the samples of a pass in a round, which goes to the history when the pass ends
  * (fabricd/store/counters.h), and emits events about the history.
  *
- * The down time of a link is counted at each port that was up before. The events link-down and
- * link-up give its begin and end; many links that fail at once are only in one event about all of
- * them, so that each pass checks the ports, too.
+ * The down time of a link counts at each port that was up before. The events link-down and link-up
+ * show when it begins and ends. If many links fail at once, a single summary event reports all of
+ * them, so each pass also checks the state of the ports.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 #define SECOND UINT64_C(1000000)
 #define LOOK_US SECOND
-#define FINDINGS 32 /* findings that are reported in one look */
+#define FINDINGS 32 /* maximum number of findings that one call of pm_history_look reports */
 #define ROOM_LEAST 1024
 
 /* ---- the round ------------------------------------------------------------------------------- */
@@ -127,7 +127,7 @@ void pm_history_end(struct pm *pm)
     if (!r)
         return;
     pm->round = NULL;
-    if (!has_values(r)) { /* the first pass has no earlier readings, so no rates */
+    if (!has_values(r)) { /* the first pass has no earlier readings and therefore no rates */
         counters_round_free(r);
         return;
     }
@@ -326,6 +326,16 @@ int pm_top(const struct pm *pm, enum counters_by by, uint32_t most, struct pm_ra
     *ret_ports = ports;
     free(entry);
     return FAB_OK;
+}
+
+bool pm_port_rates(const struct pm *pm, uint64_t node_guid, uint8_t port, struct pm_rates *ret)
+{
+    const struct pm_node *n = pm_node_of(pm, node_guid);
+    if (!n || port > n->ports || !has_sample(&n->port[port]))
+        return false;
+    *ret = (struct pm_rates){.guid = node_guid, .port = port};
+    memcpy(ret->code, n->port[port].sample.code, sizeof(ret->code));
+    return true;
 }
 
 void pm_history_sum(const struct pm *pm, struct pm_status *ret)

@@ -39,6 +39,8 @@ int pm_new(const struct pm_input *in, struct pm **ret)
         r = pm_exempt_load(pm);
     if (r == FAB_OK)
         r = pm_history_start(pm);
+    if (r == FAB_OK)
+        r = pm_drains_init(pm);
     pm->timer = r == FAB_OK ? loop_timer_new(in->loop, pm_tick, pm) : NULL;
     if (r == FAB_OK && !pm->timer)
         r = FAB_E_NOMEM;
@@ -58,6 +60,7 @@ void pm_free(struct pm *pm)
         return;
     loop_timer_free(pm->timer);
     agent_free(pm->agent);
+    pm_drains_fini(pm);
     pm_history_fini(pm);
     pm_nodes_fini(pm);
     free(pm->watch);
@@ -138,6 +141,10 @@ uint32_t pm_links(const struct pm *pm, struct pm_link *ret, uint32_t max)
                                   .span_us = w->span_us,
                                   .since_us = w->since_us};
         memcpy(ret[i].skipped, w->skipped, sizeof(ret[i].skipped));
+        ret[i].windows = w->persistence[0].crossed > w->persistence[1].crossed
+                             ? w->persistence[0].crossed
+                             : w->persistence[1].crossed;
+        ret[i].windows_required = pm->in.config->counters.confirm;
         for (int end = 0; end < 2; end++)
             describe_end(pm, w, end, &ret[i].end[end]);
     }

@@ -2,8 +2,8 @@
 /*
  * The performance manager. It reads the counters of every port once in each interval
  * (counters.interval), passes the samples to the history, and reports links whose errors rise too
- * fast. If counters.on_errors says so,
- * it asks the subnet manager to isolate these links. It sends requests only while the subnet
+ * fast. If the setting counters.on_errors demands it, the performance manager asks the subnet
+ * manager to isolate these links. The performance manager sends requests only while the subnet
  * manager is idle. All functions must be called on the loop thread.
  */
 #ifndef FABRICD_PM_PM_H
@@ -25,7 +25,7 @@ struct pm_input {
     struct transport *transport;
     struct sm *sm;
     struct bus *bus;
-    /* store of the exemptions from isolation; NULL: they are lost in a restart */
+    /* store of the exemptions from isolation; NULL: a restart loses the exemptions */
     struct store *store;
     /* the history of counters; NULL: the manager keeps none */
     struct counters *history;
@@ -35,16 +35,18 @@ struct pm_input {
  * FORMAT if the store could not be read. */
 int pm_new(const struct pm_input *in, struct pm **ret);
 void pm_free(struct pm *pm);
-void pm_reload(struct pm *pm); /* call after the configuration changed */
+/* Call this function when another manager has changed the store. Returns as pm_new. */
+int pm_load(struct pm *pm);
+void pm_reload(struct pm *pm); /* call this function after the configuration changed */
 
 struct pm_status {
-    /* reads: how often the counters of a port were read since the start. failed: number of
-     * requests that failed since the start. */
+    /* Numbers since the start. reads: reads of the counters of a port. failed: requests that
+     * failed. */
     uint64_t reads, failed;
     /* number of complete passes over all ports of the fabric since the start */
     uint64_t passes;
     /*
-     * watched: number of links with recent errors. unhealthy: number of these that are unhealthy.
+     * watched: number of links with recent errors. unhealthy: number of unhealthy links among them.
      */
     uint32_t watched, unhealthy;
     /* number of ports that have a sample, and the sums of the bytes and packets that these ports
@@ -63,6 +65,32 @@ struct pm_counters {
 };
 bool pm_counters(const struct pm *pm, uint64_t node_guid, uint8_t port, struct pm_counters *ret);
 
+/* All counters of a port, as last read, for metrics. The members has_... say which counters the
+ * device has. */
+struct pm_reading {
+    uint64_t errors[FAB_COUNTERS];
+    /* PortXmitData and PortRcvData in bytes, packets, and ticks of PortXmitWait */
+    uint64_t xmit_bytes, rcv_bytes, xmit_pkts, rcv_pkts, xmit_wait;
+    uint64_t unicast_xmit_pkts, unicast_rcv_pkts, multicast_xmit_pkts, multicast_rcv_pkts;
+    /* endports: packets received with FECN and with BECN; switches: how often a VL of the port
+     * became congested */
+    uint64_t fecn, becn, congestion_events;
+    bool has_traffic, has_wait, has_casts, has_marks;
+};
+/* Returns false if the port was not read yet. */
+bool pm_port_reading(const struct pm *pm, uint64_t node_guid, uint8_t port, struct pm_reading *ret);
+
+/* A port of a watched link: an error counter at one of the ends of the link rose recently. */
+struct pm_watched {
+    uint64_t guid; /* GUID of the node */
+    uint8_t port;
+    bool unhealthy;
+};
+/* Writes the ports of all watched links to ret[], both ports of each link, at most `max` ports.
+ * Returns the number of all these ports, which is at most PM_WATCHED_MAX. */
+#define PM_WATCHED_MAX 2048
+uint32_t pm_watched_ports(const struct pm *pm, struct pm_watched *ret, uint32_t max);
+
 /* The last sample of a port: the rates between its last two reads. */
 struct pm_rates {
     uint64_t guid; /* GUID of the node */
@@ -74,6 +102,9 @@ struct pm_rates {
  * Returns NOMEM. */
 int pm_top(const struct pm *pm, enum counters_by by, uint32_t most, struct pm_rates *ret,
            uint32_t *ret_count, uint32_t *ret_ports);
+
+/* Returns the last sample of a port. Returns false if there is none. */
+bool pm_port_rates(const struct pm *pm, uint64_t node_guid, uint8_t port, struct pm_rates *ret);
 
 /* Kinds of congested ports, according to their last two reads. */
 enum pm_congestion_kind {
@@ -121,7 +152,7 @@ struct pm_link_end {
     /* how much each counter rose since the manager began to watch the link */
     uint64_t total[FAB_COUNTERS];
     uint64_t recent[FAB_COUNTERS]; /* increases in the last "counters.within" seconds */
-    /* The increases in `recent`, as increases per hour. */
+    /* The increases in `recent`, converted to increases per hour. */
     uint64_t per_hour[FAB_COUNTERS];
     /* how much each counter rose in each of the last reads, newest first */
     struct pm_rise {
@@ -133,15 +164,18 @@ struct pm_link_end {
 /* A watched link: an error counter at one of its ends rose recently. */
 struct pm_link {
     struct pm_link_end end[2];
-    bool unhealthy; /* a counter crossed its threshold recently */
+    bool unhealthy; /* a counter of the link crossed its threshold recently */
     /* true: the counter that crossed its threshold shows a fault of the link itself */
     bool of_cable;
-    /* Index in end[] of the port whose counter last crossed its threshold. */
+    /* Index in end[] of the port where a counter last crossed its threshold. */
     uint8_t at;
     enum fab_counter counter; /* the counter that crossed last; FAB_COUNTERS: none */
     /* rise: how much `counter` rose. span_us: the time in us in which it rose. */
     uint64_t rise, span_us;
     int64_t since_us; /* when the link last became unhealthy */
+    /* number of windows in which a counter crossed its threshold, and how many are required before
+     * the link is isolated (counters.confirm) */
+    uint32_t windows, windows_required;
     /* reason why the last attempt to isolate the link was refused; "": none was refused */
     char skipped[256];
 };

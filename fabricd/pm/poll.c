@@ -4,19 +4,18 @@
  * evenly over one interval. While the subnet manager is busy, the pass sends no requests;
  * afterwards it catches up at a limited rate.
  *
- * Between two ticks, the pass keeps no reference to a view. While somebody has such a reference, a
- * local repair must copy the tables instead of changing them in place. The position of the pass is
- * a port id. If the fabric changes during a pass, the pass may read a few ports twice or not at
- * all.
+ * Between two ticks, the pass keeps no reference to a view. With such a reference, a local repair
+ * would have to copy the tables instead of changing them in place. The position of the pass is a
+ * port id. If the fabric changes during a pass, the pass may read a few ports twice or not at all.
  *
- * A pass reads both ends of a link one right after the other, so that the data that one end sent
- * and the other received are of the same time. No node has more than NODE_MOST requests in flight;
- * further requests wait in bitsets of the node.
+ * A pass reads the two ends of a link directly one after the other. So the numbers of bytes that
+ * one end sent and the other received are of the same time. No node has more than NODE_MOST
+ * requests in flight; further requests wait in bitsets of the node.
  *
  * The pass first requests ClassPortInfo from each node. If the node has error counters in
  * PortCountersExtended (64 bits), the pass reads these; otherwise it reads PortCounters, and then
- * PortCountersExtended if this has data and packets. PortXmitWait per VL is read only of ports that
- * waited since the pass before.
+ * PortCountersExtended if this has data and packets. The pass reads PortXmitWait per VL only from
+ * ports whose PortXmitWait rose since the pass before.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,13 +34,13 @@
 #define TICK_MOST 32
 /* maximum number of ports that are examined in a timer tick */
 #define TICK_SCAN 4096u
-/* Maximum number of requests in flight. Devices that do not answer occupy these for a while, so
- * that the pass slows down. */
+/* Maximum number of requests in flight. A request to a device that does not answer counts until its
+ * timeout, so many such devices slow down the pass. */
 #define WAITING_MOST 256
 /* Maximum number of requests in flight to one node. */
 #define NODE_MOST 2
 #define MBPS_BYTES UINT64_C(125000) /* bytes per second of 1 Mb/s */
-/* A measured rate above this multiple of the link's nominal rate is rejected as a wrong reading. */
+/* A reading counts as wrong if it gives a rate above this multiple of the link's nominal rate. */
 #define CREDIBLE 2
 #define TICK_LEAST_US 2000u
 #define TICK_MOST_US 1000000u
@@ -219,6 +218,13 @@ static void learn_ability(struct pm *pm, struct pm_node *n, const uint8_t *attr,
     n->has_wait = info.cap_mask & FAB_PERF_XMIT_WAIT;
 }
 
+static void take_casts(struct pm_port *p, const struct fab_port_counters_ext *from)
+{
+    p->casts = (struct pm_casts){from->unicast_xmit_pkts, from->unicast_rcv_pkts,
+                                 from->multicast_xmit_pkts, from->multicast_rcv_pkts};
+    p->has_casts = true;
+}
+
 /* Unpacks the error and traffic counters in an answer. Returns false if the node did not answer, or
  * answered for another port. */
 static bool unpack(const struct pm_node *n, uint8_t port, const uint8_t *attr, size_t len,
@@ -233,6 +239,7 @@ static bool unpack(const struct pm_node *n, uint8_t port, const uint8_t *attr, s
             wide.port_select != port)
             return false;
         fab_health_counters_from_ext(&wide, ret_errors);
+        take_casts(&n->port[port], &wide);
         *ret = (struct fab_traffic){
             0,    wide.xmit_data, wide.rcv_data, wide.xmit_pkts, wide.rcv_pkts, wide.xmit_wait,
             true, true,           n->has_wait};
@@ -317,12 +324,12 @@ static void take_counters(struct pm *pm, struct pm_node *n, uint8_t port, const 
 }
 
 /* Takes the data and packet counters of a node whose PortCountersExtended has no error counters and
- * no PortXmitWait. These were read before, with PortCounters. */
+ * no PortXmitWait. Error counters and PortXmitWait were read before, with PortCounters. */
 static void take_data(struct pm *pm, struct pm_node *n, uint8_t port, const uint8_t *attr,
                       size_t len)
 {
     struct fab_port_counters_ext wide;
-    const struct pm_port *p = &n->port[port];
+    struct pm_port *p = &n->port[port];
     if (!attr ||
         fab_wire_attr_unpack(&fab_wire_attr_port_counters_ext, attr, len, &wide) != FAB_OK ||
         wide.port_select != port) {
@@ -330,6 +337,7 @@ static void take_data(struct pm *pm, struct pm_node *n, uint8_t port, const uint
         pm->failed++;
         return;
     }
+    take_casts(p, &wide);
     const struct fab_traffic now = {clock_now_us(), wide.xmit_data, wide.rcv_data,
                                     wide.xmit_pkts, wide.rcv_pkts,  p->wait,
                                     true,           false,          n->has_wait};
@@ -454,8 +462,8 @@ static uint32_t lid_for(const struct fab_view *v, uint32_t port)
         .base[fab_fabric_node_is_switch(f, p->node) ? f->nodes[p->node].first_port : port];
 }
 
-/* Requests the counters of a port, unless the present pass has already requested them. Returns the
- * entry of the port's node; NULL: the port cannot be read. */
+/* Requests the counters of a port, unless this pass has already requested them. Returns the entry
+ * of the port's node; NULL: the port cannot be read. */
 static struct pm_node *read_port(struct pm *pm, const struct fab_view *v, uint32_t port)
 {
     uint32_t lid = lid_for(v, port);

@@ -9,12 +9,13 @@
 #include "fabricd/store/counters.h"
 #include "libfabmgr/base/map.h"
 #include "libfabmgr/counters/reading.h"
+#include "libfabmgr/health/persistence.h"
 
 #define PM_PLACE_LEN 128
 
 enum pm_congestion_counter {
     PM_XMIT_DATA, /* words of 4 bytes sent */
-    /* PortXmitWait: ticks in which the port had data to send and no credits */
+    /* PortXmitWait: number of ticks in which the port had data to send and no credits */
     PM_XMIT_WAIT,
     PM_FECN, /* endports: packets received with FECN */
     PM_BECN, /* endports: packets received with BECN */
@@ -35,21 +36,27 @@ struct pm_congestion_counters {
     /* time in us at which FECN, BECN and congestion events were last read; 0: never */
     uint64_t marks_us;
 };
+/* Unicast and multicast packets; only PortCountersExtended has these counters. */
+struct pm_casts {
+    uint64_t unicast_xmit, unicast_rcv, multicast_xmit, multicast_rcv;
+};
 struct pm_port {
     struct fab_counters last;
     uint64_t at_us; /* time in us at which `last` was read; 0: never */
     struct pm_congestion_counters congestion;
     struct fab_traffic traffic; /* as last read */
+    struct pm_casts casts;      /* as last read */
     struct fab_vl_wait vl_wait; /* as last read; only valid if has_vls is true */
     struct fab_sample sample;   /* the last sample: rates and errors */
-    uint64_t down_us; /* time in us since which the link is down; 0: it is up, or was never up */
-    uint32_t pass;    /* 1 + number of the last pass that read the port, modulo 2^32; 0: none */
-    uint32_t mbps;    /* nominal rate of the link in Mb/s; 0: not known */
-    bool linked;      /* the link was up at some time */
+    /* Manager's clock in us when the link went down; 0: the link is up, or was never up. */
+    uint64_t down_us;
+    uint32_t pass; /* 1 + number of the last pass that read the port, modulo 2^32; 0: none */
+    uint32_t mbps; /* nominal rate of the link in Mb/s; 0: not known */
+    bool linked;   /* the link was up at some time */
     bool has_vls;
-    /* From the answer to PM_ASK_COUNTERS, kept until the answer to PM_ASK_DATA. wait: PortXmitWait.
-     * reset: an error counter was lower than before.
-     */
+    bool has_casts; /* `casts` was read */
+    /* Values from the answer to PM_ASK_COUNTERS, which are kept until the answer to PM_ASK_DATA.
+     * wait: PortXmitWait. reset: an error counter was lower than before. */
     bool reset;
     uint32_t wait;
 };
@@ -59,7 +66,7 @@ enum pm_ask {
     PM_ASK_DATA,     /* data and packets, if PM_ASK_COUNTERS does not return them in 64 bits */
     PM_ASK_MARKS,    /* FECN, BECN and congestion events */
     PM_ASK_VLS,      /* PortXmitWait per VL */
-    PM_ASK_COUNTERS, /* errors; except before PM_ASK_DATA, also data and packets */
+    PM_ASK_COUNTERS, /* errors, and also data and packets unless PM_ASK_DATA requests these */
     PM_ASK_PORT_KINDS,
     PM_ASK_ABILITY = PM_ASK_PORT_KINDS /* ClassPortInfo of the node */
 };
@@ -68,8 +75,8 @@ struct pm_node {
     /* [ports + 1] counters by port number; NULL: no node uses this entry */
     struct pm_port *port;
     uint64_t pass; /* the last pass that included the node */
-    /* Number that changes when another node gets this entry. By it, answers of the node that had
-     * the entry before are recognised and dropped. */
+    /* A number that changes when another node gets this entry. With it, the manager recognises and
+     * drops late answers of the node that had the entry before. */
     uint16_t life;
     /* LID to which the next request of this node is sent */
     uint16_t lid;
@@ -96,15 +103,16 @@ struct pm_watch { /* a link with recent errors */
     uint8_t port[2];
     char place[2][PM_PLACE_LEN];
     struct fab_health_history end[2];
+    struct fab_persistence persistence[2];
     bool unhealthy, of_cable;
     /* true: the link is isolated, by this manager or an operator */
     bool isolated;
     bool wanted; /* the link waits until pm_act isolates it */
     uint8_t at;
     enum fab_counter counter;
-    /* About the last time that a counter crossed its threshold. rise: increase of the counter.
-     * span_us: time in us in which it rose. crossed_us: time in us at which it crossed the
-     * threshold. */
+    /* Values of the last time that a counter crossed its threshold. rise: increase of the counter.
+     * span_us: time in us in which the counter rose. crossed_us: manager's clock in us when the
+     * counter crossed the threshold. */
     uint64_t rise, span_us, crossed_us;
     int64_t since_us;
     char skipped[256];
@@ -112,7 +120,7 @@ struct pm_watch { /* a link with recent errors */
 /* a link that is exempt from isolation, identified by one of its ports */
 struct pm_exempt {
     uint64_t guid;
-    /* time in us before which the exemption does not end */
+    /* manager's clock in us before which the exemption does not end */
     uint64_t until_us;
     uint8_t port;
 };
@@ -134,6 +142,9 @@ struct pm {
     uint32_t exempt_count, isolation_count;
     /* the isolated links at the time of the last pm_isolations_update */
     struct sm_isolation *isolation;
+    struct pm_drain *drain; /* [drain_count] the drains whose ports are read (drain.c) */
+    uint32_t drain_count;
+    struct loop_timer *drain_timer;
     uint64_t reads, failed;
     uint32_t waiting;        /* requests in flight */
     uint32_t most_in_flight; /* greatest number of requests to one node at a time */
@@ -144,7 +155,7 @@ struct pm {
     uint64_t history_failures;
     uint32_t history_replaced;
     bool history_failing;     /* the last event was counters-failing, not counters-recovered */
-    uint64_t history_dropped; /* number of dropped rounds when counters-failing was emitted */
+    uint64_t history_dropped; /* number of dropped rounds when counters-failing was last emitted */
     uint64_t history_looked_us;
 };
 
@@ -155,8 +166,8 @@ struct pm_node *pm_node_of(const struct pm *pm, uint64_t guid);
 void pm_nodes_fini(struct pm *pm);
 
 /* ---- history.c ---- */
-/* Adds the sample of a port to the present round. If the round already has counts of the port, the
- * counts are added up. */
+/* Adds the sample of a port to the present round. If the round already has counts of the port, adds
+ * the new counts to them. */
 void pm_history_put(struct pm *pm, struct pm_node *n, uint8_t port, const struct fab_sample *s);
 /* Records in the present round that two ports are the ends of one link. */
 void pm_history_link(struct pm *pm, struct pm_node *a, uint8_t a_port, struct pm_node *b,
@@ -202,6 +213,10 @@ void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *w
 /* Isolates the links with the most errors among the links that wait for isolation. */
 void pm_act(struct pm *pm);
 
+/* ---- drain.c ---- */
+int pm_drains_init(struct pm *pm); /* returns NOMEM */
+void pm_drains_fini(struct pm *pm);
+
 /* ---- exempt.c ---- */
 /* A link is exempt from automatic isolation after an operator released it, until it has recovered.
  * This function loads the list of exempt links from the store. Returns NOMEM, IO or FORMAT. */
@@ -213,7 +228,7 @@ void pm_exempt_extend(struct pm *pm, const struct pm_watch *w);
 /* Gets the list of isolated links from the subnet manager. A link becomes exempt if it was
  * released since the last update while it was unhealthy. */
 void pm_isolations_update(struct pm *pm);
-/* Links that have recovered are no longer exempt. */
+/* Ends the exemptions of links that have recovered. */
 void pm_exempt_expire(struct pm *pm);
 
 #endif

@@ -4,12 +4,12 @@
  * error counter. If a counter rises by its threshold within counters.within (the window), the link
  * becomes unhealthy, and the manager emits an event. The link has recovered when no counter has
  * crossed its threshold for RECOVERED_AFTER windows. If a counter crossed its threshold and then
- * reached its maximum, it cannot rise further, and the link stays unhealthy.
+ * reached its maximum value, the counter cannot rise further, and the link stays unhealthy.
  *
  * Depending on counters.on_errors, the manager isolates unhealthy links, the worst first. It
  * isolates a link only for faults of the link itself, and not for errors that congestion or distant
- * ports cause. It skips exempt links (exempt.c) and links that the subnet manager refuses to
- * isolate.
+ * ports cause, and only if the errors persist (libfabmgr/health/persistence.h). It skips exempt
+ * links (exempt.c) and links that the subnet manager refuses to isolate.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,8 +22,8 @@
 #include "libfabmgr/base/status.h"
 
 #define WATCH_MOST 1024
-/* A link has recovered if no counter crossed its threshold in this many consecutive windows
- * (counters.within). */
+/* Number of consecutive windows (counters.within) in which no counter may cross its threshold, so
+ * that a link counts as recovered. */
 #define RECOVERED_AFTER 5
 /* maximum number of isolations that are requested in one timer tick */
 #define ACTS 8
@@ -94,8 +94,8 @@ void pm_name_place(const struct fab_fabric *f, uint32_t port, char place[PM_PLAC
 {
     const struct fab_port *p = fab_fabric_port(f, port);
     const struct fab_node *n = &f->nodes[p->node];
-    if (n->desc[0])
-        snprintf(place, PM_PLACE_LEN, "%s/%u", n->desc, (unsigned)p->num);
+    if (n->name[0])
+        snprintf(place, PM_PLACE_LEN, "%s/%u", n->name, (unsigned)p->num);
     else
         snprintf(place, PM_PLACE_LEN, "0x%016" PRIx64 "/%u", n->guid, (unsigned)p->num);
 }
@@ -146,6 +146,13 @@ static void report_unhealthy(struct pm *pm, const struct pm_watch *w)
         event_emit(pm->in.bus, port_errors, RISE(w, config));
 }
 
+static bool is_confirmed(const struct pm *pm, const struct pm_watch *w)
+{
+    uint32_t crossings = pm->in.config->counters.confirm;
+    return crossings <= 1 || fab_health_persistence_reached(&w->persistence[0], crossings) ||
+           fab_health_persistence_reached(&w->persistence[1], crossings);
+}
+
 static void cross(struct pm *pm, struct pm_watch *w, int end, enum fab_counter counter,
                   bool of_cable)
 {
@@ -162,7 +169,8 @@ static void cross(struct pm *pm, struct pm_watch *w, int end, enum fab_counter c
     if (fresh)
         report_unhealthy(pm, w);
     pm_exempt_extend(pm, w);
-    w->wanted = of_cable && pm->in.config->counters.on_errors != CONFIG_ON_ERRORS_REPORT;
+    w->wanted = of_cable && pm->in.config->counters.on_errors != CONFIG_ON_ERRORS_REPORT &&
+                is_confirmed(pm, w);
 }
 
 static void judge(struct pm *pm, struct pm_watch *w, int end)
@@ -199,6 +207,7 @@ void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *w
              const struct pm_port *now)
 {
     int end = 0;
+    struct fab_counter_rule rule = pm_rule(pm);
     struct pm_watch *w = find(pm, guid, port, &end);
     if (!w && !fab_health_counters_increased(&was->last, &now->last))
         return;
@@ -207,6 +216,7 @@ void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *w
     if (!w)
         return;
     fab_health_history_add(&w->end[end], was->at_us, now->at_us, &was->last, &now->last);
+    fab_health_persistence_add(&w->persistence[end], &w->end[end], &rule);
     judge(pm, w, end);
     if (w->unhealthy && has_recovered(pm, w))
         recover(pm, w);
@@ -229,7 +239,7 @@ static void isolate(struct pm *pm, struct pm_watch *w)
              fab_health_counter_kinds[w->counter].name, w->place[w->at], w->rise,
              (double)w->span_us / 1e6);
     int r = sm_link_isolate(pm->in.sm, w->guid[0], w->port[0], false, cause, why, sizeof(why));
-    /* no further attempt to isolate the link until its counters are read again */
+    /* makes no further attempt to isolate the link until its counters are read again */
     w->wanted = false;
     if (r == FAB_OK || r == FAB_E_EXISTS) {
         w->isolated = true;
@@ -257,8 +267,8 @@ static void mark_isolated(struct pm *pm)
     }
 }
 
-/* Returns how bad the link is: how much the counter that crossed its threshold rose, as a
- * multiple of this threshold. */
+/* Returns a measure of the errors of a link: the increase of the counter that crossed its
+ * threshold, as a multiple of this threshold. */
 static uint64_t severity(const struct pm *pm, const struct pm_watch *w)
 {
     uint32_t most = pm->in.config->counters.most[w->counter];

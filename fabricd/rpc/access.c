@@ -143,7 +143,7 @@ static void report(struct rpc *r, const struct caller *who, enum config_role rol
     r->refusals.unreported = 0;
 }
 
-/* Writes the entry that would give the caller a role in rpc.roles, such as "'user: alice'". */
+/* Writes the entry of rpc.roles that would match this caller, such as "'user: alice'". */
 static void propose(const struct caller *who, char *ret, size_t len)
 {
     if (who->transport == CALLER_UNIX && who->user[0] != '\0')

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Decides which caller may call which method. The option fabric.v1.role of a method, in the proto
- * files, says which role its callers need. The setting rpc.roles, at the time of the call, says
- * which role a caller has. */
+ * files, says which role its callers need. The setting rpc.roles says which role a caller has; its
+ * value at the time of the call counts. */
 #ifndef FABRICD_RPC_ACCESS_H
 #define FABRICD_RPC_ACCESS_H
 
@@ -11,7 +11,8 @@
 #include "fabricd/rpc/caller.h"
 #include "fabricd/rpc/grpc.h"
 
-/* Checks the roles of callers. For connections whose `context` is a struct rpc. */
+/* The functions that check the roles of callers. Only for connections whose `context` is a struct
+ * rpc. */
 extern const struct grpc_access access_by_role;
 
 /* The role of a caller, and why the caller has it. */
@@ -35,15 +36,15 @@ struct access_table {
 /* `services` is NULL-terminated. */
 void access_table_fill(struct access_table *t, const struct service *const *services);
 
-/* Limits the number of events about refused calls. */
 #define REFUSALS_CALLERS 16
+/* Limits the number of events about refused calls. */
 struct refusals {
-    /* the callers in the last events, each with the time of its event */
+    /* the callers that the last events named, each with the time of its event */
     struct {
         char caller[CALLER_TEXT_LEN];
         uint64_t at_us;
     } last[REFUSALS_CALLERS];
-    /* number of refused calls since the last of these events */
+    /* number of refused calls since the last event about refused calls */
     uint64_t unreported;
 };
 

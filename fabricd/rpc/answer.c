@@ -50,7 +50,11 @@ char *answer_guid(struct answer *a, uint64_t guid)
     char *text = guid != 0 ? answer_alloc(a, 19, 1) : NULL;
     if (text == NULL)
         return (char *)(uintptr_t)protobuf_c_empty_string;
-    snprintf(text, 19, "0x%016" PRIx64, guid);
+    text[0] = '0';
+    text[1] = 'x';
+    for (int i = 0; i < 16; i++)
+        text[2 + i] = "0123456789abcdef"[guid >> (60 - 4 * i) & 15];
+    text[18] = '\0';
     return text;
 }
 

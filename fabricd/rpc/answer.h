@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An answer is the memory of one reply of an RPC; all of it is freed together. If an allocation
- * fails, the caller continues without this part of the reply. answer_reply then sends an error
+/* An answer owns the memory of one reply of an RPC, and frees all of it at once. If an allocation
+ * fails, the service continues without this part of the reply. answer_reply then sends an error
  * instead of the incomplete message. */
 #ifndef FABRICD_RPC_ANSWER_H
 #define FABRICD_RPC_ANSWER_H
@@ -29,8 +29,8 @@ void *answer_alloc(struct answer *a, size_t count, size_t item);
             prefix##__init(new_);                                                                  \
         new_;                                                                                      \
     })
-/* answer_text copies a text, and replaces bytes that are not valid UTF-8. The functions from here
- * on never return NULL; if memory ran out, they return an empty string. */
+/* answer_text copies a text, and replaces bytes that are not valid UTF-8. The functions that return
+ * a text never return NULL; if memory ran out, they return an empty string. */
 char *answer_text(struct answer *a, const char *text);
 /* Like answer_text, but keeps line ends. */
 char *answer_lines(struct answer *a, const char *text);

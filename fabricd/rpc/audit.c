@@ -4,11 +4,11 @@
  * writer thread of the store has no callback, so a timer checks every LOOK_US which rows are
  * stored.
  *
- * A client without permissions could fill the audit log with refused calls, so that older rows are
- * pruned. Refusals are therefore recorded only at a limited rate: REFUSALS_BURST at once, then
- * REFUSALS_A_SECOND per second. The next row says how many refusals were not recorded. Refused
- * calls and refused certificates have a limit each, so that a peer without a valid certificate
- * cannot hide the refused calls of others.
+ * A client without permissions could fill the audit log with refused calls, until older rows are
+ * pruned. This file therefore records refusals only at a limited rate: REFUSALS_BURST at once, then
+ * REFUSALS_A_SECOND per second. The next row says how many refusals were not recorded. There is one
+ * limit for refused calls and another for refused certificates. So a peer without a valid
+ * certificate cannot hide the refused calls of others.
  */
 #include "fabricd/rpc/audit.h"
 
@@ -48,7 +48,7 @@ struct audit {
     /* Token buckets (libfabmgr/base/bucket.h) that limit how many refused calls and refused
      * certificates are recorded. */
     uint64_t calls, certificates;
-    /* number of refusals after the last row, which were not recorded */
+    /* number of refusals since the last row that were not recorded */
     uint64_t unrecorded;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Records RPC calls in the audit log: each call of a method that changes something, and each call
- * that is refused because the caller lacks a role or is not authenticated. The result of a change
- * is sent only when its row is on the disk. Everything that was given to the store before the row
- * is then on the disk, too. */
+ * that is refused because the caller lacks a role or is not authenticated. The client gets the
+ * result of a change only when the row about it is on the disk. Everything that the store got
+ * before this row is then on the disk, too. */
 #ifndef FABRICD_RPC_AUDIT_H
 #define FABRICD_RPC_AUDIT_H
 
@@ -24,7 +24,7 @@ uint64_t audit_call_number(struct audit *a);
  */
 void audit_begin(struct audit *a, struct audit_row *row);
 
-/* the result of a call, which waits until its row is stored */
+/* a call that waits until the row with its result is stored */
 struct audit_held;
 typedef void audit_stored(void *ctx, bool stored);
 /* Stores an END row with the result of a call. Returns NULL if the caller may send the result at

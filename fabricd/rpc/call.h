@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "fabricd/rpc/limits.h"
 #include "libfabmgr/grpc/grpc.h"
 
 struct call;
@@ -28,6 +29,10 @@ struct method {
     /* true: the method changes something or gives away keys, so each call of it is recorded in the
      * audit log */
     bool changes;
+    /* the method decides something that a manager which takes over must know (majority.h) */
+    bool decides;
+    /* true: requests may have up to RPC_MAX_LARGE_REQUEST bytes, once the caller has the role */
+    bool large;
 };
 struct service {
     /* full name of the service, such as "fabric.v1.FabricService" */
@@ -41,14 +46,19 @@ void *call_context(const struct call *c); /* returns `context` of struct grpc_in
 struct caller *call_caller(const struct call *c);
 /* returns the text of the caller, for logs: "alice (uid 1000)" */
 const char *call_peer(const struct call *c);
+/* Decodes the reason that the client gave in the header fabric-reason; "": the client gave none. */
+void call_reason(const struct call *c, char ret[RPC_MAX_REASON + 1]);
+
+/* Returns whether the client accepts a decision of this manager alone (majority.h). */
+bool call_is_local(const struct call *c);
 
 /* Returns the role (enum config_role) that the caller had when the call began. 0: the role is not
  * known, because the server has no such method. */
 unsigned call_role(const struct call *c);
 void call_set_role(struct call *c, unsigned role);
 
-/* Sends one message. Returns LIMIT (the message is longer than RPC_MAX_REPLY) or NOMEM; the call is
- * then finished with an error. Returns INVAL if the call was already finished. */
+/* Sends one message. Returns LIMIT if the message is longer than RPC_MAX_REPLY, or NOMEM; in both
+ * cases the call is then finished with an error. Returns INVAL if the call was already finished. */
 int call_send(struct call *c, const ProtobufCMessage *message);
 /* Finishes the call with this status code and message, unless the call is finished already. fmt
  * == NULL: no message. */
@@ -70,13 +80,16 @@ void call_audit_change(struct call *c, const char *before, const char *after);
 void call_audit_result(struct call *c, const char *after);
 void call_audit_object(struct call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Writes the reason that the client gave, as valid UTF-8; "": none. */
+void call_reason(const struct call *c, char ret[RPC_MAX_REASON + 1]);
+
 /*
  * Hooks of a call that the service finishes later. The gRPC layer calls `gone` if the call ends
  * before call_finish: the client cancelled it, its deadline passed, or the connection broke. From
  * then on, the service must not use the call.
  *
  * The gRPC layer calls `drain` when the client has taken all messages sent so far. `drain` may be
- * NULL. If it is not NULL, the response headers are sent at once.
+ * NULL; otherwise the response headers are sent at once.
  */
 struct call_hooks {
     void (*gone)(struct call *c, void *data);

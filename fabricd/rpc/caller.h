@@ -60,9 +60,9 @@ struct caller {
  * cannot be identified. */
 int caller_of_unix(int fd, struct caller **ret);          /* fd is a connected Unix socket */
 int caller_of_tls(SSL *ssl, int fd, struct caller **ret); /* after the handshake */
-/* Creates the caller for the client of a failed handshake, whose certificate was refused. Nobody
- * has authenticated the names of this caller, and its text says so. IO: the client showed no
- * certificate. */
+/* Creates the caller for the client of a failed handshake, whose certificate was refused. The names
+ * of this caller are not authenticated, and the member `text` says so. Returns IO if the client
+ * showed no certificate. */
 int caller_refused(SSL *ssl, int fd, struct caller **ret);
 int caller_other(struct caller **ret);
 /* Returns true if both callers are the same user or certificate subject. All clients that are not

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fabricd/rpc/gone.h"
-#include "libfabmgr/base/match.h"
+#include "libfabmgr/base/glob.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/view/concern.h"
 
@@ -30,7 +30,7 @@ static bool find(struct concern *c, struct rpc *r, const struct fab_view *v, con
         store_gone_node(r->in.store, c->guid, take_name, c);
     } else if (rc == FAB_OK) {
         c->guid = v->fabric->nodes[node].guid;
-        snprintf(c->name, sizeof c->name, "%s", v->fabric->nodes[node].desc);
+        snprintf(c->name, sizeof c->name, "%s", v->fabric->nodes[node].name);
     }
     return c->guid != 0;
 }
@@ -62,7 +62,7 @@ static void add_end_of(struct concern *c, struct store *store, const struct fab_
         .node = c->guid, .port = p->num, .after_since = INT64_MAX};
     if (p->peer != FAB_NONE) {
         const struct fab_port *peer = fab_fabric_port(f, p->peer);
-        add_end(c, f->nodes[peer->node].guid, peer->num, f->nodes[peer->node].desc);
+        add_end(c, f->nodes[peer->node].guid, peer->num, f->nodes[peer->node].name);
     } else if (store != NULL && p->num != 0) {
         store_gone_links(store, &last, 1, take_end, c);
     }
@@ -116,7 +116,7 @@ void concern_read(struct concern *c, struct rpc *r, const char *what)
 {
     struct fab_view *v = sm_view(r->in.sm);
     *c = (struct concern){.what = what, .node_len = strlen(what), .port = FAB_ALL_PORTS};
-    c->pattern = strpbrk(what, "*?") != NULL;
+    c->pattern = fab_base_is_glob(what);
     if (v != NULL && what[0] != '\0' && !c->pattern && resolve(c, r, v))
         add_ends(c, r->in.store, v->fabric);
     else if (v == NULL)
@@ -132,7 +132,7 @@ static bool names_object(const struct concern *c, const char *text)
     const struct fab_concern by_text = {c->what, c->node_len, c->port};
     const struct fab_concern by_name = {c->name, strlen(c->name), c->port};
     if (c->pattern)
-        return fab_base_pattern_matches(c->what, text, strlen(text));
+        return fab_base_glob_matches(c->what, strlen(c->what), text, strlen(text));
     return c->what[0] == '\0' || fab_view_concerns(&by_text, text) ||
            fab_view_concerns(&by_name, text);
 }
@@ -168,8 +168,8 @@ static const struct event_field *field_of(const struct event *e, const char *nam
 }
 
 /* Returns true if the event is about a port at the other end of a link of the object. Events with a
- * field `peer_guid` do not count: they name both ends of a link, and this may be a former link of
- * that port. */
+ * field `peer_guid` do not count: they name both ends of a link, which may be a former link of that
+ * port. */
 static bool is_about_end(const struct concern *c, const struct event *e)
 {
     if (field_of(e, "peer_guid") != NULL)

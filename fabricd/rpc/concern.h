@@ -11,15 +11,16 @@
 
 struct concern {
     const char *what; /* as the client wrote it; "": everything */
-    bool pattern;     /* true: `what` has the wildcards * or ? */
+    bool pattern;     /* true: `what` is a pattern (libfabmgr/base/glob.h) */
     size_t node_len;  /* length of the part NODE, if `what` is NODE/PORT */
     int port;         /* FAB_ALL_PORTS: the node and all its ports */
     /* The node with this name, in the fabric or among the nodes that are gone. If there is none,
      * guid is 0 and name is "". */
     uint64_t guid;
     char name[CONCERN_NAME];
-    /* The other ends of the links of the port or of the adapter: the present ends, or those of the
-     * last links. An event about a switch port is also an event about the host at this port. */
+    /* The ports at the other ends of the links of the port or adapter; if a link is gone, the port
+     * that was last at its other end. An event about a switch port is also an event about the host
+     * at this port. */
     struct concern_end {
         uint64_t guid;
         int port;
@@ -31,7 +32,8 @@ struct concern {
  * stay valid as long as *c. */
 void concern_read(struct concern *c, struct rpc *r, const char *what);
 /* These functions return true if an event, or a text of an audit record, is about the node or port.
- * An event has the names that its nodes had when it was emitted, and their GUIDs. */
+ * The names of nodes in an event are those at the time of the event, so the functions also compare
+ * GUIDs. */
 bool concern_event(const struct concern *c, const struct event *e);
 bool concern_text(const struct concern *c, const char *text);
 

@@ -4,23 +4,25 @@
  * memory limits. All code in this file runs on the loop thread.
  *
  * The connection takes bytes from gRPC and reads bytes from the socket only while the socket's
- * buffer holds less than RPC_MAX_SOCKET_QUEUE. So a client that does not read is not served
- * further, and needs no more memory than its calls have queued.
+ * buffer holds less than RPC_MAX_SOCKET_QUEUE. So the server stops serving a client that does not
+ * read, and such a client needs no more memory than its calls have queued.
  *
  * The TLS handshake of a connection runs on another thread (handshake.h). The connection has no
  * bufferevent until this handshake is complete.
  *
- * Each connection has one timer. It fires when the handshake takes too long, when a call reaches
- * its deadline, or when the client counts as stalled or idle, whichever is first. If a service
- * finishes a call outside of this file (on_wake), the timer is set to fire at once. The connection
- * is not handled directly in this case, because it could be freed while the service still uses it.
+ * Each connection has one timer. The timer fires when the handshake takes too long, when a call
+ * reaches its deadline, or when the client counts as stalled or idle, whichever is first. When a
+ * service finishes a call later (on_wake), the timer fires in the next iteration of the event loop.
+ * If on_wake handled the connection at once, it could free the connection while the service still
+ * uses it.
  *
  * Connections are counted in three pools: local clients, network clients after their handshakes,
- * and network clients before. So clients of one pool cannot lock out those of another. If a pool is
- * full, the client that has most of its connections loses one of them. A client is a user or a
- * certificate name or, before the end of the TLS handshake, an address. Handshakes are handled
- * first for addresses from which a handshake was completed before. So a flood from many other
- * addresses displaces and delays only handshakes of such addresses.
+ * and network clients before the end of their handshakes. So the clients of one pool cannot lock
+ * out those of another pool. If a pool is full, the client with the most connections in this pool
+ * loses one of them. A client is a user or a certificate name or, before the end of the TLS
+ * handshake, an address. The server handles first the handshakes from addresses that have completed
+ * a handshake before. So a flood from many new addresses displaces and delays only the handshakes
+ * of new addresses.
  */
 #include "fabricd/rpc/conn.h"
 
@@ -85,8 +87,8 @@ struct conn {
     struct grpc *grpc;
     struct loop_timer *timer;
     uint64_t accepted, last_in, last_out;
-    /* true: the handling of received bytes was interrupted after RPC_TURN_US; take_in continues
-     * in the next iteration of the event loop */
+    /* true: take_in stopped handling received bytes after RPC_TURN_US, and continues in the next
+     * iteration of the event loop */
     bool more;
     /* true: the connection is closed as soon as all pending bytes are sent */
     bool closing;
@@ -192,9 +194,9 @@ static uint64_t lesser(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Returns the time at which the connection exceeds a time limit (limits.h) if no bytes are received
- * or sent before. There are limits for the handshake, for the headers of a request, for stalled
- * clients and for idle clients. */
+/* Returns the time at which the connection will exceed a time limit (limits.h) if no bytes are
+ * received or sent until then. There are limits for the handshake, for the headers of a request,
+ * for stalled clients and for idle clients. */
 static uint64_t patience(const struct conn *c)
 {
     if (c->grpc == NULL || !grpc_ready(c->grpc))
@@ -224,8 +226,8 @@ static bool is_idle(const struct conn *c)
     return c->grpc != NULL && grpc_ready(c->grpc) && grpc_calls(c->grpc) == 0 && unsent(c) == 0;
 }
 
-/* Returns how readily the connection can be closed to make room for others. 2: its handshakes are
- * not complete; 1: it is idle; 0: it has calls. */
+/* Returns a rank: connections with a higher rank are closed first to make room for others. 2: the
+ * handshakes of the connection are not complete; 1: the connection is idle; 0: it has calls. */
 static int dispensable(const struct conn *c)
 {
     if (c->grpc == NULL || !grpc_ready(c->grpc))
@@ -258,11 +260,12 @@ static bool goes_first(const struct conn *c, const struct conn *other)
     return my_rank != 1 || c->last_in <= other->last_in;
 }
 
-/* If the newcomer's pool has too many connections, closes one. The client with most connections in
- * the pool loses a connection. The order of preference is: its oldest connection without complete
- * handshakes (first of addresses without a completed handshake), the connection that has been idle
- * longest, the oldest connection. Returns false if the newcomer must be closed instead: it belongs
- * to this client, and all other connections of the client have calls. */
+/* If the newcomer's pool has too many connections, closes one. The client with the most connections
+ * in the pool loses a connection. The function prefers, in this order: the oldest connection whose
+ * handshakes are not complete, the connection that has been idle longest, and the oldest
+ * connection. Among connections without complete handshakes, it prefers those from addresses that
+ * have not completed one before. Returns false if the newcomer must be closed instead, because it
+ * belongs to this client and all other connections of the client have calls. */
 static bool make_way(struct conn *newcomer)
 {
     struct conn_set *set = newcomer->set;
@@ -307,8 +310,8 @@ static bool pump(struct conn *c)
     return true;
 }
 
-/* Each handler of the socket and of the timer ends with this function. It sends pending bytes,
- * and then closes the connection if it is finished, or sets its timer. */
+/* Each handler of the socket and of the timer ends with this function. The function sends pending
+ * bytes. It then closes a finished connection, or sets the timer of the connection. */
 static void go_on(struct conn *c)
 {
     uint64_t now = clock_now_us();
@@ -422,12 +425,13 @@ static int make_grpc(struct conn *c, struct caller *caller)
                                   .wake = on_wake,
                                   .wake_ctx = c,
                                   .audit = set->audit,
+                                  .majority = set->majority,
                                   .calls = &c->client->calls,
                                   .limited = &c->set->limited};
     return grpc_new(&in, &c->grpc);
 }
 
-/* Creates the gRPC connection of a client that is known now. */
+/* Creates the gRPC connection after the handshake has shown who the client is. */
 static int begin_grpc(struct conn *c, struct caller *caller)
 {
     struct client *client = client_of(c->set, hash(caller->text));
@@ -510,7 +514,7 @@ static int begin_unix(struct conn *c, int fd)
     return rc == FAB_OK && !make_way(c) ? FAB_E_LIMIT : rc;
 }
 
-/* Counts a network client by its address, until the handshake tells which client it is. */
+/* Counts a network client by its address until the handshake has shown who the client is. */
 static bool join_peer(struct conn *c, uint64_t peer)
 {
     struct client *client = client_of(c->set, peer);
@@ -611,7 +615,7 @@ void conn_set_review(struct conn_set *set)
             grpc_review(c->grpc);
 }
 
-/* Lowers the limits of connections, if the process may open only fewer descriptors. */
+/* Lowers the limits of connections if the process may not open enough descriptors for them. */
 static void set_limits(struct conn_set *set)
 {
     struct rlimit may;

@@ -12,6 +12,7 @@
 #include "fabricd/rpc/call.h"
 
 struct audit;
+struct majority;
 /* All connections of a server. */
 struct conn_set;
 struct conn_set_input {
@@ -20,6 +21,8 @@ struct conn_set_input {
     void *context;                         /* value that call_context returns to the services */
     /* gets the calls that must be recorded; NULL: no call is recorded */
     struct audit *audit;
+    /* holds decisions until a majority has confirmed them; NULL: decisions do not wait */
+    struct majority *majority;
     struct call_counts *counts; /* counts the clients that meet a limit; NULL: nobody counts them */
 };
 /* Creates an empty set of connections. Returns NOMEM. */
@@ -27,26 +30,27 @@ int conn_set_new(const struct conn_set_input *in, struct conn_set **ret);
 void conn_set_free(struct conn_set *set); /* closes all connections; set may be NULL */
 
 /* The next functions take over the nonblocking socket fd as a new connection. There are three
- * limits: RPC_MAX_CONNECTIONS local clients, as many network clients, and RPC_MAX_HANDSHAKES
- * clients whose handshakes are not complete. If one more client connects, the client with most of
- * these connections loses a connection: first a connection whose handshakes are not complete, then
- * the connection that has been idle longest, then its oldest connection. If all other connections
- * of the newcomer's own client have calls, the newcomer is closed. peer: the IPv4 address of the
- * client, or the first 64 bits of its IPv6 address, because a single host may have all addresses
- * with the same 64 bits. */
+ * limits: RPC_MAX_CONNECTIONS connections of local clients, as many connections of network clients,
+ * and RPC_MAX_HANDSHAKES connections whose handshakes are not complete. If a new connection would
+ * exceed a limit, the client with the most connections of this kind loses one. The function prefers
+ * a connection whose handshakes are not complete, then the connection that has been idle longest,
+ * then the oldest connection. If all other connections of the newcomer's own client have calls, the
+ * newcomer is closed. peer: the IPv4 address of the client, or the first 64 bits of its IPv6
+ * address. A single host may have all IPv6 addresses with the same 64 bits. */
 void conn_accept_unix(struct conn_set *set, int fd);
 void conn_accept_tls(struct conn_set *set, int fd, uint64_t peer); /* after conn_set_use */
 
-/* Notes that a client met a limit before it had a connection. */
+/* Notes that a client met a limit before a connection was made for it. */
 void conn_set_note(struct conn_set *set, enum call_limit limit, const char *who);
 
-/* Closes a connection without calls, to free a descriptor; network connections first, never the
- * newest connection. Returns false if there is no such connection. */
+/* Closes a connection without calls, to free a descriptor. Prefers network connections, and never
+ * closes the newest connection. Returns false if there is no such connection. */
 bool conn_set_make_room(struct conn_set *set);
 
 /* Sets the context of new TLS connections, which must be valid until the next call of conn_set_use
- * or conn_set_free. Closes the open connections whose client certificates it does not accept. The
- * first call starts the thread of the TLS handshakes, and only this call can return NOMEM. */
+ * or conn_set_free. Closes open connections whose client certificates the new context does not
+ * accept. The first call starts the thread of the TLS handshakes, and only this call can return
+ * NOMEM. */
 int conn_set_use(struct conn_set *set, SSL_CTX *ssl_ctx);
 
 /* Refuses those calls in progress that their callers may no longer make (grpc_review). */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Converts values of the manager to messages of fabric.v1. Some numbers (port states, node types)
- * are the same in the IBA specification and in the API. They are copied, and static assertions
- * check that they are the same.
+ * are the same in the IBA specification and in the API. The functions copy these numbers, and
+ * static assertions check that they are the same.
  *
  * Names are made valid UTF-8. GUIDs are converted to text, and times to the well-known protobuf
  * types.
@@ -86,7 +86,7 @@ Fabric__V1__Node *convert_node(struct answer *a, const struct fab_view *v, uint3
     if (m == NULL)
         return NULL;
     m->guid = answer_guid(a, n->guid);
-    m->name = answer_text(a, n->desc);
+    m->name = answer_text(a, n->name);
     m->type = (Fabric__V1__NodeType)n->type;
     m->aggregation_node = n->aggregation;
     m->system_guid = answer_guid(a, n->info.system_guid);
@@ -109,13 +109,13 @@ Fabric__V1__PortRef *convert_port_ref(struct answer *a, const struct fab_view *v
     const struct fab_port *p = fab_fabric_port(v->fabric, port);
     const struct fab_node *n = &v->fabric->nodes[p->node];
     m->node_guid = answer_guid(a, n->guid);
-    m->node_name = answer_text(a, n->desc);
+    m->node_name = answer_text(a, n->name);
     m->port_number = p->num;
     return m;
 }
 
-/* Converts the width and speed of a link. They are valid only while the link is up; otherwise the
- * result is NULL. */
+/* Converts the width and speed of a link. Returns NULL if the link is not up, because the values
+ * are then not valid. */
 Fabric__V1__LinkRate *convert_rate(struct answer *a, const struct fab_port_info *info)
 {
     if (info->port_state < FAB_STATE_INIT)
@@ -156,7 +156,7 @@ static Fabric__V1__PortRates *convert_rates(struct answer *a, const struct fab_p
 static void place_name(const struct fab_fabric *f, uint32_t port, char name[FAB_NODE_DESC_LEN + 8])
 {
     const struct fab_port *p = fab_fabric_port(f, port);
-    snprintf(name, FAB_NODE_DESC_LEN + 8, "%s/%u", f->nodes[p->node].desc, p->num);
+    snprintf(name, FAB_NODE_DESC_LEN + 8, "%s/%u", f->nodes[p->node].name, p->num);
 }
 
 /* Computes the condition of the link of a port, and why the link is slower than it could be.

@@ -154,6 +154,7 @@ Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
     add_unresponsive(a, m, unresponsive, unresponsive_count);
     m->alarm = answer_text(a, s->alarm);
     m->device_alarm = answer_text(a, s->device_alarm);
+    m->frozen = answer_text(a, s->frozen);
     m->multicast_alarm = answer_text(a, s->multicast_alarm);
     m->unapproved_count = s->unapproved;
     m->waiting_name_count = s->waiting_names;

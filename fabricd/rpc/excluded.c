@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds out whether a link is isolated or held down. */
+/* Finds out whether routes avoid a link because it is isolated, held down or drained. */
 #include "fabricd/rpc/excluded.h"
 
 bool excluded_read(struct answer *a, const struct sm *sm, struct excluded *ret)
 {
+    ret->sm = sm;
     ret->isolated_count = sm_isolations(sm, NULL, 0);
     ret->flapping_count = sm_flapping(sm, NULL, 0);
     ret->isolated = answer_alloc(a, ret->isolated_count, sizeof *ret->isolated);
@@ -32,5 +33,5 @@ const char *excluded_why(const struct excluded *x, const struct fab_fabric *f, u
     for (uint32_t i = 0; i < x->flapping_count; i++)
         if (x->flapping[i].held && has_end(x->flapping[i].guid, x->flapping[i].port, guid, p->num))
             return "held down";
-    return "";
+    return sm_drain_excludes(x->sm, guid, p->num) ? "in maintenance" : "";
 }

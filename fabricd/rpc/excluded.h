@@ -6,8 +6,9 @@
 #include "fabricd/rpc/answer.h"
 #include "fabricd/sm/sm.h"
 
-/* The links that routes do not use, because they are isolated or held down. */
+/* The links that routes do not use, because they are isolated, held down or drained. */
 struct excluded {
+    const struct sm *sm;
     struct sm_isolation *isolated;
     struct sm_flapping *flapping;
     uint32_t isolated_count, flapping_count;
@@ -15,8 +16,8 @@ struct excluded {
 /* Lists the links that are isolated or held down, in memory of the answer. Returns false if there
  * is no memory. */
 bool excluded_read(struct answer *a, const struct sm *sm, struct excluded *ret);
-/* Returns why routes do not use the link of a port, which is up: "isolated" or "held down". Returns
- * "" if they use it. */
+/* Returns why routes do not use the link of a port that is up: "isolated", "held down" or "in
+ * maintenance". Returns "" if routes use the link. */
 const char *excluded_why(const struct excluded *x, const struct fab_fabric *f, uint32_t port);
 
 #endif

@@ -13,13 +13,13 @@
 #include "fabricd/loop/loop.h"
 
 struct expiry;
-/* Also writes the current times to *times, for the metrics; *times must exist as long as the
- * object. times may be NULL. Returns OK or NOMEM. */
+/* Creates the watch of the TLS files. Also writes the current times to *times, for the metrics;
+ * *times must exist as long as the watch. times may be NULL. Returns OK or NOMEM. */
 int expiry_new(struct loop *loop, struct bus *bus, struct tls_expiry *times, struct expiry **ret);
 void expiry_free(struct expiry *e); /* e may be NULL */
 
-/* Tells that the server now uses these files, which expire at these times. Emits events at once.
- * Returns NOMEM; then nothing changes. */
+/* Call this function when the server begins to use these files, which expire at these times. Emits
+ * events at once. Returns NOMEM; then nothing changes. */
 int expiry_set(struct expiry *e, const struct tls_expiry *times, const struct config_tls *files);
 /* Writes a sentence about the files that expire soon or have expired; "" if there are none. */
 void expiry_alarm(const struct expiry *e, char *ret, size_t len);

@@ -25,11 +25,11 @@ bool gone_begin(struct gone *g, struct rpc *rpc, const struct fab_view *v, struc
 static void name_port(const struct fab_fabric *f, uint32_t port, char text[PLACE_LEN])
 {
     const struct fab_port *p = fab_fabric_port(f, port);
-    snprintf(text, PLACE_LEN, "%s/%u", f->nodes[p->node].desc, p->num);
+    snprintf(text, PLACE_LEN, "%s/%u", f->nodes[p->node].name, p->num);
 }
 
-/* Writes why a link is gone. place: node GUID of the end that the text before names, and which is
- * therefore called "this port"; 0: the text before names no end. */
+/* Writes why a link is gone. place: node GUID of the end that the caller's text has just named; the
+ * function calls this end "this port". 0: the caller's text names no end. */
 static void write_reason(const struct gone *g, const struct store_gone_link *l, uint64_t place,
                          char *text, size_t len)
 {

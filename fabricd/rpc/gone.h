@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Answers about nodes and links that were part of the fabric and are not any more (store/gone.h).
- * For this folder only.
+ * Answers about nodes and links that were part of the fabric and have left it (store/gone.h). For
+ * this folder only.
  */
 #ifndef FABRICD_RPC_GONE_H
 #define FABRICD_RPC_GONE_H
@@ -11,14 +11,14 @@
 #include "fabricd/rpc/server.h"
 #include "fabricd/store/gone.h"
 
-/* What the conversions of one answer need. */
+/* The input of the conversions below, the same for all messages of one answer. */
 struct gone {
     struct rpc *rpc;
     const struct fab_view *view;
     struct answer *a;
     struct excluded excluded;
 };
-/* Returns false if there is no memory. */
+/* Fills in *g for the messages of a new answer. Returns false if there is no memory. */
 bool gone_begin(struct gone *g, struct rpc *rpc, const struct fab_view *v, struct answer *a);
 Fabric__V1__GoneNode *gone_convert_node(const struct gone *g, const struct store_gone_node *node);
 /* near: node GUID of the end that becomes `a` in the message; 0: the end that comes first in
@@ -26,12 +26,14 @@ Fabric__V1__GoneNode *gone_convert_node(const struct gone *g, const struct store
 Fabric__V1__GoneLink *gone_convert_link(const struct gone *g, const struct store_gone_link *link,
                                         uint64_t near);
 
-/* Finds a node that is gone by the text of a user. The caller has found no node of the fabric by
- * this text. NOT_FOUND: no node that is gone matches. EXISTS: several match equally well. */
+/* Finds a node that is gone by the text of a user. Call this function only if the text matches no
+ * node of the fabric. NOT_FOUND: no node that is gone matches. EXISTS: several match equally
+ * well. */
 int gone_find(struct rpc *r, const char *what, uint64_t *ret_guid);
-/* Returns true if a node that is gone matches the text better than all nodes of the fabric. Then
- * the text names no node of the fabric: if "host-1" is gone and "host-10" is not, "host-1" does not
- * mean "host-10". `found`: the result of fab_view_find_node or fab_view_find_port. */
+/* Returns true if a node that is gone matches the text better than all nodes of the fabric. In this
+ * case the caller must not use the node of the fabric: if "host-1" is gone and "host-10" is not,
+ * the text "host-1" does not mean "host-10". `found`: the result of fab_view_find_node or
+ * fab_view_find_port. */
 bool gone_is_better(struct rpc *r, const struct fab_view *v, const char *what, int found);
 /* If a node that is gone matches the text of the user, writes since when it is gone and where it
  * was last seen. Otherwise returns false. */

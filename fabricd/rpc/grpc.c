@@ -2,11 +2,11 @@
 /*
  * The server side of gRPC over HTTP/2 (grpc/doc/PROTOCOL-HTTP2.md).
  *
- * A call exists as long as its HTTP/2 stream. After the request headers, the server accepts or
- * refuses the call. Then it reads one message and passes this message to the method. The method
- * finishes the call at once or, after call_later, at any later time. If the call ends before the
- * method has finished it (the client resets it, its deadline passes, or the connection breaks), the
- * server calls the hook `gone` once.
+ * A call exists as long as its HTTP/2 stream. When the request headers have arrived, the server
+ * accepts or refuses the call. Then it reads one message and passes this message to the method. The
+ * method finishes the call at once or, after call_later, at any later time. If the call ends before
+ * the method has finished it (the client resets it, its deadline passes, or the connection breaks),
+ * the server calls the hook `gone` once.
  *
  * Messages are never compressed, because answers are small and every client must accept the
  * encoding "identity".
@@ -24,6 +24,7 @@
 #include "fabricd/rpc/h2.h"
 #include "fabricd/rpc/limited.h"
 #include "fabricd/rpc/limits.h"
+#include "fabricd/rpc/majority.h"
 #include "libfabmgr/base/status.h"
 
 struct call {
@@ -39,16 +40,18 @@ struct call {
     void *data;
     unsigned role;
     bool handled, finished;
-    /* what the service has said about the call for the audit log; NULL: nothing */
+    /* the service's notes about the call for the audit log; NULL: none */
     struct notes *notes;
     /* Not NULL: the result of the call waits until its row in the audit log is stored. The result
      * is in `code` and `message` (from malloc, or NULL). */
     struct audit_held *held;
+    /* Not NULL: the result waits until a majority has confirmed the decision. */
+    struct majority_held *confirming;
     enum fab_grpc_code code;
     char *message;
 };
 
-/* What a service has said about a call for the audit log (call_audit_object, ...). */
+/* The notes of a service about a call, for the audit log (call_audit_object, ...). */
 struct notes {
     /* number of the call in the audit log; 0: no BEGIN row was stored */
     uint64_t number;
@@ -122,20 +125,25 @@ static const char *method_name(const struct call *c)
     return slash != NULL ? slash + 1 : c->stream->request.path;
 }
 
+void call_reason(const struct call *c, char ret[RPC_MAX_REASON + 1])
+{
+    char decoded[RPC_MAX_REASON + 1];
+    const char *sent = c->stream->request.reason;
+    size_t len = fab_grpc_percent_decode(sent, strlen(sent), decoded, sizeof decoded);
+    fab_grpc_utf8_clean(decoded, len, ret, RPC_MAX_REASON + 1);
+}
+
 /* Returns a row of the audit log with what is known about the call. reason[] receives the decoded
  * header fabric-reason. The row points to reason[], and to texts that are valid until the call
  * ends. */
 static struct audit_row row_of(const struct call *c, char reason[RPC_MAX_REASON + 1])
 {
-    char decoded[RPC_MAX_REASON + 1];
     const struct notes *n = c->notes;
     struct audit_row row = {.text = {[AUDIT_ACCOUNT] = call_peer(c),
                                      [AUDIT_SOURCE] = c->grpc->source,
                                      [AUDIT_METHOD] = method_name(c),
                                      [AUDIT_REASON] = reason}};
-    const char *sent = c->stream->request.reason;
-    size_t len = fab_grpc_percent_decode(sent, strlen(sent), decoded, sizeof decoded);
-    fab_grpc_utf8_clean(decoded, len, reason, RPC_MAX_REASON + 1);
+    call_reason(c, reason);
     if (n != NULL) {
         row.call = n->number;
         row.text[AUDIT_OBJECT] = n->object;
@@ -209,10 +217,40 @@ static void send_result(struct call *c, enum fab_grpc_code code, const char *mes
     wake(c->grpc);
 }
 
+bool call_is_local(const struct call *c)
+{
+    return strcmp(c->stream->request.local, "yes") == 0;
+}
+
+/* Returns whether the call decides something that other managers must know, unless the client sent
+ * "fabric-local". */
+static bool needs_majority(const struct call *c)
+{
+    return c->grpc->in.majority != NULL && c->method != NULL && c->method->decides &&
+           !call_is_local(c);
+}
+
+static void on_confirmed(void *ctx, bool confirmed)
+{
+    struct call *c = ctx;
+    c->confirming = NULL;
+    if (confirmed)
+        send_result(c, c->code, c->message);
+    else
+        send_result(c, FAB_GRPC_UNAVAILABLE,
+                    "the change was made, but no majority of the etcd servers has confirmed it "
+                    "within 2 s; it is sent as soon as they answer, and is lost if another manager "
+                    "takes over before; see 'fabricctl ha status'");
+}
+
 static void on_stored(void *ctx, bool stored)
 {
     struct call *c = ctx;
     c->held = NULL;
+    if (stored && c->code == FAB_GRPC_OK && needs_majority(c))
+        c->confirming = majority_wait(c->grpc->in.majority, on_confirmed, c);
+    if (c->confirming != NULL)
+        return;
     if (stored || c->code != FAB_GRPC_OK)
         send_result(c, c->code, c->message);
     else
@@ -393,6 +431,8 @@ static void check_request(struct call *c, const struct h2_request *r)
     c->method = find_method(c->grpc, r->path, &service);
     if (c->method != NULL && access != NULL)
         access->admit(c, service, c->method);
+    if (c->method != NULL && c->method->large)
+        c->reader.max = RPC_MAX_LARGE_REQUEST;
     if (is_over_share(c))
         refuse_share(c);
     else if (c->method == NULL)
@@ -439,6 +479,11 @@ static void handle(struct call *c)
         call_finish(c, FAB_GRPC_FAILED_PRECONDITION,
                     "refused: the database of the manager cannot be written, so nothing was "
                     "changed; 'fabricctl status' says why");
+        return;
+    }
+    char why[600];
+    if (needs_majority(c) && !majority_answers(c->grpc->in.majority, why, sizeof why)) {
+        call_finish(c, FAB_GRPC_FAILED_PRECONDITION, "%s", why);
         return;
     }
     if (h2_queued(c->grpc->h2) > RPC_MAX_QUEUED) {
@@ -523,6 +568,8 @@ static void on_close(void *ctx, struct h2_stream *s)
     tell_gone(c);
     if (!c->finished)
         tell_ended(c, FAB_GRPC_CANCELLED);
+    if (c->confirming != NULL)
+        majority_forget(c->confirming);
     if (c->held != NULL)
         audit_forget(c->held);
     else if (!c->finished && c->handled && is_recorded(c, FAB_GRPC_CANCELLED))
@@ -654,8 +701,8 @@ void grpc_tick(struct grpc *g, uint64_t now_us)
     g->busy = false;
 }
 
-/* Returns true if the call has begun a change, which cannot be stopped. A stream, such as a backup,
- * also has a BEGIN row, but can be stopped. */
+/* Returns true if the call has begun a change that cannot be stopped. A call with a stream as its
+ * answer, such as a backup, also has a BEGIN row in the audit log, but can be stopped. */
 static bool is_changing(const struct call *c)
 {
     bool stream = c->hooks != NULL && c->hooks->drain != NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The server side of gRPC over one HTTP/2 connection. It has neither a socket nor a clock: the
- * caller passes received bytes and the time, and fetches the bytes to be sent. Calls are passed to
- * the services in a table.
+ * The server side of gRPC over one HTTP/2 connection. This code uses neither a socket nor a clock:
+ * its caller passes received bytes and the time, and fetches the bytes to be sent. Each call goes
+ * to one of the services in the table grpc_input.services.
  */
 #ifndef FABRICD_RPC_GRPC_H
 #define FABRICD_RPC_GRPC_H
@@ -18,6 +18,7 @@ struct audit;
 struct caller;
 struct grpc;
 struct limited;
+struct majority;
 /* Functions that the gRPC layer calls for each call. */
 struct grpc_access {
     /* Decides whether the caller may call the method, before the request is read. Sets the role of
@@ -34,13 +35,16 @@ struct grpc_input {
     struct caller *caller;                 /* the client; the connection takes a reference */
     const struct grpc_access *access;      /* NULL: every caller may call every method */
     /* Tells the owner of the connection that there are bytes to send, so that it must call
-     * grpc_produce. It is called if a service writes to a call while none of grpc_receive,
-     * grpc_produce and grpc_tick runs. */
+     * grpc_produce. Called if a service writes to a call while none of grpc_receive, grpc_produce
+     * and grpc_tick runs. */
     void (*wake)(void *ctx);
     void *wake_ctx;
     struct audit *audit; /* records calls; NULL: no call is recorded */
-    /* Number of calls in progress of this client, on all its connections; NULL: no limit applies to
-     * them. `limited` counts the calls that are refused because of the limit. */
+    /* Holds decisions until a majority of the etcd servers has confirmed them; NULL: decisions do
+     * not wait. */
+    struct majority *majority;
+    /* calls: number of calls in progress of this client, on all its connections; NULL: no limit
+     * applies to these calls. limited: counts the calls that are refused because of this limit. */
     unsigned *calls;
     struct limited *limited;
 };

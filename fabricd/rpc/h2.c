@@ -4,7 +4,7 @@
  *
  * nghttp2 handles frames, header compression and flow control. For each stream, this file keeps the
  * request headers and a queue of chunks. nghttp2 takes bytes from the queue when the client's
- * window and the socket permit it. So a client that never reads needs only the memory of its
+ * window and the socket permit it. So a client that never reads uses no memory beyond that of its
  * queues.
  *
  * An h2_stream is created at the first HEADERS frame of a stream, and freed when nghttp2 closes the
@@ -41,12 +41,13 @@ struct h2 {
     /* see h2_headers_until; at most one header block is incomplete, because its frames follow each
      * other directly */
     uint64_t headers_until;
-    /* number of frames that the client may still send (limits.h), and the time up to which the
-     * budget has grown */
+    /* budget: number of frames that the client may still send (limits.h). budget_us: the time up to
+     * which the budget has grown. */
     uint32_t budget;
     uint64_t budget_us;
-    /* For the next frame header: number of bytes before it (skip), number of its bytes that have
-     * arrived (head), and length of the payload as far as it is known. */
+    /* Position of the parser in the frames. skip: number of bytes before the next frame header.
+     * head: number of bytes of this header that have arrived. length: length of the payload, as far
+     * as these bytes show it. */
     uint32_t skip, head, length;
     bool ready;
 };
@@ -121,9 +122,9 @@ static void calm(struct h2 *h)
                           NGHTTP2_ENHANCE_YOUR_CALM, (const uint8_t *)why, sizeof why - 1);
 }
 
-/* Subtracts the frames whose headers are in `data` from the client's budget. They are counted here,
- * because nghttp2 does not report frames that it ignores. Returns false if the budget is used
- * up. */
+/* Subtracts the frames whose headers are in `data` from the client's budget. The function counts
+ * the frames itself, because nghttp2 does not report frames that it ignores. Returns false if the
+ * budget is used up. */
 static bool pay(struct h2 *h, const uint8_t *data, size_t len)
 {
     for (size_t i = 0; i < len;) {
@@ -187,6 +188,7 @@ static const struct header_place header_places[] = {
     PLACE("grpc-timeout", timeout),
     PLACE("grpc-encoding", encoding),
     PLACE("fabric-reason", reason),
+    PLACE("fabric-local", local),
 };
 
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
@@ -425,8 +427,8 @@ static int session_new(struct h2 *h)
     nghttp2_option_set_no_closed_streams(option, 1);
 #if HAVE_DECL_NGHTTP2_OPTION_SET_STREAM_RESET_RATE_LIMIT
     /* By default, nghttp2 ends a connection whose client resets more than 33 streams per second for
-     * some time. But WatchEvents calls end by a reset even if they were answered. pay() limits
-     * floods instead. */
+     * some time. But a client ends each WatchEvents call by a reset, so many resets can be normal.
+     * pay() limits floods instead. */
     nghttp2_option_set_stream_reset_rate_limit(option, UINT64_MAX, UINT64_MAX);
 #endif
     rc = nghttp2_session_server_new2(&h->session, cb, h, option) == 0 ? FAB_OK : FAB_E_NOMEM;
@@ -465,8 +467,8 @@ void h2_free(struct h2 *h)
 {
     if (h == NULL)
         return;
-    /* nghttp2_session_del frees the remaining streams without a callback, so they are freed
-     * here. */
+    /* nghttp2_session_del would drop the remaining streams without a callback, so this loop frees
+     * them before. */
     while (!LIST_EMPTY(&h->list))
         stream_free(LIST_FIRST(&h->list));
     nghttp2_session_del(h->session);

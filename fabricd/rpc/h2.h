@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The server side of one HTTP/2 connection, with its streams. It has neither a socket nor a clock:
- * the caller passes received bytes and fetches the bytes to be sent. It is not specific to gRPC,
- * except for the request headers that it keeps and the trailers that it sends.
+ * The server side of one HTTP/2 connection, with its streams. This code uses neither a socket nor a
+ * clock: its caller passes received bytes and fetches the bytes to be sent. Only the request
+ * headers that it keeps and the trailers that it sends are specific to gRPC.
  */
 #ifndef FABRICD_RPC_H2_H
 #define FABRICD_RPC_H2_H
@@ -21,6 +21,7 @@ struct h2;
 struct h2_request {
     char method[16], path[160], content_type[64], timeout[16], encoding[32];
     char reason[RPC_MAX_REASON + 1]; /* the header fabric-reason */
+    char local[8];                   /* the header fabric-local */
 };
 
 struct h2_chunk;
@@ -45,9 +46,9 @@ struct h2_ops {
     void (*open)(void *ctx, struct h2_stream *s); /* the request headers arrived */
     void (*data)(void *ctx, struct h2_stream *s, const uint8_t *data, size_t len);
     void (*end)(void *ctx, struct h2_stream *s); /* the client has sent all its data */
-    /* all written bytes were sent, so more bytes may be written */
+    /* called when all written bytes were sent, so that more bytes may be written */
     void (*drain)(void *ctx, struct h2_stream *s);
-    /* the stream ends, and `open` was called for it; h2.c then frees the stream */
+    /* called when a stream ends for which `open` was called; h2.c then frees the stream */
     void (*close)(void *ctx, struct h2_stream *s);
 };
 
@@ -86,8 +87,8 @@ size_t h2_queued(const struct h2 *h);
 int h2_write(struct h2_stream *s, uint8_t *data, size_t len);
 /* Sends the response headers now, before any data. Returns NOMEM. */
 int h2_start(struct h2_stream *s);
-/* Tells that the gRPC layer has more to write to the stream. The callback `drain` then tells the
- * gRPC layer when it may write. */
+/* Call this function if the gRPC layer has more to write to the stream. The callback `drain`
+ * follows when more may be written. */
 void h2_resume(struct h2_stream *s);
 /* Ends the stream after all written data, with the trailers grpc-status and grpc-message (message
  * NULL: no grpc-message). Returns NOMEM. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The thread waits with epoll for bytes of clients, and continues one handshake at a time, without
- * the lock. There are two epoll sets: one for urgent handshakes, and one for all other handshakes,
- * which contains the first set. A handshake on which the thread does not work is in a list:
- * `pending`, or `finished` until the loop thread takes the result. The loop thread can cancel and
- * free such a handshake at once, so that its descriptor is free at once. If it cancels the
- * handshake on which the thread works, the thread frees it.
+ * The handshake thread waits with epoll for bytes of clients, and continues one handshake at a
+ * time, without holding the lock. There are two epoll sets: one for urgent handshakes, and one for
+ * all other handshakes, which contains the first set. A handshake on which the thread does not work
+ * is in a list: `pending`, or `finished` until the loop thread takes the result. The loop thread
+ * can cancel and free such a handshake at once, which also frees the descriptor. If the loop thread
+ * cancels the handshake on which the thread works, the thread frees it afterwards.
  *
- * The thread also reads the names in the client's certificate, because only the loop thread is
- * short of time. OpenSSL counts the references of an SSL_CTX, so a handshake keeps the context with
- * which it began.
+ * The thread also reads the names in the client's certificate, to save time of the loop thread.
+ * OpenSSL counts the references of an SSL_CTX, so a handshake keeps the context with which it
+ * began.
  */
 #include "fabricd/rpc/handshake.h"
 
@@ -43,7 +43,7 @@ struct handshakes {
     int epoll, urgent; /* two epoll sets; `urgent` has the urgent handshakes */
     int stop;          /* eventfd that tells the thread to end */
     /* eventfd, used as a semaphore: each finished handshake adds 1, and each call of on_finished
-     * subtracts 1. So the loop takes one result in each iteration. */
+     * subtracts 1. So the loop thread takes one result in each iteration. */
     int ready;
     struct loop_watch *watch;
     pthread_mutex_t lock; /* guards the lists */
@@ -107,8 +107,8 @@ static uint32_t advance(struct handshake *h)
 }
 
 /* Returns the handshake for which epoll has an event. Returns NULL if the loop thread has cancelled
- * it in the meantime. A new handshake may have its address in memory; it is then continued, and
- * finds no bytes to read. */
+ * this handshake in the meantime. If a new handshake has the same address in memory, the function
+ * returns the new one; this does no harm, because the new one finds no bytes to read. */
 static struct handshake *take_pending(struct handshakes *set, const void *wanted)
 {
     struct handshake *h;
@@ -162,7 +162,7 @@ static void *run_handshakes(void *ctx)
             count = epoll_wait(set->epoll, &e, 1, -1);
         if (count == 1 && e.data.ptr == &set->stop)
             return NULL;
-        /* if the event is for the set `urgent`, its address is that of no handshake */
+        /* an event of the set `urgent` itself has an address that belongs to no handshake */
         struct handshake *h = count == 1 ? take_pending(set, e.data.ptr) : NULL;
         if (h != NULL)
             run(set, h);
@@ -182,7 +182,7 @@ static void on_finished(void *ctx)
     if (h != NULL)
         take(h);
     pthread_mutex_unlock(&set->lock);
-    if (h == NULL) /* the loop thread has cancelled it */
+    if (h == NULL) /* the loop thread has cancelled this handshake */
         return;
     h->in.done(h->in.ctx, &h->result);
     if (h->result.complete) {

@@ -26,8 +26,8 @@ struct handshake_result {
      * the result owns both. */
     int fd;
     SSL *ssl;
-    /* The client. After a failure, it is the client whose certificate was refused (caller_refused),
-     * or NULL. */
+    /* The client. After a failure: the client whose certificate was refused (caller_refused), or
+     * NULL. */
     struct caller *caller;
     /* after a failure, OpenSSL's code of the reason; 0: the client closed the connection */
     unsigned long error;
@@ -49,8 +49,8 @@ struct handshake_input {
     void *ctx;
 };
 /* Begins the handshake of a client, and takes over its socket. When the handshake is complete or
- * has failed, `done` is called on the loop thread; *ret is not valid any more then. After NOMEM,
- * the socket is closed. */
+ * has failed, `done` is called on the loop thread; from then on, *ret is not valid. If the function
+ * returns NOMEM, it has closed the socket. */
 int handshake_begin(struct handshakes *h, const struct handshake_input *in, struct handshake **ret);
 /* Ends a handshake and closes its connection, without a call of `done`. h may be NULL. */
 void handshake_cancel(struct handshake *h);

@@ -5,7 +5,7 @@
 
 #include "fabricd/rpc/server.h"
 
-/* Tells the watching clients if the status has changed. Called after each event. */
+/* Sends the status to the watching clients if it has changed. Called after each event. */
 void health_turn(struct rpc *r);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fabricd/rpc/hosts.h"
 
+#include <string.h>
 #include <strings.h>
 
 #include "fabricd/rpc/server.h"
+#include "libfabmgr/base/glob.h"
 #include "libfabmgr/base/status.h"
 
 const struct fab_hosts *need_hosts(struct call *c, const struct fab_view *v)
@@ -34,13 +36,20 @@ const struct fab_location *location_of_node(const struct fab_hosts *h, const str
     const struct fab_node *n = &v->fabric->nodes[node];
     if (h->host_of[node] != FAB_NONE)
         return h->hosts[h->host_of[node]].location;
-    return fab_policy_locations_find(v->policy.locations, n->guid, n->desc);
+    return fab_hosts_location(v->policy.locations, n);
+}
+
+bool is_rack(const char *rack, const char *wanted)
+{
+    return wanted[0] == '\0' || strcasecmp(rack, wanted) == 0 ||
+           (fab_base_is_glob(wanted) &&
+            fab_base_glob_matches(wanted, strlen(wanted), rack, strlen(rack)) && rack[0] != '\0');
 }
 
 bool is_in_rack(const struct fab_hosts *h, const struct fab_view *v, uint32_t node,
                 const char *rack)
 {
-    return rack[0] == '\0' || strcasecmp(location_of_node(h, v, node)->rack, rack) == 0;
+    return is_rack(location_of_node(h, v, node)->rack, rack);
 }
 
 bool need_rack(struct call *c, const struct fab_hosts *h, const struct fab_view *v,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the hosts and racks of the published view. The hosts are kept until the view changes. */
+/* Finds the hosts and racks of the published view. A cache keeps the hosts until the view
+ * changes. */
 #ifndef FABRICD_RPC_HOSTS_H
 #define FABRICD_RPC_HOSTS_H
 
@@ -21,10 +22,13 @@ void hosts_end(struct host_cache *c);
 /* Returns the location of a node. The location of an adapter is that of its host. */
 const struct fab_location *location_of_node(const struct fab_hosts *h, const struct fab_view *v,
                                             uint32_t node);
-/* Returns true if the node is in this rack (case does not matter), or if the rack is "". */
+/* Returns true if `wanted` is the name of the rack (case does not matter), is a pattern that
+ * matches this name (libfabmgr/base/glob.h), or is "". */
+bool is_rack(const char *rack, const char *wanted);
+/* Returns true if the node is in such a rack. */
 bool is_in_rack(const struct fab_hosts *h, const struct fab_view *v, uint32_t node,
                 const char *rack);
-/* Returns true if any node is in this rack, or if the rack is "". Otherwise finishes the call with
+/* Returns true if any node is in such a rack. Otherwise finishes the call with
  * an error. */
 bool need_rack(struct call *c, const struct fab_hosts *h, const struct fab_view *v,
                const char *rack);

@@ -12,8 +12,8 @@
 
 struct kept {
     struct event event;
-    /* Sequence number of the last event with a number before this event of severity debug, which
-     * has no number itself. Not used for other events. */
+    /* For events of severity debug, which have no sequence number: the sequence number of the last
+     * other event before this one. Not used for other events. */
     uint64_t after;
     /* memory of the event's fields, followed by their texts */
     struct event_field room[];

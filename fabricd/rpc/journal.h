@@ -26,8 +26,8 @@ const struct event *journal_at(const struct journal *j, uint64_t seq);
  * journal counts them from 1. */
 uint64_t journal_debug_count(const struct journal *j);
 /* Returns event number `number` of severity debug, counted from 1. *ret_after is the sequence
- * number of the last event of a higher severity before it. NULL: the journal has dropped the event.
- */
+ * number of the last event of a higher severity before this event. NULL: the journal has dropped
+ * the event. */
 const struct event *journal_debug_at(const struct journal *j, uint64_t number, uint64_t *ret_after);
 
 #endif

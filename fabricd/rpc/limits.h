@@ -10,12 +10,12 @@
  * connections */
 #define RPC_MAX_CLIENT_CALLS 400u
 /* Limits of new TLS connections from one address: RPC_PEER_BURST at once, then RPC_PEER_RATE per
- * second. A TLS handshake takes CPU time of the handshake thread: about 0.4 ms with an RSA 2048 key
- * of the manager (P-256: 0.2 ms) if the client sends only a ClientHello, and 0.6 ms (0.45 ms) if it
- * completes the handshake with a certificate. So one address takes about 1 % of a core. Each
- * listener has RPC_PEERS token buckets; addresses share a bucket if their hashes have the same
- * remainder. RPC_PEERS is also the number of addresses with a completed handshake that are
- * remembered. */
+ * second. A TLS handshake takes CPU time of the handshake thread. If the client sends only a
+ * ClientHello, it takes about 0.4 ms with an RSA 2048 key of the manager, and 0.2 ms with a P-256
+ * key. If the client completes the handshake with a certificate, it takes 0.6 ms (RSA) or 0.45 ms
+ * (P-256). So one address takes about 1 % of a core. Each listener has RPC_PEERS token buckets;
+ * addresses share a bucket if their hashes have the same remainder. RPC_PEERS is also the number of
+ * addresses with a completed handshake that are remembered. */
 #define RPC_PEER_BURST 200u
 #define RPC_PEER_RATE 20u
 #define RPC_PEERS 4096
@@ -24,7 +24,8 @@
 #define RPC_ACCEPTS 32
 #define RPC_ACCEPT_US 5000ull
 /* Number of descriptors that the rest of the process needs. If the process may open fewer
- * descriptors than these and all connections need, the limits of connections are lowered. */
+ * descriptors than it needs for these and for all connections, the limits of connections are
+ * lowered. */
 #define RPC_OTHER_DESCRIPTORS 64u
 #define RPC_LEAST_CONNECTIONS 4u
 /* maximum number of network clients whose TLS and HTTP/2 handshakes are not complete */
@@ -33,6 +34,8 @@
 #define RPC_MAX_STREAMS 100
 /* Maximum bytes of a request message. Most requests have fewer than 1,000 bytes. */
 #define RPC_MAX_REQUEST (64u << 10)
+/* maximum bytes of a request with the files of a policy; only operators may send one */
+#define RPC_MAX_LARGE_REQUEST (1088u << 10)
 /* Maximum size of a reply message in bytes. It is the size that gRPC clients accept by default. */
 #define RPC_MAX_REPLY (4u << 20)
 /* maximum bytes of the HTTP/2 headers of a request */
@@ -44,8 +47,8 @@
 #define RPC_MAX_QUEUED (8u << 20)
 /* Maximum bytes of answers in the buffer of a socket; further bytes wait in the queues of calls. */
 #define RPC_MAX_SOCKET_QUEUE (256u << 10)
-/* Maximum time in us for which received bytes of one connection are handled before other
- * connections have their turn. */
+/* Maximum time in us for which the server handles received bytes of one connection before it
+ * continues with other connections. */
 #define RPC_TURN_US 500ull
 /* number of received bytes that are handled between two checks of RPC_TURN_US */
 #define RPC_SLICE 128u
@@ -77,8 +80,8 @@
 #define RPC_FRAMES_DATA 64u
 #define RPC_PAGE_DEFAULT 1000u
 #define RPC_PAGE_MAX 2000u
-/* Number of events in the journal. If a call of WatchEvents falls behind by more events, it is
- * ended. */
+/* Number of events in the journal. If a call of WatchEvents falls behind by more events, the
+ * manager ends the call. */
 #define RPC_EVENTS_KEPT 4096u
 /* Number of events of severity debug in the journal; slow clients miss older ones. */
 #define RPC_DEBUG_KEPT 256u
@@ -96,5 +99,8 @@
 /* maximum number of names in a WhatIf request */
 #define RPC_FAILURES_MAX 4096u
 #define RPC_LOST_SHOWN 100u
+/* maximum number of jobs in a GetAffectedJobs request */
+#define RPC_JOBS_MAX 10000u
+#define RPC_UNKNOWN_SHOWN 10u
 
 #endif

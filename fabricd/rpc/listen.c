@@ -3,14 +3,14 @@
  * Opens listening sockets.
  *
  * A Unix socket has mode 0660 from the moment it exists. It belongs to the configured group, if
- * that group exists. At start, the manager removes a socket file if no process answers on it; a
- * killed manager may have left the file. At the end, it removes its own file, unless another
- * process has replaced the file.
+ * that group exists. At start, the manager removes a socket file on which no process answers,
+ * because a killed manager may have left it. At the end, the manager removes its own socket file,
+ * unless another process has replaced this file.
  *
  * If the process runs out of file descriptors, a TLS address accepts no connections for one second.
- * A Unix socket keeps SPARES descriptors in reserve: it releases them to accept a client, and then
- * closes another connection to fill the reserve again. So network clients and idle clients never
- * lock out a local user.
+ * For each Unix socket, the manager keeps SPARES descriptors in reserve: it releases them to accept
+ * a client, and then closes another connection to fill the reserve again. So network clients and
+ * idle clients never lock out a local user.
  */
 #include "fabricd/rpc/listen.h"
 
@@ -58,7 +58,7 @@ struct listener {
     ino_t ino;
 };
 
-/* Returns the client's address as conn_accept_tls needs it. */
+/* Returns the client's address in the form that conn_accept_tls takes. */
 static uint64_t peer_of(const struct sockaddr *from)
 {
     uint64_t peer = 0;
@@ -114,7 +114,8 @@ static void refuse_rate(struct listener *l, int fd, const struct sockaddr *from,
     close(fd);
 }
 
-/* Stops accepting for a while after RPC_ACCEPTS connections, so that other work has its turn. */
+/* After RPC_ACCEPTS connections, stops accepting until RPC_ACCEPT_US have passed, so that other
+ * work has its turn. */
 static void count_accept(struct listener *l, uint64_t now)
 {
     if (now - l->turn_us > RPC_ACCEPT_US) {
@@ -289,8 +290,9 @@ static int bind_first(const struct addrinfo *list)
     return fd;
 }
 
-/* Logs a hint if other hosts cannot connect. The systemd unit of fabricd admits only this host
- * (IPAddressDeny=), and packets of other hosts are dropped silently. */
+/* Logs a hint that other hosts may be unable to connect, if systemd started fabricd and the address
+ * is not local. By default, the systemd unit of fabricd admits only this host (IPAddressDeny=), and
+ * packets of other hosts are dropped silently. */
 static void hint_at_unit(const struct config_listen *at)
 {
     bool local = strcmp(at->host, "localhost") == 0 || strncmp(at->host, "127.", 4) == 0 ||

@@ -19,10 +19,11 @@ struct page_key {
      * 'c' contingencies, 'x' counters, 'k' partitions, 'm' their members, 'v' services, 'i'
      * subscriptions, 'P' pinned names, 'b' baseline, 'g' multicast groups, 'h' their members,
      * 'C' rules of a class, 'a' audit log, 'G' nodes that are gone, 'L' links that are gone,
-     * 'H' samples of a port, 'S' hosts */
+     * 'H' samples of a port, 'S' hosts, 'I' and 'J' inventory of nodes and of gone nodes, 'M' of
+     * cables */
     char list;
-    /* Used in lists of nodes, ports and links. true: the element belongs to an adapter or router;
-     * false: to a switch. These lists have all switches first. */
+    /* Only in lists of nodes, ports and links, in which all switches come first. true: the element
+     * belongs to an adapter or router; false: to a switch. */
     bool behind;
     /* The number by which the list is sorted, for example a node GUID, a LID, the sequence number
      * of an event, the generation of a reroute, or the severity of a contingency. */
@@ -40,8 +41,8 @@ char *page_token(struct answer *a, const struct page_key *key);
  * RPC_PAGE_DEFAULT. */
 uint32_t page_size(uint32_t asked);
 
-/* Returns the id of the first node that is not before the key in the list; f->node_count if there
- * is none. *ret_same is true if it is the node of the key itself. */
+/* Returns the id of the node of the key or, if this node has left, of the next node in the list;
+ * f->node_count if there is none. *ret_same is true if this node is the node of the key itself. */
 uint32_t page_node(const struct fab_fabric *f, const struct page_key *key, bool *ret_same);
 /* Returns the id of the first port that comes after the key in the list; f->port_count if there
  * is none. */

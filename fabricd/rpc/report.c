@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds the endports that studies measure, and makes the reports of engines. All functions except
  * measure_init and name_list_copy run on the worker thread, on values that no other thread changes.
- * The worker thread also looks up the names of the endports, because that takes long if there are
- * thousands. */
+ * The worker thread also looks up the names of the endports, because thousands of names take a long
+ * time. */
 #include "fabricd/rpc/report.h"
 
 #include <stdio.h>
@@ -15,6 +15,7 @@
 #include "libfabmgr/base/host_list.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/hosts/hosts.h"
 
 /* ---- endports to measure --------------------------------------------------------------------- */
 
@@ -72,6 +73,8 @@ struct resolving {
     size_t room;
     /* bitset of the ids of ports that are in the list already */
     uint64_t *seen;
+    struct fab_hosts hosts; /* found when the first name of a host with several endports comes */
+    bool has_hosts;
 };
 
 static int refuse(struct study *s, enum fab_grpc_code code, const char *name, const char *what)
@@ -101,6 +104,33 @@ static int add_end(struct resolving *r, const char *name, uint32_t port)
     return FAB_OK;
 }
 
+/* Adds the endports of all adapters of a host that have active links. Returns NOT_FOUND if no host
+ * has this name. */
+static int add_host(struct resolving *r, const char *name)
+{
+    const struct fab_view *v = r->s->view;
+    if (!r->has_hosts && fab_hosts_find(v->fabric, v->policy.locations, &r->hosts) != FAB_OK)
+        return FAB_E_NOMEM;
+    r->has_hosts = true;
+    uint32_t host = fab_hosts_by_name(&r->hosts, name), before = r->m->end_count;
+    if (host == FAB_NONE)
+        return FAB_E_NOT_FOUND;
+    const struct fab_host *h = &r->hosts.hosts[host];
+    for (uint32_t i = 0; i < h->count; i++) {
+        const struct fab_node *n = &v->fabric->nodes[r->hosts.adapters[h->first + i].node];
+        for (uint32_t port = n->first_port + 1; port <= n->first_port + n->num_ports; port++) {
+            if (!fab_fabric_port_is_up(v->fabric, port) || v->target->lids.base[port] == 0)
+                continue;
+            int rc = add_end(r, name, port);
+            if (rc != FAB_OK)
+                return rc;
+        }
+    }
+    return r->m->end_count > before
+               ? FAB_OK
+               : refuse(r->s, FAB_GRPC_INVALID_ARGUMENT, name, "has no active link to a switch");
+}
+
 static int resolve_name(void *ctx, const char *name)
 {
     struct resolving *r = ctx;
@@ -111,6 +141,9 @@ static int resolve_name(void *ctx, const char *name)
     int rc = fab_view_find_port(r->s->view, name, &port, why, sizeof why);
     if (rc == FAB_OK)
         return add_end(r, name, port);
+    int host = rc == FAB_E_EXISTS ? add_host(r, name) : FAB_E_NOT_FOUND;
+    if (host != FAB_E_NOT_FOUND)
+        return host;
     snprintf(r->s->missing, sizeof r->s->missing, "%s", name);
     r->s->code = rc == FAB_E_EXISTS ? FAB_GRPC_INVALID_ARGUMENT : fab_grpc_code_of(rc);
     snprintf(r->s->why, sizeof r->s->why, "%s", why[0] != '\0' ? why : fab_base_status_text(rc));
@@ -133,12 +166,14 @@ bool measure_resolve(struct measure *m, struct study *s)
 {
     if (m->names.count == 0 || m->ends != NULL)
         return true;
-    struct resolving r = {m, s, 0, fab_base_bits_new(s->view->fabric->port_count)};
+    struct resolving r = {.m = m, .s = s, .seen = fab_base_bits_new(s->view->fabric->port_count)};
     int rc = r.seen != NULL ? FAB_OK : FAB_E_NOMEM;
     for (size_t i = 0; i < m->names.count && rc == FAB_OK; i++)
         rc = resolve_text(&r, m->names.name[i]);
     if (rc < 0 && s->code == FAB_GRPC_OK)
         study_fail(s, rc, "the ends could not be found");
+    if (r.has_hosts)
+        fab_hosts_fini(&r.hosts);
     free(r.seen);
     return rc == FAB_OK;
 }

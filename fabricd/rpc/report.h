@@ -17,7 +17,8 @@ struct name_list {
     char **name; /* [count] */
     size_t count;
 };
-/* Copies the names to an empty list. Returns NOMEM; the list may then have some of the names. */
+/* Copies the names to an empty list. Returns NOMEM; in this case the list may have some of the
+ * names. */
 int name_list_copy(struct name_list *l, char **names, size_t count);
 void name_list_fini(struct name_list *l);
 
@@ -29,8 +30,8 @@ struct measure { /* a copy of the message QualityOptions */
     uint32_t samples;
     uint64_t seed;
 };
-/* Copies the options of a request; `options` may be NULL. After INVAL or NOMEM, the call is
- * finished with an error. */
+/* Copies the options of a request; `options` may be NULL. If the function returns INVAL or NOMEM,
+ * it has finished the call with an error. */
 int measure_init(struct measure *m, struct call *c, const Fabric__V1__QualityOptions *options);
 void measure_fini(struct measure *m);
 /* Finds the endports by name. Called on the worker thread only. Returns false if the study has

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Functions for calls that are answered only when the manager has done the requested work, such as
+ * Functions for calls whose answer waits until the manager has done the requested work, such as
  * Sweep, Reroute, DisablePort and EnablePort.
  */
 #ifndef FABRICD_RPC_REQUEST_H
@@ -19,5 +19,10 @@ void request_refuse(struct call *c, int status, const char *what);
  * *field, the only field of the reply `m`. */
 void request_end(struct call *c, int status, const char *text, const ProtobufCMessage *m,
                  char **field);
+
+/* Finishes a dry run that would succeed, with a sentence that says what would be done. The audit
+ * log says that nothing was changed. */
+void request_rehearsed(struct call *c, const char *object, const ProtobufCMessage *m, char **field,
+                       const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
 #endif

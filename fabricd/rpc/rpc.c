@@ -4,6 +4,7 @@
  */
 #include "fabricd/rpc/rpc.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,9 +14,11 @@
 #include "fabricd/rpc/follower.h"
 #include "fabricd/rpc/health.h"
 #include "fabricd/rpc/journal.h"
+#include "fabricd/rpc/majority.h"
 #include "fabricd/rpc/server.h"
 #include "fabricd/rpc/study.h"
 #include "fabricd/rpc/tls.h"
+#include "fabricd/store/replicated.h"
 #include "libfabmgr/base/status.h"
 
 static void list_services(struct rpc *r)
@@ -70,7 +73,7 @@ int rpc_reload_tls(struct rpc *r, const struct config_tls *tls, char *why, size_
 {
     SSL_CTX *ctx = NULL;
     if (r->ssl_ctx == NULL)
-        return FAB_OK; /* no TLS address is served */
+        return FAB_OK; /* the server has no TLS address */
     int rc = read_tls(tls, &ctx, why, why_len);
     if (rc != FAB_OK)
         return rc;
@@ -108,6 +111,16 @@ static int open_listeners(struct rpc *r, char *why, size_t why_len)
     return rc;
 }
 
+static void name_journal(struct rpc *r)
+{
+    struct sm_ha_status s;
+    uint64_t number = r->in.store != NULL ? store_instance(r->in.store) : 0;
+    if (number == 0)
+        return;
+    sm_get_ha_status(r->in.sm, &s);
+    snprintf(r->journal_name, sizeof r->journal_name, "%016" PRIx64 "-%016" PRIx64, number, s.guid);
+}
+
 int rpc_start(const struct rpc_input *in, struct rpc **ret, char *why, size_t why_len)
 {
     snprintf(why, why_len, "out of memory");
@@ -123,6 +136,7 @@ int rpc_start(const struct rpc_input *in, struct rpc **ret, char *why, size_t wh
     r->listeners = calloc(in->config->listen_count + 1, sizeof *r->listeners);
     if (r->turn != NULL && r->listeners != NULL)
         rc = journal_new(in->bus, on_event, r, &r->journal);
+    name_journal(r);
     if (rc == FAB_OK)
         rc = studies_new(r, &r->studies);
     if (rc == FAB_OK)
@@ -130,8 +144,11 @@ int rpc_start(const struct rpc_input *in, struct rpc **ret, char *why, size_t wh
     if (rc == FAB_OK)
         rc = expiry_new(in->loop, in->bus, in->expiry, &r->expiry);
     if (rc == FAB_OK)
-        rc = conn_set_new(&(struct conn_set_input){in->loop, r->services, r, r->audit, in->counts},
-                          &r->conns);
+        rc = majority_new(in->loop, in->replica, &r->majority);
+    if (rc == FAB_OK)
+        rc = conn_set_new(
+            &(struct conn_set_input){in->loop, r->services, r, r->audit, r->majority, in->counts},
+            &r->conns);
     if (rc == FAB_OK)
         rc = open_listeners(r, why, why_len);
     if (rc < 0) {
@@ -155,6 +172,7 @@ void rpc_stop(struct rpc *r)
     hosts_end(&r->hosts);
     expiry_free(r->expiry);
     audit_free(r->audit);
+    majority_free(r->majority);
     journal_free(r->journal);
     loop_timer_free(r->turn);
     SSL_CTX_free(r->ssl_ctx);

@@ -11,8 +11,11 @@
 #include "fabricd/base/tls_expiry.h"
 #include "fabricd/cc/cc.h"
 #include "fabricd/config/config.h"
+#include "fabricd/inventory/inventory.h"
 #include "fabricd/loop/loop.h"
 #include "fabricd/pm/pm.h"
+#include "fabricd/policy/policy.h"
+#include "fabricd/replica/replica.h"
 #include "fabricd/sa/sa.h"
 #include "fabricd/sm/sm.h"
 #include "fabricd/store/store.h"
@@ -23,18 +26,22 @@ struct rpc_input {
     struct loop *loop;
     struct sm *sm;
     const struct pm *pm;
-    struct cc *cc;       /* congestion control; NULL: not available */
-    const struct sa *sa; /* subnet administration; NULL: not available */
+    const struct inventory *inventory; /* NULL: not available */
+    struct cc *cc;                     /* congestion control; NULL: not available */
+    const struct sa *sa;               /* subnet administration; NULL: not available */
+    struct policy *policy;             /* the applied policy; NULL: not available */
     struct bus *bus;
     struct store *store;      /* NULL: nothing is stored */
+    struct replica *replica;  /* NULL: the state is not replicated */
     struct counters *history; /* history of counters; NULL: fabricd keeps none */
     const struct config *config;
-    const char *settings_file; /* for backups; NULL: the manager has none */
+    /* Path of fabricd.yaml, for backups; NULL: the manager has no such file. */
+    const char *settings_file;
     /* counters of calls and studies; NULL: nobody counts them */
     struct call_counts *counts;
     /* maximum CPU time of a study in us, which tests set; 0: the limit of limits.h */
     uint64_t study_cpu_us;
-    /* the times at which the TLS files expire are written here; NULL: they are not */
+    /* the server writes here the times at which the TLS files expire; NULL: it does not */
     struct tls_expiry *expiry;
     /* Writes the page of metrics for GetDiagnostics; fabricd/metrics makes this page. NULL: there
      * is no such page. */
@@ -48,12 +55,12 @@ struct rpc_input {
 /* Listens at all addresses of the configuration. Returns INVAL, EXISTS (another process serves an
  * address), IO or NOMEM. why[] says which address failed and what to do. */
 int rpc_start(const struct rpc_input *in, struct rpc **ret, char *why, size_t why_len);
-/* Reads the files of the TLS settings again. New connections use them. Open connections of clients
- * that they no longer permit are closed. On an error nothing changes; why[] names the file. Returns
- * OK, INVAL, DENIED or NOMEM. */
+/* Reads the files of the TLS settings again. New connections use the files. Closes open connections
+ * of clients whose certificates the files no longer permit. On an error nothing changes, and why[]
+ * names the file. Returns OK, INVAL, DENIED or NOMEM. */
 int rpc_reload_tls(struct rpc *r, const struct config_tls *tls, char *why, size_t why_len);
-/* Refuses those calls in progress whose callers no longer have the role that they need. Called when
- * the setting rpc.roles may have changed. */
+/* Refuses the calls in progress whose callers no longer have the role that these calls need. Called
+ * when the setting rpc.roles may have changed. */
 void rpc_reload_roles(struct rpc *r);
 void rpc_stop(struct rpc *r); /* r may be NULL */
 

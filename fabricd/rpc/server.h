@@ -11,8 +11,10 @@
 #include "fabricd/rpc/listen.h"
 #include "fabricd/rpc/page.h"
 #include "fabricd/rpc/rpc.h"
+#include "libfabmgr/view/filter.h"
 
 struct audit;
+struct majority;
 struct backup;
 struct expiry;
 struct journal;
@@ -23,7 +25,11 @@ struct studies;
 struct rpc {
     struct rpc_input in;
     struct journal *journal;
+    /* Names the journal: the number of the database, and the port GUID, because a copy of a
+     * database has the same number. "": there is no database. */
+    char journal_name[40];
     struct audit *audit;
+    struct majority *majority;
     struct host_cache hosts;
     /* the calls of WatchEvents that are in progress */
     LIST_HEAD(, follower) followers;
@@ -77,8 +83,11 @@ int find_node(struct call *c, const struct fab_view *v, const char *what, uint32
 int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port);
 int find_port(struct call *c, const struct fab_view *v, const char *node, uint32_t number,
               uint32_t *ret_port);
-/* service_whatif.c: returns true if the text has the form NODE/PORT and NODE is the name of a node.
- * Then stores this name in node[], and the port number in *ret_number. */
+/* Like find_node, but for a list: `what` selects nodes and ports (libfabmgr/view/filter.h). */
+int find_filter(struct call *c, const struct fab_view *v, const char *what,
+                struct fab_view_filter *ret);
+/* In service_whatif.c. If the text has the form NODE/PORT and NODE is the name of a node, stores
+ * this name in node[] and the port number in *ret_number, and returns true. */
 bool is_port_name(const struct fab_view *v, const char *text, char node[FAB_NODE_DESC_LEN + 1],
                   uint32_t *ret_number);
 /* The requested page of a list. */
@@ -94,15 +103,23 @@ struct page {
 bool read_page(struct call *c, char list, const char *token, uint32_t size, struct page *ret);
 void refuse_token(struct call *c, const char *token);
 
-void backup_end(struct rpc *r); /* service_backup.c: frees the backup after all calls have ended */
+struct answer;
+/* In service_policy.c: sets the version in force and the names of its sections, and returns their
+ * number. */
+size_t list_policy_sections(struct answer *a, const struct policy *p, uint64_t *ret_version,
+                            char ***ret_sections);
+/* In service_backup.c: frees the backup, after all calls have ended. */
+void backup_end(struct rpc *r);
 
 /* The methods of FabricService, grouped by the file that defines them. */
 typedef void call_handler(struct call *c, const void *request);
 call_handler who_am_i;                                           /* in service_access.c */
 call_handler get_status, get_version, sweep, reroute, rebalance; /* in service_status.c */
 call_handler get_managers, hand_over, set_manager_priority;      /* in service_ha.c */
+call_handler get_manager_mode, freeze_manager, resume_manager;   /* in service_manager.c */
 call_handler list_nodes, get_node;                               /* in service_node.c */
 call_handler list_hosts, get_host, list_racks;                   /* in service_host.c */
+call_handler list_node_inventory, list_cable_inventory;          /* in service_inventory.c */
 call_handler list_gone_nodes, list_gone_links, forget_nodes;     /* in service_gone.c */
 call_handler list_snapshots, compare_topologies, make_snapshot,
     delete_snapshot;                                                 /* in service_topology.c */
@@ -111,11 +128,16 @@ call_handler list_baseline, approve_baseline, disapprove_baseline;   /* in servi
 call_handler list_ports, get_port, disable_port, enable_port;        /* in service_port.c */
 call_handler get_key, rotate_key;                                    /* in service_key.c */
 call_handler list_links, list_flapping_links, release_link;          /* in service_link.c */
+call_handler list_drains, get_drain_preview, start_drain, end_drain; /* in service_drain.c */
+call_handler plan_policy, apply_policy, get_policy, list_policies,
+    compare_policies;                                                /* in service_policy.c */
+call_handler get_drain_plan;                                         /* in service_drain_plan.c */
 call_handler list_unhealthy_links, list_port_counters, isolate_link; /* in service_unhealthy.c */
 call_handler trace_path, get_forwarding_table, get_verdict;          /* in service_route.c */
 call_handler get_routing_choice;                                     /* in service_choice.c */
 call_handler get_quality;                                            /* in service_quality.c */
 call_handler compare_engines;                                        /* in service_compare.c */
+call_handler get_affected_jobs;                                      /* in service_job.c */
 call_handler what_if;                                                /* in service_whatif.c */
 call_handler list_contingencies, get_contingency;                    /* in service_contingency.c */
 call_handler export_file;                                            /* in service_export.c */
@@ -133,13 +155,14 @@ call_handler get_diagnostics;                                        /* in servi
 call_handler list_events;                                            /* in service_event_list.c */
 call_handler watch_events;                                           /* in service_event.c */
 
-/* The ports with ids `first` to `end` - 1. */
+/* Those ports with the ids `first` to `end` - 1 that the filter selects. */
 struct port_range {
     uint32_t first, end;
+    struct fab_view_filter filter;
 };
-/* Finds the ports that follow a page token, in a list of the ports of one node or, if `node` is "",
- * of all nodes. `kind` identifies the list, as in page_parse. Returns FORMAT (wrong token), INVAL,
- * NOT_FOUND or EXISTS; the call is then finished with an error. */
+/* Finds the ports that follow a page token, in a list of the ports that `node` selects. `kind`
+ * identifies the list, as in page_parse. Returns FORMAT (wrong token), INVAL, NOT_FOUND or EXISTS;
+ * the call is then finished with an error. */
 int read_port_range(struct call *c, const struct fab_view *v, char kind, const char *page_token,
                     const char *node, struct port_range *ret);
 

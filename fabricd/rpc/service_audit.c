@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Implements ListAudit and VerifyAudit. For each page, ListAudit examines at most ROWS_A_PAGE rows
- * of the audit log. So a filter that matches few rows does not block the event loop. VerifyAudit
- * reads all rows, on the worker thread of the studies. */
+ * of the audit log, so that a filter that matches few rows does not block the event loop.
+ * VerifyAudit reads all rows, on the worker thread of the studies. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

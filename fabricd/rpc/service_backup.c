@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements Backup. A thread of its own writes the encrypted backup to a file without a name in
- * the state directory. So nothing is left of the file if the call ends early or the manager is
- * killed. The loop thread then sends the file in pieces, each when the client has taken the
- * previous one. So a backup of any size needs the memory of one piece.
+ * Implements Backup. A separate thread writes the encrypted backup to a file without a name in the
+ * state directory. So the file vanishes if the call ends early or the manager is killed. The loop
+ * thread then sends the file in pieces, each when the client has taken the previous piece. So a
+ * backup of any size needs the memory of one piece.
  *
- * The client sends a key that it derived from its passphrase. The manager never has the passphrase,
- * which may also open other backups, and needs no memory for scrypt.
+ * The client sends a key that it derived from its passphrase with scrypt. So the manager never has
+ * the passphrase, which may also open other backups, and needs no memory for scrypt.
  */
 #include <errno.h>
 #include <openssl/crypto.h>
@@ -29,12 +29,12 @@ struct backup {
     struct rpc *rpc;
     struct call *call; /* used on the loop thread only; NULL: the call has ended */
     struct worker *worker;
-    /* Ends the call if the client takes no piece for RPC_STALL_US, because no other backup can be
-     * made in the meantime. */
+    /* Ends the call if the client takes no piece for RPC_STALL_US, because no other backup can
+     * begin before this one has ended. */
     struct loop_timer *stall;
     atomic_bool stop;
     struct store_backup_key key;
-    /* results of the worker */
+    /* results of the thread that writes the file */
     int status;
     int fd; /* the encrypted file; -1: there is none */
     struct store_backup_result result;
@@ -163,7 +163,7 @@ static void on_made(void *ctx)
     snprintf(text, sizeof text, "%u files, %llu bytes", b->result.files,
              (unsigned long long)b->size);
     call_audit_change(b->call, NULL, text);
-    /* Store the row in the audit log before the client has the first piece. */
+    /* The row must be in the audit log before the client gets the first piece. */
     call_audit_object(b->call, "backup of %s", b->result.made);
     loop_timer_set(b->stall, RPC_STALL_US);
     call_later(b->call, &hooks, b);

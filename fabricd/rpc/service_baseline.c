@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements ListBaseline, ApproveBaseline and DisapproveBaseline. They show and change the
- * baseline: the devices that an operator has approved at their places. They also show devices that
- * are not approved.
+ * Implements ListBaseline, ApproveBaseline and DisapproveBaseline. These methods show and change
+ * the baseline: the devices that an operator has approved at their places. They also show devices
+ * that are not approved.
  */
 #include "fabricd/rpc/server.h"
 
@@ -29,8 +29,8 @@ static Fabric__V1__PortRef *convert_end(struct answer *a, const struct fab_view 
     uint32_t node = fab_fabric_node_by_guid(v->fabric, guid);
     if (guid == 0)
         return NULL;
-    if (node != FAB_NONE && v->fabric->nodes[node].desc[0] != '\0')
-        snprintf(place, sizeof(place), "%s/%u", v->fabric->nodes[node].desc, port);
+    if (node != FAB_NONE && v->fabric->nodes[node].name[0] != '\0')
+        snprintf(place, sizeof(place), "%s/%u", v->fabric->nodes[node].name, port);
     else
         snprintf(place, sizeof(place), "0x%016" PRIx64 "/%u", guid, port);
     return convert_place(a, guid, port, place);
@@ -47,7 +47,7 @@ static Fabric__V1__BaselineEntry *new_entry(struct answer *a, const struct fab_v
     m->guid = answer_guid(a, p->guid);
     m->port = p->port;
     m->port_guid = answer_guid(a, p->port_guid);
-    m->name = answer_text(a, node != FAB_NONE ? v->fabric->nodes[node].desc : name);
+    m->name = answer_text(a, node != FAB_NONE ? v->fabric->nodes[node].name : name);
     m->is_switch = p->is_switch;
     return m;
 }
@@ -111,8 +111,8 @@ static Fabric__V1__BaselineEntry *convert_approved(struct answer *a, const struc
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* Returns true if the list of devices that are not approved says that this device was moved. The
- * device is then not listed again at its approved place. */
+/* Returns true if the list of devices that are not approved has the approved device of this place
+ * at another place. The page then does not list the device again at its approved place. */
 static bool is_moved(const struct sm_unapproved *list, uint32_t count, const struct fab_place *p)
 {
     uint32_t low = 0, high = count;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements ListClasses and ListClassRules. They list the traffic classes in the policy of the
- * view, with the service levels and virtual lanes that the classes have in the tables of the view.
+ * Implements ListClasses and ListClassRules. These methods list the traffic classes in the policy
+ * of the view. The service levels and virtual lanes of the classes are those in the tables of the
+ * view.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
 /* Returns the bitset of VLs that a class uses on ISLs. *ret_least is the smallest share of an ISL's
- * bandwidth, in per mille, that VLArbitration tables guarantee the class. Examines only
+ * bandwidth, in per mille, that VLArbitration tables guarantee the class. Examines at most
  * PORTS_LOOKED_AT ports, to limit the time in large fabrics. */
 static uint16_t check_isls(const struct fab_view *v, uint8_t class, uint32_t *ret_least)
 {

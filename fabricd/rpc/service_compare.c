@@ -29,7 +29,7 @@ static void work(struct study *s)
     r->lane_sets = fab_policy_classes_count(s->view->policy.classes);
     if (!measure_resolve(&c->measure, s))
         return;
-    /* First demand a set of VLs for every traffic class. As long as the engine fails, halve the
+    /* At first, each traffic class gets its own set of VLs. While the engine fails, halve the
      * number of sets and try again. */
     while (report_make(r, s, &c->measure, f, lids) && r->status != FAB_OK && r->lane_sets > 1)
         r->lane_sets /= 2;

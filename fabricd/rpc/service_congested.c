@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements ListCongestedPorts and ListCongestionLogs. They show where the port counters and the
- * congestion logs of devices report congestion.
+ * Implements ListCongestedPorts and ListCongestionLogs. These methods show where the port counters
+ * and the congestion logs of devices report congestion.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements GetCongestion, GetPortCongestion and GetRoce. They show the settings that congestion
- * control computed for the view, the reason for each value, and the state of the devices.
+ * Implements GetCongestion, GetPortCongestion and GetRoce. These methods show the settings that
+ * congestion control computed for the view, the reason for each value, and the state of the
+ * devices.
  */
 #include <stdlib.h>
 
@@ -43,7 +44,7 @@ struct inquiry {
     struct call *call; /* NULL: the call has ended */
     struct fab_view *view;
     answer_with *answer;
-    /* members for GetPortCongestion only: id of the port, and service level */
+    /* for GetPortCongestion only: id of the port, and service level */
     uint32_t port, sl;
     unsigned tries;
 };
@@ -60,8 +61,8 @@ static void forget_inquiry(struct call *c, void *data)
     ((struct inquiry *)data)->call = NULL;
 }
 
-/* Answers the call if the congestion settings for its view are computed. Otherwise waits for
- * them. */
+/* Answers the call if the congestion settings for the view of the call are computed. Otherwise
+ * waits for these settings. */
 static void go_on(void *ctx)
 {
     struct inquiry *q = ctx;

@@ -3,8 +3,8 @@
  * Implements ListContingencies and GetContingency.
  *
  * A page lists contingencies in the order of severity, but the manager does not sort them. To make
- * a page, a heap collects the most severe contingencies after the page token. The least severe of
- * them is at the top of the heap, and is replaced if a more severe one is found.
+ * a page, the method collects the most severe contingencies after the page token in a heap. The
+ * least severe of these contingencies is at the top of the heap; a more severe one replaces it.
  */
 #include <stdlib.h>
 
@@ -129,7 +129,7 @@ static void fill_place(struct answer *a, const struct fab_view *v,
         m->to = c->peer != FAB_NONE ? convert_port_ref(a, v, c->peer) : NULL;
     } else if (c->id != FAB_NONE) {
         m->node_guid = answer_guid(a, v->fabric->nodes[c->id].guid);
-        m->node_name = answer_text(a, v->fabric->nodes[c->id].desc);
+        m->node_name = answer_text(a, v->fabric->nodes[c->id].name);
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements ListTopPorts and GetPortHistory. The last samples of ports are in the performance
- * manager; a worker thread reads earlier ones from the history of counters.
+ * Implements ListTopPorts and GetPortHistory. The performance manager has the last samples of all
+ * ports. A worker thread reads earlier samples from the history of counters.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -84,16 +84,18 @@ static Fabric__V1__PortSample *convert_sample(struct answer *a, const uint16_t *
 }
 
 /* Converts a port. If its node is not in the view, the result has only the GUID of the node.
- * *ret_peer: port at the other end of its link; NULL: the port has no link now. */
+ * *ret_peer: the port at the other end of the link; NULL: the port has no link now. *ret_id: the id
+ * of the port; FAB_NONE: it is not in the view. */
 static Fabric__V1__PortRef *convert_place_of(struct answer *a, const struct fab_view *v,
                                              uint64_t guid, uint8_t port,
-                                             Fabric__V1__PortRef **ret_peer)
+                                             Fabric__V1__PortRef **ret_peer, uint32_t *ret_id)
 {
     uint32_t node = fab_fabric_node_by_guid(v->fabric, guid);
     *ret_peer = NULL;
+    *ret_id = FAB_NONE;
     if (node == FAB_NONE || port > v->fabric->nodes[node].num_ports)
         return convert_place(a, guid, port, "");
-    uint32_t id = fab_fabric_port_id(v->fabric, node, port);
+    uint32_t id = *ret_id = fab_fabric_port_id(v->fabric, node, port);
     uint32_t peer = fab_fabric_port(v->fabric, id)->peer;
     if (peer != FAB_NONE)
         *ret_peer = convert_port_ref(a, v, peer);
@@ -104,9 +106,12 @@ static Fabric__V1__TopPort *convert_top(struct answer *a, const struct fab_view 
                                         uint8_t port, const uint16_t *code)
 {
     Fabric__V1__TopPort *m = ANSWER_NEW(a, Fabric__V1__TopPort, fabric__v1__top_port);
+    uint32_t id;
     if (m == NULL)
         return NULL;
-    m->port = convert_place_of(a, v, guid, port, &m->peer);
+    m->port = convert_place_of(a, v, guid, port, &m->peer, &id);
+    if (id != FAB_NONE)
+        m->rate = convert_rate(a, &fab_fabric_port(v->fabric, id)->info);
     m->sample = convert_sample(a, code);
     return m;
 }
@@ -278,7 +283,8 @@ static bool tell_port(struct study *s)
     Fabric__V1__GetPortHistoryResponse m = FABRIC__V1__GET_PORT_HISTORY_RESPONSE__INIT;
     struct answer a = {0};
     size_t count = p->count < p->want ? p->count : p->want;
-    m.port = convert_place_of(&a, s->view, p->guid, p->port, &m.peer);
+    uint32_t id;
+    m.port = convert_place_of(&a, s->view, p->guid, p->port, &m.peer, &id);
     m.samples = answer_alloc(&a, count, sizeof *m.samples);
     for (size_t i = 0; m.samples != NULL && i < count; i++) {
         Fabric__V1__PortSample *sample = convert_sample(&a, p->sample[i].code);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Implements GetDiagnostics: texts for a report about a fault. The loop thread writes the parts
- * that show its own state; this takes as long as one read of the metrics. A study writes the parts
- * that come from files. No part contains a secret, and the call changes nothing. */
+ * that show its own state, which takes as long as one request for the metrics. A study writes the
+ * parts that come from files. No part contains a secret, and the call changes nothing. */
+#include <inttypes.h>
 #include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,17 +26,31 @@ struct diagnostics {
 
 /* ---- on the loop thread ---------------------------------------------------------------------- */
 
-static void write_settings(const struct config *c, struct fab_text *to)
+/* Says which settings do not apply, because the applied policy replaces them. */
+static void write_policy(const struct policy *p, struct fab_text *to)
+{
+    struct policy_status s;
+    if (p == NULL)
+        return;
+    policy_get_status(p, &s);
+    for (int i = 0; i < FAB_DECLARED_SECTIONS; i++)
+        if (s.has[i])
+            fab_base_text_addf(to, "# %s: from the applied policy, version %" PRIu64 "\n",
+                               fab_policy_declared_section_name[i], s.version);
+}
+
+static void write_settings(const struct rpc_input *in, struct fab_text *to)
 {
     fab_base_text_add(
         to, "# Settings of the configuration file; those of the command line are not listed.\n");
-    config_show(c, to);
+    write_policy(in->policy, to);
+    config_show(in->config, to);
 }
 
 static void write_first(struct diagnostics *d, const struct rpc_input *in)
 {
     if (d->wanted[PART_SETTINGS])
-        write_settings(in->config, &d->text[PART_SETTINGS]);
+        write_settings(in, &d->text[PART_SETTINGS]);
     if (d->wanted[PART_METRICS] && in->write_metrics != NULL)
         in->write_metrics(in->metrics_ctx, &d->text[PART_METRICS]);
 }

@@ -2,24 +2,27 @@
 /*
  * Implements WatchEvents.
  *
- * A follower is a call of WatchEvents, with the sequence number of the last event that it sent. It
- * has no queue. When the client can take more (drain), the follower reads the next events. Events
- * that are older than the journal in memory come from the store, all others from the journal. Once
- * a follower has reached the newest event, its next event must stay in the journal. If the journal
- * has dropped this event, the manager ends the call, and a last response says where to resume.
+ * A follower is a call of WatchEvents, with the sequence number of the last event that it sent. A
+ * follower has no queue: when the client can take more (drain), the follower reads the next events.
+ * Events that are older than the journal in memory come from the store, all others from the
+ * journal. Once a follower has reached the newest event, its next event must stay in the journal.
+ * If the journal has dropped this event, the manager ends the call, and a last response says where
+ * to resume.
  *
- * Every gap is reported: events that the store does not have any more, and debug events that the
- * journal dropped before a slow follower could send them.
+ * The follower reports every gap: events that the store does not have any more, and debug events
+ * that the journal dropped before a slow follower could send them.
  *
- * The bus does not call the followers itself. An event starts a timer, and the timer wakes the
- * followers once for all events that have arrived.
+ * The bus does not call the followers. Each event starts a timer, which wakes the followers once
+ * for all events that have arrived by then.
  */
 #include "fabricd/rpc/follower.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fabric/v1/event.pb-c.h"
+#include "fabricd/base/clock.h"
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/journal.h"
 #include "fabricd/rpc/limits.h"
@@ -29,6 +32,10 @@
 #define STORE_CHUNK 256u
 #define STORE_CHUNKS_AT_ONCE 8u
 #define EVENTS_AT_ONCE 64u
+/* How much the clocks of two managers may differ (event.proto). */
+#define CLOCKS_US INT64_C(5000000)
+/* Maximum number of events in the store that are searched for a time. */
+#define SEARCHED 65536u
 
 struct follower {
     LIST_ENTRY(follower) entry;
@@ -40,6 +47,9 @@ struct follower {
     /* Number of events of severity debug that were sent or skipped (journal.h). */
     uint64_t debug_sent;
     int min_severity; /* enum EventSeverity of the API */
+    /* Not 0: the client has seen another journal, and must learn that this one begins at this
+     * time. */
+    int64_t begins_us;
     /* true: the follower has reached the newest event at least once */
     bool live;
     /* number of events that were written since the last call of `drain` */
@@ -64,9 +74,9 @@ static void forget(struct call *c, void *data)
 }
 
 /* Sends a response and frees the memory of `a`, which the response uses. */
-static void write_response(struct follower *f, struct answer *a,
-                           const Fabric__V1__WatchEventsResponse *m)
+static void write_response(struct follower *f, struct answer *a, Fabric__V1__WatchEventsResponse *m)
 {
+    m->journal = f->rpc->journal_name;
     if (answer_send(a, f->call, &m->base) < 0)
         f->call = NULL;
     f->written++;
@@ -88,8 +98,19 @@ static void write_missed(struct follower *f, Fabric__V1__MissedEvents *missed)
     write_response(f, &a, &m);
 }
 
-/* Reports that the events up to number `last` are lost, as far as the follower has not sent
- * them. */
+static void write_beginning(struct follower *f)
+{
+    Fabric__V1__WatchEventsResponse m = FABRIC__V1__WATCH_EVENTS_RESPONSE__INIT;
+    Fabric__V1__MissedEvents missed = FABRIC__V1__MISSED_EVENTS__INIT;
+    struct answer a = {0};
+    missed.other_journal = true;
+    missed.since = convert_time(&a, f->begins_us);
+    m.missed = &missed;
+    f->begins_us = 0;
+    write_response(f, &a, &m);
+}
+
+/* Reports as lost the events up to number `last` that the follower has not sent. */
 static void pass_over(struct follower *f, uint64_t last)
 {
     Fabric__V1__MissedEvents m = FABRIC__V1__MISSED_EVENTS__INIT;
@@ -122,8 +143,8 @@ static void send_event(void *ctx, const struct event *e)
 }
 
 /* Sends the next event of severity debug, unless an earlier event with a sequence number must be
- * sent first. If the follower has missed events of severity debug, because it is too slow, sends
- * their number. */
+ * sent first. If the follower was too slow and has missed events of severity debug, sends the
+ * number of these events. */
 static bool send_debug(struct follower *f)
 {
     const struct journal *j = f->rpc->journal;
@@ -169,7 +190,7 @@ static void send_old(struct follower *f)
         uint64_t before = f->sent;
         if (f->rpc->in.store != NULL)
             store_events(f->rpc->in.store, f->sent, oldest, false, STORE_CHUNK, send_event, f);
-        /* If nothing was sent, the store has no events older than the journal. */
+        /* Nothing was sent, so the store lacks the events that are older than the journal. */
         if (f->sent == before)
             pass_over(f, oldest - 1);
     }
@@ -187,7 +208,8 @@ static void leave_behind(struct follower *f)
     Fabric__V1__WatchEventsResponse m = FABRIC__V1__WATCH_EVENTS_RESPONSE__INIT;
     struct answer a = {0};
     m.resume_after = f->sent;
-    /* if this response cannot be sent, the call is finished already */
+    m.journal = f->rpc->journal_name;
+    /* if answer_send fails, it has already finished the call */
     if (answer_send(&a, f->call, &m.base) == FAB_OK)
         call_finish(f->call, FAB_GRPC_RESOURCE_EXHAUSTED,
                     "the client fell too far behind; resume with after_sequence %" PRIu64, f->sent);
@@ -205,7 +227,9 @@ static void drain(struct call *c, void *data)
         return;
     }
     f->written = 0;
-    if (f->sent + 1 < journal_oldest(j))
+    if (f->begins_us != 0)
+        write_beginning(f);
+    if (f->call != NULL && f->sent + 1 < journal_oldest(j))
         send_old(f);
     while (f->call != NULL && f->written < EVENTS_AT_ONCE && (send_debug(f) || send_numbered(f)))
         ;
@@ -229,13 +253,65 @@ void followers_turn(void *ctx)
     }
 }
 
+/* A search for the last event before a time. */
+struct search {
+    int64_t before_us;
+    uint64_t at; /* all events after this one are at or after the time */
+    unsigned seen;
+    bool found;
+};
+
+static void look_at(void *ctx, const struct event *e)
+{
+    struct search *x = ctx;
+    x->seen++;
+    x->found = x->found || e->time_us < x->before_us;
+    if (!x->found)
+        x->at = e->seq - 1;
+}
+
+/* Returns the sequence number of the last event before a time. */
+static uint64_t sequence_before(const struct rpc *r, int64_t time_us)
+{
+    struct search x = {.before_us = time_us, .at = journal_newest(r->journal)};
+    while (!x.found && x.at >= journal_oldest(r->journal) && x.at > 0) {
+        const struct event *e = journal_at(r->journal, x.at);
+        if (e != NULL)
+            look_at(&x, e);
+        else
+            x.at--;
+    }
+    for (unsigned all = 0; !x.found && r->in.store != NULL && all < SEARCHED; all += x.seen) {
+        x.seen = 0;
+        if (store_events(r->in.store, 0, x.at + 1, true, STORE_CHUNK, look_at, &x) != FAB_OK ||
+            x.seen == 0)
+            break;
+    }
+    return x.at;
+}
+
+/* Decides where the follower begins. */
+static void choose_beginning(struct follower *f, const Fabric__V1__WatchEventsRequest *q)
+{
+    bool other = q->journal[0] != '\0' && strcmp(q->journal, f->rpc->journal_name) != 0;
+    int64_t time_us = read_time(q->after_time, 0);
+    f->sent = journal_newest(f->rpc->journal);
+    if (q->after_sequence != 0 && !other)
+        f->sent = q->after_sequence;
+    else if (time_us > CLOCKS_US)
+        f->sent = sequence_before(f->rpc, time_us - CLOCKS_US);
+    if (other)
+        f->begins_us = time_us > CLOCKS_US ? time_us - CLOCKS_US : clock_unix_us();
+}
+
 void watch_events(struct call *c, const void *request)
 {
     static const struct call_hooks hooks = {.gone = forget, .drain = drain};
     const Fabric__V1__WatchEventsRequest *q = request;
     struct rpc *r = call_rpc(c);
     uint64_t newest = journal_newest(r->journal);
-    if (q->after_sequence > newest) {
+    bool own = q->journal[0] == '\0' || strcmp(q->journal, r->journal_name) == 0;
+    if (own && q->after_sequence > newest) {
         call_finish(c, FAB_GRPC_OUT_OF_RANGE,
                     "after_sequence is %" PRIu64
                     ", but the newest event has sequence number %" PRIu64,
@@ -250,7 +326,7 @@ void watch_events(struct call *c, const void *request)
     f->rpc = r;
     f->call = c;
     f->debug_sent = journal_debug_count(r->journal);
-    f->sent = q->after_sequence != 0 ? q->after_sequence : newest;
+    choose_beginning(f, q);
     f->min_severity = (int)q->min_severity;
     LIST_INSERT_HEAD(&r->followers, f, entry);
     call_later(c, &hooks, f);

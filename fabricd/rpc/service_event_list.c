@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Implements ListEvents. The list goes from new to old: first the journal in memory, then the
- * store. Each request examines a limited number of events, so that a filter that matches few events
- * does not block the event loop. */
+/* Implements ListEvents. The list goes from new to old: first come the events of the journal in
+ * memory, then those of the store. Each request examines a limited number of events, so that a
+ * filter that matches few events does not block the event loop. */
 #include <string.h>
 
 #include "fabric/v1/event.pb-c.h"
@@ -14,8 +14,9 @@
 
 #define STORE_CHUNK 256u
 #define STORE_CHUNKS_AT_ONCE 8u
-/* The list, from new to old, ends at the first event that is older than `since` by more than this
- * time in us. If the clock was set back, an earlier event can have a later time. */
+/* The list goes from new to old, and ends at the first event that is older than `since` by more
+ * than this time in us. The end is not at `since` itself: if the clock was set back, an earlier
+ * event can have a later time. */
 #define CLOCK_SLACK_US INT64_C(3600000000)
 
 struct listing {

@@ -29,6 +29,17 @@ static const struct method methods[] = {
      .request = &fabric__v1__set_manager_priority_request__descriptor,
      .handle = set_manager_priority,
      .changes = true},
+    {.name = "GetManagerMode",
+     .request = &fabric__v1__get_manager_mode_request__descriptor,
+     .handle = get_manager_mode},
+    {.name = "FreezeManager",
+     .request = &fabric__v1__freeze_manager_request__descriptor,
+     .handle = freeze_manager,
+     .changes = true},
+    {.name = "ResumeManager",
+     .request = &fabric__v1__resume_manager_request__descriptor,
+     .handle = resume_manager,
+     .changes = true},
     {.name = "WhoAmI", .request = &fabric__v1__who_am_irequest__descriptor, .handle = who_am_i},
     {.name = "ListNodes",
      .request = &fabric__v1__list_nodes_request__descriptor,
@@ -41,6 +52,12 @@ static const struct method methods[] = {
     {.name = "ListRacks",
      .request = &fabric__v1__list_racks_request__descriptor,
      .handle = list_racks},
+    {.name = "ListNodeInventory",
+     .request = &fabric__v1__list_node_inventory_request__descriptor,
+     .handle = list_node_inventory},
+    {.name = "ListCableInventory",
+     .request = &fabric__v1__list_cable_inventory_request__descriptor,
+     .handle = list_cable_inventory},
     {.name = "ListGoneNodes",
      .request = &fabric__v1__list_gone_nodes_request__descriptor,
      .handle = list_gone_nodes},
@@ -50,7 +67,8 @@ static const struct method methods[] = {
     {.name = "ForgetNodes",
      .request = &fabric__v1__forget_nodes_request__descriptor,
      .handle = forget_nodes,
-     .changes = true},
+     .changes = true,
+     .decides = true},
     {.name = "ListSnapshots",
      .request = &fabric__v1__list_snapshots_request__descriptor,
      .handle = list_snapshots},
@@ -71,6 +89,25 @@ static const struct method methods[] = {
     {.name = "ListBaseline",
      .request = &fabric__v1__list_baseline_request__descriptor,
      .handle = list_baseline},
+    {.name = "PlanPolicy",
+     .request = &fabric__v1__plan_policy_request__descriptor,
+     .handle = plan_policy,
+     .large = true},
+    {.name = "ApplyPolicy",
+     .request = &fabric__v1__apply_policy_request__descriptor,
+     .handle = apply_policy,
+     .changes = true,
+     .decides = true,
+     .large = true},
+    {.name = "GetPolicy",
+     .request = &fabric__v1__get_policy_request__descriptor,
+     .handle = get_policy},
+    {.name = "ListPolicies",
+     .request = &fabric__v1__list_policies_request__descriptor,
+     .handle = list_policies},
+    {.name = "ComparePolicies",
+     .request = &fabric__v1__compare_policies_request__descriptor,
+     .handle = compare_policies},
     {.name = "ListPorts",
      .request = &fabric__v1__list_ports_request__descriptor,
      .handle = list_ports},
@@ -148,6 +185,9 @@ static const struct method methods[] = {
     {.name = "CompareEngines",
      .request = &fabric__v1__compare_engines_request__descriptor,
      .handle = compare_engines},
+    {.name = "GetAffectedJobs",
+     .request = &fabric__v1__get_affected_jobs_request__descriptor,
+     .handle = get_affected_jobs},
     {.name = "WhatIf", .request = &fabric__v1__what_if_request__descriptor, .handle = what_if},
     {.name = "ListContingencies",
      .request = &fabric__v1__list_contingencies_request__descriptor,
@@ -183,40 +223,68 @@ static const struct method methods[] = {
     {.name = "ApproveNode",
      .request = &fabric__v1__approve_node_request__descriptor,
      .handle = approve_node,
-     .changes = true},
+     .changes = true,
+     .decides = true},
     {.name = "ForgetNodePin",
      .request = &fabric__v1__forget_node_pin_request__descriptor,
      .handle = forget_node_pin,
-     .changes = true},
+     .changes = true,
+     .decides = true},
     {.name = "ApproveBaseline",
      .request = &fabric__v1__approve_baseline_request__descriptor,
      .handle = approve_baseline,
-     .changes = true},
+     .changes = true,
+     .decides = true},
     {.name = "DisapproveBaseline",
      .request = &fabric__v1__disapprove_baseline_request__descriptor,
      .handle = disapprove_baseline,
-     .changes = true},
+     .changes = true,
+     .decides = true},
     {.name = "DisablePort",
      .request = &fabric__v1__disable_port_request__descriptor,
      .handle = disable_port,
-     .changes = true},
+     .changes = true,
+     .decides = true},
     {.name = "EnablePort",
      .request = &fabric__v1__enable_port_request__descriptor,
      .handle = enable_port,
-     .changes = true},
+     .changes = true,
+     .decides = true},
     {.name = "IsolateLink",
      .request = &fabric__v1__isolate_link_request__descriptor,
      .handle = isolate_link,
-     .changes = true},
+     .changes = true,
+     .decides = true},
     {.name = "ReleaseLink",
      .request = &fabric__v1__release_link_request__descriptor,
      .handle = release_link,
-     .changes = true},
+     .changes = true,
+     .decides = true},
+    {.name = "ListDrains",
+     .request = &fabric__v1__list_drains_request__descriptor,
+     .handle = list_drains},
+    {.name = "GetDrainPreview",
+     .request = &fabric__v1__get_drain_preview_request__descriptor,
+     .handle = get_drain_preview},
+    {.name = "GetDrainPlan",
+     .request = &fabric__v1__get_drain_plan_request__descriptor,
+     .handle = get_drain_plan},
+    {.name = "StartDrain",
+     .request = &fabric__v1__start_drain_request__descriptor,
+     .handle = start_drain,
+     .changes = true,
+     .decides = true},
+    {.name = "EndDrain",
+     .request = &fabric__v1__end_drain_request__descriptor,
+     .handle = end_drain,
+     .changes = true,
+     .decides = true},
     {.name = "GetKey", .request = &fabric__v1__get_key_request__descriptor, .handle = get_key},
     {.name = "RotateKey",
      .request = &fabric__v1__rotate_key_request__descriptor,
      .handle = rotate_key,
-     .changes = true},
+     .changes = true,
+     .decides = true},
     {.name = "ListAudit",
      .request = &fabric__v1__list_audit_request__descriptor,
      .handle = list_audit},
@@ -241,7 +309,8 @@ const struct service service_fabric = {
 struct fab_view *need_view(struct call *c)
 {
     struct fab_view *v = sm_view(call_rpc(c)->in.sm);
-    /* The caller needs no reference, because the manager keeps its own until the method returns. */
+    /* The method needs no reference of its own, because the manager keeps one until the method
+     * returns. */
     fab_view_unref(v);
     if (v != NULL)
         return v;
@@ -314,7 +383,7 @@ int look_up_port(const struct fab_view *v, const char *node, uint32_t number, ui
     if (number < lowest || number > n->num_ports) {
         ret_refusal->code = FAB_GRPC_NOT_FOUND;
         snprintf(ret_refusal->why, sizeof ret_refusal->why,
-                 "\"%s\" has no port %u; its ports are %u to %u", n->desc, number, lowest,
+                 "\"%s\" has no port %u; its ports are %u to %u", n->name, number, lowest,
                  n->num_ports);
         return FAB_E_NOT_FOUND;
     }
@@ -346,6 +415,17 @@ int find_node(struct call *c, const struct fab_view *v, const char *what, uint32
 {
     struct refusal refusal;
     return found_named(c, v, what, look_up_node(v, what, ret_node, &refusal), &refusal);
+}
+
+int find_filter(struct call *c, const struct fab_view *v, const char *what,
+                struct fab_view_filter *ret)
+{
+    char why[512] = "";
+    struct refusal refusal;
+    int rc = fab_view_filter_read(ret, v, what, why, sizeof why);
+    if (rc < 0)
+        refuse_name(rc, what, why, &refusal);
+    return found_named(c, v, what, rc, &refusal);
 }
 
 int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port)

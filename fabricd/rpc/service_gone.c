@@ -138,7 +138,8 @@ void list_gone_links(struct call *c, const void *request)
 
 /* ---- forgetting ------------------------------------------------------------------------------ */
 
-/* What to forget: the node `guid`, or everything that is gone since a time before `before`. */
+/* The nodes and links to forget: the node `guid`, or all that have been gone since a time before
+ * `before`. */
 struct forgetting {
     uint64_t guid;
     int64_t before;
@@ -159,7 +160,7 @@ static bool find_forgotten(struct call *c, const struct fab_view *v, const char 
         call_finish(c, FAB_GRPC_FAILED_PRECONDITION,
                     "refused: %s is part of the fabric; only nodes that are gone can be forgotten, "
                     "and 'fabricctl node list --gone' lists them",
-                    v->fabric->nodes[node].desc);
+                    v->fabric->nodes[node].name);
     return false;
 }
 
@@ -177,7 +178,7 @@ static bool read_forgetting(struct call *c, const struct fab_view *v,
         call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "older_than is not between 0 and 68 years");
         return false;
     }
-    /* The time is 1 s later, so that what has been gone for exactly older_than is forgotten,
+    /* Add 1 s, so that nodes and links that have been gone for exactly older_than are forgotten,
      * too. */
     f->before = clock_unix_us() / 1000000 - q->older_than->seconds + 1;
     return true;
@@ -211,7 +212,7 @@ static void forget(struct call *c, struct store *store, const struct forgetting 
     if (f->guid != 0)
         store_forget_node(store, f->guid);
     else
-        store_forget_gone(store, f->before, UINT32_MAX);
+        store_forget_older(store, f->before);
 }
 
 void forget_nodes(struct call *c, const void *request)

@@ -40,6 +40,36 @@ static Fabric__V1__OtherManager *convert_manager(struct answer *a, const struct 
     return m;
 }
 
+static Fabric__V1__Replication *convert_replication(struct answer *a, const struct replica *replica)
+{
+    struct replica_status s;
+    Fabric__V1__Replication *m =
+        replica != NULL ? ANSWER_NEW(a, Fabric__V1__Replication, fabric__v1__replication) : NULL;
+    if (m == NULL)
+        return NULL;
+    replica_get_status(replica, &s);
+    m->endpoint = answer_text(a, s.endpoint);
+    m->majority = s.quorum;
+    m->reason = answer_text(a, s.reason);
+    if (!s.quorum)
+        m->lost_for = convert_duration(a, s.lost_us);
+    m->leads = s.role == REPLICA_LEADS;
+    if (s.leader_guid != 0)
+        m->leader_guid = answer_guid(a, s.leader_guid);
+    m->pending = s.pending;
+    m->confirmed = s.confirmed;
+    m->received = s.received;
+    m->dropped = s.dropped;
+    if (m->leads && s.confirmed_us != 0) {
+        m->last_confirmed = convert_time(a, s.confirmed_us);
+        m->commit_time = convert_duration(a, s.commit_us);
+    }
+    if (s.lag_us != 0)
+        m->lag = convert_duration(a, s.lag_us);
+    m->level = s.level;
+    return m;
+}
+
 void get_managers(struct call *c, const void *request)
 {
     Fabric__V1__GetManagersResponse m = FABRIC__V1__GET_MANAGERS_RESPONSE__INIT;
@@ -63,6 +93,7 @@ void get_managers(struct call *c, const void *request)
     m.others = answer_alloc(&a, count, sizeof(Fabric__V1__OtherManager *));
     for (uint32_t i = 0; i < count && m.others != NULL; i++)
         m.others[m.n_others++] = convert_manager(&a, &others[i]);
+    m.replication = convert_replication(&a, call_rpc(c)->in.replica);
     answer_reply(&a, c, &m.base);
 }
 
@@ -76,8 +107,8 @@ static bool is_named(const struct sm_manager *o, const char *name)
     return strcmp(o->name, name) == 0 || strcasecmp(guid, name) == 0 || strcasecmp(node, name) == 0;
 }
 
-/* Returns the port GUID of the only manager with this name; 0: there is none, or several, and the
- * call is finished with an error. */
+/* Returns the port GUID of the only manager with this name. Returns 0 if no manager or several
+ * managers have the name; the call is then finished with an error. */
 static uint64_t find_manager(struct call *c, const char *name)
 {
     struct sm_manager others[SM_MANAGERS_MAX];

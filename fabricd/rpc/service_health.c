@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Implements grpc.health.v1.Health. The answer for a known service is NOT_SERVING while the
- * manager's own port is missing, and SERVING otherwise: if the daemon can answer this call, it can
- * also serve other calls. GetStatus shows the state of the fabric. */
+ * manager's own port is missing. Otherwise it is SERVING, because a daemon that can answer this
+ * call can also serve other calls. GetStatus shows the state of the fabric. */
 #include "fabricd/rpc/health.h"
 
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static void drain(struct call *c, void *data)
     call_send(c, &m.base); /* may free w */
 }
 
-/* Sends one message, and another one at each change of the status. */
+/* Sends the status now, and again at each change. */
 static void watch(struct call *c, const void *request)
 {
     static const struct call_hooks hooks = {.gone = forget, .drain = drain};

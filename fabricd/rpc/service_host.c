@@ -9,11 +9,12 @@
 #include "fabricd/rpc/server.h"
 
 #include <stdlib.h>
-#include <strings.h>
+#include <string.h>
 
 #include "fabric/v1/host.pb-c.h"
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/hosts.h"
+#include "libfabmgr/base/glob.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/condition.h"
 
@@ -42,7 +43,7 @@ static Fabric__V1__HostAdapter *convert_adapter(struct answer *a, const struct f
         return NULL;
     m->guid = answer_guid(a, n->guid);
     m->name = answer_text(a, adapter->name);
-    m->node_name = answer_text(a, n->desc);
+    m->node_name = answer_text(a, n->name);
     m->rail = adapter->rail;
     m->ports = answer_alloc(a, n->num_ports, sizeof *m->ports);
     for (uint32_t i = 1; m->ports != NULL && i <= n->num_ports; i++)
@@ -66,6 +67,60 @@ static Fabric__V1__Host *convert_host(struct answer *a, const struct fab_view *v
     return m;
 }
 
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* Finds the host by its name, or by the name, GUID or LID of an adapter. On an error, finishes the
+ * call. */
+static int find_host(struct call *c, const struct fab_view *v, const struct fab_hosts *h,
+                     const char *what, uint32_t *ret_host)
+{
+    uint32_t node;
+    *ret_host = fab_hosts_by_name(h, what);
+    if (*ret_host != FAB_NONE)
+        return FAB_OK;
+    int rc = find_node(c, v, what, &node);
+    if (rc != FAB_OK)
+        return rc;
+    *ret_host = h->host_of[node];
+    if (*ret_host != FAB_NONE)
+        return FAB_OK;
+    call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "%s is not the adapter of a host",
+                v->fabric->nodes[node].name);
+    return FAB_E_INVAL;
+}
+
+static bool name_matches(const struct fab_hosts *h, uint32_t host, const char *glob)
+{
+    const char *name = h->hosts[host].name;
+    return fab_base_glob_matches(glob, strlen(glob), name, strlen(name));
+}
+
+/* Finds the hosts that a list is limited to. *ret_only is the only host; FAB_NONE: those whose
+ * names match the pattern `what`, or all hosts if `what` is "". On an error, finishes the call. */
+static int find_hosts(struct call *c, const struct fab_view *v, const struct fab_hosts *h,
+                      const char *what, uint32_t *ret_only)
+{
+    uint32_t i = 0;
+    *ret_only = FAB_NONE;
+    if (what[0] == '\0')
+        return FAB_OK;
+    if (strlen(what) > FAB_FILTER_TEXT_MAX || !fab_base_is_glob(what))
+        return find_host(c, v, h, what, ret_only);
+    while (i < h->count && !name_matches(h, i, what))
+        i++;
+    if (i < h->count)
+        return FAB_OK;
+    call_finish(c, FAB_GRPC_NOT_FOUND, "no host matches \"%.100s\"", what);
+    return FAB_E_NOT_FOUND;
+}
+
+static bool is_wanted(const struct fab_hosts *h, uint32_t host, const char *what, uint32_t only)
+{
+    if (what[0] == '\0' || only == host)
+        return true;
+    return only == FAB_NONE && name_matches(h, host, what);
+}
+
 /* ---- ListHosts ------------------------------------------------------------------------------- */
 
 static uint32_t first_host(const struct fab_hosts *h, const struct fab_view *v,
@@ -79,12 +134,13 @@ static uint32_t first_host(const struct fab_hosts *h, const struct fab_view *v,
 }
 
 static void fill_hosts(struct answer *a, const struct fab_view *v, const struct fab_hosts *h,
-                       const char *rack, const struct page *page, Fabric__V1__ListHostsResponse *m)
+                       const Fabric__V1__ListHostsRequest *q, uint32_t only,
+                       const struct page *page, Fabric__V1__ListHostsResponse *m)
 {
     uint32_t i;
     m->hosts = answer_alloc(a, page->want, sizeof *m->hosts);
     for (i = first_host(h, v, page); m->hosts != NULL && i < h->count; i++) {
-        if (rack[0] != '\0' && strcasecmp(h->hosts[i].location->rack, rack) != 0)
+        if (!is_rack(h->hosts[i].location->rack, q->rack) || !is_wanted(h, i, q->name, only))
             continue;
         if (m->n_hosts == page->want)
             break;
@@ -108,34 +164,15 @@ void list_hosts(struct call *c, const void *request)
     if (v == NULL || !read_page(c, 'S', q->page_token, q->page_size, &page))
         return;
     const struct fab_hosts *h = need_hosts(c, v);
-    if (h == NULL || !need_rack(c, h, v, q->rack))
+    uint32_t only;
+    if (h == NULL || !need_rack(c, h, v, q->rack) || find_hosts(c, v, h, q->name, &only) != FAB_OK)
         return;
     m.generation = v->generation;
-    fill_hosts(&a, v, h, q->rack, &page, &m);
+    fill_hosts(&a, v, h, q, only, &page, &m);
     answer_reply(&a, c, &m.base);
 }
 
 /* ---- GetHost --------------------------------------------------------------------------------- */
-
-/* Finds the host by its name, or by the name, GUID or LID of an adapter. On an error, finishes the
- * call. */
-static int find_host(struct call *c, const struct fab_view *v, const struct fab_hosts *h,
-                     const char *what, uint32_t *ret_host)
-{
-    uint32_t node;
-    *ret_host = fab_hosts_by_name(h, what);
-    if (*ret_host != FAB_NONE)
-        return FAB_OK;
-    int rc = find_node(c, v, what, &node);
-    if (rc != FAB_OK)
-        return rc;
-    *ret_host = h->host_of[node];
-    if (*ret_host != FAB_NONE)
-        return FAB_OK;
-    call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "%s is not the adapter of a host",
-                v->fabric->nodes[node].desc);
-    return FAB_E_INVAL;
-}
 
 void get_host(struct call *c, const void *request)
 {

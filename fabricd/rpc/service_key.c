@@ -10,7 +10,7 @@
 #include "fabricd/rpc/request.h"
 #include "libfabmgr/base/status.h"
 
-/* Copies the members that the messages about the M_Key and about the CC_Key have in common. */
+/* Copies the members that both messages, about the M_Key and about the CC_Key, have. */
 #define FILL_KEY(m, k, time, a)                                                                    \
     do {                                                                                           \
         (m)->set = (k)->set;                                                                       \
@@ -79,8 +79,8 @@ void rotate_key(struct call *c, const void *request)
     snprintf(text, sizeof text, "%s number %" PRIu64, name, k.generation);
     call_audit_change(c, text, NULL);
     call_audit_object(c, "%s", name);
-    int rc = cc ? cc_key_rotate(in->cc, q->give_up_absent, why, sizeof why)
-                : sm_key_rotate(in->sm, q->give_up_absent, why, sizeof why);
+    int rc = cc ? cc_key_rotate(in->cc, q->give_up_absent, call_is_local(c), why, sizeof why)
+                : sm_key_rotate(in->sm, q->give_up_absent, call_is_local(c), why, sizeof why);
     if (rc != FAB_OK) {
         call_finish(c, fab_grpc_code_of(rc), "the %s was not rotated: %s", name, why);
         return;

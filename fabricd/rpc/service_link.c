@@ -15,10 +15,11 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/condition.h"
 
-/* Which links to list: at most `want` links of `node` (FAB_NONE: of all nodes), from the port id
+/* The links to list: at most `want` links with a port that the filter selects, from the port id
  * `first` on. degraded: list only degraded links. */
 struct query {
-    uint32_t first, want, node;
+    uint32_t first, want;
+    struct fab_view_filter filter;
     bool degraded;
     const char *rack; /* list only links with a port in this rack; "": list all links */
 };
@@ -30,15 +31,14 @@ static int read_query(struct call *c, const struct fab_view *v,
     if (!read_page(c, 'l', q->page_token, q->page_size, &page))
         return FAB_E_FORMAT;
     ret->want = page.want;
-    ret->node = FAB_NONE;
     ret->degraded = q->degraded;
     ret->rack = q->rack;
     ret->first = page.given ? page_port(v->fabric, &page.key) : 0;
-    return q->node[0] != '\0' ? find_node(c, v, q->node, &ret->node) : FAB_OK;
+    return find_filter(c, v, q->node, &ret->filter);
 }
 
 static bool is_wanted(const struct fab_view *v, const struct fab_hosts *h, uint32_t port,
-                      const struct query *q)
+                      struct query *q)
 {
     const struct fab_fabric *f = v->fabric;
     const struct fab_port *p = fab_fabric_port(f, port);
@@ -49,7 +49,7 @@ static bool is_wanted(const struct fab_view *v, const struct fab_hosts *h, uint3
     uint32_t peer = fab_fabric_port(f, p->peer)->node;
     if (!is_in_rack(h, v, p->node, q->rack) && !is_in_rack(h, v, peer, q->rack))
         return false;
-    return q->node == FAB_NONE || p->node == q->node || peer == q->node;
+    return fab_view_filter_port(&q->filter, port) || fab_view_filter_port(&q->filter, p->peer);
 }
 
 static void fill_links(struct answer *a, const struct fab_view *v, const struct fab_hosts *h,
@@ -112,6 +112,21 @@ static void tell_released(struct call *c, const char *node, uint32_t port)
     request_end(c, FAB_OK, text, &m.base, &m.message);
 }
 
+static void rehearse_release(struct call *c, const char *node, uint32_t port)
+{
+    Fabric__V1__ReleaseLinkResponse m = FABRIC__V1__RELEASE_LINK_RESPONSE__INIT;
+    char object[200];
+    snprintf(object, sizeof object, "%.180s/%u", node, port);
+    request_rehearsed(c, object, &m.base, &m.message, "the link at %s would be released", object);
+}
+
+static int release(struct call *c, const struct fab_node *n, uint8_t port)
+{
+    call_audit_change(c, "held down or isolated", "released");
+    call_audit_object(c, "%s/%u", n->name, port);
+    return sm_link_release(call_rpc(c)->in.sm, n->guid, port, call_peer(c));
+}
+
 void release_link(struct call *c, const void *request)
 {
     const Fabric__V1__ReleaseLinkRequest *q = request;
@@ -122,14 +137,16 @@ void release_link(struct call *c, const void *request)
     /* The request can begin a round, which replaces the view, so keep a reference. */
     fab_view_ref(v);
     const struct fab_node *n = &v->fabric->nodes[fab_fabric_port(v->fabric, port)->node];
-    call_audit_change(c, "held down or isolated", "released");
-    call_audit_object(c, "%s/%u", n->desc, q->port_number);
-    int rc = sm_link_release(call_rpc(c)->in.sm, n->guid, (uint8_t)q->port_number, call_peer(c));
-    if (rc == FAB_OK)
-        tell_released(c, n->desc, q->port_number);
+    int rc = q->dry_run
+                 ? sm_link_release_check(call_rpc(c)->in.sm, n->guid, (uint8_t)q->port_number)
+                 : release(c, n, (uint8_t)q->port_number);
+    if (rc == FAB_OK && q->dry_run)
+        rehearse_release(c, n->name, q->port_number);
+    else if (rc == FAB_OK)
+        tell_released(c, n->name, q->port_number);
     else if (rc == FAB_E_NOT_FOUND)
         call_finish(c, FAB_GRPC_NOT_FOUND, "the link at %s/%u is neither held down nor isolated",
-                    n->desc, q->port_number);
+                    n->name, q->port_number);
     else
         request_refuse(c, rc, "the link was not released");
     fab_view_unref(v);

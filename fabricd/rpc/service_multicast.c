@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements ListMulticastGroups and ListMulticastMembers. They show the multicast groups, and
- * which members the tree of a group reaches.
+ * Implements ListMulticastGroups and ListMulticastMembers. These methods show the multicast groups,
+ * and which members the tree of a group reaches.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -36,15 +36,15 @@ static Fabric__V1__Node *convert_located(struct answer *a, const struct fab_view
 }
 
 static void fill_nodes(struct answer *a, const struct fab_view *v, const struct fab_hosts *h,
-                       const Fabric__V1__ListNodesRequest *q, const struct page *page,
-                       Fabric__V1__ListNodesResponse *m)
+                       const Fabric__V1__ListNodesRequest *q, struct fab_view_filter *filter,
+                       const struct page *page, Fabric__V1__ListNodesResponse *m)
 {
     uint32_t i;
     m->nodes = answer_alloc(a, page->want, sizeof *m->nodes);
     for (i = first_node(v->fabric, page); m->nodes != NULL && i < v->fabric->node_count; i++) {
         if (q->type != 0 && v->fabric->nodes[i].type != (uint8_t)q->type)
             continue;
-        if (!is_in_rack(h, v, i, q->rack))
+        if (!is_in_rack(h, v, i, q->rack) || !fab_view_filter_node(filter, i))
             continue;
         if (m->n_nodes == page->want)
             break;
@@ -67,10 +67,11 @@ void list_nodes(struct call *c, const void *request)
     if (v == NULL || !read_page(c, 'n', q->page_token, q->page_size, &page))
         return;
     const struct fab_hosts *h = need_hosts(c, v);
-    if (h == NULL || !need_rack(c, h, v, q->rack))
+    struct fab_view_filter filter;
+    if (h == NULL || !need_rack(c, h, v, q->rack) || find_filter(c, v, q->name, &filter) != FAB_OK)
         return;
     m.generation = v->generation;
-    fill_nodes(&a, v, h, q, &page, &m);
+    fill_nodes(&a, v, h, q, &filter, &page, &m);
     answer_reply(&a, c, &m.base);
 }
 
@@ -96,7 +97,8 @@ static void add_earlier(void *ctx, const struct store_gone_link *l)
     p->m->earlier_links[p->m->n_earlier_links++] = gone_convert_link(&p->g, l, p->near);
 }
 
-/* Adds the node that was connected to a switch port before, unless it is the same node as now. */
+/* Adds the node that was connected to a switch port before, unless the same node is connected
+ * now. */
 static void add_replaced(void *ctx, const struct store_gone_link *l)
 {
     struct past *p = ctx;

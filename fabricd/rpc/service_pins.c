@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements ListNodePins, ApproveNode and ForgetNodePin. They show and change the pins (names of
- * nodes that are bound to GUIDs) and the nodes that wait for an approval.
+ * Implements ListNodePins, ApproveNode and ForgetNodePin. These methods show and change the pins
+ * (names of nodes that are bound to GUIDs), and show the nodes that wait for an approval.
  */
 #include "fabricd/rpc/server.h"
 
@@ -127,6 +127,35 @@ static bool refuse_if_off(struct call *c)
     return !on;
 }
 
+static void refuse_known(struct call *c, const struct fab_node *n)
+{
+    call_finish(c, FAB_GRPC_ALREADY_EXISTS,
+                "%s (0x%016" PRIx64 ") does not wait for an approval; 'fabricctl node pins "
+                "--waiting' lists the nodes that do",
+                n->name, n->guid);
+}
+
+/* Answers a dry run. node FAB_NONE: all nodes that wait. */
+static void rehearse_approval(struct call *c, const struct fab_view *v, uint32_t node)
+{
+    Fabric__V1__ApproveNodeResponse m = FABRIC__V1__APPROVE_NODE_RESPONSE__INIT;
+    const struct fab_pins *pins = sm_pins(call_rpc(c)->in.sm);
+    const struct fab_node *n = node != FAB_NONE ? &v->fabric->nodes[node] : NULL;
+    const struct fab_pin *pin = n != NULL ? fab_policy_pins_find(pins, n->guid) : NULL;
+    bool other = pin != NULL && strcmp(pin->name, n->desc) != 0;
+    if (n == NULL && pins->waiting_count == 0)
+        call_finish(c, FAB_GRPC_ALREADY_EXISTS, "no node waits for an approval");
+    else if (n == NULL)
+        request_rehearsed(c, "all that wait for an approval", &m.base, &m.message,
+                          "%zu node%s would be approved", pins->waiting_count,
+                          fab_base_plural_s(pins->waiting_count));
+    else if (fab_policy_pins_waiting(pins, n->guid) == NULL && !other)
+        refuse_known(c, n);
+    else
+        request_rehearsed(c, n->name, &m.base, &m.message,
+                          "\"%s\" would be pinned to 0x%016" PRIx64, n->desc, n->guid);
+}
+
 static void approve_all(struct call *c)
 {
     uint32_t count;
@@ -147,25 +176,26 @@ void approve_node(struct call *c, const void *request)
     if (v == NULL || refuse_if_off(c))
         return;
     if (q->all) {
-        approve_all(c);
+        q->dry_run ? rehearse_approval(c, v, FAB_NONE) : approve_all(c);
         return;
     }
     if (find_node(c, v, q->node, &node) < 0)
         return;
+    if (q->dry_run) {
+        rehearse_approval(c, v, node);
+        return;
+    }
     /* The request can begin a round, which replaces the view, so keep a reference. */
     fab_view_ref(v);
     const struct fab_node *n = &v->fabric->nodes[node];
     char after[100];
     snprintf(after, sizeof after, "pinned to 0x%016" PRIx64, n->guid);
     call_audit_change(c, NULL, after);
-    call_audit_object(c, "%s", n->desc);
+    call_audit_object(c, "%s", n->name);
     request_begin(c);
     int rc = sm_pin_approve(call_rpc(c)->in.sm, n->guid, call_peer(c), on_approved, c);
     if (rc == FAB_E_EXISTS)
-        call_finish(c, FAB_GRPC_ALREADY_EXISTS,
-                    "%s (0x%016" PRIx64 ") does not wait for an approval; 'fabricctl node pins "
-                    "--waiting' lists the nodes that do",
-                    n->desc, n->guid);
+        refuse_known(c, n);
     else if (rc < 0)
         request_refuse(c, rc, "nothing was approved");
     fab_view_unref(v);
@@ -174,7 +204,7 @@ void approve_node(struct call *c, const void *request)
 /* ---- dropping a pin -------------------------------------------------------------------------- */
 
 /* Finds the pins that `what` names by GUID, node name or host name. Returns their number; *ret_guid
- * is the GUID of the last one found. */
+ * is the GUID in the last pin found. */
 static size_t find_pins(const struct fab_pins *pins, const char *what, uint64_t *ret_guid)
 {
     char *end;
@@ -216,6 +246,12 @@ void forget_node_pin(struct call *c, const void *request)
         return;
     }
     const struct fab_pin *pin = fab_policy_pins_find(sm_pins(sm), guid);
+    if (q->dry_run) {
+        Fabric__V1__ForgetNodePinResponse m = FABRIC__V1__FORGET_NODE_PIN_RESPONSE__INIT;
+        request_rehearsed(c, q->node, &m.base, &m.message, "the pin of \"%s\" would be dropped",
+                          pin != NULL ? pin->name : q->node);
+        return;
+    }
     call_audit_change(c, pin != NULL ? pin->name : NULL, NULL);
     call_audit_object(c, "0x%016" PRIx64, guid);
     request_begin(c);

@@ -15,17 +15,16 @@ int read_port_range(struct call *c, const struct fab_view *v, char kind, const c
                     const char *node, struct port_range *ret)
 {
     const struct fab_fabric *f = v->fabric;
-    struct port_range r = {0, f->port_count};
+    struct port_range r = {.end = f->port_count};
     struct page page;
-    uint32_t id;
     if (!read_page(c, kind, page_token, 0, &page))
         return FAB_E_FORMAT;
-    if (node[0] != '\0') {
-        int rc = find_node(c, v, node, &id);
-        if (rc < 0)
-            return rc;
-        r.first = f->nodes[id].first_port;
-        r.end = r.first + f->nodes[id].num_ports + 1u;
+    int rc = find_filter(c, v, node, &r.filter);
+    if (rc < 0)
+        return rc;
+    if (r.filter.node != FAB_NONE) {
+        r.first = f->nodes[r.filter.node].first_port;
+        r.end = r.first + f->nodes[r.filter.node].num_ports + 1u;
     }
     uint32_t from = page.given ? page_port(f, &page.key) : 0;
     r.first = from > r.first ? from : r.first;
@@ -52,7 +51,8 @@ struct last_peers {
     } of[256];
 };
 
-/* number of links of a node that are read; those that went down last come first */
+/* maximum number of former links that are read for a node; the links that went down last come
+ * first */
 #define LAST_LINKS 1024
 
 static void take_last_peer(void *ctx, const struct store_gone_link *l)
@@ -101,15 +101,17 @@ static Fabric__V1__Port *port_of(struct last_peers *last, const struct fab_view 
     return m;
 }
 
-static void fill_ports(struct answer *a, const struct fab_view *v, const struct excluded *x,
-                       struct store *store, const Fabric__V1__ListPortsRequest *q,
-                       struct port_range r, Fabric__V1__ListPortsResponse *m)
+static void fill_ports(struct answer *a, const struct fab_view *v, const struct fab_hosts *h,
+                       const struct excluded *x, struct store *store,
+                       const Fabric__V1__ListPortsRequest *q, struct port_range r,
+                       Fabric__V1__ListPortsResponse *m)
 {
     struct last_peers last = {.a = a, .store = store};
     uint32_t want = page_size(q->page_size), i;
     m->ports = answer_alloc(a, want, sizeof *m->ports);
     for (i = r.first; m->ports != NULL && i < r.end; i++) {
-        if (!is_wanted(v->fabric, i, q->state))
+        if (!is_wanted(v->fabric, i, q->state) || !fab_view_filter_port(&r.filter, i) ||
+            !is_in_rack(h, v, fab_fabric_port(v->fabric, i)->node, q->rack))
             continue;
         if (m->n_ports == want)
             break;
@@ -129,10 +131,12 @@ void list_ports(struct call *c, const void *request)
     struct port_range r;
     struct excluded x;
     struct fab_view *v = need_view(c);
-    if (v != NULL && read_port_range(c, v, 'p', q->page_token, q->node, &r) == FAB_OK) {
+    const struct fab_hosts *h = v != NULL ? need_hosts(c, v) : NULL;
+    if (h != NULL && need_rack(c, h, v, q->rack) &&
+        read_port_range(c, v, 'p', q->page_token, q->node, &r) == FAB_OK) {
         m.generation = v->generation;
         if (excluded_read(&a, call_rpc(c)->in.sm, &x))
-            fill_ports(&a, v, &x, call_rpc(c)->in.store, q, r, &m);
+            fill_ports(&a, v, h, &x, call_rpc(c)->in.store, q, r, &m);
         answer_reply(&a, c, &m.base);
     }
 }
@@ -167,7 +171,50 @@ static void on_enabled(void *ctx, int status, const char *message)
     request_end(ctx, status, message, &m.base, &m.message);
 }
 
-static void set_port(struct call *c, const char *node, uint32_t number, bool enable)
+/* Writes what disabling or enabling the port would do. */
+static void describe_effect(const struct fab_view *v, uint32_t port, bool disabled, bool enable,
+                            char *text, size_t size)
+{
+    const struct fab_port *p = fab_fabric_port(v->fabric, port);
+    const char *name = v->fabric->nodes[p->node].name;
+    if (disabled == !enable) {
+        snprintf(text, size, "%s/%u is %s already", name, p->num, enable ? "enabled" : "disabled");
+    } else if (enable || p->peer == FAB_NONE) {
+        snprintf(text, size, "%s/%u would be %s", name, p->num, enable ? "enabled" : "disabled");
+    } else {
+        const struct fab_port *peer = fab_fabric_port(v->fabric, p->peer);
+        bool is_switch = fab_fabric_node_is_switch(v->fabric, peer->node);
+        snprintf(text, size, "%s/%u would be disabled: its link to %s/%u would go down%s", name,
+                 p->num, v->fabric->nodes[peer->node].name, peer->num,
+                 is_switch ? ", and routes would avoid it" : ", which cuts off this endport");
+    }
+}
+
+/* Answers a dry run. */
+static void rehearse(struct call *c, const struct fab_view *v, uint32_t port, bool enable)
+{
+    Fabric__V1__DisablePortResponse off = FABRIC__V1__DISABLE_PORT_RESPONSE__INIT;
+    Fabric__V1__EnablePortResponse on = FABRIC__V1__ENABLE_PORT_RESPONSE__INIT;
+    const struct fab_port *p = fab_fabric_port(v->fabric, port);
+    const struct fab_node *n = &v->fabric->nodes[p->node];
+    char object[FAB_NODE_DESC_LEN * 4 + 8], text[400];
+    const char *why;
+    int rc = sm_port_check(call_rpc(c)->in.sm, n->guid, p->num, enable, &why);
+    snprintf(object, sizeof object, "%s/%u", n->name, p->num);
+    if (rc != FAB_OK) {
+        if (why[0] != '\0')
+            call_finish(c, fab_grpc_code_of(rc), "%s", why);
+        else
+            request_refuse(c, rc, "the port stays as it is");
+        return;
+    }
+    describe_effect(v, port, sm_port_is_disabled(call_rpc(c)->in.sm, n->guid, p->num), enable, text,
+                    sizeof text);
+    request_rehearsed(c, object, enable ? &on.base : &off.base, enable ? &on.message : &off.message,
+                      "%s", text);
+}
+
+static void set_port(struct call *c, const char *node, uint32_t number, bool enable, bool dry_run)
 {
     uint32_t port;
     struct sm *sm = call_rpc(c)->in.sm;
@@ -180,17 +227,21 @@ static void set_port(struct call *c, const char *node, uint32_t number, bool ena
                     "name one of its external ports");
         return;
     }
+    if (dry_run) {
+        rehearse(c, v, port, enable);
+        return;
+    }
     /* The request can begin a round, which replaces the view, so keep a reference. */
     fab_view_ref(v);
     const struct fab_node *n = &v->fabric->nodes[fab_fabric_port(v->fabric, port)->node];
     call_audit_change(c, sm_port_is_disabled(sm, n->guid, (uint8_t)number) ? "disabled" : "enabled",
                       enable ? "enabled" : "disabled");
-    call_audit_object(c, "%s/%u", n->desc, number);
+    call_audit_object(c, "%s/%u", n->name, number);
     request_begin(c);
     int rc = sm_port_set(sm, n->guid, (uint8_t)number, enable, call_peer(c),
                          enable ? on_enabled : on_disabled, c);
     char what[128];
-    snprintf(what, sizeof what, "port %s/%u stays as it is", n->desc, number);
+    snprintf(what, sizeof what, "port %s/%u stays as it is", n->name, number);
     if (rc < 0)
         request_refuse(c, rc, what);
     fab_view_unref(v);
@@ -199,11 +250,11 @@ static void set_port(struct call *c, const char *node, uint32_t number, bool ena
 void disable_port(struct call *c, const void *request)
 {
     const Fabric__V1__DisablePortRequest *q = request;
-    set_port(c, q->node, q->port_number, false);
+    set_port(c, q->node, q->port_number, false, q->dry_run);
 }
 
 void enable_port(struct call *c, const void *request)
 {
     const Fabric__V1__EnablePortRequest *q = request;
-    set_port(c, q->node, q->port_number, true);
+    set_port(c, q->node, q->port_number, true, q->dry_run);
 }

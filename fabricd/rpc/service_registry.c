@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements ListServices and ListSubscriptions. They list what hosts registered at the subnet
- * administrator.
+ * Implements ListServices and ListSubscriptions. These methods list the services and subscriptions
+ * that hosts registered at subnet administration.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@
 
 #define NAME_LEN 64
 
-/* Returns the subnet administrator. In a replay, which has none, finishes the call with an error
- * and returns NULL. */
+/* Returns the subnet administration agent. A replay has none; the function then finishes the call
+ * with an error and returns NULL. */
 static const struct sa *need_sa(struct call *c)
 {
     const struct sa *sa = call_rpc(c)->in.sa;
@@ -127,8 +127,8 @@ static Fabric__V1__Subscription *convert_subscription(struct answer *a, const st
 }
 
 /* Fills in a page of subscriptions. The page token contains the subscriber's port GUID and the
- * number of the subscription. It needs no GID prefix, because all subscribers have the GID prefix
- * of the subnet. */
+ * number of the subscription. The token needs no GID prefix, because all subscribers have the GID
+ * prefix of the subnet. */
 static void fill_subscriptions(struct answer *a, const struct fab_view *v,
                                const struct fab_subscriptions *all, const struct page *page,
                                Fabric__V1__ListSubscriptionsResponse *m)

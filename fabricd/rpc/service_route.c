@@ -3,8 +3,8 @@
  * Implements TracePath, GetForwardingTable and GetVerdict, from the active tables.
  *
  * The request of GetVerdict can demand that the tables are verified again. In a large fabric, this
- * would take too long on the loop thread, so a worker task with a reference to the view does it. If
- * the call ends before the task, the result is dropped.
+ * verification would take too long on the loop thread. A worker task with a reference to the view
+ * therefore makes it. If the call ends before the task, the result is dropped.
  */
 #include "fabricd/rpc/server.h"
 
@@ -38,7 +38,8 @@ static uint8_t lane(const struct fab_view *v, const struct fab_verify_trace *t, 
 {
     uint32_t out = t->ports[i],
              in = i > 0 ? fab_fabric_port(v->fabric, t->ports[i - 1])->peer : out;
-    /* if the switch itself is the source, the packet comes from its port 0 */
+    /* if the source of the path is the switch itself, the packet comes from port 0 of this
+     * switch */
     if (i == 1 &&
         fab_fabric_node_is_switch(v->fabric, fab_fabric_port(v->fabric, t->ports[0])->node))
         in = t->ports[0];
@@ -163,7 +164,7 @@ static int find_switch(struct call *c, const struct fab_view *v, const char *wha
     if (!fab_fabric_node_is_switch(v->fabric, node)) {
         call_finish(c, FAB_GRPC_INVALID_ARGUMENT,
                     "\"%s\" is not a switch; only switches have forwarding tables",
-                    v->fabric->nodes[node].desc);
+                    v->fabric->nodes[node].name);
         return FAB_E_INVAL;
     }
     *ret_switch = node;
@@ -203,7 +204,7 @@ void get_forwarding_table(struct call *c, const void *request)
         read_page(c, 'f', q->page_token, q->page_size, &page)) {
         m.generation = v->generation;
         m.node_guid = answer_guid(&a, v->fabric->nodes[sw].guid);
-        m.node_name = answer_text(&a, v->fabric->nodes[sw].desc);
+        m.node_name = answer_text(&a, v->fabric->nodes[sw].name);
         fill_entries(&a, v, sw, &page, &m);
         answer_reply(&a, c, &m.base);
     }
@@ -295,7 +296,7 @@ static void on_proved(void *ctx)
     proof_free(p);
 }
 
-/* Copies the multicast tables. Returns NOMEM. */
+/* Copies the multicast tables for the verification. Returns NOMEM. */
 static int copy_mfts(const struct sm *sm, struct proof *p)
 {
     struct sm_multicast_status status;

@@ -2,7 +2,7 @@
 /*
  * Implements SimService, which causes faults in the simulated fabric of this process. All other
  * services change the fabric only through the subnet manager. The server offers SimService only if
- * the fabric is simulated.
+ * the transport is the simulated fabric.
  */
 #include "fabricd/rpc/server.h"
 

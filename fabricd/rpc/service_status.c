@@ -6,6 +6,7 @@
 
 #include "fabric/v1/status.pb-c.h"
 #include "fabricd/base/clock.h"
+#include "fabricd/base/process.h"
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/expiry.h"
 #include "fabricd/rpc/limits.h"
@@ -24,7 +25,7 @@ static void add_store(struct answer *a, Fabric__V1__Status *m, struct store *sto
         m->store_alarm = answer_text(a, health.reason);
 }
 
-#define GONE_SHOWN_S 86400 /* nodes that left in the last 24 hours count in the status */
+#define GONE_SHOWN_S 86400 /* the status counts the nodes that left in the last 24 hours */
 
 /* Adds how many nodes left recently. m == NULL: memory ran out. */
 static void add_gone(Fabric__V1__Status *m, struct store *store)
@@ -47,6 +48,23 @@ static void add_expiry(struct answer *a, Fabric__V1__Status *m, const struct exp
         m->certificate_alarm = answer_text(a, alarm);
 }
 
+/* Adds the processor time and the memory that the manager uses. m == NULL: memory ran out. */
+static void add_load(struct answer *a, Fabric__V1__Status *m, const struct loop *loop)
+{
+    struct process_use use;
+    struct loop_iterations iterations;
+    Fabric__V1__ManagerLoad *load =
+        m != NULL ? ANSWER_NEW(a, Fabric__V1__ManagerLoad, fabric__v1__manager_load) : NULL;
+    if (load == NULL)
+        return;
+    process_get_use(&use);
+    loop_get_iterations(loop, &iterations);
+    load->cpu_time = convert_duration(a, use.cpu_us);
+    load->loop_time = convert_duration(a, iterations.sum_us);
+    load->resident_bytes = use.resident_bytes;
+    m->load = load;
+}
+
 void get_status(struct call *c, const void *request)
 {
     (void)request;
@@ -65,6 +83,10 @@ void get_status(struct call *c, const void *request)
     add_store(&a, m.status, call_rpc(c)->in.store);
     add_gone(m.status, call_rpc(c)->in.store);
     add_expiry(&a, m.status, call_rpc(c)->expiry);
+    add_load(&a, m.status, call_rpc(c)->in.loop);
+    if (m.status != NULL && call_rpc(c)->in.policy != NULL)
+        m.status->n_policy_sections = list_policy_sections(
+            &a, call_rpc(c)->in.policy, &m.status->policy_version, &m.status->policy_sections);
     answer_reply(&a, c, &m.base);
     fab_view_unref(v);
 }

@@ -231,7 +231,7 @@ static Fabric__V1__PortRef *port_ref(struct answer *a, const struct fab_fabric *
         return NULL;
     const struct fab_port *p = fab_fabric_port(f, port);
     m->node_guid = answer_guid(a, f->nodes[p->node].guid);
-    m->node_name = answer_text(a, f->nodes[p->node].desc);
+    m->node_name = answer_text(a, f->nodes[p->node].name);
     m->port_number = p->num;
     return m;
 }
@@ -250,7 +250,7 @@ static void say_node(struct answer *a, const struct fab_fabric *f, uint32_t node
 {
     const struct fab_node *n = &f->nodes[node];
     m->node_guid = answer_guid(a, n->guid);
-    m->node_name = answer_text(a, n->desc);
+    m->node_name = answer_text(a, n->name);
     for (uint32_t i = 1; i <= n->num_ports && m->port == NULL; i++) {
         uint32_t port = n->first_port + i, peer = fab_fabric_port(f, port)->peer;
         if (peer == FAB_NONE)
@@ -283,7 +283,7 @@ static Fabric__V1__TopologyChange *convert_change(struct answer *a, const struct
     else
         say_link(a, f, id, m);
     if (c->kind == FAB_TOPOLOGY_NODE_RENAMED) {
-        m->before = answer_text(a, before->nodes[c->before].desc);
+        m->before = answer_text(a, before->nodes[c->before].name);
         m->after = m->node_name;
     } else if (c->kind == FAB_TOPOLOGY_LINK_MOVED) {
         m->peer_before = port_ref(a, before, fab_fabric_port(before, c->before)->peer);

@@ -2,7 +2,7 @@
 /*
  * Implements ListUnhealthyLinks, IsolateLink and ListPortCounters. ListUnhealthyLinks lists all
  * isolated links, and the links with an error counter that recently crossed its threshold.
- * ListPortCounters lists the last reads of port counters.
+ * ListPortCounters lists the port counters as the manager last read them.
  */
 #include "fabricd/rpc/server.h"
 
@@ -12,6 +12,7 @@
 #include "fabric/v1/link.pb-c.h"
 #include "fabricd/base/log.h"
 #include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/link_effect.h"
 #include "fabricd/rpc/page.h"
 #include "fabricd/rpc/request.h"
 #include "libfabmgr/base/status.h"
@@ -86,6 +87,8 @@ static Fabric__V1__UnhealthyLink *convert_link_watched(struct answer *a, const s
     m->link_error = l->of_cable;
     m->in_routes = true;
     m->isolation_skipped = answer_text(a, l->skipped);
+    m->error_windows = l->windows;
+    m->error_windows_required = l->windows_required;
     m->errors_a = convert_errors(a, &l->end[0]);
     m->errors_b = convert_errors(a, &l->end[1]);
     if (l->counter == FAB_COUNTERS)
@@ -188,6 +191,8 @@ void list_unhealthy_links(struct call *c, const void *request)
         m.links = answer_alloc(&a, all.count + all.isolated_count, sizeof *m.links);
     if (m.links != NULL)
         fill_unhealthy(&a, &all, q->include_watched, &m);
+    if (m.n_links > 0)
+        link_effect_add(c, &a, &m);
     answer_reply(&a, c, &m.base);
 }
 
@@ -201,10 +206,33 @@ static void reply_isolated(struct call *c, const char *node, uint32_t port)
     request_end(c, FAB_OK, text, &m.base, &m.message);
 }
 
+/* Isolates the link, or only finds out whether this is possible. */
+static int isolate(struct call *c, const struct fab_node *n, uint8_t port, bool dry_run, char *why,
+                   size_t why_len)
+{
+    struct sm *sm = call_rpc(c)->in.sm;
+    char cause[160];
+    if (dry_run)
+        return sm_link_isolate_check(sm, n->guid, port, true, why, why_len);
+    snprintf(cause, sizeof cause, "by %.100s", call_peer(c));
+    call_audit_change(c, NULL, "isolated");
+    call_audit_object(c, "%s/%u", n->name, port);
+    return sm_link_isolate(sm, n->guid, port, true, cause, why, why_len);
+}
+
+static void rehearse_isolated(struct call *c, const char *node, uint32_t port)
+{
+    Fabric__V1__IsolateLinkResponse m = FABRIC__V1__ISOLATE_LINK_RESPONSE__INIT;
+    char object[200];
+    snprintf(object, sizeof object, "%.180s/%u", node, port);
+    request_rehearsed(c, object, &m.base, &m.message,
+                      "the link at %s would be isolated: routes would avoid it", object);
+}
+
 void isolate_link(struct call *c, const void *request)
 {
     const Fabric__V1__IsolateLinkRequest *q = request;
-    char cause[160], why[256] = "";
+    char why[256] = "";
     uint32_t port;
     struct fab_view *v = need_view(c);
     if (v == NULL || find_node(c, v, q->node, &port) < 0)
@@ -212,20 +240,18 @@ void isolate_link(struct call *c, const void *request)
     /* The request can begin a round, which replaces the view, so keep a reference. */
     fab_view_ref(v);
     const struct fab_node *n = &v->fabric->nodes[port];
-    snprintf(cause, sizeof cause, "by %.100s", call_peer(c));
-    call_audit_change(c, NULL, "isolated");
-    call_audit_object(c, "%s/%u", n->desc, q->port_number);
     int rc = q->port_number > n->num_ports
                  ? FAB_E_NOT_FOUND
-                 : sm_link_isolate(call_rpc(c)->in.sm, n->guid, (uint8_t)q->port_number, true,
-                                   cause, why, sizeof why);
-    if (rc == FAB_OK)
-        reply_isolated(c, n->desc, q->port_number);
+                 : isolate(c, n, (uint8_t)q->port_number, q->dry_run, why, sizeof why);
+    if (rc == FAB_OK && q->dry_run)
+        rehearse_isolated(c, n->name, q->port_number);
+    else if (rc == FAB_OK)
+        reply_isolated(c, n->name, q->port_number);
     else if (rc == FAB_E_UNREACHABLE || rc == FAB_E_LIMIT)
         call_finish(c, FAB_GRPC_FAILED_PRECONDITION, "the link at %s/%u was not isolated: %s",
-                    n->desc, q->port_number, why);
+                    n->name, q->port_number, why);
     else if (rc == FAB_E_NOT_FOUND || rc == FAB_E_EXISTS)
-        call_finish(c, fab_grpc_code_of(rc), "the link at %s/%u was not isolated: %s", n->desc,
+        call_finish(c, fab_grpc_code_of(rc), "the link at %s/%u was not isolated: %s", n->name,
                     q->port_number, why[0] != '\0' ? why : "the node has no such port");
     else
         request_refuse(c, rc, "the link was not isolated");
@@ -258,15 +284,16 @@ static Fabric__V1__PortCounters *convert_counters(struct answer *a, const struct
 }
 
 static void fill_counters(struct call *c, struct answer *a, const struct fab_view *v,
-                          const Fabric__V1__ListPortCountersRequest *q, struct port_range r,
-                          Fabric__V1__ListPortCountersResponse *m)
+                          const struct fab_hosts *h, const Fabric__V1__ListPortCountersRequest *q,
+                          struct port_range r, Fabric__V1__ListPortCountersResponse *m)
 {
     uint32_t want = page_size(q->page_size), i;
     struct pm_counters p;
     m->ports = answer_alloc(a, want, sizeof *m->ports);
     for (i = r.first; m->ports != NULL && i < r.end; i++) {
         const struct fab_port *port = fab_fabric_port(v->fabric, i);
-        if (!pm_counters(call_rpc(c)->in.pm, v->fabric->nodes[port->node].guid, port->num, &p) ||
+        if (!fab_view_filter_port(&r.filter, i) || !is_in_rack(h, v, port->node, q->rack) ||
+            !pm_counters(call_rpc(c)->in.pm, v->fabric->nodes[port->node].guid, port->num, &p) ||
             (q->errors_only && !has_errors(&p)))
             continue;
         if (m->n_ports == want)
@@ -286,9 +313,11 @@ void list_port_counters(struct call *c, const void *request)
     struct answer a = {0};
     struct port_range r;
     struct fab_view *v = need_view(c);
-    if (v != NULL && read_port_range(c, v, 'x', q->page_token, q->node, &r) == FAB_OK) {
+    const struct fab_hosts *h = v != NULL ? need_hosts(c, v) : NULL;
+    if (h != NULL && need_rack(c, h, v, q->rack) &&
+        read_port_range(c, v, 'x', q->page_token, q->node, &r) == FAB_OK) {
         m.generation = v->generation;
-        fill_counters(c, &a, v, q, r, &m);
+        fill_counters(c, &a, v, h, q, r, &m);
         answer_reply(&a, c, &m.base);
     }
 }

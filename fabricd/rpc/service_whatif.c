@@ -165,10 +165,10 @@ static void pass_over(struct whatif_study *w)
              w->report.status == FAB_OK ? "failed its proof" : w->report.why);
 }
 
-/* Called when the report has the tables of engine number `taken` in w->chain. If the configured
- * engine is "auto" and links are missing from the topology, the later engines in w->chain also make
- * tables (fab_study_choose_engine). The report then gets the best of all these tables. Returns
- * false if the study has failed or was stopped. */
+/* Call this function when the report has the tables of engine number `taken` in w->chain. If the
+ * configured engine is "auto" and links are missing from the topology, the function also runs the
+ * later engines in w->chain (fab_study_choose_engine). The report then gets the best of all these
+ * tables. Returns false if the study has failed or was stopped. */
 static bool choose_best(struct whatif_study *w, const struct measure *m, uint32_t taken)
 {
     struct report *r = &w->report;
@@ -218,7 +218,8 @@ static bool try_chain(struct whatif_study *w, const struct measure *m, uint8_t l
 }
 
 /* Chooses tables as the manager does. Every traffic class gets its own set of VLs, if an engine can
- * route with the VLs of one set. Otherwise the number of sets is halved until an engine can. */
+ * route with the VLs of one set. Otherwise the function halves the number of sets until an engine
+ * can. */
 static bool choose(struct whatif_study *w, const struct measure *m)
 {
     uint8_t lane_sets = fab_policy_classes_count(w->study.view->policy.classes);
@@ -241,7 +242,7 @@ static bool repaired(struct whatif_study *w, struct fab_target *target)
                                         &v->target->vls};
     struct fab_repair_session stand = {0};
     /* The repaired tables share memory with the tables before the repair (libfabmgr/base/pages.h).
-     * Only the manager's own thread may share the tables of a view, so the study uses a copy. */
+     * Only the loop thread may share the tables of a view, so the study uses a copy. */
     struct fab_target *copy = NULL;
     char why[200];
     int rc = fab_repair_session_new(&in, &stand, why, sizeof why);
@@ -249,7 +250,8 @@ static bool repaired(struct whatif_study *w, struct fab_target *target)
         rc = fab_target_clone(v->target, &copy);
     if (rc == FAB_OK)
         rc = fab_repair_session_update(&stand, copy, w->whatif.fabric, target);
-    /* If the repair has left out paths, an engine must try, because it would find them. */
+    /* If the repair has left out paths, the manager would run an engine to find them, so the study
+     * does the same. */
     bool whole = rc == FAB_OK && !stand.leaves_out;
     fab_repair_session_fini(&stand);
     fab_target_unref(copy);
@@ -257,7 +259,8 @@ static bool repaired(struct whatif_study *w, struct fab_target *target)
 }
 
 /* Repairs the active tables, and makes the report from them. Returns false if no local repair is
- * possible. The new target only borrows the LIDs in w->whatif, so they are not freed with it. */
+ * possible. The new target borrows the LIDs in w->whatif, so the function does not free them
+ * together with the target. */
 static bool try_repair(struct whatif_study *w)
 {
     struct report *r = &w->report;

@@ -2,7 +2,7 @@
 /* Queues studies (study.h) for their worker thread, sends the results and frees them. The worker
  * thread has at most one study; the others wait in a list, in the order of their arrival. If the
  * call of a running study ends early, the loop thread sets the study's flag `stop`, which the
- * computation checks often. When the worker thread has finished the study, it is freed. */
+ * computation checks often. The study is freed when the worker thread has finished with it. */
 #include "fabricd/rpc/study.h"
 
 #include <stdio.h>
@@ -47,8 +47,8 @@ size_t study_next(const struct study_client *clients, size_t count)
     return best;
 }
 
-/* Returns the record of this client, or a free record if it has none; NULL: all records are in
- * use. */
+/* Returns the record of this client or, if the client has none, a free record; NULL: all records
+ * are in use. */
 static struct study_client *client_of(struct studies *all, const struct caller *who)
 {
     struct study_client *unused = NULL;
@@ -131,7 +131,7 @@ static void work(void *ctx)
 
 static void run_next(struct studies *all);
 
-/* If `work` did not find a name, and a node with this name is gone, adds that to the message. */
+/* If `work` did not find a name, and a node with this name is gone, the message says so. */
 static void explain_missing(struct study *s)
 {
     if (s->code == FAB_GRPC_NOT_FOUND && s->missing[0] != '\0' && s->view != NULL)

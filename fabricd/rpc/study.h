@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Studies are calls that need a long computation. A worker thread of their own runs one study after
- * the other, so that they do not delay the manager's worker tasks, such as repairs.
+ * Studies are calls that need a long computation. A separate worker thread runs one study after the
+ * other, so that studies do not delay the manager's worker tasks, such as repairs.
  *
  * Every client (a Unix user, or the subject of a certificate) has its own queue. The next study to
- * run is that of the client whose last turn was longest ago. A study that sends its result in parts
+ * run is from the client whose last turn was longest ago. A study that sends its result in parts
  * computes one part in each turn. limits.h has the limits of the queues and of the CPU time.
  */
 #ifndef FABRICD_RPC_STUDY_H
@@ -19,16 +19,17 @@ struct study;
 
 struct study_kind {
     /* Computes the result on the worker thread, from the view and the study's own data. Must call
-     * study_stopped often. On failure, sets s->code to an error and s->why to a sentence, with
-     * which the call is finished. */
+     * study_stopped often. On failure, sets s->code to an error and s->why to a sentence; the call
+     * is then finished with both. */
     void (*work)(struct study *s);
     /* Sends the result on the loop thread, after `work`. Not called if the call has ended. Returns
      * true if `work` must run again for the next part of the result. */
     bool (*tell)(struct study *s);
     /* frees the data of this kind of study, and the study */
     void (*free)(struct study *s);
-    /* What a client can do so that the study needs less CPU time, for a message: "fewer samples".
-     * NULL: the client can do nothing, so this kind of study has no limit of CPU time. */
+    /* For a message: what the client can request so that the study needs less CPU time, such as
+     * "fewer samples". NULL: the client has no such choice, so this kind of study has no limit of
+     * CPU time. */
     const char *less;
 };
 /* base of all studies: the struct of each kind begins with this struct */
@@ -42,12 +43,13 @@ struct study {
     struct fab_view *view;
     atomic_bool stop;
     /* For the worker thread. cpu_end: the value of clock_cpu_ns at which the CPU time of this part
-     * of the study is used up; 0: no limit. over: study_stopped has found that it is used up. */
+     * of the study is used up; 0: no limit. over: study_stopped has found that this CPU time is
+     * used up. */
     uint64_t cpu_end;
     bool over;
     enum fab_grpc_code code;
     char why[600];
-    /* the name of a node or endport that `work` did not find; "": it found all names */
+    /* the name of a node or endport that `work` did not find; "": `work` found all names */
     char missing[256];
 };
 
@@ -68,13 +70,13 @@ int studies_new(struct rpc *r, struct studies **ret); /* returns NOMEM */
 /* Frees all studies. Call this function after all calls have ended. all may be NULL. */
 void studies_free(struct studies *all);
 
-/* Queues a study, and takes it over. The caller has allocated it with calloc, and has set only the
- * data of its kind of study. v may be NULL if the study needs no view. If the study cannot be
- * queued, the function finishes the call with an error and frees the study. */
+/* Queues a study, and takes it over. The caller has allocated the study with calloc, and has set
+ * only the data of this kind of study. v may be NULL if the study needs no view. If the study
+ * cannot be queued, the function finishes the call with an error and frees the study. */
 void study_start(struct call *c, const struct fab_view *v, const struct study_kind *kind,
                  struct study *s);
 /* Returns true if the study must stop because its call or the server has ended, or because its CPU
- * time is used up. For the worker thread. It can be used as fab_quality_input.stopped. */
+ * time is used up. For the worker thread. The function can serve as fab_quality_input.stopped. */
 bool study_stopped(void *study);
 /* Sets s->code and s->why for an error status. `what` is the first part of the sentence. */
 void study_fail(struct study *s, int status, const char *what);

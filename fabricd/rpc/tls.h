@@ -21,7 +21,8 @@ struct tls_files {
 int tls_context_new(const struct tls_files *files, SSL_CTX **ret, char *why, size_t why_len);
 
 /* Finds out when the certificates and revocation lists of the context expire. The warning is due 30
- * days before or, if the period of validity is shorter than 90 days, when a third of it is left. */
+ * days before the expiry. If the period of validity is shorter than 90 days, the warning is due
+ * when a third of this period is left. */
 void tls_expiry_of(SSL_CTX *ctx, struct tls_expiry *ret);
 
 /* Returns the certificate of the client if the handshake failed because the certificate was not

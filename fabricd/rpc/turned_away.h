@@ -16,8 +16,8 @@ struct turned_away {
     uint64_t log_bucket;
     uint64_t unlogged; /* number of clients since the last message */
 };
-/* Notes the client of a failed handshake. If there is a flood of such clients, only some of them
- * are logged. */
+/* Notes the client of a failed handshake. In a flood of such clients, the log names only some of
+ * them. */
 void turned_away_note(struct turned_away *t, struct audit *audit, const struct handshake_result *r);
 
 #endif

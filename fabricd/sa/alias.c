@@ -2,13 +2,14 @@
 /*
  * Alias GUIDs (IBA 15.2.5.18). A host requests alias GUIDs for its virtual functions by a Set of
  * one block of GUIDInfoRecord. The ComponentMask selects entries of the block. If the value of an
- * entry is 0, the manager chooses a GUID. The answer has the block after the change; a requested
- * GUID that is in use already is not assigned. GUIDs of devices that were in the fabric before
- * count as in use. Otherwise, a host could take the place of a host that is switched off.
+ * entry is 0, the manager chooses a GUID. The manager does not assign a requested GUID that is
+ * already in use. The answer has the block after the change. GUIDs of devices that were in the
+ * fabric before count as in use. Otherwise, a host could take the place of a host that is switched
+ * off.
  *
  * The manager keeps alias GUIDs in the store, writes them to the port at once, and repeats a failed
- * write. It writes them again when a port returns to the fabric, because the port may have lost
- * them.
+ * write. When a port returns to the fabric, the manager writes its alias GUIDs again, because the
+ * port may have lost them.
  *
  * Only the port's own node, or a requester that gives the sa_key, may change alias GUIDs.
  */
@@ -52,8 +53,8 @@ static void write_block(struct sa *s, const struct fab_view *v, uint32_t row)
     uint32_t port = fab_fabric_port_by_guid(v->fabric, b->port_guid);
     struct fab_guid_block block;
     if (port == FAB_NONE || v->target->lids.base[port] == 0) {
-        /* a port may lose the block while it is out of the fabric, so the block is written when
-         * the port returns */
+        /* the port may lose the block while it is out of the fabric, so the manager writes the
+         * block when the port returns */
         b->dirty = true;
         return;
     }
@@ -83,14 +84,11 @@ static void work(void *ctx)
         loop_timer_set(s->alias_timer, LOOK_US);
 }
 
-int sa_alias_start(struct sa *s)
+static int load(struct sa *s)
 {
     struct store_alias *kept = NULL;
     size_t count = 0;
-    s->alias_timer = loop_timer_new(s->in.loop, work, s);
-    int r = s->alias_timer ? FAB_OK : FAB_E_NOMEM;
-    if (r == FAB_OK && s->in.store)
-        r = store_load_aliases(s->in.store, &kept, &count);
+    int r = s->in.store ? store_load_aliases(s->in.store, &kept, &count) : FAB_OK;
     for (size_t i = 0; r == FAB_OK && i < count; i++)
         if (fab_sa_aliases_set(&s->aliases, kept[i].port_guid, kept[i].place, kept[i].guid) ==
             FAB_E_NOMEM)
@@ -99,6 +97,21 @@ int sa_alias_start(struct sa *s)
     if (r == FAB_OK && count > 0)
         loop_timer_set(s->alias_timer, LOOK_US);
     return r;
+}
+
+int sa_alias_start(struct sa *s)
+{
+    s->alias_timer = loop_timer_new(s->in.loop, work, s);
+    return s->alias_timer ? load(s) : FAB_E_NOMEM;
+}
+
+int sa_alias_load(struct sa *s)
+{
+    sm_guids_cancel(s->in.sm, &s->aliases);
+    s->aliases_written = 0;
+    fab_sa_aliases_fini(&s->aliases);
+    s->aliases = (struct fab_sa_aliases){0};
+    return load(s);
 }
 
 void sa_alias_stop(struct sa *s)
@@ -194,8 +207,8 @@ static int put(const struct change *c, uint32_t place, uint64_t guid)
     return FAB_OK;
 }
 
-/* Refuses the request if it changes an alias GUID that is a member of a multicast group. Returns
- * the MAD status of the answer; 0: the change is permitted. */
+/* Checks that the request changes no alias GUID that is a member of a multicast group. Returns the
+ * MAD status of the answer; 0: the change is permitted. */
 static uint16_t may_rename(const struct change *c, bool set)
 {
     const struct fab_mcast_groups *groups = sm_mgroups(c->s->in.sm);
@@ -222,8 +235,8 @@ static bool is_within_quota(const struct change *c, const struct fab_sa_request 
     return use.more == 0 || sa_quota_permits(c->s, req, FAB_QUOTA_ALIAS_GUIDS, &use);
 }
 
-/* Returns the GUID that an index gets: the GUID in the request, the present GUID of the index, or a
- * new GUID. The first of these that is not 0 counts. */
+/* Returns the GUID that an index gets: the GUID in the request; if this is 0, the present GUID of
+ * the index; if both are 0, a new GUID. */
 static uint64_t wanted_at(const struct change *c, uint32_t place)
 {
     uint64_t guid = c->record.table.guid[place % FAB_SA_ALIAS_BLOCK];

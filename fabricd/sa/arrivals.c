@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Detects the events that subscribers receive as reports (IBA 14.4.10-12, 14.2.5.1): endports that
- * came into service (notice 64) or went out of service (notice 65), multicast groups that were
- * created (notice 66) or deleted (notice 67), and traps of devices.
+ * Detects the events that subscribers receive as reports (IBA 14.4.10-12, 14.2.5.1). An endport
+ * comes into service (notice 64) or goes out of service (notice 65). A multicast group is created
+ * (notice 66) or deleted (notice 67). Traps of devices are reported, too.
  *
- * After each new view, the list of the endports in service, sorted by GUID, is compared with the
- * list of the view before. The list has no reference to the view before: as long as somebody has
- * such a reference, a local repair must copy fabric and tables instead of changing them in place.
+ * After each new view, the manager compares the sorted list of the GUIDs of endports in service
+ * with the list for the view before. The list holds no reference to a view, because a local repair
+ * would then have to copy fabric and tables instead of changing them in place.
  *
- * The subscriptions of a port that has been out of the fabric for five minutes are dropped. They
- * are not dropped earlier: a port that was unresponsive for a short time is not asked to subscribe
- * again, because ClientReregister is set only for a port whose link came up.
+ * The manager drops the subscriptions of a port only when the port has been out of the fabric for
+ * five minutes. A port that was merely unresponsive for a short time must not lose its
+ * subscriptions, because the manager asks a port to subscribe again (ClientReregister) only if its
+ * link came up.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -167,7 +168,7 @@ void sa_arrivals_group(void *ctx, const struct fab_wire_mc_member_record *group,
     struct fab_view *v = sm_view(s->in.sm);
     if (v != NULL && v->target != NULL && sa_is_master(s)) {
         struct fab_event_notice n = notice_of(v, made ? GROUP_MADE : GROUP_GONE, group->mgid);
-        /* with the bit of full membership, the P_Key matches the keys of full and of limited
+        /* with the bit of full membership set, the P_Key matches those of full and of limited
          * members */
         n.key[n.keys++] = group->pkey | FULL_MEMBER;
         sa_report(s, &n);

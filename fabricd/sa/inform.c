@@ -3,13 +3,15 @@
  * InformInfo (IBA 13.4.8.3), by which hosts subscribe to reports and unsubscribe, and
  * InformInfoRecord (IBA 15.2.5.12), which lists the subscriptions.
  *
- * The subscriber is the port and queue pair that sent the request; the QPN field of a subscription
- * is ignored. In an unsubscribe request, QPN names the queue pair; 0 means the sender's queue pair.
+ * The subscriber is the port and queue pair that sent the request. A subscribe request names no
+ * other queue pair: its field QPN is ignored. In an unsubscribe request, QPN names the queue pair;
+ * 0 means the sender's queue pair.
  *
  * The subscriber must share a partition with the ports to which it subscribes (o13-14.1.1). Notices
  * 256 to 259 disclose keys. Only a host that gives the sa_key may subscribe to one of them
  * (C15-0.2-1.16), and a subscription to all notices does not include them. In an answer with an
- * error, Subscribe is 0 (o13-13.1.1). Records show QPNs only to requesters that gave the sa_key.
+ * error, the field Subscribe is 0 (o13-13.1.1). Records show QPNs only to requesters that gave the
+ * sa_key.
  */
 #include <stdlib.h>
 #include <string.h>

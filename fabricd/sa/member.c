@@ -36,7 +36,7 @@ struct change {
     /* id of the port that joins or leaves; FAB_NONE: the port is not in the fabric */
     uint32_t port;
     const struct fab_mcast_group *group; /* NULL: no such group */
-    /* the member as it is before the change; NULL: the port is not a member */
+    /* the member before the change; NULL: the port is not a member */
     const struct fab_mcast_member *member;
 };
 
@@ -101,7 +101,7 @@ static bool may_join(const struct change *c)
 }
 
 /* Returns true if the quotas permit the join. A proxy join counts for the port that sent the
- * request. Otherwise this port could use up the quota of another port. */
+ * request; otherwise this port could use up the quota of the joining port. */
 static bool is_within_quota(struct sa *s, const struct change *c)
 {
     const struct fab_mcast_groups *g = sm_mgroups(s->in.sm);
@@ -171,11 +171,11 @@ uint16_t sa_member_delete(struct sa *s, const struct fab_sa_request *req,
 
 /* ---- queries --------------------------------------------------------------------------------- */
 
-/* How far a query has come in the list of records: identifies the record that it returned last. */
+/* The position of a query in the list of records: the record that the query returned last. */
 struct place {
     uint64_t mgid[2], guid;
-    /* Which record of group `mgid` was returned last. 0: none yet; 1: the record of the member
-     * whose GUID is `guid`; 2: the record of the group itself. */
+    /* The record of group `mgid` that the query returned last. 0: none yet; 1: the record of the
+     * member whose GUID is `guid`; 2: the record of the group itself. */
     uint64_t in_group;
 };
 

@@ -8,17 +8,17 @@
 #include "libfabmgr/mads/rmpp.h"
 #include "libfabmgr/sa/sa.h"
 
-/* Limits of the responses in progress that have many records. SA_JOBS: their number. SA_TABLE_MOST:
- * size in bytes of all of them. SA_TABLE_EACH: size in bytes of the responses to one port; a
- * request that carries the sa_key is exempt from it. */
+/* Limits of the responses in progress that have many records. SA_JOBS: number of these responses.
+ * SA_TABLE_MOST: their total size in bytes. SA_TABLE_EACH: total size in bytes of those to one
+ * port; this limit does not apply to a request with the sa_key. */
 #define SA_JOBS 256
 #define SA_TABLE_MOST (256u << 20)
 #define SA_TABLE_EACH (64u << 20)
 /* maximum number of answers that wait for the transport */
 #define SA_OUT 512
 
-/* A published view, prepared for queries (libfabmgr/sa). A response that is being collected
- * keeps its view when a new view is published. */
+/* A published view, prepared for queries (libfabmgr/sa). A response that is being collected keeps
+ * the view with which it began, even if a new view is published. */
 struct sa_view {
     struct fab_sa *sa;
     unsigned refs;
@@ -74,7 +74,7 @@ struct sa {
 bool sa_is_master(const struct sa *s); /* returns whether this manager is master now */
 
 /* Functions of reply.c. */
-/* Sends a MAD as it is. While the transport is busy, MADs wait in a queue. */
+/* Sends a MAD without changes. While the transport is busy, MADs wait in a queue. */
 void sa_put(struct sa *s, const struct transport_mad *out);
 void sa_send(struct sa *s, const struct transport_mad *to, const uint8_t mad[FAB_MAD_SIZE]);
 void sa_send_len(struct sa *s, const struct transport_mad *to, const uint8_t *mad, size_t len);
@@ -97,6 +97,8 @@ void sa_transfer_tick(void *ctx);
 /* Functions of alias.c. */
 /* Loads the alias GUIDs from the store. Returns NOMEM, IO or FORMAT. */
 int sa_alias_start(struct sa *s);
+/* Replaces the alias GUIDs by those in the store. */
+int sa_alias_load(struct sa *s);
 void sa_alias_stop(struct sa *s);
 
 void sa_view_unref(struct sa_view *v); /* the argument may be NULL */

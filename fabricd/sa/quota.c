@@ -5,9 +5,8 @@
  * of each port. Without quotas, one host can use up all multicast LIDs in a few seconds. A request
  * that carries the key of subnet administration (subnet.sa_key) has no quota.
  *
- * A registration counts for the port that sent the request, which is identified by its source LID.
- * A host can use any source LID, so all requesters whose LID belongs to no port share one rate
- * limit.
+ * A registration counts for the port that owns the source LID of the request. A host can use any
+ * source LID, so all requesters whose LID belongs to no port share one rate limit.
  *
  * Refusals are counted. The event quota-exceeded reports them at most once in 10 minutes for each
  * port and kind. The table of these reports has ROWS rows; when it is full, refusals to further
@@ -30,8 +29,8 @@
 
 /* Rates at which responses are passed to the kernel: 1 KiB every 32 us for a port, and 1 KiB every
  * 2 us for all ports together. The kernel keeps a response until the requester has acknowledged it,
- * but at most 2.2 s (the timeouts of umad.c). It does not report when it frees the response. The
- * rates therefore bound the memory of responses in the kernel. */
+ * but at most 2.2 s (the timeouts of umad.c). The kernel does not report when it frees a response.
+ * Therefore, rates must bound the memory of responses in the kernel. */
 static const struct fab_bucket_rate kernel_each = {.burst = SA_TABLE_EACH >> 10, .each_us = 32};
 static const struct fab_bucket_rate kernel_all = {.burst = 1u << 20, .each_us = 2};
 
@@ -45,8 +44,8 @@ static const char *const names[KINDS] = {
 
 /* Refusals of one kind to one port. */
 struct row {
-    /* guid: GUID of the port. told_us: manager's clock at the last event about it, in us; 0: the
-     * row is free. */
+    /* guid: GUID of the port. told_us: manager's clock at the last event about this row, in us; 0:
+     * the row is free. */
     uint64_t guid, told_us;
     uint32_t refused; /* requests refused since the last event */
     uint8_t kind;     /* kind of quota: an index of names[] */
@@ -57,8 +56,8 @@ struct row {
 struct sa_quota {
     struct row row[ROWS];
     /* Token buckets (libfabmgr/base/bucket.h). Each base LID has one for requests, and one for the
-     * KiB of responses passed to the kernel. Entry 0 is shared by all requesters whose LID belongs
-     * to no port. */
+     * KiB of responses passed to the kernel. All requesters whose LID belongs to no port share
+     * entry 0. */
     uint64_t requests_us[FAB_LID_UNICAST_MAX + 1], kernel_us[FAB_LID_UNICAST_MAX + 1];
     /*
      * token bucket of all ports together, for the KiB of responses that were passed to the kernel
@@ -89,7 +88,7 @@ static void name_place(const struct fab_fabric *f, uint32_t port, char name[NAME
     if (at == FAB_NONE)
         return;
     char text[NAME_LEN];
-    snprintf(text, sizeof(text), "%s/%u", f->nodes[fab_fabric_port(f, at)->node].desc,
+    snprintf(text, sizeof(text), "%s/%u", f->nodes[fab_fabric_port(f, at)->node].name,
              fab_fabric_port(f, at)->num);
     log_clean(text, name, NAME_LEN);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Functions for the attributes that hosts register. Some carry out SubnAdmSet and SubnAdmDelete;
- * others make the records that queries return. For this folder only.
+ * Functions for the attributes that hosts register. They carry out SubnAdmSet and SubnAdmDelete, or
+ * make the records that queries return. For this folder only.
  */
 #ifndef FABRICD_SA_REGISTERED_H
 #define FABRICD_SA_REGISTERED_H
@@ -28,7 +28,7 @@ sa_change sa_member_set, sa_member_delete;
 bool sa_member_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
 bool sa_mft_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
 
-/* registered.c: carries out a Set or Delete, and answers it. */
+/* In registered.c: carries out a Set or Delete, and answers the request. */
 void sa_registered_change(struct sa *s, const struct transport_mad *mad,
                           const struct fab_sa_request *req);
 /* Returns the source of the records of an attribute that hosts register. NULL: libfabmgr/sa

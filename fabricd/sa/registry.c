@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Starts and stops the registry (services and subscriptions of hosts), and holds answers back until
- * the registration is stored.
+ * Starts and stops the registry (services and subscriptions of hosts), and delays answers until the
+ * registration is stored.
  *
  * The manager loads the registry from the store at start, and keeps it while another manager is
  * master. An answer to a registration is sent only when the registration is committed to the
- * database, so that a crash loses no confirmed registration. Until then, for some tenths of a
- * millisecond, answers wait in a queue. While the database cannot be written, hosts get the answer
- * BUSY, and ask again.
+ * database, so that a crash loses no confirmed registration. Until the commit, usually for some
+ * tenths of a millisecond, the answer waits in a queue. While the database cannot be written, hosts
+ * get the answer BUSY, and ask again.
  */
 #include "fabricd/sa/registry.h"
 
@@ -26,13 +26,13 @@
 
 /* ---- answers that wait for the database ------------------------------------------------------ */
 
-/* Answers that the host must ask again, because the registration could not be stored. The
- * registration is in force. Its record stays in the queue of the store, which writes it when the
- * database can be written again. If the record was dropped because it violates the schema, the
- * repetition by the host stores it again (store_has_lost). */
+/* Answers BUSY, because the registration could not be stored; the host must repeat its request. The
+ * registration is already in force, and its record stays in the queue of the store until the
+ * database can be written again. If the store has dropped the record because it violates the
+ * schema, the repetition by the host stores it again (store_has_lost). */
 static void refuse_unstored(struct sa *s, const struct transport_mad *request)
 {
-    s->stats.answered--; /* sa_refuse counts the answer again */
+    s->stats.answered--; /* sa_refuse will count this answer a second time */
     sa_refuse(s, request, FAB_SMP_BUSY);
 }
 
@@ -56,8 +56,8 @@ static void send_held(void *ctx)
         loop_timer_set(r->kept, LOOK_US);
 }
 
-/* Returns true if so many answers to this LID are waiting that other hosts might find no room in
- * the queue. */
+/* Returns true if too many answers to this LID are waiting, so that other hosts might find no room
+ * in the queue. */
 static bool holds_too_many(const struct sa_registry *r, uint16_t lid)
 {
     uint32_t own = 0;
@@ -158,6 +158,23 @@ int sa_registry_start(struct sa *s)
     sm_on_notice(s->in.sm, sa_arrivals_wanted, sa_arrivals_notice, s);
     sm_on_mgroup(s->in.sm, sa_arrivals_group, s);
     return FAB_OK;
+}
+
+int sa_registry_load(struct sa *s)
+{
+    struct sa_registry *r = s->registry;
+    struct fab_subscriptions *subscriptions = NULL;
+    int status = fab_registry_subscriptions_new(&subscriptions);
+    if (status != FAB_OK)
+        return status;
+    fab_registry_subscriptions_free(r->subscriptions);
+    fab_registry_services_fini(&r->services);
+    r->services = (struct fab_services){0};
+    r->subscriptions = subscriptions;
+    configure(s);
+    status = load(s);
+    sa_services_arm(s);
+    return status;
 }
 
 void sa_registry_stop(struct sa *s)

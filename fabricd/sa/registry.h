@@ -42,10 +42,11 @@ struct sa_registry {
     /* slot of the next subscription to check; subscriptions of ports that have been absent for
      * long are dropped */
     uint32_t absent_at;
-    uint32_t told, gone; /* since told_us: events emitted, and subscriptions ended */
+    /* told: events emitted since told_us. gone: subscriptions that ended since told_us. */
+    uint32_t told, gone;
     uint64_t told_us;
-    /* The last notice that a device sent. A device repeats a trap until it gets TrapRepress; if
-     * an equal notice follows within a short time, it is a repetition. */
+    /* The last notice that a device sent. A device repeats a trap until it gets TrapRepress, so an
+     * equal notice within REPEAT_US counts as a repetition. */
     struct fab_notice last;
     uint64_t last_us;
     struct sa_held *held; /* [SA_HELD] ring buffer of answers that wait */
@@ -56,6 +57,8 @@ struct sa_registry {
 /* Functions of registry.c. */
 /* Loads services and subscriptions from the store. Returns NOMEM, LIMIT, IO or FORMAT. */
 int sa_registry_start(struct sa *s);
+/* Replaces services and subscriptions by those in the store. */
+int sa_registry_load(struct sa *s);
 void sa_registry_stop(struct sa *s);
 /* Call this function before a registration is carried out. Returns BUSY if the database cannot be
  * written, if too many records wait for the store's writer, or if too many answers wait for the

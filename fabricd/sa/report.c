@@ -4,13 +4,13 @@
  * sent next. This file sends a few reports in each iteration of the loop, to the subscriber's LID
  * in the current view.
  *
- * A subscriber gets no report about a port with which it shares no partition (o13-17.1.1). If its
- * subscription selects ports by LID range or GID, a notice about such a port ends the subscription
- * (o13-17.1.2).
+ * A subscriber gets no report about a port with which it shares no partition (o13-17.1.1). If the
+ * subscription selects ports by LID range or GID, a notice about a port outside of the subscriber's
+ * partitions ends the subscription (o13-17.1.2).
  *
  * On real adapters a report carries a timeout, because the kernel matches responses to reports. On
- * a simulated port it carries none. Otherwise reports to unresponsive subscribers would use up the
- * transport's limit of requests in flight.
+ * a simulated port a report carries no timeout, because reports to unresponsive subscribers would
+ * then use up the transport's limit of requests in flight.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,8 +31,8 @@
 #define SEND_A_TURN 64
 #define TICK_US 50000
 #define ALL_LIDS 0xffff
-/* Greatest number of subscriptions that may end within TELL_AGAIN_US with an event each; one later
- * event gives the number of the rest. */
+/* Maximum number of ended subscriptions within TELL_AGAIN_US that get an event each. One later
+ * event gives the number of the others. */
 #define TELL_SINGLY 8
 #define TELL_AGAIN_US 60000000
 
@@ -100,8 +100,8 @@ static void send_report(struct sa *s, const struct fab_view *v, const struct fab
                         uint64_t now, const uint8_t mad[FAB_MAD_SIZE])
 {
     uint32_t port = port_of(v, x);
-    /* If the subscriber's port has left the fabric, nothing is sent now. The port may be back when
-     * the report is sent again. */
+    /* If the subscriber's port has left the fabric, sends nothing now. The port may be back when
+     * the report is due again. */
     if (port == FAB_NONE)
         return;
     struct transport_mad out = {.addr = {.dlid = (uint16_t)v->target->lids.base[port],

@@ -3,15 +3,15 @@
  * Handles requests of hosts to the subnet administrator (IBA chapter 15).
  *
  * A Get is answered at once from the published view (libfabmgr/sa). Responses of many records are
- * collected in parts, in turn for each host (table.c), and then sent by RMPP (transfer.c). Sets
- * and Deletes change what hosts register (registered.c).
+ * collected in parts, for one host after the other (table.c), and then sent by RMPP (transfer.c).
+ * Sets and Deletes change the registrations of hosts (registered.c).
  *
  * A sweep does not delay answers, because a published view does not change during a sweep. Before
  * the first view is published, the status of answers is BUSY.
  *
- * A request gets no answer in three cases: this manager is not master; the SM_Key in the request is
- * neither 0 nor the sa_key (15.2.1.1, C15-0.1.5); or its port sends more requests per second than
- * the quota permits (quota.c).
+ * A request gets no answer in three cases. This manager is not master. Or the SM_Key in the request
+ * is neither 0 nor the sa_key (15.2.1.1, C15-0.1.5). Or the port of the requester sends more
+ * requests per second than the quota permits (quota.c).
  */
 #include "fabricd/sa/sa.h"
 
@@ -42,7 +42,7 @@ static void tell_managers(const struct sa *s, struct fab_sa *sa)
     (void)fab_sa_set_managers(sa, others, count < FAB_SA_MANAGERS ? count : FAB_SA_MANAGERS);
 }
 
-/* Prepares the published view for queries, unless that has been done. */
+/* Prepares the published view for queries, unless it is already prepared. */
 static void take_view(struct sa *s)
 {
     struct fab_view *published = sm_view(s->in.sm);
@@ -65,8 +65,8 @@ out:
     fab_view_unref(published);
 }
 
-/* Releases the view before a local repair, so that the repair can change the tables in place.
- * The next request takes the published view again. */
+/* Releases the view before a local repair, so that the repair can change the tables in place. At
+ * the next request, take_view gets the published view again. */
 static void let_go(void *ctx)
 {
     struct sa *s = ctx;
@@ -136,11 +136,14 @@ static void take_request(struct sa *s, const struct transport_mad *mad)
     }
     req.activity = (uint32_t)s->stats.requests;
     req.list = sa_registered_list(s, req.attr_id);
+    bool changes = req.method == FAB_METHOD_SET || req.method == FAB_METHOD_DELETE;
     if (req.method == FAB_METHOD_GET)
         get(s, mad, &req);
     else if (fab_sa_is_table(req.method))
         sa_table_begin(s, mad, &req);
-    else if (req.method == FAB_METHOD_SET || req.method == FAB_METHOD_DELETE)
+    else if (changes && sm_is_handing_over(s->in.sm))
+        s->stats.dropped++; /* the host repeats its request to the next master */
+    else if (changes)
         sa_registered_change(s, mad, &req);
     else
         sa_refuse(s, mad, FAB_SMP_BAD_METHOD);
@@ -204,6 +207,12 @@ int sa_start(const struct sa_input *in, struct sa **ret)
     sm_on_patch(in->sm, let_go, s);
     *ret = s;
     return FAB_OK;
+}
+
+int sa_load(struct sa *s)
+{
+    int r = sa_registry_load(s);
+    return r == FAB_OK ? sa_alias_load(s) : r;
 }
 
 void sa_stop(struct sa *s)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The subnet administration agent (IBA chapter 15). It answers requests of management class 3 at
- * QP1. The answers come from the published view, so that a sweep does not delay them. All functions
+ * QP1. It answers from the published view, so that a sweep does not delay answers. All functions
  * must be called on the loop thread.
  */
 #ifndef FABRICD_SA_SA_H
@@ -35,7 +35,7 @@ struct sa_stats { /* numbers since the start */
     uint64_t dropped;
     /* number of registrations that were refused because a quota was used up */
     uint64_t over_quota;
-    /* number of requests that were dropped because their port sent too many per second */
+    /* number of requests that were dropped because a port sent too many per second */
     uint64_t over_rate;
     uint64_t tables;  /* responses that have many records */
     uint64_t records; /* records in all responses of many records */
@@ -50,6 +50,9 @@ struct sa_stats { /* numbers since the start */
 /* Starts the agent and loads the registrations of hosts from the store. Returns NOMEM, LIMIT, IO or
  * FORMAT. */
 int sa_start(const struct sa_input *in, struct sa **ret);
+/* Call this function when another manager has changed the store. It replaces all registrations by
+ * those in the store. Returns as sa_start; after an error, some are missing. */
+int sa_load(struct sa *s);
 void sa_stop(struct sa *s); /* the argument may be NULL */
 void sa_get_stats(const struct sa *s, struct sa_stats *ret);
 /* The next functions return the services and the subscriptions that hosts registered. The pointers

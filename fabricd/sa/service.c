@@ -136,9 +136,9 @@ static void tell(const struct fab_sa_request *req, const struct fab_service *x,
         memset(ret_data + AT_KEY, 0, KEY_LEN);
 }
 
-/* Returns true if the quota permits the registration. If the service is already registered by
- * another port, the requesting port becomes its owner, and the service counts for the requesting
- * port. */
+/* Returns true if the quota permits the registration. If another port registered the service
+ * before, the requesting port becomes the owner of the service, which then counts for the
+ * requesting port. */
 static bool is_within_quota(struct sa *s, const struct change *c)
 {
     const struct fab_services *all = &s->registry->services;
@@ -149,9 +149,9 @@ static bool is_within_quota(struct sa *s, const struct change *c)
            sa_quota_permits(s, c->req, FAB_QUOTA_SERVICES, &use);
 }
 
-/* Returns true if the ServiceGID is a multicast GID, or a port GUID or alias GUID of the
- * requesting node. Without this check, a host could direct the clients of another host's service
- * to any port, or fill the directory in the name of another host. */
+/* Returns true if the ServiceGID is a multicast GID, or a port GUID or alias GUID of the requesting
+ * node. Without this check, a host could direct the clients of another host's service to any port,
+ * or register many services for another host. */
 static bool is_own_gid(const struct change *c)
 {
     const struct fab_fabric *f = c->view->fabric;
@@ -251,8 +251,8 @@ static bool agrees(const struct fab_sa_query *q, const struct fab_service *x)
     return differ == 0;
 }
 
-/* Fills in the ServiceRecord as the requester may see it: with the remaining time of the lease,
- * and with the ServiceKey only if the requester gave the sa_key. */
+/* Fills in the ServiceRecord for the requester: with the remaining time of the lease, and with the
+ * ServiceKey only if the requester gave the sa_key. */
 static void show(const struct fab_sa_query *q, const struct fab_service *x,
                  struct fab_wire_service_record *ret)
 {
@@ -278,7 +278,8 @@ bool sa_service_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], vo
     at[0] = x->key.id;
     at[1] = x->key.gid[0];
     at[2] = x->key.gid[1];
-    /* at[3] == 0 means that no record was returned yet, so the bit above the P_Key is set */
+    /* at[3] must not be 0, which means that no record was returned yet, so set the bit above the
+     * P_Key */
     at[3] = x->key.pkey | UINT64_C(1) << 32;
     show(q, x, ret_struct);
     return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Statistics of the subnet administration agent, and lists of what hosts registered, for the RPC
- * and the metrics. */
+/* Statistics of the subnet administration agent, and the lists of services and subscriptions, for
+ * the RPC and the metrics. */
 #include "fabricd/sa/registry.h"
 
 void sa_get_stats(const struct sa *s, struct sa_stats *ret)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collects responses of many records. A response is collected in parts (slices), so that a long
- * response does not delay other work of the loop. After each part it is the turn of the next host,
- * in the order of LIDs.
+ * response does not delay other work of the loop. After each part, the next part is for the host
+ * with the next higher LID.
  *
- * The number of responses in progress and their memory are limited, in all and for each host.
- * Further requests are answered with BUSY. A request is ignored if it repeats a request whose
- * response is being collected or sent. A Get that needs a long search is handled here too.
+ * The number of responses in progress and their memory are limited, in total and for each host.
+ * Requests beyond a limit get the answer BUSY. A request is ignored if it repeats a request whose
+ * response is being collected or sent. This file also handles a Get that needs a long search.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -152,7 +152,8 @@ static int make_room(struct sa *s, struct sa_job *job, size_t need)
 }
 
 /* Returns true if the response has enough records. A Get fails if it selects two records, so two
- * are enough. Without RMPP, only the first MAD of a response is sent. */
+ * are enough. Without RMPP, the records of the first MAD are enough, because only this MAD is
+ * sent. */
 static bool is_enough(const struct sa *s, const struct sa_job *job)
 {
     return job->query.method == FAB_METHOD_GET

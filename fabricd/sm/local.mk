@@ -24,9 +24,14 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/apply/reproof.c \
 	%D%/apply/reroutes.c \
 	%D%/apply/route.c \
+	%D%/apply/route_job.c \
+	%D%/apply/route_job.h \
+	%D%/apply/standing.c \
 	%D%/apply/state.h \
 	%D%/apply/transition.c \
 	%D%/core/core.h \
+	%D%/core/freeze.c \
+	%D%/core/freeze.h \
 	%D%/core/guids.c \
 	%D%/core/guids.h \
 	%D%/core/m_key.c \
@@ -74,13 +79,24 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/keys/identify.c \
 	%D%/keys/keys.c \
 	%D%/keys/keys.h \
+	%D%/keys/share.c \
 	%D%/keys/state.h \
+	%D%/links/capacity.c \
+	%D%/links/exclude.c \
 	%D%/links/excluded.c \
 	%D%/links/flapping.c \
+	%D%/links/drain.c \
+	%D%/links/drain.h \
+	%D%/links/drain_cover.c \
+	%D%/links/drain_progress.c \
+	%D%/links/drain_store.c \
 	%D%/links/isolation.c \
+	%D%/links/known.c \
+	%D%/links/list.c \
 	%D%/links/offenders.c \
 	%D%/links/links.h \
 	%D%/links/port_setting.c \
+	%D%/links/rule.c \
 	%D%/links/silent.c \
 	%D%/links/silent_check.c \
 	%D%/links/silent_poll.c \
@@ -102,6 +118,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/scrub/state.h \
 	%D%/sm.h \
 	%D%/sweep/background_sweep.c \
+	%D%/sweep/confirm.c \
 	%D%/sweep/discovery.c \
 	%D%/sweep/duplicate.c \
 	%D%/sweep/heavy_sweep.c \
@@ -110,7 +127,9 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/sweep/state.h \
 	%D%/sweep/sweep.h \
 	%D%/sweep/unresponsive.c \
+	%D%/wiring/rehearsal.c \
 	%D%/wiring/rounds.c \
 	%D%/wiring/sm.c \
+	%D%/wiring/take_over.c \
 	%D%/wiring/wiring.c \
 	%D%/wiring/wiring.h

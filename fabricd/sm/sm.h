@@ -19,27 +19,53 @@
 #include "fabricd/base/reroute.h"
 #include "fabricd/config/config.h"
 #include "fabricd/loop/loop.h"
+#include "fabricd/replica/replica.h"
 #include "fabricd/store/store.h"
 #include "fabricd/transport/transport.h"
 #include "libfabmgr/health/damping.h"
+#include "libfabmgr/health/drain.h"
 #include "libfabmgr/mcast/groups.h"
+#include "libfabmgr/plan/plan.h"
 #include "libfabmgr/repair/contingency/contingency.h"
 #include "libfabmgr/verify/multicast.h"
 #include "libfabmgr/view/view.h"
 
 struct sm;
+/* The result of a rehearsal: what the first sweep of this manager as master would write. */
+struct sm_rehearsal {
+    int status;        /* of the round */
+    const char *alarm; /* why there are no new tables; "": there are */
+    /* the fabric as it was read; NULL: the sweep failed */
+    const struct fab_fabric *fabric;
+    const struct fab_observed *observed; /* the tables as they were read */
+    /* the new LIDs and tables, their proof, and the writes; NULL: there are none */
+    const struct fab_target *target;
+    const struct fab_verdict *verdict;
+    const struct fab_plan *plan;
+};
 struct sm_input {
     struct loop *loop;
     struct transport *transport;
     struct bus *bus;
     struct store *store;         /* the database; NULL: nothing is stored */
     const struct config *config; /* the configuration, which must outlive the sm */
+    /* What the managers of the fabric share; NULL: this manager knows only its own store. */
+    struct replica *replica;
+    /* Called after the manager has loaded its decisions from the store again, because another
+     * manager changed them. Folders of higher rank then load their own data again. May be NULL. */
+    void (*loaded)(void *ctx);
+    void *loaded_ctx;
     /* The folder of the file m_key (fabricd/store/m_key.h). NULL: keys are kept in memory only. */
     const char *keys_dir;
     /* True while a recording is made or replayed. Computations on which later requests depend then
      * run on the loop thread, because a replay has no worker thread. The scrub is off, because it
      * follows the real time. */
     bool recorded;
+    /* If it is not NULL, the manager only rehearses: it reads the fabric once, calls this function
+     * with the result, which is valid during the call, and does nothing more. It takes no part in
+     * the election. The transport should pass only Gets (transport_readonly_open). */
+    void (*rehearsed)(void *ctx, const struct sm_rehearsal *r);
+    void *rehearsed_ctx;
 };
 /* Creates the subnet manager. Returns OK; NOMEM; IO if the store or the key file cannot be read;
  * DENIED if other users can read the key file; or FORMAT if it is damaged. */
@@ -58,7 +84,7 @@ void sm_free(struct sm *s);
 int sm_reload(struct sm *s);
 
 #define SM_REROUTE_BOUNDS 14
-/* Upper bounds in microseconds, ascending. */
+/* Upper bounds in microseconds, ascending, of the durations that sm_reroute_times.within counts. */
 extern const uint32_t sm_reroute_bounds_us[SM_REROUTE_BOUNDS];
 /* Durations of the reroutes since the manager started. Reroutes that wrote no tables do not
  * count. */
@@ -102,7 +128,8 @@ struct sm_whole_proof {
     uint64_t generation;
     /* Unix time in microseconds at which the proof ended. */
     int64_t time_us;
-    uint64_t duration_us; /* includes the pauses of a background proof */
+    /* Duration of the proof; for a background proof, its pauses are included. */
+    uint64_t duration_us;
     /* The proof was made in the background, after local repairs. False: a round made it. */
     bool background;
 };
@@ -135,18 +162,20 @@ struct sm_status {
     uint32_t unresponsive;
     uint32_t master_lid;
     uint64_t master_guid;
-    /* What is wrong with the multicast trees; "": nothing. */
+    /* A text that says what is wrong with the multicast trees; "": nothing is. */
     char multicast_alarm[1280];
     /* Why the manager writes no new tables; "": no alarm. */
     char alarm[1280];
     /* Why the manager can neither send nor receive at its port; "": it can. */
     char device_alarm[160];
+    /* the mode in which the manager is frozen, and who froze it; "": it is not frozen */
+    char frozen[160];
     uint64_t uptime_us;
     uint32_t links_held;               /* number of links held down */
     uint32_t links_isolated;           /* number of isolated links */
     uint64_t links_lost, links_gained; /* links lost and gained since the start */
     struct sm_reroute_times reroutes;
-    /* The manager would handle a link failure by a local repair now. */
+    /* A local repair would handle a link failure now. */
     bool ready;
     /* Number of active LFT entries that local repairs changed since an engine last computed the
      * tables. */
@@ -167,7 +196,7 @@ struct sm_status {
     struct sm_proof proof;  /* the last proof of all tables */
 };
 void sm_get_status(const struct sm *s, struct sm_status *ret);
-#define SM_PHASE_TIMES_MAX 180
+#define SM_PHASE_TIMES_MAX 216
 /* Fills in the times of the phases that have ended at least once, and returns their number. */
 uint32_t sm_phase_times(const struct sm *s, struct sm_phase_time ret[SM_PHASE_TIMES_MAX]);
 /* Returns the numbers of nodes, ports and links in the fabric of the view. They are counted once
@@ -177,8 +206,9 @@ struct fab_census sm_census(struct sm *s);
  * published yet. */
 struct fab_view *sm_view(const struct sm *s);
 /* Sets the only listener that is called before a local repair changes fabric and tables. The
- * listener should drop its view. If a reader has the tables, the repair must make a new version of
- * them; otherwise it changes them in place. fn NULL removes the listener. */
+ * listener should drop its view. The repair changes the tables in place if no reader holds a view
+ * of them; otherwise the repair must first make a new version of the tables. fn NULL removes the
+ * listener. */
 void sm_on_patch(struct sm *s, void (*fn)(void *ctx), void *ctx);
 /* Sets the only listener that is called after a sweep or reroute published a view. The listener
  * must defer its work. It is not called after a local repair: such a repair adds and removes no
@@ -196,10 +226,13 @@ void sm_on_notice(struct sm *s, sm_notice_wanted *wanted, sm_notice *fn, void *c
 /* Fills in SMInfo (IBA 14.2.5.13) of the other subnet managers, as last received, without managers
  * in the state not-active. Returns how many managers there are; ret gets at most `max` of them. */
 uint32_t sm_others(const struct sm *s, struct fab_sm_info *ret, uint32_t max);
+/* Returns whether a new key may come into use: all other managers that this manager sees or that
+ * subnet.managers lists would get it (fabricd/replica). shared: this manager shares the key. */
+bool sm_others_share_keys(const struct sm *s, bool shared);
 
 /* Writes a block of a port's GUIDInfo (IBA 14.2.5.5). `done` is called as libfabmgr/mads/mads.h
  * says, unless sm_guids_cancel was called before. Returns NOMEM, LIMIT, or BUSY while M_Keys are
- * being changed. */
+ * being changed or the manager is frozen. */
 int sm_guids_write(struct sm *s, uint16_t lid, uint32_t block, const struct fab_guid_block *guids,
                    fab_mads_done *done, void *ctx, uint64_t tag);
 void sm_guids_cancel(struct sm *s, void *ctx);
@@ -283,10 +316,12 @@ struct sm_flapping {
 /* Returns how many links went down recently; ret gets at most `max` of them. */
 uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max);
 /* Releases a link from hold-down or isolation and resets its flap count. The link is named by one
- * of its ports. `by` says for the event who requested it, such as "alice (uid 1000)". Returns
+ * of its ports. `by` names the requester in the event, such as "alice (uid 1000)". Returns
  * NOT_FOUND if the link is neither held down nor isolated, or DENIED if another manager is
  * master. */
 int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port, const char *by);
+/* Returns what sm_link_release would return. */
+int sm_link_release_check(const struct sm *s, uint64_t node_guid, uint8_t port);
 
 /* Isolates an ISL, named by one of its ports: routes avoid the ISL until sm_link_release is
  * called, even after a restart. `cause` is a text for operators. `operated` says whether an
@@ -298,6 +333,14 @@ int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port, const char *
  * manager is master), BUSY (no fabric is known yet), NOMEM. */
 int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operated,
                     const char *cause, char *why, size_t why_len);
+/* Returns what sm_link_isolate would return, with its sentence. */
+int sm_link_isolate_check(struct sm *s, uint64_t node_guid, uint8_t port, bool operated, char *why,
+                          size_t why_len);
+/* Finds out whether sm_link_isolate would accept all these links, one after the other. Links that
+ * are isolated already are accepted. On an error of sm_link_isolate, *ret_link is the index of the
+ * link, and why[] has a sentence. A fabric must be known. */
+int sm_isolate_check(struct sm *s, const struct store_port *link, size_t count, size_t *ret_link,
+                     char *why, size_t why_len);
 struct sm_isolation {
     uint64_t guid[2]; /* node GUIDs of the two ends */
     uint8_t port[2];
@@ -310,6 +353,111 @@ struct sm_isolation {
 };
 /* Returns how many links are isolated; ret gets at most `max` of them. */
 uint32_t sm_isolations(const struct sm *s, struct sm_isolation *ret, uint32_t max);
+/* What a link is for the capacity of its leaf or pod (libfabmgr/health/floor.h). */
+struct sm_capacity {
+    uint64_t guid; /* the caller sets guid and port to an end of the link */
+    uint8_t port;
+    /* The link is an uplink of a leaf or pod. The members below describe the leaf or pod that has
+     * the smallest share of its uplinks in use. */
+    bool is_uplink;
+    bool pod;
+    char name[128];   /* of the leaf, or of a switch of the pod */
+    uint32_t uplinks; /* number of its uplinks, with those that failed since the manager started */
+    uint32_t in_use;  /* number of uplinks that routes may use now */
+    uint32_t least;   /* number of uplinks that must stay in use */
+};
+/* Describes the links of list[count]. Returns NOMEM. */
+int sm_link_capacities(const struct sm *s, struct sm_capacity *list, uint32_t count);
+/* ---- drains: links, switches and hosts under maintenance (libfabmgr/health/drain.h) ---------- */
+
+enum sm_drain_kind {
+    SM_DRAIN_LINK,
+    SM_DRAIN_SWITCH,
+    SM_DRAIN_RACK,
+    SM_DRAIN_POD,
+    SM_DRAIN_HOST,
+    SM_DRAIN_KINDS
+};
+enum sm_drain_state {
+    /* Entries of forwarding tables still lead over links of the drain. */
+    SM_DRAIN_MOVING,
+    /* No entry leads over these links, but their counters are not yet known to be idle. */
+    SM_DRAIN_DRAINING,
+    SM_DRAIN_DRAINED,
+    /* The drain has ended, but not all of its links are in the routes again. */
+    SM_DRAIN_ENDING
+};
+extern const char *const sm_drain_kind_name[SM_DRAIN_KINDS]; /* "link", "switch", ... */
+
+#define SM_DRAIN_NAME_LEN 160
+#define SM_DRAIN_TEXT_LEN 256
+/* What to drain. */
+struct sm_drain_request {
+    enum sm_drain_kind kind;
+    const char *name;     /* name of the link, switch, rack, pod or host */
+    const uint64_t *node; /* [nodes] GUIDs of the switches, or of the adapters of the host */
+    uint32_t nodes;
+    /* only for SM_DRAIN_LINK: node GUID and number of one port of the link */
+    uint64_t link_guid;
+    uint8_t link_port;
+    /* The drain counts as drained even if the counters of the hosts are not idle. */
+    bool force;
+    int64_t until_us; /* Unix time in microseconds at which the drain ends; 0: it does not */
+    const char *by, *reason;
+};
+struct sm_drain_info {
+    uint32_t id; /* number of the drain, from 1 */
+    enum sm_drain_kind kind;
+    enum sm_drain_state state;
+    bool force;
+    char name[SM_DRAIN_NAME_LEN], by[128], reason[SM_DRAIN_TEXT_LEN];
+    /* Unix times in microseconds; until_us 0: the drain has no time limit */
+    int64_t since_us, until_us;
+    uint32_t links; /* number of links that routes must avoid */
+    uint32_t used;  /* number of these links that routes or old entries still use */
+    uint32_t hosts; /* number of endports connected to the drained switches */
+    /* Name of the port that had the most traffic between its last two readings, and this traffic in
+     * bytes per second; "": no port has traffic, or there are no readings. */
+    char busy[128];
+    uint64_t busy_bytes_per_s;
+};
+/* Finds out which links of snapshot f routes would avoid because of a drain. v: the view with the
+ * active tables. Returns OK, INVAL, NOT_FOUND or NOMEM. The caller calls fab_health_drain_fini. */
+int sm_drain_preview(const struct fab_view *v, const struct fab_fabric *f,
+                     const struct sm_drain_request *q, struct fab_drain *ret, char *why,
+                     size_t why_len);
+/* Returns UNREACHABLE, with a sentence in why[], if the drain would cut off a part of the fabric.
+ * Otherwise returns OK. */
+int sm_drain_refusal(const struct fab_fabric *f, const struct fab_drain *found, char *why,
+                     size_t why_len);
+/* Starts a drain. On success *ret_id is its number.
+ *
+ * Errors with a sentence in why[]: UNREACHABLE (a part of the fabric would be cut off), NOT_FOUND
+ * (a switch or the link is not in the fabric), EXISTS (the object is drained already), INVAL (the
+ * link is not between two switches, or the time of the end has passed), LIMIT (too many drains or
+ * links). Other errors: DENIED (another manager is master), BUSY (no fabric is known yet),
+ * NOMEM. */
+int sm_drain_start(struct sm *s, const struct sm_drain_request *q, uint32_t *ret_id, char *why,
+                   size_t why_len);
+/* Ends a drain: routes use its links again. Returns NOT_FOUND or DENIED. */
+int sm_drain_end(struct sm *s, uint32_t id, const char *by);
+/* Returns the number of drains, and writes at most `max` of them to ret[]. */
+uint32_t sm_drain_list(const struct sm *s, struct sm_drain_info *ret, uint32_t max);
+/* Returns whether routes avoid the link of this port because of a drain. */
+bool sm_drain_excludes(const struct sm *s, uint64_t node_guid, uint8_t port);
+/* A port whose counters must be idle before the drain counts as drained. */
+struct sm_drain_port {
+    uint64_t guid; /* GUID of the node */
+    uint8_t port;
+};
+/* Returns the number of ports whose counters must be idle, for a drain in the state DRAINING or
+ * DRAINED. Writes at most `max` of them to ret[]. */
+uint32_t sm_drain_ports(const struct sm *s, uint32_t id, struct sm_drain_port *ret, uint32_t max);
+/* Takes the traffic of the ports of a drain between two readings. `busy` is the name of the port
+ * with the most traffic; "": all ports are idle. A drain in the state DRAINING whose ports are idle
+ * becomes DRAINED. */
+void sm_drain_measured(struct sm *s, uint32_t id, const char *busy, uint64_t bytes_per_s);
+
 /* Returns whether this manager is master, no round runs and no fault is pending. Work of low
  * priority may then start. */
 bool sm_is_quiet(const struct sm *s);
@@ -378,10 +526,15 @@ int sm_reroute(struct sm *s, sm_done *done, void *ctx); /* computes new tables w
  * spread load better. */
 int sm_rebalance(struct sm *s, sm_done *done, void *ctx);
 /* Disables or enables a port (PortPhysicalState, IBA 14.2.5.6). Returns DENIED if another manager
- * is master, BUSY if no fabric is known yet, or NOMEM. `done` gets DENIED if disabling would cut
- * off the manager, the port itself or a part of the fabric. `by` is as for sm_link_release. */
+ * is master or the manager is frozen, BUSY if no fabric is known yet, or NOMEM. `done` gets DENIED
+ * if disabling would cut off the manager, the port itself or a part of the fabric. `by` is as for
+ * sm_link_release. */
 int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *by,
                 sm_done *done, void *ctx);
+/* Returns what sm_port_set and its `done` would return now. DENIED: *ret_why may have a sentence,
+ * or it is "". */
+int sm_port_check(const struct sm *s, uint64_t node_guid, uint8_t port, bool enable,
+                  const char **ret_why);
 /* Returns true if an operator disabled the port. */
 bool sm_port_is_disabled(const struct sm *s, uint64_t node_guid, uint8_t port);
 /* Returns the pins of node descriptions (libfabmgr/policy/pins.h) and the list of nodes that wait
@@ -452,10 +605,11 @@ void sm_forget(struct sm *s, void *ctx);
 /* The role of this manager. */
 struct sm_ha_status {
     uint8_t state; /* enum fab_sm_state */
-    /* priority: what this manager tells others now. It is lower than own_priority after a hand-over
-     * by command. own_priority: what the settings (set_priority) or sm_set_priority gave it. */
+    /* priority: the priority in the SMInfo of this manager, which is lower than own_priority after
+     * a hand-over by command. own_priority: the priority from the settings or from sm_set_priority.
+     * set_priority: the priority from the settings. */
     uint8_t priority, own_priority, set_priority;
-    uint64_t guid; /* GUID of its port */
+    uint64_t guid; /* GUID of this manager's port */
     uint64_t master_guid;
     bool handing_over; /* a hand-over is under way */
     int64_t since_us;  /* Unix time at which the state last changed */
@@ -464,17 +618,17 @@ struct sm_ha_status {
 void sm_get_ha_status(const struct sm *s, struct sm_ha_status *ret);
 /* Another manager that this one sees. */
 struct sm_manager {
-    uint64_t guid, node_guid; /* guid: of its port */
+    uint64_t guid, node_guid; /* guid: GUID of the manager's port */
     char name[128];           /* name of its node; "": not known */
     char place[128];          /* name of the switch port to which it is connected */
     uint16_t lid;
     uint8_t priority, state;
     bool trusted;
     uint32_t activity;  /* ActCount of its last SMInfo */
-    bool advancing;     /* that ActCount differs from the one before */
-    uint64_t silent_us; /* time since its last SMInfo */
-    /* Time for which it is not handed the role, because it repeatedly lost the role; 0: it is not
-     * held. */
+    bool advancing;     /* the last ActCount differs from the one before */
+    uint64_t silent_us; /* time in us since its last SMInfo */
+    /* Time in microseconds for which this manager does not hand over to the other one, because the
+     * other one repeatedly lost the role; 0: no such time. */
     uint64_t held_us;
 };
 /* Fills in the other managers that the last election or a later answer showed, and returns their
@@ -483,8 +637,48 @@ uint32_t sm_managers(const struct sm *s, struct sm_manager *ret, uint32_t max);
 /* Hands the role of master over to the manager with this port GUID; 0: to the best manager in
  * standby. `done` is called as sm_sweep says. DENIED: refused; *ret_why has the reason. */
 int sm_hand_over(struct sm *s, uint64_t guid, sm_done *done, void *ctx, char *ret_why, size_t len);
+/* Returns true while this manager hands over: from the command or decision until the role has
+ * changed or the hand-over has failed. Meanwhile, no registration of a host may be accepted,
+ * because the other manager would not know it. */
+bool sm_is_handing_over(const struct sm *s);
 /* Sets the priority of this manager until its next start. RANGE: it is above SM_PRIORITY_MAX. */
 int sm_set_priority(struct sm *s, uint8_t priority);
+
+/* ---- freezing the manager -------------------------------------------------------------------- */
+
+enum sm_freeze {
+    SM_NOT_FROZEN,
+    /* The manager routes around lost links and switches, and writes nothing else. */
+    SM_REPAIRS_ONLY,
+    SM_NO_WRITES /* The manager only reads, and takes part in elections. */
+};
+struct sm_freeze_status {
+    enum sm_freeze mode;
+    /* Unix times in microseconds at which the mode began, and at which the manager resumes by
+     * itself. 0: never. */
+    int64_t since_us, until_us;
+    char by[128], reason[256]; /* who set the mode, and why */
+    /* Numbers of writes that the last sweep would have sent: all writes, those of LFT blocks, and
+     * the switches of these blocks. */
+    uint32_t writes, blocks, switches;
+    /* New nodes and links that the last sweep found, and that are not used yet. */
+    uint32_t new_nodes, new_links;
+    /* number of Sets that reached the transport and were not admitted */
+    uint64_t refused;
+    char postponed[400]; /* what waits until the manager is resumed; "": nothing */
+    /* the loss that a further sweep must confirm before the manager acts on it; "": none */
+    char confirming[160];
+};
+void sm_get_freeze(const struct sm *s, struct sm_freeze_status *ret);
+bool sm_is_frozen(const struct sm *s);
+const char *sm_freeze_mode_name(enum sm_freeze mode);
+/* Freezes the manager until sm_resume, or, if for_us is not 0, for at most for_us. `by` and
+ * `reason` are texts for operators. Returns DENIED, with a sentence in *why, if the manager has
+ * withheld writes in mode SM_NO_WRITES and `mode` is another mode. */
+int sm_freeze(struct sm *s, enum sm_freeze mode, uint64_t for_us, const char *by,
+              const char *reason, char *why, size_t why_len);
+/* Ends the freeze, and requests the postponed work. Returns EXISTS if the manager is not frozen. */
+int sm_resume(struct sm *s, const char *by);
 
 /* The state of the M_Keys, for operators. It does not contain the keys. */
 struct sm_key_status {
@@ -516,14 +710,15 @@ struct sm_key_status {
 };
 void sm_get_key_status(const struct sm *s, struct sm_key_status *ret);
 /* Starts a rotation: makes a new random M_Key, writes the new and the present key to the key
- * file, and requests a round that writes the new key to all ports. If give_up is true, ports
- * outside of the fabric that may still have the previous key do not prevent the rotation.
+ * file, and requests a round that writes the new key to all ports. If managers share the key, this
+ * happens when a majority has confirmed the new key, unless `local` is true. If give_up is true,
+ * ports outside of the fabric that may still have the previous key do not prevent the rotation.
  *
  * On an error, why[] has a sentence. Returns UNSUPPORTED if fabricd did not generate the key.
- * Returns DENIED if another manager is master, or if another manager is present or configured,
- * because it would not learn the new key. Returns BUSY if no fabric is known yet, a sweep runs, or
+ * Returns DENIED if another manager is master, or if another manager is present or configured that
+ * would not learn the new key. Returns BUSY if no fabric is known yet, a sweep runs, or
  * the last rotation is not complete. Returns EXISTS if ports outside of the fabric would be lost
  * and give_up is false. Also returns IO or NOMEM. */
-int sm_key_rotate(struct sm *s, bool give_up, char *why, size_t why_len);
+int sm_key_rotate(struct sm *s, bool give_up, bool local, char *why, size_t why_len);
 
 #endif

@@ -15,7 +15,7 @@ int store_audit_start(struct store *s, const char *dir, char *why, size_t why_le
     if (status == FAB_OK)
         status =
             audit_head_open(dir, &s->audit.key, &s->audit.head_fd, &s->audit.head, why, why_len);
-    /* calls of this run get higher numbers than calls of earlier runs */
+    /* the current time is higher than the call numbers of all earlier runs of the manager */
     s->audit_call = (uint64_t)clock_unix_us();
     return status;
 }
@@ -80,8 +80,8 @@ int store_audit_verify(struct store *s, bool (*stopped)(void *ctx), void *ctx,
 {
     char why[300];
     sqlite3 *db = NULL;
-    /* Gets the head before the table is read. The writer may append rows in the meantime, but the
-     * table must contain at least the rows up to this head. */
+    /* Takes the head before audit_verify reads the table. The writer may append rows in the
+     * meantime, but the table must contain at least the rows up to this head. */
     struct audit_verdict v = {.head = writer_audit_head(s->writer)};
     int status = schema_open_reader(s->path, &db, why, sizeof(why));
     if (status == FAB_OK)

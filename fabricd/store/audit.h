@@ -29,9 +29,10 @@ enum audit_kind {
      * database has a row, even if the manager is killed. An END row with the same `call`
      * follows. */
     AUDIT_BEGIN = 1,
-    /* A call has ended, with its result. */
+    /* A call has ended; the row has its result. */
     AUDIT_END = 2,
-    /* The manager itself did something: it started, stopped or reloaded the settings. */
+    /* The row is about the manager itself: it started, it stopped, or it read its settings
+     * again. */
     AUDIT_NOTE = 3,
     /* Rows were pruned. `call` is the number of the last pruned row. The text AUDIT_AFTER is the
      * MAC of this row. */
@@ -69,8 +70,8 @@ struct audit_row {
 /* Returns a new number, which identifies the BEGIN and the END row of one call. */
 uint64_t store_audit_call(struct store *s);
 /* Puts a copy of the row into the queue of the writer thread, which commits it at once and syncs
- * the disk. Unless it is a BEGIN row, also writes the row to the daemon's log, at any log level. s
- * == NULL: the row is only logged. Returns OK, or NOMEM; the row is then not stored. */
+ * the disk. Also writes the row to the daemon's log at any log level, except a BEGIN row. s ==
+ * NULL: the function only writes to the log. Returns OK, or NOMEM if the row will not be stored. */
 int store_put_audit(struct store *s, const struct audit_row *row);
 /* Sets the limits of the audit log. Rows that are older than max_age_s seconds are pruned. If all
  * rows together take more than about max_bytes, the oldest are pruned, too. */
@@ -83,7 +84,7 @@ struct audit_head {
 /* Returns the number and the MAC of the last committed row. */
 struct audit_head store_audit_head(struct store *s);
 
-/* Calls fn for rows with numbers below `before` (0: for all rows), newest first. Ends when fn
+/* Calls fn for rows with numbers below `before` (0: for all rows), newest first. Stops when fn
  * returns false, or after `limit` rows. fn must not call the store. Returns OK, NOMEM, IO or
  * FORMAT. */
 typedef bool audit_handler(void *ctx, const struct audit_row *row);
@@ -92,7 +93,8 @@ int store_audit_list(struct store *s, uint64_t before, uint32_t limit, audit_han
 
 /* The result of a verification. */
 struct audit_verdict {
-    /* rows: how many rows were verified. first, last: numbers of the first and the last of them. */
+    /* rows: how many rows were verified. first, last: numbers of the first and the last verified
+     * row. */
     uint64_t rows, first, last;
     /* number of the first row that is wrong or missing; valid unless problem[] is "" */
     uint64_t bad;

@@ -5,8 +5,9 @@
  * big-endian. The length of each text comes before the text, so that two different rows never give
  * the same bytes. For row 1, the MAC of the row before is zeros.
  *
- * After rows were pruned, the row before the first row is missing. Its MAC is in the newest
- * checkpoint row. The checkpoint row is part of the chain, so nobody can make one without the key.
+ * After rows were pruned, the row before the first row is missing. The newest checkpoint row has
+ * the MAC of this missing row. The checkpoint row is part of the chain, so nobody without the key
+ * can make one.
  */
 #include "fabricd/store/audit_chain.h"
 
@@ -22,9 +23,9 @@
 
 /* maximum number of rows that one transaction prunes */
 #define PRUNE_MAX 2000
-/* Limits with some slack, so that not each new row causes pruning. SLACK_BYTES: number of bytes by
- * which pruning makes the log smaller than its maximum. SLACK_S: rows are pruned for their age only
- * when the oldest row is older than the maximum by this number of seconds. */
+/* Slack of the limits, without which each new row would cause pruning. SLACK_BYTES: number of bytes
+ * by which pruning makes the log smaller than its maximum. SLACK_S: number of seconds by which the
+ * oldest row must exceed the maximum age before rows are pruned for their age. */
 #define SLACK_BYTES(max) ((max) / 10)
 #define SLACK_S(max) ((max) / 50)
 /* number of bytes that a row takes besides its texts: the numbers, the MAC, and what SQLite
@@ -241,8 +242,8 @@ static int follow_begin(sqlite3 *db, struct follow *ret)
     if (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
         const char *mac = (const char *)sqlite3_column_text(stmt, 1);
         f.next = (uint64_t)sqlite3_column_int64(stmt, 0) + 1;
-        /* If somebody has changed the MAC in the checkpoint, the first row will not match the
-         * chain. */
+        /* If the MAC in the checkpoint row was changed, the first row will not match the chain,
+         * which follow_row reports. */
         if (mac == NULL || !audit_mac_parse(mac, f.mac))
             memset(f.mac, 0, sizeof(f.mac));
     }
@@ -294,8 +295,8 @@ static bool is_over(const struct audit_limits *l, uint64_t bytes, int64_t oldest
     return bytes > most || oldest_us < now_us - (int64_t)(age_s * 1000000);
 }
 
-/* The rows to prune: all rows with numbers below follow.next. rows, bytes: their number and
- * size. */
+/* The rows to prune: all rows with numbers below follow.next. rows, bytes: number and total size of
+ * these rows. */
 struct pruning {
     struct follow follow;
     uint64_t rows, bytes;

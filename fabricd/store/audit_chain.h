@@ -19,7 +19,7 @@ int audit_key_get(const char *dir, struct audit_key *ret, char *why, size_t why_
 /* Computes the MAC of a row. previous: the MAC of the row before it. Returns NOMEM. */
 int audit_mac(const struct audit_key *key, const uint8_t previous[AUDIT_MAC],
               const struct audit_row *row, uint8_t ret[AUDIT_MAC]);
-/* Returns about how many bytes a row takes in the database. */
+/* Returns the approximate number of bytes that a row takes in the database. */
 uint64_t audit_size(const struct audit_row *row);
 
 void audit_mac_text(const uint8_t mac[AUDIT_MAC], char text[2 * AUDIT_MAC + 1]);
@@ -50,9 +50,9 @@ struct audit_chain {
 struct audit_limits {
     uint64_t max_age_s, max_bytes;
 };
-/* Finds the end of the chain in the database. remembered: the head in the file audit_head. If its
- * number is higher than that of the last row in the table, somebody has removed rows at the end.
- * New rows then follow `remembered`, so that a verification finds the gap. */
+/* Finds the end of the chain in the database. remembered: the head in the file audit_head. If the
+ * number in `remembered` is higher than that of the last row in the table, somebody has removed
+ * rows at the end. New rows then follow `remembered`, so that a verification finds the gap. */
 int audit_chain_load(sqlite3 *db, const struct audit_head *remembered, struct audit_chain *ret);
 /* Appends a row in the open transaction. Returns NOMEM or the errors of sql_run. */
 int audit_append(struct audit_chain *c, const struct audit_key *key, struct sql *q,

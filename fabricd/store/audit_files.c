@@ -59,8 +59,9 @@ int audit_key_get(const char *dir, struct audit_key *ret, char *why, size_t why_
     return FAB_E_FORMAT;
 }
 
-/* Computes the MAC of the file audit_head, as if it were a row after the head. The audit log never
- * contains such a row. */
+/* Computes the MAC that protects the file audit_head. It is computed like the MAC of a row that
+ * follows the head. No real row has the values of this row, so the MAC is never the MAC of a
+ * row. */
 static int head_mac(const struct audit_key *key, const struct audit_head *head,
                     uint8_t ret[AUDIT_MAC])
 {

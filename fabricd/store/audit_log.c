@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes rows of the audit log to the daemon's log, so that another machine can collect them. A row
- * becomes a sentence. In the journal of systemd, the entry also has each column as a field. */
+/* Writes rows of the audit log to the daemon's log, so that another machine can collect them. The
+ * text in the log is a sentence. In the journal of systemd, the entry also has each column of the
+ * row as a field. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes backups. A backup is an encrypted file (container.h) of entries. An entry has the length of
- * its name (1 byte), the name, the length of the content (8 bytes), and the content. A name of
- * length 0 ends the file.
+ * Makes backups. A backup is an encrypted file (container.h) of entries. An entry consists of the
+ * length of its name (1 byte), the name, the length of its content (8 bytes), and the content. A
+ * name of length 0 ends the list of entries.
  *
- * The file audit_head is read before the database. A verification accepts rows after the head in
- * this file, but reports an error if the head is beyond the last row.
+ * The backup reads the file audit_head before the database. A verification of the audit log accepts
+ * rows after the head in this file, but reports an error if the head is beyond the last row.
  */
 #include "fabricd/store/backup.h"
 
@@ -320,8 +320,8 @@ static int save(struct save *s, FILE *file, const char *copy)
     return status;
 }
 
-/* Removes copies of the database that backups left when they were killed. The name of a copy has
- * the process number of its backup. */
+/* Removes copies of the database that killed processes left. The name of a copy has the id of the
+ * process that made it. */
 static void remove_leftovers(const char *dir)
 {
     struct dirent *e;
@@ -349,7 +349,7 @@ static int write_backup(const struct store_backup *b, FILE *file, struct store_b
         return FAB_E_LIMIT;
     }
     remove_leftovers(b->dir);
-    unlink(copy); /* the file may be left from a killed process that had this process id */
+    unlink(copy); /* a killed process that had the same process id may have left this file */
     int status = save(&s, file, copy);
     unlink(copy);
     return status;

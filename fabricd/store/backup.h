@@ -19,8 +19,8 @@ int store_passphrase_read(const char *name, char ret[STORE_PASSPHRASE_MOST + 1],
 
 #define STORE_BACKUP_SALT 16
 #define STORE_BACKUP_KEY 32
-/* A key that was derived from a passphrase as container.h describes. It must be used for one backup
- * only. */
+/* A key that was derived from a passphrase as container.h describes. A key must be used for one
+ * backup only. */
 struct store_backup_key {
     uint8_t salt[STORE_BACKUP_SALT], key[STORE_BACKUP_KEY];
 };
@@ -40,8 +40,8 @@ struct store_backup {
     const char *settings;
     /* only for store_restore: name of the user who restores, for the audit log */
     const char *account;
-    /* only for store_restore: true: existing files of the state directory are moved to a folder in
-     * it */
+    /* only for store_restore: true: the restore moves existing files of the state directory to a
+     * folder in this directory */
     bool replace;
 };
 
@@ -73,16 +73,16 @@ int store_backup(const struct store_backup *b, struct store_backup_result *ret, 
 
 /* Like store_backup, but writes a file without a name in the state directory. The file vanishes
  * when it is closed, and also if the process is killed. b->file is only the name of the backup in
- * messages. On success the caller closes *ret_fd, which is at the beginning of the file. */
+ * messages. On success, *ret_fd is at the beginning of the file, and the caller must close it. */
 int store_backup_unnamed(const struct store_backup *b, struct store_backup_result *ret, int *ret_fd,
                          char *why, size_t why_len);
 
-/* Restores the files into the state directory, which no manager may be using. First reads and
- * checks the whole backup, so that a backup that cannot be used changes nothing. The settings are
- * stored as fabricd.yaml.restored and not activated. Appends a row to the audit log. Errors, each
- * with a sentence in why[]: EXISTS (the directory has a database or keys, and `replace` is false),
- * BUSY, UNSUPPORTED (the backup is of a newer fabricd), and the errors of container_read and
- * store_open. */
+/* Restores the files into the state directory. No manager may use this directory meanwhile. The
+ * function first reads and checks the whole backup, so that an unusable backup changes nothing. The
+ * settings are stored as fabricd.yaml.restored and not activated. Appends a row to the audit log.
+ * Errors, each with a sentence in why[]: EXISTS (the directory has a database or keys, and
+ * `replace` is false), BUSY, UNSUPPORTED (the backup is of a newer fabricd), and the errors of
+ * container_read and store_open. */
 int store_restore(const struct store_backup *b, struct store_backup_result *ret, char *why,
                   size_t why_len);
 

@@ -13,10 +13,9 @@
  * Chunks follow. Each has the length of its text (4 bytes), the ciphertext, and the tag (16 bytes)
  * of AES-256-GCM. All chunks have CONTAINER_CHUNK bytes of text, except the last, which has fewer.
  * The nonce is the number of the chunk; in the last chunk, the last byte of the nonce is 1. So a
- * reader notices if chunks were removed, repeated or exchanged, and if the end of the file is
- * missing. The header is additional authenticated data of each chunk. The key is derived from the
- * passphrase and the random salt. So no two files have the same key, and each file can begin with
- * nonce 0.
+ * reader notices if chunks are missing, repeated or exchanged, also at the end of the file. The
+ * header is additional authenticated data of each chunk. The key is derived from the passphrase and
+ * the random salt. So no two files have the same key, and each file can begin with nonce 0.
  */
 #ifndef FABRICD_STORE_CONTAINER_H
 #define FABRICD_STORE_CONTAINER_H
@@ -50,11 +49,12 @@ int container_finish(struct container *c);
  * the format) or NOMEM; why[] has a sentence. */
 int container_open(FILE *file, const char *passphrase, struct container **ret, char *why,
                    size_t why_len);
-/* Reads exactly `len` bytes. Returns only bytes whose tag is correct. Errors, each with a sentence
- * in why[]: DENIED (the passphrase is wrong, or the first chunk was changed), FORMAT, TRUNCATED. */
+/* Reads exactly `len` bytes. Checks the tag before it returns the bytes. Errors, each with a
+ * sentence in why[]: DENIED (the passphrase is wrong, or the first chunk was changed), FORMAT,
+ * TRUNCATED. */
 int container_read(struct container *c, void *bytes, size_t len, char *why, size_t why_len);
-/* Checks that all bytes were read, and that the file ends here. Returns FORMAT, TRUNCATED or
- * DENIED, with a sentence in why[]. */
+/* Checks that the caller has read all bytes, and that no bytes follow in the file. Returns FORMAT,
+ * TRUNCATED or DENIED, with a sentence in why[]. */
 int container_end(struct container *c, char *why, size_t why_len);
 
 /* Frees the container and erases its key; c may be NULL */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The thread that writes counters.db. It opens the database before the first round, and again after
- * each failure, so that nothing in memory can differ from the file. A failure that shows damage
- * sets the file aside.
+ * The thread that writes counters.db. The thread opens the database before the first round, and
+ * again after each failure, so that its memory cannot differ from the file. If the failure shows
+ * that the file is damaged, the thread renames the file.
  */
 #include "fabricd/store/counters.h"
 
@@ -120,7 +120,8 @@ static void *counters_main(void *arg)
 {
     struct counters *c = arg;
     thread_set_name("fabricd-history");
-    int status = open_database(c); /* after a failure, the first round tries again */
+    /* After a failure, writing the next round opens the database again. */
+    int status = open_database(c);
     pthread_mutex_lock(&c->mutex);
     if (status == FAB_OK)
         memcpy(c->health.oldest, c->writer.oldest, sizeof(c->health.oldest));

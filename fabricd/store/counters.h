@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The history of port counters, in a SQLite database of its own, DIR/counters.db. A thread writes
- * it, so that nobody waits for the disk. If the disk fails, samples are lost, and nothing else. A
- * damaged database is renamed, and a new one begins.
+ * The history of port counters, in the separate SQLite database DIR/counters.db. A separate thread
+ * writes to it, so that no other thread waits for the disk. If the disk fails, only samples are
+ * lost. If the database is damaged, the thread renames it and creates a new one.
  *
  * The history has three levels: the samples of each round, roll-ups of 15 minutes and of a day. If
  * the database exceeds its size, the oldest samples of the finest level are deleted first. The
@@ -18,7 +18,7 @@
 #include "libfabmgr/counters/rank.h"
 #include "libfabmgr/counters/rollup.h"
 
-/* The ports of one node in a round of counters; they follow each other in the columns. */
+/* The ports of one node in a round of counters; they are consecutive in the columns. */
 struct counters_node {
     uint64_t guid;
     uint32_t first; /* index of port 0 in the columns of the round */
@@ -29,7 +29,8 @@ struct counters_round {
     struct fab_counters_time time;
     struct counters_node *nodes; /* [node_count] */
     size_t node_count, node_room;
-    uint32_t ports, room;        /* number of ports, and of ports for which the columns have room */
+    /* ports: number of ports. room: number of ports for which the columns have room. */
+    uint32_t ports, room;
     uint16_t *code[FAB_COLUMNS]; /* [room] codes; NULL: all are 0 */
     uint32_t *peer; /* [room] index of the port at the other end of the link; FAB_NONE: no link */
 };
@@ -65,11 +66,12 @@ struct counters_finding {
     enum { COUNTERS_RISING, COUNTERS_ASYMMETRY } kind;
     uint64_t guid;
     uint8_t port;
-    /* COUNTERS_RISING: the counter with the most errors, and the number of errors in the last hour
-     * (now) and in the hour before */
+    /* for COUNTERS_RISING: the counter with the most errors, and the numbers of errors in the last
+     * hour (now) and in the hour before */
     enum fab_counter counter;
     uint64_t before, now;
-    /* COUNTERS_ASYMMETRY: data sent by this port and received by its peer, in bytes per second */
+    /* for COUNTERS_ASYMMETRY: the peer of the port; data that the port sent and that the peer
+     * received, in bytes per second */
     uint64_t peer_guid;
     uint8_t peer_port;
     uint64_t sent, received;
@@ -81,7 +83,7 @@ size_t counters_take_findings(struct counters *c, struct counters_finding *ret, 
  */
 
 /* Returns the level from which to read the samples from `since` to `until`. This is the finest
- * level that has samples as old as `since` and whose number of samples is not much above `most`.
+ * level that has samples as old as `since`, and that has at most about `most` samples in this time.
  * interval_s: time between two samples of level 0. */
 unsigned counters_level(const struct counters_health *h, int64_t since, int64_t until,
                         uint32_t interval_s, uint32_t most);
@@ -109,7 +111,7 @@ enum counters_by { COUNTERS_BY_DATA, COUNTERS_BY_PACKETS, COUNTERS_BY_WAIT, COUN
  * errors of all counters are added up. */
 uint64_t counters_rank_value(enum counters_by by, const uint16_t code[FAB_COLUMNS]);
 /* Reads the samples of all ports that end in (since, until]. Returns the `most` ports with the
- * greatest values, the greatest value first. Now and then calls stopped(), and returns BUSY if
+ * greatest values, the greatest value first. Calls stopped() from time to time, and returns BUSY if
  * stopped() returned true. Also returns NOMEM, IO or FORMAT. */
 int counters_read_top(const struct counters *c, unsigned level, int64_t since, int64_t until,
                       enum counters_by by, uint32_t most, bool (*stopped)(void *ctx), void *ctx,

@@ -16,7 +16,7 @@
 #define BUSY_MS 2000
 
 /* page_size and auto_vacuum have an effect only on a new database. secure_delete is off, because it
- * would write each page of a deleted block once more. */
+ * would overwrite each page of a deleted block. */
 static const char set_up[] = "PRAGMA page_size = 4096;"
                              "PRAGMA auto_vacuum = INCREMENTAL;"
                              "PRAGMA journal_mode = WAL;"

@@ -8,8 +8,8 @@
  * table block  id, data: the samples of 256 ports (libfabmgr/counters/encode.c). The ports of a
  * node have consecutive numbers; number / 256 is the group of a port.
  *
- * The id has the level in bits 61 and 62, the group in bits 40 to 60, and the end of the first
- * sample of the block in the bits below, in Unix seconds. The rows of a group are therefore
+ * The id has the level in bits 61 and 62, and the group in bits 40 to 60. The bits below are the
+ * end of the first sample of the block, in Unix seconds. The rows of a group are therefore
  * adjacent, in the order of time.
  */
 #ifndef FABRICD_STORE_COUNTERS_DB_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the roll-ups of 15 minutes show: rising error rates, and links whose ends differ. */
+/* Finds ports with rising error rates, and links whose ends counted different traffic, from the
+ * roll-ups of 15 minutes. */
 #include <stdlib.h>
 
 #include "fabricd/store/counters_write.h"
@@ -99,7 +100,7 @@ void counters_find_asymmetry(struct counters_writer *w, const struct counters_qu
 {
     for (uint32_t a = 0; a < w->ports && a < w->room; a++) {
         uint32_t b = w->peer[a];
-        /* if the durations differ, one end lacks a sample, and its mean is of another time */
+        /* if the durations differ, one end lacks a sample, so the means are of different times */
         if (b >= w->ports || q->seconds[0][a] == 0 || q->seconds[0][a] != q->seconds[1][b])
             continue;
         struct counters_finding f = {.kind = COUNTERS_ASYMMETRY,
@@ -112,11 +113,12 @@ void counters_find_asymmetry(struct counters_writer *w, const struct counters_qu
 
 /* ---- rising errors --------------------------------------------------------------------------- */
 
-/* The errors of the ports of a group in the last FAB_TREND_STEPS quarters, oldest first. */
+/* The errors of the ports of a group in the last FAB_TREND_STEPS quarters of an hour, oldest
+ * first. */
 struct errors {
     int64_t begin;
     uint64_t count[FAB_BLOCK_PORTS][FAB_TREND_STEPS];
-    bool has[FAB_TREND_STEPS]; /* the history has a roll-up of this quarter */
+    bool has[FAB_TREND_STEPS]; /* the history has a roll-up of this time */
 };
 
 /* Returns the number of errors of the link itself in a sample. *ret_worst: the counter with most of
@@ -189,7 +191,7 @@ int counters_find_rising(struct counters_writer *w, uint32_t group, int64_t end,
     if (e == NULL)
         return any ? FAB_E_NOMEM : FAB_OK;
     e->begin = end - (int64_t)FAB_TREND_STEPS * FAB_ROLLUP_QUARTER;
-    /* the roll-ups of yesterday are joined in one block, which has the time of the first of them */
+    /* the roll-ups of yesterday are joined in one block, whose key has the time of the first one */
     int status = counters_db_blocks(w->sql[COUNTERS_SQL_BLOCKS],
                                     counters_key(1, group, e->begin - FAB_ROLLUP_DAY),
                                     counters_key(1, group, end), columns, add_errors, e);

@@ -52,8 +52,8 @@ static int reader_init(struct reader *r, const struct counters *c)
 {
     *r = (struct reader){0};
     int status = counters_db_open_reader(c->path, &r->db);
-    if (status == FAB_OK) /* one transaction, so that all reads of a call see the same state of the
-                             database */
+    /* BEGIN makes all reads of this call see the same state of the database. */
+    if (status == FAB_OK)
         status = sql_status(sqlite3_exec(r->db, "BEGIN", NULL, NULL, NULL));
     if (status == FAB_OK)
         status = sql_status(sqlite3_prepare_v2(r->db, COUNTERS_SELECT, -1, &r->blocks, NULL));
@@ -62,9 +62,8 @@ static int reader_init(struct reader *r, const struct counters *c)
     return status;
 }
 
-/* Calls fn for each block that has samples in (since, until]. last: end of the last sample so far,
- * from which on the next finer level is read.
- */
+/* Calls fn for each block that has samples in (since, until]. last: end of the last sample so far.
+ * For the time after it, the reader continues with the next finer level. */
 struct sieve {
     int64_t since, until, last;
     int (*fn)(void *ctx, const struct fab_counters_block *b, int64_t since, int64_t until);
@@ -82,8 +81,8 @@ static int sift(void *ctx, struct fab_counters_block *b)
     return s->fn(s->ctx, b, s->since, s->until);
 }
 
-/* Reads the samples of a level, and those that are newer than its last roll-up from the finer
- * levels. */
+/* Reads the samples of a level. For the time after the last roll-up of this level, reads the
+ * samples of the finer levels. */
 static int read_group(struct reader *r, unsigned level, uint32_t group, uint64_t columns,
                       struct sieve *s)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Writes rounds into counters.db. Each round is at first one row for each group of ports, so that a
- * crash loses no round that was written. When a quarter of an hour is over, its rows are joined to
- * one for each group, which is smaller, and their roll-up is written; when a day is over, the same
- * happens to the roll-ups of 15 minutes. Everything that belongs to a round is one transaction.
+ * crash loses no round that was written. When a quarter of an hour is over, the writer joins the
+ * rows of each group to one smaller row, and writes their roll-up. When a day is over, it does the
+ * same with the roll-ups of 15 minutes. Everything that belongs to a round is one transaction.
  */
 #include "fabricd/store/counters_write.h"
 
@@ -15,8 +15,10 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/fabric.h"
 
-#define SEEN_EVERY 3600  /* s; the table has the time of the last sample of a node so exactly */
-#define DELETIONS_MOST 8 /* quarters or days that are deleted with one round */
+/* Interval in s at which the table gets the time of a node's last sample. */
+#define SEEN_EVERY 3600
+/* maximum number of 15-minute periods or days that are deleted with one round */
+#define DELETIONS_MOST 8
 #define VACUUM "PRAGMA incremental_vacuum(4096)"
 
 static const char *const statements[COUNTERS_SQL_COUNT] = {
@@ -346,7 +348,8 @@ static int64_t unit_of(unsigned level, int64_t end)
 }
 
 /* Makes the roll-up of the last round's quarter of an hour, if the new round ends in a later
- * quarter. Also makes the roll-up of the last round's day, if the new round ends on a later day. */
+ * quarter of an hour. Also makes the roll-up of the last round's day, if the new round ends on a
+ * later day. */
 static int roll_up(struct counters_writer *w, int64_t end)
 {
     int status = FAB_OK;
@@ -393,8 +396,8 @@ static int delete_unit(struct counters_writer *w, unsigned level, int64_t begin,
     return status == FAB_OK ? read_oldest(w, level, &w->oldest[level]) : status;
 }
 
-/* Deletes the oldest quarters of level 0, and then the oldest days of levels 1 and 2, until the
- * database is small enough. The present quarter and day stay. */
+/* Deletes the oldest 15-minute periods of level 0, and then the oldest days of levels 1 and 2,
+ * until the database is small enough. The present period and day stay. */
 static int trim(struct counters_writer *w, int64_t now, uint64_t limit)
 {
     int status = FAB_OK;
@@ -412,8 +415,8 @@ static int trim(struct counters_writer *w, int64_t now, uint64_t limit)
     return status;
 }
 
-/* Handles a clock that was set back to `now`: deletes all later samples. If the quarter or day of
- * `now` is already joined in one block, deletes the whole block. */
+/* Handles a clock that was set back to `now`: deletes all later samples. If the quarter of an hour
+ * or the day of `now` is already joined in one block, deletes the whole block. */
 static int delete_future(struct counters_writer *w, int64_t now)
 {
     int status = FAB_OK;

@@ -36,8 +36,8 @@ struct counters_writer {
     uint32_t ports;       /* number of ports in the history; ports are numbered from 0 */
     int64_t last_end;     /* Unix time in s of the last round; 0: none */
     int64_t oldest[FAB_ROLLUP_LEVELS]; /* [level] Unix time in s of the oldest sample; 0: none */
-    /* [room] By port number: the codes of the round that is being written, and the number of the
-     * port at the other end of the link (FAB_NONE: no link). */
+    /* [room] By port number of the history. code: the codes of the round that is being written.
+     * peer: the port at the other end of the link; FAB_NONE: no link. */
     uint16_t *code[FAB_COLUMNS];
     uint32_t *peer;
     uint32_t room; /* number of elements of code[...] and peer[] */
@@ -52,8 +52,9 @@ struct counters_writer {
     } told[1024];
     size_t told_count;
 };
-/* Takes over the database connection, and reads the nodes. Also after an error, the caller must
- * call counters_writer_fini. Returns NOMEM or the errors of sql_status. */
+/* Takes over the database connection, and reads the nodes. The caller must call
+ * counters_writer_fini even if this function returns an error. Returns NOMEM or the errors of
+ * sql_status. */
 int counters_writer_init(struct counters_writer *w, sqlite3 *db);
 void counters_writer_fini(struct counters_writer *w);
 /* Writes a round, and the roll-ups that end before it, in one transaction; deletes the oldest
@@ -68,7 +69,8 @@ uint64_t counters_writer_bytes(struct counters_writer *w);
 struct counters_quarter {
     int64_t begin, end;
     uint64_t *sum[2]; /* bytes sent, and bytes received */
-    /* duration in s of the samples with a rate of sent, and of received, data */
+    /* total duration in s of the samples that have a rate of sent data, and of those that have a
+     * rate of received data */
     uint32_t *seconds[2];
 };
 int counters_quarter_init(struct counters_quarter *q, uint32_t ports, int64_t begin, int64_t end);
@@ -79,7 +81,8 @@ void counters_quarter_add(struct counters_quarter *q, uint32_t group,
 /* Finds links of which one end sent clearly more or less data than the other end received. Call
  * this function after all groups were added. */
 void counters_find_asymmetry(struct counters_writer *w, const struct counters_quarter *q);
-/* Finds ports of a group whose error rate rises. now: roll-up of the quarter that ends at `end`. */
+/* Finds ports of a group whose error rate rises. now: roll-up of the quarter of an hour that ends
+ * at `end`. */
 int counters_find_rising(struct counters_writer *w, uint32_t group, int64_t end,
                          const struct fab_counters_block *now);
 

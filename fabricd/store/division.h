@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The division of a batch that violates the schema. A further try of the whole batch would fail in
- * the same way, so each of its records gets a transaction of its own, and only the records that
- * violate the schema are dropped. For the folder fabricd/store only.
+ * Divides a batch that violates the schema. Another try with the whole batch would fail in the same
+ * way. So each record of the batch gets its own transaction, and only the records that violate the
+ * schema are dropped. For the folder fabricd/store only.
  */
 #ifndef FABRICD_STORE_DIVISION_H
 #define FABRICD_STORE_DIVISION_H
@@ -10,7 +10,7 @@
 #include "fabricd/store/record.h"
 
 struct division {
-    struct batch rest; /* the records that have not had a transaction of their own yet */
+    struct batch rest; /* the records that have not had their own transaction yet */
     /* The divided batch had the records number from + 1 to `to`, in the order of the queue. */
     uint64_t from, to;
 };
@@ -20,14 +20,15 @@ void division_init(struct division *d);
 bool division_is_done(const struct division *d);
 /* Returns true if a batch that violates the schema can be divided. */
 bool division_is_possible(const struct batch *b);
-/* Divides the batch, and empties it. `written`: number of records that were queued before it. */
+/* Takes over the records of the batch, which is empty afterwards. `written`: number of records that
+ * were queued before those of the batch. */
 void division_begin(struct division *d, struct batch *b, uint64_t written);
-/* Moves the next part to the batch `to`, which is empty. The first part is the leases and the view;
- * each further part is one record. */
+/* Moves the next part to the batch `to`, which is empty. The first part consists of the leases and
+ * the view, if the batch has them; each further part is one record. */
 void division_next(struct division *d, struct batch *to);
 /* Call this function before the records of batch `b`, which cannot be divided further, are dropped.
  * If `b` is a part of a divided batch, `from` and `to` stay those of the whole batch. Otherwise the
- * function sets them to those of `b`. */
+ * function sets them to the numbers of the records in `b`. */
 void division_give_up(struct division *d, const struct batch *b, uint64_t written);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tells whether the file at a path is still the same file. For the folder fabricd/store only. */
+/* Finds out whether the file at a path was deleted, moved or replaced. For the folder fabricd/store
+ * only. */
 #ifndef FABRICD_STORE_FILE_IDENTITY_H
 #define FABRICD_STORE_FILE_IDENTITY_H
 

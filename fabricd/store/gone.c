@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the nodes and links that are gone from the registry, and queues what is to be forgotten. */
+/* Reads from the registry the nodes and links that are gone, and queues requests to forget some of
+ * them. */
 #include "fabricd/store/gone.h"
 
 #include <inttypes.h>
@@ -39,7 +40,7 @@ static void hand_node(sqlite3_stmt *stmt, store_gone_node_fn *fn, void *ctx)
         .seen = {sqlite3_column_int64(stmt, 4), sqlite3_column_int64(stmt, 5),
                  sqlite3_column_int64(stmt, 6)},
     };
-    /* a row that is not valid was edited by hand, and is skipped */
+    /* skips a row that is not valid, because somebody edited it by hand */
     if (sql_guid_parse(sql_text(stmt, 0), &node.guid) == FAB_OK)
         fn(ctx, &node);
 }
@@ -225,7 +226,12 @@ static void put(struct store *s, const struct record_forget *forget)
 
 void store_forget_node(struct store *s, uint64_t guid)
 {
-    put(s, &(struct record_forget){.guid = guid});
+    put(s, &(struct record_forget){.decided = true, .guid = guid});
+}
+
+void store_forget_older(struct store *s, int64_t before)
+{
+    put(s, &(struct record_forget){.decided = true, .before = before, .nodes = UINT32_MAX});
 }
 
 void store_forget_gone(struct store *s, int64_t before, uint32_t nodes)

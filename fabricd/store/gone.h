@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nodes and links that were part of the fabric and are not any more. The registry keeps their rows
+/* Nodes and links that were part of the fabric and have left it. The registry keeps their rows
  * until they are forgotten. The functions that read run a query on the database, which may not have
  * the changes of the last 50 ms yet. */
 #ifndef FABRICD_STORE_GONE_H
@@ -14,7 +14,7 @@
 
 /* Times in Unix seconds. first, last: when the manager first and last saw the node or link; if the
  * manager was killed, `last` may be up to five minutes too early. gone_since: when the manager
- * found that it was gone. */
+ * found that the node or link was gone. */
 struct store_seen {
     int64_t first, last, gone_since;
 };
@@ -44,7 +44,7 @@ struct store_gone_nodes {
 int store_gone_nodes(struct store *s, const struct store_gone_nodes *query, uint32_t limit,
                      store_gone_node_fn *fn, void *ctx);
 
-/* How a node matches what a user typed; the first value is the best. */
+/* How a node matches the text of a user; the first value is the best match. */
 enum store_match {
     STORE_MATCH_NUMBER, /* the GUID of the node or of one of its ports, or its last LID */
     STORE_MATCH_NAME,   /* the whole name */
@@ -92,8 +92,7 @@ int store_gone_links(struct store *s, const struct store_gone_links *query, uint
                      store_gone_link_fn *fn, void *ctx);
 
 struct store_gone_count {
-    /* numbers of gone adapters that are no aggregation nodes (hosts), switches, other nodes, and
-     * links */
+    /* numbers of gone nodes and links. hosts: adapters, without aggregation nodes. */
     uint32_t hosts, switches, others, links;
 };
 /* Counts the nodes and links whose gone_since is in [from, before). Returns OK, NOMEM, IO or
@@ -101,10 +100,13 @@ struct store_gone_count {
 int store_gone_count(struct store *s, int64_t from, int64_t before, struct store_gone_count *ret);
 
 /* Forgets a node that is gone, with its ports and links. If the node is in the fabric again when
- * the writer thread handles this, nothing is forgotten. */
+ * the writer thread handles this request, the request has no effect. */
 void store_forget_node(struct store *s, uint64_t guid);
-/* Forgets all nodes and links whose gone_since is before `before`. Of all others, keeps the `nodes`
- * nodes and the 8 * `nodes` links that left last. */
+/* Forgets all nodes and links whose gone_since is before `before`, by the decision of an
+ * operator. */
+void store_forget_older(struct store *s, int64_t before);
+/* Forgets all nodes and links whose gone_since is before `before`. Of the nodes and links that left
+ * later, keeps only the last `nodes` nodes and the last 8 * `nodes` links. */
 void store_forget_gone(struct store *s, int64_t before, uint32_t nodes);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tables of what hosts registered at the subnet administrator (IBA chapter 15): services,
+ * The tables of the registrations of hosts at subnet administration (IBA chapter 15): services,
  * subscriptions, multicast groups, members of groups, and alias GUIDs. The fields of the primary
  * key have their own columns, so that people can read them. Services, subscriptions and groups also
  * have a column with the whole record in wire format.
@@ -146,7 +146,7 @@ static int read_alias(sqlite3_stmt *stmt, void *ret)
 
 struct table {
     const char *sql;
-    size_t size; /* bytes of the struct for one row */
+    size_t size; /* size in bytes of the struct for one row */
     /* Converts a row of the table to its struct. Returns FORMAT if the row is not valid because
      * somebody edited it by hand. */
     int (*read)(sqlite3_stmt *stmt, void *ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes and loads the tables of what hosts registered. For this folder only. */
+/* Writes and loads the tables of the registrations of hosts. For this folder only. */
 #ifndef FABRICD_STORE_HOSTS_H
 #define FABRICD_STORE_HOSTS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads and writes key files. A key file has one line, such as 0x0123456789abcdef. The file is
- * written under another name, synced and renamed. So it is complete even if the manager is killed
- * at any moment. */
+/* Reads and writes key files. A key file has one line, such as 0x0123456789abcdef. The manager
+ * writes a new file under another name, syncs and renames it. So the key file is complete even if
+ * the manager is killed at any moment. */
 #include "fabricd/store/key.h"
 
 #include <errno.h>
@@ -102,7 +102,8 @@ int store_key_file_write(const char *dir, const char *name, const char *text, si
         return status;
     snprintf(temporary, sizeof(temporary), "%s.new", path);
     status = FAB_E_IO;
-    /* If a killed process left a temporary file, its mode may be wrong, so remove it first. */
+    /* A killed process may have left a temporary file with another mode, so remove this file
+     * first. */
     if (unlink(temporary) == 0 || errno == ENOENT) {
         int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (fd >= 0) {

@@ -4,7 +4,7 @@
  * The kernel releases the lock when the process ends. The file contains the process id, for people
  * and for the error message.
  *
- * fabricd never removes the file. Otherwise one process could hold the lock of the removed file
+ * fabricd never removes the file. If it did, one process could hold the lock of the removed file
  * while another process locks a new file.
  */
 #include "fabricd/store/lock.h"

@@ -324,22 +324,41 @@ static size_t write_head(const struct store_m_key *k, char *text, size_t room)
     return n + (size_t)snprintf(text + n, room - n, "%s", k->rotating ? "rotating\n" : "");
 }
 
-int store_m_key_write(const char *dir, const struct store_m_key *k, char *why, size_t why_len)
+int store_m_key_text(const struct store_m_key *k, char **ret, size_t *ret_len)
 {
     size_t room = HEAD_LEN + k->count * PORT_LEN;
     char *text = malloc(room);
-    if (!text) {
+    if (!text)
+        return FAB_E_NOMEM;
+    size_t n = write_head(k, text, room);
+    for (size_t i = 0; has_previous(k) && i < k->count; i++)
+        n += (size_t)snprintf(text + n, room - n, "port 0x%016" PRIx64 "\n", k->port[i]);
+    *ret_len = n + (size_t)snprintf(text + n, room - n, "end\n");
+    *ret = text;
+    return FAB_OK;
+}
+
+int store_m_key_write(const char *dir, const struct store_m_key *k, char *why, size_t why_len)
+{
+    char *text;
+    size_t len;
+    if (store_m_key_text(k, &text, &len) != FAB_OK) {
         snprintf(why, why_len, "the key file %s/%s cannot be written: out of memory", dir,
                  kinds[k->of].file);
         return FAB_E_NOMEM;
     }
-    size_t n = write_head(k, text, room);
-    for (size_t i = 0; has_previous(k) && i < k->count; i++)
-        n += (size_t)snprintf(text + n, room - n, "port 0x%016" PRIx64 "\n", k->port[i]);
-    n += (size_t)snprintf(text + n, room - n, "end\n");
-    int r = store_key_file_write(dir, kinds[k->of].file, text, n, why, why_len);
+    int r = store_key_file_write(dir, kinds[k->of].file, text, len, why, why_len);
     free(text);
     return r;
+}
+
+bool store_m_key_same(const struct store_m_key *a, const struct store_m_key *b)
+{
+    struct fab_m_keys current[2] = {store_m_key_current(a), store_m_key_current(b)};
+    struct fab_m_keys previous[2] = {store_m_key_previous(a), store_m_key_previous(b)};
+    return a->generation == b->generation && a->since_s == b->since_s &&
+           a->rotating == b->rotating && fab_policy_m_keys_same(&current[0], &current[1]) &&
+           fab_policy_m_keys_same(&previous[0], &previous[1]);
 }
 
 static int generated(const char *dir, enum store_key_of of, uint64_t *ret, char *why,

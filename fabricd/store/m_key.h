@@ -39,7 +39,7 @@ struct store_m_key {
     bool generated;
     /* the current key, which all ports must have; 0: ports must have no key */
     uint64_t current;
-    /* the key before the current one; 0: there is none */
+    /* the key that was current before; 0: there is none */
     uint64_t previous;
     /* The secrets from which keys are derived. If they are set, `current` and `previous` are 0. Not
      * used for CC_Keys. */
@@ -53,8 +53,8 @@ struct store_m_key {
 void store_m_key_fini(struct store_m_key *k);
 
 /* Returns the contents of the key file after a change to `key`. `was` is the contents before the
- * change; its current key becomes the previous key. The generation rises by one, and the list of
- * ports is empty. */
+ * change; its current key becomes the previous key. In the result, the generation is higher by one,
+ * and the list of ports is empty. */
 struct store_m_key store_m_key_next(const struct store_m_key *was, uint64_t key, bool generated,
                                     uint64_t since_s);
 /* Sets the list of ports that may have the previous key. Takes over the list of GUIDs, which is
@@ -78,6 +78,10 @@ int store_cc_key_read(const char *dir, struct store_m_key *ret, char *why, size_
 /* Replaces the file with mode 0600. At any moment, the file has either the old or the new text.
  * Returns OK, or IO or NOMEM with a sentence in why[]. */
 int store_m_key_write(const char *dir, const struct store_m_key *k, char *why, size_t why_len);
+/* Makes the text of the key file, from malloc. Returns NOMEM. */
+int store_m_key_text(const struct store_m_key *k, char **ret, size_t *ret_len);
+/* Compares everything but the lists of ports. */
+bool store_m_key_same(const struct store_m_key *a, const struct store_m_key *b);
 /* Returns the M_Keys for the setting `subnet.m_key: derived`. Uses the key file as
  * store_m_key_generated does. */
 int store_m_key_derived(const char *dir, struct fab_m_keys *ret, char *why, size_t why_len);
@@ -93,8 +97,8 @@ struct store_m_key store_m_keys_next(const struct store_m_key *was, const struct
                                      const struct fab_m_keys *former, bool generated,
                                      uint64_t since_s);
 /* Returns the key for the setting `subnet.m_key: generated`. This is the key in the key file, if
- * fabricd made it. Otherwise it is a new random key, which is also written to the file if there is
- * no file yet. Returns the errors of reading and writing the file. */
+ * fabricd made that key. Otherwise it is a new random key; if there is no key file yet, the
+ * function writes the new key to the file. Returns the errors of reading and writing the file. */
 int store_m_key_generated(const char *dir, uint64_t *ret, char *why, size_t why_len);
 /* Returns the key for the setting `congestion.cc_key: generated`, as store_m_key_generated does for
  * M_Keys. */

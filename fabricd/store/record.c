@@ -77,6 +77,28 @@ struct record *record_of_isolated(const struct store_isolated *link, bool isolat
     return r;
 }
 
+struct record *record_of_drain(const struct store_drain *drain, bool there)
+{
+    struct store_drain *copy = drain_copy(drain);
+    struct record *r = copy != NULL ? record_new(RECORD_DRAIN, 0) : NULL;
+    if (r != NULL)
+        r->drain = (struct record_drain){copy, there};
+    else
+        free(copy);
+    return r;
+}
+
+struct record *record_of_inventory(const struct store_inventory *i)
+{
+    struct store_inventory *copy = inventory_copy(i);
+    struct record *r = copy != NULL ? record_new(RECORD_INVENTORY, 0) : NULL;
+    if (r != NULL)
+        r->inventory = copy;
+    else
+        free(copy);
+    return r;
+}
+
 struct record *record_of_pin(const struct fab_pin *pin, bool there)
 {
     struct record *r = record_new(RECORD_PIN, 0);
@@ -98,6 +120,17 @@ struct record *record_of_reroute(const struct reroute *reroute)
     struct record *r = record_new(RECORD_REROUTE, 0);
     if (r != NULL)
         r->reroute = *reroute;
+    return r;
+}
+
+struct record *record_of_meta(const char *key, const char *value)
+{
+    size_t len = strlen(key) + 1;
+    struct record *r = record_new(RECORD_META, len + strlen(value) + 1);
+    if (r == NULL)
+        return NULL;
+    r->meta.key = strcpy(r->texts, key);
+    r->meta.value = strcpy(r->texts + len, value);
     return r;
 }
 
@@ -149,6 +182,38 @@ struct record *record_of_audit(const struct audit_row *row)
     return r;
 }
 
+struct record *record_of_policy(const struct store_policy *policy)
+{
+    const char *text[] = {policy->by, policy->reason, policy->hash, policy->text};
+    size_t room = 0;
+    for (int i = 0; i < 4; i++)
+        room += strlen(text[i]) + 1;
+    struct record *r = record_new(RECORD_POLICY, room);
+    if (r == NULL)
+        return NULL;
+    char *to = r->texts;
+    for (int i = 0; i < 4; i++) {
+        text[i] = strcpy(to, text[i]);
+        to += strlen(to) + 1;
+    }
+    r->policy = *policy;
+    r->policy.by = text[0];
+    r->policy.reason = text[1];
+    r->policy.hash = text[2];
+    r->policy.text = text[3];
+    return r;
+}
+
+struct record *record_of_replica(const struct record_replica *request)
+{
+    struct record *r = calloc(1, sizeof(*r));
+    if (r != NULL) {
+        r->kind = RECORD_REPLICA;
+        r->replica = *request;
+    }
+    return r;
+}
+
 /* ---- batches ---- */
 
 void batch_init(struct batch *b)
@@ -164,8 +229,14 @@ void batch_clear(struct batch *b)
         STAILQ_REMOVE_HEAD(&b->records, next);
         if (r->kind == RECORD_BASELINE)
             fab_discover_baseline_unref(r->baseline);
+        if (r->kind == RECORD_DRAIN)
+            free(r->drain.drain);
+        if (r->kind == RECORD_INVENTORY)
+            free(r->inventory);
         if (r->kind == RECORD_SNAPSHOT)
             fab_fabric_unref(r->snapshot.fabric);
+        if (r->kind == RECORD_REPLICA)
+            store_rows_fini(&r->replica.received.rows);
         free(r);
     }
     free(b->leases);

@@ -13,6 +13,10 @@
 #include "fabricd/base/bus.h"
 #include "fabricd/base/reroute.h"
 #include "fabricd/store/audit.h"
+#include "fabricd/store/drains.h"
+#include "fabricd/store/inventory.h"
+#include "fabricd/store/policies.h"
+#include "fabricd/store/replicated_rows.h"
 #include "fabricd/store/snapshots.h"
 #include "fabricd/store/store.h"
 #include "libfabmgr/address/address.h"
@@ -24,13 +28,18 @@ enum record_kind {
     RECORD_DISABLED,
     RECORD_REROUTE,
     RECORD_ISOLATED,
+    RECORD_DRAIN,
     RECORD_EXEMPT,
     RECORD_PIN,
     RECORD_BASELINE,
     RECORD_HOSTS,
     RECORD_FORGET,
     RECORD_SNAPSHOT,
-    RECORD_AUDIT
+    RECORD_INVENTORY,
+    RECORD_META,
+    RECORD_POLICY,
+    RECORD_AUDIT,
+    RECORD_REPLICA
 };
 
 /* The data of a row of table_set: forwarding tables whose view was published. */
@@ -54,14 +63,20 @@ struct record_isolated {
     bool isolated;
 };
 
+struct record_drain {
+    struct store_drain *drain; /* a copy that the record owns */
+    bool there;
+};
+
 struct record_pin {
     struct fab_pin pin;
     bool there;
 };
 
-/* What to forget (gone.h): the node `guid` or, if guid is 0, nodes and links by their age and
+/* A request to forget (gone.h) the node `guid` or, if guid is 0, nodes and links by their age and
  * number. */
 struct record_forget {
+    bool decided; /* by an operator, so that the other managers must forget, too (forgotten.h) */
     uint64_t guid;
     int64_t before;
     uint32_t nodes;
@@ -99,6 +114,11 @@ struct record_hosts {
     };
 };
 
+/* A row of the table meta. */
+struct record_meta {
+    const char *key, *value;
+};
+
 struct record {
     STAILQ_ENTRY(record) next;
     enum record_kind kind;
@@ -107,6 +127,7 @@ struct record {
         struct record_set set;
         struct record_port port; /* for RECORD_DISABLED and RECORD_EXEMPT */
         struct record_isolated isolated;
+        struct record_drain drain;
         struct record_pin pin;
         /* A reference that the record owns; NULL: the stored baseline is deleted. */
         struct fab_baseline *baseline;
@@ -114,7 +135,11 @@ struct record {
         struct record_hosts hosts;
         struct record_forget forget;
         struct record_snapshot snapshot;
+        struct store_inventory *inventory; /* a copy that the record owns */
+        struct record_meta meta;
+        struct store_policy policy; /* its texts are in texts[] */
         struct audit_row audit;
+        struct record_replica replica; /* the record owns its rows */
     };
     /* memory for the texts to which the pointers of this record point */
     char texts[];
@@ -128,13 +153,19 @@ struct record *record_of_event(const struct event *e);
 struct record *record_of_view(const struct fab_view *v, const char *reason, uint64_t duration_us);
 struct record *record_of_port(enum record_kind kind, uint64_t node_guid, uint8_t port, bool there);
 struct record *record_of_isolated(const struct store_isolated *link, bool isolated);
+struct record *record_of_drain(const struct store_drain *drain, bool there);
 struct record *record_of_pin(const struct fab_pin *pin, bool there);
 struct record *record_of_baseline(struct fab_baseline *baseline);
 struct record *record_of_reroute(const struct reroute *reroute);
 struct record *record_of_hosts(const struct record_hosts *hosts);
 struct record *record_of_forget(const struct record_forget *forget);
 struct record *record_of_snapshot(const struct record_snapshot *snapshot);
+struct record *record_of_inventory(const struct store_inventory *i);
+struct record *record_of_meta(const char *key, const char *value);
+struct record *record_of_policy(const struct store_policy *policy);
 struct record *record_of_audit(const struct audit_row *row);
+/* Takes over the rows of the request, unless it returns NULL. */
+struct record *record_of_replica(const struct record_replica *request);
 
 /* The records of one transaction. A new set of leases replaces the set in the batch, and a new
  * view replaces the view in the batch. */

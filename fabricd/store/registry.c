@@ -3,9 +3,9 @@
  * Writes the registry of the fabric: nodes, ports with a LID, and links, each with the times when
  * it was first and last seen.
  *
- * Most views show the same fabric as the view before. The writer computes a hash over all that
- * these tables contain, and writes nothing if the hash has not changed. The hash is stored, too
- * (meta, registry_hash), so that a restart on an unchanged fabric writes nothing.
+ * Most views show the same fabric as the view before. The writer computes a hash over the content
+ * of these tables, and writes nothing if the hash has not changed. The database also has the hash
+ * (table meta, registry_hash), so that a restart on an unchanged fabric writes nothing.
  *
  * If the hash has changed, the writer compares the view with a copy of the last view and writes the
  * differences. After a start there is no copy, and the writer writes all rows.
@@ -64,7 +64,7 @@ static uint64_t hash_view(const struct fab_fabric *f, const struct fab_lids *lid
         mix(&h, (uint64_t)node->type << 16 | (uint64_t)node->num_ports << 8 | node->aggregation);
         mix(&h, (uint64_t)node->info.vendor_id << 16 | node->info.device_id);
         mix(&h, node->info.system_guid);
-        mix_text(&h, node->desc);
+        mix_text(&h, node->name);
     }
     for (uint32_t p = 0; p < f->port_count; p++) {
         const struct fab_port *port = fab_fabric_port(f, p);
@@ -94,7 +94,7 @@ static const char *kind_name(const struct fab_node *node)
 static int put_node(struct sql *q, const struct fab_node *node, int64_t now)
 {
     char name[4 * FAB_NODE_DESC_LEN + 1];
-    log_clean(node->desc, name, sizeof(name));
+    log_clean(node->name, name, sizeof(name));
     return sql_run(q, SQL_NODE_PUT, "gttiiigi", node->guid, kind_name(node), name,
                    (int64_t)node->num_ports, (int64_t)node->info.vendor_id,
                    (int64_t)node->info.device_id, node->info.system_guid, now);
@@ -269,11 +269,12 @@ int registry_forget(struct sql *q, const struct record_forget *forget)
 {
     /* ports and links refer to nodes, so the nodes are deleted last */
     static const enum sql_id deleting[] = {SQL_GONE_PORTS_FORGET, SQL_GONE_LINKS_FORGET,
+                                           SQL_GONE_DEVICES_FORGET, SQL_GONE_MODULES_FORGET,
                                            SQL_GONE_NODES_FORGET};
     int64_t before = forget->guid != 0 ? 0 : forget->before;
     int status = forget->guid != 0 ? sql_run(q, SQL_GONE_NODE_MARK, "g", forget->guid)
                                    : mark_excess(q, forget->nodes);
-    for (size_t i = 0; i < 3 && status == FAB_OK; i++)
+    for (size_t i = 0; i < sizeof(deleting) / sizeof(*deleting) && status == FAB_OK; i++)
         status = sql_run(q, deleting[i], "i", before);
     return status;
 }

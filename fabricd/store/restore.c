@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Restores backups (backup.c). The files are first written to the folder restore.new of the state
- * directory. This folder is then opened as if it were a state directory, which checks and migrates
- * the database, and the row is appended to the audit log. Only then the folder is renamed to
- * restore.moving, the existing files are moved away, and the restored files are moved into the
- * state directory. fabricd does not start while there is a folder restore.moving. */
+/* Restores backups (backup.c). A restore first writes the files to the folder restore.new of the
+ * state directory. It then opens this folder like a state directory, which checks and migrates the
+ * database, and appends a row to the audit log in it. Only then it renames the folder to
+ * restore.moving, moves the existing files away, and moves the restored files into the state
+ * directory. fabricd does not start while there is a folder restore.moving. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,8 @@ struct load {
     struct store_backup_result *result;
     char stage[PATH_MAX], moving[PATH_MAX];
     bool manifest, database; /* true: this entry was read */
-    /* true: the backup is only verified: the database is copied, and nothing is restored */
+    /* true: the backup is only verified. The database is copied to a temporary folder, and nothing
+     * is restored. */
     bool verify;
     char *why;
     size_t why_len;
@@ -252,8 +253,8 @@ static int open_stage(struct load *l)
 
 /* ---- moving the files ---- */
 
-/* Gives a file to the owner of the state directory. Needed if root restores it for the user of
- * fabricd. */
+/* Gives a file to the owner of the state directory. This is necessary if root restores the file for
+ * the user of fabricd. */
 static void give_away(const char *path, const struct stat *owner)
 {
     if (geteuid() == 0 && lchown(path, owner->st_uid, owner->st_gid) != 0)
@@ -347,7 +348,7 @@ static int restore(struct load *l)
     if (status == FAB_OK)
         status = open_stage(l);
     if (status == FAB_OK) {
-        remove_folder(l->moving); /* an interrupted restore has left it */
+        remove_folder(l->moving); /* an interrupted restore may have left this folder */
         status = move_all(l);
     }
     remove_folder(l->stage);

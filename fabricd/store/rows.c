@@ -11,8 +11,8 @@
 #include "fabricd/store/tables.h"
 #include "libfabmgr/base/status.h"
 
-/* number of rows for published tables, and of rows for reroutes, that stay in the database; newest
- * first */
+/* number of rows that stay in the table of published tables, and in the table of reroutes: the
+ * newest ones */
 #define SETS_KEPT 10000
 
 static const char *severity_name(enum event_severity severity)
@@ -111,6 +111,8 @@ int rows_write(struct sql *q, const struct record *r)
         return put_port(q, &r->port, SQL_EXEMPT_PUT, SQL_EXEMPT_DELETE);
     case RECORD_ISOLATED:
         return put_isolated(q, &r->isolated);
+    case RECORD_DRAIN:
+        return drain_write(q, r->drain.drain, r->drain.there);
     case RECORD_PIN:
         return put_pin(q, &r->pin);
     case RECORD_BASELINE:
@@ -123,7 +125,14 @@ int rows_write(struct sql *q, const struct record *r)
         return registry_forget(q, &r->forget);
     case RECORD_SNAPSHOT:
         return snapshot_write(q, &r->snapshot);
+    case RECORD_INVENTORY:
+        return inventory_write(q, r->inventory);
+    case RECORD_POLICY:
+        return policy_write(q, &r->policy);
+    case RECORD_META:
+        return sql_run(q, SQL_META_PUT, "tt", r->meta.key, r->meta.value);
     case RECORD_AUDIT:
+    case RECORD_REPLICA:
         break;
     }
     return FAB_E_INVAL;

@@ -6,7 +6,7 @@
 #include "fabricd/store/record.h"
 #include "fabricd/store/sql.h"
 
-/* Writes a record of any kind but RECORD_AUDIT, in the open transaction. Returns the errors of
+/* Writes a record of any kind except RECORD_AUDIT, in the open transaction. Returns the errors of
  * sql_status, and NOMEM. */
 int rows_write(struct sql *q, const struct record *r);
 

@@ -2,10 +2,10 @@
 /*
  * Creates, checks, migrates and opens the database file.
  *
- * A new file is created under another name, gets its whole schema, and is then renamed. So
- * DIR/fabricd.db is complete or missing, even if the process is killed. If an existing file is
- * empty, truncated or of another program, fabricd therefore refuses it. It reads the header before
- * SQLite opens the file, because SQLite may write to the file when it opens it (recovery,
+ * fabricd creates a new file under another name, with its whole schema, and then renames the file.
+ * So DIR/fabricd.db is either complete or missing, even if the process is killed. fabricd refuses
+ * an existing file that is empty, truncated or of another program. It reads the header of the file
+ * before SQLite opens the file, because SQLite may write to a file that it opens (recovery,
  * checkpoint).
  *
  * The schema version (PRAGMA user_version) is the number of migration steps that were applied. Each
@@ -31,8 +31,8 @@
 
 /* Times are Unix seconds or, if the name of a column ends in _us, microseconds. GUIDs are text: 0x
  * and 16 hexadecimal digits. The column `current` says whether the row is part of the fabric now.
- * last_seen is renewed when tables are published (at most every five minutes) and when fabricd
- * stops. */
+ * The writer renews last_seen when tables are published, at most every five minutes, and when
+ * fabricd stops. */
 static const char step_1[] =
     "CREATE TABLE meta ("
     "  key TEXT PRIMARY KEY,"
@@ -124,9 +124,9 @@ static const char step_1[] =
     "  datetime(link.last_seen, 'unixepoch') AS last_seen, link.current AS current"
     "  FROM link JOIN node a ON a.guid = node_a JOIN node b ON b.guid = node_b;";
 
-/* Reroutes: why the tables changed, and how long each step took. time_us is Unix time. The later
- * columns with names in _us are microseconds after time_us; 0: the reroute did not have this
- * step. */
+/* Reroutes: why the tables changed, and how long each step took. time_us is Unix time. The columns
+ * after it whose names end in _us are times in microseconds after time_us; 0: the reroute did not
+ * have this step. */
 static const char step_2[] = "CREATE TABLE reroute ("
                              "  generation INTEGER PRIMARY KEY,"
                              "  time_us INTEGER NOT NULL,"
@@ -165,7 +165,7 @@ static const char step_3[] = "CREATE TABLE isolated_link ("
                              "  PRIMARY KEY (node_a, port_a)"
                              ") WITHOUT ROWID;";
 
-/* What hosts registered at the subnet administrator. The columns `record` have the wire format.
+/* The registrations of hosts at subnet administration. The columns `record` have the wire format.
  * GIDs are text: eight groups of four hexadecimal digits. */
 static const char step_4[] = "CREATE TABLE service ("
                              "  id TEXT NOT NULL,"
@@ -173,7 +173,8 @@ static const char step_4[] = "CREATE TABLE service ("
                              "  pkey INTEGER NOT NULL,"
                              /* Unix time at which the registration ends; 0: it does not end */
                              "  ends_us INTEGER NOT NULL,"
-                             "  owner TEXT NOT NULL,"  /* GUID of the port that registered it */
+                             /* GUID of the port that registered the service. */
+                             "  owner TEXT NOT NULL,"
                              "  record BLOB NOT NULL," /* the ServiceRecord in wire format */
                              "  PRIMARY KEY (id, gid, pkey)"
                              ") WITHOUT ROWID;"
@@ -230,8 +231,8 @@ static const char step_7[] = "CREATE TABLE name_pin ("
                              "  name TEXT NOT NULL," /* the pinned NodeDescription */
                              /* Unix time of the pin, in microseconds. */
                              "  since_us INTEGER NOT NULL,"
-                             /* approved_by: the operator; "": pinned because the node was the
-                              * first to show the name */
+                             /* approved_by: the operator who approved the pin; "": the node was the
+                              * first one with this name */
                              "  approved_by TEXT NOT NULL"
                              ") WITHOUT ROWID;";
 
@@ -253,8 +254,8 @@ static const char step_8[] = "CREATE TABLE approved_place ("
                              "  PRIMARY KEY (node_guid, port)"
                              ") WITHOUT ROWID;";
 
-/* lost_pairs: number of endport pairs that may have had no path while tables changed. lost_us:
- * how long they may have had no path, in microseconds. */
+/* lost_pairs: number of endport pairs that may have had no path while tables changed. lost_us: how
+ * long these pairs may have had no path, in microseconds. */
 static const char step_9[] = "ALTER TABLE reroute ADD COLUMN lost_pairs INTEGER NOT NULL DEFAULT 0;"
                              "ALTER TABLE reroute ADD COLUMN lost_us INTEGER NOT NULL DEFAULT 0;";
 
@@ -280,9 +281,9 @@ static const char step_10[] = "CREATE TABLE audit ("
                               "CREATE INDEX audit_call ON audit(call) WHERE kind = 2;"
                               "CREATE INDEX audit_checkpoint ON audit(seq) WHERE kind = 4;";
 
-/* gone_since: when the manager found that the node or link was no longer part of the fabric. If it
- * left while fabricd was stopped, this is later than last_seen. The column has no meaning in rows
- * that are current. */
+/* gone_since: when the manager found that the node or link was no longer part of the fabric. If the
+ * node or link left while fabricd was stopped, gone_since is later than last_seen. In rows that are
+ * current, the column has no meaning. */
 static const char step_11[] = "ALTER TABLE node ADD COLUMN gone_since INTEGER NOT NULL DEFAULT 0;"
                               "ALTER TABLE link ADD COLUMN gone_since INTEGER NOT NULL DEFAULT 0;"
                               "UPDATE node SET gone_since = last_seen WHERE NOT current;"
@@ -304,9 +305,86 @@ static const char step_12[] = "CREATE TABLE snapshot ("
                               "  topology BLOB NOT NULL" /* the format of ibnetdiscover */
                               ");";
 
-static const char *const steps_sql[] = {step_1, step_2, step_3, step_4,  step_5,  step_6,
-                                        step_7, step_8, step_9, step_10, step_11, step_12};
-const struct schema_steps schema_steps = {steps_sql, 12};
+/* Drains that have not ended, the nodes that they name, and the links that routes avoid. */
+static const char step_13[] = "CREATE TABLE drain ("
+                              "  id INTEGER PRIMARY KEY,"
+                              "  kind INTEGER NOT NULL," /* enum sm_drain_kind */
+                              "  name TEXT NOT NULL,"
+                              /* Unix times in microseconds; until_us 0: the drain has no time
+                               * limit */
+                              "  since_us INTEGER NOT NULL,"
+                              "  until_us INTEGER NOT NULL,"
+                              "  person TEXT NOT NULL,"
+                              "  reason TEXT NOT NULL,"
+                              "  force INTEGER NOT NULL"
+                              ");"
+                              "CREATE TABLE drain_node ("
+                              "  drain INTEGER NOT NULL,"
+                              "  guid TEXT NOT NULL,"
+                              "  PRIMARY KEY (drain, guid)"
+                              ") WITHOUT ROWID;"
+                              "CREATE TABLE drain_link ("
+                              "  drain INTEGER NOT NULL,"
+                              "  node_a TEXT NOT NULL,"
+                              "  port_a INTEGER NOT NULL,"
+                              "  node_b TEXT NOT NULL,"
+                              "  port_b INTEGER NOT NULL,"
+                              "  name_a TEXT NOT NULL,"
+                              "  name_b TEXT NOT NULL,"
+                              "  PRIMARY KEY (drain, node_a, port_a)"
+                              ") WITHOUT ROWID;";
+
+/* The versions of the applied policy (policies.h). */
+static const char step_14[] = "CREATE TABLE policy_version ("
+                              "  version INTEGER PRIMARY KEY,"
+                              "  time_us INTEGER NOT NULL," /* Unix time in microseconds */
+                              "  person TEXT NOT NULL,"
+                              "  reason TEXT NOT NULL,"
+                              "  hash TEXT NOT NULL," /* SHA-256 of the text, hexadecimal */
+                              "  text TEXT NOT NULL"  /* YAML, as it was applied */
+                              ");";
+
+/* What devices and modules said about themselves when the manager last read them. Temperatures are
+ * in 0.125 degrees Celsius; 0: the module has no such limit. */
+static const char step_15[] = "CREATE TABLE inventory_device ("
+                              "  node_guid TEXT PRIMARY KEY,"
+                              "  name TEXT NOT NULL,"
+                              "  type INTEGER NOT NULL," /* enum fab_node_type */
+                              "  vendor_id INTEGER NOT NULL,"
+                              "  device_id INTEGER NOT NULL,"
+                              "  hw_revision INTEGER NOT NULL,"
+                              "  firmware TEXT NOT NULL,"
+                              "  firmware_date TEXT NOT NULL,"
+                              "  psid TEXT NOT NULL,"
+                              "  part TEXT NOT NULL,"
+                              "  serial TEXT NOT NULL,"
+                              "  revision TEXT NOT NULL,"
+                              "  product TEXT NOT NULL,"
+                              "  read_us INTEGER NOT NULL" /* Unix time in microseconds */
+                              ") WITHOUT ROWID;"
+                              "CREATE TABLE inventory_module ("
+                              "  node_guid TEXT NOT NULL,"
+                              "  port INTEGER NOT NULL,"
+                              "  module INTEGER NOT NULL,"
+                              "  identifier INTEGER NOT NULL," /* SFF-8024 */
+                              "  medium INTEGER NOT NULL,"     /* enum fab_medium */
+                              "  vendor TEXT NOT NULL,"
+                              "  part TEXT NOT NULL,"
+                              "  serial TEXT NOT NULL,"
+                              "  date TEXT NOT NULL,"
+                              "  length_cm INTEGER NOT NULL,"
+                              "  power_mw INTEGER NOT NULL,"
+                              "  alarm INTEGER NOT NULL,"
+                              "  warning INTEGER NOT NULL,"
+                              "  revision TEXT NOT NULL,"
+                              "  damaged INTEGER NOT NULL,"
+                              "  PRIMARY KEY (node_guid, port)"
+                              ") WITHOUT ROWID;";
+
+static const char *const steps_sql[] = {step_1,  step_2,  step_3,  step_4,  step_5,
+                                        step_6,  step_7,  step_8,  step_9,  step_10,
+                                        step_11, step_12, step_13, step_14, step_15};
+const struct schema_steps schema_steps = {steps_sql, 15};
 
 /* ---- helpers ---- */
 
@@ -392,8 +470,8 @@ static int refuse_foreign(const char *path, int64_t id, char *why, size_t why_le
     return FAB_E_FORMAT;
 }
 
-/* Writes to why[] that the file cannot be used. The reason is SQLite's message or, if db is NULL,
- * the text of `status`. Returns `status`. */
+/* Writes to why[] that the file cannot be used, with the reason: SQLite's message or, if db is
+ * NULL, the text of `status`. Returns `status`. */
 static int refuse(int status, sqlite3 *db, const char *path, char *why, size_t why_len)
 {
     const char *reason = db != NULL ? sqlite3_errmsg(db) : fab_base_status_text(status);
@@ -459,19 +537,25 @@ static int apply_steps(sqlite3 *db, const struct schema_steps *steps, int from)
     return status;
 }
 
-/* Makes a backup in the folder of the database, such as fabricd.db.v1-20261120T110709Z. */
+/* Makes a backup in the folder of the database, such as fabricd.db.v1-20261120T110709Z. The backup
+ * gets this name when it is complete: if the process is killed before, and starts again in the same
+ * second, the next backup takes its place. */
 static int back_up(sqlite3 *db, const char *path, int version)
 {
-    char stamp[32], copy[PATH_MAX];
+    char stamp[32], copy[PATH_MAX], part[PATH_MAX];
     struct tm utc;
     time_t now = time(NULL);
     strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
     if ((size_t)snprintf(copy, sizeof(copy), "%s.v%d-%s", path, version, stamp) >= sizeof(copy))
         return FAB_E_LIMIT;
-    char *sql = sqlite3_mprintf("VACUUM INTO %Q", copy);
+    if ((size_t)snprintf(part, sizeof(part), "%s.backup", path) >= sizeof(part))
+        return FAB_E_LIMIT;
+    if (unlink(part) != 0 && errno != ENOENT)
+        return FAB_E_IO;
+    char *sql = sqlite3_mprintf("VACUUM INTO %Q", part);
     int status = sql != NULL ? run(db, sql) : FAB_E_NOMEM;
     sqlite3_free(sql);
-    return status;
+    return status == FAB_OK && rename(part, copy) != 0 ? FAB_E_IO : status;
 }
 
 static int upgrade(sqlite3 *db, const char *path, const struct schema_steps *steps, char *why,
@@ -545,8 +629,7 @@ static int make_schema(sqlite3 *db, const struct schema_steps *steps)
     return status == FAB_OK ? apply_steps(db, steps, 0) : status;
 }
 
-/* Renames the finished file. Also syncs its folder, so that the new name survives a power
- * failure. */
+/* Renames the finished file, and syncs the folder so that the new name survives a power failure. */
 static int publish_file(const char *fresh, const char *path)
 {
     char dir[PATH_MAX];
@@ -625,8 +708,8 @@ static int open_existing(const char *path, const struct schema_steps *steps, sql
     status = open_connection(path, SQLITE_OPEN_READWRITE, &db);
     if (status != FAB_OK)
         return refuse(status, NULL, path, why, why_len);
-    /* If a check below refuses the file, it must stay unchanged. So its WAL must not be
-     * checkpointed when it is closed. */
+    /* If a check below refuses the file, the file must stay unchanged. So SQLite must not
+     * checkpoint the WAL when it closes the file. */
     sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     status = check_integrity(db, path, why, why_len);
     if (status == FAB_OK)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sizes of the tables, for reports about faults. The virtual table dbstat of SQLite has the
- * sizes; if SQLite was built without it, only the numbers of rows are known.
+ * Reports the sizes of the tables, for reports about faults. The virtual table dbstat of SQLite has
+ * the sizes. If SQLite was built without dbstat, only the numbers of rows are known.
  */
 #include "fabricd/store/sizes.h"
 

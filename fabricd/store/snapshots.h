@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Snapshots of the topology: the nodes, and the links with their ports and rates, at a certain
- * time. A snapshot is a text in the format of ibnetdiscover (libfabmgr/fabric/text.h). An operator
- * makes snapshots under a name; the manager makes one each day if the topology has changed. */
+/* Snapshots of the topology. A snapshot has the nodes, and the links with their ports and rates, at
+ * a certain time. A snapshot is a text in the format of ibnetdiscover (libfabmgr/fabric/text.h). An
+ * operator makes snapshots under a name; the manager makes one each day if the topology has
+ * changed. */
 #ifndef FABRICD_STORE_SNAPSHOTS_H
 #define FABRICD_STORE_SNAPSHOTS_H
 
@@ -22,17 +23,17 @@ struct store_snapshot_limits {
     uint64_t bytes; /* maximum size of all snapshots in bytes */
 };
 struct store_snapshot {
-    const char *name, *by; /* its name, and the name of the operator who made it */
+    const char *name, *by; /* name: the name of the snapshot; by: the operator who made it */
     int64_t time;          /* Unix seconds */
     bool automatic;
     uint32_t nodes, links;
     uint64_t size; /* bytes */
 };
 
-/* Puts a snapshot of the fabric into the queue of the writer thread, which makes the text. Nothing
- * is written in two cases: there is a snapshot with this name, or the snapshot is automatic and the
- * topology is the same as in the last automatic one. store_delete_snapshot deletes the snapshot
- * with this name. */
+/* Puts a snapshot of the fabric into the queue of the writer thread, which makes the text. The
+ * writer drops the snapshot in two cases: a snapshot with this name exists, or the snapshot is
+ * automatic and the last automatic one has the same topology. store_delete_snapshot deletes the
+ * snapshot with this name. */
 void store_put_snapshot(struct store *s, const struct store_snapshot *snapshot,
                         const struct fab_fabric *fabric,
                         const struct store_snapshot_limits *limits);
@@ -48,8 +49,8 @@ int store_snapshots(struct store *s, store_snapshot_fn *fn, void *ctx);
  * this function, which opens its own connection. Returns OK, NOT_FOUND, NOMEM, IO or FORMAT. */
 int store_snapshot_load(const struct store *s, const char *name, int64_t time,
                         struct fab_fabric **ret_fabric);
-/* Makes a fabric that has only those properties that snapshots have, so that it can be compared
- * with snapshots. Returns OK or NOMEM. */
+/* Makes a copy of a fabric with only the properties that snapshots have, for a comparison with
+ * snapshots. Returns OK or NOMEM. */
 int store_snapshot_of(const struct fab_fabric *fabric, struct fab_fabric **ret_fabric);
 
 #endif

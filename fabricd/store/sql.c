@@ -3,7 +3,8 @@
  * The SQL statements of the writer thread. Statements named _PUT write a row. Statements named
  * _ABSENT mark a row as no longer part of the fabric. Statements named _SEEN renew last_seen of all
  * rows that are part of the fabric. Statements named _GONE concern rows that are no longer part of
- * the fabric; gone_since = -1 marks those that _FORGET deletes. Times are Unix seconds.
+ * the fabric; gone_since = -1 marks the rows that a statement named _FORGET deletes. Times are Unix
+ * seconds.
  */
 #include "fabricd/store/sql.h"
 
@@ -116,6 +117,34 @@ static const char *const texts[SQL_COUNT] = {
                          "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [SQL_ISOLATED_DELETE] = "DELETE FROM isolated_link WHERE node_a = ?1 AND port_a = ?2",
 
+    [SQL_DRAIN_PUT] =
+        "INSERT OR REPLACE INTO drain(id, kind, name, since_us, until_us, person, reason, "
+        "force) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [SQL_DRAIN_DELETE] = "DELETE FROM drain WHERE id = ?1",
+    [SQL_DRAIN_NODE_PUT] = "INSERT OR REPLACE INTO drain_node(drain, guid) VALUES (?1, ?2)",
+    [SQL_DRAIN_NODES_DELETE] = "DELETE FROM drain_node WHERE drain = ?1",
+    [SQL_DRAIN_LINK_PUT] = "INSERT OR REPLACE INTO drain_link(drain, node_a, port_a, node_b, "
+                           "port_b, name_a, name_b) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [SQL_DRAIN_LINKS_DELETE] = "DELETE FROM drain_link WHERE drain = ?1",
+
+    [SQL_DEVICE_PUT] =
+        "INSERT OR REPLACE INTO inventory_device(node_guid, name, type, vendor_id, device_id, "
+        "hw_revision, firmware, firmware_date, psid, part, serial, revision, product, read_us) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+    [SQL_MODULES_DELETE] = "DELETE FROM inventory_module WHERE node_guid = ?1",
+    [SQL_MODULE_PUT] =
+        "INSERT OR REPLACE INTO inventory_module(node_guid, port, module, identifier, medium, "
+        "vendor, part, serial, date, length_cm, power_mw, alarm, warning, revision, damaged) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+    [SQL_GONE_DEVICES_FORGET] = "DELETE FROM inventory_device WHERE node_guid IN (SELECT guid "
+                                "FROM node WHERE current = 0 AND gone_since < ?1)",
+    [SQL_GONE_MODULES_FORGET] = "DELETE FROM inventory_module WHERE node_guid IN (SELECT guid "
+                                "FROM node WHERE current = 0 AND gone_since < ?1)",
+
+    [SQL_POLICY_PUT] = "INSERT OR REPLACE INTO policy_version(version, time_us, person, reason, "
+                       "hash, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    [SQL_POLICY_TRIM] = "DELETE FROM policy_version WHERE version <= ?1",
+
     [SQL_PIN_PUT] = "INSERT OR REPLACE INTO name_pin(node_guid, name, since_us, approved_by) "
                     "VALUES (?1, ?2, ?3, ?4)",
     [SQL_PIN_DELETE] = "DELETE FROM name_pin WHERE node_guid = ?1",
@@ -150,7 +179,7 @@ static const char *const texts[SQL_COUNT] = {
 
 int sql_status(int code)
 {
-    /* the primary result code of SQLite, without the bits of extended codes */
+    /* SQLite adds bits to the primary result code for extended codes */
     switch (code & 0xff) {
     case SQLITE_OK:
     case SQLITE_DONE:

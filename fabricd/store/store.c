@@ -5,8 +5,8 @@
  *
  * The store has three parts: the lock of the directory (lock.c), the writer thread with a
  * read-write connection (writer.c), and a read-only connection for the loop thread (this file). In
- * WAL mode both connections can work at the same time. A reader sees all committed records; records
- * of the last 50 ms are usually not committed yet.
+ * WAL mode both connections can work at the same time. The read-only connection shows all committed
+ * records; records of the last 50 ms are usually not committed yet.
  */
 #include "fabricd/store/store.h"
 
@@ -209,6 +209,15 @@ void store_put_asked(struct store *s)
     put_hosts(s, &(struct record_hosts){HOSTS_ASKED, true, .alias = {0}});
 }
 
+void store_put_freeze(struct store *s, const char *text)
+{
+    struct record *r = record_of_meta("freeze", text);
+    if (r != NULL)
+        writer_put_urgent(s->writer, r);
+    else
+        tell_no_memory("that the manager is frozen");
+}
+
 uint64_t store_mark(struct store *s)
 {
     return writer_mark(s->writer);
@@ -375,7 +384,7 @@ static int read_ports(sqlite3_stmt *stmt, struct store_port **ret, size_t *ret_c
         struct store_port row;
         int64_t port = sqlite3_column_int64(stmt, 1);
         const char *guid = (const char *)sqlite3_column_text(stmt, 0);
-        /* a row that is not valid was edited by hand, and is skipped */
+        /* skips a row that is not valid, because somebody edited it by hand */
         if (sql_guid_parse(guid, &row.node_guid) != FAB_OK || port < 1 || port > 254)
             continue;
         struct store_port *more = reallocarray(*ret, *ret_count + 1, sizeof(*more));
@@ -487,7 +496,7 @@ static int read_pins(sqlite3_stmt *stmt, struct fab_pin **ret, size_t *ret_count
     while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
         struct fab_pin row = {.since_us = sqlite3_column_int64(stmt, 2)};
         const char *guid = (const char *)sqlite3_column_text(stmt, 0);
-        /* a row that is not valid was edited by hand, and is skipped */
+        /* skips a row that is not valid, because somebody edited it by hand */
         if (sql_guid_parse(guid, &row.guid) != FAB_OK)
             continue;
         read_text(stmt, 1, row.name, sizeof(row.name));
@@ -582,6 +591,33 @@ int store_load_baseline(struct store *s, struct fab_baseline **ret)
 bool store_was_asked(struct store *s)
 {
     return read_number(s, "SELECT count(*) FROM meta WHERE key = 'hosts_asked'") > 0;
+}
+
+void store_last_engine(struct store *s, char *ret, size_t len)
+{
+    sqlite3_stmt *stmt = NULL;
+    ret[0] = '\0';
+    if (sqlite3_prepare_v2(s->reader,
+                           "SELECT engine FROM table_set ORDER BY generation DESC LIMIT 1", -1,
+                           &stmt, NULL) == SQLITE_OK &&
+        sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_text(stmt, 0) != NULL)
+        snprintf(ret, len, "%s", (const char *)sqlite3_column_text(stmt, 0));
+    sqlite3_finalize(stmt);
+}
+
+bool store_get_freeze(struct store *s, char *ret, size_t len)
+{
+    sqlite3_stmt *stmt = NULL;
+    const char *text = NULL;
+    if (sqlite3_prepare_v2(s->reader, "SELECT value FROM meta WHERE key = 'freeze'", -1, &stmt,
+                           NULL) == SQLITE_OK &&
+        sqlite3_step(stmt) == SQLITE_ROW)
+        text = (const char *)sqlite3_column_text(stmt, 0);
+    bool found = text != NULL && text[0] != '\0' && strlen(text) < len;
+    if (found)
+        memcpy(ret, text, strlen(text) + 1);
+    sqlite3_finalize(stmt);
+    return found;
 }
 
 /* ---- what hosts registered ---- */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The store keeps the manager's persistent data in a SQLite database with a write-ahead log. A
- * function that writes puts a copy of the record into a queue and returns at once. A thread writes
- * the queue to the database, so no sweep and no repair waits for the disk. Functions that read wait
- * for the database, but not for this thread; only the start of the manager and RPCs use them. */
+/* The store keeps the manager's persistent data in a SQLite database with a write-ahead log. Each
+ * function that writes puts a copy of the record into a queue and returns at once. The writer
+ * thread writes the queue to the database, so that no sweep and no repair waits for the disk. The
+ * functions that read wait for the database, but not for the writer thread. Only the start of the
+ * manager and RPCs call functions that read. */
 #ifndef FABRICD_STORE_STORE_H
 #define FABRICD_STORE_STORE_H
 
@@ -34,18 +35,18 @@ void store_close(struct store *s);
 /* Loads the LID leases. *ret is an array from malloc. Returns OK, NOMEM, IO, or FORMAT if the
  * database is damaged. */
 int store_load_leases(struct store *s, struct fab_lease **ret, size_t *ret_count);
-/* Loads where each port was last seen: first the ports of the last published fabric, then absent
- * ports, those last seen first. *ret is an array from malloc, or NULL if no place is stored.
- * Returns OK, NOMEM, IO or FORMAT. */
+/* Loads the place where each port was last seen. First come the ports of the last published fabric,
+ * then absent ports, beginning with those that were seen last. *ret is an array from malloc, or
+ * NULL if no place is stored. Returns OK, NOMEM, IO or FORMAT. */
 int store_load_places(struct store *s, struct fab_place **ret, size_t *ret_count);
 uint64_t store_last_event_seq(struct store *s);
 uint64_t store_last_generation(struct store *s);
 
 /* The following functions put a copy of a record, or a reference to it, into the queue of the
- * writer thread. If memory runs out, they drop the record and log this. A set of leases replaces
- * the earlier set. The lease of a port that is not in the new set stays reserved until another port
- * gets its LIDs. If a view has the same nodes, ports and links as the view before, the writer only
- * computes a hash over them (1-2 ms for 13,000 nodes). */
+ * writer thread. If memory runs out, they drop the record and log a message. A set of leases
+ * replaces the earlier set. The lease of a port that is not in the new set stays reserved until
+ * another port gets its LIDs. If a view has the same nodes, ports and links as the view before, the
+ * writer only computes a hash over them (1-2 ms for 13,000 nodes). */
 void store_put_leases(struct store *s, const struct fab_lease *leases, size_t count);
 /* Updates the registry of the fabric, and adds a row to table_set. */
 void store_put_view(struct store *s, const struct fab_view *view, const char *reason,
@@ -54,8 +55,9 @@ void store_put_event(struct store *s, const struct event *e);
 /* The database keeps the last 10,000 reroutes. */
 void store_put_reroute(struct store *s, const struct reroute *r);
 void store_journal_keep(struct store *s, uint32_t events);
-/* Ports that an operator disabled. They stay disabled after a restart. From here on, load functions
- * return arrays from malloc, or NULL if there are no rows. They return OK, NOMEM, IO or FORMAT. */
+/* Ports that an operator disabled; they stay disabled after a restart. This load function and those
+ * below set *ret to an array from malloc, or to NULL if there are no rows. They return OK, NOMEM,
+ * IO or FORMAT. */
 void store_put_disabled(struct store *s, uint64_t node_guid, uint8_t port, bool disabled);
 struct store_port {
     uint64_t node_guid;
@@ -66,7 +68,7 @@ int store_load_disabled(struct store *s, struct store_port **ret, size_t *ret_co
  * port identify one end of the link. The exemption survives a restart. */
 void store_put_exempt(struct store *s, uint64_t node_guid, uint8_t port, bool spared);
 int store_load_exempt(struct store *s, struct store_port **ret, size_t *ret_count);
-/* An isolated link. It stays isolated after a restart. guid[0] and port[0] identify the link. */
+/* An isolated link, which stays isolated after a restart. guid[0] and port[0] identify the link. */
 struct store_isolated {
     uint64_t guid[2]; /* node GUIDs of the two ends */
     uint8_t port[2];
@@ -92,9 +94,9 @@ int store_load_baseline(struct store *s, struct fab_baseline **ret);
  * Registrations of hosts. They survive restarts and crashes, because the writer commits them at
  * once and not in batches (see store_written).
  *
- * A put function replaces the row with the same key. If `there` is false, it deletes this row and
- * uses only the key. A load function returns an array from malloc, in the order of keys, without
- * rows that are not valid. It returns OK, NOMEM, IO or FORMAT.
+ * A put function replaces the row with the same key. If `there` is false, the function deletes this
+ * row and uses only the key. A load function returns an array from malloc, in the order of keys,
+ * without rows that are not valid. It returns OK, NOMEM, IO or FORMAT.
  */
 /* the key of the row is record.id, gid and pkey */
 struct store_service {
@@ -141,19 +143,29 @@ int store_load_aliases(struct store *s, struct store_alias **ret, size_t *ret_co
 void store_put_asked(struct store *s);
 bool store_was_asked(struct store *s);
 
+/* Writes the name of the engine that computed the newest stored forwarding tables; "": no tables
+ * are stored. */
+void store_last_engine(struct store *s, char *ret, size_t len);
+
+/* store_put_freeze stores the mode in which the manager is frozen; "": it is not frozen.
+ * store_get_freeze returns false if no mode or "" is stored, or if the text is longer than the
+ * buffer. */
+void store_put_freeze(struct store *s, const char *text);
+bool store_get_freeze(struct store *s, char *ret, size_t len);
+
 /* store_mark returns how many records were put into the queue so far. store_written tells whether
  * the first `mark` records are committed, so that a crash does not lose them. FAILED: a transaction
- * failed, or records were dropped because they violate the schema. After FAILED, the records may
- * still be written later. */
+ * failed, or records were dropped because they violate the schema. STORE_FAILED does not mean that
+ * the records are lost: the writer may still write them later. */
 enum store_written { STORE_PENDING, STORE_WRITTEN, STORE_FAILED };
 uint64_t store_mark(struct store *s);
 enum store_written store_written(struct store *s, uint64_t mark);
 /* Returns true if a record was dropped since the start because it violates the schema. The database
  * may then lack records that the caller stored earlier. So if a host repeats a registration, the
- * caller stores it again even if it changes nothing. */
+ * caller stores the registration again even if it changes nothing. */
 bool store_has_lost(struct store *s);
 /* Returns true if the last transaction failed, or if the file of the database was deleted, moved or
- * replaced. A further change would probably not be stored. */
+ * replaced. A change that is stored now would probably be lost. */
 bool store_is_failing(struct store *s);
 struct store_health {
     bool failing; /* see store_is_failing */
@@ -171,7 +183,8 @@ bool store_is_behind(struct store *s);
 uint64_t store_dropped(struct store *s);
 /* Appends to the text the size of the database, and the rows and bytes of each table and index.
  * Uses a connection of its own. Reads the whole database, so call it on a worker thread. Calls
- * stopped() at times, and ends early if it returns true. Returns OK, NOMEM, IO, FORMAT or BUSY. */
+ * stopped() from time to time, and ends early if stopped() returns true. Returns OK, NOMEM, IO,
+ * FORMAT or BUSY. */
 int store_describe(const struct store *s, bool (*stopped)(void *ctx), void *ctx,
                    struct fab_text *to);
 /* Waits until all queued records are written or a write fails. For tests and shutdown. */

@@ -29,8 +29,9 @@ struct lease_table {
  * sql_status. */
 int lease_table_load(sqlite3 *db, struct lease_table *ret);
 /* Writes the differences between `t` and `leases` into the open transaction. *ret is the table
- * after the commit. `leases` must be sorted by GUID. If a port has no lease in `leases`, its row
- * stays, unless another port now has its LIDs. Returns NOMEM or the errors of sql_run. */
+ * after the commit. `leases` must be sorted by GUID. The row of a port without a lease in `leases`
+ * stays, unless another port now has the LIDs of this row. Returns NOMEM or the errors of
+ * sql_run. */
 int lease_table_write(const struct lease_table *t, struct sql *q, const struct fab_lease *leases,
                       size_t count, int64_t now, struct lease_table *ret);
 void lease_table_fini(struct lease_table *t);
@@ -38,8 +39,8 @@ void lease_table_fini(struct lease_table *t);
 struct registry {
     /* hash of the rows of nodes, ports and links in the database; 0: not known */
     uint64_t hash;
-    /* copy of the fabric that is in the database; NULL: not known, because no view was written
-     * since the start */
+    /* copy of the fabric in the database; NULL: not known, because no view was written since the
+     * start */
     struct fab_fabric *fabric;
     /* [fabric->port_count] base LID | LMC << 28 of each port of `fabric`; 0: it has no LID */
     uint32_t *lids;

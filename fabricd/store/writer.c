@@ -5,24 +5,24 @@
  * batch `work`, and writes `work` in one transaction. Only store_flush and store_close wait for the
  * thread.
  *
- * If a transaction fails (the disk is full, or another program locks the database), the thread
- * keeps `work` and writes it again at growing intervals. The queue grows during this time. When it
- * has QUEUE_MAX records, further events and table sets are dropped and counted.
+ * If a transaction fails because the disk is full or another program locks the database, the thread
+ * keeps `work` and tries to write it again, at growing intervals. The queue grows during this time.
+ * When it has QUEUE_MAX records, further events and table sets are dropped and counted.
  *
  * If a transaction violates the schema, the batch is divided (division.h).
  *
- * If the file of the database is deleted or moved, SQLite continues to write to it, and the manager
- * would not find the records after a restart. So before each transaction, and every LOOK_US, the
- * thread compares the file at the path with the file that it opened. A difference is a failure like
- * any other.
+ * If the file of the database is deleted or moved, SQLite continues to write to this file, and the
+ * manager would not find the records after a restart. So before each transaction, and every
+ * LOOK_US, the thread compares the file at the path with the file that it opened. If they differ,
+ * the transaction fails like on a full disk.
  *
  * Three kinds of records are never dropped. Leases and views: only the last of each stays in the
  * queue. Decisions of operators (disabled, isolated and exempt ports, pinned names, the baseline,
- * forgotten nodes, snapshots): there are few of them. Registrations of hosts: the caller checks
- * store_is_behind first.
+ * forgotten nodes, snapshots), because they are few. Registrations of hosts, because the caller
+ * checks store_is_behind first.
  *
- * A registration is committed at once, because a host waits for the answer. Records that arrive
- * during a transaction are part of the next transaction.
+ * The thread commits a registration at once, because a host waits for the answer. Records that
+ * arrive during a transaction are part of the next transaction.
  */
 #include "fabricd/store/writer.h"
 
@@ -38,6 +38,7 @@
 #include "fabricd/base/thread.h"
 #include "fabricd/store/division.h"
 #include "fabricd/store/file_identity.h"
+#include "fabricd/store/forgotten.h"
 #include "fabricd/store/rows.h"
 #include "fabricd/store/sql.h"
 #include "fabricd/store/tables.h"
@@ -64,7 +65,7 @@ struct writer {
     pthread_mutex_t mutex;
     pthread_cond_t wake, idle;
 
-    /* The members from here on are protected by the mutex. */
+    /* The mutex protects the members from here to `sql`. */
     struct batch pending;
     size_t queued; /* number of records in `pending` and `work` */
     uint64_t dropped, dropped_told;
@@ -79,14 +80,17 @@ struct writer {
     char reason[200]; /* copy of `failure`, for other threads */
     /* true: a host waits until a record in `pending` is committed */
     bool urgent;
-    /* put: number of records that were put into the queue so far. written: number of these
-     * records that were committed, or dropped after a failure (give_up). */
+    /* put: number of records that entered the queue so far. written: how many of them were
+     * committed, or dropped after a failure (give_up). */
     uint64_t put, written;
-    /* The last batch of which records were dropped had the records number lost_from + 1 to `lost`,
-     * counted as in `put`. All of them count as lost, because a change can consist of several
-     * records. */
+    /* The last batch that lost records had the records with the numbers lost_from + 1 to `lost`,
+     * counted as in `put`. All records of this batch count as lost, because a change can consist of
+     * several records. */
     uint64_t lost_from, lost;
     struct audit_limits limits;
+    void (*marked)(void *ctx); /* the listener of writer_on_marked, with its ctx */
+    void *marked_ctx;
+    struct writer_received received; /* copies of members of `replicated`, for other threads */
     /* copy of chain.head, for other threads */
     struct audit_head head;
 
@@ -95,7 +99,7 @@ struct writer {
     char *path;
     struct file_identity file; /* the file that was opened */
     struct batch work;
-    /* The records of a batch that violates the schema are written before `pending`. */
+    /* The records of a batch that violates the schema, which the thread writes before `pending`. */
     struct division division;
     struct lease_table leases;
     struct registry registry;
@@ -103,8 +107,9 @@ struct writer {
     /* chain: the end of the audit log as committed. next: the end with the rows of the open
      * transaction. */
     struct audit_chain chain, next;
-    /* true: a row of the audit log that should be pruned is wrong. No rows are pruned until the
-     * next start. */
+    struct replicated replicated;
+    /* true: one of the rows of the audit log that should be pruned is wrong. The thread prunes no
+     * rows until the next start. */
     bool damaged;
     uint64_t retry_us;
     bool counted;      /* true: `events` is valid */
@@ -116,8 +121,16 @@ struct writer {
 
 static int put_record(struct writer *w, const struct record *r)
 {
-    return r->kind == RECORD_AUDIT ? audit_append(&w->next, &w->audit.key, &w->sql, &r->audit)
-                                   : rows_write(&w->sql, r);
+    if (r->kind == RECORD_AUDIT)
+        return audit_append(&w->next, &w->audit.key, &w->sql, &r->audit);
+    if (r->kind == RECORD_REPLICA)
+        return replicated_write(&w->replicated, w->sql.db, &r->replica);
+    if (r->kind == RECORD_FORGET && w->replicated.marks) {
+        int status = forgotten_note(w->sql.db, &r->forget);
+        if (status != FAB_OK)
+            return status;
+    }
+    return rows_write(&w->sql, r);
 }
 
 /* Deletes the oldest events. Counts the events in the database, because the sequence numbers have
@@ -170,8 +183,8 @@ static int put_records(struct writer *w, uint32_t keep)
     return status == FAB_OK ? trim_events(w, keep) : status;
 }
 
-/* The writer's copies of database rows, as they will be after the commit. After the commit, they
- * replace the copies in struct writer. */
+/* The database rows as they will be after the commit. After the commit, these tables replace the
+ * ones in struct writer. */
 struct outcome {
     struct lease_table leases;
     struct registry registry;
@@ -189,6 +202,8 @@ static int put_tables(struct writer *w, int64_t now, struct outcome *o)
     if (status == FAB_OK && w->work.view != NULL) {
         status = registry_write(&w->registry, &w->sql, w->work.view, now, &o->registry);
         o->has_registry = status == FAB_OK;
+        if (status == FAB_OK && w->replicated.marks)
+            status = forgotten_apply(w->sql.db);
     }
     if (status == FAB_OK && o->has_registry && now >= w->registry.seen + SEEN_EVERY_S) {
         if (w->registry.fabric != NULL || w->registry.hash == o->registry.hash)
@@ -199,8 +214,8 @@ static int put_tables(struct writer *w, int64_t now, struct outcome *o)
 }
 
 /* Call this function after rows of the audit log were committed. It writes the new head to the file
- * audit_head. If this fails, the file keeps an older head than the table, which a verification
- * accepts. If rows were pruned, the function also logs the head. */
+ * audit_head. If this write fails, the file keeps an older head, which a verification accepts. If
+ * rows were pruned, the function also logs the head. */
 static void accept_audit(struct writer *w)
 {
     bool pruned = w->next.bytes < w->chain.bytes;
@@ -217,6 +232,31 @@ static void accept_audit(struct writer *w)
                    (unsigned long long)w->chain.head.seq, mac);
 }
 
+/* Reads the copy of the LID leases again, after leases of another manager were stored. If this
+ * fails, the copy is empty, and the next set of leases is written as a whole. */
+static void renew_leases(struct writer *w)
+{
+    struct lease_table fresh = {0};
+    (void)lease_table_load(w->sql.db, &fresh);
+    lease_table_fini(&w->leases);
+    w->leases = fresh;
+    w->replicated.leases = false;
+}
+
+/* Copies the counters of replicated rows for the other threads, and calls the listener. */
+static void tell_replicated(struct writer *w)
+{
+    struct replicated *r = &w->replicated;
+    pthread_mutex_lock(&w->mutex);
+    w->received = (struct writer_received){r->changes, r->drops, r->version};
+    void (*fn)(void *ctx) = w->marked;
+    void *ctx = w->marked_ctx;
+    pthread_mutex_unlock(&w->mutex);
+    if (fn != NULL && r->version != r->told)
+        fn(ctx);
+    r->told = r->version;
+}
+
 static void accept(struct writer *w, struct outcome *o)
 {
     if (w->work.has_audit)
@@ -229,6 +269,9 @@ static void accept(struct writer *w, struct outcome *o)
         registry_fini(&w->registry);
         w->registry = o->registry;
     }
+    if (w->replicated.leases)
+        renew_leases(w);
+    tell_replicated(w);
 }
 
 static void reject(struct writer *w, struct outcome *o, int status)
@@ -260,8 +303,8 @@ static int write_work(struct writer *w, uint32_t keep)
         return FAB_E_IO;
     int64_t now = clock_unix_us() / 1000000;
     w->next = w->chain;
-    /* A call gets its result only when its row in the audit log is on the disk, so that the row
-     * survives a power failure. */
+    /* Sync the disk, because a client gets the result of its call only when the row in the audit
+     * log survives a power failure. */
     if (w->work.has_audit)
         sqlite3_exec(w->sql.db, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
     int status = sql_run(&w->sql, SQL_BEGIN, "");
@@ -373,8 +416,8 @@ static bool is_hurried(const struct writer *w)
            (!w->failing && (w->urgent || w->queued >= QUEUE_HURRY));
 }
 
-/* Notes whether the file of the database is at its path, while there is nothing to write. The
- * caller holds the writer's mutex, which is released for a moment. */
+/* Notes whether the file of the database is at its path. Called while there is nothing to write.
+ * The caller holds the writer's mutex, which the function releases for a moment. */
 static void look_at_file(struct writer *w)
 {
     pthread_mutex_unlock(&w->mutex);
@@ -547,9 +590,9 @@ void writer_flush(struct writer *w)
 
 /* ---- the queue ---- */
 
-/* begin_put locks the mutex, so that a record can be put into the queue. end_put unlocks the mutex.
- * It wakes the writer thread if the queue was empty before, or if it now has QUEUE_HURRY
- * records. */
+/* begin_put locks the mutex, so that the caller can put a record into the queue. end_put unlocks
+ * the mutex. end_put wakes the writer thread if the queue was empty before, or if the queue now has
+ * QUEUE_HURRY records. */
 static void begin_put(struct writer *w, bool *ret_was_empty)
 {
     pthread_mutex_lock(&w->mutex);
@@ -605,8 +648,8 @@ void writer_put_view(struct writer *w, struct fab_view *view, struct record *set
     if (set != NULL)
         put_bounded(w, set);
     end_put(w, was_empty);
-    /* The replaced view is freed after the mutex is released, because freeing a large view takes
-     * long. */
+    /* Free the replaced view only after the release of the mutex, because this takes long for a
+     * large view. */
     fab_view_unref(replaced);
 }
 
@@ -661,6 +704,22 @@ bool writer_has_lost(struct writer *w)
     bool lost = w->lost > 0;
     pthread_mutex_unlock(&w->mutex);
     return lost;
+}
+
+void writer_on_marked(struct writer *w, void (*fn)(void *ctx), void *ctx)
+{
+    pthread_mutex_lock(&w->mutex);
+    w->marked = fn;
+    w->marked_ctx = ctx;
+    pthread_mutex_unlock(&w->mutex);
+}
+
+struct writer_received writer_received(struct writer *w)
+{
+    pthread_mutex_lock(&w->mutex);
+    struct writer_received received = w->received;
+    pthread_mutex_unlock(&w->mutex);
+    return received;
 }
 
 void writer_get_health(struct writer *w, struct store_health *ret)

@@ -17,8 +17,8 @@ struct writer_audit {
     int head_fd;            /* the file audit_head; the caller closes it */
     struct audit_head head; /* head in this file */
 };
-/* Starts the writer thread. Takes over the connection, even if it returns an error. Returns NOMEM
- * or the errors of sql_status. */
+/* Starts the writer thread. Takes over the connection, even if the function returns an error.
+ * Returns NOMEM or the errors of sql_status. */
 int writer_start(sqlite3 *db, const char *path, const struct writer_audit *audit,
                  struct writer **ret);
 /* writes all queued records, and then stops the thread; w may be NULL */
@@ -36,6 +36,13 @@ uint64_t writer_mark(struct writer *w);
 /* See store_written, store_has_lost and store_get_health. */
 enum store_written writer_written(struct writer *w, uint64_t mark);
 bool writer_has_lost(struct writer *w);
+/* Sets the only listener that is called after a transaction that marked rows. NULL: none. */
+void writer_on_marked(struct writer *w, void (*fn)(void *ctx), void *ctx);
+/* See store_received_changes and store_received_drops. */
+struct writer_received {
+    uint64_t changes, drops, version;
+};
+struct writer_received writer_received(struct writer *w);
 void writer_get_health(struct writer *w, struct store_health *ret);
 bool writer_is_behind(struct writer *w);
 struct audit_head writer_audit_head(struct writer *w);

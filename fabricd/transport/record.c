@@ -3,10 +3,11 @@
  * The recorder. This file decides when entries are written to a recording; libfabmgr/recording
  * defines the format of the file.
  *
- * If the transport has no room for a MAD (BUSY), the MAD is recorded only when a later try
- * succeeds. If the transport refuses a MAD, it is recorded as failed. Incoming MADs are recorded
- * before the receivers get them; all MADs of a batch get the same time stamp. The last entry says
- * how the recording ended; space for this entry is reserved below the size limit.
+ * If the transport has no room for a MAD (BUSY), the recorder records the MAD only when a later try
+ * succeeds. If the transport refuses a MAD, the recorder records it as failed. The recorder records
+ * incoming MADs before the receivers get them; all MADs of a batch get the same time stamp. The
+ * last entry says how the recording ended; the recorder keeps room for this entry below the size
+ * limit.
  */
 #include "fabricd/transport/record.h"
 
@@ -36,8 +37,8 @@ struct recorder {
     bool flush_set;
     /* true: the receivers are handling a batch of incoming MADs */
     bool in_batch;
-    /* number of time stamps since the batch began: one for the batch, and one for each MAD sent
-     * since */
+    /* number of time stamps since the batch began: one for the batch, and one for each MAD that was
+     * sent after it began */
     unsigned batch_out;
     uint64_t now_us;
 };
@@ -124,8 +125,9 @@ static void append_mad(struct recorder *r, uint8_t kind, uint64_t now,
     append(r, &e);
 }
 
-/* Returns the time stamp of a sent MAD. Reading the clock is the largest cost of recording. So
- * while the receivers handle a batch, the clock is read only for one of CLOCK_EVERY sent MADs. */
+/* Returns the time stamp of a sent MAD. Most of the cost of recording is reading the clock. So
+ * while the receivers handle a batch, the function reads the clock only for one of CLOCK_EVERY sent
+ * MADs. */
 static uint64_t sent_at(struct recorder *r)
 {
     if (!r->in_batch || r->batch_out++ % CLOCK_EVERY == 0)

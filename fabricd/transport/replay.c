@@ -36,7 +36,7 @@ struct replay {
 static void arm(struct replay *r)
 {
     uint64_t now = clock_now_us(), at = fab_recording_player_deadline(r->player, now);
-    /* after the end of the recording, the timer fires at once and calls `done` */
+    /* UINT64_MAX means the end of the recording: the timer then fires at once and calls `done` */
     if (at == UINT64_MAX)
         at = now;
     if (loop_timer_pending(r->timer) && r->timer_at <= at)
@@ -54,7 +54,8 @@ static void keep(struct transport_mad *to, const struct fab_recording_entry *e)
     memcpy(to->bytes, e->bytes, FAB_MAD_SIZE);
 }
 
-/* Collects the MADs that are due now and belong to the same batch. */
+/* Collects the MADs that are due now and that the recorded manager received together, as one
+ * batch. */
 static size_t receive(struct replay *r)
 {
     uint8_t bytes[FAB_MAD_SIZE];

@@ -12,8 +12,9 @@
 int transport_replay_open(struct loop *l, const uint8_t *bytes, size_t len, loop_fn *done,
                           void *ctx, struct transport **ret, char *why, size_t why_len);
 void transport_replay_stats(struct transport *t, struct fab_recording_player_stats *ret);
-/* Logs the first few MADs that the recorded manager sent, but not the replaying manager. MADs that
- * only the replaying manager sent were logged when it sent them. */
+/* Logs the first few MADs that the recorded manager sent and the replaying manager did not send.
+ * (The replay logged the opposite case, MADs that only the replaying manager sent, at that
+ * time.) */
 void transport_replay_log_missing(struct transport *t);
 
 #endif

@@ -6,12 +6,13 @@
  *
  * There are two batches. The transport collects answers and traps in one batch. A timer without
  * delay swaps the batches and passes the collected batch on, while the other batch collects new
- * answers. A batch is passed on in parts, one in each iteration of the loop, so that no iteration
- * handles all answers of a full window: 1,024 answers took 15 to 20 ms. If the simulated fabric
- * loses a MAD, the sender's timeout expires.
+ * answers. Each iteration of the loop passes on only a part of a batch, because all 1,024 answers
+ * of a full window would take 15 to 20 ms. If the simulated fabric loses a MAD, the sender's
+ * timeout expires.
  *
- * The simulator's time is the loop's time, real or virtual. It is set before each MAD. A timer runs
- * when the simulator has work that is due (delayed answers, links in training, repeated traps).
+ * The simulator's time is the loop's time, real or virtual. The transport sets the simulator's time
+ * before each MAD. A timer fires when the simulator has work that is due (delayed answers, links in
+ * training, repeated traps).
  *
  * A simulator has one outbox, so only one transport at a time may be open on it.
  */
@@ -53,7 +54,7 @@ static bool is_subnet_management(const uint8_t *mad)
     return mad[1] == FAB_CLASS_SMP_LID || mad[1] == FAB_CLASS_SMP_DIRECTED;
 }
 
-/* Sets the timer to fire at time `at` (loop time in us), unless it fires earlier anyway. */
+/* Sets the timer to fire at time `at` (loop time in us), unless the timer fires earlier anyway. */
 static void ring_at(struct sim_transport *t, uint64_t at)
 {
     uint64_t now = clock_now_us();
@@ -157,7 +158,7 @@ static int sim_set_is_sm(struct transport *base, bool is_sm)
 {
     struct sim_transport *t = (struct sim_transport *)base;
     int status = fab_sim_attach(t->sim, t->node, t->port, is_sm);
-    ring_at(t, 0); /* setting IsSM may have caused a trap */
+    ring_at(t, 0); /* setting IsSM may have caused a trap, so pass it on at once */
     return status;
 }
 
@@ -190,7 +191,8 @@ void transport_sim_kick(struct transport *base)
 /* ---- opening --------------------------------------------------------------------------------- */
 
 /* Finds the port of `node` at which the simulator attaches the manager. At a switch this is port 0.
- * At an adapter or router it is the first port that has a link; returns false if no port has. */
+ * At an adapter or router this is the first port with a link; returns false if there is no such
+ * port. */
 static bool find_port(const struct fab_fabric *f, uint32_t node, uint8_t *ret_port)
 {
     if (fab_fabric_node_is_switch(f, node)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A tape: a file that a separate thread writes (tape.h). The caller fills a buffer, passes it to
- * the thread, and gets it back empty. If the thread is too slow, more buffers are allocated, up to
- * MOST_PIECES. After a failed write, the thread discards the buffers in its queue.
+ * A tape: a file that a separate thread writes (tape.h). The caller fills a buffer and passes it to
+ * the thread, which gives it back empty. If the thread is too slow, the caller allocates more
+ * buffers, up to MOST_PIECES. After a failed write, the thread discards the buffers in its queue.
  */
 #include "fabricd/transport/tape.h"
 
@@ -91,8 +91,8 @@ static int status_of(int error)
     return error == ENOENT ? FAB_E_NOT_FOUND : error == EACCES ? FAB_E_DENIED : FAB_E_IO;
 }
 
-/* Opens the file so that only this user can read it: a recording has keys. A file that others can
- * read is replaced, because they may have it open. */
+/* Opens the file so that only this user can read it: a recording has keys. The function replaces a
+ * file that others can read, because they may have it open. */
 static int open_private(const char *path)
 {
     struct stat st;

@@ -28,6 +28,12 @@ int transport_on_class(struct transport *t, uint8_t mgmt_class, transport_receiv
     return FAB_OK;
 }
 
+void transport_on_send(struct transport *t, transport_admits *fn, void *ctx)
+{
+    t->admits = fn;
+    t->admits_ctx = ctx;
+}
+
 void transport_on_lost(struct transport *t, transport_lost *fn, void *ctx)
 {
     t->lost = fn;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "fabricd/loop/loop.h"
+#include "libfabmgr/base/status.h"
 #include "libfabmgr/mads/mads.h"
 #include "libfabmgr/sim/sim.h"
 
@@ -30,21 +31,25 @@ struct transport_mad {
  * the call. */
 typedef void transport_receive(void *ctx, const struct transport_mad *mads, size_t count);
 
-/* A function that is called once when the device is gone. `reason` is a text for operators. */
+/* A function that the transport calls once, when its device is gone. `reason` is a text for
+ * operators. */
 typedef void transport_lost(void *ctx, const char *reason);
+
+/* A function that returns whether this MAD may be sent. */
+typedef bool transport_admits(void *ctx, const struct transport_mad *mad);
 
 struct transport;
 /* maximum number of management classes with their own receiver at a transport */
-#define TRANSPORT_TAKERS 4
+#define TRANSPORT_TAKERS 5
 /* The receiver of the MADs of one management class of general services. */
 struct transport_taker {
     uint8_t mgmt_class;
     transport_receive *receive; /* NULL: this entry is unused */
     void *ctx;
 };
-/* What implements RMPP for long answers of general services. OURS: the RMPP sender in this process
- * (libfabmgr/mads). KERNEL: the kernel, to which send_long passes the whole answer. NONE: nothing,
- * so that only the first MAD is sent. */
+/* The implementation of RMPP for long answers of general services. OURS: the RMPP sender in this
+ * process (libfabmgr/mads). KERNEL: the kernel, to which send_long passes the whole answer. NONE:
+ * there is none, so that only the first MAD is sent. */
 enum transport_rmpp { TRANSPORT_RMPP_OURS, TRANSPORT_RMPP_KERNEL, TRANSPORT_RMPP_NONE };
 struct transport_ops {
     /* Sends one MAD. Returns BUSY if the caller must try again (after the next receive, or in a
@@ -75,11 +80,18 @@ struct transport {
     struct transport_taker taker[TRANSPORT_TAKERS];
     transport_lost *lost; /* NULL: the callback is not set, or was called already */
     void *lost_ctx;
+    transport_admits *admits; /* NULL: all MADs may be sent */
+    void *admits_ctx;
 };
+/* Sends one MAD. Returns what struct transport_ops.send returns, or DENIED if the function of
+ * transport_on_send does not admit the MAD. */
 static inline int transport_send(struct transport *t, const struct transport_mad *m)
 {
-    return t->ops->send(t, m);
+    return t->admits && !t->admits(t->admits_ctx, m) ? FAB_E_DENIED : t->ops->send(t, m);
 }
+/* Sets the function that must admit each MAD before it is sent. fn == NULL: all MADs may be
+ * sent. */
+void transport_on_send(struct transport *t, transport_admits *fn, void *ctx);
 /* Sets the receiver of all MADs, except those of classes with their own receiver. fn == NULL: these
  * MADs are dropped. */
 void transport_on_receive(struct transport *t, transport_receive *fn, void *ctx);
@@ -87,7 +99,8 @@ void transport_on_receive(struct transport *t, transport_receive *fn, void *ctx)
  * NULL removes it. Returns LIMIT if more than TRANSPORT_TAKERS classes have a receiver. */
 int transport_on_class(struct transport *t, uint8_t mgmt_class, transport_receive *fn, void *ctx);
 /* Sets the function that is called when the device is gone: an adapter was removed or its driver
- * unloaded, or the simulator ended. It may be called while a MAD is sent. */
+ * unloaded, or the simulator ended. The transport may call the function while a MAD is being
+ * sent. */
 void transport_on_lost(struct transport *t, transport_lost *fn, void *ctx);
 /* Calls the function of transport_on_lost, unless it was called before. Each transport calls this
  * function when it can neither send nor receive any more. */
@@ -102,14 +115,22 @@ void transport_close(struct transport *t); /* t may be NULL */
  * the port, NOT_FOUND, DENIED, INVAL, IO or NOMEM, with a sentence for the operator in why[]. */
 int transport_umad_open(struct loop *l, const char *where, struct transport **ret, char *why,
                         size_t why_len);
+/* Like transport_umad_open, but the port gets only answers to the requests of this process. So
+ * another subnet manager can run at the same port. */
+int transport_umad_observe(struct loop *l, const char *where, struct transport **ret, char *why,
+                           size_t why_len);
+/* Makes a transport that passes only Gets to `to`, and drops everything else. The caller closes it
+ * before `to`. Returns NOMEM. */
+int transport_readonly_open(struct transport *to, struct transport **ret);
 /* Opens a port of the simulated fabric in this process. `at` is the GUID or description of the node
  * whose port is used; NULL: the first adapter. The caller still owns `sim`. Returns NOT_FOUND or
  * NOMEM, with a sentence in why[]. */
 int transport_sim_open(struct loop *l, struct fab_sim *sim, const char *at, struct transport **ret,
                        char *why, size_t why_len);
-/* Sets the simulator's time to the loop's time. Call this function before causing a fault. */
+/* Sets the simulator's time to the loop's time. Call this function before you cause a fault. */
 void transport_sim_tell_time(struct transport *t);
-/* Delivers the traps in the simulator's outbox. Call this function after causing a fault. */
+/* Delivers the traps in the simulator's outbox. Call this function after you have caused a
+ * fault. */
 void transport_sim_kick(struct transport *t);
 
 #endif

@@ -5,15 +5,15 @@
  * MADs are sent and received on the loop thread. The preload library returns descriptor numbers
  * that the kernel does not know, so epoll cannot watch them; a waiter (waiter.h) wakes the loop
  * instead. A request carries a timeout, because the kernel passes on only answers to requests that
- * it knows. A request without an answer comes back with status ETIMEDOUT and is passed on as
- * failed. The kernel overwrites the high 32 bits of the transaction ID.
+ * it knows. The kernel returns a request without an answer with status ETIMEDOUT, and the transport
+ * passes it on as failed. The kernel overwrites the high 32 bits of the transaction ID.
  *
  * If too many MADs are in flight, the preload library and ibsim block each other. The library
- * blocks on a full socket while it holds a lock, which its reading thread also needs. ibsim then
- * blocks on the socket of the other direction. This happens at about 330 MADs, because the socket
- * buffer of each direction holds 166. If a request is repeated while its first copy still waits in
- * a socket, both copies count. On a simulated port the transport therefore counts the requests in
- * flight, and limits their number so that neither side blocks.
+ * blocks on a full socket while it holds a lock that its reading thread also needs. Then ibsim
+ * blocks on the socket of the other direction. This happens at about 330 MADs in flight, because
+ * the socket buffer of each direction holds 166. If a request is repeated while its first copy
+ * still waits in a socket, both copies count. On a simulated port the transport therefore counts
+ * the requests in flight, and limits their number so that neither side blocks.
  *
  * On a simulated port, a MAD of a class that is not registered crashes fabricd in the preload
  * library. The transport therefore also registers the classes that diagnostic tools use, and drops
@@ -45,7 +45,8 @@
 /* maximum number of requests in flight on a simulated port with a longer queue; a socket buffer
  * holds 166 MADs */
 #define WINDOW_SIM 160
-/* Time in us without any incoming MAD after which all requests in flight are taken to be lost. */
+/* Time in us without any incoming MAD after which the transport assumes that all requests in flight
+ * are lost. */
 #define SWALLOWED_US 10000000u
 /* maximum number of incoming MADs that are passed to the receivers together */
 #define BATCH 64
@@ -56,16 +57,16 @@
 
 /* The umad agents of the manager, one for each management class. Requests of other nodes arrive
  * as SMPs and as MADs of subnet administration. */
-enum { AGENT_LID, AGENT_DIRECTED, AGENT_PERF, AGENT_CC, AGENT_SA, AGENTS };
+enum { AGENT_LID, AGENT_DIRECTED, AGENT_PERF, AGENT_CC, AGENT_VENDOR, AGENT_SA, AGENTS };
 static const uint8_t agent_classes[AGENTS] = {
-    [AGENT_LID] = FAB_CLASS_SMP_LID, [AGENT_DIRECTED] = FAB_CLASS_SMP_DIRECTED,
-    [AGENT_PERF] = FAB_CLASS_PERF,   [AGENT_CC] = FAB_CLASS_CC,
-    [AGENT_SA] = FAB_CLASS_SA,
+    [AGENT_LID] = FAB_CLASS_SMP_LID,   [AGENT_DIRECTED] = FAB_CLASS_SMP_DIRECTED,
+    [AGENT_PERF] = FAB_CLASS_PERF,     [AGENT_CC] = FAB_CLASS_CC,
+    [AGENT_VENDOR] = FAB_CLASS_VENDOR, [AGENT_SA] = FAB_CLASS_SA,
 };
 
 /* Classes of diagnostic tools, whose MADs are dropped on a simulated port. */
-static const uint8_t classes_to_drop[] = {0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b,
-                                          0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x2c};
+static const uint8_t classes_to_drop[] = {0x05, 0x06, 0x07, 0x08, 0x09, 0x0b, 0x0c,
+                                          0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x2c};
 static const uint8_t vendor_classes_to_drop[] = {0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x41, 0x4f};
 #define DROPPING (sizeof(classes_to_drop) + sizeof(vendor_classes_to_drop))
 
@@ -76,6 +77,7 @@ struct umad_transport {
     int agent[AGENTS];      /* libibumad's agent id for each class */
     int dropping[DROPPING]; /* agents of register_to_drop */
     bool simulated;
+    bool observes; /* the port does not receive requests from other programs */
     char issm_path[256];
     int issm_fd;
     struct loop_watch *watch;
@@ -85,7 +87,7 @@ struct umad_transport {
     uint32_t owed;
     /* time in us at which the last MAD arrived, or the first of the requests in flight was sent */
     uint64_t heard_us;
-    /* The CA and the number of the port, by which the port is opened again. */
+    /* Name of the CA and number of the port, with which the transport can open the port again. */
     char ca[UMAD_CA_NAME_LEN];
     int port_num;
     struct transport_mad batch[BATCH];
@@ -126,7 +128,7 @@ static int send_failed(struct umad_transport *t)
 }
 
 /* Returns true if the maximum number of requests is in flight on a simulated port. If no MAD has
- * arrived for SWALLOWED_US, takes all requests in flight to be lost, and returns false. */
+ * arrived for SWALLOWED_US, assumes that all requests in flight are lost, and returns false. */
 static bool is_full(struct umad_transport *t)
 {
     if (!t->simulated || t->owed < t->base.window_max)
@@ -303,8 +305,8 @@ static int start_reading(struct umad_transport *t)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-/* The kernel removes the agents of a port that is closed; ibsim's preload library, which has room
- * for a few dozen, keeps them. */
+/* The kernel would remove the agents of a closed port anyway, but ibsim's preload library keeps
+ * them and has room for only a few dozen. */
 static void unregister_all(struct umad_transport *t)
 {
     for (int i = 0; t->simulated && i < AGENTS; i++)
@@ -335,8 +337,8 @@ static void umad_transport_close(struct transport *base)
     free(base);
 }
 
-/* Returns the number of datagrams that a Unix socket queues. If it is small, ibsim and its preload
- * library block each other with fewer MADs in flight. */
+/* Returns the number of datagrams that a Unix socket queues. If this number is small, ibsim and its
+ * preload library block each other with fewer MADs in flight. */
 static unsigned datagram_queue_len(void)
 {
     unsigned len = 0;
@@ -383,7 +385,8 @@ static void register_sa(struct umad_transport *t)
     long mask[16 / sizeof(long)] = {0};
     for (size_t i = 0; i < sizeof(methods); i++)
         set_method(mask, methods[i]);
-    t->agent[sa] = umad_register(t->port_id, FAB_CLASS_SA, class_version, rmpp_version, mask);
+    t->agent[sa] = umad_register(t->port_id, FAB_CLASS_SA, class_version, rmpp_version,
+                                 t->observes ? NULL : mask);
 }
 
 static int register_agents(struct umad_transport *t, char *why, size_t why_len)
@@ -394,13 +397,16 @@ static int register_agents(struct umad_transport *t, char *why, size_t why_len)
     set_method(mask, FAB_METHOD_TRAP);
     set_method(mask, FAB_METHOD_TRAP_REPRESS);
     const int directed = AGENT_DIRECTED, lid = AGENT_LID, perf = AGENT_PERF, cc = AGENT_CC;
-    t->agent[directed] = umad_register(t->port_id, agent_classes[directed], 1, 0, mask);
-    t->agent[lid] = umad_register(t->port_id, agent_classes[lid], 1, 0, mask);
+    const int vendor = AGENT_VENDOR;
+    long *methods = t->observes ? NULL : mask;
+    t->agent[directed] = umad_register(t->port_id, agent_classes[directed], 1, 0, methods);
+    t->agent[lid] = umad_register(t->port_id, agent_classes[lid], 1, 0, methods);
     t->agent[perf] = umad_register(t->port_id, agent_classes[perf], 1, 0, NULL);
     t->agent[cc] = umad_register(t->port_id, agent_classes[cc], 2, 0, NULL);
+    t->agent[vendor] = umad_register(t->port_id, agent_classes[vendor], 1, 0, NULL);
     register_sa(t);
     if (t->agent[directed] < 0 || t->agent[lid] < 0 || t->agent[perf] < 0 || t->agent[cc] < 0 ||
-        t->agent[AGENT_SA] < 0) {
+        t->agent[vendor] < 0 || t->agent[AGENT_SA] < 0) {
         snprintf(why, why_len,
                  "%s: cannot register for subnet management; is another subnet manager running on "
                  "this port?",
@@ -497,8 +503,8 @@ static int open_device(struct umad_transport *t, const umad_port_t *port, char *
     return err;
 }
 
-/* Another adapter under the same name is not the lost one: the manager has learned the fabric from
- * the place of its own port GUID. */
+/* Another adapter with the same name must not replace the lost one, because the manager knows the
+ * fabric as seen from its own port GUID. */
 static int umad_transport_reopen(struct transport *base, char *why, size_t why_len)
 {
     struct umad_transport *t = (struct umad_transport *)base;
@@ -528,15 +534,16 @@ static const struct transport_ops umad_ops = {
     .send_long = umad_transport_send_long,
 };
 
-int transport_umad_open(struct loop *l, const char *where, struct transport **ret, char *why,
-                        size_t why_len)
+static int open_umad(struct loop *l, const char *where, bool observes, struct transport **ret,
+                     char *why, size_t why_len)
 {
     struct umad_transport *t = calloc(1, sizeof(*t));
     if (!t) {
         snprintf(why, why_len, "out of memory");
         return FAB_E_NOMEM;
     }
-    *t = (struct umad_transport){.base.ops = &umad_ops, .loop = l, .port_id = -1, .issm_fd = -1};
+    *t = (struct umad_transport){
+        .base.ops = &umad_ops, .loop = l, .port_id = -1, .issm_fd = -1, .observes = observes};
     umad_port_t port = {0};
     int err = find_port(t, where, &port, why, why_len);
     if (!err) {
@@ -548,4 +555,16 @@ int transport_umad_open(struct loop *l, const char *where, struct transport **re
     else
         *ret = &t->base;
     return err;
+}
+
+int transport_umad_open(struct loop *l, const char *where, struct transport **ret, char *why,
+                        size_t why_len)
+{
+    return open_umad(l, where, false, ret, why, why_len);
+}
+
+int transport_umad_observe(struct loop *l, const char *where, struct transport **ret, char *why,
+                           size_t why_len)
+{
+    return open_umad(l, where, true, ret, why, why_len);
 }

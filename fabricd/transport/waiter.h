@@ -3,7 +3,7 @@
  * A waiter lets the loop wait for MADs on a descriptor of ibsim's preload library, which the kernel
  * does not know. The waiter's thread waits for the first MAD, makes an eventfd readable, and then
  * sleeps until the loop has read all MADs. The thread itself reads no MADs, so a burst of MADs
- * costs one thread switch.
+ * causes only one thread switch.
  */
 #ifndef FABRICD_TRANSPORT_WAITER_H
 #define FABRICD_TRANSPORT_WAITER_H

@@ -9,7 +9,7 @@
  *      manager assigned them and lost its store of leases.
  *   4. The other ports get new LIDs: first one contiguous range for the endports of each leaf, in
  *      the order of the leaves' GUIDs, then one range for all switches. Endports of a leaf mostly
- *      have similar routes. As they share LFT blocks, a fault changes few blocks.
+ *      have similar routes. These endports share LFT blocks, so a fault changes few blocks.
  *
  * If there are too few LIDs, the manager repeats all steps without step 2.
  */
@@ -31,7 +31,7 @@ struct ledger {
     uint8_t *taken;
     /* The search for the next contiguous LID range begins at this LID. */
     uint32_t next;
-    /* [LMC] the search for a free range of 2^LMC LIDs can begin here, because no range below is
+    /* [LMC] the search for a free range of 2^LMC LIDs begins at this LID, because no lower range is
      * free */
     uint32_t low[8];
     struct fab_lids lids;

@@ -16,8 +16,8 @@ struct fab_lease {
     uint8_t lmc;
 };
 enum fab_address_note_kind {
-    /* The device reports a LID that belongs to another port, which has a lease for it or a lower
-     * GUID. */
+    /* The device reports a LID that belongs to another port, because that port has a lease for this
+     * LID or a lower GUID. */
     FAB_NOTE_DUPLICATE_LID,
     /* The device reports a LID that is not unicast, or not a multiple of 2^LMC. */
     FAB_NOTE_INVALID_LID,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Collects the claims of ports to LIDs. The claim of a port has the LID of its lease and the LID
  * that its device reports. The leases of absent ports are collected, too. Leases come from the
- * manager's store, and LIDs from devices. Both can be wrong, so they are validated here. */
+ * manager's store, and LIDs from devices. Both can be wrong, so this file validates them. */
 #include "libfabmgr/address/claims.h"
 
 #include <stdlib.h>

@@ -1,13 +1,50 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Expands lists of hosts in the notation of job schedulers: "node[01-16,20]" names 17 hosts. */
+/*
+ * Lists of hosts in the notation of job schedulers (Slurm's hostlists): "node[01-16,20],login1"
+ * names 18 hosts, and "r[1-2]n[1-8]" names 16. A number gets as many digits as the first number of
+ * its range. Brackets with other text in them are part of the name.
+ */
 #ifndef LIBFABMGR_BASE_HOST_LIST_H
 #define LIBFABMGR_BASE_HOST_LIST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libfabmgr/base/text.h"
+
+#define FAB_RANGE_DIGITS_MAX 9
+
+/* A number or a range of numbers, such as "7" or "01-16". width: least number of digits */
+struct fab_number_range {
+    uint32_t first, last;
+    uint32_t width;
+};
+/* Reads a number or range, and the ',' or ']' after it. Returns the position after this ',' or ']',
+ * or NULL if the text has another form. */
+const char *fab_base_read_range(const char *text, struct fab_number_range *ret);
+/* Returns the position after the list of numbers and ranges that ends with ']', or NULL if the text
+ * does not begin with such a list. */
+const char *fab_base_end_of_ranges(const char *text);
+
+/* greatest number of names that one text may have */
+#define FAB_HOST_LIST_MAX 1000000u
 
 /* Function of the caller that gets each name. If it returns an error, fab_base_host_list_each stops
  * and returns this error. */
 typedef int fab_host_name_fn(void *ctx, const char *name);
-/* Calls `each` for every name in the text. The text may have up to four lists in brackets. Brackets
- * with other text in them are part of the name. Returns the errors of `each`. */
+/* Calls `each` for every name in the text, which is one item of a list: commas outside brackets are
+ * part of the name. The text may have up to four lists in brackets. Returns LIMIT if a name is
+ * longer than 255 bytes or if there are more than FAB_HOST_LIST_MAX names, or the errors of
+ * `each`. */
 int fab_base_host_list_each(const char *text, fab_host_name_fn *each, void *ctx);
+
+/* Returns the length of the first item of a list: the text before the first comma that is not in
+ * brackets. */
+size_t fab_base_host_list_item(const char *list);
+
+/* Appends names as a list without brackets in brackets: "n1", "n2", "n3", "m" become "n[1-3],m".
+ * The order stays the same, so only neighbours share brackets. Numbers in brackets are those at the
+ * ends of names, of at most 9 digits. */
+void fab_base_host_list_fold(const char *const *names, size_t count, struct fab_text *t);
 
 #endif

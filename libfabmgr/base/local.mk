@@ -8,8 +8,12 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/pool.h \
 	%D%/digits.c \
 	%D%/digits.h \
+	%D%/glob.c \
+	%D%/glob.h \
 	%D%/host_list.c \
 	%D%/host_list.h \
+	%D%/job_list.c \
+	%D%/job_list.h \
 	%D%/map.c \
 	%D%/map.h \
 	%D%/match.c \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The map uses open addressing with linear probing over a hash of the key. A removal moves the
  * following entries back instead of leaving tombstones, so lookups do not become slower. A hostile
- * device could choose GUIDs that collide. It adds only one key for each of its ports, so it can
- * slow down lookups only a little. */
+ * device could choose GUIDs that collide. Such a device adds only one key for each of its ports, so
+ * lookups become only a little slower. */
 #include "libfabmgr/base/map.h"
 
 #include <stdlib.h>

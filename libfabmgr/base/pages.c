@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds out when no living version has a page any more, so that its memory can be used again. A
- * version is living as long as it has a handle (pages.h).
+ * Finds out when no living version has a page any more, so that the memory of the page can be used
+ * again. A version is living as long as it has a handle (pages.h).
  *
- * A page is made in one version, and belongs also to the following versions, until one of them
- * replaces it. The versions that have a page are thus consecutive, and it suffices to know the
- * first of them and the last living one. If the last one is not the newest version of all, its
+ * A page is made in one version, and also belongs to the following versions, until a version
+ * replaces the page. The versions that have a page are thus consecutive, and it suffices to know
+ * the first of them and the last living one. If the last one is not the newest version of all, its
  * list `left` has an entry for the page, with the number of the version that made the page. When
- * this last version ends, the entry moves to the living version before it. But if the page was
- * made after that version, no version has the page any more, and it becomes a spare page. Pages
- * of the first version never become spare pages.
+ * this last version ends, the entry moves to the living version before it, if that version has the
+ * page. Otherwise no version has the page any more, and the page becomes a spare page, unless its
+ * memory may overlap another page of the first version.
  *
  * A new version begins with the page pointers of the newest one. Copying all pointers would take
  * long. So the history keeps the array page[] of an ended version for the next new version. For
@@ -55,11 +55,15 @@ struct fab_pages_version {
 
 struct history {
     size_t count, size;
+    /* If the rows of the first version overlap: number of pages in a row. 0: they do not overlap.
+     */
+    size_t row_pages;
     int living;                      /* number of versions that have handles; atomic */
     struct fab_pages_version *ended; /* list of ended versions; atomic */
     struct fab_pages_version *newest;
-    /* Number of the version that was added last. It also rises by 1 when the newest version is
-     * removed (step_back). */
+    /* Rises by 1 when a version is added, and the version gets this number. Also rises by 1 when
+     * the newest version is removed (step_back), so that copies of its page pointers count as
+     * outdated. */
     uint32_t last_number;
     /* [count] for each page of `newest`: number of the version that made the page. */
     uint32_t *made;
@@ -69,11 +73,11 @@ struct history {
     size_t spare_count, spare_room, pages; /* `pages`: number of pages ever made */
     /* [count] an array of page pointers for the next new version; NULL: there is no such array. */
     uint8_t **spare_pointers;
-    /* The pointers in spare_pointers differ from those of `newest` only in groups (of GROUP
-     * adjacent pointers) that changed after the version with this number. */
+    /* The pointers in spare_pointers may differ from the pointers of `newest`, but only in groups
+     * (of GROUP adjacent pointers) that changed after the version with this number. */
     uint32_t spare_number;
     /* One element for each group of GROUP adjacent page pointers of `newest`: the value of
-     * `last_number` (above) at the time when a pointer of this group last changed. */
+     * `last_number` when a pointer of this group last changed. */
     uint32_t *changed;
 };
 
@@ -161,12 +165,21 @@ size_t fab_base_pages_memory(const struct fab_pages *p)
 
 /* ---- versions that end ----------------------------------------------------------------------- */
 
-/* Adds a page to the spare pages, because no version has it any more. A page of the first
- * version is not used again, because its last bytes may be the first bytes of another page. */
-static void add_spare(struct history *h, uint8_t *page, uint32_t made)
+/* Returns true if a page overlaps no other page. Overlapping pages are the first and the last page
+ * of a row in the first version. */
+static bool is_separate(const struct history *h, size_t index, uint32_t made)
 {
-    if (made != FIRST_VERSION)
-        h->spare[h->spare_count++] = page;
+    if (made != FIRST_VERSION || h->row_pages == 0)
+        return true;
+    size_t in_row = index % h->row_pages;
+    return in_row > 0 && in_row + 1 < h->row_pages;
+}
+
+/* Adds a page to the spare pages, because no version has it any more. */
+static void add_spare(struct history *h, struct left_page p)
+{
+    if (is_separate(h, p.index, p.made))
+        h->spare[h->spare_count++] = p.page;
 }
 
 /* Makes room for `count` more entries in v->left. Returns OK or NOMEM. */
@@ -178,15 +191,16 @@ static int reserve_left(struct fab_pages_version *v, size_t count)
 
 /* Removes the newest version, which has ended. The version before it becomes the newest one. Pages
  * that belonged only to the removed version become spare pages. `newest` now has other page
- * pointers, so last_number rises as it does when a version is added. */
+ * pointers, so last_number rises by 1, as after the addition of a version. */
 static void step_back(struct history *h, const struct fab_pages_version *ended)
 {
     struct fab_pages_version *v = ended->older;
     h->last_number++;
     for (size_t i = 0; v != NULL && i < v->left_count; i++) {
-        add_spare(h, ended->page[v->left[i].index], h->made[v->left[i].index]);
-        h->made[v->left[i].index] = v->left[i].made;
-        h->changed[v->left[i].index / GROUP] = h->last_number;
+        uint32_t index = v->left[i].index;
+        add_spare(h, (struct left_page){index, h->made[index], ended->page[index]});
+        h->made[index] = v->left[i].made;
+        h->changed[index / GROUP] = h->last_number;
     }
     if (v != NULL)
         v->left_count = 0;
@@ -204,7 +218,7 @@ static void pass_on(struct history *h, const struct fab_pages_version *ended)
         if (v != NULL && ended->left[i].made <= v->number)
             v->left[v->left_count++] = ended->left[i];
         else
-            add_spare(h, ended->left[i].page, ended->left[i].made);
+            add_spare(h, ended->left[i]);
 }
 
 /* Removes an ended version from the history. Returns OK, or NOMEM with nothing changed. */
@@ -252,8 +266,8 @@ static void end_version(struct fab_pages_version *v)
 {
     struct history *h = v->history;
     add_ended(h, v);
-    /* v is in the list of ended versions now. It must not be used from here on, because the thread
-     * that unshares and edits may free it at any time. */
+    /* v is in the list of ended versions now. The thread that unshares and edits may free v at any
+     * time, so this function must not use it any more. */
     if (__atomic_sub_fetch(&h->living, 1, __ATOMIC_ACQ_REL) == 0)
         free_history(h);
 }
@@ -303,13 +317,15 @@ static void add_version(struct history *h, struct fab_pages_version *v)
     __atomic_add_fetch(&h->living, 1, __ATOMIC_RELAXED);
 }
 
-int fab_base_pages_new(void *memory, size_t count, size_t size, struct fab_pages *ret)
+int fab_base_pages_new(void *memory, struct fab_pages_layout layout, struct fab_pages *ret)
 {
     struct history *h = calloc(1, sizeof(*h));
     if (h == NULL)
         return FAB_E_NOMEM;
+    size_t count = layout.rows * layout.row_pages;
     h->count = h->pages = count;
-    h->size = size;
+    h->size = layout.page_bytes;
+    h->row_pages = layout.row_bytes < layout.row_pages * layout.page_bytes ? layout.row_pages : 0;
     h->made = calloc(count > 0 ? count : 1, sizeof(*h->made));
     h->changed = calloc(groups_of(h) + 1, sizeof(*h->changed));
     uint8_t **page = fab_base_alloc_array(count, sizeof(*page));
@@ -321,8 +337,11 @@ int fab_base_pages_new(void *memory, size_t count, size_t size, struct fab_pages
         free_history(h);
         return FAB_E_NOMEM;
     }
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         h->made[i] = v->number;
+        page[i] = (uint8_t *)memory + i / layout.row_pages * layout.row_bytes +
+                  i % layout.row_pages * layout.page_bytes;
+    }
     h->memory[h->memory_count++] = memory;
     add_version(h, v);
     *ret = (struct fab_pages){v->page, v};
@@ -368,13 +387,14 @@ static int derive(struct history *h, struct fab_pages *ret)
 static int copy(const struct history *h, const struct fab_pages *p, struct fab_pages *ret)
 {
     uint8_t *memory = fab_base_alloc_array(h->count, h->size);
-    int r = memory != NULL ? fab_base_pages_new(memory, h->count, h->size, ret) : FAB_E_NOMEM;
+    const struct fab_pages_layout one_row = {1, h->count, h->size, h->count * h->size};
+    int r = memory != NULL ? fab_base_pages_new(memory, one_row, ret) : FAB_E_NOMEM;
     if (r != FAB_OK) {
         free(memory);
         return r;
     }
     for (size_t i = 0; i < h->count; i++)
-        ret->page[i] = memcpy(memory + i * h->size, p->page[i], h->size);
+        memcpy(ret->page[i], p->page[i], h->size);
     return FAB_OK;
 }
 
@@ -418,7 +438,7 @@ static uint8_t *copy_page(struct history *h, struct fab_pages_version *v, size_t
     if (v->older != NULL)
         v->older->left[v->older->left_count++] = left;
     else
-        add_spare(h, left.page, left.made);
+        add_spare(h, left);
     return page;
 }
 

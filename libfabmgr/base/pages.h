@@ -6,15 +6,15 @@
  * earlier versions do not raise this cost.
  *
  * A version may have several handles (struct fab_pages). While a version has one handle, the owner
- * of the handle may change the version (fab_base_pages_unshare, then fab_base_pages_edit). As soon
- * as a version has several handles, it does not change any more, and any thread may read it. To
- * change such a version, the owner of a handle calls fab_base_pages_unshare. The handle then gets a
- * new version, which starts with the same pages.
+ * of the handle may change the version (fab_base_pages_unshare, then fab_base_pages_edit). A
+ * version with several handles does not change any more, and any thread may read it. To change such
+ * a version, the owner of a handle calls fab_base_pages_unshare. The handle then gets a new
+ * version, which starts with the same pages.
  *
  * Versions that were made from each other form a history. A version ends when its last handle is
- * gone. The memory of those pages that no other version has is then used for new pages. The
- * memory of the first version is an exception: it stays until the history ends, because pages of
- * the first version may overlap. Any thread may end a version, but only one thread at a time may
+ * gone. The memory of those pages that no other version has is then used for new pages. Pages of
+ * the first version that may overlap another page are an exception: their memory is not used again.
+ * Any thread may end a version, but only one thread at a time may
  * unshare and edit versions of one history.
  */
 #ifndef LIBFABMGR_BASE_PAGES_H
@@ -30,11 +30,17 @@ struct fab_pages {  /* a handle of a version; all bytes zero: no array */
     struct fab_pages_version *version;
 };
 
-/* Makes the first version of an array of `count` pages of `size` bytes each. `memory` is allocated
- * by malloc and contains all pages; the array takes it over. After the call, the caller sets
- * page[i] to the address of page i within `memory`. Pages may overlap, but all `size` bytes of each
- * page must be readable. Returns OK or NOMEM; after NOMEM the caller still owns `memory`. */
-int fab_base_pages_new(void *memory, size_t count, size_t size, struct fab_pages *ret);
+/* The rows of the first version. The pages of a row are adjacent. The last page of a row may extend
+ * into the next row, if row_bytes is less than row_pages * page_bytes. */
+struct fab_pages_layout {
+    size_t rows, row_pages, page_bytes;
+    size_t row_bytes; /* distance between the beginnings of two rows */
+};
+
+/* Makes the first version of an array. `memory` is allocated by malloc and contains all pages, also
+ * the whole last page of the last row; the array takes it over. Returns OK or NOMEM; after NOMEM
+ * the caller still owns `memory`. */
+int fab_base_pages_new(void *memory, struct fab_pages_layout layout, struct fab_pages *ret);
 void fab_base_pages_fini(struct fab_pages *p);
 
 /* Returns another handle of the same version. */

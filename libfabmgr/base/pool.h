@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The interface to a thread pool. The library creates no threads, but its caller may lend it a
- * pool.
+ * The interface to a thread pool. The library creates no threads, but the caller may lend a pool to
+ * the library.
  *
  * run() calls a task for each index 0..count-1, in any order and on any thread. It returns when all
  * calls have finished. Each call of the task writes only memory that no other call of the same

@@ -25,9 +25,9 @@ static void quarter_round(uint32_t *a, uint32_t *b, uint32_t *c, uint32_t *d)
 
 static void double_round(uint32_t x[FAB_STREAM_WORDS])
 {
-    for (unsigned i = 0; i < 4; i++) /* the rounds over the four columns */
+    for (unsigned i = 0; i < 4; i++) /* a column round: one quarter round for each column */
         quarter_round(&x[i], &x[4 + i], &x[8 + i], &x[12 + i]);
-    for (unsigned i = 0; i < 4; i++) /* the rounds over the four diagonals */
+    for (unsigned i = 0; i < 4; i++) /* a diagonal round: one quarter round for each diagonal */
         quarter_round(&x[i], &x[4 + (i + 1) % 4], &x[8 + (i + 2) % 4], &x[12 + (i + 3) % 4]);
 }
 

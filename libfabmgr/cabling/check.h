@@ -8,8 +8,8 @@
 /* Finds the nodes of the plan in the fabric, makes the sites, and numbers their ports. Returns OK
  * or NOMEM. */
 int fab_cabling_match(struct fab_cabling_check *c);
-/* Finds the planned nodes and hosts that are not in the fabric. Adds a difference for each of them
- * that has several planned links. Returns OK or NOMEM. */
+/* Finds the planned nodes and hosts that are not in the fabric. Adds a difference for each such
+ * node or host with several planned links. Returns OK or NOMEM. */
 int fab_cabling_find_absent(struct fab_cabling_check *c);
 /* Returns the number of sites that belong to the same host or modular switch as the site
  * c->by_name[first]. These sites are adjacent in c->by_name, from index `first` on. */

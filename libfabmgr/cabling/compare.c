@@ -68,10 +68,11 @@ static uint32_t port_of(const struct fab_cabling_check *c, const struct fab_port
     return c->sites[p->node].first_port + p->num;
 }
 
-/* What the plan covers. If it has only links of hosts, for example, links between switches are not
- * compared. */
+/* The kinds of links that the plan covers. If the plan has only links of hosts, for example, links
+ * between switches are not compared. */
 struct scope {
-    bool hosts, switches; /* the plan has links of hosts; it has links between switches */
+    /* hosts: the plan has links of hosts. switches: the plan has links between switches. */
+    bool hosts, switches;
 };
 
 static struct scope find_scope(const struct fab_cabling_check *c)
@@ -87,8 +88,8 @@ static struct scope find_scope(const struct fab_cabling_check *c)
     return s;
 }
 
-/* Returns true if the plan does not cover a cable between the ports a and b, neither of which it
- * names. */
+/* Returns true if the plan does not cover a cable between the ports a and b. Both ports must have
+ * no planned link. */
 static bool is_outside(const struct fab_cabling_check *c, const struct scope *scope, uint32_t a,
                        uint32_t b)
 {
@@ -290,7 +291,7 @@ static uint32_t first_port(const struct fab_cabling_check *c, const struct fab_c
 
 /* One group of moves: the elements moves[first] to moves[end - 1]. */
 struct batch {
-    uint32_t port; /* first port of the first move */
+    uint32_t port; /* the port that comes first in the first move */
     size_t first, end;
 };
 
@@ -332,8 +333,8 @@ static int sort_moves(struct fab_cabling_check *c)
 
 /* ---- the whole comparison -------------------------------------------------------------------- */
 
-/* Returns how far two ports are from each other, as moves.h needs: lowest within one switch or
- * host, then within one rack, then between switches, and highest for all other pairs. */
+/* Returns how far two ports are from each other, as moves.h needs. Ports of one switch or host are
+ * nearest, then ports in one rack, then ports of two switches. All other pairs are farthest. */
 static unsigned distance(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct fab_cabling_check *c = ctx;

@@ -6,8 +6,8 @@
  * fabric, or of both. The ports of all sites are numbered from 0. Planned links and cables are then
  * two matchings of the same ports, and moves.h explains how they differ.
  *
- * A link that is down does not count as a cable here, because nobody can see where its cable leads.
- * So the difference of a planned link without a cable is called "missing or down".
+ * A link that is down does not count as a cable, because nobody can see where the cable leads. So
+ * the difference of a planned link without a cable is called "missing or down".
  *
  * Cables that the plan does not cover are no differences. If the plan has only links between
  * switches, it does not cover links of hosts, and vice versa. No plan covers links inside a modular
@@ -23,14 +23,15 @@ enum fab_cabling_match {
     FAB_CABLING_UNMATCHED,
     FAB_CABLING_BY_NAME,
     FAB_CABLING_BY_GUID,
-    FAB_CABLING_BY_PLACE, /* most of its links are connected as planned */
+    FAB_CABLING_BY_PLACE, /* found by its place: most of its links are connected as planned */
 };
 
 struct fab_cabling_site {
     const char *name; /* as the plan spells it, or else the NodeDescription; borrowed */
     const char *rack; /* "": not known; borrowed */
     const char *key;  /* fab_cabling_key of the name; borrowed */
-    /* ids of the node in the plan and in the fabric; FAB_NONE: it is not there */
+    /* ids of the node in the plan and in the fabric; FAB_NONE: the plan, or the fabric, does not
+     * have the node */
     uint32_t planned, observed;
     uint32_t first_port; /* number of the site's port 0 among the ports of all sites */
     uint16_t ports;      /* number of ports, port 0 included */
@@ -59,11 +60,11 @@ const char *fab_cabling_kind_name(enum fab_cabling_kind kind);
 struct fab_cabling_difference {
     enum fab_cabling_kind kind;
     /* The ports of the cable, or of the planned link if there is no cable. If the difference is
-     * about a node, both are port 0 of this node. A port of a leaf comes before a port of another
-     * switch, and this before a port of a host. */
+     * about a node, both are port 0 of this node. A port of a leaf comes first, then a port of
+     * another switch, then a port of a host. */
     uint32_t a, b;
-    /* The ports to which a and b should be connected by plan. FAB_NONE: nothing is planned there,
-     * or the port is connected as planned. */
+    /* The ports to which a and b should be connected by plan. FAB_NONE: no link is planned at the
+     * port, or the port is connected as planned. */
     uint32_t planned_a, planned_b;
     /* WRONG_WIDTH and WRONG_SPEED: the planned and the actual mode */
     struct fab_link_modes planned_rate, rate;
@@ -72,7 +73,7 @@ struct fab_cabling_difference {
     /* ABSENT: number of absent nodes of a host or modular switch of which no node is in the fabric;
      * otherwise 1 */
     uint32_t nodes;
-    /* number of the group of moves that correct the difference; FAB_NONE: no moves do */
+    /* number of the group of moves that correct the difference; FAB_NONE: no moves correct it */
     uint32_t group;
 };
 

@@ -65,9 +65,9 @@ static int compare_pairs(const void *x, const void *y)
     return (p->b > q->b) - (p->b < q->b);
 }
 
-/* Joins equal pairs and adds up their cables. Keeps a pair if it has at least two cables, and if
- * these are at least half of the planned links of one of its units. Returns the number of pairs
- * kept. */
+/* Joins equal pairs and adds up their cables. Keeps a pair if at least two cables are swapped, and
+ * if these cables are at least half of the planned links of one of the two units. Returns the
+ * number of pairs kept. */
 static size_t join_pairs(const struct units *u, struct fab_cabling_exchange *pairs, size_t count)
 {
     size_t kept = 0;

@@ -6,8 +6,8 @@
  * pattern, and an adapter on another rail than most adapters at its switch.
  *
  * Leaves are the switches with hosts. One exception: a switch with a few hosts is no leaf if most
- * of its links lead to switches with more hosts. The level of any other switch is one more than
- * that of its lowest neighbour.
+ * of its links lead to switches with more hosts. The level of any other switch is one more than the
+ * level of its lowest neighbour.
  *
  * The pattern is this. Switches of a level with the same upper neighbours form a group. In most
  * trees, port k leads to the same upper switch from all switches of a group. All upper switches of
@@ -28,8 +28,8 @@
 struct fab_cabling_level {
     uint32_t switches;
     uint8_t ports, hosts, down, up, side;
-    /* number of switches whose number of links up, down or to the side differs from that of most
-     * switches */
+    /* number of switches that have another number of links up, down or to the side than most
+     * switches of the level */
     uint32_t odd;
 };
 struct fab_cabling_odd_switch {
@@ -51,7 +51,8 @@ struct fab_cabling_shape {
     size_t switch_count;
     struct fab_cabling_odd_rail *adapter_rails; /* [adapter_count] adapters on an odd rail */
     size_t adapter_count;
-    /* number of links between switches; number of those among them that a majority vote placed */
+    /* links: number of links between switches. links_in_pattern: number of these links that a
+     * majority vote placed. */
     uint32_t links, links_in_pattern;
     struct fab_cabling_plan *plan;   /* the cabling that the majority shows */
     struct fab_cabling_check *check; /* the fabric compared with this plan */

@@ -94,7 +94,7 @@ static bool is_like_a_leaf(const struct fab_fabric *f, const struct fab_cabling_
 }
 
 /* Finds leaves without hosts, because their hosts are all off or not yet installed. The search has
- * numbered such a leaf as if it were above its upper neighbours. The function gives it level 1. */
+ * given such a leaf a higher level than its upper neighbours. The function gives it level 1. */
 static int find_empty_leaves(const struct fab_fabric *f, struct fab_cabling_links *links)
 {
     bool *marked = calloc(f->switch_count + 1u, sizeof *marked);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The levels of the switches of a tree. For this folder only. */
+/* The levels of the switches of a tree. */
 #ifndef LIBFABMGR_CABLING_LEVELS_H
 #define LIBFABMGR_CABLING_LEVELS_H
 

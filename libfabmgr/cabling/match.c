@@ -10,12 +10,12 @@
  *      leaf-1;
  *   4. by place, as described below.
  *
- * Node X of the fabric is node N of the plan if at least two, and more than half, of the planned
- * links of N lead to X as planned, and more than half of the cables of X are such links. Only links
- * from nodes that were found before count. If X also has the name of N (which several nodes have),
- * one link suffices. The step is repeated as long as it finds nodes: it finds leaves by their
- * hosts, then spines by their leaves. So switches that still have their names from the factory are
- * found, even if some cables are wrong.
+ * Node X of the fabric is node N of the plan on two conditions. At least two, and more than half,
+ * of the planned links of N lead to X as planned. More than half of the cables of X are such links.
+ * Only links from nodes that were found before count. If X also has the name of N (which several
+ * nodes have), one link suffices. The step is repeated as long as it finds nodes: it finds leaves
+ * by their hosts, then spines by their leaves. So switches that still have their names from the
+ * factory are found, even if some cables are wrong.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,8 +164,8 @@ static void match_unit(struct matcher *m, uint32_t planned)
         take(m, planned, node, FAB_CABLING_BY_NAME);
 }
 
-/* Matches a host if the plan or the fabric has the name of the host without its adapter. The other
- * one must have only one adapter of this host. */
+/* Matches nodes if the plan or the fabric has only the name of a host, without an adapter. The
+ * other of the two must have a single adapter of this host. */
 static void match_host(struct matcher *m, uint32_t planned)
 {
     char host[FAB_CABLING_KEY + 1];
@@ -208,8 +208,8 @@ static uint32_t seen_at(const struct matcher *m, uint32_t end)
 }
 
 /* Returns the node of the fabric for which a planned link of an unmatched node votes: the node of
- * the port that seen_at returns. FAB_NONE: the link has no vote, because there is no such port, or
- * its node is matched already, or its number is not the planned one. */
+ * the port that seen_at returns. FAB_NONE: the link has no vote. The reason is that there is no
+ * such port, that its node is already matched, or that its number is not the planned number. */
 static uint32_t vote(const struct matcher *m, uint32_t end)
 {
     uint32_t far = seen_at(m, end);
@@ -292,7 +292,7 @@ static void set_site(struct matcher *m, struct fab_cabling_site *s, uint32_t pla
     *s = (struct fab_cabling_site){.rack = "", .planned = planned, .observed = observed};
     if (observed != FAB_NONE) {
         const struct fab_node *n = &m->fabric->nodes[observed];
-        s->name = n->desc;
+        s->name = n->name;
         s->key = m->observed.keys[observed];
         s->is_switch = fab_fabric_node_is_switch(m->fabric, observed);
         ports = n->num_ports;
@@ -423,7 +423,7 @@ static int make_names(struct matcher *m)
     for (uint32_t i = 0; i < m->plan->node_count; i++)
         m->planned.keys[i] = m->plan->nodes[i].key;
     for (uint32_t i = 0; i < m->fabric->node_count; i++) {
-        const char *desc = m->fabric->nodes[i].desc;
+        const char *desc = m->fabric->nodes[i].name;
         fab_cabling_key(desc, strlen(desc), key);
         m->observed.keys[i] = fab_base_arena_text(&m->check->arena, key, strlen(key));
         if (m->observed.keys[i] == NULL)

@@ -93,7 +93,7 @@ static unsigned filling_distance(const struct work *w, uint32_t p)
     return from == FAB_NONE ? FAB_CABLING_FARTHEST + 1 : distance(w, from, p);
 }
 
-/* Removes the cable at one end of the path. Neither cable is planned, so the function chooses. */
+/* Removes the cable at one of the two ends of the path. Neither of these two cables is planned. */
 static void remove_one(struct work *w, uint32_t end[2])
 {
     uint32_t far[2] = {w->cable[end[0]], w->cable[end[1]]};

@@ -17,14 +17,14 @@
  *
  * The sum over all groups is P - C + B: P is the number of planned edges, C the number of cycles (a
  * correct cable is a cycle with one cable), B the number of paths that have a cable at both ends. A
- * step lowers this number by at most one, so no other sequence is shorter. For an exchange cuts two
- * cables and joins the four ends anew: it can split a cycle from one group (C grows by one), or
- * exchange the tails of two paths (B falls by one), but not both, because ports keep whether they
- * have a cable. A move is the same with a free port in place of the second cable. A new cable can
- * close one cycle and creates no path that counts in B less; a removal opens at most one path that
- * counts in B, and closes no cycle. The argument is that of sorting genomes by double cut and join
- * (Bergeron, Mixtacki and Stoye, 2006). tests/unit/test_cabling_moves.c also compares with a search
- * of all sequences.
+ * step lowers this number by at most one, so no other sequence is shorter. The reason is this. An
+ * exchange cuts two cables and joins the four ends anew. It can split a cycle from one group (C
+ * grows by one), or exchange the tails of two paths (B falls by one). It cannot do both, because
+ * each port still has a cable, or still has none. A move is an exchange with a free port in place
+ * of the second cable. A new cable can close one cycle, and does not lower B. A removal lowers B by
+ * at most one, and closes no cycle. The argument is known from sorting genomes by double cut and
+ * join (Bergeron, Mixtacki and Stoye, 2006). tests/unit/test_cabling_moves.c also compares with a
+ * search of all sequences.
  *
  * Among the smallest sets, steps at one switch or host are preferred, then those in one rack. The
  * choice is greedy.

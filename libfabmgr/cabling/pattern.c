@@ -122,8 +122,8 @@ static uint32_t find_seed(const struct pattern *p)
     return best;
 }
 
-/* Collects the group of `seed`: the switches that share more than half of seed's upper neighbours,
- * if the shared ones are also more than half of their own. */
+/* Collects the group of `seed`: the switches whose upper neighbours are like those of `seed`. The
+ * common neighbours must be more than half of both sets. */
 static void collect_group(struct pattern *p, uint32_t seed)
 {
     uint32_t size = p->first[seed + 1] - p->first[seed];

@@ -155,8 +155,8 @@ static int add_fabric_node(struct fab_cabling_plan *p, const struct fab_node *n)
 {
     char key[FAB_CABLING_KEY];
     uint32_t node = 0;
-    fab_cabling_key(n->desc, strlen(n->desc), key);
-    int rc = add_node(p, n->desc, strlen(n->desc), key, &node);
+    fab_cabling_key(n->name, strlen(n->name), key);
+    int rc = add_node(p, n->name, strlen(n->name), key, &node);
     if (rc != FAB_OK)
         return rc;
     p->nodes[node].guid = n->guid;

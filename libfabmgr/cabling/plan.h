@@ -22,7 +22,7 @@
 #include "libfabmgr/fabric/text.h"
 
 struct fab_cabling_node {
-    const char *name; /* as the plan spells it */
+    const char *name; /* name of the node, as the plan spells it */
     const char *key;  /* fab_cabling_key */
     const char *rack; /* "": the plan does not tell */
     uint64_t guid;    /* 0: the plan does not tell */

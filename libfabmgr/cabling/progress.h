@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How many planned links are cabled correctly, and how long the rest will take. */
+/* The number of planned links that are cabled correctly, and an estimate of the time for the
+ * rest. */
 #ifndef LIBFABMGR_CABLING_PROGRESS_H
 #define LIBFABMGR_CABLING_PROGRESS_H
 

@@ -45,7 +45,7 @@ struct csv {
     /* for each column, the index of its field in fields[]; FIELDS_MAX: the file does not have the
      * column */
     unsigned field[COLUMNS];
-    struct span fields[FIELDS_MAX]; /* of the current row */
+    struct span fields[FIELDS_MAX]; /* the fields of the current row */
     unsigned count;
 };
 
@@ -103,8 +103,8 @@ static struct span without_mark(struct span field)
     return field;
 }
 
-/* Returns the index of the field with this column, from the row of column names. A column may have
- * several names; the first one in the table that the file has is taken. */
+/* Returns the index of the field with this column, from the row of column names. If a column has
+ * several names, the first of them in the table that occurs in the file counts. */
 static unsigned find_column(const struct csv *c, enum column column)
 {
     for (unsigned i = 0; i < 3 && column_names[column][i] != NULL; i++)

@@ -18,6 +18,7 @@
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/client/socket.h"
+#include "libfabmgr/grpc/grpc.h"
 
 #define MAX_REPLY (16u << 20)
 /* time in ms that the client waits after the deadline, so that the server can report
@@ -30,7 +31,7 @@ struct fab_client {
     struct client_socket *socket;
     nghttp2_session *session;
     unsigned timeout_ms;
-    bool broken;
+    bool broken, local;
     char *address;
     char reason[REASON_MAX + 2]; /* percent-encoded; "": none */
 };
@@ -167,7 +168,7 @@ static int submit(struct exchange *x, const char *method, unsigned timeout_ms)
     nghttp2_data_provider body = {.source.ptr = x, .read_callback = read_request};
     snprintf(path, sizeof path, "/%s", method);
     fab_grpc_timeout_format((uint64_t)timeout_ms * 1000, timeout);
-    nghttp2_nv nv[9] = {
+    nghttp2_nv nv[10] = {
         header(":method", "POST"),
         header(":scheme", "http"),
         header(":path", path),
@@ -181,6 +182,8 @@ static int submit(struct exchange *x, const char *method, unsigned timeout_ms)
         nv[count++] = header("grpc-timeout", timeout);
     if (x->client->reason[0] != '\0')
         nv[count++] = header("fabric-reason", x->client->reason);
+    if (x->client->local)
+        nv[count++] = header("fabric-local", "yes");
     x->stream = nghttp2_submit_request(x->client->session, NULL, nv, count, &body, x);
     return x->stream > 0 ? FAB_OK : FAB_E_NOMEM;
 }
@@ -373,6 +376,7 @@ enum fab_grpc_code fab_client_open(const struct fab_client_options *options,
     if (c == NULL)
         return fail(ret_error, FAB_GRPC_RESOURCE_EXHAUSTED, "out of memory");
     c->timeout_ms = options->timeout_ms;
+    c->local = options->local;
     if (options->reason != NULL &&
         fab_grpc_percent_encode(options->reason, c->reason, sizeof c->reason) > REASON_MAX - 3) {
         fab_client_close(c);
@@ -394,6 +398,11 @@ enum fab_grpc_code fab_client_open(const struct fab_client_options *options,
     ret_error->message[0] = '\0';
     *ret = c;
     return FAB_GRPC_OK;
+}
+
+void fab_client_interrupt(struct fab_client *c)
+{
+    fab_client_socket_interrupt(c->socket);
 }
 
 void fab_client_close(struct fab_client *c)

@@ -17,7 +17,11 @@
 #include <protobuf-c/protobuf-c.h>
 #include <stdbool.h>
 
-#include "libfabmgr/grpc/grpc.h"
+#include "libfabmgr/grpc/code.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct fab_client;
 
@@ -32,6 +36,9 @@ struct fab_client_options {
     /* reason of the calls, which the server writes to its audit log: at most 768 bytes after
      * percent-encoding; NULL: none */
     const char *reason;
+    /* true: the server makes changes without waiting for a majority of the etcd servers (setting
+     * replication) */
+    bool local;
 };
 
 /* A failure, as a gRPC status. UNAVAILABLE: the connection could not be made or was lost. */
@@ -40,11 +47,14 @@ struct fab_client_error {
     char message[1024];
 };
 
-/* Connects to a server. INVALID_ARGUMENT: the address is malformed. All functions of this header
- * return a gRPC status code, and store the same code with a message in *ret_error. */
+/* Connects to a server. INVALID_ARGUMENT: the address is malformed. The functions of this header
+ * that can fail return a gRPC status code, and store the same code with a message in *ret_error. */
 enum fab_grpc_code fab_client_open(const struct fab_client_options *options,
                                    struct fab_client **ret, struct fab_client_error *ret_error);
 void fab_client_close(struct fab_client *c); /* c may be NULL */
+/* Ends the running call of another thread, and all later calls, with UNAVAILABLE. The other thread
+ * closes the client. */
+void fab_client_interrupt(struct fab_client *c);
 
 /* Calls "package.Service/Method". If the result is OK, the caller owns the reply and frees it with
  * protobuf_c_message_free_unpacked. */
@@ -63,5 +73,9 @@ enum fab_grpc_code fab_client_stream(struct fab_client *c, const char *method,
                                      const ProtobufCMessage *request,
                                      const ProtobufCMessageDescriptor *reply, fab_client_each *each,
                                      void *ctx, struct fab_client_error *ret_error);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -160,8 +160,8 @@ static const char *alert_text(unsigned long error)
     }
 }
 
-/* Notes why the server refused the client's certificate, if that caused the error. In TLS 1.3, the
- * client learns this only after its own handshake, from an alert. */
+/* Notes why the server refused the client's certificate, if this is the cause of the error. In TLS
+ * 1.3, the client learns of the refusal only after its own handshake, from an alert. */
 static void note_refusal(struct client_socket *s)
 {
     if (s->refusal == NULL)
@@ -318,6 +318,11 @@ int fab_client_socket_open(const struct fab_client_options *o, uint64_t deadline
     }
     *ret = s;
     return FAB_OK;
+}
+
+void fab_client_socket_interrupt(struct client_socket *s)
+{
+    (void)shutdown(s->fd, SHUT_RDWR);
 }
 
 void fab_client_socket_close(struct client_socket *s)

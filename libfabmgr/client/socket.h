@@ -18,6 +18,8 @@ struct client_socket;
  * sentence for the user. */
 int fab_client_socket_open(const struct fab_client_options *o, uint64_t deadline_ms,
                            struct client_socket **ret, char *why, size_t why_len);
+/* Makes the running and all later reads and writes of another thread fail. */
+void fab_client_socket_interrupt(struct client_socket *s);
 void fab_client_socket_close(struct client_socket *s); /* s may be NULL */
 /* Writes all bytes. Returns OK, IO, TIMEOUT (the deadline has passed) or TRUNCATED (the server
  * closed the TLS connection). */

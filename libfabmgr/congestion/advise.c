@@ -4,10 +4,10 @@
  *
  * No counter shows the fan-in of an incast, so it is estimated in two ways, each of which gives a
  * lower bound. First, the number of throttled senders is divided by the number of congested
- * endports. If each sender takes part in one incast, at least one endport has this many senders or
- * more. Second, a congestion log names the endport for which a sender was throttled, so the logs
- * that name the same endport are counted. Only senders that reached the threshold of their table
- * write to their logs. The observed fan-in is the greater of the two bounds.
+ * endports. If each sender takes part in one incast, at least one endport has this number of
+ * senders or more. Second, a congestion log names the endport for which a sender was throttled, so
+ * the logs that name the same endport are counted. Only senders that reached the threshold of their
+ * table write to their logs. The observed fan-in is the greater of the two bounds.
  *
  * Marked packets alone are no reason for advice. During an incast, switches mark packets all the
  * time, and the marks keep the senders throttled. This is how congestion control should work: the
@@ -20,8 +20,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* If a port waits for credits at least this long, there is advice; in permille of the time between
- * two readings. */
+/* There is advice if a port waits for credits for at least this part (in permille) of the time
+ * between two readings. */
 #define WAITS_MUCH 200
 
 enum kind { FAN_IN, NOBODY_SLOWED, NOT_HELD, UNSUPPORTED, CHANGED, NOT_APPLIED };

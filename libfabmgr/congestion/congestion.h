@@ -98,8 +98,8 @@ struct fab_congestion_basis {
     /* assumed number of senders to one endport: the greatest value of all SLs */
     uint32_t fan_in;
     uint32_t sl_fan_in[FAB_CONGESTION_SLS]; /* only for adapters: fan_in of each SL */
-    /* Taper of the port's switch: the total rate of its endports in percent of the total rate of
-     * its ISLs. 100, the minimum: its ISLs can carry all that its endports send. */
+    /* Taper of the port's switch: the total rate of the endports in percent of the total rate of
+     * the ISLs. 100, the minimum: the ISLs can carry all that the endports send. */
     uint32_t taper;
     uint32_t rtt_ns; /* round-trip time without queues */
     /* time in ns in which the slowest link to an endport empties a full queue */

@@ -10,8 +10,8 @@
  *
  * The log has a counter of congestion events. By A10.4.3.5, each reading of the log by any program
  * resets the counter, but some devices do not reset it. If the counter rose by at least the number
- * of new entries, it was not reset, and the number of new events is its rise. Otherwise it was
- * reset, and the number of new events is its value.
+ * of new entries, nobody has reset it, and its rise is the number of new events. Otherwise somebody
+ * has reset it, and its value is the number of new events.
  */
 #include "libfabmgr/congestion/log.h"
 

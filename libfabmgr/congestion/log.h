@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Evaluates the congestion logs of devices (IBA A10.4.3.5), which the manager reads regularly. The
  * log of a switch names the ports that marked packets, and the flows of these packets. The log of
- * an adapter names the senders that reached the threshold of their table, and their
- * destinations. */
+ * an adapter names the queue pairs that reached the threshold of their table, and the destinations
+ * of these queue pairs. */
 #ifndef LIBFABMGR_CONGESTION_LOG_H
 #define LIBFABMGR_CONGESTION_LOG_H
 

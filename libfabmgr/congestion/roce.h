@@ -48,8 +48,8 @@ struct fab_congestion_roce {
     uint32_t slowest;
     /* bytes of the longest packet on the wire */
     uint32_t frame;
-    /* delays in pause quanta (512 bits); response: until the peer responds to a pause frame;
-     * interface: of the port's own interface */
+    /* Delays in pause quanta (512 bits). response: time until the peer responds to a pause frame.
+     * interface: delay of the port's own interface. */
     uint16_t response, interface;
 };
 /* Computes a setting for each combination of Ethernet speed and kind of port (to endports, or

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the facts about the whole fabric that congestion control needs. For the endports, these are
- * their number, their slowest link and their longest distance. For each switch, these are its
- * distance from endports and the ratio of its endport bandwidth to its ISL bandwidth.
+ * their number, their slowest link and their longest distance. For each switch, these are the
+ * distance from endports and the ratio of endport bandwidth to ISL bandwidth.
  *
  * The longest distance comes from two breadth-first searches: the first from any switch with
  * endports, the second from the farthest switch that the first has found. The result is exact on

@@ -32,7 +32,7 @@ static inline uint16_t fab_counters_block_get(const struct fab_counters_block *b
 {
     return b->code[column] != NULL ? b->code[column][port * b->samples + sample] : 0;
 }
-/* Returns NOMEM. */
+/* Sets the code of one sample of a port in a column. Returns NOMEM. */
 int fab_counters_block_set(struct fab_counters_block *b, unsigned column, uint32_t port,
                            uint32_t sample, uint16_t code);
 /* Makes one block of the samples of all blocks from[count]. These blocks must be in ascending order

@@ -7,8 +7,8 @@
  */
 #include "libfabmgr/counters/column.h"
 
-#define EXACT 128u /* lower values are their own codes */
-#define MANTISSA 6 /* stored bits of the mantissa */
+#define EXACT 128u /* values below this number are their own codes */
+#define MANTISSA 6 /* number of bits of the mantissa that a code has */
 
 static uint16_t code_of(uint64_t value)
 {

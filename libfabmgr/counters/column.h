@@ -47,7 +47,7 @@ static inline bool fab_column_is_count(unsigned column)
 
 /* The code of a missing rate, and of the count 0. */
 #define FAB_CODE_NONE 0
-#define FAB_CODE_END 3800 /* greater than all codes */
+#define FAB_CODE_END 3800 /* a number that is greater than all codes */
 
 /* Returns the code of a value. A rate r has the code of the count r + 1, because code 0 means that
  * the rate is missing. */

@@ -15,7 +15,7 @@ struct fab_rank {
     struct fab_rank_entry *entry; /* [most], a heap with the least entry first */
     uint32_t count, most;
 };
-/* Uses the caller's array of `most` entries. */
+/* Initialises *r, which uses the caller's array of `most` entries. */
 void fab_counters_rank_init(struct fab_rank *r, struct fab_rank_entry *entry, uint32_t most);
 void fab_counters_rank_add(struct fab_rank *r, uint64_t id, uint64_t value);
 /* Sorts the entries, the greatest value first. No entry can be added after that. */

@@ -46,7 +46,8 @@ bool fab_counters_was_reset(const struct fab_counters *was, const struct fab_cou
 
 /* ---- traffic --------------------------------------------------------------------------------- */
 
-/* Returns by * factor per second. Rounds up, because users would take 0 for no traffic at all. */
+/* Returns the rate per second of an increase of by * factor in span_us. Rounds up, because users
+ * would take 0 for no traffic at all. */
 static uint64_t per_second(uint64_t by, unsigned factor, uint64_t span_us)
 {
     unsigned __int128 all = (unsigned __int128)by * factor * MILLION + span_us - 1;

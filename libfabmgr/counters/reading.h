@@ -2,7 +2,7 @@
 /*
  * Turns two readings of the counters of a port into a sample: rates of traffic, and increases of
  * error counters. The caller never needs to clear counters, so that other programs can read them,
- * too. The functions set the columns that they compute, and leave the others.
+ * too. Each function sets the columns that it computes, and no others.
  */
 #ifndef LIBFABMGR_COUNTERS_READING_H
 #define LIBFABMGR_COUNTERS_READING_H
@@ -36,7 +36,7 @@ struct fab_traffic {
  *
  * - if any counter is lower than before, because it was reset at an unknown time, or has wrapped;
  * - if a counter of 32 bits has stopped at its maximum;
- * - if it is above most_bytes_per_s, because then one of the readings must be wrong.
+ * - if the rate is above most_bytes_per_s, because then one of the readings must be wrong.
  */
 void fab_counters_sample_traffic(const struct fab_traffic *was, const struct fab_traffic *now,
                                  uint64_t most_bytes_per_s, struct fab_sample *ret);

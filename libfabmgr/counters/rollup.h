@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Roll-ups: the samples of a long time as one sample. A rate becomes the mean of the samples that
- * have it, weighted by their durations, and a count the sum.
+ * Roll-ups: the samples of a long time as one sample. The roll-up of a rate is the mean over all
+ * samples that have this rate, weighted by the durations of the samples. The roll-up of a count is
+ * the sum.
  */
 #ifndef LIBFABMGR_COUNTERS_ROLLUP_H
 #define LIBFABMGR_COUNTERS_ROLLUP_H

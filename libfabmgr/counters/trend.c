@@ -4,9 +4,10 @@
 #define HALF (FAB_TREND_STEPS / 2)
 #define ASCENDING_LEAST 16
 #define SIGMAS 5
-#define LARGE (UINT64_C(1) << 30) /* greater numbers count as this one, so that squares fit */
-/* Smallest difference of two rates, in bytes per second, that is reported. Smaller ones can arise
- * because the manager reads the two ends of a link one after the other. */
+/* a greater number of errors counts as this number, so that its square fits into 64 bits */
+#define LARGE (UINT64_C(1) << 30)
+/* Smallest difference of two rates, in bytes per second, that is reported. Smaller differences can
+ * arise because the manager reads the two ends of a link one after the other. */
 #define DIFFERENCE_LEAST 1000000
 #define DIFFERENCE_PERCENT 10
 

@@ -4,8 +4,8 @@
  * the range that the specification permits before it is used as an index. The numbers of hops,
  * nodes and ports are limited.
  *
- * LocalPortNum in NodeInfo is the number of the port by which the query reached the node. It
- * depends on the route, so sealing replaces it by a value that does not (seal.c).
+ * LocalPortNum in NodeInfo is the number of the port by which the query reached the node. This
+ * number depends on the route, so sealing replaces it by a number that does not (seal.c).
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
@@ -89,8 +89,8 @@ static int node_again(struct fab_discover *d, const struct query *q,
     if (p->type != info->node_type || p->num_ports != info->num_ports)
         return FAB_E_EXISTS;
     if (!p->walked)
-        /* The node keeps the query's route, because its known route comes from the base snapshot
-         * and may use a link that no longer exists. */
+        /* The node gets the route of this query, because its known route comes from the base
+         * snapshot and may use a link that no longer exists. */
         p->path = q->path;
     return p->type == FAB_NODE_SWITCH ? FAB_OK
                                       : fab_fabric_builder_add_node(d->builder, info, &ref);

@@ -4,8 +4,8 @@
  * index in the array, and a map of all nodes.
  *
  * A key of the map of ends is a 64-bit hash of node GUID and port. After a lookup, the entry is
- * compared with the end itself. If two ends had the same hash, one of them would be missing from
- * the baseline, and the device there would need another approval.
+ * compared with the end itself. If two ends had the same hash, one end would be missing from the
+ * baseline, and the device at this end would need another approval.
  */
 #include "libfabmgr/discover/baseline.h"
 
@@ -18,7 +18,7 @@
 #include "libfabmgr/base/status.h"
 
 struct fab_baseline {
-    struct fab_approved *list; /* sorted by node GUID and port number */
+    struct fab_approved *list; /* [count] the entries, sorted by node GUID and port number */
     size_t count;
     struct fab_map by_end;  /* hash of an end -> index in list[] */
     struct fab_map by_node; /* the GUIDs of the nodes at both ends of all entries */
@@ -52,8 +52,8 @@ const struct fab_approved *fab_discover_baseline_at(const struct fab_baseline *b
     return has_end(&b->list[i].place, guid, port) ? &b->list[i] : NULL;
 }
 
-/* Returns the place with its ends in the order in which the baseline stores it: a link between
- * switches is stored under the end with the lower GUID. */
+/* Returns the place in the form in which the baseline stores it: a link between switches is stored
+ * under the end with the lower GUID. */
 static struct fab_place canonical(const struct fab_place *p)
 {
     bool lower = p->guid != p->near_guid ? p->guid < p->near_guid : p->port < p->near_port;
@@ -236,8 +236,8 @@ int fab_discover_baseline_without(const struct fab_baseline *b, const uint64_t *
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* Returns the GUID of the approved node at the switch port of `p`, if it is another GUID than that
- * in `p`. Otherwise returns 0. */
+/* Returns the GUID of the approved node at the switch port of `p`, if this GUID differs from the
+ * GUID in `p`; otherwise 0. */
 static uint64_t holder_of(const struct fab_baseline *b, const struct fab_place *p)
 {
     const struct fab_approved *a = fab_discover_baseline_at(b, p->near_guid, p->near_port);
@@ -274,7 +274,7 @@ static enum fab_unapproved_why judge_host(const struct fab_baseline *b, const st
     return FAB_UNAPPROVED_MOVED;
 }
 
-/* A place between two switches names one of them as its device. If only the switch at the other end
+/* A place between two switches names one switch as its device. If only the switch at the other end
  * (near_guid) is missing from the baseline, swaps the ends, so that the place names the missing
  * switch. */
 static void turn(const struct fab_baseline *b, struct fab_place *p)

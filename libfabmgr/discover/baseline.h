@@ -45,7 +45,7 @@ enum fab_unapproved_why {
     FAB_UNAPPROVED_PORT,
     /* A switch that is not in the baseline. */
     FAB_UNAPPROVED_SWITCH,
-    /* A link that is not in the baseline, between two switches that are. */
+    /* A link that is not in the baseline. Both its switches are in the baseline. */
     FAB_UNAPPROVED_LINK,
 };
 /* A device that is not approved at its place, or a link between switches that is not approved. */
@@ -56,7 +56,7 @@ struct fab_unapproved {
      * device is approved. Otherwise first_guid is 0. */
     uint64_t first_guid;
     uint8_t first_port;
-    /* GUID of the other node that is approved at this place; 0: no other node is approved here. */
+    /* GUID of another node that is approved at this place; 0: there is no such node. */
     uint64_t holder;
 };
 
@@ -69,7 +69,7 @@ void fab_discover_baseline_unref(struct fab_baseline *b);
 /* Returns all approved places, sorted by node GUID and port number. */
 const struct fab_approved *fab_discover_baseline_list(const struct fab_baseline *b,
                                                       size_t *ret_count);
-/* Returns the approved place one end of which is this port; NULL: there is no such place. */
+/* Returns the approved place that has this port at one end; NULL: there is no such place. */
 const struct fab_approved *fab_discover_baseline_at(const struct fab_baseline *b, uint64_t guid,
                                                     uint8_t port);
 /* Returns true if the baseline has a place with this node at one of its ends. */
@@ -89,7 +89,7 @@ int fab_discover_baseline_without(const struct fab_baseline *b, const uint64_t *
                                   struct fab_baseline **ret);
 
 /* Judges a device at a place. Returns FAB_APPROVED_HERE, or the reason why the device is not
- * approved there; in case of a reason, fills *ret. */
+ * approved at this place. If there is a reason, also fills *ret. */
 enum fab_unapproved_why fab_discover_baseline_judge(const struct fab_baseline *b,
                                                     const struct fab_place *place,
                                                     struct fab_unapproved *ret);

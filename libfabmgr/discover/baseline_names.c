@@ -14,7 +14,7 @@ static bool is_name_of(const struct fab_fabric *f, uint64_t guid, const char *te
     char *end;
     bool hex = strncmp(text, "0x", 2) == 0 && strtoull(text, &end, 16) == guid && *end == '\0';
     uint32_t node = fab_fabric_node_by_guid(f, guid);
-    const char *name = node != FAB_NONE ? f->nodes[node].desc : "";
+    const char *name = node != FAB_NONE ? f->nodes[node].name : "";
     size_t len = strcspn(name, " \t");
     return hex || (*name != '\0' && (strcmp(text, name) == 0 ||
                                      (strlen(text) == len && strncmp(text, name, len) == 0)));
@@ -119,12 +119,12 @@ static void look_up_node(const struct fab_baseline_names *w, const struct fab_fa
     if (fab_base_map_get(&w->map, hash_at(hash_guid(guid), port), &i))
         list[(*count)++] = i;
     if (node != FAB_NONE)
-        look_up_name(w, f->nodes[node].desc, port, list, count);
+        look_up_name(w, f->nodes[node].name, port, list, count);
 }
 
-/* Maximum number of texts that can name one place. A node or a port has three names: its GUID,
- * its NodeDescription, and the first word of that. A link between switches has two nodes and two
- * ports. */
+/* Maximum number of texts that can name one place. A node and a port have three names each: the
+ * GUID, the name that people read, and the first word of this name. A link between switches has two
+ * nodes and two ports. */
 #define CANDIDATES 12
 
 bool fab_discover_names_has(struct fab_baseline_names *w, const struct fab_fabric *f,
@@ -148,8 +148,8 @@ bool fab_discover_names_has(struct fab_baseline_names *w, const struct fab_fabri
 }
 
 /* Returns the index of a text that named no device. If several texts are equal, only one of them is
- * in the map, and only its element of found[] was counted up. So the function looks up that
- * element. */
+ * in the map, and only the element of found[] for this text was incremented. So the function looks
+ * up this element. */
 uint32_t fab_discover_names_missing(const struct fab_baseline_names *w)
 {
     for (uint32_t i = 0; i < w->count; i++) {

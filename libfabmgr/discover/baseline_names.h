@@ -24,10 +24,10 @@ struct fab_baseline_names {
 int fab_discover_names_init(char *const *text, size_t count, struct fab_baseline_names *ret);
 void fab_discover_names_fini(struct fab_baseline_names *w);
 /* Returns true if at least one text names this device or link. Adds 1 to found[] of each text that
- * does. */
+ * names it. */
 bool fab_discover_names_has(struct fab_baseline_names *w, const struct fab_fabric *f,
                             const struct fab_place *p);
-/* Returns the index of a text that named no device; FAB_NONE: each text named one. */
+/* Returns the index of a text that named no device; FAB_NONE: each text named a device. */
 uint32_t fab_discover_names_missing(const struct fab_baseline_names *w);
 
 /* Finds the nodes of the baseline that the texts name: guid[i] becomes the GUID of the node that

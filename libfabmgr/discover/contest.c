@@ -4,18 +4,19 @@
  * NodeInfo with any GUID, so the order in which discovery finds the two devices must not decide.
  *
  * If a NodeInfo contains a node GUID or port GUID that was last seen at another place (places.h),
- * discovery does not accept it yet, and keeps it as a claim. When discovery has no other queries
- * left, it queries the last place of each claimed GUID. (A heavy sweep has queried this place
- * already, if it can be reached.) If the GUID still answers there, the new device is a duplicate:
- * it is reported and left out, and its NodeInfo is discarded. Otherwise the device has moved, and
- * its NodeInfo is accepted.
+ * discovery does not accept this NodeInfo yet, and keeps it as a claim. When no other queries are
+ * left, discovery queries the last place of each claimed GUID. (A heavy sweep has queried this
+ * place already, if it can be reached.) If a device with this GUID still answers at the last place,
+ * the new device is a duplicate. Discovery then reports the new device, leaves it out, and discards
+ * its NodeInfo. Otherwise the device has moved, and its NodeInfo is accepted.
  *
  * The last place of an adapter is the switch port to which it was connected. The last place of a
  * switch is its known route, because a switch may get new links at any time. If the switch answers
- * there, a new link of its port L is accepted only if the switch itself reports that port L is up.
+ * along this route, a new link of its port L is accepted only if the switch itself reports that
+ * port L is up.
  *
- * Discovery decides about claims of switches before those of adapters, because the last place of an
- * adapter can be behind a switch that has moved. A device that answers as an unused port of an
+ * Discovery decides about claims of switches before claims of adapters, because the last place of
+ * an adapter can be behind a switch that has moved. A device that answers as an unused port of an
  * adapter with several ports cannot be distinguished from this adapter.
  */
 #include "libfabmgr/base/size.h"
@@ -30,7 +31,8 @@ static bool is_at(const struct fab_place *place, const struct known_node *near, 
 }
 
 /* Returns the place where a GUID of this NodeInfo was last seen, if that is another place than the
- * one behind port near_port of `near`. NULL: all GUIDs were last seen here, or were never seen. */
+ * one behind port near_port of `near`. NULL: all GUIDs were last seen at this port, or were never
+ * seen. */
 static const struct fab_place *contradicted(const struct fab_discover *d,
                                             const struct known_node *near, uint8_t near_port,
                                             const struct fab_node_info *info)
@@ -179,9 +181,10 @@ static int ask_behind(struct fab_discover *d, struct known_node *near, uint8_t p
                                                        : FAB_OK;
 }
 
-/* Queues queries of the last place of the claimed GUID (see the head of this file). If the GUID is
- * that of a switch, these are NodeInfo along the known route to this switch, and the state of the
- * switch port over which the claim came. Queries that are already queued are not repeated. */
+/* Queues queries of the last place of the claimed GUID (see the head of this file). If the GUID
+ * belongs to a switch, these are a query of NodeInfo along the known route to this switch, and a
+ * query of the switch port over which the claim came. Queries that are already queued are not
+ * repeated. */
 static int verify(struct fab_discover *d, struct claim *c)
 {
     struct known_node *near = find(d, c->first_guid), *p = find(d, c->info.node_guid);

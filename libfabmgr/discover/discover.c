@@ -5,10 +5,10 @@
  * There are four queues; the first has the highest priority. A *probe* requests NodeInfo of the
  * node behind a port. It finds a new node, or the other end of a link between known nodes. An
  * *identity query* requests NodeInfo of a known switch along its known route, because another
- * device claims its GUID (contest.c). A *read* requests one PortInfo, for example that of the
- * adapter port by which an adapter was reached. A *walk* is the sequence of queries that reads a
- * node: SwitchInfo, PortInfo of all ports and NodeDescription for a switch, only NodeDescription
- * for an adapter.
+ * device claims its GUID (contest.c). A *read* requests one PortInfo, for example of the adapter
+ * port by which an adapter was reached. A *walk* is the sequence of queries that reads a node:
+ * SwitchInfo, PortInfo of all ports and NodeDescription for a switch, only NodeDescription for an
+ * adapter.
  *
  * Probes have priority over walks. So discovery sends all probes from the switches at one distance
  * from the manager before it begins the walks of the switches one hop farther. If a link connects
@@ -16,10 +16,10 @@
  * the other end comes to the link, its probe is dropped. tests/bench/bench_discover confirms that
  * discovery sends one NodeInfo for each link.
  *
- * A query owns its directed route until it is answered. The route to a node is that of the first
- * probe that found the node. answer.c checks responses, contest.c decides between devices with the
- * same GUID, model.c keeps the nodes and links, targeted.c has the targeted sweep, and result.c
- * makes the result.
+ * A query owns its directed route until it is answered. The route to a node is the route of the
+ * first probe that found the node. answer.c checks responses, contest.c decides between devices
+ * with the same GUID, model.c keeps the nodes and links, targeted.c has the targeted sweep, and
+ * result.c makes the result.
  *
  * See IBA 14.2.2 for directed routes and IBA 14.2.5 for attributes. If no earlier places of ports
  * are known, two switches with the same GUID are detected only if their links contradict each
@@ -274,11 +274,11 @@ static bool ask_root(struct fab_discover *d, struct fab_discover_ask *ret_ask)
 {
     uint32_t tag;
     struct query *q = query_new(d, ASK_NODE_INFO, (struct item){.ref = NO_REF}, &tag);
-    if (q == NULL) {
+    d->root_pending = false;
+    if (q == NULL) { /* the discovery is done, and has failed */
         d->status = FAB_E_NOMEM;
         return false;
     }
-    d->root_pending = false;
     q->path = (struct fab_path){.hops = 0};
     *ret_ask = (struct fab_discover_ask){
         .path = &q->path, .attr_id = fab_discover_query_attr(q->kind), .tag = tag};

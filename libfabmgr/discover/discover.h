@@ -35,8 +35,9 @@ struct fab_discover_config {
      * only to nodes that have no other route. */
     const uint64_t *failed;
     uint32_t failed_count;
-    /* The places where ports were last seen; NULL: not known. A GUID that appears at another place
-     * is accepted there only if it does not answer at its last place (contest.c). */
+    /* The places where ports were last seen; NULL: not known. If a GUID appears at another place,
+     * the new place is accepted only if no device with this GUID answers at the last place
+     * (contest.c). */
     struct fab_places *places;
     /* Baseline of approved devices; NULL: every device is accepted. Three things are left out of
      * the result: devices and links between switches that are not in the baseline at their place,
@@ -73,9 +74,9 @@ struct fab_unresponsive {
     /* GUID of the node; 0: the node did not respond to NodeInfo. */
     uint64_t guid;
     uint16_t attr_id; /* the attribute that was queried */
-    /* Why the port or node is listed: TIMEOUT, REFUSED, FORMAT, EXISTS (duplicate GUID, or links
-     * contradict each other), LIMIT (too many hops, nodes or ports) or DENIED (the device is not in
-     * the baseline). */
+    /* The reason why the port or node is listed: TIMEOUT, REFUSED, FORMAT, EXISTS (duplicate GUID,
+     * or links contradict each other), LIMIT (too many hops, nodes or ports) or DENIED (the device
+     * is not in the baseline). */
     int status;
     /* For EXISTS: `claimed` is the node GUID or port GUID that two devices have; first_guid and
      * first_port are the place of the other device. For DENIED: `claimed` is the node GUID of the
@@ -125,8 +126,8 @@ const struct fab_unresponsive *fab_discover_unresponsive(const struct fab_discov
  * has no other route. The caller frees *ret_paths. Returns OK; INVAL if there is no self_port; or
  * NOMEM. */
 int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths /* [node_count] */);
-/* Computes directed routes as fab_discover_paths does, but through the nodes in the bitset
- * `avoid` only if there is no other way. There are also routes to silent switches. */
+/* Like fab_discover_paths, but a route leads through a node in the bitset `avoid` only if the
+ * destination has no other route. There are also routes to silent switches. */
 int fab_discover_paths_around(const struct fab_fabric *f, const uint64_t *avoid,
                               struct fab_path **ret_paths);
 /* Updates the directed routes paths[node_count] after links were lost: routes over a lost link are

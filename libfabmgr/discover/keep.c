@@ -62,8 +62,8 @@ static struct known_node *find(const struct fab_discover *d, uint64_t guid)
                : NULL;
 }
 
-/* Adds a link between two ports to the builder, if both ports are up and have no link there.
- * Returns OK, or the error of the builder. */
+/* Adds a link between two ports to the builder, if both ports are up and the builder has no link at
+ * either of them. Returns OK, or the error of the builder. */
 static int link_up(struct fab_discover *d, const struct known_node *a, uint8_t port_a,
                    const struct known_node *b, uint8_t port_b)
 {
@@ -100,8 +100,8 @@ int fab_discover_keep_base(struct fab_discover *d)
 
 /* ---- a heavy sweep --------------------------------------------------------------------------- */
 
-/* Returns true if a node that this discovery has reached reports as up its link to `node`, which is
- * an id in the last snapshot. */
+/* Returns true if this discovery has reached a neighbour of `node` that reports their link as up.
+ * `node` is an id in the last snapshot. */
 static bool is_seen_up(const struct fab_discover *d, uint32_t node)
 {
     const struct fab_fabric *f = d->former;
@@ -165,8 +165,8 @@ static bool is_only_behind(const struct fab_discover *d, uint32_t node)
     return true;
 }
 
-/* Takes a node from the last snapshot, and links it to those of its neighbours that are known. Adds
- * to `more` the neighbours that can be reached only through kept nodes (is_only_behind). */
+/* Takes a node from the last snapshot, and links it to its known neighbours. Adds to `more` the
+ * neighbours that can be reached only through kept nodes (is_only_behind). */
 static int keep_node(struct fab_discover *d, uint32_t node, struct queue *more)
 {
     const struct fab_fabric *f = d->former;

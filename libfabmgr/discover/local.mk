@@ -8,6 +8,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/discover.c \
 	%D%/discover.h \
 	%D%/keep.c \
+	%D%/losses.c \
+	%D%/losses.h \
 	%D%/machine.h \
 	%D%/paths.c \
 	%D%/model.c \

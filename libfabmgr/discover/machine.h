@@ -15,8 +15,8 @@
  * fab_discover.port_guids. */
 #define FAB_DISCOVER_NODES_MOST (1u << 23)
 
-/* What discovery knows about a node in addition to the snapshot builder. fab_discover.known is
- * indexed by the builder's reference of the node. */
+/* Data of discovery about a node, in addition to the data in the snapshot builder.
+ * fab_discover.known is indexed by the builder's reference of the node. */
 struct known_node {
     /* Directed route to the node; path.hops is FAB_PATH_UNKNOWN if there is no route. */
     struct fab_path path;
@@ -25,7 +25,7 @@ struct known_node {
     /* Port of the node near_guid by which this node was first reached. */
     uint8_t near_port;
     uint8_t failures; /* number of queries that timed out */
-    /* How many links to this node its neighbours have reported as down. */
+    /* number of links to this node that neighbours have reported as down */
     uint8_t lost_links;
     /* The caller reports that the switch has probably failed. */
     bool reported_failed;
@@ -53,7 +53,7 @@ struct known_node {
     /* Bitset of port numbers: this discovery itself has seen the link of the port (a fresh link),
      * so it is not known only from the base snapshot. */
     uint64_t fresh[4];
-    /* Bitset of port numbers: NodeInfo was queried through the port, of the node behind it. */
+    /* Bitset of port numbers: the NodeInfo of the node behind the port was queried. */
     uint64_t probed[4];
 };
 
@@ -245,9 +245,9 @@ bool fab_discover_leads_to_silent(const struct fab_discover *d, const struct kno
                                   uint8_t port);
 /* Marks the silent switches of the base snapshot, and adds their excluded links. */
 int fab_discover_keep_base(struct fab_discover *d);
-/* Takes the silent switches that a heavy sweep did not find from the last snapshot, and marks all
- * silent switches that did not answer. The caller calls this function before it makes the result.
- */
+/* Takes from the last snapshot the silent switches that a heavy sweep did not find, and marks all
+ * silent switches that did not answer. The caller calls this function before it makes the
+ * result. */
 int fab_discover_keep_silent(struct fab_discover *d);
 
 /* The functions of targeted.c return NOMEM and no other error. */

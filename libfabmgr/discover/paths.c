@@ -18,8 +18,8 @@ struct search {
     struct fab_path *paths;
     /* [node_count] node ids; the search reaches each node at most once. */
     uint32_t *queue;
-    /* [switch_count] silent switches; the search continues behind them only after all other
-     * nodes */
+    /* [switch_count] silent switches; the search continues behind them only after it has visited
+     * all other nodes */
     uint32_t *late;
     uint32_t tail, lates;
     /* Bitset of nodes that are treated like silent switches: a route leads through such a node only
@@ -108,9 +108,9 @@ int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths)
 
 /* A search for new routes after links were lost (fab_discover_paths_without), or when routes must
  * avoid a node (fab_discover_paths_avoid). It replaces only the routes over these links or through
- * this node. A route leads over a link if the route to the far end of this link is its beginning.
- * This test does not work behind a silent switch, because the silent switch itself has no route. So
- * in a fabric with silent switches, the search follows each route from hop to hop. */
+ * this node. A route leads over a link if it begins with the whole route to the far end of this
+ * link. This test does not work behind a silent switch, because the silent switch itself has no
+ * route. So in a fabric with silent switches, the search follows each route from hop to hop. */
 struct detour {
     const struct fab_fabric *f;
     bool silent; /* the fabric has silent switches */
@@ -205,8 +205,8 @@ static void list_nodes(struct detour *d)
     }
 }
 
-/* If the node at the other end of this port's link has lost its route, offers it the route over
- * this link. The node takes the shortest route that it is offered. */
+/* If the node at the other end of this port's link has lost its route, offers this node the route
+ * over the link. The node takes the shortest route that it is offered. */
 static void offer(struct detour *d, uint32_t port)
 {
     const struct fab_fabric *f = d->f;

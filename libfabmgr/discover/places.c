@@ -11,7 +11,7 @@
 #include "libfabmgr/base/status.h"
 
 struct fab_places {
-    struct fab_place *list; /* sorted by node GUID and port number */
+    struct fab_place *list; /* [count] the places, sorted by node GUID and port number */
     size_t count;
     /* Maps a port GUID to the index in list[] of its first place. */
     struct fab_map by_port_guid;

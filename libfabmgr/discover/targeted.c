@@ -10,9 +10,9 @@
  * The sweep ends when no suspect is left, or no route leads to any suspect. The result leaves out
  * nodes that no link connects any more. It keeps nodes behind an unresponsive node.
  *
- * If a link was lost and its far end is a switch, the sweep also reads the port at the far end,
- * because the trap of that port may have been lost. If the far end is an adapter, the sweep removes
- * the adapter's port, because a heavy sweep would not find it either.
+ * If a link to a switch was lost, the sweep also reads the port at the far end of the link, because
+ * the trap of that port may have been lost. If the far end is an adapter, the sweep removes the
+ * adapter's port, because a heavy sweep would not find it either.
  *
  * If a link was trained again, the sweep reads all data of the switch behind the link, because this
  * switch may have restarted and lost its tables. If a node is unresponsive, the sweep reads the

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Divides an export into pieces, and has functions that several formats use. The file formats are
  * defined by existing programs: ibnetdiscover and ibsim (infiniband-diags, ibsim), OpenSM's
- * osm_dump.c, ibdm's subnet and FDB readers (ibutils), Graphviz, Slurm's topology.conf(5). */
+ * osm_dump.c, ibdm's subnet and FDB readers (ibutils), Graphviz, Slurm's topology.conf(5) and
+ * topology.yaml(5). */
 #include "libfabmgr/export/export.h"
 
 #include <stdlib.h>
@@ -22,6 +23,9 @@ static const struct fab_export_writer *const writers[FAB_EXPORT_COUNT] = {
     [FAB_EXPORT_OPENSM_SL2VL] = &fab_export_write_sl2vl,
     [FAB_EXPORT_PATH_SLS] = &fab_export_write_path_sls,
     [FAB_EXPORT_CERTIFICATE] = &fab_export_write_certificate,
+    [FAB_EXPORT_SVG] = &fab_export_write_svg,
+    [FAB_EXPORT_SLURM_BLOCK] = &fab_export_write_slurm_block,
+    [FAB_EXPORT_SLURM_YAML] = &fab_export_write_slurm_yaml,
 };
 
 int fab_export_new(const struct fab_export_input *in, enum fab_export_format format,
@@ -46,6 +50,8 @@ void fab_export_free(struct fab_export *e)
 {
     if (e == NULL)
         return;
+    if (e->writer->close != NULL)
+        e->writer->close(e);
     fab_fabric_unref(e->copy);
     free(e->whole);
     free(e);

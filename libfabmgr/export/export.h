@@ -26,9 +26,14 @@ enum fab_export_format {
     /* the SL of each path, in the form that `ibdmchk -c` reads */
     FAB_EXPORT_PATH_SLS,
     FAB_EXPORT_CERTIFICATE, /* channel numbers, for fabric-certificate-check */
+    FAB_EXPORT_SVG,         /* a picture of the switches and their links */
+    FAB_EXPORT_SLURM_BLOCK, /* topology.conf of Slurm's topology/block */
+    FAB_EXPORT_SLURM_YAML,  /* topology.yaml of Slurm, with a tree and blocks */
     FAB_EXPORT_COUNT
 };
 struct fab_export_input { /* all pointers must stay valid until fab_export_free */
+    /* for the formats SLURM*: with the nodes and links that are gone (libfabmgr/fabric/restore.h),
+     * so that the file does not change if a link fails */
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;
     /* the LFTs; required by the formats OPENSM_FDBS and OPENSM_LFTS; for other formats it may be
@@ -38,12 +43,17 @@ struct fab_export_input { /* all pointers must stay valid until fab_export_free 
     uint64_t generation; /* shown in JSON */
     /* SLs and VLs of paths, for the formats OPENSM_SL2VL and PATH_SLS; NULL: all SLs use one VL */
     const struct fab_vls *vls;
-    const struct fab_policy *policy;          /* used by OPENSM_SL2VL; NULL: the default policy */
+    /* used by OPENSM_SL2VL, and by SLURM* for the names of hosts; NULL: the default policy */
+    const struct fab_policy *policy;
     const struct fab_verify_numbers *numbers; /* required by CERTIFICATE; otherwise may be NULL */
+    /* [port_count] for SVG: the data that each port sends, in per mille of the rate of its link;
+     * NULL: not known */
+    const uint16_t *load;
 };
+#define FAB_EXPORT_NO_LOAD UINT16_MAX /* the load of a port is not known */
 struct fab_export;
-/* Begins an export. INVAL: the format is unknown, or it needs in->lft or in->numbers and this is
- * NULL. Also returns NOMEM. */
+/* Begins an export. INVAL: the format is unknown, or in->lft or in->numbers is NULL although the
+ * format needs it. Also returns NOMEM. */
 int fab_export_new(const struct fab_export_input *in, enum fab_export_format format,
                    struct fab_export **ret);
 void fab_export_free(struct fab_export *e); /* e may be NULL */

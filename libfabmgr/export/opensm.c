@@ -42,7 +42,7 @@ static void lst_side(const struct fab_export *e, uint32_t port, struct fab_text 
                        types[n->type], n->num_ports, n->info.system_guid, n->guid);
     fab_base_text_addf(t, " PortGUID:%016" PRIx64 " VenID:%06X DevID:%04X Rev:%08X {", guid,
                        n->info.vendor_id, n->info.device_id, n->info.revision);
-    fab_export_add_plain(t, n->desc);
+    fab_export_add_plain(t, n->name);
     fab_base_text_addf(t, "} LID:%04X PN:%02X } ", fab_export_lid(e, port), p->num);
 }
 
@@ -177,7 +177,7 @@ static void lfts_owner(const struct fab_export *e, uint32_t owner, struct fab_te
     }
     fab_base_text_addf(t, "%s portguid 0x%016" PRIx64 ": '", types[n->type],
                        fab_fabric_port(f, owner)->guid);
-    fab_export_add_plain(t, n->desc);
+    fab_export_add_plain(t, n->name);
     fab_base_text_add(t, "'");
 }
 
@@ -190,7 +190,7 @@ static bool write_lfts(struct fab_export *e, uint64_t row, struct fab_text *t)
     if (at.first) {
         fab_base_text_addf(t, "Unicast lids [0-%u] of switch Lid %u guid 0x%016" PRIx64 " ('",
                            e->in.lft->top, e->in.lids->base[n->first_port], n->guid);
-        fab_export_add_plain(t, n->desc);
+        fab_export_add_plain(t, n->name);
         fab_base_text_add(t, "'):\n");
     }
     for (uint32_t lid = at.from; lid < at.to; lid++) {

@@ -20,7 +20,7 @@ static void heading(const struct fab_export *e, uint32_t owner, struct fab_text 
     const struct fab_node *n = &e->in.fabric->nodes[fab_fabric_port(e->in.fabric, owner)->node];
     fab_base_text_addf(t, "%s 0x%016" PRIx64 ", base LID %u, \"", type_name(n->type),
                        fab_fabric_port(e->in.fabric, owner)->guid, e->in.lids->base[owner]);
-    fab_export_add_plain(t, n->desc);
+    fab_export_add_plain(t, n->name);
     fab_base_text_add(t, "\"\n");
 }
 

@@ -6,6 +6,7 @@
  * with the lower id.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/export/writer.h"
@@ -23,6 +24,9 @@ static int open_ibnetdiscover(struct fab_export *e)
     int rc = fab_fabric_clone(e->in.fabric, &e->copy);
     if (rc < 0)
         return rc;
+    /* this format shows NodeDescriptions and not the names that the operator gave */
+    for (uint32_t n = 0; n < e->copy->node_count; n++)
+        memcpy(e->copy->nodes[n].desc, e->copy->nodes[n].name, sizeof e->copy->nodes[n].desc);
     for (uint32_t port = 0; e->in.lids != NULL && port < e->copy->port_count; port++) {
         uint32_t lid = e->in.lids->base[port];
         if (lid != 0 && lid <= UINT16_MAX) {
@@ -56,7 +60,7 @@ static void dot_node(const struct fab_export *e, uint32_t id, struct fab_text *t
     const struct fab_fabric *f = e->in.fabric;
     const struct fab_node *n = &f->nodes[id];
     fab_base_text_addf(t, "  \"%016" PRIx64 "\" [label=", n->guid);
-    fab_export_add_quoted(t, n->desc);
+    fab_export_add_quoted(t, n->name);
     if (fab_fabric_node_is_switch(f, id))
         fab_base_text_add(t, ", shape=box, style=filled, fillcolor=lightgrey");
     else if (n->aggregation)
@@ -129,7 +133,7 @@ static void json_node(const struct fab_export *e, uint32_t id, struct fab_text *
     const struct fab_node *n = &e->in.fabric->nodes[id];
     fab_base_text_addf(t, "%s    {\"guid\": \"0x%016" PRIx64 "\", \"name\": ", id > 0 ? ",\n" : "",
                        n->guid);
-    fab_export_add_quoted(t, n->desc);
+    fab_export_add_quoted(t, n->name);
     fab_base_text_addf(t, ", \"type\": \"%s\", \"vendor\": \"0x%06x\", \"device\": \"0x%04x\", ",
                        type_name(n), n->info.vendor_id, n->info.device_id);
     fab_base_text_addf(t, "\"system_guid\": \"0x%016" PRIx64 "\", \"ports\": %u",

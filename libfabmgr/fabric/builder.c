@@ -133,7 +133,7 @@ static uint32_t index_of(const struct fab_builder *b, const struct fab_port *p)
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* Notes the port GUID in a NodeInfo. At a switch, this is the GUID of port 0; at an adapter, it is
- * that of the port that answered. */
+ * the GUID of the port that answered. */
 static void learn_port_guid(struct fab_builder *b, uint32_t ref, const struct fab_node_info *info)
 {
     uint8_t num = info->node_type == FAB_NODE_SWITCH ? 0 : info->local_port;
@@ -199,6 +199,7 @@ int fab_fabric_builder_set_desc(struct fab_builder *b, uint32_t ref, const char 
     len = strnlen(desc, len < FAB_NODE_DESC_LEN ? len : FAB_NODE_DESC_LEN);
     memset(n->node.desc, 0, sizeof n->node.desc);
     memcpy(n->node.desc, desc, len);
+    memcpy(n->node.name, n->node.desc, sizeof n->node.name);
     return FAB_OK;
 }
 

@@ -7,8 +7,8 @@
  * A link is degraded if it runs below the best width or the best speed that both ports have
  * enabled, because link training should have reached these values. A link is restricted if one of
  * its ports has not enabled the best common width or speed. The operator or a driver wanted this,
- * so such a link is not degraded. If one port supports less than the other, the best common mode is
- * that of the port that supports less, and the link is not degraded either.
+ * so such a link is not degraded. If one port supports less than the other port, the best common
+ * mode is the best mode of that port, and the link is not degraded either.
  *
  * Known gap: FDR10, a speed outside PortInfo, counts as QDR. So a link at FDR10 between ports that
  * support FDR counts as degraded.

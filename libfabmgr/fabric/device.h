@@ -18,7 +18,7 @@ struct fab_device {
     uint32_t vendor_id;
     uint16_t device_id;
     bool enhanced_port0;
-    const char *desc; /* need not be NUL-terminated */
+    const char *desc; /* the NodeDescription, which need not be NUL-terminated */
     size_t desc_len;
 };
 /* Adds the node with all its ports, which are in state Down and polling (port 0 of a switch:

@@ -30,8 +30,8 @@ static void add(struct changes *c, struct fab_change change)
     c->items[c->count++] = change;
 }
 
-/* Finds the node of the snapshot `other` that has the GUID of `node` in f. Returns its id there,
- * which usually equals `node`; FAB_NONE: there is no such node. */
+/* Finds the node of the snapshot `other` that has the GUID of `node` in f. Returns the id of this
+ * node in `other`, which usually equals `node`; FAB_NONE: there is no such node. */
 static uint32_t counterpart(const struct fab_fabric *f, uint32_t node,
                             const struct fab_fabric *other)
 {

@@ -129,6 +129,16 @@ int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone)
     return FAB_OK;
 }
 
+void fab_fabric_set_name(struct fab_fabric *f, uint32_t node, const char *name)
+{
+    struct fab_node *n = &f->nodes[node];
+    if (name == NULL)
+        name = n->desc;
+    size_t len = strnlen(name, FAB_NODE_DESC_LEN);
+    memmove(n->name, name, len);
+    memset(n->name + len, 0, sizeof n->name - len);
+}
+
 static void unplug(struct fab_port *p)
 {
     p->peer = FAB_NONE;

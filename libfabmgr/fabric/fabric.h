@@ -3,10 +3,10 @@
  * A fabric: the nodes, ports and links that were observed, in a sealed snapshot. They have ids,
  * which are consecutive numbers from 0.
  *
- * A snapshot does not change after sealing. Any thread may read it. It is freed when its last
- * reference is dropped. For a small change, fab_fabric_next makes a new snapshot, called the next
- * version. The next version has the same ids. It shares all nodes and all unchanged pages of ports
- * with the former snapshot.
+ * A snapshot does not change after sealing. Any thread may read it. A snapshot is freed when its
+ * last reference is dropped. For a small change, fab_fabric_next makes a new snapshot, called the
+ * next version. The next version has the same ids. It shares all nodes and all unchanged pages of
+ * ports with the former snapshot.
  *
  * Ids do not depend on the order of discovery: switches come first, sorted by node GUID, then
  * adapters and routers, sorted by node GUID. So a node is a switch if and only if its id is below
@@ -56,8 +56,11 @@ struct fab_node {
     /* After sealing, local_port is the first port with a known GUID (for a switch 0), and port_guid
      * is the GUID of that port. */
     struct fab_node_info info;
-    /* NodeDescription as read, NUL-terminated; it may contain any bytes. */
+    /* NodeDescription as read, NUL-terminated; it may contain any bytes. Policies use it, and
+     * subnet administration answers with it. */
     char desc[FAB_NODE_DESC_LEN + 1];
+    /* the name that people read: the NodeDescription, unless the operator gave another name */
+    char name[FAB_NODE_DESC_LEN + 1];
 };
 
 struct fab_fabric {
@@ -137,12 +140,16 @@ struct fab_fabric *fab_fabric_ref(const struct fab_fabric *f);
 void fab_fabric_unref(struct fab_fabric *f); /* f may be NULL */
 
 /* Makes the next version of a snapshot: a new snapshot with the same ids and one reference. Until
- * the caller gives the new snapshot to readers, it may change the attributes of its ports and
+ * the new snapshot is given to readers, the caller may change the attributes of its ports and
  * switches. Only one thread at a time may make and change versions. Returns OK or NOMEM. */
 int fab_fabric_next(struct fab_fabric *f, struct fab_fabric **ret_next);
 /* Makes a copy of the snapshot with one reference. The copy shares no memory with f, so the caller
  * may also change its nodes. Returns OK or NOMEM. */
 int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone);
+
+/* Sets the name of a node that people read; NULL: the name is the NodeDescription. f must have come
+ * from fab_fabric_builder_seal or fab_fabric_clone just before. */
+void fab_fabric_set_name(struct fab_fabric *f, uint32_t node, const char *name);
 
 /* Removes the link of `port`, if it has one. f must be new from fab_fabric_next or
  * fab_fabric_clone, so that no reader has it yet. Nodes that become unreachable stay in f and keep
@@ -223,7 +230,7 @@ enum fab_change_kind {
     FAB_CHANGE_NODE_RENAMED,
     FAB_CHANGE_LINK_ADDED,
     FAB_CHANGE_LINK_REMOVED,
-    FAB_CHANGE_PORT_STATE, /* state, width or speed */
+    FAB_CHANGE_PORT_STATE, /* the state, the width or the speed of the port */
 };
 struct fab_change {
     enum fab_change_kind kind;

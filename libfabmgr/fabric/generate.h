@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Generators of fabrics, for tests, demonstrations and benchmarks. Besides the errors named below,
- * all of them may return NOMEM. */
+/* Generators of fabrics, for tests, demonstrations and benchmarks. All generators may also return
+ * NOMEM. */
 #ifndef LIBFABMGR_FABRIC_GENERATE_H
 #define LIBFABMGR_FABRIC_GENERATE_H
 
@@ -102,7 +102,7 @@ int fab_fabric_generate_dragonfly(const struct fab_dragonfly_spec *spec, struct 
 /*
  * A Dragonfly+ (Shpiner et al., HiPINEB 2017). A group has leaves with `hosts` hosts each, and
  * spines. Each leaf is connected with each spine of the same group by `parallel` links. Each spine
- * has `global` ports to other groups. The groups are connected like those of a dragonfly; each
+ * has `global` ports to other groups. The groups are connected like the groups of a dragonfly; each
  * group has spines * global ports for these links. Shortest paths between leaves have at most 3
  * ISLs.
  *

@@ -7,7 +7,7 @@
  * m(l+1). The node is child number A % m of its parents (A / m, b * W(l) + B), for all b < w(l+1).
  * Its number in the level is A * W(l) + B, so that the nodes of a subtree have consecutive numbers.
  *
- * The p links to child c are at the ports c * p + 1 to c * p + p. The ports after those of all
+ * The p links to child c are at the ports c * p + 1 to c * p + p. The ports after the ports of all
  * children lead to the parents, in the same way. With one level there is a single switch, with
  * hosts at all its ports.
  */

@@ -10,8 +10,8 @@
  *
  * References in the builder are given first to the leaves (group by group, and rail by rail within
  * a group), then to the spines (rail by rail), then to the cores. The first ports of a leaf lead to
- * its servers, and the others to spines. The first ports of a spine lead to leaves, and the others
- * to cores. The ports of a core lead to its spines, rail by rail.
+ * its servers, and its other ports lead to spines. The first ports of a spine lead to leaves, and
+ * its other ports lead to cores. The ports of a core lead to its spines, rail by rail.
  */
 #include <stdio.h>
 
@@ -23,8 +23,9 @@ struct rail {
     const struct fab_rail_spec *spec;
     /* numbers of groups and switches in the whole cluster */
     uint32_t groups, leaves, spines, cores;
-    uint32_t leaf_ports, children, spine_ports,
-        core_ports; /* numbers of ports: children, the ports of a spine that lead to leaves */
+    /* leaf_ports, spine_ports, core_ports: number of ports of a leaf, a spine, a core. children:
+     * number of ports of a spine that lead to leaves. */
+    uint32_t leaf_ports, children, spine_ports, core_ports;
 };
 
 static bool in_range(const struct fab_rail_spec *s)

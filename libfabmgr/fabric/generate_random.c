@@ -112,8 +112,8 @@ static void draw_ends(struct random_fabric *f)
         draw_end(f, ROUTER, any(f, f->spec->switches));
 }
 
-/* Adds all nodes. The first references are those of the switches. The other nodes follow in the
- * order in which they were drawn. */
+/* Adds all nodes. The switches have the first references. The other nodes follow in the order in
+ * which they were drawn. */
 static void make_nodes(struct random_fabric *f)
 {
     uint32_t n = f->spec->switches, width = fab_fabric_make_width(f->end_count, 4);

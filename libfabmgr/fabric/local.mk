@@ -26,6 +26,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/groups.c \
 	%D%/groups.h \
 	%D%/reachable.c \
+	%D%/restore.c \
+	%D%/restore.h \
 	%D%/lattice.c \
 	%D%/lattice.h \
 	%D%/make.c \

@@ -7,7 +7,7 @@
 #include "libfabmgr/fabric/generate.h"
 
 #define MAKE_NODE_LIMIT (1u << 20) /* greatest number of nodes of a fabric */
-/* greatest number of ports of an adapter; the GUIDs of its ports follow that of the node */
+/* greatest number of ports of an adapter; the GUIDs of its ports follow the node GUID */
 #define MAKE_END_PORTS 3
 #define MAKE_END_STEP 4 /* difference between the GUIDs of successive adapters */
 
@@ -15,7 +15,7 @@ struct maker {
     struct fab_builder *b;
     /* Numbers of switches and of other nodes added so far. */
     uint32_t switches, ends;
-    /* Width and speed of all links; initially those of 4x EDR. */
+    /* Width and speed of all links; initially 4x EDR. */
     struct fab_port_info rate;
     /* status of the first failed call; after a failure, all calls do nothing */
     int status;

@@ -7,8 +7,8 @@
  * builder's port indexes to port ids translates the links.
  *
  * Three values depend on the port by which a device was asked, so sealing replaces them.
- * LocalPortNum and PortGUID of NodeInfo become those of port 0 (switches) or of the first port with
- * a known GUID (other nodes). LocalPortNum of PortInfo becomes the port's own number.
+ * LocalPortNum and PortGUID of NodeInfo become the values of port 0 (switches) or of the first port
+ * with a known GUID (other nodes). LocalPortNum of PortInfo becomes the port's own number.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -131,15 +131,14 @@ static int index_ports(struct fab_fabric *f)
 
 static int alloc_ports(struct fab_fabric *f)
 {
-    size_t pages = f->port_count / FAB_PORT_PAGE + 1;
-    struct fab_port *ports = calloc(pages * FAB_PORT_PAGE, sizeof *ports);
-    if (ports == NULL ||
-        fab_base_pages_new(ports, pages, FAB_PORT_PAGE * sizeof *ports, &f->ports) != FAB_OK) {
+    size_t pages = f->port_count / FAB_PORT_PAGE + 1,
+           page_bytes = FAB_PORT_PAGE * sizeof(struct fab_port);
+    struct fab_port *ports = calloc(pages, page_bytes);
+    const struct fab_pages_layout one_row = {1, pages, page_bytes, pages * page_bytes};
+    if (ports == NULL || fab_base_pages_new(ports, one_row, &f->ports) != FAB_OK) {
         free(ports);
         return FAB_E_NOMEM;
     }
-    for (size_t i = 0; i < pages; i++)
-        f->ports.page[i] = (uint8_t *)(ports + i * FAB_PORT_PAGE);
     return FAB_OK;
 }
 

@@ -47,8 +47,8 @@ static int note_lines(struct lines *l)
     return FAB_OK;
 }
 
-/* Finds the port line for the other end of the link in line c. Returns FORMAT unless this line also
- * names the port of line c as its other end. */
+/* Finds the port line for the other end of the link in line c. Returns FORMAT if there is no such
+ * line, or if it does not name the port of line c as its other end. */
 static int find_other(struct lines *l, const struct text_cable *c, const struct text_cable **ret)
 {
     const struct text_node *peer;
@@ -74,8 +74,8 @@ static int find_other(struct lines *l, const struct text_cable *c, const struct 
     return FAB_OK;
 }
 
-/* Takes the rate or the GUID of a port from the line of the other end, if the line of the port
- * itself lacks it. */
+/* Takes the rate or the GUID of a port from the line of the other end, if the port's own line lacks
+ * it. */
 static int complete(struct text_reader *r, const struct text_cable *c,
                     const struct text_cable *other)
 {

@@ -28,7 +28,7 @@ struct text_reader {
     struct text_scan scan;
     struct fab_builder *b;
 
-    /* values that the file has given for the next block */
+    /* values that the file has given for the next block (a node and its port lines) */
     uint64_t vendor_id, device_id, system_guid, port_guid;
     /* [type] the GUID that the next node of this type gets if the file gives none. */
     uint64_t guid[FAB_NODE_ROUTER + 1];
@@ -37,7 +37,7 @@ struct text_reader {
     /* Width and speed of ports whose line has no rate. */
     struct fab_port_info rate;
 
-    /* The current block. */
+    /* The current block: a node and its port lines. */
     bool in_block;
     uint32_t ref;
     uint8_t num_ports;

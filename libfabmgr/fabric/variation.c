@@ -29,7 +29,8 @@ struct varying {
     const struct fab_fabric *plain;
     const struct fab_variation *variation;
     struct fab_prng prng;
-    /* [nodes + switches] GUIDs of all nodes, followed by those of added aggregation nodes. */
+    /* [nodes + switches] the GUIDs of all nodes, followed by the GUIDs of added aggregation
+     * nodes */
     uint64_t *guids;
     /* Bitset of port ids: the links to remove. A link is marked at the lower of its two port
      * ids. */
@@ -72,8 +73,8 @@ static void assign_guids(struct varying *d)
 
 /* ---- missing links --------------------------------------------------------------------------- */
 
-/* Returns true if the port is the end of an ISL with the lower port id. (Port ids of switches are
- * lower than those of all other nodes.) */
+/* Returns true if the port is the end of an ISL with the lower port id. (Switches have the lowest
+ * port ids.) */
 static bool is_lower_isl_port(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t peer = fab_fabric_port(f, port)->peer;

@@ -152,7 +152,7 @@ int fab_grpc_descriptor_by_symbol(const uint8_t *set, size_t len, const char *sy
 
 /* ---- options of methods ---------------------------------------------------------------------- */
 
-/* Returns the field with this number whose element `name` (field 1) is this name. If there is none,
+/* Returns the field with this number in which field 1, its name, equals `name`. If there is none,
  * `bytes` of the result is NULL. */
 static struct field find_named(const uint8_t *bytes, size_t len, uint64_t number, const char *name)
 {

@@ -12,27 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum fab_grpc_code {
-    FAB_GRPC_OK = 0,
-    FAB_GRPC_CANCELLED = 1,
-    FAB_GRPC_UNKNOWN = 2,
-    FAB_GRPC_INVALID_ARGUMENT = 3,
-    FAB_GRPC_DEADLINE_EXCEEDED = 4,
-    FAB_GRPC_NOT_FOUND = 5,
-    FAB_GRPC_ALREADY_EXISTS = 6,
-    FAB_GRPC_PERMISSION_DENIED = 7,
-    FAB_GRPC_RESOURCE_EXHAUSTED = 8,
-    FAB_GRPC_FAILED_PRECONDITION = 9,
-    FAB_GRPC_ABORTED = 10,
-    FAB_GRPC_OUT_OF_RANGE = 11,
-    FAB_GRPC_UNIMPLEMENTED = 12,
-    FAB_GRPC_INTERNAL = 13,
-    FAB_GRPC_UNAVAILABLE = 14,
-    FAB_GRPC_DATA_LOSS = 15,
-    FAB_GRPC_UNAUTHENTICATED = 16,
-};
-/* Returns the name of a code, such as "NOT_FOUND"; "UNKNOWN" for a number that is no gRPC code. */
-const char *fab_grpc_code_name(int code);
+#include "libfabmgr/grpc/code.h"
+
 /* Returns the gRPC code that corresponds to an enum fab_status. */
 enum fab_grpc_code fab_grpc_code_of(int status);
 
@@ -85,7 +66,7 @@ size_t fab_grpc_percent_decode(const char *text, size_t len, char *ret, size_t r
 
 /* Copies text as valid UTF-8: invalid bytes and control characters become U+FFFD. The copy is
  * always NUL-terminated; if ret is too small, the copy ends after a whole character. Returns the
- * length of the copy, which is at most three times that of the text. */
+ * length of the copy, which is at most three times the length of the text. */
 size_t fab_grpc_utf8_clean(const char *text, size_t len, char *ret, size_t ret_len);
 
 #endif

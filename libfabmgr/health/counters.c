@@ -4,14 +4,14 @@
  *
  * Error counters in PortCounters are 4 to 16 bits wide and stop at their maximum value. Error
  * counters in PortCountersExtended have 64 bits and wrap, unless the device stops them. The manager
- * clears counters only if the policy allows it. So it judges how much a counter rises, never its
- * value. If a counter has stopped, it no longer rises. The manager then concludes nothing from it:
- * neither that the link is unhealthy nor that it has recovered.
+ * clears counters only if the policy allows it. So the manager judges by how much a counter rises,
+ * never by the value of the counter. If a counter has stopped, it no longer rises. The manager then
+ * concludes nothing from it: neither that the link is unhealthy nor that it has recovered.
  *
- * The default thresholds are those of the threshold file of ibqueryerrors. ibqueryerrors compares
- * them with the counts since the last clearing; the manager compares them with the rise in a
- * minute. Ten symbol errors per minute at 100 Gb/s are a bit error rate of 1.7e-12, slightly above
- * what IBA volume 2 allows (1e-12).
+ * The default thresholds come from the threshold file of ibqueryerrors. ibqueryerrors compares them
+ * with the counts since the last clearing; the manager compares them with the rise in a minute. Ten
+ * symbol errors per minute at 100 Gb/s are a bit error rate of 1.7e-12, slightly above what IBA
+ * volume 2 allows (1e-12).
  */
 #include "libfabmgr/health/counters.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Flap damping as in RFC 2439, with one difference: the hold-down time doubles instead of following
  * a decaying penalty, so that operators can predict it. A link that flaps too often is held down.
- * If the link flaps again after its release, it is held down at once, for twice as long. But if it
- * stayed up for max_hold_down_us after its release, it is judged like a new link. */
+ * If the link flaps again after its release, it is held down at once, for twice as long. But a link
+ * that stayed up for max_hold_down_us after its release is judged like a new link. */
 #include "libfabmgr/health/damping.h"
 
 uint32_t fab_health_damping_flap_count(const struct fab_damping *d)

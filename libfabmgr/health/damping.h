@@ -60,8 +60,8 @@ void fab_health_damping_reset(struct fab_damping *d);
 bool fab_health_damping_is_clear(const struct fab_damping *d, const struct fab_damping_rule *rule,
                                  uint64_t now_us);
 /* fab_health_damping_flap_count returns the number of flaps whose times are kept.
- * fab_health_damping_flap_time returns the time of one of them. back: number of later flaps; 0: the
- * last flap. */
+ * fab_health_damping_flap_time returns the time of one such flap. back: number of later flaps; 0:
+ * the last flap. */
 uint32_t fab_health_damping_flap_count(const struct fab_damping *d);
 uint64_t fab_health_damping_flap_time(const struct fab_damping *d, uint32_t back);
 

@@ -1,24 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decides which links may be excluded, by two rules, one after the other.
+ * Decides which links may be excluded, by three rules.
  *
  * The first rule is the limit. A link of a switch has one of three directions: away from the hosts
  * (uplink), towards the hosts (downlink), or neither. The direction follows from the distances of
  * the two switches to the nearest switch with hosts. In each direction, at most max_percent of a
- * switch's links may be excluded. Links that come first in the caller's list are excluded first.
+ * switch's links may be excluded. The second rule is the capacity floor (floor.c). Links that come
+ * first in the caller's list are excluded first.
  *
- * The second rule is connectivity. Union-find joins the switches over all links that stay. Then the
- * links that the first rule permits to exclude are visited in reverse order. If a link connects two
- * sets of switches, it is needed: it is not excluded, and the two sets are joined.
+ * The third rule is connectivity. Union-find joins the switches over all links that stay. Then the
+ * links that the other rules allow to be excluded are visited in reverse order. If a link connects
+ * two sets of switches, it is needed: it is not excluded, and the two sets are joined.
+ *
+ * A needed link does not count as excluded, so limit and floor may allow a later link to be
+ * excluded instead. The rules are therefore applied again, with the first needed link no longer
+ * among the candidates, until no link is needed. After PASSES passes, all needed links are refused
+ * in one pass. Such a result keeps all rules, but a later link may be refused without need.
  */
 #include "libfabmgr/health/isolation.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/sets.h"
 #include "libfabmgr/base/status.h"
+
+/* maximum number of passes over the candidates */
+#define PASSES 32
 
 enum { UP, DOWN, LEVEL, DIRECTIONS };
 struct share {
@@ -27,10 +37,9 @@ struct share {
 struct chooser {
     struct fab_arena arena; /* memory of all arrays of this struct */
     const struct fab_fabric *f;
-    uint32_t max_percent;
-    /* [switch_count] number of hops to the nearest switch with hosts. */
-    uint32_t *level;
-    uint32_t *queue;
+    const struct fab_isolation_rule *rule;
+    struct fab_floor floor; /* has the level of each switch */
+    uint32_t *level;        /* floor.level */
     uint32_t *sets;
     struct share (*share)[DIRECTIONS];
     /* Bitset of port ids: the link of the port is excluded. */
@@ -38,38 +47,6 @@ struct chooser {
 };
 
 /* ---- directions ------------------------------------------------------------------------------ */
-
-static bool has_host(const struct fab_fabric *f, uint32_t sw)
-{
-    for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
-        uint32_t peer = fab_fabric_peer_node(f, fab_fabric_port_id(f, sw, (uint8_t)i));
-        if (peer != FAB_NONE && !fab_fabric_node_is_switch(f, peer))
-            return true;
-    }
-    return false;
-}
-
-static void find_levels(struct chooser *c)
-{
-    const struct fab_fabric *f = c->f;
-    uint32_t head = 0, tail = 0;
-    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
-        c->level[sw] = has_host(f, sw) ? 0 : FAB_NONE;
-        if (c->level[sw] == 0)
-            c->queue[tail++] = sw;
-    }
-    while (head < tail) {
-        uint32_t sw = c->queue[head++];
-        for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
-            uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)i),
-                     far = fab_fabric_peer_node(f, port);
-            if (!fab_fabric_isl_is_up(f, port) || c->level[far] != FAB_NONE)
-                continue;
-            c->level[far] = c->level[sw] + 1;
-            c->queue[tail++] = far;
-        }
-    }
-}
 
 /* Returns the counts of those links of switch `from` that have the same direction as a link to
  * switch `to`: all of them, and the excluded ones. */
@@ -79,14 +56,16 @@ static struct share *share_of(const struct chooser *c, uint32_t from, uint32_t t
     return &c->share[from][a < b ? UP : a > b ? DOWN : LEVEL];
 }
 
-/* ---- the two rules --------------------------------------------------------------------------- */
+/* ---- the rules ------------------------------------------------------------------------------- */
 
 static void count_links(struct chooser *c, const struct fab_isolation_link *link, size_t count)
 {
     const struct fab_fabric *f = c->f;
+    memset(c->share, 0, f->switch_count * sizeof(*c->share));
     for (uint32_t p = 0; p < f->port_count; p++)
         if (fab_fabric_isl_is_up(f, p))
             share_of(c, fab_fabric_port(f, p)->node, fab_fabric_peer_node(f, p))->links++;
+    fab_health_floor_count(&c->floor, c->rule->lost, c->rule->lost_count);
     for (size_t i = 0; i < count; i++) {
         uint32_t a = link[i].node[0], b = link[i].node[1];
         if (link[i].port != FAB_NONE || a >= f->switch_count || b >= f->switch_count)
@@ -96,36 +75,60 @@ static void count_links(struct chooser *c, const struct fab_isolation_link *link
             ends[e]->links++;
             ends[e]->out++;
         }
+        fab_health_floor_lost(&c->floor, link[i].node[0], link[i].node[1]);
     }
 }
 
 static bool may_lose(const struct chooser *c, const struct share *s)
 {
-    return (uint64_t)(s->out + 1) * 100 <= (uint64_t)c->max_percent * s->links;
+    return (uint64_t)(s->out + 1) * 100 <= (uint64_t)c->rule->max_percent * s->links;
 }
 
 static struct fab_isolation refuse(enum fab_isolation_verdict verdict, uint32_t node,
                                    const struct share *s)
 {
-    return (struct fab_isolation){verdict, node, s ? s->links : 0, s ? s->out : 0};
+    return (struct fab_isolation){verdict, node, s ? s->links : 0, s ? s->out : 0, 0};
 }
 
-static struct fab_isolation apply_limit(struct chooser *c, uint32_t port)
+/* Returns ALLOWED if limit and floor allow a link between these switches to be excluded. */
+static struct fab_isolation apply_limit(const struct chooser *c, uint32_t near, uint32_t far,
+                                        bool operated)
 {
-    const struct fab_fabric *f = c->f;
-    uint32_t near = fab_fabric_port(f, port)->node, far = fab_fabric_peer_node(f, port);
-    if (!fab_fabric_isl_is_up(f, port))
-        return refuse(FAB_ISOLATION_HOST, fab_fabric_node_is_switch(f, near) ? far : near, NULL);
-    struct share *a = share_of(c, near, far), *b = share_of(c, far, near);
+    const struct share *a = share_of(c, near, far), *b = share_of(c, far, near);
+    struct fab_floor_group group;
     if (!may_lose(c, a))
         return refuse(FAB_ISOLATION_LIMIT, near, a);
     if (!may_lose(c, b))
         return refuse(FAB_ISOLATION_LIMIT, far, b);
-    a->out++;
-    b->out++;
+    if (operated || fab_health_floor_permits(&c->floor, near, far, &group))
+        return refuse(FAB_ISOLATION_ALLOWED, FAB_NONE, NULL);
+    return (struct fab_isolation){.verdict = group.pod ? FAB_ISOLATION_POD_FLOOR
+                                                       : FAB_ISOLATION_LEAF_FLOOR,
+                                  .node = group.node,
+                                  .links = group.links,
+                                  .out = group.lost,
+                                  .least = group.least};
+}
+
+static struct fab_isolation consider(struct chooser *c, const struct fab_isolation_link *link)
+{
+    const struct fab_fabric *f = c->f;
+    uint32_t port = link->port;
+    if (port == FAB_NONE)
+        return refuse(FAB_ISOLATION_ALLOWED, FAB_NONE, NULL);
+    uint32_t near = fab_fabric_port(f, port)->node, far = fab_fabric_peer_node(f, port);
+    if (!fab_fabric_isl_is_up(f, port))
+        return refuse(FAB_ISOLATION_HOST, fab_fabric_node_is_switch(f, near) ? far : near, NULL);
+    struct fab_isolation got = link->drained ? refuse(FAB_ISOLATION_ALLOWED, FAB_NONE, NULL)
+                                             : apply_limit(c, near, far, link->operated);
+    if (got.verdict != FAB_ISOLATION_ALLOWED)
+        return got;
+    share_of(c, near, far)->out++;
+    share_of(c, far, near)->out++;
+    fab_health_floor_exclude(&c->floor, near, far);
     fab_base_bits_set(c->out, port);
     fab_base_bits_set(c->out, fab_fabric_port(f, port)->peer);
-    return refuse(FAB_ISOLATION_ALLOWED, FAB_NONE, NULL);
+    return got;
 }
 
 static bool joins(struct chooser *c, uint32_t port)
@@ -134,45 +137,70 @@ static bool joins(struct chooser *c, uint32_t port)
                               fab_fabric_peer_node(c->f, port));
 }
 
-static void apply_connectivity(struct chooser *c, const struct fab_isolation_link *link,
-                               size_t count, struct fab_isolation *ret)
+/* Gives the verdict NEEDED to links without which switches would not be connected. Returns the
+ * index of the first of them, or `count`. */
+static size_t apply_connectivity(struct chooser *c, const struct fab_isolation_link *link,
+                                 size_t count, struct fab_isolation *ret)
 {
+    size_t first = count;
     fab_base_sets_init(c->sets, c->f->switch_count);
     for (uint32_t p = 0; p < c->f->port_count; p++)
         if (!fab_base_bits_get(c->out, p) && fab_fabric_isl_is_up(c->f, p))
             (void)joins(c, p);
     for (size_t i = count; i-- > 0;)
         if (link[i].port != FAB_NONE && ret[i].verdict == FAB_ISOLATION_ALLOWED &&
-            joins(c, link[i].port))
+            joins(c, link[i].port)) {
             ret[i] = refuse(FAB_ISOLATION_NEEDED, FAB_NONE, NULL);
+            first = i;
+        }
+    return first;
+}
+
+/* needed[count]: set for links that earlier passes found to be needed. Returns the index of the
+ * first link that this pass found to be needed, or `count`. */
+static size_t pass(struct chooser *c, const struct fab_isolation_link *link, size_t count,
+                   const uint64_t *needed, struct fab_isolation *ret)
+{
+    memset(c->out, 0, fab_base_bits_words(c->f->port_count) * sizeof(*c->out));
+    count_links(c, link, count);
+    for (size_t i = 0; i < count; i++)
+        ret[i] = fab_base_bits_get(needed, (uint32_t)i)
+                     ? refuse(FAB_ISOLATION_NEEDED, FAB_NONE, NULL)
+                     : consider(c, &link[i]);
+    return apply_connectivity(c, link, count, ret);
 }
 
 static void choose(struct chooser *c, const struct fab_isolation_link *link, size_t count,
-                   struct fab_isolation *ret)
+                   uint64_t *needed, struct fab_isolation *ret)
 {
-    find_levels(c);
-    count_links(c, link, count);
-    for (size_t i = 0; i < count; i++)
-        ret[i] = link[i].port != FAB_NONE ? apply_limit(c, link[i].port)
-                                          : refuse(FAB_ISOLATION_ALLOWED, FAB_NONE, NULL);
-    apply_connectivity(c, link, count, ret);
+    size_t first = 0;
+    for (int i = 0; i < PASSES && first < count; i++) {
+        first = pass(c, link, count, needed, ret);
+        if (first < count)
+            fab_base_bits_set(needed, (uint32_t)first);
+    }
 }
 
-int fab_health_isolation_choose(const struct fab_fabric *f, uint32_t max_percent,
+int fab_health_isolation_choose(const struct fab_fabric *f, const struct fab_isolation_rule *rule,
                                 const struct fab_isolation_link *link, size_t count,
                                 struct fab_isolation *ret)
 {
     size_t n = f->switch_count + 1u;
-    struct chooser c = {.f = f, .max_percent = max_percent};
-    c.level = fab_base_arena_alloc(&c.arena, n, sizeof(*c.level));
-    c.queue = fab_base_arena_alloc(&c.arena, n, sizeof(*c.queue));
+    struct chooser c = {.f = f, .rule = rule};
+    int status = fab_health_floor_init(&c.floor, f, rule->min_percent);
+    if (status != FAB_OK)
+        return status;
+    c.level = c.floor.level;
     c.sets = fab_base_arena_alloc(&c.arena, n, sizeof(*c.sets));
     c.share = fab_base_arena_alloc(&c.arena, n, sizeof(*c.share));
     c.out = fab_base_arena_alloc(&c.arena, fab_base_bits_words(f->port_count), sizeof(*c.out));
-    int status = c.arena.failed ? FAB_E_NOMEM : FAB_OK;
+    uint64_t *needed =
+        fab_base_arena_alloc(&c.arena, fab_base_bits_words((uint32_t)count), sizeof(*needed));
+    status = c.arena.failed ? FAB_E_NOMEM : FAB_OK;
     if (status == FAB_OK)
-        choose(&c, link, count, ret);
+        choose(&c, link, count, needed, ret);
     fab_base_arena_fini(&c.arena);
+    fab_health_floor_fini(&c.floor);
     return status;
 }
 

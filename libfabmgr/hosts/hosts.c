@@ -30,14 +30,26 @@ struct finder {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+static bool is_empty(const struct fab_location *l)
+{
+    return l->host[0] == '\0' && l->rack[0] == '\0' && l->row[0] == '\0' && l->slot[0] == '\0';
+}
+
+const struct fab_location *fab_hosts_location(const struct fab_locations *locations,
+                                              const struct fab_node *n)
+{
+    const struct fab_location *found = fab_policy_locations_find(locations, n->guid, n->name);
+    return is_empty(found) ? fab_policy_locations_find(locations, n->guid, n->desc) : found;
+}
+
 static int read_names(struct finder *s, const struct fab_locations *locations, uint32_t node)
 {
     const struct fab_node *n = &s->f->nodes[node];
-    const char *desc = n->desc + strspn(n->desc, SEPARATORS);
+    const char *desc = n->name + strspn(n->name, SEPARATORS);
     size_t word = strcspn(desc, SEPARATORS);
     struct candidate *c = &s->all[s->count++];
     *c = (struct candidate){
-        .location = fab_policy_locations_find(locations, n->guid, n->desc),
+        .location = fab_hosts_location(locations, n),
         .guid = n->guid,
         .system_guid = n->info.system_guid,
         .node = node,

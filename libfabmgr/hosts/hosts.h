@@ -3,16 +3,17 @@
  * Finds hosts (servers with one or more adapters), their rails, and the contents of racks.
  *
  * Adapters belong to one host if the operator's file of locations (libfabmgr/policy/locations.h)
- * gives them the same host name. If it gives none, the first word of the NodeDescription is the
- * name of the host, and the rest is the name of the adapter ("node-0001 mlx5_0",
+ * gives them the same host name. If the file gives none, the first word of the node's name is
+ * the name of the host, and the rest is the name of the adapter ("node-0001 mlx5_0",
  * "node-0001/mlx5_0"). But if more than FAB_HOST_ADAPTERS_MAX adapters have this word, or if two of
  * them have the same NodeDescription, the word is a default text of the vendor. Each of these
- * adapters is then a host of its own, whose name is its node GUID; only those with the same system
- * image GUID are one host.
+ * adapters then counts as a host of its own, with the node GUID as its name; only those with the
+ * same system image GUID are one host.
  *
- * The adapters of a host are sorted by name, and numbers in names count by value. The rail of an
- * adapter is the position, from 1, of an adapter with this name in the host that has the most
- * adapters. So "mlx5_3" is in rail 4 also in a host that has lost "mlx5_2".
+ * The adapters of a host are sorted by name, and numbers in names count by value. Among the hosts
+ * with an adapter of the same name, the host with the most adapters decides the rail: it is the
+ * position, from 1, of the adapter with this name in that host. So "mlx5_3" is in rail 4 also in a
+ * host that has lost "mlx5_2".
  */
 #ifndef LIBFABMGR_HOSTS_HOSTS_H
 #define LIBFABMGR_HOSTS_HOSTS_H
@@ -22,6 +23,11 @@
 #include "libfabmgr/policy/locations.h"
 
 #define FAB_HOST_ADAPTERS_MAX 16u
+
+/* Returns the entry of the operator's file of locations for the node: by the name that people read,
+ * or else by its NodeDescription. Never NULL; `locations` may be NULL. */
+const struct fab_location *fab_hosts_location(const struct fab_locations *locations,
+                                              const struct fab_node *n);
 
 struct fab_host_adapter {
     uint32_t node;

@@ -41,8 +41,7 @@ int fab_hosts_racks(const struct fab_fabric *f, const struct fab_locations *loca
     if (racks == NULL)
         return FAB_E_NOMEM;
     for (uint32_t n = 0; n < f->switch_count; n++) {
-        const struct fab_location *p =
-            fab_policy_locations_find(locations, f->nodes[n].guid, f->nodes[n].desc);
+        const struct fab_location *p = fab_hosts_location(locations, &f->nodes[n]);
         if (p->rack[0] != '\0')
             racks[count++] = (struct fab_rack){.name = p->rack, .row = p->row, .switches = 1};
     }

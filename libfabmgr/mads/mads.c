@@ -427,6 +427,21 @@ bool fab_mads_input(struct fab_mads *m, uint64_t now, uint16_t slid, const uint8
     return true;
 }
 
+void fab_mads_refuse(struct fab_mads *m, const uint8_t bytes[FAB_MAD_SIZE])
+{
+    struct fab_mad mad;
+    const uint8_t *data;
+    size_t len;
+    int status = fab_wire_mad_unpack(bytes, FAB_MAD_SIZE, &mad, &data, &len);
+    struct fab_slot *s = status == FAB_OK ? match(m, 0, &mad, true) : NULL;
+    if (s == NULL)
+        return;
+    m->stats.sent--;
+    m->stats.retried -= s->tries > 1;
+    remove_outstanding(m, s);
+    finish(m, s, &(struct fab_mads_answer){.status = FAB_E_DENIED});
+}
+
 /* ---- time-outs ------------------------------------------------------------------------------- */
 
 static bool is_due(const struct fab_slot_list *l, uint64_t now)

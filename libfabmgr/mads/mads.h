@@ -38,7 +38,8 @@ struct fab_mad_addr {
 };
 
 struct fab_mads_answer {
-    /* OK, TIMEOUT (no response to any try), REFUSED (smp_status has the reason) or INVAL */
+    /* OK, TIMEOUT (no try got a response), REFUSED (smp_status has the reason), DENIED
+     * (fab_mads_refuse) or INVAL */
     int status;
     /* Status of the response, without the direction bit (IBA 13.4.7). */
     uint16_t smp_status;
@@ -62,8 +63,8 @@ struct fab_mads_request {
     uint32_t attr_mod;
     uint64_t m_key;
     /* Other M_Keys that the device may have instead of m_key; 0: none. Each of the last tries uses
-     * one of them, in this order. If there would be no try left for m_key, the number of tries is
-     * raised. If m_key_last[0] is 0, m_key_last[1] is 0, too. */
+     * one of these keys, in this order. If there would be no try left for m_key, the number of
+     * tries is raised. If m_key_last[0] is 0, m_key_last[1] is 0, too. */
     uint64_t m_key_last[FAB_MADS_LAST_KEYS];
     /* The session does not send the request again if there is no response. */
     bool once;
@@ -117,7 +118,7 @@ struct fab_mads;
 struct fab_mads *fab_mads_new(const struct fab_mads_config *config);
 void fab_mads_free(struct fab_mads *m);
 
-/* Queues a copy of the request. Queued requests are sent before those of the source. INVAL: a
+/* Queues a copy of the request. Queued requests are sent before requests of the source. INVAL: a
  * directed route is missing, or longer than 63 hops. LIMIT: about a million requests are queued or
  * in flight. Also returns NOMEM. */
 int fab_mads_submit(struct fab_mads *m, const struct fab_mads_request *req);
@@ -135,23 +136,26 @@ void fab_mads_cancel_all(struct fab_mads *m);
  * are ignored. */
 void fab_mads_cancel(struct fab_mads *m, const void *ctx);
 /* fab_mads_cancel_if drops the requests with this ctx for which matches() returns true. It does not
- * call done(), and returns the number of dropped requests. `tag` and `path` are those of a request.
- * matches() must not call functions of the session. */
+ * call done(), and returns the number of dropped requests. `tag` and `path` are members of a
+ * request. matches() must not call functions of the session. */
 typedef bool fab_mads_match(void *arg, uint64_t tag, const struct fab_path *path);
 uint32_t fab_mads_cancel_if(struct fab_mads *m, const void *ctx, fab_mads_match *matches,
                             void *arg);
 
 /* Stores the next MAD to send and returns true; the MAD is in flight from then on. Retries come
- * first, then submitted requests, then those of the source. Returns false if the window is full, or
- * if there are no requests. */
+ * first, then submitted requests, then requests of the source. Returns false if the window is full,
+ * or if there are no requests. */
 bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE],
                      struct fab_mad_addr *ret_to);
-/* Handles a received MAD with the source LID slid. Returns true if it is a response, whether or not
- * it matches a request. Returns false if it is a request, trap or report, which the caller handles.
- * failed: the MAD is a request of this session that the transport returned as undelivered; the
- * session retries it as after a time-out. */
+/* Handles a received MAD with the source LID slid. Returns true if the MAD is a response, whether
+ * or not the response matches a request. Returns false if the MAD is a request, trap or report,
+ * which the caller handles. failed: the MAD is a request of this session that the transport
+ * returned as undelivered; the session retries it as after a time-out. */
 bool fab_mads_input(struct fab_mads *m, uint64_t now, uint16_t slid, const uint8_t *mad, size_t len,
                     bool failed);
+/* Call this function if the manager is not allowed to send the MAD that fab_mads_output has just
+ * stored. The request of the MAD ends with the status DENIED. */
+void fab_mads_refuse(struct fab_mads *m, const uint8_t mad[FAB_MAD_SIZE]);
 void fab_mads_expire(struct fab_mads *m, uint64_t now); /* handles requests that timed out */
 /* Returns the latest time at which the caller must call fab_mads_expire; UINT64_MAX: nothing is in
  * flight. */

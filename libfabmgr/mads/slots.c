@@ -74,7 +74,8 @@ static struct fab_slot *slot_at(const struct fab_slots *t, uint32_t index)
 }
 
 /* Enlarges the table of TIDs for `slots` slots. The new table uses more low bits of a TID as its
- * index. TIDs that differ in fewer bits also differ in more, so no two TIDs get the same entry. */
+ * index. Two TIDs with different indices in the old table also have different indices in the new
+ * one, so no two TIDs get the same entry. */
 static int reserve_tids(struct fab_slots *t, uint32_t slots)
 {
     uint32_t size = ENTRIES_PER_SLOT * CHUNK;

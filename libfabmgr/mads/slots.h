@@ -31,7 +31,7 @@ struct fab_slot {
     bool late;
     struct fab_mads_request req;
 };
-struct fab_slot_list { /* first in, first out */
+struct fab_slot_list { /* a list of slots, first in, first out */
     struct fab_slot *head, *tail;
 };
 struct fab_slots {

@@ -9,7 +9,7 @@
 
 struct fab_window {
     uint32_t size, floor, ceiling;
-    uint32_t answers; /* responses since the window last grew */
+    uint32_t answers; /* number of responses since the window last grew */
     bool full;        /* the last call of fab_mads_window_room returned false */
     bool lost_once;   /* true: a request was lost, so the slow start has ended */
     /* Time in us at which the window was last halved. */

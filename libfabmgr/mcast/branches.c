@@ -8,13 +8,13 @@
  * switch of the tree has one path towards the root, the tree has no cycle, and a new branch meets
  * the tree at the root at the latest.
  *
- * The root and the switches below it belong to the tree only if branches meet there. For example,
- * the tree of two members at one leaf switch consists of this switch. The top of a tree is the
- * switch of the tree that is nearest to the root. If a new branch reaches the root without meeting
- * the tree, the tree is extended from its top to the root.
+ * The root, or a switch below the root, belongs to the tree only if branches meet at this switch.
+ * For example, the tree of two members at one leaf switch consists of this switch. The top of a
+ * tree is the switch of the tree that is nearest to the root. If a new branch reaches the root
+ * without meeting the tree, the tree is extended from its top to the root.
  *
- * If the trees follow a guide (guide.h), their roots and the branches of all switches are those of
- * the guide. Otherwise:
+ * If the trees follow a guide (guide.h), the guide determines their roots and the branches of all
+ * switches. Otherwise:
  *
  * The root of a new tree is the core switch (distances.c) that is the root of the fewest trees. If
  * a switch has several links towards the root, its branch uses the same link as before, or else the

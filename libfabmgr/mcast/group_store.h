@@ -8,8 +8,8 @@
 struct fab_mcast_group *fab_mcast_store_find(const struct fab_mcast_groups *g,
                                              const uint64_t mgid[2]);
 /* Adds a group, and counts it in the quota of the port with GUID `creator` (0: in no quota). If
- * is->mlid is not 0 and the group can have this MLID, the group gets it; otherwise another MLID.
- * Returns LIMIT if no MLID is left, or NOMEM. */
+ * is->mlid is not 0 and the group can have this MLID, the group gets this MLID; otherwise it gets
+ * another one. Returns LIMIT if no MLID is left, or NOMEM. */
 int fab_mcast_store_add(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
                         uint64_t creator, struct fab_mcast_group **ret);
 /* Makes a port the creator of a group that has no creator yet, and counts the group in the quota of

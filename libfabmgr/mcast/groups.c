@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Joins and leaves of multicast groups (IBA 15.2.5.17, with the rules o15-0.2.x of chapter 15).
- * Where the rules permit several answers, the manager does as OpenSM does, because hosts expect it.
+ * Where the rules permit several answers, the manager gives the answer of OpenSM, because hosts
+ * expect this answer.
  *
  * The components in a request must match the group; MTU, rate and lifetime match by their
  * selectors. A new group gets the values in the request. If the request has a range for the MTU or
@@ -205,8 +206,8 @@ static bool is_sound(const uint64_t mgid[2])
 
 /* Returns true if the MGID belongs to an IP group in another partition. The MGID of an IP group,
  * ff1S:401b:PPPP:... or ff1S:601b:PPPP:..., contains the P_Key PPPP of the group (RFC 4391, section
- * 4). Without this check, a host could create the groups of a partition to which it does not
- * belong, with parameters that prevent its members from joining. */
+ * 4). Without this check, a host could create the groups of a foreign partition, with parameters
+ * that prevent the members of this partition from joining. */
 static bool is_of_other_partition(const uint64_t mgid[2], uint16_t pkey)
 {
     uint32_t flags = (uint32_t)(mgid[0] >> 52), signature = (uint32_t)(mgid[0] >> 32) & 0xffff;

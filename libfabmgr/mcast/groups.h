@@ -48,8 +48,9 @@ struct fab_mcast_group {
     struct fab_mcast_member *member; /* array of members, sorted by GUID */
     size_t members, room;
 };
-/* When an IPv6 solicited-node group shares an MLID: never, only if few MLIDs are free (SHORT), or
- * always. With SHORT and with always, other IP groups share MLIDs if no MLID is free. */
+/* When IPv6 solicited-node groups share an MLID. NEVER: they never do. SHORT: they do if few MLIDs
+ * are free. ALWAYS: they always do. With SHORT and ALWAYS, other IP groups share MLIDs if no MLID
+ * is free. */
 enum fab_mcast_share { FAB_MCAST_SHARE_NEVER, FAB_MCAST_SHARE_SHORT, FAB_MCAST_SHARE_ALWAYS };
 struct fab_mcast_groups {
     struct fab_mcast_trees *trees;
@@ -65,10 +66,10 @@ struct fab_mcast_groups {
      * group exists, even if the creator leaves it. Otherwise two hosts together could create any
      * number of groups. */
     struct fab_map created, joined;
-    size_t memberships; /* memberships of all ports together */
+    size_t memberships; /* number of memberships of all ports */
     /* greatest number of MLIDs that the manager assigns; 0: only the MFTs limit the number */
     uint32_t most;
-    enum fab_mcast_share share; /* SHORT unless it is set */
+    enum fab_mcast_share share; /* FAB_MCAST_SHARE_SHORT unless the owner sets it */
     struct fab_mcast_listener {
         void *ctx;
         /* Called with `made` true after a group was created and got its MLID. Called with `made`

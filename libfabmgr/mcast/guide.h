@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A guide is a spanning forest of the switches. If multicast trees have a guide, each tree is a
- * part of this forest. Port and switch ids are those of the trees' net (net.h). */
+ * part of this forest. Port and switch ids are ids of the trees' net (net.h). */
 #ifndef LIBFABMGR_MCAST_GUIDE_H
 #define LIBFABMGR_MCAST_GUIDE_H
 

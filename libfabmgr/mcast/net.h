@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The switches and links that multicast trees use. They are copied from a snapshot, because the
- * snapshot may be freed while the trees exist. Node and port ids are those of the
- * snapshot.
+ * snapshot may be freed while the trees exist. Node and port ids are ids of the snapshot.
  */
 #ifndef LIBFABMGR_MCAST_NET_H
 #define LIBFABMGR_MCAST_NET_H

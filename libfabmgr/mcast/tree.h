@@ -62,7 +62,8 @@ struct fab_mcast_trees {
     bool broken;
 };
 
-/* Functions of tree.c. If memory runs out, those that create something return NULL. */
+/* Functions of tree.c. Those that return a pointer to a new object return NULL if memory runs
+ * out. */
 struct fab_mcast_tree *fab_mcast_tree_new(uint16_t mlid);
 void fab_mcast_tree_free(struct fab_mcast_tree *tree); /* tree may be NULL */
 /* Returns the element of a switch in the tree; NULL: the switch is not in the tree. */
@@ -83,8 +84,8 @@ static inline uint32_t fab_mcast_tree_slot(const struct fab_mcast_tree *tree)
     return (uint32_t)tree->mlid - FAB_MLID_FIRST;
 }
 
-/* Functions of branches.c. before: [switch_count] for each switch the port of its former branch,
- * which the new branch uses if it can; NULL: there were no branches. */
+/* Functions of branches.c. before: [switch_count] for each switch, the port of the former branch,
+ * which the new branch uses if possible; NULL: there were no branches. */
 
 /* Extends the tree to the member, if there is a path. After NOMEM, the tree has lost its
  * branches. */

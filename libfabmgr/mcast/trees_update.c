@@ -150,8 +150,8 @@ struct move {
     /* [new switch_count] for each switch, the port of its former branch in the tree that is being
      * moved; FAB_NONE: no branch. Argument `before` of fab_mcast_tree_attach. */
     uint32_t *up;
-    /* true: the old trees follow a guide. The new trees then take over neither roots nor branches
-     * from the old ones, so that they do not depend on earlier faults. */
+    /* true: the old trees follow a guide. The new trees then take over no roots and no branches
+     * from the old trees, so that the new trees do not depend on earlier faults. */
     bool anew;
 };
 

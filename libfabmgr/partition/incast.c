@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes, for each endport, the largest incast at any endport to which it can send, as the
- * partitions permit it.
+ * Computes a value for each endport: the largest incast that the partitions permit at any endport
+ * to which this endport can send.
  *
  * Endports with the same P_Keys form one group and are handled together. If 1,000 jobs on 11,664
  * endports have a partition each, there are about 1,000 groups. The senders of a group are the
@@ -36,12 +36,12 @@ struct group {
     uint32_t endports; /* number of endports in the group */
     /* number of endports that can send to an endport of the group */
     uint32_t senders;
-    /* While union_of counts the senders of group number n, it sets seen = n + 1 in each group
-     * that it has counted, so that it counts no endport twice. */
+    /* union_of sets `seen` to n + 1 in each group that it has counted among the senders of group
+     * number n, so that no endport counts twice. */
     uint32_t seen;
 };
-/* For one partition, the group with the most senders: its number of senders, and its number
- * `group`. other: the greatest number of senders of any other group in the partition. */
+/* The group with the most senders in one partition. senders: number of its senders. group: number
+ * of this group. other: the greatest number of senders of any other group in the partition. */
 struct best {
     uint32_t senders, group, other;
 };
@@ -66,7 +66,8 @@ struct incast {
     struct fab_map by_hash;
     struct group *group;
     size_t groups, group_room;
-    /* [keys] the P_Keys of all groups: first those of group 0, then those of group 1, and so on */
+    /* [keys] the P_Keys of all groups: first the keys of group 0, then the keys of group 1, and so
+     * on */
     uint16_t *key;
     size_t keys, key_room;
     struct partition *partition; /* [BASES] */
@@ -85,8 +86,8 @@ static bool is_endport(const struct fab_fabric *f, uint32_t port)
     return n->type != FAB_NODE_SWITCH && !n->aggregation && fab_fabric_port_is_up(f, port);
 }
 
-/* Compares two P_Keys by partition; of two P_Keys of one partition, that of a full member comes
- * before that of a limited member. */
+/* Compares two P_Keys by partition. In one partition, the key of a full member comes before the key
+ * of a limited member. */
 static int compare_keys(const void *x, const void *y)
 {
     uint16_t a = *(const uint16_t *)x, b = *(const uint16_t *)y;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Computes the largest incast that partitions allow. It is assumed that each job has a partition of
- * its own. Two endports can communicate only if both are in the same partition, and at least one of
- * them is a full member of it. */
+/* Computes the largest incast that partitions allow. The file assumes that each job has a partition
+ * of its own. Two endports can communicate only if both are members of one partition, and at least
+ * one endport is a full member. */
 #ifndef LIBFABMGR_PARTITION_INCAST_H
 #define LIBFABMGR_PARTITION_INCAST_H
 
@@ -9,9 +9,9 @@
 #include "libfabmgr/target/pkeys.h"
 
 /*
- * Fills ret[port_count]. For an endport of an adapter or router with a link, its element is the
- * largest incast at any endport to which it can send, at least 1. Other ports get 0. The number is
- * never too low. It may be too high if there are thousands of endports, each in dozens of
+ * Fills ret[port_count]. For a linked endport of an adapter or router, the element is at least 1:
+ * it is the largest incast at any endport to which this endport can send. Other ports get 0. The
+ * number is never too low. It may be too high if there are thousands of endports, each in dozens of
  * partitions.
  *
  * A port without a table counts as a full member of the default partition, as devices are after a

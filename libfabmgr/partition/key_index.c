@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Assigns the keys of a port to indexes of its P_Key table. Programs refer to a P_Key by its index,
  * for example when they create a queue pair. So a key stays at its index as long as the port has
- * it, even if the membership changes between limited and full. New keys get unused entries first,
- * because an entry that holds another key must be cleared before it is filled. */
+ * the key, even if the membership changes between limited and full. New keys get unused entries
+ * first, because an entry that holds another key must be cleared before it is filled. */
 #include "libfabmgr/partition/key_index.h"
 
 #include <string.h>
@@ -48,11 +48,9 @@ static uint32_t find_free(const struct fab_blocks *held, uint32_t port, const ui
 
 /*
  * Assigns an index of table[], the new P_Key table, to each key of key[] that has none yet. An
- * index is free if table[] has no key there. `method` tells which free index a key gets:
- * 0: the index at which the port holds the same key now;
- * 1: the index at which the port holds a key of the same partition now;
- * 2: an index at which the port holds no key now;
- * 3: any free index.
+ * index is free if table[] has no key at this index. `method` tells which free index a key gets: 0:
+ * the index at which the port holds the same key now; 1: the index at which the port holds a key of
+ * the same partition now; 2: an index at which the port holds no key now; 3: any free index.
  */
 static void assign(const struct fab_blocks *held, uint32_t port, const uint16_t *key,
                    uint32_t count, uint16_t *table, uint32_t room, unsigned method)

@@ -8,7 +8,7 @@
  * The manager is always a full member of the default partition, because limited members could not
  * ask it for paths otherwise. A switch port that enforces P_Keys holds the keys of the endport at
  * its link. If that endport is both a full and a limited member of a partition, the switch port
- * holds only the full key, which admits all packets that the limited key admits.
+ * holds only the full key. The full key admits all packets that the limited key admits.
  */
 #include "libfabmgr/partition/partition.h"
 
@@ -126,9 +126,8 @@ static int grant_partition(struct draft *d, uint32_t number, const uint32_t *nex
 }
 
 /* Sorts the rules by partition; rules of one partition keep their order. The returned array has two
- * parts. The first part has, for each partition, the position of its first rule, and as its last
- * element the number of all rules. The second part has the indexes of the rules in the new
- * order. */
+ * parts. The first part has the position of the first rule of each partition; its last element is
+ * the number of all rules. The second part has the indexes of the rules in the new order. */
 static uint32_t *sort_rules(const struct fab_partitions *p)
 {
     size_t heads = p->partitions + 1;

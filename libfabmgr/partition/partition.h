@@ -19,10 +19,10 @@ struct fab_partition_input {
     const struct fab_fabric *fabric;
     const struct fab_partitions *partitions;
     /* [quarantined_count] Sorted port GUIDs of ports in quarantine. Such a port is a limited member
-     * of the partition quarantine_pkey, of which only the manager is a full member. It is also a
-     * limited member of the default partition if the manager is the only full member there. It is
-     * in no other partition. Switches enforce P_Keys of these ports in both directions, whatever
-     * `enforce` is. */
+     * of the partition quarantine_pkey, of which only the manager is a full member. Such a port is
+     * also a limited member of the default partition, if the manager is the only full member of
+     * this partition. It is in no other partition. Switches enforce P_Keys of these ports in both
+     * directions, whatever `enforce` is. */
     const uint64_t *quarantined;
     size_t quarantined_count;
     uint16_t quarantine_pkey;

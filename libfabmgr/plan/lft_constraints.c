@@ -106,8 +106,8 @@ static uint32_t next_changed(struct fab_lft_ordering *o, uint32_t sw,
 
 /* ---- cycles: strongly connected components of old and new entries (Tarjan 1972) -------------- */
 
-/* Values of phase[]: which next hops of a switch the search has already followed. These are none,
- * only the new one, or both the new and the old one. */
+/* Values of phase[]: the next hops of a switch that the search has followed so far. FRESH: none.
+ * SAW_NEW: the next hop by the new entry. SAW_BOTH: also the next hop by the old entry. */
 enum { FRESH, SAW_NEW, SAW_BOTH };
 
 static void open_switch(struct fab_lft_ordering *o, uint32_t sw, uint32_t *depth)

@@ -45,7 +45,7 @@ struct fab_lft_ordering {
     const struct fab_plan_input *in;
     struct fab_lft_ordering_item *items;
     uint32_t count;
-    /* [count] indices of the items, sorted by block number; those of block b begin at
+    /* [count] indices of the items, sorted by block number; the items of block b begin at
      * by_block[block_start[b]] */
     uint32_t *by_block, *block_start;
     /* [port_count] the switch to which the port leads, or FAB_LFT_ORDERING_ENDPORT or

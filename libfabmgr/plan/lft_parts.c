@@ -4,11 +4,11 @@
  * block is written in parts. An item is the block of one switch. Each write has a wave: the writes
  * of one block number are sent wave by wave, the lowest first.
  *
- * A constraint says that the entry of one switch for a destination must be written before that of
- * another switch (lft_constraints.c). A block has the entries of 64 destinations. For one of them,
- * switch A may have to be written before switch B, and for another one B before A. Then the block
- * of one of the two switches is written in parts: the first part changes some entries, while the
- * others keep their values.
+ * A constraint says that the entry of one switch for a destination must be written before the entry
+ * of another switch (lft_constraints.c). A block has the entries of 64 destinations. For one
+ * destination, switch A may have to be written before switch B, and for another destination B
+ * before A. Then the block of one of the two switches is written in parts: the first part changes
+ * some entries, while the other entries keep their values.
  *
  * Soft constraints avoid paths that go down and then up. All other constraints are strict. Those of
  * one destination never form a cycle, so some entry can always be written. Soft constraints may
@@ -22,7 +22,7 @@
 
 /* Adds a write of item i (the LFT block of one switch) that changes the given entries. Other
  * entries that are not yet written keep their old values. If `last` is true, the write changes all
- * remaining entries, including those of LIDs without an owner. */
+ * remaining entries, including entries of LIDs without an owner. */
 static int write_part(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, bool last)
 {
     struct fab_lft_ordering_item *item = &o->items[i];
@@ -74,8 +74,9 @@ static bool give_up_turns(struct fab_lft_ordering *o, uint32_t *queued)
     return any;
 }
 
-/* Writes the first item that still waits, although another item should precede it, and counts it in
- * `unordered`. Called only if no item can be written, which would be an internal error. */
+/* Called only if no item can be written, which would be an internal error. Writes the first item
+ * that still waits, although another item should precede this item, and counts it in
+ * `unordered`. */
 static int release_any(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count,
                        uint32_t *queued)
 {

@@ -4,9 +4,9 @@
  * after the other. A block has the entries of an MLID group for 16 ports of a switch. If a switch
  * holds or gets an entry of the group, all its blocks of the group are compared.
  *
- * Old and new branches of an MLID may form a cycle. To find out, union-find goes through all links
- * that are in the old or new entry of at least one of their two switches, and joins these two
- * switches. If they were joined before, the link closes a cycle.
+ * Old and new branches of an MLID may form a cycle. To find out, union-find visits each link that
+ * is in the old or new entry of at least one of its two switches, and joins these two switches. If
+ * they were joined before, the link closes a cycle.
  */
 #include "libfabmgr/plan/mft_writes.h"
 
@@ -96,8 +96,8 @@ static int add_cell(struct draft *d, uint32_t sw, uint32_t number, const uint16_
     return FAB_OK;
 }
 
-/* Compares the entries of a block that the switch holds (was; NULL: unknown) with those of the
- * target (will; NULL: all zero). Returns a bitset of the LIDs of the MLID group whose entries
+/* Compares the entries of a block that the switch holds (was; NULL: unknown) with the entries of
+ * the target (will; NULL: all zero). Returns a bitset of the LIDs of the MLID group whose entries
  * differ; all LIDs if `was` is NULL. */
 static uint32_t pending(const uint16_t *was, const uint16_t *will)
 {
@@ -143,7 +143,7 @@ static int collect_switch(struct draft *d, uint32_t sw, uint32_t group)
 /* Returns the switch to which the working link of a port leads; FAB_NONE: none. */
 static uint32_t peer_switch(const struct fab_mcast_net *n, uint32_t sw, uint32_t num)
 {
-    return num > 0 && num <= fab_mcast_net_port_count(n, sw)
+    return num <= fab_mcast_net_port_count(n, sw)
                ? fab_mcast_net_peer_node(n, n->first_port[sw] + num)
                : FAB_NONE;
 }

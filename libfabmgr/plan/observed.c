@@ -6,13 +6,13 @@
  * acknowledgement. One bit per block tells whether it is known. An unknown block is always written.
  *
  * If a write fails, the switch may hold the old or the new entries, and it may have restarted. The
- * manager reads its blocks again. If this fails, too, the former entries are the best that the
- * manager knows. A mixture with the former entries is safe. So is a mixture with the entries of the
- * lost write, because the write was sent when it was safe. So it is also safe to write the former
- * entries once more. Afterwards the block is known.
+ * manager reads its blocks again. If this fails, too, the manager assumes the former entries.
+ * Mixtures with these entries are safe. Mixtures with the entries of the lost write are safe as
+ * well, because the manager sent this write only when it was safe. Therefore the manager can safely
+ * write the former entries once more. Afterwards the block is known.
  *
- * VL tables, also those of adapters and routers, are stored as the values from which they are
- * computed (vl_writes.c).
+ * VL tables, also of adapters and routers, are stored as the values from which they are computed
+ * (vl_writes.c).
  */
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 /*
  * Finds the blocks of P_Key tables to write, in two passes over all ports. The first pass removes
  * keys and turns full memberships into limited ones; the second writes everything that still
- * differs. So at any time a port holds a subset of its old table or a subset of its new one, and
- * two ports can communicate only if the old or the new tables allow it. In a single pass, a port
- * that is still a full member could communicate with a port that has just become a limited member.
+ * differs. So at any time a port holds a subset of its old table or a subset of its new table. Two
+ * ports can communicate only if the old or the new tables allow this. In a single pass, a port that
+ * is still a full member could communicate with a port that has just become a limited member.
  *
  * An unknown block is written once, in the second pass.
  */

@@ -32,7 +32,8 @@ struct draft {
     size_t count, room;
 };
 
-/* Adds a write. Does nothing if its switch is silent, because a silent switch cannot receive it. */
+/* Adds a write. Does nothing if the switch of the write is silent, because a silent switch cannot
+ * receive writes. */
 static int add(struct draft *d, struct fab_plan_op op)
 {
     if (d->in->fabric->nodes[op.node].silent)
@@ -160,9 +161,9 @@ static bool is_cut_off(const struct draft *d, uint32_t sw)
     return fab_base_bits_get(d->cut_off.sw, sw);
 }
 
-/* Adds the LFT writes of a switch. A block is written if it is not known, or if it differs from the
- * target. It is also written if it is doubtful and was not restored, or if stage EARLY has made
- * some of its entries drop packets. */
+/* Adds the LFT writes of a switch. A block is written if it is unknown, or if it differs from the
+ * target. A doubtful block is written unless it was restored. A block is also written if stage
+ * EARLY has made some of its entries drop packets. */
 static int plan_tables(struct draft *d, uint32_t sw)
 {
     uint64_t coming_up[4] = {0};

@@ -113,7 +113,7 @@ void fab_plan_observed_forget_vls(struct fab_observed *o, const struct fab_fabri
 int fab_plan_observed_remap(const struct fab_observed *from, const struct fab_fabric *old,
                             const struct fab_fabric *now, uint32_t top, struct fab_observed *ret);
 
-/* Returns true if data packets may pass an ISL: one of its ports is Active, and the other one is
+/* Returns true if data packets may pass an ISL: one of its ports is Active, and the other port is
  * Active or Armed. A port in state Armed also receives data packets, and the first data packet
  * makes it Active (IBA 7.2.7). */
 bool fab_plan_isl_carries(const struct fab_fabric *f, uint32_t port);

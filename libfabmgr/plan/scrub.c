@@ -490,8 +490,8 @@ bool fab_plan_scrub_is_stale(const struct fab_plan_input *in, const struct fab_s
 
 /* Makes the next plan write the partition enforcement of the port again. If a port reports another
  * enforcement than the manager last set, plans assume that the port refused the setting, and do not
- * repeat it. Here, however, another program changed the enforcement. So this function records the
- * present enforcement as the one that the manager last set. */
+ * repeat it. If the scrub finds another enforcement, another program has changed it. So this
+ * function records the present enforcement as the one that the manager last set. */
 static void record_enforce(const struct fab_plan_input *in, uint32_t port,
                            const struct fab_port_info *now, struct fab_observed *o)
 {

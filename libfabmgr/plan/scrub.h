@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The scrub reads back what the manager wrote to devices, and compares it with what it wrote. The
- * functions of this header find the attributes to read, one after the other, and the differences.
- * They leave out multicast forwarding tables, which the caller compares with its trees by
- * fab_plan_scrub_blocks_differ.
+ * The scrub reads the settings that the manager wrote to devices, and compares them with the
+ * written values. The functions of this header find the attributes to read, one after the other,
+ * and the differences. They leave out multicast forwarding tables, which the caller compares with
+ * its trees by fab_plan_scrub_blocks_differ.
  *
  * A turn is one pass over all devices. There are two kinds: FAB_SCRUB_TABLES reads SwitchInfo, LFT
  * blocks, PortInfo of ports that are up, and P_Key blocks. FAB_SCRUB_LANES reads
  * SLtoVLMappingTables and VLArbitrationTables, which are far more numerous. A turn reads only
- * tables that devices are known to hold. It changes the device after each attribute, so that
- * consecutive requests go to different devices.
+ * tables that devices are known to hold. After each attribute, the turn continues with another
+ * device, so that consecutive requests go to different devices.
  */
 #ifndef LIBFABMGR_PLAN_SCRUB_H
 #define LIBFABMGR_PLAN_SCRUB_H
@@ -47,9 +47,10 @@ uint64_t fab_plan_scrub_count(const struct fab_plan_input *in, enum fab_scrub_tu
                               uint32_t node, uint32_t end);
 
 struct fab_scrub_difference {
-    const char *field; /* "entry", or the name of a field */
-    /* which entry differs: its LID, P_Key index, SL, or position in the table */
-    uint32_t entry;
+    /* The members up to `wanted` describe the first difference. field: "entry" in a table, or the
+     * name of the field of the attribute that differs */
+    const char *field;
+    uint32_t entry; /* LID, P_Key index, SL, or position in the table */
     /* the value that was read, and the value that the manager wrote */
     uint64_t held, wanted;
     uint32_t entries; /* number of entries or fields that differ */

@@ -14,9 +14,9 @@
  * restart they are unknown. VL arbitration tables are stored as written, port by port, and only
  * blocks that differ are written again.
  *
- * With several VLs, unknown tables are written. With one VL they are not: routing that is free of
- * deadlock on one VL is so with every mapping of SLs to VLs, so any table is correct. But tables
- * that this manager wrote before are then set to VL 0.
+ * With several VLs, unknown tables are written. With one VL they are not written. Routing that is
+ * free of deadlock on one VL is also free of deadlock with any mapping of SLs to VLs, so any table
+ * is correct. But tables that this manager wrote before are then set to VL 0.
  */
 #include "libfabmgr/plan/vl_writes.h"
 
@@ -134,8 +134,8 @@ struct pairs {
      * tables, as far as they are known. want: for the wanted tables. */
     struct fab_observed_vl_port now[PORTS];
     struct fab_observed_vl_port want[PORTS];
-    /* known: the tables of the switch are known. by_in: a write of scope LINE sets the tables of
-     * all pairs with one in port; otherwise those of all pairs with one out port. */
+    /* known: the tables of the switch are known. by_in: true: a write of scope LINE sets the tables
+     * of all pairs with one in port; false: of all pairs with one out port. */
     bool known, by_in;
 };
 
@@ -161,10 +161,11 @@ static bool differs(const struct pairs *s, uint32_t in, uint32_t out)
            map_of(&s->in->target->vls, s, in, out);
 }
 
-/* Collects the ports of a switch whose links are up: how many VLs each port uses, and which
- * SL-to-VL table it has, now and in the target. Returns false if no SL-to-VL table of the switch
- * needs a write. Such a switch does not support these tables, or holds those of the target (several
- * VLs). With one VL, unknown tables need no write either, because any table is correct. */
+/* Collects the ports of a switch whose links are up, with the number of VLs and the SL-to-VL table
+ * of each port, now and in the target. Returns false if no SL-to-VL table of the switch needs a
+ * write. There are three such cases: the switch does not support these tables; the target uses
+ * several VLs, and the switch is known to hold its tables; or the target uses one VL, and the
+ * tables of the switch are not known, because with one VL any table is correct. */
 static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pairs *ret)
 {
     const struct fab_fabric *f = in->fabric;

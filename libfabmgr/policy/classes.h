@@ -118,7 +118,7 @@ struct fab_classes {
     bool has_limit;
     uint8_t limit; /* LimitOfHighPriority */
     struct fab_class_note note[FAB_CLASS_NOTES];
-    /* number of lines of the file that were ignored; note[] describes the first of these lines */
+    /* number of lines of qos-policy.conf that were ignored; note[] describes the first ones */
     size_t notes;
     struct fab_arena arena;
     int refs; /* private, atomic */

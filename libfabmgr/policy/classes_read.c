@@ -54,7 +54,7 @@ struct reader {
     enum place place;
     char name[WORD_MOST + 1];
     struct fab_class class;
-    uint32_t group; /* number of the current group */
+    uint32_t group; /* index of the current port group in the policy */
     struct fab_class_rule rule;
     bool has_level; /* the rule has a qos-level-name */
     /* number of the class for paths that no rule matches; -1: class 0 */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The defaults of the congestion control policy, and the ranges of its values (IBA A10.4.3). The
- * default latencies are those of current hardware: 0.25 us for a switch, 0.6 us for an adapter. */
+ * default latencies are typical of current hardware: 0.25 us for a switch, 0.6 us for an
+ * adapter. */
 #include "libfabmgr/policy/congestion.h"
 
 #include <stdio.h>

@@ -8,14 +8,29 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/classes_rule.c \
 	%D%/congestion.c \
 	%D%/congestion.h \
+	%D%/declared.c \
+	%D%/declared.h \
+	%D%/declared_classes.c \
+	%D%/declared_fields.c \
+	%D%/declared_fields.h \
+	%D%/declared_lists.c \
+	%D%/declared_partitions.c \
+	%D%/document.c \
+	%D%/document.h \
 	%D%/gid.c \
 	%D%/gid.h \
+	%D%/guid_lines.c %D%/guid_lines.h %D%/lid_list.c \
+	%D%/lid_list.h \
 	%D%/m_key_list.c \
 	%D%/m_key_list.h \
 	%D%/m_keys.c \
 	%D%/m_keys.h \
+	%D%/lines.c \
+	%D%/lines.h \
 	%D%/locations.c \
 	%D%/locations.h \
+	%D%/node_names.c \
+	%D%/node_names.h \
 	%D%/partitions.c \
 	%D%/partitions.h \
 	%D%/partitions_make.h \

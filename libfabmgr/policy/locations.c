@@ -44,7 +44,7 @@ static const char *const column_names[COLUMNS] = {"name", "host", "rack", "row",
 struct reader {
     struct fab_locations *locations;
     struct fab_locations_error *error;
-    unsigned line; /* of the current row, from 1 */
+    unsigned line; /* number of the line of the current row, from 1 */
     /* [column] index of the field with this column; FIELDS_MAX: the file lacks the column */
     unsigned field_of[COLUMNS];
     char fields[FIELDS_MAX][FIELD_LEN]; /* [count] fields of the current row */
@@ -371,7 +371,8 @@ static const struct entry *find_pattern(const struct fab_locations *p, const cha
 }
 
 /* Returns the part of a NodeDescription that names the host or switch: usually the first word. A
- * managed switch has a NodeDescription such as "MF0;leaf-03:MQM8700/U1"; there it is "leaf-03". */
+ * managed switch has a NodeDescription such as "MF0;leaf-03:MQM8700/U1"; this part is then
+ * "leaf-03". */
 static const char *system_name(const char *desc, size_t *ret_len)
 {
     static const char managed[] = "MF0;";

@@ -21,7 +21,8 @@
 #include <stdint.h>
 
 #define FAB_LOCATIONS_TEXT_MAX ((size_t)16 << 20) /* bytes */
-#define FAB_LOCATIONS_MAX 400000u                 /* names, after lists are expanded */
+/* maximum number of names, after lists are expanded */
+#define FAB_LOCATIONS_MAX 400000u
 
 /* The texts of the file about a node; "": the file has no such text. */
 struct fab_location {

@@ -4,63 +4,21 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "libfabmgr/base/digits.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
+struct reading {
+    struct fab_m_key_list *list;
+    size_t room;
+};
 
-static void skip_blanks(const char **at, const char *end)
+static int add(struct reading *r, const struct fab_listed_m_key *entry)
 {
-    while (*at < end && is_blank(**at))
-        (*at)++;
-}
-
-/* Reads 0x and 1 to 16 hexadecimal digits. Returns false for any other word. */
-static bool read_number(const char **at, const char *end, uint64_t *ret)
-{
-    skip_blanks(at, end);
-    const char *word = *at;
-    while (*at < end && !is_blank(**at) && **at != '#')
-        (*at)++;
-    size_t len = (size_t)(*at - word);
-    return len > 2 && len <= 18 && word[0] == '0' && (word[1] | 32) == 'x' &&
-           fab_base_digits_parse(word + 2, len - 2, 16, UINT64_MAX, ret);
-}
-
-static bool is_over(const char **at, const char *end)
-{
-    skip_blanks(at, end);
-    return *at == end || **at == '#';
-}
-
-/* Reads a line. Sets *any if the line has a key. Returns an error text, or NULL if the line is
- * correct. */
-static const char *read_line(const char *at, const char *end, struct fab_listed_m_key *ret,
-                             bool *any)
-{
-    if (end - at > FAB_M_KEY_LIST_LINE_MAX)
-        return "the line is longer than 256 bytes";
-    *any = !is_over(&at, end);
-    if (!*any)
-        return NULL;
-    if (!read_number(&at, end, &ret->port_guid) || ret->port_guid == 0)
-        return "expected the GUID of a port, such as 0x0002c90300000001";
-    if (!read_number(&at, end, &ret->m_key))
-        return "expected the M_Key of the port after its GUID, such as 0x1a2b";
-    return is_over(&at, end) ? NULL : "expected nothing after GUID and M_Key";
-}
-
-static int add(struct fab_m_key_list *l, size_t *room, const struct fab_listed_m_key *entry)
-{
+    struct fab_m_key_list *l = r->list;
     struct fab_listed_m_key *grown = l->entry;
-    if (l->count == *room)
-        grown = fab_base_grow(l->entry, sizeof *l->entry, l->count + 1, room);
+    if (l->count == r->room)
+        grown = fab_base_grow(l->entry, sizeof *l->entry, l->count + 1, &r->room);
     if (grown == NULL)
         return FAB_E_NOMEM;
     l->entry = grown;
@@ -68,32 +26,21 @@ static int add(struct fab_m_key_list *l, size_t *room, const struct fab_listed_m
     return FAB_OK;
 }
 
-static int fail(struct fab_m_key_list_error *error, unsigned line, const char *why)
+static int take(void *ctx, const char *at, const char *end, unsigned line, const char **ret_why)
 {
-    error->line = line;
-    snprintf(error->message, sizeof error->message, "%s", why);
-    return FAB_E_FORMAT;
-}
-
-static int read_lines(const char *at, const char *end, struct fab_m_key_list *l,
-                      struct fab_m_key_list_error *error)
-{
-    size_t room = 0;
-    int status = FAB_OK;
-    for (unsigned line = 1; status == FAB_OK && at < end; line++) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        struct fab_listed_m_key entry = {.line = line};
-        bool any = false;
-        const char *wrong = read_line(at, stop != NULL ? stop : end, &entry, &any);
-        if (wrong == NULL && any && l->count == FAB_M_KEY_LIST_MAX)
-            wrong = "expected at most 65536 ports";
-        if (wrong != NULL)
-            status = fail(error, line, wrong);
-        else if (any)
-            status = add(l, &room, &entry);
-        at = stop != NULL ? stop + 1 : end;
-    }
-    return status;
+    struct reading *r = ctx;
+    struct fab_listed_m_key entry = {.line = line};
+    *ret_why = NULL;
+    if (!fab_policy_guid_lines_number(&at, end, UINT64_MAX, &entry.port_guid) ||
+        entry.port_guid == 0)
+        *ret_why = "expected the GUID of a port, such as 0x0002c90300000001";
+    else if (!fab_policy_guid_lines_number(&at, end, UINT64_MAX, &entry.m_key))
+        *ret_why = "expected the M_Key of the port after its GUID, such as 0x1a2b";
+    else if (!fab_policy_guid_lines_is_over(&at, end))
+        *ret_why = "expected nothing after GUID and M_Key";
+    else if (r->list->count == FAB_M_KEY_LIST_MAX)
+        *ret_why = "expected at most 65536 ports";
+    return *ret_why != NULL ? FAB_E_FORMAT : add(r, &entry);
 }
 
 static int compare(const void *a, const void *b)
@@ -106,7 +53,7 @@ static int compare(const void *a, const void *b)
 
 /* Sorts the list by GUID. Returns FORMAT if a GUID occurs twice, because the list then gives two
  * keys for one port. */
-static int sort(struct fab_m_key_list *l, struct fab_m_key_list_error *error)
+static int sort(struct fab_m_key_list *l, struct fab_line_error *error)
 {
     const struct fab_listed_m_key *first = NULL;
     char why[sizeof error->message];
@@ -120,11 +67,11 @@ static int sort(struct fab_m_key_list *l, struct fab_m_key_list_error *error)
         return FAB_OK;
     snprintf(why, sizeof why, "the GUID is in line %u already, expected each GUID once",
              first[-1].line);
-    return fail(error, first->line, why);
+    return fab_policy_guid_lines_fail(error, first->line, why);
 }
 
 int fab_policy_m_key_list_read(const char *text, size_t len, struct fab_m_key_list **ret,
-                               struct fab_m_key_list_error *ret_error)
+                               struct fab_line_error *ret_error)
 {
     if (len > FAB_M_KEY_LIST_TEXT_MAX)
         return FAB_E_LIMIT;
@@ -132,7 +79,9 @@ int fab_policy_m_key_list_read(const char *text, size_t len, struct fab_m_key_li
     if (l == NULL)
         return FAB_E_NOMEM;
     l->refs = 1;
-    int status = read_lines(text, text + len, l, ret_error);
+    struct reading r = {.list = l};
+    int status =
+        fab_policy_guid_lines_each(text, len, FAB_M_KEY_LIST_LINE_MAX, take, &r, ret_error);
     if (status == FAB_OK)
         status = sort(l, ret_error);
     if (status == FAB_OK)

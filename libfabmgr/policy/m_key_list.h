@@ -9,8 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libfabmgr/policy/guid_lines.h"
+
 #define FAB_M_KEY_LIST_TEXT_MAX ((size_t)8 << 20) /* bytes */
-#define FAB_M_KEY_LIST_LINE_MAX 256               /* bytes of a line */
+#define FAB_M_KEY_LIST_LINE_MAX 256               /* maximum length of a line in bytes */
 #define FAB_M_KEY_LIST_MAX 65536                  /* greatest number of ports */
 
 struct fab_listed_m_key {
@@ -25,15 +27,11 @@ struct fab_m_key_list {
     size_t count;
     int refs; /* private, atomic */
 };
-struct fab_m_key_list_error {
-    unsigned line;    /* line of the text with the error, from 1 */
-    char message[96]; /* the reason; it never contains a key */
-};
 /* Reads the text of the file into a new list with one reference (refs == 1). Returns FORMAT
  * (*ret_error has the line and the reason), LIMIT (the text is longer than
  * FAB_M_KEY_LIST_TEXT_MAX) or NOMEM. */
 int fab_policy_m_key_list_read(const char *text, size_t len, struct fab_m_key_list **ret,
-                               struct fab_m_key_list_error *ret_error);
+                               struct fab_line_error *ret_error);
 struct fab_m_key_list *fab_policy_m_key_list_ref(struct fab_m_key_list *l); /* l may be NULL */
 void fab_policy_m_key_list_unref(struct fab_m_key_list *l);
 /* Returns the key listed for a port GUID; 0: the GUID is not listed, or l is NULL. */

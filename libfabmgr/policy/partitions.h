@@ -55,8 +55,8 @@ struct fab_partition {
     const char *name;
     uint16_t pkey; /* 1..0x7fff */
     bool ipoib;
-    /* Encoded as in PathRecord. rate and mtu are those of the multicast groups for IP over
-     * InfiniBand; sl is that of these groups and of all paths in the partition. */
+    /* Encoded as in PathRecord. rate and mtu apply to the multicast groups for IP over InfiniBand;
+     * sl applies to these groups and to all paths in the partition. */
     uint8_t rate, mtu, sl;
     /* Number of the line of partitions.conf that first defines the partition. 0: the partition is
      * built in. */
@@ -66,8 +66,8 @@ struct fab_partition {
 struct fab_partition_rule {
     uint32_t partition; /* index of fab_partitions.partition */
     enum fab_membership membership;
-    /* The P_Key of this partition gets index 0 of the port's P_Key table. Otherwise the key of the
-     * default partition has this index. */
+    /* true: the P_Key of this partition gets index 0 of the port's P_Key table; false: the P_Key of
+     * the default partition gets index 0 */
     bool index0;
     struct fab_port_selector who;
 };

@@ -13,7 +13,7 @@
 #define IPOIB_Q_KEY 0xb1b
 
 /* Makes partitions with only the default partition and its rules. `all` is the membership that all
- * ports get in it. All functions of this file may return NOMEM. */
+ * ports get in this partition. All functions of this file may return NOMEM. */
 int fab_policy_partitions_new(enum fab_membership all, struct fab_partitions **ret);
 int fab_policy_partitions_add(struct fab_partitions *p, const struct fab_partition *partition);
 int fab_policy_partitions_add_rule(struct fab_partitions *p, const struct fab_partition_rule *rule);
@@ -28,5 +28,13 @@ int fab_policy_partitions_add_broadcast(struct fab_partitions *p,
 int fab_policy_partitions_add_group(struct fab_partitions *p, const struct fab_port_group *group);
 int fab_policy_partitions_add_member(struct fab_port_group *group,
                                      const struct fab_port_selector *who);
+
+/* The words that select members, as in OpenSM's partitions.conf. */
+struct fab_member_word {
+    const char *word;
+    enum fab_port_select kind;
+};
+#define FAB_MEMBER_WORDS 5
+extern const struct fab_member_word fab_policy_member_words[FAB_MEMBER_WORDS];
 
 #endif

@@ -31,6 +31,14 @@
 #include "libfabmgr/policy/gid.h"
 #include "libfabmgr/policy/partitions_make.h"
 
+const struct fab_member_word fab_policy_member_words[FAB_MEMBER_WORDS] = {
+    {"ALL", FAB_SELECT_ALL},
+    {"ALL_CAS", FAB_SELECT_ADAPTERS},
+    {"ALL_SWITCHES", FAB_SELECT_SWITCHES},
+    {"ALL_ROUTERS", FAB_SELECT_ROUTERS},
+    {"SELF", FAB_SELECT_SELF},
+};
+
 #define WORD_MAX 255
 #define PKEY_LAST 0x7ffe /* the last P_Key that is assigned automatically */
 
@@ -444,17 +452,8 @@ static int read_head(struct reader *r, struct definition *d)
 
 static int select_key_word(const char *s, struct fab_port_selector *ret)
 {
-    static const struct {
-        const char *word;
-        enum fab_port_select kind;
-    } words[] = {
-        {"ALL", FAB_SELECT_ALL},
-        {"ALL_CAS", FAB_SELECT_ADAPTERS},
-        {"ALL_SWITCHES", FAB_SELECT_SWITCHES},
-        {"ALL_ROUTERS", FAB_SELECT_ROUTERS},
-        {"SELF", FAB_SELECT_SELF},
-    };
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+    const struct fab_member_word *words = fab_policy_member_words;
+    for (size_t i = 0; i < FAB_MEMBER_WORDS; i++)
         if (is_short_for(s, words[i].word)) {
             ret->kind = words[i].kind;
             return FAB_OK;

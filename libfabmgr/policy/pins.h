@@ -26,7 +26,7 @@
 enum fab_pin_mode {
     /* The first node that shows a name gets a pin, if the name matches a pattern of the policy. If
      * another GUID is already pinned with this host name, the node gets a pin only if both nodes
-     * appeared within the last two minutes, as the adapters of one host do. */
+     * appeared within the last two minutes. The adapters of one host appear in this manner. */
     FAB_PIN_FIRST_SEEN,
     FAB_PIN_APPROVED, /* no node: an operator approves every node */
     /* no node: pins are not used, and patterns are compared with the present names of nodes */
@@ -45,8 +45,8 @@ struct fab_pin {
     char by[FAB_PIN_BY_LEN];
     /* Unix time in us at which the pin was made */
     int64_t since_us;
-    /* when the pin was made: microseconds by the manager's clock; 0: before the
-     * manager started */
+    /* time at which the pin was made, in us of the manager's clock; 0: before the manager
+     * started */
     uint64_t made_us;
 };
 enum fab_pin_reason {
@@ -99,7 +99,7 @@ int fab_policy_pins_with(const struct fab_pins *p, const struct fab_pin *pin,
  * NOMEM. */
 int fab_policy_pins_without(const struct fab_pins *p, uint64_t guid, struct fab_pins **ret);
 /* fab_policy_pins_find returns the pin of a GUID. fab_policy_pins_waiting returns the entry of a
- * GUID that waits for an approval. fab_policy_pins_holder returns a pin whose host name is that of
+ * GUID that waits for an approval. fab_policy_pins_holder returns a pin with the same host name as
  * the description; if there are several, the one with the lowest GUID. All return NULL if there is
  * no such pin or entry, or if p is NULL. */
 const struct fab_pin *fab_policy_pins_find(const struct fab_pins *p, uint64_t guid);

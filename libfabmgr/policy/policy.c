@@ -4,8 +4,8 @@
  * policies.
  *
  * The ranges follow from the widths of the fields in PortInfo (IBA 14.2.5.6), SwitchInfo (14.2.5.4)
- * and SMInfo (14.2.5.13). The defaults of timers and thresholds are those of OpenSM, so that a
- * fabric behaves the same after a change from OpenSM. The default sm_key 1 is also that of OpenSM.
+ * and SMInfo (14.2.5.13). The defaults of timers and thresholds are the same as in OpenSM, so that
+ * a fabric behaves the same after a change from OpenSM. The default sm_key is 1, as in OpenSM.
  * OpenSM hands over only to a manager with the same SM_Key.
  */
 #include "libfabmgr/policy/policy.h"
@@ -221,11 +221,13 @@ int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy)
         memcpy(copy.roots, p->roots, p->root_count * sizeof *copy.roots);
     }
     fab_policy_m_key_list_ref(copy.listed_m_keys);
+    fab_policy_lid_list_ref(copy.listed_lids);
     fab_policy_tables_ref(copy.tables);
     fab_policy_partitions_ref(copy.partitions);
     fab_policy_pins_ref(copy.pins);
     fab_policy_routers_ref(copy.routers);
     fab_policy_locations_ref(copy.locations);
+    fab_policy_node_names_ref(copy.node_names);
     fab_policy_classes_ref(copy.classes);
     *ret_copy = copy;
     return FAB_OK;
@@ -235,19 +237,23 @@ void fab_policy_fini(struct fab_policy *p)
 {
     free(p->roots);
     fab_policy_m_key_list_unref(p->listed_m_keys);
+    fab_policy_lid_list_unref(p->listed_lids);
     fab_policy_tables_unref(p->tables);
     fab_policy_partitions_unref(p->partitions);
     fab_policy_pins_unref(p->pins);
     fab_policy_routers_unref(p->routers);
     fab_policy_locations_unref(p->locations);
+    fab_policy_node_names_unref(p->node_names);
     fab_policy_classes_unref(p->classes);
     p->classes = NULL;
     p->listed_m_keys = NULL;
+    p->listed_lids = NULL;
     p->tables = NULL;
     p->partitions = NULL;
     p->pins = NULL;
     p->routers = NULL;
     p->locations = NULL;
+    p->node_names = NULL;
     p->roots = NULL;
     p->root_count = 0;
 }

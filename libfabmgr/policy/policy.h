@@ -10,15 +10,17 @@
 
 #include "libfabmgr/policy/classes.h"
 #include "libfabmgr/policy/congestion.h"
+#include "libfabmgr/policy/lid_list.h"
 #include "libfabmgr/policy/locations.h"
 #include "libfabmgr/policy/m_key_list.h"
 #include "libfabmgr/policy/m_keys.h"
+#include "libfabmgr/policy/node_names.h"
 #include "libfabmgr/policy/partitions.h"
 #include "libfabmgr/policy/pins.h"
 #include "libfabmgr/policy/routers.h"
 #include "libfabmgr/policy/tables.h"
 
-#define FAB_MANAGER_SWITCH_LEN 72 /* bytes, with the NUL */
+#define FAB_MANAGER_SWITCH_LEN 72 /* size in bytes, with the NUL */
 
 /* Another subnet manager that the operator trusts: its port GUID, and the switch port to which it
  * is connected. A host can claim any GUID, but cannot choose the switch port to which it is
@@ -61,6 +63,9 @@ struct fab_policy {
     struct fab_m_keys m_keys; /* M_Keys that the manager writes to ports */
     /* M_Keys that ports may have from another manager; shared; NULL: no such keys are known */
     struct fab_m_key_list *listed_m_keys;
+    /* LIDs that another manager assigned to ports. A port that has a lease keeps the LIDs of its
+     * lease instead. Shared; NULL: no such LIDs are known */
+    struct fab_lid_list *listed_lids;
     /* M_KeyProtectBits, 0..3 (IBA 14.2.4.1) */
     uint8_t m_key_protect;
     uint16_t m_key_lease_s; /* M_KeyLeasePeriod, seconds; 0: the protection never ends */
@@ -96,6 +101,8 @@ struct fab_policy {
     struct fab_routers *routers;
     /* hosts, racks, rows and slots of nodes; shared; NULL: the operator gave none */
     struct fab_locations *locations;
+    /* names of nodes that the operator gave in place of NodeDescriptions; shared; NULL: none */
+    struct fab_node_names *node_names;
     uint8_t pin_names; /* enum fab_pin_mode */
     /* pinned names of nodes; shared; NULL: patterns are compared with the names that nodes show */
     struct fab_pins *pins;

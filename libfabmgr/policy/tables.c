@@ -5,9 +5,10 @@
  *     Unicast lids [0x0-0x2e] of switch Lid 2 guid 0x0002c90300000001 ('leaf-001'):
  *     0x0001 005 : (Channel Adapter portguid 0x0002c90300000010: 'host-0001')
  *
- * Each switch has a paragraph, and each LID has a line in the paragraph. The line has the LID, the
- * output port, and the destination, of which only the port GUID is read. Headings, the count at the
- * end of a paragraph and lines that begin with # are ignored; any other line is an error.
+ * Each switch has a paragraph, which begins with a line that names the switch. Each LID has a line
+ * in the paragraph: the LID, the output port, and the destination, of which only the port GUID is
+ * read. Column headings, the count at the end of a paragraph and lines that begin with # are
+ * ignored; any other line is an error.
  *
  * Three more cases are errors: a switch that occurs twice, a LID that occurs twice in a paragraph,
  * and a LID that belongs to different ports in two paragraphs. The memory used is proportional to

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Forwarding tables from a file in the format of OpenSM's opensm-lfts.dump, of dump_fts, and of
  * `fabricctl route export`. The GUIDs in the file identify switches and destinations, so the LIDs
- * in the file need not be those of the fabric. After the tables are read, they do not change, and
- * are shared by reference. */
+ * in the file may differ from the LIDs of the fabric. After the tables are read, they do not
+ * change, and are shared by reference. */
 #ifndef LIBFABMGR_POLICY_TABLES_H
 #define LIBFABMGR_POLICY_TABLES_H
 

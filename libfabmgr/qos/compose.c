@@ -7,7 +7,7 @@
  *
  * Blocks and sets are assigned in the order of the classes. A class that asks for an SL gets the
  * block that begins with this SL. If there are too few sets, later classes share the VLs of earlier
- * classes; they share those of the default class only if there is no other set. If there are too
+ * classes; they share the VLs of the default class only if there is no other set. If there are too
  * few blocks, later classes share both SLs and VLs with earlier ones. SLs that belong to no block
  * use the VLs of the default class.
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the class of a path: that of the first rule that matches. For each port of a fabric, the
- * port groups that contain it are found once and stored as one bit per group. So a query costs a
- * few comparisons per rule.
+ * Finds the class of a path: the class of the first rule that matches. For each port of a fabric,
+ * the port groups that contain it are found once and stored as one bit per group. So a query costs
+ * a few comparisons per rule.
  *
  * If no rule matches and the path's partition has an SL (sl= in partitions.conf), the path belongs
  * to the class that asks for this SL, if there is one.

@@ -91,8 +91,8 @@ static int add_item(struct fab_recording_index *s, size_t *capacity,
     return FAB_OK;
 }
 
-/* Stores for a received MAD which request it answers. If it answers no request of the recording,
- * marks the MAD as done, so that the player skips it. */
+/* Stores for a received MAD the request that it answers. A MAD that answers no request of the
+ * recording is marked as done, so that the player skips it. */
 static void link_answer(struct fab_recording_index *s, const struct fab_map *requests,
                         const struct fab_recording_entry *e, uint32_t in)
 {
@@ -115,7 +115,8 @@ static int add_mad(struct fab_recording_index *s, size_t *capacity, struct fab_m
                                       .time = e->time_us,
                                       .pair = NONE,
                                       .next = NONE,
-                                      .out = e->kind == FAB_RECORDING_OUT};
+                                      .out = e->kind == FAB_RECORDING_OUT,
+                                      .perf = e->bytes[AT_CLASS] == FAB_CLASS_PERF};
     int status = add_item(s, capacity, &item);
     if (status != FAB_OK)
         return status;

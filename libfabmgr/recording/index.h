@@ -22,14 +22,16 @@ struct fab_recording_item {
     /* index of the next sent MAD in the list of requests with the same hash */
     uint32_t next;
     bool out;
+    /* the MAD is of the class PerfMgt */
+    bool perf;
     /* Only the player (player.c) uses the following members. */
     /* asked: the replaying manager has sent the same MAD as this sent MAD. done: the player has
      * delivered this received MAD, or has left it out. */
     bool asked, done;
     /* Neighbours of a sent MAD in the player's list of requests whose answers are due. */
     uint32_t earlier, later;
-    /* Valid if the replaying manager has sent this MAD, too: the time in us at which it did so
-     * (asked_us), and the TID in its MAD (tid). */
+    /* Valid if the replaying manager has sent this MAD, too. asked_us: time in us at which it was
+     * sent in the run. tid: the TID that it had in the run. */
     uint64_t asked_us, tid;
     /* time in us for which the player may delay the answer to this sent MAD, so that MADs arrive in
      * the order of the recording */
@@ -60,7 +62,7 @@ void fab_recording_index_fini(struct fab_recording_index *s);
 void fab_recording_index_entry(const struct fab_recording_index *s, uint32_t item,
                                uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret);
 /* Finds the first sent MAD with the same content as `mad` that is still in the list of its hash.
- * Removes it from the list, and returns its index. NONE: there is no such MAD. */
+ * Removes this MAD from the list, and returns its index. NONE: there is no such MAD. */
 uint32_t fab_recording_index_take(struct fab_recording_index *s,
                                   const struct fab_recording_entry *mad);
 

@@ -17,8 +17,11 @@
  * the recording but takes none in virtual time, and light sweeps follow timers of the run.
  *
  * A recording may end in the middle of an activity, and the recorded manager may have sent further
- * MADs just after the end. So if the run sends a MAD in the last second of the recording and the
- * recording does not contain the MAD, the player does not count it as unexpected.
+ * MADs just after the end. So the player does not count a MAD as unexpected if the run sends it in
+ * the last second of the recording.
+ *
+ * MADs of the class PerfMgt do not count at all. The clock determines which counters a manager has
+ * read when something happens, and a recorded manager that waited for a busy CPU had read fewer.
  */
 #include "libfabmgr/recording/player.h"
 
@@ -28,6 +31,7 @@
 #include "libfabmgr/recording/index.h"
 
 #define NONE FAB_RECORDING_NONE
+#define AT_CLASS 1
 #define AT_TID 8
 /* Time in us for which the player delays the answer to a request without a timeout. */
 #define PATIENCE_US 10000u
@@ -119,7 +123,7 @@ enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_pl
     struct fab_recording_index *s = &p->index;
     uint32_t out = fab_recording_index_take(s, mad);
     if (out == NONE) {
-        bool judged = now < run_time(p, s->judged_us);
+        bool judged = mad->bytes[AT_CLASS] != FAB_CLASS_PERF && now < run_time(p, s->judged_us);
         p->stats.unexpected += judged;
         p->stats.not_judged += !judged;
         return judged ? FAB_RECORDING_PLAYER_UNEXPECTED : FAB_RECORDING_PLAYER_NOT_JUDGED;
@@ -244,11 +248,12 @@ uint64_t fab_recording_player_deadline(struct fab_recording_player *p, uint64_t 
 
 /* Returns true if item i is a missing MAD: the recorded manager sent it, and the run has not. A MAD
  * after the last received one counts as missing only if the recorded manager sent it before
- * judged_us. */
+ * judged_us. A MAD of the class PerfMgt does not count. */
 static bool is_missing(const struct fab_recording_index *s, uint32_t i)
 {
     const struct fab_recording_item *item = &s->items[i];
-    return item->out && !item->asked && (i < s->last_in || item->time < s->judged_us);
+    return item->out && !item->asked && !item->perf &&
+           (i < s->last_in || item->time < s->judged_us);
 }
 
 bool fab_recording_player_missing(const struct fab_recording_player *p, uint32_t *cursor,

@@ -3,10 +3,10 @@
  * A player replaces the fabric in a run of the manager: it answers MADs as the recorded fabric did.
  * Times are in microseconds by the clock of the run, which should be virtual.
  *
- * A request is identified by its content (class, method, attribute, modifier, directed route or
- * LID, and the payload unless it is a Get), not by its TID or keys. The n-th request with the same
- * content gets what the n-th such request got in the recording: an answer, its own MAD back as
- * undeliverable, or no answer.
+ * The content of a request identifies it: class, method, attribute, modifier, directed route or
+ * LID, and the payload unless the method is Get. TID and keys do not count. The n-th request with
+ * the same content gets what the n-th such request got in the recording: an answer, its own MAD
+ * back as undeliverable, or no answer.
  *
  * Incoming MADs arrive in the order of the recording, each with the same delay after its request as
  * in the recording. Unsolicited MADs arrive at their recorded time.
@@ -23,13 +23,15 @@ struct fab_recording_player_stats {
     uint32_t delivered;
     /* number of MADs that the replaying manager sent, but not the recorded one */
     uint32_t unexpected;
-    /* Number of MADs that the replaying manager sent in the last second and that are not in the
-     * recording. The recorded manager may have sent them after the recording ended. */
+    /* Number of MADs that the replaying manager sent, that are not in the recording, and that do
+     * not count: those of the last second, which the recorded manager may have sent after the
+     * recording ended, and those that read counters (PerfMgt). */
     uint32_t not_judged;
-    /* number of MADs that the recorded manager sent, but not (yet) the replaying one */
+    /* number of MADs that the recorded manager sent, but not (yet) the replaying one; without those
+     * that read counters */
     uint32_t missing;
     /* number of answers that the player did not deliver at their place in the recording, because
-     * the request was not sent in time */
+     * the run did not send the request in time */
     uint32_t reordered;
 };
 struct fab_recording_player;
@@ -50,9 +52,7 @@ enum fab_recording_player_sent {
     /* the recording does not have the MAD, or has it fewer times than the run has sent it; the MAD
      * gets no answer */
     FAB_RECORDING_PLAYER_UNEXPECTED,
-    /* The recording does not have the MAD, but the run sent it in the last second of the recording.
-     * The recorded manager may have sent the same MAD after the recording ended, so the player does
-     * not count this MAD as unexpected. */
+    /* The recording does not have the MAD, but the MAD does not count (not_judged). */
     FAB_RECORDING_PLAYER_NOT_JUDGED,
 };
 /* Takes a MAD that the replaying manager sends at time `now`; mad->bytes must have FAB_MAD_SIZE

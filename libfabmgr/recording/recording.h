@@ -103,7 +103,7 @@ size_t fab_recording_pack(const struct fab_recording_entry *e,
  * follows it in the file. */
 void fab_recording_pack_settings(uint64_t time_us, uint16_t len,
                                  uint8_t prefix[FAB_RECORDING_PREFIX]);
-/* Reads the next entry. If it is a MAD, its bytes are in mad[] and ret->bytes points to them.
+/* Reads the next entry. If the entry is a MAD, mad[] has its bytes, and ret->bytes points to mad[].
  * TRUNCATED: the remaining bytes are not a complete entry. FORMAT: the entry is invalid. For an
  * unknown kind, only kind and time are set. */
 int fab_recording_unpack(struct fab_base_reader *r, uint8_t mad[FAB_MAD_SIZE],

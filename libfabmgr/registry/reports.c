@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sends reports of notices to subscribers. Each subscription has a slot: its index in an array. A
- * slot is in at most one of two lists. It is in the list `ready` after a response, or when its
- * report must be sent again. It is in the list `waiting` while its report is in flight.
+ * slot is in at most one of two lists. The list `ready` has the slots that got a response, or whose
+ * report must be sent again. The list `waiting` has the slots whose report is in flight.
  *
  * After each new notice, the function output_walk() visits all slots and compares the notice with
- * their subscriptions. If the caller's budget ends, a later call continues where this one stopped.
+ * their subscriptions. If the caller's budget ends, a later call continues at the same slot.
  * Notices are not copied for subscriptions.
  *
  * A transaction ID has the slot in its low bits and a count of the slot's reports above them. So a
@@ -237,7 +237,7 @@ static int advance(struct fab_subscriptions *s, uint32_t slot, uint32_t *budget,
 }
 
 /* Returns true if the slot's report must be sent again and the ring buffer still has its notice. If
- * a newer notice has overwritten it, gives up the report and counts it as lost. */
+ * a newer notice has overwritten this notice, gives up the report and counts the notice as lost. */
 static bool again(struct fab_subscriptions *s, uint32_t slot)
 {
     struct fab_subscription *x = &s->slot[slot];

@@ -10,7 +10,7 @@
  * behind by the whole length of the ring, it loses the oldest notices.
  *
  * The total number of reports in flight is limited (the window). A report without a response stops
- * counting after slow_us, so that unresponsive subscribers do not delay the others.
+ * counting after slow_us, so that unresponsive subscribers do not delay other subscribers.
  */
 #ifndef LIBFABMGR_REGISTRY_REPORTS_H
 #define LIBFABMGR_REGISTRY_REPORTS_H
@@ -22,8 +22,8 @@
 struct fab_reports_config {
     /* the window: greatest number of reports in flight; reports older than slow_us do not count */
     uint32_t window;
-    /* number of consecutive reports without a response, sent again or new, after which the
-     * subscription is removed */
+    /* The subscription is removed after this number of consecutive reports without a response. Each
+     * repetition of a report counts as a report. */
     uint8_t tries;
     /* time in us after which a report in flight no longer counts against the window */
     uint64_t slow_us;

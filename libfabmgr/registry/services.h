@@ -49,7 +49,7 @@ int fab_registry_services_put(struct fab_services *s, const struct fab_service *
 /* Returns the number of services that the port with this GUID registered. */
 uint32_t fab_registry_services_of(const struct fab_services *s, uint64_t owner);
 bool fab_registry_services_remove(struct fab_services *s, const struct fab_service_key *key);
-/* Removes the services that have expired. Calls gone() for each of them before its removal;
+/* Removes the services that have expired. Calls gone() for each such service before its removal;
  * `gone` may be NULL. */
 void fab_registry_services_expire(struct fab_services *s, int64_t now_us,
                                   void (*gone)(void *ctx, const struct fab_service *service),

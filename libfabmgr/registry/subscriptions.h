@@ -21,7 +21,9 @@ struct fab_subscription {
     bool used;
     bool trusted; /* the subscriber presented the SM_Key */
     struct fab_wire_inform_info_record record;
-    uint64_t away_us; /* for use by the caller; initially 0 */
+    /* time in us at which the caller found the subscriber's port absent; 0: the port is present.
+     * Only the caller uses this member. */
+    uint64_t away_us;
     /* The following members are for reports.c. */
     /* number of the next notice to consider for this subscription */
     uint64_t next;

@@ -5,8 +5,8 @@
  * The overlay lists the entries in which the active tables differ from the baseline, with their
  * baseline values. So a repair needs no copy of the baseline: each entry of the baseline is in the
  * overlay, or else in the caller's active tables. A plan finds the entries that lead into dead
- * links (affected.c). It decides these entries and those of the overlay, one column (LID) after the
- * other (column/column.c).
+ * links (affected.c). It decides these entries and the entries of the overlay, one column (LID)
+ * after the other (column/column.c).
  *
  * If links only fail, a column is kept as it is when none of its entries leads into a newly dead
  * link: all of its paths still work. So the time of a repair does not depend on the number of
@@ -90,8 +90,9 @@ static bool is_connected(struct job *j, uint32_t sw)
 
 /* Counts an entry whose packets do not reach the LID, in d->cut or d->lost. The entry is cut if no
  * living links connect the switch with the destination. The entry is lost if living links connect
- * them, but no endport sends to an endport through this entry; then an engine should compute new
- * tables soon. Otherwise the repair is not possible, and the function returns UNSUPPORTED. */
+ * the switch with the destination, but no endport sends to an endport through this entry. An engine
+ * should then compute new tables soon. Otherwise the repair is not possible, and the function
+ * returns UNSUPPORTED. */
 static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
 {
     struct fab_repair *r = j->r;
@@ -148,8 +149,8 @@ static bool is_rebalanced(struct job *j, uint32_t lid, size_t knowns)
     return room;
 }
 
-/* Returns true if the active entries of a column stay correct: no link comes back, the labels are
- * those of the active tables, no entry leads into a newly dead link, and no entry drops packets. */
+/* Returns true if the active entries of a column stay correct: no link comes back, the labels stay
+ * the same, no entry leads into a newly dead link, and no entry drops packets. */
 static bool column_stays(const struct job *j, const uint64_t *affected, size_t affected_count,
                          const struct fab_repair_entry *known, size_t knowns)
 {
@@ -350,8 +351,8 @@ static int decide_column(struct job *j, uint32_t lid, const uint64_t *affected,
 }
 
 /* Copies the entries for all LIDs of one destination switch into the tile (column/tile.c), if the
- * copy saves time. This is so if the switch has lost a link, and the next TILE_PAYS affected
- * entries all belong to these LIDs. */
+ * copy saves time. The copy saves time if this switch has lost a link, and if the next TILE_PAYS
+ * affected entries all belong to LIDs of this switch. */
 static void load_tile(struct fab_repair *r, const struct fab_lft *lft, const uint64_t *affected,
                       size_t affected_count)
 {

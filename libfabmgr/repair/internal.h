@@ -147,8 +147,9 @@ enum fab_repair_mark {
  * earlier LIDs are greater. One comparison tests both: `at` <= ~epoch << 32 | label is true if the
  * value belongs to the current LID (`epoch`) and its label is at most `label`. */
 struct fab_repair_next_hop {
-    /* ~epoch << 32 | label. The label is FAB_REPAIR_DELIVERED at the destination switch, and 0 if
-     * the switch is undecided or sends nothing. */
+    /* Upper 32 bits: ~epoch of the column for which the channel was computed. Lower 32 bits: the
+     * label, which is FAB_REPAIR_DELIVERED at the destination switch, and 0 if the switch is
+     * undecided or sends nothing. */
     uint64_t at;
     uint32_t channel; /* the channel, or FAB_NONE */
     uint32_t num;     /* port number of the channel, or FAB_NONE */
@@ -169,7 +170,7 @@ struct fab_repair_column {
     /* [switches] number of hops of each switch's path in the baseline; valid where mark[] is
      * FAB_MARK_PENDING */
     uint16_t *old;
-    /* [switches] number of hops of each switch's path to the LID; valid where seen[] == epoch */
+    /* [switches] number of hops of each switch's path to the LID; valid where seen[] is `epoch` */
     uint16_t *len;
     /* [switches] the epoch in which len[] was computed */
     uint32_t *seen;
@@ -214,7 +215,7 @@ struct fab_repair_tile {
 
 /* The link loads by which a rebalance chooses among equally long paths (balance.c). */
 struct fab_repair_balance {
-    /* true: load[] is right for the active tables as they were before the changes in moved[] */
+    /* true: load[] has the loads of the active tables as they were before the changes in moved[] */
     bool exact;
     int64_t *load; /* [ports] */
     /* [moves] the entries that the last commit has changed */
@@ -241,8 +242,8 @@ struct fab_repair {
     /* [vl_count][ports] the labels while switches are relabelled; NULL: no switch was relabelled
      * yet */
     uint32_t *own_label;
-    /* The members from here to `commits` are the state of the repair, which only a commit changes
-     * (fab_repair_commit). */
+    /* The members from here to `commits` are the state of the repair. Only fab_repair_commit
+     * changes them. */
     uint32_t label_set;
     struct fab_repair_relabel *relabel;
     size_t relabels;
@@ -298,7 +299,7 @@ static inline uint8_t fab_repair_column_entry(const struct fab_repair_column *c,
  * tile is empty afterwards. */
 void fab_repair_tile_load(struct fab_repair *r, const struct fab_lft *lft, uint32_t first,
                           uint32_t count);
-/* Returns the number of consecutive LIDs, `first` included, that the same switch delivers. */
+/* Returns how many consecutive LIDs, from `first` on, the same switch delivers. */
 uint32_t fab_repair_tile_width(const struct fab_repair *r, uint32_t first);
 
 /* functions of column/column.c */
@@ -315,14 +316,14 @@ void fab_repair_column_end(struct fab_repair *r);
  * try first. entry: the present LFT entry. FAB_NONE: this entry is not the port of an ISL. */
 uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid);
 
-/* Finds paths for CUT switches (FAB_MARK_CUT) that living links connect with the destination. They
- * found no path because labels do not ascend where their paths would meet the entries of other
- * switches (column/relax.c). Returns NOMEM. */
+/* Finds paths for CUT switches (FAB_MARK_CUT) that living links connect with the destination. Such
+ * a switch found no path because the labels do not ascend where its path would meet the entries of
+ * other switches (column/relax.c). Returns NOMEM. */
 int fab_repair_column_relax(struct fab_repair *r);
 
 #define FAB_REPAIR_PREFETCH_MAX 16 /* maximum number of entries in one call */
-/* Brings the table entries that the decisions about affected[count] will read into the processor's
- * cache (column/prefetch.c). Each element is LID << 32 | switch. */
+/* The decisions about affected[count] will read certain table entries. Brings these entries into
+ * the processor's cache (column/prefetch.c). Each element is LID << 32 | switch. */
 void fab_repair_prefetch(struct fab_repair *r, const struct fab_lft *lft, const uint64_t *affected,
                          size_t count);
 
@@ -338,10 +339,11 @@ static inline const uint32_t *fab_repair_labels_for(const struct fab_repair *r, 
 }
 
 /* balance.c */
-/* Returns NOMEM. */
+/* Allocates the arrays of *l. Returns NOMEM. */
 int fab_repair_balance_init(struct fab_repair_balance *l, const struct fab_repair_network *b);
 void fab_repair_balance_fini(struct fab_repair_balance *l);
-/* Copies what the next rebalance needs; *to is initialized. Returns NOMEM. */
+/* If from->exact is set, copies load[] and moved[] to *to, and sets to->exact. Otherwise leaves *to
+ * unchanged. *to must be initialised. Returns NOMEM. */
 int fab_repair_balance_copy(const struct fab_repair_balance *from,
                             const struct fab_repair_network *b, struct fab_repair_balance *to);
 size_t fab_repair_balance_memory(const struct fab_repair_network *b);
@@ -349,8 +351,8 @@ size_t fab_repair_balance_memory(const struct fab_repair_network *b);
  * the LID of another endport. Paths end at the links that the running call has marked as dead. If
  * balance.exact, counts only the paths to LIDs whose entries have changed. Returns NOMEM. */
 int fab_repair_balance_count(struct fab_repair *r, const struct fab_lft *lft);
-/* Records the entries that the delta changes, if it is one of fab_repair_rebalance. `lft` holds the
- * tables before the change. */
+/* Records the changes of a delta in moved[], if the next count can use them (exact). `lft` holds
+ * the tables before the change. */
 void fab_repair_balance_record(struct fab_repair *r, const struct fab_lft *lft,
                                const struct fab_repair_delta *d);
 /* Adds paths to the load of a channel, until fab_repair_balance_undo is called. */
@@ -400,7 +402,7 @@ static inline bool fab_repair_may_reach(const struct fab_repair *r, uint32_t sw,
 
 /* functions of affected.c */
 /* Finds the entries of the active tables that lead into links of d->dead. *ret_key gets LID << 32 |
- * switch for each of them, ascending; the caller frees this array. Returns NOMEM. */
+ * switch for each such entry, ascending; the caller frees this array. Returns NOMEM. */
 int fab_repair_find_affected(const struct fab_repair *r, const struct fab_lft *lft,
                              const struct fab_repair_delta *d, uint64_t **ret_key,
                              size_t *ret_count);
@@ -411,14 +413,15 @@ uint64_t *fab_repair_radix_sort(uint64_t *keys, uint64_t *room, size_t count, un
                                 unsigned bits);
 
 /* The LIDs whose displaced entries fab_repair_rebalance decides again: those after `after`, until
- * `most` entries have changed. last: the last of these LIDs. more: true if LIDs remain after it. */
+ * `most` entries have changed. last: the last of these LIDs. more: true if LIDs remain after
+ * `last`. */
 struct fab_repair_window {
     uint32_t after, last;
     size_t most;
     bool more;
 };
 /* Computes a delta (delta.c) with the set of labels number `label_set`. window: the LIDs to
- * rebalance; NULL: no rebalance. Returns UNSUPPORTED or NOMEM, as fab_repair_plan does. */
+ * rebalance; NULL: no rebalance. Returns UNSUPPORTED (fab_repair_plan) or NOMEM. */
 int fab_repair_delta_make(struct fab_repair *r, uint32_t label_set, const struct fab_lft *lft,
                           const uint32_t *dead, size_t count, struct fab_repair_window *window,
                           struct fab_repair_delta *ret, char *why, size_t why_len);

@@ -8,6 +8,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/paused.c \
 	%D%/proof.c \
 	%D%/repair.c \
+	%D%/standing.c \
+	%D%/standing.h \
 	%D%/repair.h \
 	%D%/write_order.c \
 	%D%/column/column.c \

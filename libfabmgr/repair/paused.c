@@ -13,8 +13,9 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-/* Maximum number of ports to examine, which takes some milliseconds of CPU time. If it is reached,
- * each remaining entry that drops packets counts as if all endports sent packets through it. */
+/* Maximum number of ports to examine, which takes some milliseconds of CPU time. When this maximum
+ * is reached, each remaining entry that drops packets counts as if all endports sent packets
+ * through it. */
 #define VISITS_MOST 2000000u
 
 struct counting {

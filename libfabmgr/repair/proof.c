@@ -37,7 +37,7 @@ struct proof {
     /* the change that is being checked; if the proof fails, the change that fails */
     struct fab_repair_change *at;
     bool components_known;
-    /* true: the delta's labels differ from those of the active tables */
+    /* true: the labels of the delta differ from the labels of the active tables */
     bool other_labels;
     /* number of entries found so far from which packets do not reach the destination; permitted
      * only if no endport uses the entry to reach an endport */

@@ -6,12 +6,12 @@
  *
  * The baseline consists of the tables that a routing engine computed for a fabric. The active
  * tables are those that the switches hold. A repair gives each entry its baseline value if the path
- * of this value still works and is as short as others. Otherwise the entry keeps its active value
- * under the same condition. Otherwise the LID and the switch select one of the shortest paths, so
- * that they spread (column/column.c). A rebalance, which may follow, compares the loads of links
- * (balance.c). So equal baselines, active tables and sets of dead links give equal
- * results, and without dead links, the tables equal the baseline byte for byte. A repair never
- * changes service levels.
+ * of this value still works, and no other path is shorter. Otherwise the entry keeps its active
+ * value under the same condition. If neither value meets this condition, the LID and the switch
+ * select one of the shortest paths, so that the new paths spread over all of these
+ * (column/column.c). A rebalance, which may follow, compares the loads of links (balance.c). So
+ * equal baselines, active tables and sets of dead links give equal results, and without dead links,
+ * the tables equal the baseline byte for byte. A repair never changes service levels.
  *
  * The proof uses labels. A channel is an ISL in one direction, on one virtual lane. Each channel
  * has a number, its label, such that packets continue from a channel only on channels with greater
@@ -129,7 +129,7 @@ struct fab_repair_delta {
     /* private: all entries that will differ from the baseline */
     struct fab_repair_entry *entry;
     size_t entries;
-    /* private: how the labels will differ from those of the baseline */
+    /* private: the differences of the labels from the labels of the baseline */
     struct fab_repair_relabel *relabel;
     size_t relabels;
     /* private: number of the set of labels that the delta uses */
@@ -145,12 +145,12 @@ struct fab_repair_delta {
 int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,
                     size_t count, struct fab_repair_delta *ret, char *why, size_t why_len);
 void fab_repair_delta_fini(struct fab_repair_delta *d);
-/* Computes a delta for the same dead links that spreads load better. Of the entries that differ
- * from the baseline, moves those to paths of the same length whose links then have less load.
+/* Computes a delta for the same dead links that spreads load better. Moves entries that differ from
+ * the baseline to other paths of the same length, if the links of these paths then have less load.
  * Begins with the LIDs after *at, and stops after the LID with which at least `most` entries
- * change. Sets *at to this LID, or to 0 if no LIDs are left. After some calls,
- * nothing is left to improve: the delta has no changes, and *at is 0. Proof, order and commit
- * follow as for fab_repair_plan. Returns the errors of fab_repair_plan. */
+ * change. Sets *at to this LID, or to 0 if no LIDs are left. After some calls, nothing is left to
+ * improve: the delta has no changes, and *at is 0. Proof, order and commit follow as for
+ * fab_repair_plan. Returns the errors of fab_repair_plan. */
 int fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft, size_t most, uint32_t *at,
                          struct fab_repair_delta *ret);
 
@@ -166,7 +166,7 @@ int fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft, size_t
 int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,
                      const struct fab_repair_delta *d, struct fab_repair_change *ret_at);
 
-/* Returns true if the delta's labels differ from those of the active tables. */
+/* Returns true if the labels of the delta differ from the labels of the active tables. */
 bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repair_delta *d);
 /* Fills d->write with the LFT blocks that differ, in steps. Within a step, the writes may take
  * effect in any order: after each of them, the tables have no loop and no cycle of channel

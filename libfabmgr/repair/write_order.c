@@ -2,12 +2,12 @@
 /*
  * Orders the writes of one delta.
  *
- * The label of a channel is its number in the proof (repair.h). The label of an entry is that of
- * the channel it forwards to. While the writes are under way, some entries are old and some are
- * new. If packets meet only ascending labels in every mixture that the order allows, there is no
- * loop and no cycle of channel dependencies, and every packet that meets no dead link arrives. The
- * old entries alone meet this condition, and so do the new ones. For the mixtures there are two
- * rules for each entry that changes:
+ * The label of a channel is its number in the proof (repair.h). The label of an entry is the label
+ * of the channel to which the entry forwards. While the writes are under way, some entries are old
+ * and some are new. If packets meet only ascending labels in every mixture that the order allows,
+ * there is no loop and no cycle of channel dependencies, and every packet that meets no dead link
+ * arrives. The old entries alone meet this condition, and so do the new ones. For the mixtures
+ * there are two rules for each entry that changes:
  *
  *   - If the label of the entry becomes lower (the switch now sends up where it sent down), some
  *     neighbours must get their new entries first: those that sent to this switch over a channel
@@ -176,8 +176,8 @@ static uint32_t label_of(const struct ordering *o, const uint32_t *label, uint32
     return none ? 0 : label[channel];
 }
 
-/* Adds the precedences that the first two rules require between one change and other changes: those
- * of the neighbours that send, or will send, to its switch. */
+/* Adds the precedences that the first two rules require between one change and the changes of
+ * neighbours that send, or will send, to its switch. */
 static int constrain_labels(struct ordering *o, size_t which)
 {
     const struct fab_repair_network *b = o->r->network;
@@ -293,8 +293,9 @@ static int sort_precedences(struct ordering *o)
     return FAB_OK;
 }
 
-/* Puts each write into the earliest step after those of all writes that must precede it. Returns
- * the number of writes that get no step: they are in a cycle of precedences, or come after one. */
+/* Puts each write into the earliest step that comes after the steps of all writes that must precede
+ * it. Returns the number of writes that get no step: they are in a cycle of precedences, or come
+ * after one. */
 static size_t assign_steps(struct ordering *o, uint32_t *queue)
 {
     struct fab_repair_delta *d = o->d;
@@ -350,9 +351,9 @@ static int attempt(struct ordering *o, bool parted, size_t *ret_left)
     return status;
 }
 
-/* Orders the writes that got no step, because no order of them is safe. Two writes replace each of
- * them: the first sets its entries to NO_ROUTE, and the second, a step later, sets their new
- * values. */
+/* Orders the writes that got no step, because no order of these writes is safe. Each of them is
+ * replaced by two writes: the first sets its entries to NO_ROUTE, and the second, a step later,
+ * sets their new values. */
 static void drain_rest(struct ordering *o)
 {
     struct fab_repair_delta *d = o->d;
@@ -405,8 +406,8 @@ static void drain_stale(struct ordering *o)
 static int alloc_ordering(struct ordering *o)
 {
     size_t changes = o->d->changes;
-    /* Upper limit: a change is in one write, in two if it is drained, or in three if it is also
-     * stale. */
+    /* Upper limit: a change is in one write. A drained change is in two writes, and a stale change
+     * may need a third. */
     o->d->write = fab_base_alloc_array(changes, 3 * sizeof(*o->d->write));
     o->d->by_write = fab_base_alloc_array(changes, sizeof(*o->d->by_write));
     o->of = fab_base_alloc_array(changes, sizeof(*o->of));

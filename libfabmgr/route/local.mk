@@ -63,6 +63,10 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/grid/dimensions.h \
 	%D%/grid/grid.c \
 	%D%/grid/grid.h \
+	%D%/grid/growth.c \
+	%D%/grid/growth.h \
+	%D%/grid/squares.c \
+	%D%/grid/squares.h \
 	%D%/local_search/channel_numbering.c \
 	%D%/local_search/channel_numbering.h \
 	%D%/local_search/link_load.c \

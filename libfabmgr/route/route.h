@@ -57,10 +57,10 @@ int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *w
 
 /* Returns the number of data VLs, 1..FAB_VLS_MAX, that an engine may use: the smallest number that
  * the policy permits on any working ISL, divided by the number of VL sets that the traffic classes
- * need. *ret_port is the ISL port with this smallest number that has the lowest id; FAB_NONE: there
- * are no ISLs. Links to endports do not limit the number. Packets leave the fabric there, so no
- * channel depends on these links, and their SLtoVLMappingTables map the engine's VLs to those that
- * the link has. */
+ * need. *ret_port is a port of the ISL that has this smallest number; if there are several such
+ * ports, the one with the lowest id; FAB_NONE: there are no ISLs. Links to endports do not limit
+ * the number. Packets leave the fabric on these links, so no channel depends on them. The
+ * SLtoVLMappingTable of such a link maps the engine's VLs to the VLs that the link has. */
 uint8_t fab_route_vls_available(const struct fab_fabric *f, const struct fab_policy *p,
                                 uint32_t *ret_port);
 
@@ -72,10 +72,11 @@ struct fab_ranks {
     uint32_t switch_count;
     uint8_t *rank;   /* [switch_count] 0 for leaves */
     uint32_t *order; /* [switch_count] position in the total order */
-    /* [switch_count] true: the switch has hosts, not only aggregation nodes */
+    /* [switch_count] true: the switch has hosts; aggregation nodes do not count as hosts */
     bool *leaf;
 };
-/* Computes the order that the engine "updn" uses. Returns NOMEM if there is no memory. */
+/* Computes the ranks and the order that the engine "updn" uses. Returns NOMEM if there is no
+ * memory. */
 int fab_route_ranks_find(const struct fab_fabric *f, const struct fab_policy *p,
                          struct fab_ranks *ret);
 /* Computes the order that the engine "fattree" uses. It starts from the root switches of the policy

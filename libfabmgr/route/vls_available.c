@@ -34,7 +34,7 @@ int fab_route_vls_check(const struct fab_route_input *in, unsigned need, char *w
         return FAB_OK;
     const struct fab_port *p = fab_fabric_port(in->fabric, port);
     snprintf(why, why_len, "%u VLs are needed and %.64s port %u has %u", need,
-             in->fabric->nodes[p->node].desc, p->num, have);
+             in->fabric->nodes[p->node].name, p->num, have);
     return FAB_E_UNSUPPORTED;
 }
 

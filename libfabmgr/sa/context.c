@@ -30,8 +30,8 @@
  * that the path is not in the cache. */
 #define RANK_BITS 5
 #define NO_PATH (NO_BOUND_MTU << RANK_BITS | (NO_BOUND_RANK - 1))
-/* An ISL is unusual if its MTU or rate differs from that of most ISLs. If more than one of
- * UNUSUAL_SHARE switches has unusual ISLs, all paths are followed. */
+/* An ISL is unusual if its MTU or rate differs from the MTU or rate of most ISLs. If more than
+ * about 1 / UNUSUAL_SHARE of the switches have unusual ISLs, all paths are followed. */
 #define UNUSUAL_SHARE 8
 
 /* ---- preparing ------------------------------------------------------------------------------- */
@@ -42,7 +42,7 @@ static uint8_t lesser(uint8_t a, uint8_t b)
 }
 
 /* Returns the NeighborMTU that the manager sets for a link (libfabmgr/target). The function
- * computes it, because PortInfo may have been read before the manager set it. */
+ * computes this value, because PortInfo may have been read before the manager set it. */
 static uint8_t link_mtu(const struct fab_view *v, const struct fab_port_info *a,
                         const struct fab_port_info *b)
 {
@@ -53,7 +53,7 @@ static uint8_t link_mtu(const struct fab_view *v, const struct fab_port_info *a,
 }
 
 /* Sets the properties of port 0 of a switch, which has no link. The PortInfo of port 0 can limit
- * MTU and rate. If it does not report one of them, there is no limit. */
+ * MTU and rate. If PortInfo does not report the MTU or the rate, this value is not limited. */
 static void set_port0(const struct fab_fabric *f, uint32_t port, struct fab_sa_link *c)
 {
     const struct fab_port_info *info = &fab_fabric_port(f, port)->info;
@@ -143,8 +143,8 @@ static struct fab_sa_link best_of_ends(const struct fab_sa *sa)
     return best;
 }
 
-/* Returns MTU and rank of a link in one byte. Lowers each of them to the highest value of all
- * endports, because no path can use more. */
+/* Returns the MTU and the rank of the rate that paths can use on a link, packed into one byte.
+ * Each value is at most the highest value of all endports, because no path can use more. */
 static uint8_t use_of(const struct fab_sa_link *c, const struct fab_sa_link *best)
 {
     return (uint8_t)(lesser(c->mtu, best->mtu) << RANK_BITS | lesser(c->rank, best->rank));
@@ -376,8 +376,8 @@ static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, 
     uint32_t dst = sa->view->target->lids.owner[lid];
     const struct fab_sa_link *a = &sa->links[src], *b = &sa->links[dst];
     uint32_t switches = sa->view->fabric->switch_count;
-    /* both ports must belong to adapters or routers and be linked to switches; `node` is the node
-     * at the other end of the port's link, or FAB_NONE */
+    /* This function handles only ports of adapters or routers that are linked to switches. `node`
+     * is the node at the other end of the port's link, or FAB_NONE. */
     if (is_switch_port(sa, src) || is_switch_port(sa, dst) || a->node >= switches ||
         b->node >= switches)
         return false;

@@ -198,8 +198,8 @@ static bool fill_sl2vl(struct fab_sa_query *q, uint32_t port, uint32_t k, void *
 }
 
 /* Returns the number of blocks of VLArbitration tables: four for each port. Blocks 1 and 2 have
- * entries 0-31 and 32-63 of the low-priority table; blocks 3 and 4 have those of the high-priority
- * table. */
+ * entries 0-31 and 32-63 of the low-priority table; blocks 3 and 4 have the same entries of the
+ * high-priority table. */
 static uint32_t vlarb_blocks(const struct fab_sa_query *q, uint32_t port)
 {
     return ports(q, port) * 4u;

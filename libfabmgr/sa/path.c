@@ -3,15 +3,15 @@
  * PathRecord (IBA 15.2.5.16) and the attributes that use its components: MultiPathRecord
  * (15.2.5.20), which is answered with PathRecords, and TraceRecord (15.2.5.19).
  *
- * A request names sources and destinations by GID or LID. If it names neither, it means all
- * endports. Two ports with several LIDs have several paths. The answer first lists paths that have
- * no LID in common (preference 0), then the other paths (preference 2).
+ * A request names sources and destinations by GID or LID. If it names no source (or destination),
+ * all endports are meant. Two ports with several LIDs have several paths. The answer first lists
+ * paths that have no LID in common (preference 0), then the other paths (preference 2).
  *
  * A selector and its value together limit the MTU, rate or lifetime. As in other managers, a
  * selector without a value is ignored. A path can be used with a lower MTU than its own. So a path
  * with a higher MTU matches "exactly", and the answer to "less than" is the next lower MTU. For
- * rates, "exactly" matches only the same rate. The lifetime is that of the subnet or of the traffic
- * class; from a port to itself it is 0.
+ * rates, "exactly" matches only the same rate. The lifetime is the lifetime of the subnet or of the
+ * traffic class; from a port to itself it is 0.
  *
  * For a destination in another subnet, the path leads to a router (libfabmgr/policy/routers.h), and
  * its HopLimit is not 0. Service ID and QoS class select the traffic class (class.c) and so the SL.
@@ -415,21 +415,21 @@ const struct fab_sa_kind fab_sa_kind_path = {
 
 /* ---- traces ---------------------------------------------------------------------------------- */
 
-/* Returns the number of TraceRecords: one for each node of the path, including its ends. There is
- * only one path, because begin_trace requires both endports. */
+/* Returns the number of TraceRecords: one for each node of the path, including both endports. There
+ * is only one path, because begin_trace requires both endports. */
 static uint32_t count_nodes(const struct fab_sa_query *q, uint32_t port)
 {
     const struct fab_lids *lids = &q->sa->view->target->lids;
     struct fab_sa_path path_found;
     if (q->to_count != 1 || fab_sa_path(q->sa, port, lids->base[q->to[0]], &path_found) != FAB_OK)
         return 0;
-    /* The two additional nodes are the ends. The number is one too high if the path ends at a
-     * switch. */
+    /* The two further nodes are the endports. If the path ends at a switch, the number is one too
+     * high. */
     return path_found.hops + 2u;
 }
 
 /* Follows the path to its k-th node. *ret_in and *ret_out are the ports through which the path
- * enters and leaves the node; FAB_NONE: the path begins or ends there. */
+ * enters and leaves the node; FAB_NONE: the path begins or ends at this node. */
 static void follow_nodes(const struct fab_sa_query *q, uint32_t src, uint32_t lid, uint32_t k,
                          uint32_t *ret_in, uint32_t *ret_out)
 {

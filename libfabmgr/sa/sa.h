@@ -82,8 +82,8 @@ struct fab_sa_request {
      * view */
     const struct fab_sa_source *list;
 };
-/* Reads the SA header of a MAD. Returns FORMAT if this is not an SA MAD or its class or RMPP
- * version is not supported, or TRUNCATED if it is shorter than FAB_MAD_SIZE. */
+/* Reads the SA header of a MAD. Returns TRUNCATED if the MAD is shorter than FAB_MAD_SIZE. Returns
+ * FORMAT if it is no SA MAD, or if its class version or RMPP version is not supported. */
 int fab_sa_request_read(const uint8_t *mad, size_t len, struct fab_sa_request *ret,
                         uint64_t *ret_sm_key);
 
@@ -105,7 +105,7 @@ struct fab_sa_query {
     const struct fab_sa_source *list;
     uint64_t at[4];
     /* want: the request as a record on the wire. mask: the bits of the record that the request's
-     * ComponentMask selects; these bits must be equal to those of `want`. */
+     * ComponentMask selects; a record matches only if it equals `want` in all these bits. */
     uint8_t want[FAB_REC_MAX], mask[FAB_REC_MAX];
     uint32_t own[FAB_MULTI_PATH_GIDS]; /* memory for `from` and `to` */
     /* GUIDs by which the request named the ports in own[] */
@@ -117,7 +117,8 @@ struct fab_sa_query {
     uint32_t pairs, limit, found;
     bool routed; /* the destination is in another subnet */
     struct fab_wire_path_record path, given;
-    /* GID prefixes of SGID and DGID: those in the request, or that of this subnet. */
+    /* GID prefixes of SGID and DGID, from the request; if the request has none, the prefix of this
+     * subnet */
     uint64_t gid_prefix[2];
 };
 /* Begins a query. Returns 0, or the status of the answer (enum fab_smp_status, enum fab_sa_status)
@@ -134,8 +135,8 @@ int fab_sa_next(struct fab_sa_query *q, uint32_t *budget, uint8_t *ret_record);
 uint16_t fab_sa_get(struct fab_sa *sa, const uint8_t request[FAB_MAD_SIZE],
                     const struct fab_sa_request *req, uint32_t budget,
                     uint8_t answer[FAB_MAD_SIZE]);
-/* Returns true if two ports can communicate: they share a partition in which at least one of them
- * is a full member (IBA 10.9.3). A port can always communicate with itself. */
+/* Returns true if two ports can communicate: both are members of one partition, and at least one
+ * port is a full member (IBA 10.9.3). A port can always communicate with itself. */
 bool fab_sa_share_partition(const struct fab_sa *sa, uint32_t a, uint32_t b);
 /* Returns true if the requester is in the partition of a P_Key, or is permitted to see all
  * ports. */

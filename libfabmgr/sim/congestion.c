@@ -99,8 +99,8 @@ bool fab_sim_congestion_key_fits(struct gs_request *r)
     return false;
 }
 
-/* Handles CongestionKeyInfo, and returns the status of the answer. A Set resets the violation
- * counter if it has the value 0 there; any other value leaves the counter unchanged. */
+/* Handles CongestionKeyInfo, and returns the status of the answer. A Set whose violation counter is
+ * 0 resets the counter of the device; any other value leaves the counter unchanged. */
 static uint16_t handle_key(struct gs_request *r)
 {
     struct fab_cc_key_info now = key_of(r), want;

@@ -30,6 +30,7 @@ enum {
 #define CAP_IS_SM 0x00000002u /* PortInfo.CapabilityMask */
 #define CAP_LED_INFO 0x00000200u
 #define LID_MULTICAST 0xc000
+#define SIM_VENDOR_MELLANOX 0x0002c9u
 #define LFT_BLOCK 64
 #define DROPPED_PORT 0xff
 
@@ -47,8 +48,8 @@ struct sim_port {
     /* Level of the leaky bucket that counts physical errors (IBA 7.12.2): each corrupted packet
      * raises the level, and each good packet lowers it. */
     uint8_t phy_errors;
-    /* What the cable supports. max_lanes: maximum number of lanes. max_speed: 1 plus the index of
-     * the maximum speed in the speed table of rate.c. 0: the value that the snapshot shows. */
+    /* Limits of the cable. max_lanes: maximum number of lanes. max_speed: 1 plus the index of the
+     * maximum speed in the speed table of rate.c. 0: the value that the snapshot shows. */
     uint8_t max_lanes, max_speed;
     /* share (0..1) of packets to this port that the cable corrupts */
     float noise_share;
@@ -58,6 +59,8 @@ struct sim_port {
     uint64_t lease_ends;
     /* time at which the lease of the CC_Key expires, in us; 0: no lease is running */
     uint64_t cc_lease_ends;
+    /* degrees Celsius by which the module is hotter than usual (fab_sim_heat) */
+    int8_t heat;
 };
 struct sim_switch {
     struct fab_switch_info info;
@@ -68,6 +71,8 @@ struct sim_switch {
 };
 struct sim_node {
     bool silent, powered_off;
+    bool old_firmware; /* the node has older firmware than its peers */
+    int8_t heat;       /* degrees Celsius by which its ASIC is hotter than usual */
     /* true: the node answers NodeInfo with the values in `as` instead of its own */
     bool impersonates;
     struct fab_node_info as;
@@ -83,8 +88,8 @@ struct sim_node {
      * time in us between the training of one port and the next. */
     uint64_t boot_at, boot_step;
 };
-/* A trap that a device has raised. While it is active, it is sent again and again, until the
- * manager represses it. */
+/* A trap that a device has raised. While the notice is active, the device sends the trap again and
+ * again, until the manager represses it. */
 struct sim_notice {
     /* id of the port that sends the trap; the LID of this port is the source of the trap */
     uint32_t port;
@@ -182,7 +187,8 @@ struct fab_sim {
     struct sim_items counters; /* counters (struct sim_counters); key: port */
     /* detailed counters (struct sim_detail); key: port and counter */
     struct sim_items details;
-    /* sampling mechanisms (struct sim_sampler); key: port id; for a switch, that of port 0 */
+    /* sampling mechanisms (struct sim_sampler); key: port id (for a switch, the id of its port
+     * 0) */
     struct sim_items samplers;
     struct sim_rate *rates;
     size_t rate_count, rate_capacity;
@@ -216,7 +222,7 @@ struct request {
     uint16_t slid; /* LID of the requester */
     bool set;
     uint32_t mod;
-    /* first the attribute of the request, later that of the answer */
+    /* first the attribute of the request, later the attribute of the answer */
     uint8_t data[FAB_SMP_DATA];
 };
 typedef uint16_t sim_handler(struct request *r); /* returns the Status of the SMP */
@@ -228,7 +234,7 @@ struct gs_request {
     bool set;
     uint32_t mod;
     uint8_t *mad; /* the whole MAD; it becomes the answer */
-    /* first the attribute of the request, later that of the answer */
+    /* first the attribute of the request, later the attribute of the answer */
     uint8_t data[FAB_GS_DATA];
 };
 
@@ -315,8 +321,8 @@ void fab_sim_trap_repressed(struct fab_sim *s, struct position at, const uint8_t
 void fab_sim_trap_resend(struct fab_sim *s, uint32_t notice); /* sends the notice again */
 /* Forgets the notices of the node, which has lost power. */
 void fab_sim_trap_forget(struct fab_sim *s, uint32_t node);
-/* Sends trap 129 or 130 if a rise of this counter causes one of them (IBA 14.2.5.1). `counter`:
- * enum fab_sim_counter. */
+/* Sends trap 129 or 130 if a rise of this counter causes this trap (IBA 14.2.5.1). `counter`: enum
+ * fab_sim_counter. */
 void fab_sim_trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter);
 bool fab_sim_trap_pending(const struct fab_sim *s, uint32_t node, struct fab_notice *ret);
 
@@ -351,6 +357,7 @@ bool fab_sim_gsi_answer(struct fab_sim *s, struct position at, const struct fab_
 uint16_t fab_sim_perf_handle(struct gs_request *r, uint16_t attr_id);
 uint16_t fab_sim_congestion_handle(struct gs_request *r, uint16_t attr_id);
 bool fab_sim_congestion_key_fits(struct gs_request *r);
+uint16_t fab_sim_vendor_handle(struct gs_request *r, uint16_t attr_id); /* inventory.c */
 /* Finds the ports that PortSelect names: one port, or with 0xff all external ports of a switch.
  * Returns false if there is no such port. */
 bool fab_sim_perf_ports(const struct gs_request *r, uint8_t select, uint32_t *ret_first,
@@ -363,6 +370,9 @@ void fab_sim_samples_due(struct fab_sim *s, uint32_t sampler);
 void fab_sim_count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t add);
 /* Updates the traffic counters of a port to the present time. */
 void fab_sim_traffic_update(struct fab_sim *s, uint32_t port);
+/* Call this function when an LFT entry has changed. The traffic follows the new entries after
+ * REROUTED_US (traffic.c). */
+void fab_sim_traffic_rerouted(struct fab_sim *s);
 void fab_sim_traffic_fini(struct fab_sim *s);
 /* Updates those counters of a port that rise with time (fab_sim_increment). Call this function
  * before you read or set a counter. */
@@ -374,7 +384,7 @@ void fab_sim_counters_forget(struct fab_sim *s, uint32_t node);
 
 /* outbox.c. fab_sim_deliver_to_manager delivers a MAD to the manager at the position; if there is
  * none, the MAD is lost. fab_sim_outbox_put delivers an answer to the position that sent the
- * request, even if no manager is attached there. */
+ * request, even if no manager is attached to this position. */
 void fab_sim_deliver_to_manager(struct fab_sim *s, struct position at, uint16_t slid, uint16_t dlid,
                                 const uint8_t *mad);
 void fab_sim_outbox_put(struct fab_sim *s, struct position at, uint16_t slid, uint16_t dlid,

@@ -42,6 +42,12 @@ int fab_sim_power_on(struct fab_sim *s, uint32_t node, uint64_t boot_us, uint64_
  * both are 0, ends the fault. */
 int fab_sim_delay(struct fab_sim *s, uint32_t node, uint32_t late_us, uint32_t spread_us);
 
+/* Makes the module at a port (port 0: the ASIC of the node) this many degrees Celsius hotter than
+ * usual, -100 to 100. */
+int fab_sim_heat(struct fab_sim *s, uint32_t node, uint8_t port, int degrees);
+/* Gives the node older firmware than its peers have. */
+int fab_sim_old_firmware(struct fab_sim *s, uint32_t node, bool old);
+
 enum fab_sim_corruption {
     FAB_SIM_CORRUPT_NONE,
     FAB_SIM_CORRUPT_BUSY, /* the status of the answer is "busy" */
@@ -57,13 +63,13 @@ enum fab_sim_corruption {
 int fab_sim_corrupt(struct fab_sim *s, uint32_t node, enum fab_sim_corruption corruption,
                     double rate);
 
-/* Lets the node answer NodeInfo with the type, number of ports and GUIDs of `as`. LocalPortNum is
- * that of `as` unless that is 0. as == NULL: the node answers with its own values again. INVAL:
- * `as` has more than 254 ports. */
+/* Lets the node answer NodeInfo with the type, number of ports and GUIDs of `as`. The answer also
+ * has the LocalPortNum of `as`, unless `as` has 0 there. as == NULL: the node answers with its own
+ * values again. INVAL: `as` has more than 254 ports. */
 int fab_sim_impersonate(struct fab_sim *s, uint32_t node, const struct fab_node_info *as);
 
-/* Sets an M_Key, its protection level (0-3) and its lease period on all ports of the node, as
- * another manager would (IBA 14.2.4). m_key 0 removes the key. */
+/* Sets an M_Key, its protection level (0-3) and its lease period on all ports of the node, as if
+ * another manager had set them (IBA 14.2.4). m_key 0 removes the key. */
 int fab_sim_set_m_key(struct fab_sim *s, uint32_t node, uint64_t m_key, uint8_t protect,
                       uint16_t lease_s);
 /* Sends a trap with its DataDetails, and repeats it until a manager represses it (IBA 14.2.5.1).

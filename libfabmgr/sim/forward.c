@@ -102,7 +102,7 @@ bool fab_sim_forward_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, s
 {
     if (lid == FAB_LID_PERMISSIVE || owns(s, *at, lid))
         return true;
-    /* At a switch, the switch routes the MAD as if it had come from port 0. */
+    /* A switch routes the MAD as if it had come from port 0. */
     if (is_switch(s, at->node))
         at->port = 0;
     else if (!fab_sim_cross_link(s, at, at->port, least_state))

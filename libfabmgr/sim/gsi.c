@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The general services that a device itself provides (IBA 13.4): performance management, congestion
- * control, and ClassPortInfo. ClassPortInfo is provided for these two classes and for two more that
- * real firmware implements.
+ * control, what the device says about itself (vendor class 0x0a), and ClassPortInfo. ClassPortInfo
+ * is provided for these classes and for one more that real firmware implements.
  *
  * Other MADs for QP1 go to the program that is attached to the port. If no program is attached, the
  * simulator refuses a Get or Set of any other class (device management, communication management,
@@ -14,8 +14,6 @@
 #include "libfabmgr/wire/gs.h"
 
 #define CLASS_BASEBOARD 0x05
-/* management class of vendor MADs that Mellanox firmware implements */
-#define CLASS_VENDOR 0x0a
 /* RespTimeValue 18 in ClassPortInfo: 4.096 us * 2^18 is about 1 s */
 #define RESPONSE_TIME 18
 
@@ -31,7 +29,7 @@ static const struct service {
      FAB_PERF2_ERRORS_EXT, fab_sim_perf_handle, NULL},
     {FAB_CLASS_CC, 2, 0, 0, fab_sim_congestion_handle, fab_sim_congestion_key_fits},
     {CLASS_BASEBOARD, 1, 0, 0, NULL, NULL},
-    {CLASS_VENDOR, 1, 0, 0, NULL, NULL},
+    {FAB_CLASS_VENDOR, 1, 0, 0, fab_sim_vendor_handle, NULL},
 };
 
 static const struct service *find(uint8_t mgmt_class)

@@ -4,6 +4,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/device.h \
 	%D%/fault.h \
 	%D%/gsi.c \
+	%D%/inventory.c \
 	%D%/items.c \
 	%D%/link.c \
 	%D%/forward.c \

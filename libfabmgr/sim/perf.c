@@ -27,8 +27,7 @@
  * CounterSelect that select it in a Set. */
 static const struct place {
     const char *name;
-    /* narrow: offset of the counter in struct fab_port_counters. size: its size there. Both in
-     * bytes. */
+    /* offset (in struct fab_port_counters) and size of the counter, both in bytes */
     uint16_t narrow, size;
     uint16_t wide; /* offset in fab_port_counters_ext */
     /* width of the counter in PortCounters on the wire, in bits */
@@ -111,8 +110,8 @@ static bool selected(const struct fab_port_counters *narrow, const struct fab_po
 }
 
 /* Handles a Get or Set of PortCounters or PortCountersExtended. For a Set, writes the selected
- * counters from `narrow` or `wide`; the other one is NULL. In both cases adds up the counters of
- * all ports that port_select names. Returns false if port_select names no port. */
+ * counters from `narrow` or from `wide`; one of these two is NULL. In both cases adds up the
+ * counters of all ports that port_select names. Returns false if port_select names no port. */
 static bool access_counters(struct gs_request *r, uint8_t port_select,
                             const struct fab_port_counters *narrow,
                             const struct fab_port_counters_ext *wide,

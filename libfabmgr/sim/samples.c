@@ -37,7 +37,7 @@ static const struct selection {
     {0x0003, 1, FAB_SIM_XMIT_PKTS, 1, 0},
     {0x0004, 1, FAB_SIM_RCV_PKTS, 1, 0},
     {0x0005, 1, FAB_SIM_XMIT_WAIT, 1, 0},
-    /* counters of errors, discards, op codes and flow control */
+    /* counters of errors, discards, op codes, flow control, congestion and data per SL */
     {0x4005, 14, FAB_SIM_LOCAL_PHYSICAL_ERRORS, 1, 6},
     {0x4013, 4, FAB_SIM_VL_OP_PACKETS, 16, 20},
     {0x4030, 1, FAB_SIM_SW_VL_CONGESTION, 16, 48},

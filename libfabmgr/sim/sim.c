@@ -112,8 +112,8 @@ static bool for_agent(const struct fab_sim *s, struct position at, const struct 
            mad->method != FAB_METHOD_TRAP;
 }
 
-/* Sends the answer back to the port that sent the request. Returns true if the answer arrives
- * there. */
+/* Sends the answer back to the port that sent the request. Returns true if the answer arrives at
+ * this port. */
 static bool move_answer(struct fab_sim *s, const struct fab_mad *mad, uint16_t slid, uint8_t *bytes,
                         struct position *at, struct position origin)
 {
@@ -176,8 +176,8 @@ static int answer(struct fab_sim *s, const struct fab_mad *mad, struct position 
     return 0;
 }
 
-/* Returns true if a MAD follows a directed route from its source to its destination, without a part
- * by LID. Its source LID is then permissive (IBA 14.2.2.1). */
+/* Returns true if a MAD follows a directed route all the way, without a part by LID. The source LID
+ * of such a MAD is permissive (IBA 14.2.2.1). */
 static bool is_pure_directed(const struct fab_mad *mad)
 {
     return mad->directed && mad->dr_slid == FAB_LID_PERMISSIVE &&

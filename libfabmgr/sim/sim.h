@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A simulated fabric. It answers MADs as devices do, forwards them by the tables that a manager has
- * written, and discards MADs that real devices would discard. It has no clock and does no I/O: the
- * caller advances the time, sends MADs and receives them. Faults are in libfabmgr/sim/fault.h. */
+/* A simulated fabric. The simulated devices answer MADs, forward them by the tables that a manager
+ * has written, and discard MADs that real devices would discard. The simulator has no clock and
+ * does no I/O: the caller advances the time, sends MADs and receives them. Faults are in
+ * libfabmgr/sim/fault.h. */
 #ifndef LIBFABMGR_SIM_SIM_H
 #define LIBFABMGR_SIM_SIM_H
 

@@ -98,14 +98,12 @@ static uint16_t handle_vendor_diag(struct request *r)
     return r->mod == 0 ? 0 : FAB_SMP_BAD_VALUE;
 }
 
-#define VENDOR_MELLANOX 0x0002c9
-
 /* Answers Mellanox's extension of PortInfo, which distinguishes FDR10 from QDR. OpenSM reads this
  * attribute from every Mellanox device. No simulated link runs at FDR10. */
 static uint16_t handle_ext_port_info(struct request *r)
 {
     const struct fab_node *node = &r->sim->fabric->nodes[r->at.node];
-    if (node->info.vendor_id != VENDOR_MELLANOX)
+    if (node->info.vendor_id != SIM_VENDOR_MELLANOX)
         return FAB_SMP_BAD_ATTR;
     if ((r->mod & 0xff) > node->num_ports)
         return FAB_SMP_BAD_VALUE;

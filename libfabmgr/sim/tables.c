@@ -57,8 +57,10 @@ uint16_t fab_sim_handle_lft(struct request *r)
     uint64_t first = (uint64_t)r->mod * LFT_BLOCK;
     if (first >= sw->info.linear_fdb_cap)
         return FAB_SMP_BAD_VALUE;
-    if (r->set)
+    if (r->set) {
+        fab_sim_traffic_rerouted(r->sim);
         return set_lft(sw, (uint32_t)first, r->data);
+    }
     if (first < sw->lft_room)
         memcpy(r->data, sw->lft + first, LFT_BLOCK);
     else

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The time of a simulation. When the caller advances it (fab_sim_advance), all events that are due
- * by the new time are handled, each at its own time and in the order of queue.c.
+ * The time of a simulation. When the caller advances the time (fab_sim_advance), the simulator
+ * handles all events that are due by the new time, in the order of queue.c. Each event is handled
+ * at its own time.
  *
  * The simulation reads no clock. A test advances the time from one deadline to the next; `fabsim
  * serve` advances it with the wall clock.

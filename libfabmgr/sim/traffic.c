@@ -3,16 +3,17 @@
  * Background traffic, so that the counters of data, packets and waits rise as in a fabric with
  * jobs.
  *
- * Every endport sends to another one and receives from one, along the LFTs that the manager has
- * written. After EPOCH_US, each endport chooses another destination and rate. The rates are
- * constant in between, so no packet is simulated: the counters of a port are computed when they are
- * read.
+ * Every endport sends to one other endport, and receives from one, along the LFTs that the manager
+ * has written. After EPOCH_US, or REROUTED_US after table entries of a switch changed, each endport
+ * chooses another destination and rate. The rates are constant in between, so the simulator
+ * simulates no packets: it computes the counters of a port when they are read.
  *
  * If a link cannot carry what its flows demand, all of them are slowed down in proportion. The
- * ports before the narrowest link of a flow wait for the part that is not sent.
+ * ports on the path before the narrowest link of a flow wait for the part that is not sent.
  *
  * In a large fabric, the rates of an epoch take 300 ms to compute. Each read of a counter does a
- * part of this work, and the former rates remain until it is done.
+ * part of this work, and the former rates apply until it is done. The parts are small, because
+ * fabricd --sim simulates several hundred reads in one iteration of its event loop.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +22,14 @@
 #include "libfabmgr/sim/device.h"
 
 #define EPOCH_US UINT64_C(300000000)
+#define REROUTED_US UINT64_C(1000000)
 #define HOPS_MOST 32
 #define WORDS_PER_MBPS 31250.0 /* words of 4 bytes per second of 1 Mb/s */
 #define WORDS_PER_PACKET 520   /* MTU 2048 and headers */
 #define IDLE_SHARE 0.1         /* share of the endports that send nothing in an epoch */
-/* Work that one read of a counter does for the next epoch. A port counts 1, a flow FLOW_WORK. */
-#define WORK_MOST 16384u
+/* WORK_MOST: maximum work for the next epoch that is done during one read of a counter. The work
+ * for one port is 1, and the work for one flow is FLOW_WORK. */
+#define WORK_MOST 128u
 #define FLOW_WORK 8u
 
 struct flow {
@@ -34,17 +37,18 @@ struct flow {
     float words; /* words per second that the flow wants to send */
 };
 
-/* The rates of an epoch, by port id. sent: words of 4 bytes per second; wait: ticks of PortXmitWait
+/* The rates of an epoch, by port id. sent: words of 4 bytes per second. wait: ticks of PortXmitWait
  * per second. */
 struct rates {
     float *sent, *wait;
 };
 
-/* The work for the next epoch, in this order. */
+/* The parts of the work for the next epoch, in the order in which they are done. */
 enum part {
     PART_SETTLE, /* updates the counters of all ports to the end of the epoch before the present one
                   */
-    PART_CHOOSE, /* chooses the flows */
+    PART_ENDS,   /* collects the endports */
+    PART_FLOWS,  /* chooses the flow of each endport */
     PART_DEMAND, /* adds up what the flows want to send through each port */
     PART_RATES,  /* computes the rates of the flows */
     PART_LIMIT   /* limits the waits of each port; then the next epoch begins */
@@ -56,12 +60,16 @@ struct sim_traffic {
     uint64_t epoch_at; /* time at which the work for the next epoch begins */
     struct fab_prng prng;
     uint64_t began; /* beginning of the present epoch */
+    bool flowing;   /* the present epoch has flows, so counters rise */
+    bool rerouted;  /* LFTs changed since the work for the next epoch began */
     /* rates of the present epoch, of the one before, and of the next one while it is computed */
     struct rates now, before, next;
     uint64_t *at;  /* [port id] time in us at which the counters of the port were last updated */
     float *demand; /* [port id] words per second that the flows of the next epoch want to send */
     enum part part;
-    uint32_t done; /* number of ports or flows that the part has handled */
+    uint32_t done; /* number of ports or flows that the present part has handled so far */
+    uint32_t *end; /* [ends] port ids of the endports, in random order from PART_FLOWS on */
+    uint32_t ends;
     struct flow *flow;
     uint32_t flows;
 };
@@ -88,6 +96,7 @@ static void traffic_free(struct sim_traffic *t)
     rates_free(&t->next);
     free(t->at);
     free(t->demand);
+    free(t->end);
     free(t->flow);
     free(t);
 }
@@ -142,25 +151,37 @@ static bool is_endport(const struct fab_sim *s, uint32_t port)
            is_active(s, port);
 }
 
-/* Chooses destinations and rates. If there is no memory, there are no flows. */
-static void choose_flows(struct fab_sim *s)
+/* Makes room for the endports and their flows. If there is no memory, there are no flows. */
+static void begin_flows(struct fab_sim *s)
 {
     struct sim_traffic *t = s->traffic;
-    uint32_t ports = s->fabric->port_count, ends = 0;
-    uint32_t *end = malloc((ports + 1u) * sizeof *end);
-    t->flow = malloc((ports + 1u) * sizeof *t->flow);
-    for (uint32_t p = 0; end != NULL && t->flow != NULL && p < ports; p++)
-        if (is_endport(s, p))
-            end[ends++] = p;
-    if (ends > 1)
-        fab_base_prng_shuffle(&t->prng, end, ends);
-    for (uint32_t i = 0; ends > 1 && i < ends; i++) {
-        uint32_t to = end[(i + 1) % ends]; /* each endport receives from one other endport */
-        double share = (double)fab_base_prng_below(&t->prng, 2000) / 1000 * t->load;
-        if (!fab_base_prng_chance(&t->prng, IDLE_SHARE))
-            t->flow[t->flows++] = (struct flow){end[i], to, (float)(share * capacity(s, end[i]))};
-    }
-    free(end);
+    t->end = malloc((s->fabric->port_count + 1u) * sizeof *t->end);
+    t->flow = malloc((s->fabric->port_count + 1u) * sizeof *t->flow);
+    t->ends = t->flows = 0;
+}
+
+static void collect_endport(struct fab_sim *s, uint32_t port)
+{
+    struct sim_traffic *t = s->traffic;
+    if (t->done == 0)
+        begin_flows(s);
+    if (t->end != NULL && t->flow != NULL && is_endport(s, port))
+        t->end[t->ends++] = port;
+}
+
+/* Chooses the destination and the rate of an endport. Each endport receives from one other
+ * endport: in a random order of the endports, the next one. */
+static void choose_flow(struct fab_sim *s, uint32_t i)
+{
+    struct sim_traffic *t = s->traffic;
+    if (t->ends < 2)
+        return;
+    if (i == 0)
+        fab_base_prng_shuffle(&t->prng, t->end, t->ends);
+    uint32_t from = t->end[i], to = t->end[(i + 1) % t->ends];
+    double share = (double)fab_base_prng_below(&t->prng, 2000) / 1000 * t->load;
+    if (!fab_base_prng_chance(&t->prng, IDLE_SHARE))
+        t->flow[t->flows++] = (struct flow){from, to, (float)(share * capacity(s, from))};
 }
 
 static void add_demand(struct fab_sim *s, const struct flow *f)
@@ -172,7 +193,7 @@ static void add_demand(struct fab_sim *s, const struct flow *f)
 }
 
 /* Adds the rate of a flow to each port on its path. The narrowest port limits this rate; the ports
- * before it wait. */
+ * before the narrowest one wait. */
 static void add_flow(struct fab_sim *s, const struct flow *f)
 {
     struct sim_traffic *t = s->traffic;
@@ -193,7 +214,8 @@ static void add_flow(struct fab_sim *s, const struct flow *f)
     }
 }
 
-/* Sending and waiting together take at most all of the time. */
+/* Limits the rate of PortXmitWait of a port, so that sending and waiting together take at most the
+ * whole time. */
 static void limit_wait(struct fab_sim *s, uint32_t port)
 {
     const struct rates *next = &s->traffic->next;
@@ -202,7 +224,7 @@ static void limit_wait(struct fab_sim *s, uint32_t port)
         next->wait[port] = room > 0 ? room : 0;
 }
 
-/* The rates that were computed become those of the present epoch. */
+/* Begins the next epoch: the rates that were computed for it become the present rates. */
 static void begin_epoch(struct fab_sim *s)
 {
     struct sim_traffic *t = s->traffic;
@@ -216,10 +238,13 @@ static void begin_epoch(struct fab_sim *s)
     memset(t->demand, 0, ports * sizeof *t->demand);
     t->began = s->now;
     /* no flows: the switches may have no tables yet, so try again sooner */
-    t->epoch_at = s->now + (t->flows > 0 ? EPOCH_US : EPOCH_US / 30);
+    t->epoch_at = s->now + (t->rerouted ? REROUTED_US : t->flows > 0 ? EPOCH_US : EPOCH_US / 30);
+    t->flowing = t->flows > 0;
+    free(t->end);
     free(t->flow);
+    t->end = NULL;
     t->flow = NULL;
-    t->flows = 0;
+    t->ends = t->flows = 0;
 }
 
 /* ---- counters -------------------------------------------------------------------------------- */
@@ -262,7 +287,7 @@ static void settle(struct fab_sim *s, uint32_t port)
 
 /* ---- the next epoch, part by part ------------------------------------------------------------ */
 
-/* Handles the next port or flow of the part. Returns the work that this was. */
+/* Handles the next port or flow of the present part. Returns its work, in the unit of WORK_MOST. */
 static uint32_t do_one(struct fab_sim *s)
 {
     struct sim_traffic *t = s->traffic;
@@ -271,8 +296,11 @@ static uint32_t do_one(struct fab_sim *s)
         if (t->at[t->done] < t->began)
             settle(s, t->done);
         return 1;
-    case PART_CHOOSE:
-        choose_flows(s);
+    case PART_ENDS:
+        collect_endport(s, t->done);
+        return 1;
+    case PART_FLOWS:
+        choose_flow(s, t->done);
         return 1;
     case PART_DEMAND:
         add_demand(s, &t->flow[t->done]);
@@ -287,13 +315,22 @@ static uint32_t do_one(struct fab_sim *s)
     }
 }
 
-/* Returns the number of ports or flows that the part handles. */
+/* Returns the number of ports or flows that the present part handles. */
 static uint32_t size_of_part(const struct fab_sim *s)
 {
     const struct sim_traffic *t = s->traffic;
-    return t->part == PART_CHOOSE                            ? 1
-           : t->part == PART_DEMAND || t->part == PART_RATES ? t->flows
-                                                             : s->fabric->port_count;
+    switch (t->part) {
+    case PART_FLOWS:
+        return t->ends;
+    case PART_DEMAND:
+    case PART_RATES:
+        return t->flows;
+    case PART_SETTLE:
+    case PART_ENDS:
+    case PART_LIMIT:
+    default:
+        return s->fabric->port_count;
+    }
 }
 
 /* Continues the work for the next epoch, and begins the epoch when the work is done. */
@@ -301,6 +338,8 @@ static void continue_epoch(struct fab_sim *s)
 {
     struct sim_traffic *t = s->traffic;
     uint32_t work = 0;
+    if (t->part == PART_SETTLE && t->done == 0)
+        t->rerouted = false;
     while (work < WORK_MOST) {
         if (t->done < size_of_part(s)) {
             work += do_one(s);
@@ -324,6 +363,16 @@ void fab_sim_traffic_update(struct fab_sim *s, uint32_t port)
     if (s->now >= s->traffic->epoch_at)
         continue_epoch(s);
     settle(s, port);
+}
+
+void fab_sim_traffic_rerouted(struct fab_sim *s)
+{
+    struct sim_traffic *t = s->traffic;
+    if (t == NULL || !t->flowing)
+        return;
+    t->rerouted = true;
+    if (t->epoch_at > s->now + REROUTED_US)
+        t->epoch_at = s->now + REROUTED_US;
 }
 
 int fab_sim_traffic(struct fab_sim *s, double load, uint64_t seed)

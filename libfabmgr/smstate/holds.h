@@ -24,8 +24,9 @@ struct fab_smstate_holds {
 /* Notes that the manager lost the role of master without handing it over. If the list is full, the
  * manager whose last loss is longest ago is forgotten. */
 void fab_smstate_holds_lost(struct fab_smstate_holds *h, uint64_t guid, uint64_t now_us);
-/* Returns until when the manager is not handed the role; 0: it may be handed the role now. The
- * first loss causes no hold, and the second one a hold of first_us; 0: no loss causes a hold. */
+/* Returns the time until which the manager is not handed the role; 0: it may be handed the role
+ * now. The first loss causes no hold, and the second loss causes a hold of first_us. If first_us is
+ * 0, no loss causes a hold. */
 uint64_t fab_smstate_holds_until(const struct fab_smstate_holds *h, uint64_t guid,
                                  uint64_t first_us, uint64_t now_us);
 

@@ -154,8 +154,8 @@ void fab_smstate_step_down(struct fab_smstate *s, uint64_t guid)
 }
 
 /* Returns true if the SMInfo in the response shows that the polled manager is master, or that it
- * beats this manager and will become master. A manager that was master and is not any more will
- * not become master: it handed over, or it was restarted and waits for the master itself. */
+ * beats this manager and will become master. A manager that is not master any more will not become
+ * master: it has handed over, or it was restarted and now waits for the master. */
 static bool is_alive(const struct fab_smstate *s, const struct fab_sm_info *answer)
 {
     switch (answer->state) {
@@ -168,6 +168,12 @@ static bool is_alive(const struct fab_smstate *s, const struct fab_sm_info *answ
     default:
         return false;
     }
+}
+
+void fab_smstate_rediscover(struct fab_smstate *s)
+{
+    if (s->state == FAB_SM_STANDBY)
+        become(s, FAB_SM_DISCOVERING);
 }
 
 enum fab_smstate_poll fab_smstate_poll(struct fab_smstate *s, const struct fab_sm_info *answer)

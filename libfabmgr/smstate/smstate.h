@@ -47,9 +47,9 @@ bool fab_smstate_beats(uint8_t prio_a, uint64_t guid_a, uint8_t prio_b, uint64_t
 void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *others,
                             uint32_t count);
 /* Returns the manager to which this manager, as master, has to hand over: the best of the other
- * managers in state STANDBY, if it beats this one and was not passed over. NULL: there is none, or
- * this manager is not master. A manager in state DISCOVERING gets the role only when it is in
- * standby: it finds this master and goes to standby, and no time passes without a master. */
+ * managers in state STANDBY, if that manager beats this manager and was not passed over. NULL:
+ * there is none, or this manager is not master. A manager in state DISCOVERING is not a successor
+ * yet. It finds this master and goes to standby first, so that no time passes without a master. */
 const struct fab_sm_info *fab_smstate_successor(const struct fab_smstate *s,
                                                 const struct fab_sm_info *others, uint32_t count);
 /* Returns the highest priority, at most `priority`, at which the manager `guid` does not beat the
@@ -58,6 +58,9 @@ int fab_smstate_priority_below(uint8_t priority, uint64_t guid, const struct fab
 /* The manager `guid` has accepted the role of master from this manager, or beats it as another
  * master. This manager goes to standby and watches `guid`. */
 void fab_smstate_step_down(struct fab_smstate *s, uint64_t guid);
+/* Makes a manager in standby discover the fabric again, because its snapshot is outdated. The
+ * caller begins a heavy sweep. */
+void fab_smstate_rediscover(struct fab_smstate *s);
 enum fab_smstate_poll {
     FAB_SMSTATE_STAYS, /* this manager stays in standby */
     FAB_SMSTATE_GONE,  /* the polled manager is gone */

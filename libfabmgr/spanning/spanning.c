@@ -101,7 +101,7 @@ static void take_back(struct draft *d, size_t count)
 }
 
 /* Adds the dependencies of packets that enter a switch by port `in` and leave by port `out`.
- * Returns false if one of them would close a cycle. */
+ * Returns false if a dependency would close a cycle. */
 static bool connect(struct draft *d, uint32_t in, uint32_t out)
 {
     const uint32_t from = fab_fabric_port(d->f, in)->peer, num = fab_fabric_port(d->f, out)->num;

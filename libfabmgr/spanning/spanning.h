@@ -2,13 +2,13 @@
 /*
  * Spanning trees whose multicast packets cannot deadlock with unicast packets.
  *
- * Every member of a multicast group may send, so packets pass each branch (link) of its tree in
- * both directions, and each pair of branches at a switch adds two channel dependencies. A tree of
- * shortest paths is safe on a fat tree, because its paths go up and then down as the unicast paths
- * do. On a torus, mesh or hypercube, and on irregular fabrics, such a tree often closes a cycle
- * with the dependencies of unicast packets. If one spanning tree closes no such cycle, all
- * multicast groups can use parts of it at the same time. Torus-2QoS does the same with its "master
- * spanning tree".
+ * Every member of a multicast group may send, so packets pass each branch (link) of the tree in
+ * both directions. Each pair of branches at a switch therefore adds two channel dependencies. A
+ * tree of shortest paths is safe on a fat tree, because its paths go up and then down as the
+ * unicast paths do. On a torus, mesh or hypercube, and on irregular fabrics, such a tree often
+ * closes a cycle with the dependencies of unicast packets. If one spanning tree closes no such
+ * cycle, all multicast groups can use parts of it at the same time. Torus-2QoS does the same with
+ * its "master spanning tree".
  */
 #ifndef LIBFABMGR_SPANNING_SPANNING_H
 #define LIBFABMGR_SPANNING_SPANNING_H

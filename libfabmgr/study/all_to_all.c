@@ -34,7 +34,7 @@ struct counting {
     struct fab_quality *q;
     /* [TILE][switches] LFT entries (output ports) for TILE LIDs */
     uint8_t *tile;
-    /* [end_count] the destinations, sorted by LID, in which order their traffic is counted. An
+    /* [end_count] the destinations, sorted by LID; their traffic is counted in this order. An
      * element is LID << 32 | index in the measurement's ends[]. */
     uint64_t *by_lid;
     /* [switches] number of switches on the path from each switch to the current destination, itself
@@ -122,8 +122,8 @@ static void count_leaf(struct counting *t, uint32_t leaf, uint32_t dst)
 }
 
 /* Adds the units that switch `sw` sends to the load of its channel, and to the units that the next
- * switch receives. These are the units of its own endports, and those that it receives and
- * forwards. */
+ * switch receives. The switch sends the units of its own endports and the units that it receives
+ * and forwards. */
 static void add_to_parent(struct counting *t, uint32_t sw)
 {
     uint32_t channel = t->out[sw], next = t->f->to[channel], leaf = t->f->leaf_at[sw];

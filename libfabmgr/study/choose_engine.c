@@ -31,10 +31,10 @@ struct comparison {
     struct fab_route_input in;
     /* the tables that the first engine of the chain has made */
     struct fab_engine_choice *first;
-    /* the best tables tried so far, if they are better than those of `first`; otherwise its member
-     * `engine` is NULL */
+    /* the best tables tried so far, if they are better than the tables of `first`; otherwise the
+     * member `engine` of `best` is NULL */
     struct fab_engine_choice best;
-    /* rows for operators, of which row `best_row` is that of the best tables so far */
+    /* rows for operators; row `best_row` describes the best tables so far */
     struct fab_choice *record;
     uint32_t best_row;
 };
@@ -94,11 +94,11 @@ static struct fab_choice_row *add_row(struct comparison *c, const struct fab_eng
     return row;
 }
 
-/* Returns true if the SLs of the tables *t allow them to replace the first engine's tables. Tables
- * that use only SL 0 may replace any tables, but need at most as many VLs as first tables that use
- * only SL 0. Tables with other SLs may replace only such tables of an engine that changes SLs after
- * faults anyway (moves_sls). Tables with SLs by pair of switches replace only tables with SLs by
- * pair, because local repairs do not support them. */
+/* Returns true if the SLs of the tables *t allow them to replace the first engine's tables. If the
+ * first tables use only SL 0, *t must also use only SL 0, and must not need more VLs. If the first
+ * tables use other SLs, tables with SL 0 alone may replace them. Tables with other SLs may do so
+ * only if the first engine changes SLs after faults anyway (moves_sls). Tables with SLs by pair of
+ * switches may replace only tables with SLs by pair, because local repairs do not support them. */
 static bool lanes_fit(const struct comparison *c, const struct fab_engine_choice *t)
 {
     const struct fab_engine_choice *first = c->first;
@@ -134,8 +134,8 @@ static int compute(struct comparison *c, struct fab_engine_choice *t,
     return status;
 }
 
-/* Takes over the tables t, whose figures are those of the last row of the record. Keeps them as the
- * best tables if `better` is true; otherwise frees them. */
+/* Takes over the tables t; the last row of the record has their figures. Keeps them as the best
+ * tables if `better` is true; otherwise frees them. */
 static void enter(struct comparison *c, struct fab_engine_choice *t, bool better)
 {
     if (!better) {
@@ -226,7 +226,7 @@ static int refine(struct comparison *c, const struct fab_engine_choice *from)
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 
-/* If better tables were found, they replace the tables in *c->first. */
+/* Replaces the tables in *c->first by the best tables, if better tables were found. */
 static void report_choice(struct comparison *c)
 {
     struct fab_engine_choice *first = c->first;

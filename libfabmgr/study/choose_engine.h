@@ -24,8 +24,8 @@ struct fab_engine_choice {
     struct fab_verdict verdict;
     /* sentence of the engine for the operator */
     char why[300];
-    /* Gets a row for these tables and for each other candidate. The caller has added rows for the
-     * engines that failed before. NULL: nothing is recorded. */
+    /* Gets one row for the tables in *choice and one for each other candidate. The caller has
+     * already added rows for the engines that failed. NULL: nothing is recorded. */
     struct fab_choice *record;
     /* clock for the times in the record, in microseconds; NULL: times are 0 */
     uint64_t (*now_us)(void);
@@ -35,10 +35,11 @@ struct fab_engine_choice {
  * tables of the later engines of the chain. figures.h says
  * which tables are better.
  *
- * Tables of later engines must pass the proof. If the first tables use SL 0 only, the others must,
- * too, and must not need more VLs. If the first engine keeps the SLs of paths under faults
- * (struct fab_route_engine.moves_sls), the others must use SL 0 only. Tables with SLs by pair of
- * switches may replace only tables with SLs by pair, because local repairs do not support them.
+ * Tables of later engines must pass the proof. If the first tables use SL 0 only, the other tables
+ * must also use SL 0 only, and must not need more VLs. If the first engine keeps the SLs of paths
+ * under faults (struct fab_route_engine.moves_sls), the other tables must use SL 0 only. Tables
+ * with SLs by pair of switches may replace only tables with SLs by pair, because local repairs do
+ * not support them.
  *
  * Nothing is compared unless the chain is "auto", *in->flawed is true and the fabric is small
  * enough. choice->why tells the operator if hosts must use other SLs than 0, and choice->record has

@@ -19,16 +19,17 @@ int fab_study_figures_measure(const struct fab_figures_input *in, struct fab_cho
  * the flows in the worst shift, and divided by the bandwidths of shifts and of random permutations.
  */
 double fab_study_figures_product(const struct fab_choice_figures *f);
-/* Returns true if the tables with the figures x are better than those with the figures y. The
- * congestion products decide; if they differ by at most 5 %, the number of VLs; if it is the same,
- * the sums of the squared channel loads, which must differ by more than 1 %. */
+/* Returns true if the tables with the figures x are better than those with the figures y. Tables
+ * with a lower congestion product are better. If the products differ by at most 5 %, tables with
+ * fewer VLs are better. If the numbers of VLs are equal, tables are better if their sum of squared
+ * channel loads is lower by more than 1 %. */
 bool fab_study_figures_better(const struct fab_choice_figures *x, uint8_t x_lanes,
                               const struct fab_choice_figures *y, uint8_t y_lanes);
 /* Returns true if local search may replace tables with the figures `before` by tables with the
- * figures `after`: the congestion product is not greater, and no single figure is worse by more
- * than its tolerance. The tolerance is 3 % for the bandwidths, 5 % for the worst and the mean
- * shift, 1 % for the squared loads, and 0 for the greatest load. For bandwidths and shifts it is a
- * third of the fraction by which the greatest load gets lower, if that is more. */
+ * figures `after`. The congestion product must not be greater, and no single figure may be worse by
+ * more than its tolerance. The tolerance is 0 for the greatest load, 1 % for the squared loads, 3 %
+ * for the bandwidths, and 5 % for the worst and the mean shift. If the greatest load falls by a
+ * fraction x, the tolerance for bandwidths and shifts is at least x / 3. */
 bool fab_study_figures_keep(const struct fab_choice_figures *before,
                             const struct fab_choice_figures *after);
 

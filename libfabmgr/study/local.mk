@@ -5,10 +5,16 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/endport_order.c \
 	%D%/figures.c \
 	%D%/figures.h \
+	%D%/job_paths.c \
+	%D%/job_paths.h \
 	%D%/measurement.c \
 	%D%/measurement.h \
 	%D%/permutations.c \
 	%D%/quality.c \
 	%D%/quality.h \
+	%D%/transit.c \
+	%D%/transit.h \
+	%D%/link_use.c \
+	%D%/link_use.h \
 	%D%/whatif.c \
 	%D%/whatif.h

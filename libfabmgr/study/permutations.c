@@ -16,7 +16,8 @@
 #include "libfabmgr/study/measurement.h"
 
 #define SHIFT_FLOWS 9000000u
-/* The same limit for each of the other orders, of which RANDOM_ORDERS are random ones. */
+/* limit of the number of flows of all shifts in one other order, and number of random orders among
+ * the other orders */
 #define ORDER_FLOWS 250000u
 #define RANDOM_ORDERS 2
 
@@ -106,7 +107,8 @@ struct permutation {
     double bandwidth;
 };
 
-/* Endport i sends to endport to[i]; if both are the same, it does not send. */
+/* Measures the permutation in which endport i sends to endport to[i]. If to[i] is i, the endport
+ * does not send. */
 static struct permutation permute(struct traffic *t, const uint32_t *to)
 {
     struct permutation p = {0};
@@ -125,7 +127,7 @@ static struct permutation permute(struct traffic *t, const uint32_t *to)
 
 /* ---- shifts ---------------------------------------------------------------------------------- */
 
-/* In the shift by k, endport order[i] sends to endport order[i + k]. */
+/* Measures the shift by k: endport order[i] sends to endport order[i + k]. */
 static struct permutation shift(struct traffic *t, const uint32_t *order, uint32_t k)
 {
     uint32_t n = t->f->end_count;

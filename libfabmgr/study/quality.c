@@ -2,9 +2,9 @@
 /*
  * Computes all figures and their lower bounds.
  *
- * A lower bound follows from the links of each leaf. A leaf has h endports, and channels to other
- * switches with the capacity of u of the fastest channels; h' endports are attached to other
- * leaves. With all-to-all, these channels must carry h * h' units. There is also a permutation in
+ * A lower bound follows from the links of each leaf. A leaf has h endports, and its channels to
+ * other switches have u times the capacity of the fastest channel. The other leaves have h'
+ * endports. With all-to-all, these channels must carry h * h' units. There is also a permutation in
  * which min(h, h') endports of the leaf send over these channels at the same time. Dividing by u,
  * rounded up, gives the lower bounds.
  */

@@ -45,9 +45,9 @@ struct fab_quality_input {
 struct fab_quality_all {
     /* Greatest load of a channel, in units. The literature calls this the edge forwarding index. */
     uint64_t max;
-    /* Lower limit of `max` for any routing. It follows from the channels between a leaf and other
-     * switches, which must carry all traffic between the leaf's endports and those of other leaves
-     * (quality.c). */
+    /* Lower limit of `max` for any routing. The limit follows from the channels between a leaf and
+     * other switches. They must carry all traffic between the endports of this leaf and the
+     * endports of other leaves (quality.c). */
     uint64_t bound;
     /* mean and standard deviation of the channel loads, over all channels; for a job, over the
      * channels that it uses */
@@ -71,8 +71,8 @@ struct fab_quality_shift {
     /* fraction (0..1) of an endport's bandwidth that a flow gets if the most loaded channel on its
      * path limits it; mean over all flows of all shifts */
     double bandwidth;
-    /* the shift that puts `max` flows on a channel: the shift by this number; of several, the
-     * lowest number */
+    /* the shift by `worst` puts `max` flows on a channel; if several shifts do, this is the lowest
+     * number */
     uint32_t worst;
     /* number of shifts that were tried; 0: there are fewer than two endports */
     uint32_t tried;
@@ -80,13 +80,13 @@ struct fab_quality_shift {
     bool every;
 };
 /* Shifts of the same endports in other orders than the topological one, because jobs order their
- * ranks as they like: by node name, by port GUID, and at random. Means over these orders and the
- * topological one. A job has only its own order. */
+ * ranks as they like: by node name, by port GUID, and at random. All figures are means over these
+ * orders and the topological one. A job has only its own order. */
 struct fab_quality_orders {
     uint32_t count;   /* number of orders */
-    double max;       /* fab_quality_shift.max */
-    double mean;      /* fab_quality_shift.mean */
-    double bandwidth; /* fab_quality_shift.bandwidth */
+    double max;       /* mean of fab_quality_shift.max */
+    double mean;      /* mean of fab_quality_shift.mean */
+    double bandwidth; /* mean of fab_quality_shift.bandwidth */
 };
 /* Random permutations: each endport sends one flow and receives one flow. */
 struct fab_quality_random {
@@ -141,7 +141,8 @@ int fab_study_quality_endports(const struct fab_quality_input *in, uint32_t **re
  * has a load. */
 double fab_study_quality_imbalance(const struct fab_quality *q);
 /* Returns the mean of the squared channel loads of all-to-all traffic divided by the square of
- * their mean: 1 if all channels have the same load. It shows unequal loads also below the greatest.
+ * their mean: 1 if all channels have the same load. The result also shows differences among loads
+ * that are lower than the greatest load.
  */
 double fab_study_quality_squares(const struct fab_quality *q);
 

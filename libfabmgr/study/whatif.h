@@ -12,8 +12,8 @@ struct fab_whatif_input {
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;
     const struct fab_lft *lft;
-    /* ids, in the old fabric, of ports whose links fail; either port may name a link, also several
-     * times */
+    /* Ports whose links fail, by their ids in `fabric`. A link may be named by either of its ports,
+     * and several times. */
     const uint32_t *ports;
     uint32_t port_count;
 };
@@ -37,8 +37,8 @@ struct fab_whatif {
 int fab_study_whatif_make(const struct fab_whatif_input *in, struct fab_whatif *ret);
 void fab_study_whatif_fini(struct fab_whatif *w);
 
-/* What a change from the tables `before` to the tables `now` would write. Only switches in both
- * tables count. */
+/* The writes that a change from the tables `before` to the tables `now` would need. Only switches
+ * in both tables count. */
 struct fab_whatif_change {
     /* number of LFT entries and number of LFT blocks that differ, up to the top LID of `now` */
     uint64_t entries, blocks;

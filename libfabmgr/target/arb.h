@@ -53,7 +53,7 @@ void fab_target_arb_block(const struct fab_arb *a, unsigned block, struct fab_vl
 bool fab_target_arb_has_block(const struct fab_arb *a, const struct fab_port_info *info,
                               unsigned block);
 
-/* Returns a bitset of the VLs that a traffic class (level) uses at a port. */
+/* Returns the bitset of the VLs on which packets of traffic class `level` can leave by a port. */
 uint16_t fab_target_class_vls(const struct fab_fabric *f, const struct fab_policy *p,
                               const struct fab_vls *v, uint32_t port, uint8_t level);
 /* Returns the share of a link's bandwidth, per mille, that the tables guarantee to the VLs `mine`

@@ -29,7 +29,7 @@ struct fab_choice_figures {
     /* mean of the squared channel loads */
     double squares;
     /* Greatest number of flows on a channel: of the worst shift, and the mean over all shifts.
-     * Means over several orders of the endports (struct fab_quality_orders). */
+     * Both are means over several orders of the endports (struct fab_quality_orders). */
     double worst_shift, mean_shift;
     /* fraction (0..1) of an endport's bandwidth that a flow gets: in shifts, as the mean over these
      * orders, and in random permutations */
@@ -54,7 +54,8 @@ struct fab_choice {
 };
 /* Returns an empty record with one reference, or NULL if there is no memory. */
 struct fab_choice *fab_target_choice_new(void);
-/* Both functions accept NULL. A record with several references must not be changed. */
+/* fab_target_choice_ref and fab_target_choice_unref accept NULL. A record with several references
+ * must not be changed. */
 struct fab_choice *fab_target_choice_ref(const struct fab_choice *c);
 void fab_target_choice_unref(struct fab_choice *c);
 
@@ -63,8 +64,8 @@ struct fab_choice_row *fab_target_choice_add(struct fab_choice *c, const char *e
                                              enum fab_choice_outcome outcome, const char *why);
 /* Returns the row of the tables that are used; NULL: none are. */
 const struct fab_choice_row *fab_target_choice_taken(const struct fab_choice *c);
-/* Makes one sentence for operators from the record: what the chosen engine says about its tables,
- * and why it was chosen. */
+/* Makes one sentence for operators from the record: the sentence of the chosen engine about its
+ * tables, and the reason for the choice. */
 void fab_target_choice_sentence(const struct fab_choice *c, char *ret, size_t len);
 /* Lists the engines without tables, as "ENGINE: REASON; ENGINE: REASON". */
 void fab_target_choice_rejected(const struct fab_choice *c, char *ret, size_t len);

@@ -20,7 +20,7 @@ struct fab_pins_arrivals {
     /* true: the nodes of the first fabric were recorded */
     bool began;
 };
-/* value in `seconds` for hosts that were there before the manager could tell when they arrived */
+/* value in `seconds` for hosts whose arrival the manager did not see */
 #define FAB_PINS_EARLIER UINT32_MAX
 
 struct fab_pins_input {
@@ -37,9 +37,9 @@ struct fab_pins_input {
 };
 /* Makes pins for all hosts and routers whose description matches a pattern for the first time. Also
  * finds the nodes that must wait for an approval, because their pin has another name, or because
- * the host name is pinned to another GUID. If no GUID is pinned to a host name, all hosts of this
- * fabric that show it are pinned to it. A pattern that consists only of stars matches every name,
- * and counts as no pattern. Returns NOMEM. */
+ * the host name is pinned to another GUID. If no GUID is pinned to a host name yet, all hosts of
+ * this fabric that show this name are pinned to it. A pattern that consists only of stars matches
+ * every name, and counts as no pattern. Returns NOMEM. */
 int fab_target_pins_update(const struct fab_pins_input *in, struct fab_pins **ret);
 /* Returns true if both sets have the same pins and the same waiting nodes. Times are not
  * compared. */

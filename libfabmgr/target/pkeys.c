@@ -110,7 +110,8 @@ void fab_target_pkeys_block(const struct fab_pkeys *p, uint32_t port, uint32_t b
 }
 
 /* Returns the number of entries of the port's P_Key table. For an external port of a switch it is
- * PartitionEnforcementCap of SwitchInfo, for other ports PartitionCap of NodeInfo. */
+ * PartitionEnforcementCap of SwitchInfo, for other ports PartitionCap of NodeInfo; 0 if such a port
+ * has no LID. */
 uint32_t fab_target_pkeys_capacity(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_port *p = fab_fabric_port(f, port);
@@ -163,7 +164,7 @@ bool fab_target_held_pkeys_lost_enforce(struct fab_blocks *h, uint32_t port, uin
 }
 
 /* Returns the id of the same port (by node GUID and port number) in the snapshot `now`; FAB_NONE:
- * the port is absent there. */
+ * `now` does not have the port. */
 static uint32_t same_port(const struct fab_fabric *old, uint32_t port, const struct fab_fabric *now)
 {
     if (port >= old->port_count)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * P_Key tables: which keys each port must have, at which index, and where switches enforce
- * partitions (IBA 10.9, 14.2.5.7, 18.2.4.2.1). This file also declares the tables that ports are
- * known to hold.
+ * P_Key tables: the keys that each port must have, with their indices, and the ports at which
+ * switches enforce partitions (IBA 10.9, 14.2.5.7, 18.2.4.2.1). This file also declares the tables
+ * that ports are known to hold.
  *
- * The manager sets the tables of endports. It also sets the table of a switch port if the port
- * leads to an adapter or router and enforces partitions there.
+ * The manager sets the tables of endports. The manager also sets the table of a switch port that
+ * leads to an adapter or router, if the switch enforces partitions at this port.
  */
 #ifndef LIBFABMGR_TARGET_PKEYS_H
 #define LIBFABMGR_TARGET_PKEYS_H
@@ -87,7 +87,7 @@ static inline uint16_t fab_target_pkey_base(uint16_t key)
     return key & 0x7fff;
 }
 /* Returns true if ports with these keys can communicate: both keys must belong to the same
- * partition, and at least one of them must be a full member (IBA 10.9). */
+ * partition, and at least one key must have the full-member bit (IBA 10.9). */
 static inline bool fab_target_pkeys_match(uint16_t a, uint16_t b)
 {
     return fab_target_pkey_base(a) == fab_target_pkey_base(b) && fab_target_pkey_base(a) != 0 &&

@@ -105,9 +105,9 @@ static void link_fields(const struct fab_fabric *f, const struct fab_policy *p, 
     want->op_vls = op_vls(f, p, port);
 }
 
-/* Sets HOQLife and VLStallCount. HOQLife limits how long a packet waits at the head of a queue. It
- * is shorter towards endports, so that packets for an endport that accepts none are dropped before
- * they block the fabric. */
+/* Sets HOQLife and VLStallCount. HOQLife limits how long a packet waits at the head of a queue.
+ * HOQLife is shorter towards endports: if an endport accepts no packets, packets for it are dropped
+ * before they block the fabric. */
 static void queue_fields(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port,
                          struct fab_port_info *want)
 {
@@ -184,7 +184,7 @@ static uint16_t multicast_fdb_top(const struct fab_fabric *f, uint32_t sw)
 
 /* Replaces default ports that lead to a link. A packet whose LID has no table entry would leave by
  * such a port, and the proof does not cover this path. Port 0 and numbers above the last port stay,
- * because devices start with either. */
+ * because devices may have such values after power-on. */
 static void close_default_ports(uint8_t ports, struct fab_switch_info *want)
 {
     if (want->default_port != 0 && want->default_port <= ports)

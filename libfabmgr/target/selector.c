@@ -23,6 +23,8 @@ bool fab_target_node_matches(const struct fab_pins *pins, const struct fab_node 
     const char *name = n->desc;
     if (fab_target_pattern_is_any(pattern))
         return true;
+    if (strcmp(n->name, n->desc) != 0 && fab_target_name_matches(n->name, pattern))
+        return true; /* the operator gave this name, so it needs no pin */
     if (n->type != FAB_NODE_SWITCH)
         name = fab_policy_pins_name(pins, n->guid, n->desc);
     return name != NULL && fab_target_name_matches(name, pattern);

@@ -15,8 +15,9 @@
 bool fab_target_name_matches(const char *desc, const char *pattern);
 /* Returns true if the pattern consists only of stars, so that it matches every name. */
 bool fab_target_pattern_is_any(const char *pattern);
-/* Returns true if the pattern matches the name of the node. For hosts and routers, this is the
- * pinned name (fab_policy_pins_name). If pins is NULL, it is the name that the node shows. */
+/* Returns true if the pattern matches the name of the node. The name of an adapter or router is the
+ * pinned name (fab_policy_pins_name); if pins is NULL, it is the NodeDescription. The pattern may
+ * also match the name that the operator gave the node. */
 bool fab_target_node_matches(const struct fab_pins *pins, const struct fab_node *n,
                              const char *pattern);
 /* Returns true if the selector `who` matches `port`, which must own a LID. A selector of kind

@@ -129,16 +129,12 @@ int fab_target_lft_init(struct fab_lft *t, uint32_t switch_count, uint32_t top)
                            .stride = stride,
                            .row_pages = top / FAB_LFT_PAGE + 1,
                            .entries = entries};
-    if (entries == NULL || fab_base_pages_new(entries, (size_t)switch_count * made.row_pages,
-                                              FAB_LFT_PAGE, &made.pages) != FAB_OK) {
+    const struct fab_pages_layout layout = {switch_count, made.row_pages, FAB_LFT_PAGE, stride};
+    if (entries == NULL || fab_base_pages_new(entries, layout, &made.pages) != FAB_OK) {
         free(entries);
         return FAB_E_NOMEM;
     }
     memset(entries, FAB_LFT_NO_ROUTE, size + FAB_LFT_PAGE);
-    for (uint32_t sw = 0; sw < switch_count; sw++)
-        for (uint32_t i = 0; i < made.row_pages; i++)
-            made.pages.page[(size_t)sw * made.row_pages + i] =
-                entries + sw * stride + (size_t)i * FAB_LFT_PAGE;
     *t = made;
     return FAB_OK;
 }

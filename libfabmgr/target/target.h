@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The target: all tables that the manager wants in the devices of one fabric snapshot, as one
- * sealed value. Its node and port ids are those of that snapshot. LIDs have 32 bits in memory and
- * 16 bits on the wire.
+ * sealed value. Node and port ids are ids of that snapshot. LIDs have 32 bits in memory and 16 bits
+ * on the wire.
  */
 #ifndef LIBFABMGR_TARGET_TARGET_H
 #define LIBFABMGR_TARGET_TARGET_H
@@ -52,8 +52,8 @@ void fab_target_lids_fini(struct fab_lids *l);
  * FAB_LFT_NO_ROUTE).
  *
  * New tables are contiguous, and engines fill their rows in place (fab_target_lft_row). A changed
- * version of the tables is not contiguous: it has its own memory only for the pages that differ,
- * and shares all other pages with the tables from which it was made (base/pages.h). Read tables
+ * version of the tables is not contiguous. Only the pages that differ have their own memory; the
+ * version shares all other pages with the tables from which it was made (base/pages.h). Read tables
  * with fab_target_lft_at, _block and _run, and change them with fab_target_lft_set.
  */
 struct fab_lft {
@@ -98,8 +98,8 @@ static inline uint8_t *fab_target_lft_row(const struct fab_lft *t, uint32_t sw)
 {
     return t->entries + (size_t)sw * t->stride;
 }
-/* Returns the address of the entry of a switch for a LID. The entries of the next LIDs follow
- * there, up to the end of the page. */
+/* Returns the address of the entry of a switch for a LID. The entries of the next LIDs follow at
+ * the next addresses, up to the end of the page. */
 static inline const uint8_t *fab_target_lft_entry(const struct fab_lft *t, uint32_t sw, size_t lid)
 {
     return t->pages.page[(size_t)sw * t->row_pages + lid / FAB_LFT_PAGE] + lid % FAB_LFT_PAGE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Service levels and virtual lanes: which SL a path uses, and on which VL each switch forwards
- * packets of that SL. The SLtoVLMappingTables (IBA 14.2.5.8) are computed from struct fab_vls.
+ * Service levels and virtual lanes: the SL of each path, and the VL on which each switch forwards
+ * packets of an SL. The SLtoVLMappingTables (IBA 14.2.5.8) are computed from struct fab_vls.
  *
  * Compared with the forwarding tables, struct fab_vls takes little memory. The SL depends on the
  * destination LID, or on the pair of source and destination switch. The VL depends on classes of
@@ -44,9 +44,9 @@ struct fab_vls {
     /* vl[i][o][sl] is the VL on which a switch forwards a packet of SL `sl` from a port of class i
      * to a port of class o. Adapters send SL `sl` on VL vl[0][0][sl]. */
     uint8_t vl[FAB_VL_CLASSES][FAB_VL_CLASSES][FAB_SLS];
-    /* Traffic classes are called levels here, because `class` means a class of ports. The engine
-     * chooses an SL and a VL for each path. If it chose SL e and VL v, packets of level c use SL
-     * sl[c][e] and VL lane_set[c] * lanes + v. Level 0 keeps the SL: sl[0][e] is e. */
+    /* In this struct, traffic classes are called levels, because `class` means a class of ports.
+     * The engine chooses an SL and a VL for each path. If it chose SL e and VL v, packets of level
+     * c use SL sl[c][e] and VL lane_set[c] * lanes + v. Level 0 keeps the SL: sl[0][e] is e. */
     /* number of levels; 0 means 1. With one level, sl[][] and lane_set[] have no meaning. */
     uint8_t levels;
     uint8_t lanes; /* number of VLs that the engine uses */

@@ -3,8 +3,8 @@
  * Simulates endports. VL arbitration chooses the VL that sends. The SLs of this VL send by round
  * robin, and so do the flows of each SL. BECNs are sent before data.
  *
- * A flow may have to wait because of its configured rate or of congestion control. Then it leaves
- * the queue until it may send again. If congestion control works by SL, it delays the whole SL.
+ * A flow that must wait, because of its configured rate or of congestion control, leaves the queue
+ * until it may send again. If congestion control works by SL, it delays the whole SL.
  */
 #include "libfabmgr/traffic/model.h"
 
@@ -110,8 +110,8 @@ static void drop_expired(struct fab_traffic *t, struct traffic_endport *e, uint8
     }
 }
 
-/* Returns a bitset of the SLs that congestion control lets send now, and whose channel has credits
- * for the next packet of the SL. Adds the VLs of these SLs to *ret_vls. */
+/* Returns a bitset of the SLs that can send now: congestion control does not delay the SL, and its
+ * channel has credits for its next packet. Adds the VLs of these SLs to *ret_vls. */
 static uint16_t sendable(struct fab_traffic *t, struct traffic_endport *e, uint32_t *ret_vls)
 {
     uint16_t sls = 0;

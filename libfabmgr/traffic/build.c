@@ -5,7 +5,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/traffic/model.h"
 
-/* rate of ports whose rate is unknown, in Mb/s: that of 4x EDR */
+/* rate in Mb/s of ports whose rate is unknown (4x EDR) */
 #define RATE_UNKNOWN 100000
 /* minimum buffer space of a channel, as a number of packets with the maximum amount of data */
 #define PACKETS_LEAST 4

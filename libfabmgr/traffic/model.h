@@ -5,9 +5,9 @@
  * A port sends into the input buffer of the port at the other end of its link. A channel is one VL
  * of a sending port. Its credits, in blocks of 64 bytes, are the free space for this VL in that
  * buffer. In a switch, a packet waits in a virtual output queue; there is one for each pair of an
- * output channel and an input port. The packet occupies buffer space of the channel by which it
- * came, whichever queue it waits in. A channel serves its queues by round robin, and VL arbitration
- * chooses among the channels of a port.
+ * output channel and an input port. In every queue, a packet occupies buffer space of the channel
+ * by which it came. A channel serves its queues by round robin, and VL arbitration chooses among
+ * the channels of a port.
  *
  * Forwarding is cut-through: a switch can send a packet as soon as it has processed the header. If
  * the output link is faster than the input link, the switch starts later, so that each byte has
@@ -72,8 +72,8 @@ struct traffic_fifo {
     uint32_t head, tail;
 };
 struct traffic_channel {
-    /* credits: present credits of the channel, in blocks of 64 bytes. capacity: its credits when
-     * the buffer to which it sends is empty. */
+    /* credits: present credits of the channel, in blocks of 64 bytes. capacity: credits of the
+     * channel when the receiving buffer is empty. */
     uint32_t credits, capacity;
     /* number of bytes that wait for the channel */
     uint32_t queued;

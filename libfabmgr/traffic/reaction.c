@@ -4,7 +4,8 @@
  *
  * A10 does not define the queue length to which a threshold corresponds. In this model the queue
  * length is the number of bytes from all inputs that wait for the channel behind the packet being
- * sent. Threshold w (1..15) means (16 - w) / 16 of the buffer that one port has for the VL.
+ * sent. Threshold w (1..15) corresponds to (16 - w) / 16 of the buffer that one port has for the
+ * VL.
  *
  * A channel whose packet had to wait for credits is a victim of congestion elsewhere, and marks
  * only if Victim_Mask is set. The number of packets between two marks is random, from 0 to twice

@@ -73,7 +73,7 @@ struct fab_traffic_flow {
      */
     uint32_t offset;
     uint8_t sl; /* 0..15, or FAB_TRAFFIC_PATH_SL */
-    /* times in ps: the flow sends its first packet at `start` or later, and its last one before
+    /* times in ps: the flow sends its first packet at `start` or later, and its last packet before
      * `end` */
     uint64_t start, end;
     uint64_t bytes; /* amount of data; FAB_TRAFFIC_FOREVER: no limit */

@@ -3,12 +3,12 @@
  * Gives the LFT writes of a plan the order that a repair has computed for them, in time
  * proportional to the change.
  *
- * When nodes or links leave or return, the new tables are often the former ones with a repair
+ * When nodes or links leave or return, the new tables are often the former tables with a repair
  * (libfabmgr/repair/session). fab_repair_order has ordered the writes of the repair, so that labels
  * ascend along all paths in every mixture of old and new entries. So no mixture has a loop or a
  * cycle of channel dependencies, and no working path is lost. The plan may use this order if its
- * LFT writes are those of the repair. The LFT writes of a plan are in two stages (plan.h): stage
- * EARLY has those that precede links that come up, and stage ROUTES has all others. This file
+ * LFT writes are the writes of the repair. The LFT writes of a plan are in two stages (plan.h):
+ * stage EARLY has those that precede links that come up, and stage ROUTES has all others. This file
  * checks that
  *
  *   - each block of stage ROUTES is known and not doubtful, and holds the entries from which the

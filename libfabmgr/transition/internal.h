@@ -57,7 +57,8 @@ struct fab_transition_lanes {
     uint16_t *seen;
     struct fab_transition_state *stack;
     size_t depth, room;
-    /* FAB_TRANSITION_OLD, _NEW or both: which SL-to-VL tables switches may hold */
+    /* the SL-to-VL tables that switches may hold: FAB_TRANSITION_OLD, FAB_TRANSITION_NEW or both (a
+     * bitset) */
     unsigned tables;
 };
 /* the entries of all switches for one LID */
@@ -65,10 +66,10 @@ struct fab_transition_column {
     /* Old (was) and new (now) entry of each switch for the LID. The entry of switch s has the index
      * s * FAB_TRANSITION_COLUMNS. */
     const uint8_t *was, *now;
-    /* home: the switch that delivers packets to the LID */
+    /* lid: the LID. home: the switch that delivers packets to the LID */
     uint32_t lid, home;
     enum fab_transition_mode mode;
-    /* FAB_TRANSITION_OLD, _NEW or both: which SLs hosts may use */
+    /* FAB_TRANSITION_OLD, _NEW or both: the SLs that hosts may use */
     unsigned sls;
 };
 /* Adds to d the channel dependencies that packets to one LID can have while switches hold the old

@@ -15,9 +15,9 @@
  *
  * With one VL, this file assumes that packets may start at every switch, because switches send
  * management packets themselves. With several VLs, it follows packets from each switch with LID
- * owners, with the SLs of the pair of source switch and destination LID. The state of a packet is
- * its switch, the class of the port through which the packet entered (by the old and by the new
- * SL-to-VL tables), the SL, and whether the packet has met a new entry.
+ * owners, with the SLs of the pair of source switch and destination LID. The state of a packet
+ * consists of the switch, the old and the new class of the port through which the packet entered,
+ * the SL, and whether the packet has met a new entry.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -100,8 +100,8 @@ static inline void add_next(struct fab_transition_deps *d, uint32_t port, uint32
 }
 
 /* Adds the dependencies of packets that leave switch `sw` through port `num`. At the next switch,
- * these packets may wait for the port of its old entry (if old_next), and for the port of its new
- * entry (if new_next). */
+ * these packets may wait for the port of the old entry (if old_next is true), and for the port of
+ * the new entry (if new_next is true). */
 static inline void follow(struct fab_transition_deps *d, const struct fab_transition_column *c,
                           uint32_t sw, uint8_t num, bool old_next, bool new_next)
 {

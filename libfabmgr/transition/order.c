@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Maintains a topological order of the channels: each channel precedes all channels for which its
- * packets may wait. Such an order exists exactly if the dependencies have no cycle. To find out
+ * packets may wait. Such an order exists if and only if the dependencies have no cycle. To find out
  * whether further LIDs may be updated, rounds.c tries to add their dependencies to the order.
  *
  * fab_transition_order_sort computes the order from all dependencies (Kahn 1962). If an added
@@ -16,8 +16,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/transition/internal.h"
 
-/* Maximum number of channels that fab_transition_order_add may visit. If it would need more, it
- * refuses the dependencies. */
+/* Maximum number of channels that fab_transition_order_add may visit. If it would need to visit
+ * more, it refuses the dependencies. */
 #define STEPS_MOST 2000000u
 
 int fab_transition_order_init(struct fab_transition_order *o, struct fab_transition_deps *d)
@@ -148,8 +148,8 @@ bool fab_transition_order_sort(struct fab_transition_order *o)
 /* ---- adding a dependency --------------------------------------------------------------------- */
 
 /* Collects in found[] the channel `from` and all channels to which dependencies lead from it, up to
- * position `last` of the order. Returns the number of these channels. If it meets the channel
- * `stop`, there is a cycle, and it returns FAB_NONE. */
+ * position `last` of the order. Returns the number of these channels. If the search meets the
+ * channel `stop`, the dependencies form a cycle, and the function returns FAB_NONE. */
 static uint32_t search_forward(struct fab_transition_order *o, uint32_t from, uint32_t stop,
                                uint32_t last, uint32_t *found)
 {
@@ -173,8 +173,8 @@ static uint32_t search_forward(struct fab_transition_order *o, uint32_t from, ui
     return closed ? FAB_NONE : count;
 }
 
-/* Collects in found[] the channel `to` and all channels from which dependencies lead to it, down to
- * position `first` of the order. Returns the number of these channels. */
+/* Collects in found[] the channel `to` and all channels from which dependencies lead to `to`, down
+ * to position `first` of the order. Returns the number of these channels. */
 static uint32_t search_backward(struct fab_transition_order *o, uint32_t to, uint32_t first,
                                 uint32_t *found)
 {
@@ -207,8 +207,8 @@ static int by_place(const void *a, const void *b)
 
 /* Gives the `count` channels of channel[] new positions in the order. They exchange their present
  * positions; all other channels keep theirs. The first `backs` channels of channel[] get the lowest
- * of these positions, and the others get the rest. Within both parts the sequence does not change.
- * Returns false if memory runs out. */
+ * of these positions, and the remaining channels get the remaining positions. Within both parts the
+ * sequence does not change. Returns false if memory runs out. */
 static bool shift(struct fab_transition_order *o, uint32_t *channel, uint32_t backs, uint32_t count)
 {
     struct place *all = fab_base_alloc_array(count, 2 * sizeof(*all));

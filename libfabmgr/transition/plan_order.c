@@ -7,7 +7,7 @@
  * lead into these links then drop packets at first.
  *
  * After lost writes, the switches may hold other tables than the former ones. If the proof does not
- * include such a mixture, the plan is made again, and restores the former entries first.
+ * include such a mixture, a new plan is made, which restores the former entries first.
  *
  * A write of a plan has all 64 entries of a block. Entries that the transition does not change in
  * this write keep the value that the switch holds. If this value is not known, the write sets the
@@ -118,8 +118,8 @@ static struct fab_plan_op *add(struct ordering *o, uint32_t sw, uint32_t block)
     return op;
 }
 
-/* Adds a write to ops[]. Does nothing if its switch is silent, because a silent switch cannot
- * receive it. */
+/* Adds a write to ops[]. Does nothing if the switch of the write is silent, because a silent switch
+ * cannot receive writes. */
 static void add_write(struct ordering *o, const struct fab_transition_write *w)
 {
     if (o->in->fabric->nodes[w->sw].silent)
@@ -302,8 +302,8 @@ static int make_again(const struct fab_plan_input *in, const struct fab_vls *old
     return make_steps(in, old_vls, effort, plan, t);
 }
 
-/* If the tables have a cycle as soon as links come up, makes the plan and the steps again. The
- * entries that lead into these links then drop packets at first. */
+/* If the old tables have a cycle as soon as links come up, makes the plan and the steps again. In
+ * the new plan, the entries that lead into these links drop packets at first. */
 static int hold(struct fab_plan_input *in, const struct fab_vls *old_vls,
                 const struct fab_transition_effort *effort, struct fab_plan *plan,
                 struct fab_transition *t)

@@ -230,9 +230,9 @@ static bool is_of_pass(const struct fab_transition_lid *l, enum pass pass)
 }
 
 /* Tries to update the waiting LIDs of the block, one after the other. A LID is updated in this
- * round if the dependencies of its old and new entries close no cycle with those of the LIDs before
- * it. If `only_first` is true, stops after the first LID that is updated. Returns true if a LID was
- * updated. */
+ * round if the dependencies of its old and new entries close no cycle with the dependencies
+ * collected before. If `only_first` is true, stops after the first LID that is updated. Returns
+ * true if a LID was updated. */
 static bool try_lids(struct fab_transition_work *w, uint32_t block, enum pass pass, bool only_first)
 {
     bool any = false;

@@ -72,7 +72,7 @@ struct fab_transition_input {
      * them. Unknown entries count as entries that drop packets. */
     const uint64_t *known;
     const struct fab_lft *new_lft;
-    /* Writes that take effect before the transition begins, such as those of the stage EARLY of a
+    /* Writes that take effect before the transition begins, such as the writes of stage EARLY of a
      * plan; NULL: none. */
     const struct fab_transition_write *before;
     uint32_t before_count;
@@ -127,8 +127,8 @@ struct fab_transition_step {
      * this step drains. */
     uint32_t moved, drained;
     /* Number of pairs (source port, destination LID) that have a path before and after the
-     * transition, but may have none for some time: from the first write of this step until that of
-     * the next step. */
+     * transition, but may have none for some time: from the first write of this step until the
+     * first write of the next step. */
     uint64_t lost_pairs;
 };
 struct fab_transition {
@@ -165,8 +165,8 @@ void fab_transition_apply(const struct fab_transition_write *w, const struct fab
 /* Returns the name of a verdict for the log, such as "any-order". */
 const char *fab_transition_verdict_name(enum fab_transition_verdict v);
 
-/* What the proof of libfabmgr/verify finds in a mixture of old and new tables. The proof shares no
- * code with the functions that make steps. */
+/* The result of the proof of libfabmgr/verify for a mixture of old and new tables. The proof shares
+ * no code with the functions that make steps. */
 struct fab_transition_judgement {
     /* loop: the tables have a forwarding loop. cycle: channel dependencies have a cycle on some
      * VL. */

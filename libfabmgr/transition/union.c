@@ -4,11 +4,11 @@
  * the transition needs no rounds. Most transitions are of this kind.
  *
  * The check begins with the dependencies of the new tables, which libfabmgr/verify computes. Only
- * changed entries add dependencies to these, so the time for the rest is proportional to the number
- * of changed entries. Let the entry of switch s for a LID change from a to b:
+ * changed entries add further dependencies, in time proportional to the number of changed entries.
+ * Let the entry of switch s for a LID change from a to b:
  *
- *   - The channel of a leads to a switch t. Packets continue there by the old or by the new entry
- *     of t.
+ *   - The channel of a leads to a switch t. Packets at t continue by the old or by the new entry of
+ *     t.
  *   - Packets that another switch sent to s by its old entry continue by the channel of a.
  *   - Packets that another switch sent to s by its new entry also continue by the channel of a, if
  *     the writes take effect in any order. In mode ALONG this cannot happen, because s is then

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of the computation that makes the steps of a transition. Old entries are those that the
- * switches hold before the transition, and new entries those of the new tables. Present entries are
- * those that the switches hold after the rounds made so far. For the modes ANY and ALONG, in which
- * the entries of a LID are written, see enum fab_transition_mode. A pair is a source port and a
- * destination LID. Only the .c files of this folder include this header. */
+/* The state of the computation that makes the steps of a transition. Old entries are the entries
+ * that the switches hold before the transition. New entries are the entries of the new tables.
+ * Present entries are those that the switches hold after the rounds made so far. For the modes ANY
+ * and ALONG, in which the entries of a LID are written, see enum fab_transition_mode. A pair is a
+ * source port and a destination LID. Only the .c files of this folder include this header. */
 #ifndef LIBFABMGR_TRANSITION_WORK_H
 #define LIBFABMGR_TRANSITION_WORK_H
 
@@ -60,8 +60,8 @@ struct fab_transition_work {
     uint8_t *fate;
     uint32_t *stack; /* [switches] memory for following paths */
     /* [64][switches] for each LID of the loaded block and each switch, in which wave (0, 1, ...)
-     * the switch's entry is written. The writes of a wave are sent when those of the previous wave
-     * are acknowledged. */
+     * the switch's entry is written. The writes of a wave are sent when all writes of the previous
+     * wave are acknowledged. */
     uint16_t *wave;
     /* true: the new tables have a path from every switch to every LID, and every switch has a LID
      * of its own or of an attached endport */
@@ -84,8 +84,8 @@ struct fab_transition_work {
 /* Loads the present and new entries of an LFT block into w->was and w->now. Sets w->stopped if the
  * caller has stopped the search. */
 void fab_transition_load(struct fab_transition_work *w, uint32_t block);
-/* Returns a bitset of the waiting LIDs of the LFT block for which fab_transition_find_losses must
- * be called. */
+/* Returns a bitset of the waiting LIDs of the LFT block that may lose a path while entries are
+ * replaced. The caller must call fab_transition_find_losses for each of these LIDs. */
 uint64_t fab_transition_find_lossy(const struct fab_transition_work *w, uint32_t block);
 /* Sets the members `loss` and `along` of a LID in the loaded LFT block: how many pairs may lose
  * their path if the LID is updated in mode ANY, and whether mode ALONG avoids the loss. */

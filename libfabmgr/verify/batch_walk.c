@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Walks the LIDs that one destination switch delivers (a batch) together, because most of their LFT
- * entries are alike:
+ * Walks a batch together: the LIDs that one destination switch delivers. Most LFT entries for these
+ * LIDs are alike:
  *
  *   - A "uniform" switch forwards all LIDs of the batch by one port. It needs one step and one
  *     dependency for the whole batch.
@@ -15,9 +15,9 @@
  *     class.
  *
  * The depth of a switch is the number of switches on its path to the destination. All LIDs arrive
- * if each switch has the same depth for all LIDs of the batch, and this depth is one more than that
- * of each of its next switches. If this does not hold, the LIDs may still arrive by paths of
- * different lengths, so the caller walks each LID by itself.
+ * if each switch has the same depth for all LIDs of the batch, and this depth is one more than the
+ * depth of each next switch. If this does not hold, the LIDs may still arrive by paths of different
+ * lengths, so the caller walks each LID by itself.
  *
  * The method requires that every switch has LID owners (ports with LIDs, such as endports). They
  * send packets to the LIDs of the batch. So packets use the entries of every switch, and the
@@ -51,7 +51,7 @@ struct fab_verify_batch_walk {
     /* [switches] number of other switches in the class; valid only for class representatives */
     uint32_t *class_others;
     /* [switches] number of other switches in the class whose entries in this tile (64 LIDs) differ
-     * from those of the representative. Valid only for class representatives. */
+     * from the entries of the representative. Valid only for class representatives. */
     uint32_t *unlike;
     /* [switches] the class representative, if it has the same entries in this tile as the switch;
      * otherwise the switch itself */
@@ -125,8 +125,8 @@ static int by_signature(const void *a, const void *b)
     return (x->sw > y->sw) - (x->sw < y->sw);
 }
 
-/* Finds the class representative of each switch. If two classes have the same hash (signature),
- * finds only the first class; each switch of the other class then represents itself. */
+/* Finds the class representative of each switch. If two classes have the same hash value, finds
+ * only the first class. Each switch of the other class then represents itself. */
 static int find_classes(struct fab_verify_batch_walk *s)
 {
     uint32_t n = s->graph->n;
@@ -257,8 +257,8 @@ static void find_reps(struct fab_verify_batch_walk *s)
         s->reps[s->rep_count] = sw;
         s->rep_count += !like;
         s->unlike[sw] = 0;
-        /* the representative has the lowest id of its class: this loop has visited it before, and
-         * has set its count to 0 */
+        /* the representative has the lowest id of its class: this loop has visited the
+         * representative before, and has set its element of unlike[] to 0 */
         s->unlike[class_rep] += !like && class_rep != sw;
     }
 }
@@ -342,9 +342,9 @@ static inline void note(uint64_t *bits, uint32_t words, uint8_t num, uint8_t nex
     fab_verify_deps_set(bits + (size_t)num * words, next_num);
 }
 
-/* Records the dependencies of packets that leave by port `num` on channels of the next switch `to`,
- * for the LIDs `from` to from + count - 1 of the batch. bits: the dependencies of the switch that
- * has port `num`. Returns false if an LFT entry is a port that does not exist. */
+/* Records on which channels of the next switch `to` the channel of port `num` depends, for packets
+ * to the LIDs `from` to from + count - 1 of the batch. bits: the dependencies of the channels of
+ * the switch that has port `num`. Returns false if an LFT entry is a port that does not exist. */
 static bool note_next(const struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                       uint64_t *bits, uint8_t num, uint32_t to, uint32_t from, uint32_t count)
 {

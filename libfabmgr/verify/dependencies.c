@@ -138,8 +138,8 @@ uint64_t fab_verify_deps_prune(struct fab_verify_deps *c)
 struct search {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_verify_deps *c;
-    /* length of the arrays below: number of ports * number of VLs; all channel numbers are below
-     * it */
+    /* length of the arrays [count]: number of ports * number of VLs; all channel numbers are
+     * lower */
     uint32_t count;
     /* [count] for each channel: number of remaining channels that depend on it */
     uint32_t *predecessors;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The channel dependency graph. For this folder, libfabmgr/transition and libfabmgr/spanning. */
+/* The channel dependency graph. Only this folder, libfabmgr/transition and libfabmgr/spanning use
+ * this header. */
 #ifndef LIBFABMGR_VERIFY_DEPENDENCIES_H
 #define LIBFABMGR_VERIFY_DEPENDENCIES_H
 
@@ -39,8 +40,8 @@ static inline bool fab_verify_deps_has(const struct fab_verify_deps *c, uint32_t
     return (*fab_verify_deps_word(c, channel, next_num, next_vl) >> (next_num - 1) % 64 & 1) != 0;
 }
 
-/* Sets the bit of port next_num of the next switch. `words` points to the dependencies of one
- * channel on the channels of the next switch, on one VL. Port 0 has no bit. */
+/* Sets the bit of port next_num of the next switch, which must not be port 0. `words` points to the
+ * bits that one channel has for one VL of the next switch. */
 static inline void fab_verify_deps_set(uint64_t *words, uint8_t next_num)
 {
     if (next_num > 0)
@@ -75,7 +76,8 @@ int fab_verify_deps_cycle(const struct fab_verify_deps *c, uint32_t **ret_cycle,
 int fab_verify_deps_number(const struct fab_verify_deps *c, uint32_t *ret_number);
 
 /* Computes the dependencies of all packets that follow the tables graph->in->lft, as if there were
- * one VL (verify.c). *ret_arrive is set to whether all pairs reach each other. Returns NOMEM. */
+ * one VL (verify.c). Sets *ret_arrive to true if each pair has a path, otherwise to false. Returns
+ * NOMEM if there is no memory. */
 int fab_verify_dependencies(const struct fab_verify_graph *graph, struct fab_verify_deps *ret,
                             bool *ret_arrive);
 

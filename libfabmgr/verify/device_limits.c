@@ -60,7 +60,7 @@ static int judge_vls(const struct fab_verify_walk *w, uint32_t port, struct fab_
 {
     const struct fab_verify_input *in = w->graph->in;
     uint32_t used = used_of(w, port);
-    if (used <= 1)
+    if (used == 0)
         return FAB_OK;
     return note(v, port, 32 - (uint32_t)__builtin_clz(used),
                 fab_target_port_vls(in->fabric, in->policy, port));

@@ -354,8 +354,8 @@ static uint32_t vls_into(const struct check *c, uint32_t sw, uint32_t port, uint
     return set & ((UINT32_C(1) << count) - 1);
 }
 
-/* Records the dependencies of packets that enter the switch by port `in`, and leave it by all other
- * ports of its mask. */
+/* Records the dependencies of packets that enter the switch by port `in`, and leave the switch by
+ * all other ports of its mask. */
 static void note_from(struct check *c, uint32_t sw, uint32_t in, uint8_t sl)
 {
     const struct fab_node *node = &c->f->nodes[sw];
@@ -573,7 +573,7 @@ void fab_verify_multicast_fini(struct fab_multicast_verdict *v)
 
 static void add_name(struct fab_text *t, const struct fab_fabric *f, uint32_t node)
 {
-    const char *desc = f->nodes[node].desc;
+    const char *desc = f->nodes[node].name;
     for (size_t i = 0; i < FAB_NODE_DESC_LEN && desc[i] != '\0'; i++)
         fab_base_text_addf(t, "%c", desc[i] >= 0x20 && desc[i] < 0x7f ? desc[i] : '.');
     fab_base_text_addf(t, " (0x%016" PRIx64 ")", f->nodes[node].guid);

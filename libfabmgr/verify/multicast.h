@@ -72,7 +72,7 @@ struct fab_multicast_verdict {
     /* numbers of MLIDs checked, and of those that fail */
     uint32_t lids, failed;
     uint64_t members; /* number of members checked */
-    /* number of members that no links connect with the tree, so that they get no packets */
+    /* number of members that get no packets, because no links connect them with the tree */
     uint64_t unserved;
     uint64_t failed_groups[FAB_VERIFY_MLID_GROUPS / 64]; /* bitset of groups with failures */
     /* The first failure:
@@ -84,17 +84,17 @@ struct fab_multicast_verdict {
      *   FAB_E_LIMIT        the MFT of a switch is too small to have an entry for the MLID */
     int kind;
     uint16_t mlid; /* MLID of the first failure */
-    /* Port id at the first failure. FAB_E_UNREACHABLE: the port of the member, or a switch port
-     * whose link only one of its two switches has in its port mask. FAB_E_LOOP, DENIED, INVAL: the
-     * switch port in the port mask, or port 0 of the switch if the port does not exist. FAB_E_LIMIT
-     * (the MFT is too small): port 0 of the switch. */
+    /* Port id at the first failure. FAB_E_UNREACHABLE: the port of the member, or a switch port of
+     * a link that is in the port mask of only one of its two switches. FAB_E_LOOP, DENIED, INVAL:
+     * the switch port in the port mask, or port 0 of the switch if the port does not exist.
+     * FAB_E_LIMIT (the MFT is too small): port 0 of the switch. */
     uint32_t port;
     /* true: dependencies were checked, because in->unicast was set; false: the members below are
      * undefined */
     bool with_unicast;
     /* alone: multicast packets alone cannot deadlock. together: multicast and unicast packets
-     * together cannot deadlock. cycle: a cycle of dependencies, of multicast packets alone if there
-     * is one; if there is no cycle, its kind is FAB_OK. */
+     * together cannot deadlock. If there is a cycle of dependencies, it is in `cycle`, and a cycle
+     * of multicast packets alone is preferred. Otherwise cycle.kind is FAB_OK. */
     bool alone, together;
     uint64_t dependencies; /* number of dependencies of multicast packets */
     struct fab_witness cycle;

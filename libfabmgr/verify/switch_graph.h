@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The graph of switches and links. For this folder, libfabmgr/transition and libfabmgr/spanning. */
+/* The graph of switches and links. Only this folder, libfabmgr/transition and libfabmgr/spanning
+ * use this header. */
 #ifndef LIBFABMGR_VERIFY_SWITCH_GRAPH_H
 #define LIBFABMGR_VERIFY_SWITCH_GRAPH_H
 

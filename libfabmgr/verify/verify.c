@@ -163,7 +163,6 @@ int fab_verify_steps_new(const struct fab_verify_input *in, struct fab_verify_st
     if (s == NULL)
         return FAB_E_NOMEM;
     s->in = *in;
-    s->in.pool = NULL;
     int status = open_walk(&s->in, &s->graph, &s->walk);
     if (status != FAB_OK) {
         free(s);

@@ -27,8 +27,8 @@ struct fab_witness {
      * device */
     uint32_t src, dst;
     uint32_t lid; /* destination LID */
-    /* the out ports along the path, as port ids; if kind is FAB_E_CYCLE, those of the channels of
-     * the cycle */
+    /* the out ports along the path, as port ids; if kind is FAB_E_CYCLE, the ports of the channels
+     * of the cycle */
     uint32_t *ports;
     uint32_t port_count;
     /* if kind is FAB_E_CYCLE and there are several VLs: [port_count] the VL of each channel;

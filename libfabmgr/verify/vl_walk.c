@@ -2,13 +2,14 @@
 /*
  * Walks the paths of packets with their VLs, and notes the dependencies of channels on each VL.
  *
- * A packet keeps its SL. The VL on which it leaves a switch depends on the SL, on the class of the
- * port by which it entered, and on the class of the port by which it leaves (SLtoVLMappingTable,
- * IBA 14.2.5.8). So the switch, the class of the in port and the SL form a state that determines
- * the rest of the path. Each state is visited once for a destination. Each visit notes one
- * dependency: the channel to the next switch depends on the channel by which the packet leaves that
- * switch. Packets from the endports of a switch start in class 0, which is the class of endports
- * and of port 0. A walk along a loop ends at the first state that was visited before.
+ * A packet keeps its SL. The VL on which a packet leaves a switch depends on three things
+ * (SLtoVLMappingTable, IBA 14.2.5.8): the SL, the class of the port by which the packet entered,
+ * and the class of the port by which it leaves. So the switch, the class of the in port and the SL
+ * form a state that determines the rest of the path. Each state is visited once for a destination.
+ * Each visit notes one dependency: the channel to the next switch depends on the channel by which
+ * the packet leaves that switch. Packets from the endports of a switch start in class 0, which is
+ * the class of endports and of port 0. A walk along a loop ends at the first state that was visited
+ * before.
  *
  * With traffic classes, each path is followed with the SL of every class; the proof covers all
  * classes together. If packets keep one VL from end to end (fab_target_vls_keep_vl), the
@@ -149,13 +150,13 @@ void fab_verify_vl_walk_merge(struct fab_verify_vl_walk *to, const struct fab_ve
 
 struct column {
     uint32_t lid;
-    uint32_t sw; /* the switch that delivers the LID */
+    uint32_t sw; /* the switch at which all paths to the LID end */
     /* number of the port of switch `sw` that leads to the owner of the LID */
     uint8_t num;
 };
 
-/* Follows packets of SL `sl` from the endports of switch `from` to the end of their path, or to a
- * state (switch, class of the in port, SL) that was visited before. */
+/* Follows packets of SL `sl` from the endports of switch `from` to the end of the path. Stops
+ * earlier at a state (switch, class of the in port, SL) that was visited before. */
 static void send(struct fab_verify_vl_walk *w, const struct column *c, uint32_t from, uint8_t sl)
 {
     const struct fab_verify_graph *graph = w->graph;

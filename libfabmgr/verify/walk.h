@@ -30,7 +30,8 @@ struct fab_verify_walk {
      * included; 0: not visited yet */
     uint16_t *depth;
     uint32_t *stack; /* [switches] */
-    /* NULL: batch_walk.c cannot be used for this fabric, so each LID is walked by itself */
+    /* NULL: batch_walk.c cannot be used for this fabric; the paths to each LID are followed
+     * separately */
     struct fab_verify_batch_walk *batch_walk;
     struct fab_verify_vl_walk *vl_walk; /* NULL: one VL */
 };
@@ -71,7 +72,7 @@ void fab_verify_batch_walk_finish(struct fab_verify_batch_walk *s, struct fab_ve
 /* Tries to follow the paths to all LIDs of a batch together. Returns true if packets to all of them
  * arrive. Then the dependencies are recorded (complete after fab_verify_batch_walk_finish), and
  * *ret_deepest is the number of switches on the longest path. Returns false if this method cannot
- * tell whether packets arrive; the dependencies that it noted are correct nevertheless. */
+ * tell whether packets arrive; the dependencies recorded so far are correct nevertheless. */
 bool fab_verify_batch_walk_try(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                                struct fab_verify_deps *deps, uint32_t *ret_deepest);
 

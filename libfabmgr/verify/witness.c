@@ -14,8 +14,8 @@ static void add_name(struct fab_text *t, const struct fab_fabric *f, uint32_t no
 {
     char name[FAB_NODE_DESC_LEN + 1];
     size_t len = 0;
-    for (; len < FAB_NODE_DESC_LEN && f->nodes[node].desc[len] != '\0'; len++) {
-        unsigned char c = (unsigned char)f->nodes[node].desc[len];
+    for (; len < FAB_NODE_DESC_LEN && f->nodes[node].name[len] != '\0'; len++) {
+        unsigned char c = (unsigned char)f->nodes[node].name[len];
         name[len] = (char)(c >= 0x20 && c < 0x7f ? c : '.');
     }
     name[len] = '\0';

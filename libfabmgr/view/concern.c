@@ -20,9 +20,9 @@ static int port_at_end(const char *text, size_t len)
     return (int)port;
 }
 
-/* Returns true if the text is the node or one of its ports. c->node may be a whole name, after
- * which the text may have a port. It may also be the first word of a name, after which the text has
- * the rest of the name. */
+/* Returns true if the text is the node or one of its ports. c->node may be a whole name; the text
+ * may then have "/PORT" after the name. c->node may also be the first word of a name; the text then
+ * has the rest of the name after this word. */
 static bool is_place(const struct fab_concern *c, const char *text, size_t len)
 {
     if (c->len == 0 || len < c->len || memcmp(text, c->node, c->len) != 0)

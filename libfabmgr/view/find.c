@@ -2,13 +2,14 @@
 /*
  * Finds nodes and ports by a text that a user typed: a LID, a GUID, or a name or its beginning.
  *
- * A number is first looked up as a LID (decimal, or 0x and up to 4 digits) or as a GUID (0x and
- * more digits, or four groups of four digits with colons). If no node has this LID or GUID, the
- * text is looked up as a name. There are four kinds of matches, and better ones have precedence:
- * nodes with exactly this name; nodes whose first word is the text (the adapter "host-1 mlx5_0" for
- * "host-1"); nodes whose names begin with the text ("host-10 mlx5_0"); adapters of the host that
- * has this name in the operator's file of locations. If several nodes match equally well, the error
- * message lists the first of them. If no node matches, the message suggests the most similar name.
+ * A number is first looked up as a LID (decimal, or 0x and up to 4 digits) or as a GUID (see
+ * fab_view_read_number). If no node has this LID or GUID, the text is looked up as a name. Names
+ * are first compared exactly, and then without regard to case. There are four kinds of matches, and
+ * better ones have precedence: nodes with exactly this name; nodes whose first word is the text
+ * (the adapter "host-1 mlx5_0" for "host-1"); nodes whose names begin with the text ("host-10
+ * mlx5_0"); adapters of the host that has this name in the operator's file of locations. If several
+ * nodes match equally well, the error message lists the first of them. If no node matches, the
+ * message suggests the most similar name.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,6 +18,8 @@
 
 #include "libfabmgr/base/digits.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/hosts/hosts.h"
+#include "libfabmgr/view/name.h"
 #include "libfabmgr/view/view.h"
 
 /* number of matches that the error message about an ambiguous name lists */
@@ -28,6 +31,7 @@ struct search {
     const struct fab_view *v;
     const char *what; /* the text that was typed */
     size_t len;       /* length of `what`, without "/PORT" */
+    bool any_case;    /* true: capitals and small letters are equal */
     char *why;        /* receives the error message */
     size_t why_len;
 };
@@ -47,15 +51,35 @@ static bool read_decimal(const char *s, size_t len, uint64_t *ret)
     return len <= 10 && fab_base_digits_parse(s, len, 10, UINT64_MAX, ret);
 }
 
-/* Reads a GUID in groups, such as "0002:c903:0000:0010". Returns false for any other text. */
-static bool read_groups(const char *s, size_t len, uint64_t *ret)
+/* Reads a GUID in groups of `size` digits, such as "0002:c903:0000:0010". Returns false for any
+ * other text. */
+static bool read_groups(const char *s, size_t len, size_t size, uint64_t *ret)
 {
     char digits[16];
-    if (len != 19 || s[4] != ':' || s[9] != ':' || s[14] != ':')
+    size_t groups = sizeof digits / size;
+    if (len != sizeof digits + groups - 1)
         return false;
-    for (size_t i = 0; i < 4; i++)
-        memcpy(&digits[i * 4], &s[i * 5], 4);
+    for (size_t i = 0; i < groups; i++) {
+        if (i > 0 && s[i * (size + 1) - 1] != ':')
+            return false;
+        memcpy(&digits[i * size], &s[i * (size + 1)], size);
+    }
     return read_hex(digits, sizeof digits, ret);
+}
+
+/* Reads the GUID at the end of a GID, such as "fe80:0000:0000:0000:0002:c903:0000:0010". */
+static bool read_gid(const char *s, size_t len, uint64_t *ret)
+{
+    uint64_t prefix;
+    return len == 39 && s[19] == ':' && read_groups(s, 19, 4, &prefix) &&
+           read_groups(s + 20, 19, 4, ret);
+}
+
+/* Reads a GUID with the node type before it, as ibnetdiscover prints it: "S-0002c90300000010". */
+static bool read_typed(const char *s, size_t len, uint64_t *ret)
+{
+    return len == 18 && memchr("SHRshr", s[0], 6) != NULL && s[1] == '-' &&
+           read_hex(s + 2, len - 2, ret);
 }
 
 bool fab_view_read_number(const char *t, size_t len, struct fab_view_number *ret)
@@ -69,7 +93,9 @@ bool fab_view_read_number(const char *t, size_t len, struct fab_view_number *ret
     if (read_decimal(t, len, &ret->value))
         return true;
     ret->guid = true;
-    return read_groups(t, len, &ret->value) || (len == 16 && read_hex(t, len, &ret->value));
+    return read_groups(t, len, 4, &ret->value) || read_groups(t, len, 2, &ret->value) ||
+           read_typed(t, len, &ret->value) || read_gid(t, len, &ret->value) ||
+           (len == 16 && read_hex(t, len, &ret->value));
 }
 
 static uint32_t port_of_lid(const struct fab_view *v, uint64_t lid)
@@ -96,35 +122,49 @@ static void note(struct matches *m, uint32_t node)
     m->count++;
 }
 
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+static bool same_letter(const struct search *s, char a, char b)
+{
+    return a == b || (s->any_case && lower(a) == lower(b));
+}
+
 /* Returns true if the name begins with the text. A '/' in the text may be a blank in the name, so
  * that "host-1/mlx5_0" is the adapter "host-1 mlx5_0". */
-static bool begins_with(const char *name, const char *text, size_t len)
+static bool begins_with(const struct search *s, const char *name)
 {
-    for (size_t i = 0; i < len; i++)
-        if (name[i] == '\0' || (name[i] != text[i] && !(name[i] == ' ' && text[i] == '/')))
+    for (size_t i = 0; i < s->len; i++)
+        if (name[i] == '\0' ||
+            (!same_letter(s, name[i], s->what[i]) && !(name[i] == ' ' && s->what[i] == '/')))
             return false;
     return true;
 }
 
-/* Returns true if a word of the name ends before `rest`. "twin/2" is one word, because its end
- * looks like a port number. */
-static bool ends_word(const char *rest)
-{
-    return rest[0] == ' ' || (rest[0] == '/' && (rest[1] < '0' || rest[1] > '9'));
-}
-
-/* Sorts all nodes whose names begin with the text by how well they match. */
+/* Sorts all nodes whose names begin with the text by how well they match. If there are none, takes
+ * the nodes whose NodeDescription matches, because the operator may have given them other names. */
 static void collect(const struct search *s, struct matches ret[MATCHES])
 {
     const struct fab_fabric *f = s->v->fabric;
     memset(ret, 0, MATCHES * sizeof(*ret));
     for (uint32_t n = 0; n < f->node_count; n++) {
-        const char *desc = f->nodes[n].desc;
-        if (!begins_with(desc, s->what, s->len))
+        const char *desc = f->nodes[n].name;
+        if (!begins_with(s, desc))
             continue;
         const char *rest = desc + s->len;
-        note(&ret[*rest == '\0' ? MATCH_NAME : ends_word(rest) ? MATCH_WORD : MATCH_BEGINNING], n);
+        note(&ret[*rest == '\0'              ? MATCH_NAME
+                  : fab_view_ends_word(rest) ? MATCH_WORD
+                                             : MATCH_BEGINNING],
+             n);
     }
+    for (int i = 0; i < MATCHES; i++)
+        if (ret[i].count > 0)
+            return;
+    for (uint32_t n = 0; n < f->node_count; n++)
+        if (begins_with(s, f->nodes[n].desc) && f->nodes[n].desc[s->len] == '\0')
+            note(&ret[MATCH_NAME], n);
 }
 
 /* Finds the adapters of the host that has this name in the operator's file of locations. */
@@ -134,8 +174,8 @@ static void collect_adapters(const struct search *s, struct matches *ret)
     const struct fab_locations *locations = s->v->policy.locations;
     for (uint32_t n = f->switch_count; locations != NULL && n < f->node_count; n++) {
         const struct fab_node *node = &f->nodes[n];
-        const char *host = fab_policy_locations_find(locations, node->guid, node->desc)->host;
-        if (strlen(host) == s->len && memcmp(host, s->what, s->len) == 0)
+        const char *host = fab_hosts_location(locations, node)->host;
+        if (strlen(host) == s->len && begins_with(s, host))
             note(ret, n);
     }
 }
@@ -160,16 +200,11 @@ static int ambiguous(const struct search *s, const struct matches *m, bool equal
         if (equal)
             snprintf(guid, sizeof guid, " (0x%016" PRIx64 ")", n->guid);
         used += snprintf(s->why + used, s->why_len - (size_t)used, "%s %s%s", i > 0 ? "," : "",
-                         n->desc, guid);
+                         n->name, guid);
     }
     if (count > SHOWN && used >= 0 && (size_t)used < s->why_len)
         snprintf(s->why + used, s->why_len - (size_t)used, ", ...");
     return FAB_E_EXISTS;
-}
-
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
 /* Returns the edit distance (Levenshtein) of two names, without regard to case. If the distance is
@@ -203,10 +238,10 @@ static int not_found(const struct search *s)
     unsigned limit = s->len > 4 ? EDITS : s->len > 2, least = limit + 1;
     const char *nearest = NULL;
     for (uint32_t n = 0; n < f->node_count; n++) {
-        unsigned d = distance(s->what, s->len, f->nodes[n].desc, strlen(f->nodes[n].desc));
+        unsigned d = distance(s->what, s->len, f->nodes[n].name, strlen(f->nodes[n].name));
         if (d < least) {
             least = d;
-            nearest = f->nodes[n].desc;
+            nearest = f->nodes[n].name;
         }
     }
     if (nearest != NULL)
@@ -217,22 +252,37 @@ static int not_found(const struct search *s)
     return FAB_E_NOT_FOUND;
 }
 
-static int node_by_name(const struct search *s, uint32_t *ret_node)
+/* Finds the nodes that match best. Returns their kind of match; *ret has no node if none matches.
+ */
+static enum match best_matches(const struct search *s, struct matches *ret)
 {
     struct matches by[MATCHES];
     enum match best = MATCH_NAME;
-    if (s->len == 0)
-        return not_found(s);
     collect(s, by);
     while (best < MATCHES && by[best].count == 0)
         best++;
     if (best == MATCHES)
         collect_adapters(s, &by[best = MATCH_WORD]);
-    if (by[best].count == 0)
-        return not_found(s);
-    if (by[best].count > 1)
-        return ambiguous(s, &by[best], best == MATCH_NAME);
-    *ret_node = by[best].first[0];
+    *ret = by[best];
+    return best;
+}
+
+static int node_by_name(const struct search *exact, uint32_t *ret_node)
+{
+    struct search s = *exact;
+    struct matches found;
+    if (s.len == 0)
+        return not_found(&s);
+    enum match kind = best_matches(&s, &found);
+    if (found.count == 0) {
+        s.any_case = true;
+        kind = best_matches(&s, &found);
+    }
+    if (found.count == 0)
+        return not_found(&s);
+    if (found.count > 1)
+        return ambiguous(&s, &found, kind == MATCH_NAME && !s.any_case);
+    *ret_node = found.first[0];
     return FAB_OK;
 }
 
@@ -268,7 +318,7 @@ static int find_node(const struct search *s, uint32_t *ret_node)
 int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret_node, char *why,
                        size_t why_len)
 {
-    struct search s = {v, what, strlen(what), why, why_len};
+    struct search s = {.v = v, .what = what, .len = strlen(what), .why = why, .why_len = why_len};
     return find_node(&s, ret_node);
 }
 
@@ -300,11 +350,11 @@ static int end_of_node(const struct search *s, uint32_t node, uint32_t *ret_port
         return FAB_OK;
     }
     if (count == 0) {
-        say(s, "%s (0x%016" PRIx64 ") has no port with a LID", n->desc, n->guid);
+        say(s, "%s (0x%016" PRIx64 ") has no port with a LID", n->name, n->guid);
         return FAB_E_NOT_FOUND;
     }
     say(s, "%s (0x%016" PRIx64 ") has %" PRIu32 " ports with LIDs: add /%u or another port number",
-        n->desc, n->guid, count, fab_fabric_port(s->v->fabric, found)->num);
+        n->name, n->guid, count, fab_fabric_port(s->v->fabric, found)->num);
     return FAB_E_EXISTS;
 }
 
@@ -312,7 +362,7 @@ static int end_by_number(const struct search *s, uint32_t node, uint64_t num, ui
 {
     const struct fab_node *n = &s->v->fabric->nodes[node];
     if (num > n->num_ports || !has_lid(s->v, n->first_port + (uint32_t)num)) {
-        say(s, "port %" PRIu64 " of %s (0x%016" PRIx64 ") has no LID%s", num, n->desc, n->guid,
+        say(s, "port %" PRIu64 " of %s (0x%016" PRIx64 ") has no LID%s", num, n->name, n->guid,
             n->type == FAB_NODE_SWITCH ? "; only port 0 of a switch has one" : "");
         return FAB_E_NOT_FOUND;
     }
@@ -351,7 +401,7 @@ static bool split(struct search *s, uint64_t *ret_num)
 int fab_view_find_port(const struct fab_view *v, const char *what, uint32_t *ret_port, char *why,
                        size_t why_len)
 {
-    struct search s = {v, what, strlen(what), why, why_len};
+    struct search s = {.v = v, .what = what, .len = strlen(what), .why = why, .why_len = why_len};
     uint64_t num;
     uint32_t node;
     int status = find_end(&s, ret_port);

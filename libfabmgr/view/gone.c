@@ -11,7 +11,7 @@ static enum fab_gone_cause cause_at(const struct fab_port *p)
     return p->info.port_state < FAB_STATE_INIT ? FAB_GONE_DOWN : FAB_GONE_UP;
 }
 
-/* Returns the port with this number of the node with this GUID; FAB_NONE: there is none. */
+/* Returns port number `num` of the node with this GUID; FAB_NONE: the fabric has no such port. */
 static uint32_t port_at(const struct fab_fabric *f, uint64_t guid, uint8_t num)
 {
     uint32_t node = fab_fabric_node_by_guid(f, guid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Why a link that was part of the fabric is not part of it now. */
+/* Finds out why a link that was part of the fabric is not part of it now. */
 #ifndef LIBFABMGR_VIEW_GONE_H
 #define LIBFABMGR_VIEW_GONE_H
 
@@ -19,7 +19,7 @@ enum fab_gone_cause {
 };
 struct fab_gone_why {
     enum fab_gone_cause cause;
-    /* The port of the link that the cause is about. For FAB_GONE_NODES, FAB_NONE. */
+    /* the port to which the cause applies; FAB_NONE if the cause is FAB_GONE_NODES */
     uint32_t port;
 };
 /* Finds the cause from the present state of the ports at both ends. If the two ports show different

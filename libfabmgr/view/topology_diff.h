@@ -9,16 +9,16 @@ enum fab_topology_kind {
     FAB_TOPOLOGY_NODE_REMOVED,
     FAB_TOPOLOGY_NODE_ADDED,
     FAB_TOPOLOGY_NODE_RENAMED,
-    FAB_TOPOLOGY_LINK_MOVED, /* a port has a link to another port than before */
+    FAB_TOPOLOGY_LINK_MOVED, /* a port of the link had a link to another port before */
     FAB_TOPOLOGY_LINK_REMOVED,
     FAB_TOPOLOGY_LINK_ADDED,
-    FAB_TOPOLOGY_LINK_RATE /* another width or speed */
+    FAB_TOPOLOGY_LINK_RATE /* the link has another width or speed than before */
 };
 struct fab_topology_change {
     enum fab_topology_kind kind;
     /* Ids in the topology before and after the change; FAB_NONE: not in this topology. For nodes,
      * they are node ids. For links, they are the id of one port of the link: the port that has
-     * moved, or the port of an adapter. */
+     * moved if the link moved, and otherwise the port of an adapter, if there is one. */
     uint32_t before, after;
 };
 /* Computes the changes, sorted by kind. Changes of links are left out if a node of the link was

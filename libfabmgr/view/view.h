@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A view is the state of the fabric for readers. It is reference-counted and never changes after it
- * was published. */
+/* A view is the state of the fabric for readers. A view is reference-counted, and does not change
+ * after it is published. */
 #ifndef LIBFABMGR_VIEW_VIEW_H
 #define LIBFABMGR_VIEW_VIEW_H
 
@@ -35,12 +35,12 @@ void fab_view_unref(struct fab_view *v); /* v may be NULL */
 struct fab_verify_input fab_view_verify_input(const struct fab_view *v);
 
 /* Finds the port that a user's text names. The port must have a LID. The text is a LID ("12",
- * "0x1a"), the GUID of a port or node ("0x0002c9..." or "0002:c903:..."), or a node name. A node
- * name is the whole NodeDescription, or else its first word, or else its beginning. Only one node
- * may match. "/PORT" may follow the text. Without "/PORT", a node with several ports that have LIDs
- * is ambiguous, unless its GUID is also the GUID of one of these ports. Returns NOT_FOUND, or
- * EXISTS (the text is ambiguous), with a message in why[]. fab_view_find_node finds a node in the
- * same way. */
+ * "0x1a"), the GUID of a port or node (see fab_view_read_number), or a node name. A node name is
+ * the whole NodeDescription, or else its first word, or else its beginning. If no name matches,
+ * case does not matter. Only one node may match. "/PORT" may follow the text. Without "/PORT", a
+ * node with several ports that have LIDs is ambiguous, unless its GUID is also the GUID of one of
+ * these ports. Returns NOT_FOUND, or EXISTS (the text is ambiguous), with a message in why[].
+ * fab_view_find_node finds a node in the same way. */
 int fab_view_find_port(const struct fab_view *v, const char *what, uint32_t *ret_port, char *why,
                        size_t why_len);
 int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret_node, char *why,
@@ -54,7 +54,10 @@ struct fab_view_number {
     uint64_t value;
     bool guid; /* false: a LID */
 };
-/* Reads a LID or a GUID in one of the forms above. Returns false if the text is neither. */
+/* Reads a LID (decimal, or 0x and up to 4 digits) or a GUID. A GUID is 0x and more digits; 16
+ * digits; groups of 4 or 2 digits with colons between them; 16 digits after "S-", "H-" or "R-"; or
+ * the GUID at the end of a GID.
+ * Returns false if the text is neither. */
 bool fab_view_read_number(const char *text, size_t len, struct fab_view_number *ret);
 
 #endif

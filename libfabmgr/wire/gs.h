@@ -215,8 +215,8 @@ extern const struct fab_attr fab_wire_attr_class_port_info, fab_wire_attr_port_c
  * attribute ids. */
 extern const struct fab_attr fab_wire_attr_perf_details[FAB_PERF_DETAILS];
 /* Returns the field table of an attribute of a management class: FAB_CLASS_PERF, FAB_CLASS_CC,
- * or a class of subnet management. Returns NULL if there is none. The table for CongestionLog is
- * that of switches; adapters have another layout. */
+ * or a class of subnet management. Returns NULL if there is none. For CongestionLog, the table has
+ * the layout of switches; adapters have another layout. */
 const struct fab_attr *fab_wire_attr_of_class(uint8_t mgmt_class, uint16_t id);
 
 #endif

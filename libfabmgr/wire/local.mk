@@ -14,4 +14,6 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/tables_gs.c \
 	%D%/tables_perf.c \
 	%D%/tables_sa.c \
+	%D%/tables_vendor.c \
+	%D%/vendor.h \
 	%D%/wire.h

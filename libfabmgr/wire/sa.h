@@ -49,8 +49,8 @@ enum fab_sa_status {
     FAB_SA_INSUFFICIENT_COMPONENTS = 0x0600,
     FAB_SA_REQ_DENIED = 0x0700,
 };
-/* Bits of CapabilityMask and CapabilityMask2 in the ClassPortInfo of subnet administration
- * (15.2.4). */
+/* Bits of CapabilityMask and CapabilityMask2 in the ClassPortInfo of subnet administration (IBA
+ * 15.2.4). */
 #define FAB_SA_CAP_OPTIONAL_RECORDS 0x0100
 #define FAB_SA_CAP_UD_MULTICAST 0x0200
 #define FAB_SA_CAP_MULTI_PATH 0x0400
@@ -211,7 +211,7 @@ struct fab_wire_path_record { /* defined in IBA 15.2.5.16 */
     uint8_t life_selector, life;
     uint8_t preference;
 };
-/* Selector of MTU, rate or lifetime: how its value is compared, IBA 15.2.5.16. */
+/* Selector of MTU, rate or lifetime: tells how the value is compared (IBA 15.2.5.16). */
 enum fab_selector {
     FAB_SELECT_MORE = 0,
     FAB_SELECT_LESS = 1,
@@ -292,8 +292,8 @@ int fab_wire_rec_unpack(const struct fab_rec *r, const uint8_t *bytes, size_t le
                         void *ret_struct);
 int fab_wire_rec_pack(const struct fab_rec *r, const void *from, uint8_t *bytes, size_t len);
 #define FAB_PATH_RECORD_LEN 64
-/* The next functions unpack and pack a PathRecord faster than the functions above. If a value does
- * not fit its field, packing drops the high bits. */
+/* The next functions unpack and pack a PathRecord faster than fab_wire_rec_unpack and
+ * fab_wire_rec_pack. If a value does not fit its field, packing drops the high bits. */
 void fab_wire_path_record_unpack(const uint8_t bytes[FAB_PATH_RECORD_LEN],
                                  struct fab_wire_path_record *ret);
 void fab_wire_path_record_pack(const struct fab_wire_path_record *r,

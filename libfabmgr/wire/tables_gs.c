@@ -6,6 +6,7 @@
  */
 #include "libfabmgr/wire/gs.h"
 #include "libfabmgr/wire/table.h"
+#include "libfabmgr/wire/vendor.h"
 
 #define CPI(m, name, at, n, how) SCALAR(struct fab_class_port_info, m, name, at, n, how)
 static const struct fab_field class_port_info[] = {
@@ -249,5 +250,7 @@ const struct fab_attr *fab_wire_attr_of_class(uint8_t mgmt_class, uint16_t id)
             return &fab_wire_attr_perf_details[i];
     if (mgmt_class == FAB_CLASS_PERF)
         return find(perf, sizeof perf / sizeof perf[0], id);
+    if (mgmt_class == FAB_CLASS_VENDOR)
+        return id == FAB_VENDOR_GENERAL_INFO ? &fab_wire_attr_general_info : NULL;
     return mgmt_class == FAB_CLASS_CC ? find(cc, sizeof cc / sizeof cc[0], id) : NULL;
 }

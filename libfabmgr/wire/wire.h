@@ -26,6 +26,7 @@ enum fab_mgmt_class {
     FAB_CLASS_SMP_LID = 0x01,
     FAB_CLASS_SA = 0x03,
     FAB_CLASS_PERF = 0x04,
+    FAB_CLASS_VENDOR = 0x0a, /* vendor class of Mellanox (vendor.h) */
     FAB_CLASS_CC = 0x21,
     FAB_CLASS_SMP_DIRECTED = 0x81,
 };
@@ -213,9 +214,9 @@ struct fab_notice { /* defined in IBA 13.4.8.2 */
 uint16_t fab_wire_notice_lid(const struct fab_notice *n);
 
 #define FAB_VIOLATION_HOPS 30
-/* What a port reports about a packet with a wrong key, in the traps 256 (M_Key), 257 (P_Key), 258
- * (Q_Key) and 259 (P_Key, at a switch port) (IBA 14.2.5.1). M_Keys and Q_Keys are secret and
- * therefore left out. */
+/* The report of a port about a packet with a wrong key (IBA 14.2.5.1): trap 256 (M_Key), 257
+ * (P_Key), 258 (Q_Key) or 259 (P_Key, at a switch port). M_Keys and Q_Keys are secret and therefore
+ * left out. */
 struct fab_violation {
     /* LIDs of the packet with the wrong key; 0: not known. If trap 256 is about a directed-route
      * packet, slid is 0xffff. */
@@ -326,8 +327,8 @@ int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t 
  * TRUNCATED: len < wire_size. */
 int fab_wire_attr_pack(const struct fab_attr *a, const void *from, uint8_t *bytes, size_t len);
 /* Prints lines "Name: value\n" into text[], always NUL-terminated when len > 0. An array is one
- * line: "Name: value value ...". Returns the length of the whole text without the NUL, as snprintf
- * does. */
+ * line: "Name: value value ...". Returns the length of the whole text without the NUL, even if
+ * text[] is too short. */
 size_t fab_wire_attr_print(const struct fab_attr *a, const void *from, char *text, size_t len);
 /* Returns the first field, in wire order, that differs between x and y; NULL: all fields are
  * equal. */
@@ -338,7 +339,7 @@ const struct fab_field *fab_wire_attr_diff(const struct fab_attr *a, const void 
 /* The next functions compute three properties of a link from the active width and speed of its
  * port: the width in lanes (1, 2, 4, 8, 12; 0: unknown), the name of a lane's speed ("EDR"; "?":
  * unknown), and the link's nominal rate in Mb/s (4x EDR: 100000; 0: unknown). A link at FDR10, a
- * vendor's extension, appears as QDR here; only MLNX_EXT_PORT_INFO shows FDR10. */
+ * vendor's extension, counts as QDR, because only MLNX_EXT_PORT_INFO shows FDR10. */
 unsigned fab_wire_link_width(const struct fab_port_info *info);
 const char *fab_wire_link_speed(const struct fab_port_info *info);
 uint32_t fab_wire_link_rate(const struct fab_port_info *info);

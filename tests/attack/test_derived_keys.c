@@ -196,7 +196,7 @@ static struct sm_key_status status(struct watch *w)
 static void rotate(struct watch *w)
 {
     char why[512] = "";
-    ck_assert_msg(sm_key_rotate(w->lab.sm, false, why, sizeof(why)) == FAB_OK, "%s", why);
+    ck_assert_msg(sm_key_rotate(w->lab.sm, false, false, why, sizeof(why)) == FAB_OK, "%s", why);
     check(w);
 }
 

@@ -668,6 +668,28 @@ START_TEST(a_handover_like_that_of_opensm_is_accepted)
 }
 END_TEST
 
+/* The last answer to a read of SMInfo said that the former master is master. It handed over since,
+ * and the sweep of the new master takes longer than the interval of the reads. */
+START_TEST(what_a_former_master_said_before_the_handover_does_not_count)
+{
+    struct lab lab;
+    stand_by(&lab);
+    lab_run_for(&lab, 2);
+    struct fab_sm_info from = lab.other;
+    lab.other.state = FAB_SM_STANDBY;
+    lab.lost = FAB_ATTR_NODE_INFO;
+    ck_assert(send_control(&lab, OTHER, FAB_SM_HANDOVER, 0, &from));
+    lab_run_for(&lab, 0.2);
+    ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
+    lab.lost = 0;
+    lab.other.priority = 0;
+    lab_run(&lab, 20, lab_is_idle, "bring-up");
+    ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
+    ck_assert_uint_eq(lab_count_events(&lab, "sm-two-masters"), 0);
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(a_flood_of_forged_packets_makes_few_events)
 {
     struct lab lab;
@@ -742,6 +764,7 @@ int main(void)
     tcase_add_test(t, forged_control_packets_change_nothing);
     tcase_add_test(t, an_authentic_packet_counts_only_if_its_sender_confirms_it);
     tcase_add_test(t, a_handover_like_that_of_opensm_is_accepted);
+    tcase_add_test(t, what_a_former_master_said_before_the_handover_does_not_count);
     tcase_add_test(t, a_flood_of_forged_packets_makes_few_events);
     tcase_add_test(t, repeated_handovers_cause_few_sweeps);
     suite_add_tcase(s, t);

@@ -70,7 +70,7 @@ static void on_sent(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
 /* Writes the list of the keys of all devices but the rogue, in the format of OpenSM. */
 static void use_file(struct world *w)
 {
-    struct fab_m_key_list_error error;
+    struct fab_line_error error;
     const struct fab_fabric *f = fabric_of(w);
     size_t room = 64 * (size_t)f->node_count + 1, len = 0;
     char *text = malloc(room);

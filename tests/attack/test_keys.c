@@ -137,7 +137,7 @@ static void run_rotation(struct watch *w, double seconds)
 static void rotate(struct watch *w)
 {
     char why[512] = "";
-    ck_assert_msg(sm_key_rotate(w->lab.sm, false, why, sizeof(why)) == FAB_OK, "%s", why);
+    ck_assert_msg(sm_key_rotate(w->lab.sm, false, false, why, sizeof(why)) == FAB_OK, "%s", why);
     check(w);
 }
 
@@ -274,10 +274,10 @@ START_TEST(the_next_rotation_does_not_lose_an_absent_host)
     lab_unlink(&w.lab, "leaf-003", 2);
     lab_run_for(&w.lab, 1);
     rotate(&w);
-    ck_assert_int_eq(sm_key_rotate(w.lab.sm, false, why, sizeof(why)), FAB_E_BUSY);
+    ck_assert_int_eq(sm_key_rotate(w.lab.sm, false, false, why, sizeof(why)), FAB_E_BUSY);
     run_rotation(&w, 10);
     ck_assert_uint_eq(status(&w).absent, 1);
-    ck_assert_int_eq(sm_key_rotate(w.lab.sm, false, why, sizeof(why)), FAB_E_EXISTS);
+    ck_assert_int_eq(sm_key_rotate(w.lab.sm, false, false, why, sizeof(why)), FAB_E_EXISTS);
     ck_assert_ptr_nonnull(strstr(why, "--give-up-absent"));
     kill_and_restart(&w); /* the key file lists the absent host */
     lab_run(&w.lab, 10, lab_is_idle, "restart");
@@ -313,7 +313,7 @@ START_TEST(a_key_of_the_settings_changes_in_the_same_way)
     run_rotation(&w, 10);
     ck_assert_uint_eq(own_port(&w, 7)->m_key, 0x1111);
     assert_all_current(&w);
-    ck_assert_int_eq(sm_key_rotate(w.lab.sm, false, why, sizeof(why)), FAB_E_UNSUPPORTED);
+    ck_assert_int_eq(sm_key_rotate(w.lab.sm, false, false, why, sizeof(why)), FAB_E_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(why, "subnet.m_key"));
     lab_stop(&w.lab);
     use_key(&w, 0x2222);
@@ -371,7 +371,7 @@ START_TEST(no_rotation_where_another_manager_would_not_learn_the_key)
         (struct fab_manager){.guid = 0x42, .switch_name = "leaf-005", .switch_port = 4};
     w.lab.config.policy.manager_count = 1;
     ck_assert_int_eq(sm_reload(w.lab.sm), FAB_OK);
-    ck_assert_int_eq(sm_key_rotate(w.lab.sm, false, why, sizeof(why)), FAB_E_DENIED);
+    ck_assert_int_eq(sm_key_rotate(w.lab.sm, false, false, why, sizeof(why)), FAB_E_DENIED);
     ck_assert_ptr_nonnull(strstr(why, "copy the file m_key"));
     ck_assert_uint_eq(status(&w).generation, 1);
     close_watch(&w);

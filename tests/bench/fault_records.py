@@ -72,7 +72,7 @@ class Manager:
         self.folder = tempfile.mkdtemp(prefix='fabricd-bench-')
         self.ibsim = None if args.sim else Ibsim(self.folder, topology)
         with open(self.folder + '/fabricd.yaml', 'w') as f:
-            f.write('metrics: 127.0.0.1:%d\n' % PORT)
+            f.write('metrics: {listen: 127.0.0.1:%d}\n' % PORT)
         options = ['--sim', os.path.abspath(topology)] if args.sim else ['--umad']
         self.began = time.time()
         self.process, self.up = fabricd(args.build, self.folder, self.ibsim, counter,

@@ -266,7 +266,7 @@ def main():
     subprocess.run([args.build + "/cli/fabsim", "generate", "leaf-spine", "--leaves", "16", "--spines", "8", "--hosts", "12",
                     "-o", work + "/f.net"], check=True)
     with open(work + "/f.yaml", "w") as f:
-        f.write(f"metrics: 127.0.0.1:{metrics_port}\ntls:\n  cert: {server_cert}.crt\n  key: {server_cert}.key\n"
+        f.write(f"metrics: {{listen: 127.0.0.1:{metrics_port}}}\ntls:\n  cert: {server_cert}.crt\n  key: {server_cert}.key\n"
                 f"  ca: {ca}.crt\nflapping: {{hold_down: 0}}\n")
     command = [args.build + "/fabricd/fabricd", "--sim", work + "/f.net", "-f", work + "/f.yaml", "--state-dir",
                work + "/state", "--listen", unix, "--listen", f"tls:127.0.0.1:{port}"]

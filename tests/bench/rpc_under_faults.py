@@ -137,7 +137,7 @@ PORT = 20000 + os.getpid() % 20000
 
 def start_fabricd(work, ibsim, counter):
     with open(work + '/fabricd.yaml', 'w') as f:
-        f.write('metrics: 127.0.0.1:%d\n' % PORT)
+        f.write('metrics: {listen: 127.0.0.1:%d}\n' % PORT)
     log = open(work + '/fabricd.log', 'w')
     process = subprocess.Popen([args.build + '/fabricd/fabricd', '--umad', '--config', work + '/fabricd.yaml',
                                 '--state-dir', work + '/state', '--listen', 'unix:%s/sock' % work,

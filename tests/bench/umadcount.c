@@ -3,11 +3,13 @@
  * umadcount: a preload library that counts the MADs that a libibumad program sends, and the answers
  * to writes of forwarding table blocks. So all subnet managers can be measured in the same way. The
  * library writes its counts (struct counts, in host byte order) to the file UMADCOUNT_FILE. The
- * counters are atomic, because any thread may send.
+ * counters are atomic, because any thread may send. If another program writes kill_after to the
+ * file, the process kills itself (kill -9) before it sends so many further MADs.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <infiniband/umad.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,6 +27,7 @@ struct counts {
     _Atomic uint64_t last_set_ns;
     _Atomic uint64_t lft_acks;    /* answers to forwarding table blocks */
     _Atomic uint64_t last_ack_ns; /* CLOCK_REALTIME in ns of the last of these answers */
+    _Atomic uint64_t kill_after;  /* 0: the process is not killed */
 };
 
 typedef int send_fn(int fd, int agent, void *umad, int length, int timeout_ms, int retries);
@@ -57,6 +60,8 @@ static uint64_t now_ns(void)
 static void count(const uint8_t *mad)
 {
     atomic_fetch_add(&counts->sent, 1);
+    if (atomic_load(&counts->kill_after) > 0 && atomic_fetch_sub(&counts->kill_after, 1) == 1)
+        kill(getpid(), SIGKILL);
     if (mad[1] != 0x81 && mad[1] != 0x01)
         return;
     unsigned attr = (unsigned)mad[16] << 8 | mad[17];

@@ -52,7 +52,7 @@ static void parse_m_keys(const uint8_t *data, size_t size)
 static void parse_list(const uint8_t *data, size_t size)
 {
     struct fab_m_key_list *l = NULL;
-    struct fab_m_key_list_error e = {0};
+    struct fab_line_error e = {0};
     int r = fab_policy_m_key_list_read((const char *)data, size, &l, &e);
     if (r == FAB_E_FORMAT && (e.line == 0 || e.message[0] == '\0'))
         abort(); /* refused without a message */

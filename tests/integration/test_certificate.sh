@@ -26,7 +26,7 @@ certified() {
     sim_start fabric.net
     manager_start host-0001
     check "$name: comes up" await 120 settled 0
-    check "$name: is certified" ctl route certify -o cert
+    check "$name: is certified" ctl route certify --file cert
     check "$name: its links are read" at host-0001 ibnetdiscover
     grep -v ibwarn check.out >net
     check "$name: its tables are read" at host-0001 dump_fts -n

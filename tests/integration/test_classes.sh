@@ -66,10 +66,10 @@ told() {
 # judge CLASS_SL: ibdmchk checks the routes of a class. CLASS_SL is added to the SLs of the default class.
 judge() {
     : >none
-    ctl topo export --format opensm-lst -o opensm-lst || return
-    ctl route export --format opensm-fdbs -o opensm-fdbs || return
-    ctl route export --format path-sl -o path-sl || return
-    ctl route export --format opensm-sl2vl -o opensm-sl2vl || return
+    ctl topo export --format opensm-lst --file opensm-lst || return
+    ctl route export --format opensm-fdbs --file opensm-fdbs || return
+    ctl route export --format path-sl --file path-sl || return
+    ctl route export --format opensm-sl2vl --file opensm-sl2vl || return
     awk -v on="$1" '{ $NF += on; print }' path-sl >class-sl
     timeout 120 ibdmchk -s opensm-lst -f opensm-fdbs -m none -c class-sl -d opensm-sl2vl >ibdmchk.out 2>&1
     grep -q -- '-I- no credit loops found' ibdmchk.out && ! grep -- '^-E-' ibdmchk.out

@@ -14,17 +14,17 @@ bring_up() {
     await 60 settled 0
 }
 
-topo_formats='ibnetdiscover dot json slurm opensm-lst'
+topo_formats='ibnetdiscover dot svg json slurm slurm-block slurm-yaml opensm-lst'
 route_formats='opensm-fdbs opensm-lfts opensm-sl2vl path-sl'
 
 # exports: writes all exports to files that have the names of the formats.
 exports() {
     local format
     for format in $topo_formats; do
-        ctl topo export --format "$format" -o "$format" || return
+        ctl topo export --format "$format" --file "$format" || return
     done
     for format in $route_formats; do
-        ctl route export --format "$format" -o "$format" || return
+        ctl route export --format "$format" --file "$format" || return
     done
 }
 
@@ -43,6 +43,24 @@ judge_routes() {
         grep -q -- '-I- Scanned:[0-9]* CA to CA paths' ibdmchk.out &&
         ! grep -- '^-E-' ibdmchk.out
 } 2>/dev/null
+
+# Each link between switches is part of one line, and each switch has a box.
+judge_svg() {
+    "$python" - <<'PY'
+import json
+from xml.etree import ElementTree
+svg, fabric = ElementTree.parse("svg").getroot(), json.load(open("json"))
+name = "{http://www.w3.org/2000/svg}"
+switches = {n["guid"] for n in fabric["nodes"] if n["type"] == "switch"}
+pairs = {frozenset((l["a"]["guid"], l["b"]["guid"])) for l in fabric["links"]} - {frozenset()}
+pairs = {p for p in pairs if p <= switches and len(p) == 2}
+assert len(svg.findall(f".//{name}line")) == len(pairs), len(pairs)
+boxes = [r for r in svg.findall(f".//{name}rect") if r.get("class", "").startswith("switch")]
+assert len(boxes) == len(switches)
+width, height = map(int, svg.get("viewBox").split()[2:])
+assert all(0 <= int(b.get("x")) <= width and 0 <= int(b.get("y")) <= height for b in boxes)
+PY
+}
 
 judge_json() {
     "$python" - "$1" <<'PY'
@@ -79,6 +97,19 @@ inner = [s for l in lines if "Switches" in l for s in expand(l["Switches"])]
 assert len(set(hosts)) == len(hosts) > 0 and len(set(switches)) == len(switches)
 assert len(set(inner)) == len(inner) == len(switches) - 1, (len(inner), len(switches))
 assert set(inner) < set(switches) or not inner
+import yaml
+tree, block = yaml.safe_load(open("slurm-yaml"))
+assert [s["switch"] for s in tree["tree"]["switches"]] == switches
+assert [h for s in tree["tree"]["switches"] if "nodes" in s for h in expand(s["nodes"])] == hosts
+blocks, sizes = block["block"]["blocks"], block["block"]["block_sizes"]
+assert sorted(h for b in blocks for h in expand(b["nodes"])) == sorted(hosts)
+assert min(len(list(expand(b["nodes"]))) for b in blocks) == sizes[0]
+for small, large in zip(sizes, sizes[1:]):
+    times = large // small
+    assert times > 1 and large == small * times and times & (times - 1) == 0, sizes
+lines = [dict(w.split("=") for w in l.split()) for l in open("slurm-block") if l[0] != "#"]
+assert lines[-1] == {"BlockSizes": ",".join(map(str, sizes))}
+assert [(l["BlockName"], l["Nodes"]) for l in lines[:-1]] == [(b["block"], b["nodes"]) for b in blocks]
 PY
 }
 
@@ -89,6 +120,7 @@ judge() {
     stop "$manager"
     check "$name: ibdmchk finds no credit loop and every path" judge_routes
     check "$name: JSON" judge_json "$file"
+    check "$name: a picture" judge_svg
     check "$name: Slurm" judge_slurm
     check "$name: the fabric is one to fabsim" "$fabsim" check ibnetdiscover
     if command -v dot >/dev/null 2>&1; then
@@ -173,14 +205,14 @@ check 'tables from a file: ibdmchk finds no credit loop and every path' judge_ro
 
 # ---- the commands
 bring_up "$scratch/xgft.net"
-like 'without -o it goes to standard output' "$(ctl topo export | head -30)" '^Ca.*"H-'
+like 'without --file it goes to standard output' "$(ctl topo export | head -30)" '^Ca.*"H-'
 ctl route export --format nothing 2>err
 same 'an unknown format is a usage error' 2 $?
 like 'and says which there are' "$(cat err)" 'opensm-lfts, opensm-fdbs, opensm-sl2vl, path-sl'
-ctl topo export -o "$scratch/no/such/folder" 2>err
+ctl topo export --file "$scratch/no/such/folder" 2>err
 same 'a file that cannot be written is a failure' 1 $?
 ln -s /dev/full "$scratch/full" # root could replace the device file
-ctl topo export --format dot -o "$scratch/full" 2>err
+ctl topo export --format dot --file "$scratch/full" 2>err
 same 'and a full disk' 1 $?
 check 'and nothing half is left' test -z "$(ls ./*.part 2>/dev/null)"
 exports

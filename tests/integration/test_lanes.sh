@@ -31,7 +31,7 @@ reroute() {
 # Devices hold the tables that were exported: all pairs of ports of three switches, and two adapters.
 judge_devices() {
     local switch port
-    ctl route export --format opensm-sl2vl -o opensm-sl2vl || return
+    ctl route export --format opensm-sl2vl --file opensm-sl2vl || return
     : >held
     for switch in 76 85 100; do
         for port in 1 2 3 4 5 6 7; do
@@ -65,9 +65,9 @@ arbitrated() {
 
 judge_routes() {
     : >none
-    ctl topo export --format opensm-lst -o opensm-lst || return
-    ctl route export --format opensm-fdbs -o opensm-fdbs || return
-    ctl route export --format path-sl -o path-sl || return
+    ctl topo export --format opensm-lst --file opensm-lst || return
+    ctl route export --format opensm-fdbs --file opensm-fdbs || return
+    ctl route export --format path-sl --file path-sl || return
     timeout 120 ibdmchk -s opensm-lst -f opensm-fdbs -m none "$@" >ibdmchk.out 2>&1
     grep -q -- '-I- no credit loops found' ibdmchk.out && ! grep -- '^-E-' ibdmchk.out
 } 2>/dev/null
@@ -125,7 +125,7 @@ while read -r name family; do
     manager_start '' --sim "$scratch/family.net" -f "$scratch/fabricd.yaml"
     check "$name: routes $family" await 30 routed "$name" 0
     like "$name: on several lanes" "$(status virtual_lanes)" '^[2-9]$'
-    ctl route export --format opensm-sl2vl -o opensm-sl2vl
+    ctl route export --format opensm-sl2vl --file opensm-sl2vl
     check "$name: ibdmchk finds no credit loop" judge_routes -c path-sl -d opensm-sl2vl
     stop "$manager"
 done <<'ENGINES'

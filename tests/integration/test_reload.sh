@@ -34,7 +34,7 @@ check 'contingency.memory needs a restart' \
 
 # ---- tables from the operator
 generation=$(status generation)
-ctl route export --format opensm-lfts -o tables
+ctl route export --format opensm-lfts --file tables
 sed '0,/^0x0001 /s//0x0001 x/' tables >wrong
 printf 'routing: {engine: file, file: %s/wrong}\n' "$scratch" >fabricd.yaml
 kill -HUP "$manager"
@@ -45,8 +45,31 @@ printf 'routing: {engine: file, file: %s/tables}\n' "$scratch" >fabricd.yaml
 kill -HUP "$manager"
 check 'good tables take effect' await 10 settled "$generation"
 same 'and are proved' file,true "$(status routing_engine),$(status deadlock_free)"
-ctl route export --format opensm-lfts -o again
+ctl route export --format opensm-lfts --file again
 same 'they are what was given' "$(md5sum <tables)" "$(md5sum <again)"
+
+# ---- names of nodes
+leaf=$(ctl node list -o json | "$python" -c 'import json, sys
+print(next(n["guid"] for n in json.load(sys.stdin)["nodes"] if n["name"] == "leaf-002"))')
+printf '# names\n%s "rack B, leaf 2"\n' "$leaf" >names.map
+printf 'names: {node_name_map: %s/names.map}\n' "$scratch" >fabricd.yaml
+kill -HUP "$manager"
+named() {
+    ctl node list | grep -q "$1"
+}
+check 'a node-name-map takes effect' await 10 named 'rack B, leaf 2'
+same 'the NodeDescription is not shown any more' '' "$(ctl node list | grep leaf-002)"
+check 'a node is found by its name' ctl node show 'rack B, leaf 2'
+check 'and by its NodeDescription' ctl node show leaf-002
+like 'the export has the name' "$(ctl topo export --format ibnetdiscover)" '"rack B, leaf 2"'
+printf '0x1 "x"\n%s "rack B"\n0x2 "x"\n' "$leaf" >names.map
+kill -HUP "$manager"
+check 'a duplicate name is refused with its line' await 10 grep -q \
+    'names.map:3: the name is that of GUID 0x0000000000000001 already, in line 1; the old' fabricd.log
+check 'and the former names stay' named 'rack B, leaf 2'
+printf 'log_level: info\n' >fabricd.yaml
+kill -HUP "$manager"
+check 'without the map, the NodeDescription is back' await 10 named 'leaf-002'
 
 # ---- what happens to devices that are not approved
 ctl topo approve >/dev/null

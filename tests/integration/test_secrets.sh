@@ -19,7 +19,7 @@ check 'an authority is made' "$fabricctl" cert init --dir ca
 check 'and a certificate' "$fabricctl" cert issue manager localhost --dir ca
 port=$((20000 + $$ % 20000))
 cat >f.yaml <<EOF
-metrics: 127.0.0.1:$port
+metrics: {listen: 127.0.0.1:$port}
 listen: ['unix:$scratch/fabricd.sock', 'tls:127.0.0.1:$((port + 1))']
 socket_group: nogroup
 tls: {cert: $scratch/ca/manager.pem, key: $scratch/ca/manager.key, ca: $scratch/ca/ca.pem}

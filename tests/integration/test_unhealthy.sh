@@ -11,8 +11,8 @@ simulator=fabsim
 "$fabsim" generate leaf-spine --leaves 4 --spines 4 --hosts 2 -o small.net
 port=$((20000 + RANDOM % 20000))
 cat >conf.yaml <<EOF
-metrics: 127.0.0.1:$port
-counters: {interval: 1, within: 1, on_errors: isolate}
+metrics: {listen: 127.0.0.1:$port}
+counters: {interval: 1, within: 1, on_errors: isolate, confirm: 2}
 EOF
 
 # links: the number of links in service.
@@ -95,7 +95,7 @@ check 'released again' await 10 links_are 22
 
 page=$("$python" -c "import urllib.request as u; print(u.urlopen('http://127.0.0.1:$port/metrics').read().decode())")
 like 'metrics count them' "$page" '^fabricd_links_isolated 2$'
-like 'and the errors' "$page" '^fabricd_port_errors_total\{node="leaf-002",guid="0x[0-9a-f]+",port="3",counter="SymbolErrorCounter"\} [0-9]+$'
+like 'and the errors' "$page" '^fabricd_port_errors_total\{node="leaf-002",port="3",peer="[^"]*",peer_port="[^"]*",guid="0x[0-9a-f]+",counter="SymbolErrorCounter"\} [0-9]+$'
 
 stop "$manager" KILL
 manager_start host-0001 -f "$scratch/conf.yaml"
@@ -107,3 +107,11 @@ check 'releases one' ctl link release leaf-002/3
 check 'releases the other' ctl link release leaf-004/5
 check 'all are in service' await 10 links_are 24
 check 'pairs reach each other' ctl route verify
+
+# Two of four uplinks have errors: the capacity floor keeps three. The list says what is lost.
+kept() { ctl link unhealthy | grep -q 'leaf-001/[34] .*errors/h, [1-9][0-9]* LIDs .*leaf-001 would keep 2 of 4 uplinks, floor 3'; }
+sim_do noise leaf-001/3 ber=2e-10
+sim_do noise leaf-001/4 ber=2e-10
+check 'a leaf keeps its floor, and the list shows both losses' await 20 kept
+same 'only one link is isolated' 23 "$(links)"
+like 'the journal says why' "$(ctl event list -n 20)" 'stays in service: leaf-001 must keep 3 of its 4 uplinks'

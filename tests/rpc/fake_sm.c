@@ -445,29 +445,78 @@ int sm_hand_over(struct sm *s, uint64_t guid, sm_done *done, void *ctx, char *re
     return later(s, done, ctx);
 }
 
+void sm_get_freeze(const struct sm *s, struct sm_freeze_status *ret)
+{
+    (void)s;
+    *ret =
+        (struct sm_freeze_status){.mode = SM_REPAIRS_ONLY,
+                                  .since_us = INT64_C(1767225600000000),
+                                  .until_us = INT64_C(1767229200000000),
+                                  .by = "alice (uid 1000)",
+                                  .reason = "the cooling is repaired",
+                                  .writes = 49,
+                                  .blocks = 15,
+                                  .switches = 9,
+                                  .new_nodes = 1,
+                                  .new_links = 4,
+                                  .refused = 2,
+                                  .postponed = "the set-up of 1 new node, routes over 4 new links",
+                                  .confirming = "16 of 52 nodes do not answer"};
+}
+
+bool sm_is_frozen(const struct sm *s)
+{
+    (void)s;
+    return false;
+}
+
+const char *sm_freeze_mode_name(enum sm_freeze mode)
+{
+    return mode == SM_NO_WRITES ? "no writes" : mode == SM_REPAIRS_ONLY ? "repairs only" : "normal";
+}
+
+int sm_freeze(struct sm *s, enum sm_freeze mode, uint64_t for_us, const char *by,
+              const char *reason, char *why, size_t why_len)
+{
+    (void)s, (void)for_us, (void)by, (void)reason;
+    snprintf(why, why_len, "49 writes were withheld");
+    return mode == SM_NO_WRITES ? FAB_OK : FAB_E_DENIED;
+}
+
+int sm_resume(struct sm *s, const char *by)
+{
+    (void)s, (void)by;
+    return FAB_OK;
+}
+
 int sm_set_priority(struct sm *s, uint8_t priority)
 {
     (void)s;
     return priority <= SM_PRIORITY_MAX ? FAB_OK : FAB_E_RANGE;
 }
 
-int sm_key_rotate(struct sm *s, bool give_up, char *why, size_t why_len)
+int sm_key_rotate(struct sm *s, bool give_up, bool local, char *why, size_t why_len)
 {
     if (refusal() < 0)
         return refusal();
-    (void)s;
+    (void)s, (void)local;
     if (!give_up)
         snprintf(why, why_len, "2 ports outside of the fabric may still have the previous key");
     return give_up ? FAB_OK : FAB_E_EXISTS;
 }
 
-int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port, const char *by)
+int sm_link_release_check(const struct sm *s, uint64_t node_guid, uint8_t port)
 {
-    (void)by;
     if (refusal() < 0)
         return refusal();
     (void)s, (void)node_guid;
     return port == 3 ? FAB_OK : FAB_E_NOT_FOUND;
+}
+
+int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port, const char *by)
+{
+    (void)by;
+    return sm_link_release_check(s, node_guid, port);
 }
 
 /* Returns one isolated link. In this fake, IsolateLink succeeds at port 4 and fails at port 5. */
@@ -484,17 +533,145 @@ uint32_t sm_isolations(const struct sm *s, struct sm_isolation *ret, uint32_t ma
     return 1;
 }
 
+int sm_isolate_check(struct sm *s, const struct store_port *link, size_t count, size_t *ret_link,
+                     char *why, size_t why_len)
+{
+    (void)s, (void)link, (void)count;
+    *ret_link = 0;
+    snprintf(why, why_len, "%s", "");
+    return FAB_OK;
+}
+
+int sm_find_guid(const struct sm *s, uint64_t guid)
+{
+    (void)s, (void)guid;
+    return FAB_E_NOT_FOUND;
+}
+
+/* Leaf-001 has 24 uplinks, of which it must keep 18. */
+int sm_link_capacities(const struct sm *s, struct sm_capacity *list, uint32_t count)
+{
+    (void)s;
+    for (uint32_t i = 0; i < count; i++) {
+        list[i].is_uplink = list[i].guid == 0x0002c90100000001;
+        snprintf(list[i].name, sizeof(list[i].name), "leaf-001");
+        list[i].uplinks = 24;
+        list[i].in_use = 20;
+        list[i].least = 18;
+    }
+    return FAB_OK;
+}
+
 int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operated,
                     const char *cause, char *why, size_t why_len)
 {
+    (void)cause;
+    return sm_link_isolate_check(s, node_guid, port, operated, why, why_len);
+}
+
+int sm_link_isolate_check(struct sm *s, uint64_t node_guid, uint8_t port, bool operated, char *why,
+                          size_t why_len)
+{
     if (refusal() < 0)
         return refusal();
-    (void)s, (void)node_guid, (void)operated, (void)cause;
+    (void)s, (void)node_guid, (void)operated;
     snprintf(why, why_len, "%s",
              port == 5   ? "a rack would be cut off"
              : port == 3 ? "it is isolated already"
                          : "");
     return port == 3 ? FAB_E_EXISTS : port == 4 ? FAB_OK : FAB_E_UNREACHABLE;
+}
+
+const char *const sm_drain_kind_name[SM_DRAIN_KINDS] = {"link", "switch", "rack", "pod", "host"};
+
+/* Two drains: of a switch, and of a host that still sends. */
+uint32_t sm_drain_list(const struct sm *s, struct sm_drain_info *ret, uint32_t max)
+{
+    static const struct sm_drain_info list[2] = {
+        {.id = 3,
+         .kind = SM_DRAIN_SWITCH,
+         .state = SM_DRAIN_DRAINED,
+         .name = "spine-001",
+         .by = "alice (uid 1000)",
+         .reason = "new fan",
+         .since_us = 1795179476000000,
+         .until_us = 1795186676000000,
+         .links = 3},
+        {.id = 4,
+         .kind = SM_DRAIN_HOST,
+         .state = SM_DRAIN_DRAINING,
+         .name = "host-0002",
+         .by = "bob (uid 1001)",
+         .since_us = 1795179536000000,
+         .busy = "leaf-001/2",
+         .busy_bytes_per_s = 12500000},
+    };
+    (void)s;
+    for (uint32_t i = 0; i < 2 && i < max; i++)
+        ret[i] = list[i];
+    return 2;
+}
+
+bool sm_drain_excludes(const struct sm *s, uint64_t node_guid, uint8_t port)
+{
+    (void)s, (void)node_guid, (void)port;
+    return false;
+}
+
+int sm_drain_preview(const struct fab_view *v, const struct fab_fabric *f,
+                     const struct sm_drain_request *q, struct fab_drain *ret, char *why,
+                     size_t why_len)
+{
+    uint64_t *set = calloc(f->switch_count / 64 + 1, sizeof(*set)),
+             *none = calloc(f->switch_count / 64 + 1, sizeof(*none));
+    uint32_t link = FAB_NONE;
+    (void)v, (void)why, (void)why_len;
+    for (uint32_t i = 0; set && i < q->nodes; i++) {
+        uint32_t node = fab_fabric_node_by_guid(f, q->node[i]);
+        if (node < f->switch_count)
+            set[node / 64] |= UINT64_C(1) << node % 64;
+    }
+    if (q->kind == SM_DRAIN_LINK)
+        link = fab_fabric_port_id(f, fab_fabric_node_by_guid(f, q->link_guid), q->link_port);
+    const struct fab_drain_input in = {.fabric = f,
+                                       .switches = set,
+                                       .transit = none,
+                                       .link = &link,
+                                       .link_count = link != FAB_NONE};
+    int r = set && none ? fab_health_drain(&in, ret) : FAB_E_NOMEM;
+    free(set);
+    free(none);
+    return r;
+}
+
+int sm_drain_refusal(const struct fab_fabric *f, const struct fab_drain *found, char *why,
+                     size_t why_len)
+{
+    (void)f;
+    if (found->first_cut == FAB_NONE)
+        return FAB_OK;
+    snprintf(why, why_len, "a rack would be cut off");
+    return FAB_E_UNREACHABLE;
+}
+
+int sm_drain_start(struct sm *s, const struct sm_drain_request *q, uint32_t *ret_id, char *why,
+                   size_t why_len)
+{
+    (void)s;
+    if (refusal() < 0)
+        return refusal();
+    if (strcmp(q->name, "leaf-001") == 0) {
+        snprintf(why, why_len, "it is drained already ('fabricctl drain list')");
+        return FAB_E_EXISTS;
+    }
+    *ret_id = 3;
+    return FAB_OK;
+}
+
+int sm_drain_end(struct sm *s, uint32_t id, const char *by)
+{
+    (void)s, (void)id, (void)by;
+    return refusal() < 0 ? refusal() : FAB_OK;
 }
 
 bool sm_is_quiet(const struct sm *s)
@@ -560,6 +737,18 @@ int pm_top(const struct pm *pm, enum counters_by by, uint32_t most, struct pm_ra
     *ret_count = most < 2 ? most : 2;
     memcpy(ret, all, *ret_count * sizeof *ret);
     return FAB_OK;
+}
+
+/* Port 3 of leaf-001 sends 11 GB/s, and port 5 sends 1 GB/s. */
+bool pm_port_rates(const struct pm *pm, uint64_t node_guid, uint8_t port, struct pm_rates *ret)
+{
+    (void)pm;
+    if (node_guid != 0x0002c90100000001 || (port != 3 && port != 5))
+        return false;
+    *ret = (struct pm_rates){.guid = node_guid, .port = port};
+    ret->code[FAB_COLUMN_XMIT_DATA] =
+        fab_counters_encode_value(FAB_COLUMN_XMIT_DATA, port == 3 ? 11000000000 : 1000000000);
+    return true;
 }
 
 void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
@@ -664,6 +853,16 @@ int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, con
         return later(s, done, ctx);
     done(ctx, FAB_E_DENIED, "the manager would lose its way");
     return FAB_OK;
+}
+
+int sm_port_check(const struct sm *s, uint64_t node_guid, uint8_t port, bool enable,
+                  const char **ret_why)
+{
+    (void)s, (void)node_guid;
+    *ret_why = port == 1 && !enable && refusal() == FAB_OK ? "the manager would lose its way" : "";
+    if (refusal() < 0)
+        return refusal();
+    return port == 1 && !enable ? FAB_E_DENIED : FAB_OK;
 }
 
 bool sm_port_is_disabled(const struct sm *s, uint64_t node_guid, uint8_t port)

@@ -105,7 +105,7 @@ def a_faithful_fabric_has_no_difference():
         text = place.ctl("topo", "check", place.plan)
         assert "none: the fabric is cabled as planned" in text
         # the exported fabric is also a plan, and so is a part of it
-        place.ctl("topo", "export", "-o", place.folder + "/known.net")
+        place.ctl("topo", "export", "--file", place.folder + "/known.net")
         assert place.check(place.folder + "/known.net", code=UP)["format"] == "ibnetdiscover"
         topo = place.write("isl.topo", "SW leaf-001\n P3 -> SW spine-001 P1\n P4 -4x-25G-> SW spine-002 P1\n"
                            "SW leaf-002\n P3 -> SW spine-001 P2\n P4 -> SW spine-002 P2\n"

@@ -271,12 +271,13 @@ def lists_come_in_pages():
 def exports_are_the_same_in_files():
     place = Place()
     with place.daemon():
-        for kind, formats in (("topo", ("ibnetdiscover", "dot", "json", "slurm", "opensm-lst")),
+        for kind, formats in (("topo", ("ibnetdiscover", "dot", "json", "slurm", "slurm-block", "slurm-yaml",
+                                        "opensm-lst")),
                               ("route", ("opensm-lfts", "opensm-fdbs", "opensm-sl2vl", "path-sl"))):
             for name in formats:
                 path = os.path.join(place.folder, name)
                 printed = place.ctl(kind, "export", "--format", name)
-                assert place.ctl(kind, "export", "--format", name, "-o", path) == ""
+                assert place.ctl(kind, "export", "--format", name, "--file", path) == ""
                 with open(path) as f:
                     assert f.read() == printed and printed.endswith("\n"), name
         assert len(json.loads(place.ctl("topo", "export", "--format", "json"))["nodes"]) == 10
@@ -284,11 +285,77 @@ def exports_are_the_same_in_files():
         assert counts == fabsim("check", place.topology)
         certificate = place.ctl("route", "certify")
         assert certificate.startswith("certificate 1\n") and certificate.count("\n0x") > 0
-        assert place.ctl("route", "certify", "-o", path) == "" and open(path).read() == certificate
-        place.ctl("topo", "export", "-o", place.folder + "/no/such/folder", code=1)
+        assert place.ctl("route", "certify", "--file", path) == "" and open(path).read() == certificate
+        place.ctl("topo", "export", "--file", place.folder + "/no/such/folder", code=1)
         os.symlink("/dev/full", f"{place.folder}/full")  # root could replace the device file
-        place.ctl("topo", "export", "--format", "dot", "-o", f"{place.folder}/full", code=1)
+        place.ctl("topo", "export", "--format", "dot", "--file", f"{place.folder}/full", code=1)
         place.ctl("topo", "export", "--format", "opensm-fdbs", code=2)
+
+
+def slurm_gets_only_changes():
+    place = Place()
+    topology, hooks = os.path.join(place.folder, "topology.conf"), os.path.join(place.folder, "hooks")
+    count = lambda: os.path.exists(hooks) and len(open(hooks).read().split())
+    with place.daemon():
+        place.ctl("topo", "export", "--hook", "x", code=2)
+        place.ctl("topo", "export", "--slurm", "--watch", code=2)
+        place.ctl("topo", "export", "--slurm", "--format", "dot", code=2)
+        watch = [CTL, "-s", place.address, "topo", "export", "--slurm", "--file", topology, "--watch", "--hook",
+                 f"echo x >>{hooks}"]
+        with running(watch, lambda _: wait_until(lambda: count() == 1), ends_with=-signal.SIGTERM) as process:
+            assert "SwitchName=leaf-002 Nodes=host-[0004-0006]\n" in open(topology).read()
+            place.ctl("sim", "unlink", "leaf-001/4")
+            place.ctl("sim", "unlink", "host-0004")
+            wait_until(lambda: "host-0004" in place.ctl("node", "list", "--gone"))
+            assert "host-[0004-0006]" in place.ctl("topo", "export", "--slurm")
+            place.ctl("node", "forget", "host-0004")
+            place.ctl("sim", "relink", "leaf-001/4")
+            wait_until(lambda: "SwitchName=leaf-002 Nodes=host-[0005-0006]\n" in open(topology).read() and count() == 2)
+            assert process.poll() is None, process.log()
+
+
+JOBS = """   JOBID PARTITION NAME USER ST TIME NODES NODELIST(REASON)
+  7_1 gpu a ann R 1:02 3 host-[0002-0003],host-0005
+    8 gpu b ann R 1:02 1 host-0004,nix[1-3]
+    9 gpu c ann PD 0:00 4 (Resources)
+"""
+
+
+def jobs_are_compared_with_faults():
+    place = Place()
+    jobs = os.path.join(place.folder, "jobs")
+    with open(jobs, "w") as f:
+        f.write(JOBS)
+
+    def affected(*faults):
+        answer = json.loads(place.ctl("job", "affected", *faults, "--jobs", jobs, "--all", "-o", "json"))
+        assert [j["job"] for j in answer["jobs"]] == ["7_1", "8"] and answer["job_count"] == 2, answer
+        return answer, answer["jobs"]
+
+    with place.daemon():
+        answer, (a, b) = affected("host-0002")
+        assert (answer["links"], answer["links_down"], answer["affected_count"]) == (1, 0, 1), answer
+        assert (a["lost_hosts"], a["pairs"], a["hit_pairs"], a["near_pairs"]) == ("host-0002", 6, 4, 0), a
+        assert (b["hosts"], b["pairs"], b["unknown_hosts"], b["unknown_host_count"]) == (1, 0, "nix[1-3]", 3), b
+        # 2 and 3 are at leaf-001, 5 is at leaf-002, and spines have one link to each leaf
+        hit = [affected(f"leaf-001/{port}")[1][0]["hit_pairs"] for port in (4, 5)]
+        assert sum(hit) == 4 and affected("leaf-001")[1][0]["hit_pairs"] == 6, hit
+        place.ctl("sim", "unlink", "leaf-001/4")
+        place.ctl("sim", "unlink", "host-0004")
+        wait_until(lambda: "host-0004" in place.ctl("node", "list", "--gone"))
+        wait_until(lambda: affected("leaf-001/4")[0]["links_down"] == 1)
+        answer, (a, b) = affected("leaf-001/4", "host-0004")
+        assert (answer["links"], answer["links_down"], answer["affected_count"]) == (2, 2, 2), answer
+        assert (a["hit_pairs"], a["near_pairs"], b["lost_hosts"]) == (0, 6, "host-0004"), answer
+        assert affected("spine-001", "spine-002")[1][1]["absent_endports"] == 1
+        place.ctl("job", "affected", "nobody", "--jobs", jobs, code=4)
+        place.ctl("job", "affected", "leaf-001", "--jobs", jobs + "x", code=1)
+        place.ctl("sim", "relink", "host-0004")
+        wait_until(lambda: "host-0004" not in place.ctl("node", "list", "--gone"))
+        paths = json.loads(place.ctl("path", "host-[0001-0002]", "host-0002,host-0004", "-o", "json"))["paths"]
+        assert [(p["source_node"], p["destination_node"], p["switches"]) for p in paths] == [
+            ("host-0001", "host-0002", 1), ("host-0001", "host-0004", 3), ("host-0002", "host-0004", 3)], paths
+        assert place.ctl("path", "host-[0001,0099]", "host-0002", "-o", "csv", code=5) == ""
 
 
 # ---- fabsim ------------------------------------------------------------------------------------
@@ -419,6 +486,8 @@ def through_libibumad_too():
                 ctl("relink", "leaf-001/4")
                 wait_until(lambda: place.json("status")["active_links"] == 10)
                 wait_until(lambda: place.json("cc", "status")["programmed"] == 10)
+                # events before the first read of a log do not count
+                wait_until(lambda: place.json("cc", "status")["log_reads"] >= 10)
                 lid = place.json("port", "show", "host-0005/1")["lid"]
                 for n in (1, 2, 3):
                     own = place.json("port", "show", f"host-000{n}/1")["lid"]
@@ -577,6 +646,8 @@ main([
     what_hosts_registered_is_listed,
     lists_come_in_pages,
     exports_are_the_same_in_files,
+    slurm_gets_only_changes,
+    jobs_are_compared_with_faults,
     a_fabric_is_served_and_broken,
     through_libibumad_too,
     what_was_recorded_is_printed,

@@ -33,7 +33,10 @@ def succeeds(address, *arguments):
 def fails(code, address, *arguments):
     done = run(address, *arguments)
     assert done.returncode == code, done
-    assert done.stderr.startswith("fabricctl: ") or code == 5, done
+    if "json" in arguments and code != 5:
+        assert json.loads(done.stderr)["error"]["exit_status"] == code, done
+    else:
+        assert done.stderr.startswith("fabricctl: ") or code == 5, done
     assert done.stderr.count("\n") <= 1, done
     return done.stderr
 
@@ -75,6 +78,9 @@ def unhealthy_links_are_listed_and_isolated():
         (link,) = json.loads(succeeds(s.address, "link", "unhealthy", "-o", "json"))["links"]
         assert link["a_node"] == "leaf-001" and link["a_port"] == 3 and link["state"] == "isolated"
         assert link["counter"] == "SymbolErrorCounter" and link["increase"] == 120 and link["interval_s"] == 60
+        assert link["errors_per_hour"] == 7200 and not link["uplinks_of_pod"]
+        assert [link[k] for k in ("uplinks_of", "uplinks", "uplinks_in_use", "uplinks_least")] == ["leaf-001", 24, 20, 18]
+        assert "leaf-001 keeps 20 of 24 uplinks, floor 18" in succeeds(s.address, "link", "unhealthy")
         one = json.loads(succeeds(s.address, "link", "unhealthy", "spine-001/1", "-o", "json"))
         assert "no node, GUID or LID" in fails(4, s.address, "link", "unhealthy", "nobody/1")
         assert "no error counter" in fails(4, s.address, "link", "unhealthy", "leaf-001/4")
@@ -272,6 +278,7 @@ def exit_codes():
         fails(3, "unix:/nonexistent/socket", "status")
         fails(4, a, "node", "show", "nobody")
         fails(4, a, "port", "show", "leaf-001/99")
+        fails(4, a, "node", "list", "bridge")
         fails(1, a, "node", "show", "leaf")
         assert "lose its way" in fails(1, a, "port", "disable", "leaf-001/1")
         assert "--sim" in fails(1, a, "sim", "unlink", "leaf-001/1")
@@ -279,7 +286,7 @@ def exit_codes():
                      "port show leaf-001", "port show /1", "port show leaf-001/x", "status x",
                      "-o xml status", "status -n 3", "--timeout x status", "--timeout -1 status",
                      "-n -5 event list", "--severity x event list", "status --after 3",
-                     "node list bridge", "route bogus", "node list --fail x", "sweep --seed 1", "cc export", "cc show a/1 --roce",
+                     "node list bridge leaf-001", "route bogus", "node list --fail x", "sweep --seed 1", "cc export", "cc show a/1 --roce",
                      "cc export --roce --format dot", "-o json cc export --roce --format sonic"):
             fails(2, a, *line.split())
         assert run(a, "--bogus", "status").returncode == 2
@@ -289,6 +296,56 @@ def exit_codes():
         help_text = succeeds(a, "class", "--help")
         assert "class show CLASS" in help_text and "port" not in help_text
         assert succeeds(a, "--version").startswith("fabricctl ")
+
+
+def patterns_name_many_objects():
+    with fake() as s:
+        a = s.address
+        assert succeeds(a, "node", "list", "LEAF-00[2-3]", "-o", "name").split() == ["leaf-002", "leaf-003"]
+        assert succeeds(a, "host", "list", "host-00[09-11]", "-o", "name").split() == [
+            "host-0009", "host-0010", "host-0011"]
+        assert succeeds(a, "port", "list", "leaf-00[1-2]/[1-2]", "-o", "name").split() == [
+            "leaf-001/1", "leaf-001/2", "leaf-002/1", "leaf-002/2"]
+        assert len(json.loads(succeeds(a, "link", "list", "leaf-001/*", "-o", "json"))["links"]) == 6
+        nodes = json.loads(succeeds(a, "node", "show", "spine-*", "-o", "json"))["items"]
+        assert [n["name"] for n in nodes] == ["spine-001", "spine-002"]
+        paths = succeeds(a, "path", "host-000[1-2]", "host-000[3-4]", "-o", "csv").splitlines()
+        assert len(paths) == 5 and paths[0].startswith("source_node,"), paths
+        assert succeeds(a, "route", "show", "spine-*").count("OUT PORT") == 2
+        for line in ("node show x*", "node list x*", "port list leaf-001/[90-99]", "port show x*/1", "host list x*"):
+            assert "matches" in fails(4, a, *line.split()) or "its ports are" in fails(4, a, *line.split()), line
+        for spelling in ("0002c90100000001_1", "S-0002c90100000001[1]", '"S-0002c90100000001"[1]',
+                         "0002:c901:0000:0001/1", "00:02:c9:01:00:00:00:01/1", "Leaf-001/1"):
+            assert json.loads(succeeds(a, "port", "show", spelling, "-o", "json"))["node"] == "leaf-001", spelling
+
+
+def a_change_of_many_objects_is_confirmed():
+    with fake() as s:
+        a = s.address
+        refused = fails(2, a, "port", "disable", "leaf-001/[2-4]", "-o", "json")
+        assert "3 objects match (leaf-001/2, leaf-001/3, leaf-001/4); add --yes" in refused, refused
+        done = run(a, "port", "disable", "leaf-001/[2-4]", "--yes")
+        assert (done.returncode, done.stdout) == (0, "") and "3 objects match: leaf-001/2" in done.stderr, done
+        # A run that fails does not end the others, and names its object.
+        done = run(a, "port", "disable", "leaf-001/[1-3]", "--yes")
+        assert done.returncode == 1 and done.stderr.count("\n") == 2, done
+        assert "fabricctl: leaf-001/1: the manager would lose its way" in done.stderr, done
+        done = run(a, "link", "isolate", "leaf-001/*", "--dry-run")
+        assert "the link at leaf-001/4 would be isolated" in done.stdout, done
+
+
+def a_dry_run_changes_nothing():
+    with fake() as s:
+        a = s.address
+        for line, message in (("port disable leaf-001/2", "its link to host-0002/1 would go down, which cuts off"),
+                              ("port disable leaf-001/5", "would go down, and routes would avoid it"),
+                              ("port enable leaf-001/2", "leaf-001/2 is enabled already"),
+                              ("link release leaf-001/3", "would be released"),
+                              ("link isolate leaf-001/4", "would be isolated")):
+            assert message in json.loads(succeeds(a, *line.split(), "--dry-run", "-o", "json"))["message"], line
+            assert message in succeeds(a, *line.split(), "--dry-run"), line
+        assert "lose its way" in fails(1, a, "port", "disable", "leaf-001/1", "--dry-run")
+        fails(4, a, "link", "release", "leaf-001/1", "--dry-run")
 
 
 def wrong_addresses_are_refused():
@@ -441,6 +498,9 @@ main([
     tables_are_aligned_and_whole,
     a_path_names_every_hop,
     exit_codes,
+    patterns_name_many_objects,
+    a_change_of_many_objects_is_confirmed,
+    a_dry_run_changes_nothing,
     a_slow_watcher_resumes_and_says_what_it_missed,
     wrong_addresses_are_refused,
     a_full_disk_is_an_error,

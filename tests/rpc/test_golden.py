@@ -26,7 +26,10 @@ from harness import SOURCE, Fabric, channel, fake, main, running, socket_path, w
 
 # The parts that vary: times of day, measured durations, and numbers that depend on these. (An example is the number
 # of contingency plans that were made before a change and are still valid after it.)
+# What the manager uses of its machine.
+LOAD = (r"^ *load \{\s*cpu_time (\{[^{}]*\}|<time>)\s*loop_time (\{[^{}]*\}|<time>)\s*resident_bytes: \d+\s*\}\n", "")
 MASKS = [(re.compile(pattern, re.M), to) for pattern, to in (
+    LOAD,
     (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<time>"),
     (r"\b20\d\d-\d\d-\d\d \d\d:\d\d:\d\d", "<time>"),
     (r"(fabricd_contingency_(?:cpu_seconds_total|memory_bytes)) [\d.]+", r"\1 <n>"),
@@ -51,7 +54,7 @@ MASKS = [(re.compile(pattern, re.M), to) for pattern, to in (
     (r"^fabricd_loop_longest_seconds\{.*\n", ""),
     (r"^fabricd_loop_iteration_longest_seconds\{.*\n", ""),
     (r"^fabricd_phase_\w*seconds\w*\{.*\n", ""),
-    (r"^(fabricd_(loop_\w+|\w+_seconds(_sum|_bucket)?|smps_\w+|counter_reads_total|congestion_writes_total|sa_notices_total|traps_\w*total)(\{.*\})?) [\d.]+$", r"\1 <n>"),
+    (r"^(fabricd_(loop_\w+|\w+_seconds(_sum|_bucket)?|smps_\w+|port_reads_total|metrics_page_\w+|congestion_writes_total|sa_notices_total|traps_\w*total)(\{.*\})?) [\d.]+$", r"\1 <n>"),
     (r'^(fabricd_events_total\{type="trap-received".*\}) \d+$', r"\1 <n>"),
     # depends on how often this test waited
     (r"^fabricd_rpc_calls_total\{.*\n", ""),
@@ -110,7 +113,7 @@ class Place:
             f.write(text)
 
     def configure(self, settings):
-        self.write("fabricd.yaml", f"metrics: '127.0.0.1:{self.port}'\n"
+        self.write("fabricd.yaml", f"metrics: {{listen: '127.0.0.1:{self.port}', ports: none}}\n"
                    + settings.replace("FOLDER", self.folder))
 
     @contextlib.contextmanager
@@ -152,7 +155,9 @@ class Place:
         return json.loads(self.ctl(*line.split(), "-o", "json"))
 
     def metrics(self):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=60) as answer:
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/metrics",
+                                         headers={"Accept": "application/openmetrics-text"})
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.read().decode()
 
     def traps(self):
@@ -311,6 +316,7 @@ def a_fat_tree_with_all_features():
     place = Place("leaf-spine.txt", "leaf-spine --leaves 5 --spines 3 --hosts 2", LEAF_SPINE,
                   {"partitions.conf": PARTITIONS, "locations.csv": LOCATIONS})
     every, few = lines(ONCE) + lines(ALWAYS) + EXPORTS[:4] + EXPORTS[5:7] + EXPORTS[-1:], lines(ALWAYS)
+    every += ["topo export --format slurm-block", "topo export --format slurm-yaml"]
     raw = Golden("messages.txt", MASKS)
     colors = Golden("colors.txt", MASKS)
     raw.hidden = colors.hidden = place.golden.hidden
@@ -374,7 +380,8 @@ def a_fat_tree_with_all_features():
 FAKE = """GetStatus | ListFlappingLinks | ListUnhealthyLinks | ListUnhealthyLinks include_watched: true
     ListPortCounters node: "leaf-001" | ListReroutes page_size: 2 | GetReroute generation: 42
     GetReroute generation: 2 | ListContingencies page_size: 3 | GetContingency failure: "leaf-001" | GetContingency failure: "leaf-001/5"
-    GetContingency failure: "nothing" | GetManagers | HandOver to: "host-0002" | HandOver to: "host-0003" | HandOver to: "host-0009" | SetManagerPriority priority: 7 | SetManagerPriority configured: true | SetManagerPriority priority: 16 | GetKey | RotateKey | RotateKey give_up_absent: true
+    GetContingency failure: "nothing" | GetManagers | HandOver to: "host-0002" | HandOver to: "host-0003" | HandOver to: "host-0009" | SetManagerPriority priority: 7 | SetManagerPriority configured: true | SetManagerPriority priority: 16
+    GetManagerMode | FreezeManager no_writes: true limit {seconds: 60} | FreezeManager | FreezeManager limit {seconds: -1} | ResumeManager | GetKey | RotateKey | RotateKey give_up_absent: true
     RotateKey kind: KEY_KIND_CC_KEY | GetCongestion | GetPortCongestion node: "leaf-001" port_number: 1
     GetPortCongestion node: "host-0001" port_number: 1 service_level: 3 | GetPortCongestion node: "leaf-001" port_number: 9
     GetPortCongestion node: "host-0001" port_number: 1 service_level: 16 | ListCongestionLogs | ListCongestionLogs node: "leaf-001"
@@ -388,12 +395,23 @@ FAKE = """GetStatus | ListFlappingLinks | ListUnhealthyLinks | ListUnhealthyLink
     ListClassRules class: "nosuch" | ListPartitionMembers partition: "nosuch" | ListPartitionMembers partition: "0x7fff" page_size: 3
     GetForwardingTable node: "host-0001" | TracePath source: "host-0001" destination: "nobody"
     CompareEngines engines: "nosuch" | CompareEngines engines: "updn" options { endports: "nobody" samples: 3 }
-    WhatIf failures: "host-0001/1" engine: "nosuch" | WhatIf"""
+    WhatIf failures: "host-0001/1" engine: "nosuch" | WhatIf
+    ListDrains | GetDrainPreview kind: DRAIN_KIND_SWITCH name: "spine-001" | GetDrainPreview kind: DRAIN_KIND_SWITCH name: "leaf-001"
+    GetDrainPreview kind: DRAIN_KIND_LINK name: "spine-001/2" | GetDrainPreview kind: DRAIN_KIND_LINK name: "nobody" | GetDrainPreview
+    GetDrainPreview kind: DRAIN_KIND_RACK name: "nosuch" | GetDrainPreview kind: DRAIN_KIND_POD name: "leaf-002" | GetDrainPreview kind: DRAIN_KIND_POD name: "spine-001"
+    GetDrainPreview kind: DRAIN_KIND_HOST name: "host-0001" | GetDrainPreview kind: DRAIN_KIND_SWITCH name: "host-0001"
+    StartDrain kind: DRAIN_KIND_SWITCH name: "spine-001" until { seconds: 1795186676 } | StartDrain kind: DRAIN_KIND_SWITCH name: "leaf-001"
+    EndDrain kind: DRAIN_KIND_SWITCH name: "spine-001" | EndDrain kind: DRAIN_KIND_LINK name: "spine-001/1" | EndDrain all: true | EndDrain
+    GetDrainPlan | GetDrainPlan keep_percent: 50 | GetDrainPlan keep_percent: 101 | GetDrainPlan rack: "nosuch" """
 FAKE_SHOWN = """status | link flapping | link unhealthy | link unhealthy leaf-002/3 | link unhealthy leaf-001/1 | port counters
     port counters leaf-001 | reroute list -n 2 | reroute show 42 | key show | ha status | ha priority | cc status | cc show leaf-001/1 | cc log | cc log leaf-001
     cc log host-0001 | cc log host-0002 | cc log host-0003 | cc log host-0004 | cc congested | cc congested -n 1
     link isolate leaf-001/5 | link release leaf-001/4 | port disable leaf-001/1 | port enable leaf-001/2 | key rotate
     key rotate --give-up-absent | key rotate --cc
+    drain list | drain switch spine-001 --dry-run | drain switch spine-001 --dry-run --hosts host-000[1-4] | drain switch leaf-001 --yes
+    drain link spine-001/2 --yes | drain pod leaf-002 --dry-run | drain host host-0001 --yes --for 2h --until 2026-11-23
+    drain host host-0002 --yes --force --hosts host-0002 | drain link spine-001/2 | drain link spine-001 | drain rack A1 --yes --for soon
+    undrain switch spine-001 | undrain switch spine-002 | undrain --all | undrain | undrain plane x | drain plan --keep 50% | drain plan --keep 0
     event list --severity loud | topo export --format nosuch | route export --format nosuch | sim unlink leaf-001/1
     node list gateway | port show leaf-001 | port show leaf-001/x | class show | frobnicate | node | route quality --samples x
     path host-0001 | reroute show x | cc show leaf-001/1 --sl 16"""
@@ -425,7 +443,8 @@ PINS_SHOWN = """node pins | node pins --waiting | node approve host-0002 | node 
 
 
 def a_manager_whose_answers_are_fixed():
-    golden, colors = (Golden(name, [(re.compile(r"\bpid \d+"), "pid <pid>")]) for name in ("fake.txt", "fake-colors.txt"))
+    golden, colors = (Golden(name, [(re.compile(r"\bpid \d+"), "pid <pid>"), (re.compile(LOAD[0], re.M), LOAD[1])])
+                      for name in ("fake.txt", "fake-colors.txt"))
     more = {"CONGESTION": "1", "UNRESPONSIVE": "2"}
     with fake(leaves=4, spines=2, hosts=3, env=more) as server, channel(server.address) as c:
 
@@ -455,7 +474,8 @@ def a_manager_whose_answers_are_fixed():
 REQUESTS = """Sweep | Reroute | Rebalance | IsolateLink node: "leaf-001" port_number: 4 | ReleaseLink node: "leaf-001" port_number: 3
     DisablePort node: "leaf-001" port_number: 2 | EnablePort node: "leaf-001" port_number: 2 | RotateKey give_up_absent: true
     ApproveBaseline | ApproveBaseline all: true | ApproveBaseline nodes: "leaf-001" | DisapproveBaseline all: true
-    DisapproveBaseline nodes: "leaf-001" | ApproveNode all: true | ApproveNode node: "host-0003" | ForgetNodePin node: "old-0002" """
+    DisapproveBaseline nodes: "leaf-001" | ApproveNode all: true | ApproveNode node: "host-0003" | ForgetNodePin node: "old-0002"
+    StartDrain kind: DRAIN_KIND_SWITCH name: "spine-001" | EndDrain kind: DRAIN_KIND_SWITCH name: "spine-001" """
 READS = """GetStatus | GetVersion | ListHosts | GetHost host: "host-0003" | ListRacks | ListGoneNodes | ListGoneLinks | ForgetNodes node: "host-0003" | ListSnapshots | MakeSnapshot name: "a" | DeleteSnapshot name: "a"
     CompareTopologies before: "a" | ListNodes page_size: 1 | GetNode node: "leaf-001" | ListNodePins | ListBaseline | ListPorts page_size: 1
     GetPort node: "leaf-001" port_number: 1 | ListLinks page_size: 1 | ListFlappingLinks | ListUnhealthyLinks | ListPortCounters
@@ -464,7 +484,7 @@ READS = """GetStatus | GetVersion | ListHosts | GetHost host: "host-0003" | List
     GetPortCongestion node: "leaf-001" port_number: 1 | GetRoce | ListCongestedPorts | TracePath source: "host-0001" destination: "host-0002"
     GetForwardingTable node: "leaf-001" page_size: 1 | GetVerdict | GetVerdict verify_again: true | GetQuality | CompareEngines
     WhatIf failures: "host-0001/1" | ListContingencies page_size: 1 | GetContingency failure: "leaf-001" | Export | ListEvents
-    ListReroutes page_size: 1 | GetReroute | GetKey"""
+    ListReroutes page_size: 1 | GetReroute | GetKey | ListDrains | GetDrainPreview kind: DRAIN_KIND_SWITCH name: "spine-001" | GetDrainPlan"""
 # The environment of the fake manager, and the calls. REFUSE is a status of status.h.
 REFUSALS = [({"REFUSE": str(status)}, REQUESTS) for status in (-17, -14, -11, -8, -7, -6, -1)] + [
     ({"REFUSE": "-14", "STANDBY": "1"}, REQUESTS),
@@ -602,8 +622,8 @@ def what_devices_are_told():
 FILES = {
     "bad.net": "Switch\t4 garbage\n", "empty.net": "", "cut.rec": b"FABR", "empty.rec": b"",
     "bad.yaml": "sweep: {light_interval: x}\n", "dup.yaml": "smp: {window: 3}\nsmp: {window: 4}\n", "tab.yaml": "smp:\n\t- 1\n",
-    "unknown.yaml": "smp: {windows: 3}\n", "list.yaml": "[1, 2]\n", "metrics.yaml": "metrics: '192.0.2.1:1'\n",
-    "name.yaml": "metrics: here\n", "lids.yaml": "subnet: {lmc: 8}\n", "engine.yaml": "routing: {engine: best}\n",
+    "unknown.yaml": "smp: {windows: 3}\n", "list.yaml": "[1, 2]\n", "metrics.yaml": "metrics: {listen: '192.0.2.1:1'}\n",
+    "name.yaml": "metrics: {listen: here}\n", "lids.yaml": "subnet: {lmc: 8}\n", "engine.yaml": "routing: {engine: best}\n",
     "engines.yaml": "routing: {engine: [updn, updn]}\n", "class.yaml": "qos: {classes: [{name: a, share: 101}]}\n",
     "parts.yaml": "partitions: {file: /nowhere/p.conf}\n", "keys.yaml": "subnet: {m_key: 0x10000000000000000}\n"}
 FABRICD_MISTAKES = """--nonsense | --config | more | --log-level loud | --record-limit x | --record-limit -1 | --record-limit 1x

@@ -104,8 +104,10 @@ def unhealthy_links_are_listed_and_isolated():
         assert (rise.total, rise.recent, rise.per_hour) == (500, 120, 7200)
         assert [r.increases[0].value for r in link.errors_a.history] == [120, 380]
         assert not link.errors_b.counters
+        assert link.errors_per_hour == 7200 and link.routed_lids == 1 and not link.uplinks_of_pod
+        assert (link.uplinks_of, link.uplinks, link.uplinks_in_use, link.uplinks_least) == ("leaf-001", 24, 20, 18)
         both = f.ListUnhealthyLinks(include_watched=True).links
-        assert len(both) == 2 and both[1].in_routes and not both[1].unhealthy and not both[1].isolated
+        assert len(both) == 2 and both[0].in_routes and not both[0].unhealthy and not both[0].isolated
         assert "leaf-001/4" in f.IsolateLink(node="leaf-001", port_number=4).message
         why = fails(Code.FAILED_PRECONDITION, f.IsolateLink, node="leaf-001", port_number=5)
         fails(Code.ALREADY_EXISTS, f.IsolateLink, node="leaf-001", port_number=3)
@@ -192,7 +194,8 @@ def pages_add_up_to_the_whole():
 # Lists that need an argument, or that the fake manager does not have.
 NOT_PAGED_HERE = {"GetForwardingTable", "ListContingencies", "ListReroutes", "ListPortCounters",
                   "ListPartitionMembers", "ListMulticastMembers", "ListClassRules", "ListServices",
-                  "ListSubscriptions", "ListGoneNodes", "ListGoneLinks", "ListTopPorts", "GetPortHistory"}
+                  "ListSubscriptions", "ListGoneNodes", "ListGoneLinks", "ListTopPorts", "GetPortHistory",
+                  "ListCableInventory"}
 
 
 def every_list_comes_in_pages():
@@ -828,7 +831,8 @@ def reflection_gives_the_api():
 # ---- the whole daemon --------------------------------------------------------------------------
 
 def read_metrics(url):
-    with urllib.request.urlopen(url, timeout=5) as page:
+    request = urllib.request.Request(url, headers={"Accept": "application/openmetrics-text"})
+    with urllib.request.urlopen(request, timeout=5) as page:
         assert page.headers["Content-Type"].startswith("application/openmetrics-text")
         lines = page.read().decode().splitlines()
     assert lines[-1] == "# EOF"
@@ -854,7 +858,7 @@ def metrics_are_served():
     port = free_port()
     settings = os.path.join(folder, "f.yaml")
     with open(settings, "w") as f:
-        f.write(f"metrics: 127.0.0.1:{port}\n")
+        f.write(f"metrics: {{listen: 127.0.0.1:{port}}}\n")
     command = [fabricd, "--sim", topology, "-f", settings, "--state-dir",
                os.path.join(folder, "state"), "--listen", address]
     url = f"http://127.0.0.1:{port}"

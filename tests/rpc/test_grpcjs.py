@@ -6,7 +6,7 @@ import os
 import subprocess
 
 from harness import BUILD, PATIENCE, SOURCE, main, make_authority, make_certificate, wait_until
-from place import TlsPlace, revoke
+from place import Place, TlsPlace, revoke
 
 CLIENT = os.path.join(SOURCE, "tests/rpc/grpcjs/client.js")
 
@@ -45,6 +45,34 @@ def unix_sockets_and_tls_are_served():
         events, = ask(local(place, "WatchEvents", count=2, after_sequence=1))
         assert events["code"] == "CANCELLED", events
         assert [m["event"]["sequence"] for m in events["messages"]] == [2, 3], events
+
+
+def degraded_links_and_reroutes_are_seen():
+    """What a program for operations needs: it lists degraded links, drains one, and sees a reroute."""
+    place = Place()
+    place.write("f.yaml", "")
+    with place.daemon():
+        place.rest()
+        place.ctl("sim", "degrade", "leaf-001/4", "--width", "1x")
+        wait_until(lambda: "leaf-001/4" in place.ctl("link", "list", "--degraded"))
+        drain = {"kind": "DRAIN_KIND_LINK", "name": "leaf-001/4"}
+        links, drained, listed, ended = ask(
+            local(place, "ListLinks", degraded=True), local(place, "StartDrain", **drain), local(place, "ListDrains"),
+            local(place, "EndDrain", **drain))
+        link, = links["messages"][0]["links"]
+        assert link["degraded"] and link["rate_reason"] == "width 1x of 4x", link
+        assert {(link[x]["node_name"], link[x]["port_number"]) for x in "ab"} == {("leaf-001", 4), ("spine-002", 1)}, link
+        assert drained["code"] == ended["code"] == "OK", (drained, ended)
+        assert drained["messages"][0]["drain"]["link_count"] == 1, drained
+        assert [d["name"] for d in listed["messages"][0]["drains"]] == ["leaf-001/4"], listed
+        assert ended["messages"][0]["ended_count"] == 1, ended
+        place.rest()
+        last = max(e["sequence"] for e in json.loads(place.ctl("event", "list", "-o", "json"))["events"])
+        place.ctl("sim", "unlink", "leaf-002/3")
+        events, = ask(local(place, "WatchEvents", count=2, after_sequence=last))
+        down, done = (m["event"] for m in events["messages"])
+        assert (down["type"], done["type"]) == ("link-down", "reroute-done"), events
+        assert "leaf-002/3" in down["message"] and done["fields"]["duration_us"]["number"] > 0, events
 
 
 def viewers_change_nothing():
@@ -88,6 +116,7 @@ def untrusted_certificates_are_refused():
 
 main([
     unix_sockets_and_tls_are_served,
+    degraded_links_and_reroutes_are_seen,
     viewers_change_nothing,
     untrusted_certificates_are_refused,
 ])

@@ -169,7 +169,7 @@ def every_method_has_a_role():
     changing = [(p, r) for p, r in found if not p.split("/")[-1].startswith(reads)]
     assert all(role >= ROLES["operator"] for _, role in changing), changing
     assert {p.split("/")[-1] for p, r in changing if r == ROLES["administrator"]} == {
-        "Backup", "ApproveNode", "ForgetNodePin", "ApproveBaseline", "DisapproveBaseline", "RotateKey"}
+        "Backup", "ApproveNode", "ForgetNodePin", "ApproveBaseline", "DisapproveBaseline", "RotateKey", "ApplyPolicy"}
 
 
 def every_method_with_every_role_over_unix():
@@ -380,7 +380,7 @@ def a_reload_ends_calls_of_those_who_lost_their_role():
 
 def refusals_are_told_and_counted():
     port = free_port()
-    with daemon(f"metrics: 127.0.0.1:{port}\n") as fabricd:
+    with daemon(f"metrics: {{listen: 127.0.0.1:{port}}}\n") as fabricd:
         open_to_all(fabricd.address)
         with Caller(fabricd.address, STRANGER) as caller:
             for _ in range(5):

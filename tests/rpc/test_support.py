@@ -29,6 +29,12 @@ class Machine(Place):
         self.program("systemctl", 'case "$*" in *" -p "*) echo ActiveState=active ;; '
                      f'*) echo Environment={PASSWORD} ;; esac')
 
+    def rest(self):
+        """Waits until the manager is idle and has contingencies, which its bundle has, too."""
+        super().rest()
+        wait_until(lambda: subprocess.run([CTL, "-s", self.address, "route", "contingency"],
+                                          capture_output=True).returncode == 0)
+
     def program(self, name, text):
         self.write("bin/" + name, f"#!/bin/sh\n{text}\n", 0o755)
 

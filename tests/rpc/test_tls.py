@@ -359,7 +359,7 @@ def place_with_metrics():
     place, port = TlsPlace(), free_port()
     place.settings()
     with open(place.path("f.yaml"), "a") as f:
-        f.write(f"metrics: 127.0.0.1:{port}\n")
+        f.write(f"metrics: {{listen: 127.0.0.1:{port}}}\n")
     return place, port
 
 
@@ -433,7 +433,7 @@ def files_that_expire_are_told():
     port = free_port()
     place.settings()
     with open(place.path("f.yaml"), "a") as f:
-        f.write(f"metrics: 127.0.0.1:{port}\n")
+        f.write(f"metrics: {{listen: 127.0.0.1:{port}}}\n")
 
     def events(kind):
         return [e.message for e in f.ListEvents(page_size=1000).events if e.type == kind]

@@ -89,7 +89,7 @@ static void answer_as_other(struct lab_tap *t, const struct transport_mad *mad)
     t->reply.bytes[3] = FAB_METHOD_GET_RESP;
     t->reply.bytes[4] = 0x80;
     memcpy(t->reply.bytes + 64, data, sizeof(data));
-    ck_assert_int_eq(loop_post(t->lab->loop, deliver_other, t), FAB_OK);
+    (void)loop_post(t->lab->loop, deliver_other, t); /* out of memory: the answer is lost */
 }
 
 uint32_t lab_end_of(struct lab *lab, const struct fab_path *path)

@@ -23,8 +23,8 @@
 #include "tests/sim/scenario.h"
 
 #define FILES_MAX 512
-#define TEXT_MAX (1u << 16)
-/* A run that takes longer than this, in seconds of real time, fails. */
+#define TEXT_MAX (1u << 21)
+/* A run that takes longer than this, in seconds of real time, fails (option -t). */
 #define SECONDS_MAX 120
 
 struct job {
@@ -32,6 +32,8 @@ struct job {
     bool seeded;
     uint64_t seed;
     unsigned times;
+    unsigned seconds_max;
+    const char *state_dir; /* the state of the manager is kept there (option -k); NULL: not kept */
     char *files[FILES_MAX];
     size_t file_count;
     unsigned tests, failed;
@@ -46,7 +48,7 @@ static double now_s(void)
 
 static int read_scenario(const char *path, struct scenario *ret)
 {
-    char text[TEXT_MAX];
+    static char text[TEXT_MAX];
     struct scenario_error error;
     FILE *file = fopen(path, "re");
     if (!file) {
@@ -92,9 +94,10 @@ static int play(const struct job *job, const char *path, uint64_t fresh_seed)
     folder_of(path, folder);
     struct scenario_run_config config = {.seed = job->seeded ? fresh_seed : scenario.seed,
                                          .verbose = job->verbose,
-                                         .folder = folder};
+                                         .folder = folder,
+                                         .state_dir = job->state_dir};
     double start = now_s();
-    alarm(SECONDS_MAX);
+    alarm(job->seconds_max);
     char *summary = NULL;
     size_t len;
     if (!job->seeded)
@@ -163,9 +166,13 @@ static void find_files(struct job *job)
 
 static bool read_options(struct job *job, int argc, char **argv)
 {
-    for (int c; (c = getopt(argc, argv, "vs:n:")) != -1;)
+    for (int c; (c = getopt(argc, argv, "vs:n:t:k:")) != -1;)
         if (c == 'v')
             job->verbose = true;
+        else if (c == 't')
+            job->seconds_max = (unsigned)strtoul(optarg, NULL, 0);
+        else if (c == 'k')
+            job->state_dir = optarg;
         else if (c == 's' || c == 'n') {
             if (c == 's')
                 job->seed = strtoull(optarg, NULL, 0);
@@ -186,9 +193,10 @@ static bool read_options(struct job *job, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct job job = {.times = 1};
+    struct job job = {.times = 1, .seconds_max = SECONDS_MAX};
     if (!read_options(&job, argc, argv)) {
-        fprintf(stderr, "usage: run_scenarios [-v] [-s SEED] [-n TIMES] [FILE...]\n");
+        fprintf(stderr, "usage: run_scenarios [-v] [-s SEED] [-n TIMES] [-t SECONDS] [-k "
+                        "STATE-DIR] [FILE...]\n");
         return EXIT_FAILURE;
     }
     log_init(job.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);

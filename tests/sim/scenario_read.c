@@ -16,7 +16,7 @@
 #include "tests/sim/scenario.h"
 
 #define LINE_MAX_LENGTH 512
-#define LINES_MAX 4096
+#define LINES_MAX 16384
 
 struct reader {
     char line[LINE_MAX_LENGTH];

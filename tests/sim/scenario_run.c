@@ -136,6 +136,8 @@ static void on_event(void *ctx, const struct event *e)
     stage_summary_event(s->summary, e);
     digest(s, e->type, strlen(e->type));
     digest(s, e->message, strlen(e->message));
+    if (s->store && e->severity > EVENT_DEBUG)
+        store_put_event(s->store, e);
     if (s->event_count == STAGE_EVENTS)
         return;
     struct stage_event *to = &s->events[s->event_count++];
@@ -327,7 +329,7 @@ static void take_down(struct stage *s)
     loop_free(s->loop);
     fab_sim_free(s->sim);
     config_fini(&s->config);
-    if (s->state_dir[0])
+    if (s->state_dir[0] && !s->run.state_dir)
         remove_folder(s->state_dir);
     stage_summary_free(s->summary);
     free(s->lost);

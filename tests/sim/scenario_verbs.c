@@ -4,11 +4,13 @@
  * If a verb can apply to several nodes, it names them by a pattern (fnmatch). A place NODE/PORT
  * names the cable at this port.
  */
+#include <dirent.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/sim/cmd.h"
 #include "cli/sim/faults.h"
@@ -144,6 +146,7 @@ VERB(do_flapping)
     f->hold_down_s = (uint32_t)(scenario_number(line, "hold", f->hold_down_s * 1e6) / 1e6);
     f->max_hold_down_s = (uint32_t)(scenario_number(line, "most", f->max_hold_down_s * 1e6) / 1e6);
     f->max_excluded_percent = whole(line, "share", f->max_excluded_percent);
+    f->min_capacity_percent = whole(line, "floor", f->min_capacity_percent);
     return SCENARIO_DONE;
 }
 
@@ -166,6 +169,7 @@ VERB(do_counters)
     c->interval_s = (uint32_t)(scenario_number(line, "interval", 60e6) / 1e6);
     c->within_s = (uint32_t)(scenario_number(line, "within", c->within_s * 1e6) / 1e6);
     c->clear = whole(line, "clear", c->clear);
+    c->confirm = whole(line, "confirm", 1);
     for (int i = 0; i < 3; i++)
         if (strcmp(action, ways[i]) == 0)
             c->on_errors = (enum config_on_errors)i;
@@ -185,6 +189,10 @@ VERB(do_state)
 {
     static const char template[] = "/tmp/fabricd-scenario.XXXXXX";
     (void)line;
+    if (s->run.state_dir) {
+        snprintf(s->state_dir, sizeof(s->state_dir), "%s", s->run.state_dir);
+        return SCENARIO_DONE;
+    }
     memcpy(s->state_dir, template, sizeof(template));
     if (mkdtemp(s->state_dir))
         return SCENARIO_DONE;
@@ -205,6 +213,22 @@ VERB(do_engine)
     if (line->verb->setup)
         return SCENARIO_DONE;
     return outcome(s->sm ? sm_reload(s->sm) : FAB_E_NOT_FOUND, line->words[0], why);
+}
+
+VERB(do_freeze)
+{
+    enum sm_freeze mode = strcmp(line->words[0], "writes") == 0 ? SM_NO_WRITES : SM_REPAIRS_ONLY;
+    uint64_t for_us = (uint64_t)scenario_number(line, "for", 0);
+    char refusal[256] = "";
+    int r = s->sm ? sm_freeze(s->sm, mode, for_us, "the scenario", "", refusal, sizeof(refusal))
+                  : FAB_E_NOT_FOUND;
+    return outcome(r, refusal[0] ? refusal : line->words[0], why);
+}
+
+VERB(do_resume)
+{
+    UNUSED(line);
+    return outcome(s->sm ? sm_resume(s->sm, "the scenario") : FAB_E_NOT_FOUND, "resume", why);
 }
 
 /* ---- faults: the words of fabsim's console (cli/sim/faults.h) ---- */
@@ -405,6 +429,38 @@ VERB(do_label)
     return SCENARIO_DONE;
 }
 
+static unsigned count_entries(const char *folder)
+{
+    unsigned count = 0;
+    DIR *dir = opendir(folder);
+    while (dir && readdir(dir))
+        count++;
+    if (dir)
+        closedir(dir);
+    return count;
+}
+
+/* Prints figures of the process and of the manager, for soak tests. */
+VERB(do_figures)
+{
+    UNUSED(line), UNUSED(why);
+    unsigned long pages = 0;
+    struct sm_status status = {.state = ""};
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file && fscanf(file, "%*u %lu", &pages) != 1)
+        pages = 0;
+    if (file)
+        fclose(file);
+    if (s->sm)
+        sm_get_status(s->sm, &status);
+    printf("# figures: at %.0f s, %.1f MB, %u descriptors, %" PRIu64 " MADs, generation %" PRIu64
+           "\n",
+           (double)stage_now(s) / 1e6, (double)pages * (double)sysconf(_SC_PAGESIZE) / 1e6,
+           count_entries("/proc/self/fd") - 2, s->result->mads, status.generation);
+    fflush(stdout);
+    return SCENARIO_DONE;
+}
+
 static const struct scenario_verb verbs[] = {
     {"fabric", 1, 2, "leaves spines hosts parallel radix levels switches degree x y ", true,
      do_fabric},
@@ -413,9 +469,9 @@ static const struct scenario_verb verbs[] = {
     {"manager", 1, 1, "", true, do_manager},
     {"smp", 0, 0, "timeout retries window ", true, do_smp},
     {"sweeps", 0, 0, "light full settle ", true, do_sweeps},
-    {"flapping", 0, 0, "flaps within hold most share ", true, do_flapping},
+    {"flapping", 0, 0, "flaps within hold most share floor ", true, do_flapping},
     {"quiet", 0, 0, "after ", true, do_quiet},
-    {"counters", 0, 1, "interval within clear ", true, do_counters},
+    {"counters", 0, 1, "interval within clear confirm ", true, do_counters},
     {"narrow", 0, 0, "", true, do_narrow},
     {"state", 0, 0, "", true, do_state},
     {"m_key", 1, 1, "", true, do_m_key},
@@ -453,12 +509,15 @@ static const struct scenario_verb verbs[] = {
     {"release", 1, 1, "", false, do_request},
     {"enable", 1, 1, "", false, do_request},
     {"isolate", 1, 1, "", false, do_request},
+    {"freeze", 1, 1, "for ", false, do_freeze},
+    {"resume", 0, 0, "", false, do_resume},
     {"change-engine", 1, 1, "", false, do_engine},
     {"hold-worker", 1, 1, "for ", false, do_hold_worker},
     {"kill", 0, 0, "", false, do_kill},
     {"start", 0, 0, "", false, do_start},
     {"mark", 0, 0, "", false, do_mark},
     {"label", 1, 1, "", false, do_label},
+    {"figures", 0, 0, "", false, do_figures},
     {"expect", 1, 6, "within ", false, scenario_expect},
 };
 

@@ -40,7 +40,7 @@ struct stage {
     /* The performance manager; NULL if the scenario does not have the verb "counters". */
     struct pm *pm;
     /* State directory of the manager; "": it keeps no state. */
-    char state_dir[64];
+    char state_dir[256];
     struct store *store; /* the store; NULL while there is none */
     bool narrow;         /* devices have error counters only in PortCounters */
     char seat[SCENARIO_WORD];

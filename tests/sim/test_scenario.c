@@ -132,7 +132,7 @@ START_TEST(failures_are_noticed)
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {"at 0s expect healthy", "it is preparing"},
+        {"at 0s expect healthy", "generation 0"},
         {"at 1s pull leaf-001/3\nat 1s expect good", "unreachable"},
         {"at 1s reboot spine-001\nat 1s expect active", "are not Active"},
         {"at 1s expect event link-down within 5s", "events:"},

@@ -3,8 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fabricd/sm/ha/ha.h"
+#include "fabricd/sm/links/links.h"
 #include "libfabmgr/base/status.h"
 #include "tests/sim/lab.h"
+#include "tests/unit/state_dir.h"
 
 /* ---- other managers ---- */
 
@@ -26,6 +29,62 @@ START_TEST(yields_to_a_better_manager_and_takes_over)
     lab_run(&lab, 15, lab_is_idle, "taking over");
     lab_assert_good(&lab);
     lab_close(&lab);
+}
+END_TEST
+
+/* A standby manager knows the others, so it need not sweep to elect. */
+START_TEST(takes_over_before_it_sweeps)
+{
+    struct lab lab;
+    lab_open_virtual(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab_play_other(&lab, "host-0020", 9, FAB_SM_MASTER);
+    sm_start(lab.sm);
+    lab_run(&lab, 5, lab_is_standby, "standby");
+    lab_run_for(&lab, 1);
+    lab_end_other(&lab);
+    for (int i = 0; i < 3000 && !lab_event(&lab, "sm-master-lost"); i++)
+        lab_run_for(&lab, 0.001);
+    ck_assert_ptr_nonnull(lab_event(&lab, "sm-master"));
+    lab_run(&lab, 15, lab_is_idle, "taking over");
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+/* Pulls an uplink, and returns the number of LFT blocks that the manager then writes. standby: the
+ * other manager is master when the link fails, and dies in the same instant. */
+static uint64_t blocks_of_a_fault(bool standby)
+{
+    struct lab lab;
+    struct fab_builder *b;
+    const struct fab_fat_tree_spec spec = {.radix = 8, .levels = 3};
+    ck_assert_int_eq(fab_fabric_generate_fat_tree(&spec, &b), FAB_OK);
+    lab_open_virtual(&lab, b, NULL);
+    lab.config.rebalance_s = 0;
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up");
+    if (standby) {
+        lab_play_other(&lab, "host-0020", 9, FAB_SM_MASTER);
+        ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
+        lab_run(&lab, 5, lab_is_standby, "yielding");
+    }
+    lab_forget_writes(&lab);
+    lab_unlink(&lab, "leaf-019", 7);
+    if (standby)
+        lab_end_other(&lab);
+    lab_run_for(&lab, 3);
+    lab_run(&lab, 15, lab_is_idle, "the repair");
+    lab_assert_good(&lab);
+    uint64_t blocks = lab.sets_lft;
+    lab_close(&lab);
+    return blocks;
+}
+
+START_TEST(writes_after_a_take_over_what_the_fault_needs)
+{
+    uint64_t blocks = blocks_of_a_fault(false);
+    ck_assert_uint_gt(blocks, 0);
+    ck_assert_uint_eq(blocks_of_a_fault(true), blocks);
 }
 END_TEST
 
@@ -123,6 +182,25 @@ START_TEST(stays_master_if_nobody_accepts)
     ck_assert_uint_ge(lab_count_events(&lab, "sm-handover-failed"), 3);
     ck_assert_uint_le(lab_count_events(&lab, "sm-handover-failed"), 6);
     lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+/* The master hangs, this manager takes over, and the other one continues as master. Its process may
+ * have hung so long that no sweep remembers it. */
+START_TEST(meets_a_master_that_hung)
+{
+    struct lab lab;
+    bring_up_beside(&lab, 9);
+    lab.other_accepts = true;
+    lab_run(&lab, 5, lab_is_standby, "handing over");
+    lab.other_answers = false;
+    lab_run(&lab, 5, lab_is_idle, "taking over");
+    ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
+    lab_run_for(&lab, _i == 0 ? 3 : 900);
+    lab.other_answers = true;
+    lab_run(&lab, 3, lab_is_standby, "yielding to the other master");
+    ck_assert_ptr_nonnull(lab_event(&lab, "sm-two-masters"));
     lab_close(&lab);
 }
 END_TEST
@@ -282,6 +360,60 @@ START_TEST(isolates_a_link_once)
 }
 END_TEST
 
+/* The other manager isolated a link that this manager had released before. */
+START_TEST(an_isolated_link_of_another_manager_is_in_the_list_once)
+{
+    struct lab lab;
+    struct sm_isolation found;
+    char why[512];
+    make_dir();
+    lab_bring_up(&lab, lab_leaf_spine(6, 3, 4), dir);
+    uint64_t leaf = guid_of(&lab, "leaf-003");
+    ck_assert_int_eq(sm_link_isolate(lab.sm, leaf, 5, true, "by an operator", why, sizeof why),
+                     FAB_OK);
+    lab_run_for(&lab, 1);
+    ck_assert_uint_eq(sm_isolations(lab.sm, &found, 1), 1);
+    ck_assert_int_eq(sm_link_release(lab.sm, leaf, 5, "an operator"), FAB_OK);
+    lab_run_for(&lab, 1);
+    struct store_isolated row = {.operated = true,
+                                 .guid = {found.guid[0], found.guid[1]},
+                                 .port = {found.port[0], found.port[1]},
+                                 .name = {"leaf-003/5", "spine-001/3"}};
+    store_put_isolated(lab.store, &row, true);
+    store_flush(lab.store);
+    ck_assert_int_eq(sm_links_load(lab.sm), FAB_OK);
+    ck_assert_int_eq(sm_link_isolate(lab.sm, leaf, 5, true, "by an operator", why, sizeof why),
+                     FAB_E_EXISTS);
+    ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
+    lab_run_for(&lab, 1);
+    ck_assert_int_eq(sm_link_release(lab.sm, leaf, 5, "an operator"), FAB_OK);
+    ck_assert_uint_eq(sm_isolations(lab.sm, &found, 1), 0);
+    lab_close(&lab);
+    remove_dir();
+}
+END_TEST
+
+/* A standby manager sweeps and elects again, for example because another one isolated a link. It
+ * has a view of its own. */
+START_TEST(a_manager_that_elects_again_decides_nothing)
+{
+    struct lab lab;
+    char why[512];
+    bring_up_beside(&lab, 9);
+    lab.other_accepts = true;
+    uint64_t leaf = guid_of(&lab, "leaf-003");
+    lab_run(&lab, 5, lab_is_standby, "handing over");
+    sm_ha_rediscover(lab.sm);
+    ck_assert_uint_eq(lab_role(&lab), FAB_SM_DISCOVERING);
+    ck_assert_int_eq(sm_link_isolate(lab.sm, leaf, 5, true, "by an operator", why, sizeof why),
+                     FAB_E_DENIED);
+    ck_assert_int_eq(sm_link_release(lab.sm, leaf, 5, "an operator"), FAB_E_DENIED);
+    ck_assert_int_eq(sm_port_set(lab.sm, leaf, 1, false, "an operator", NULL, NULL), FAB_E_DENIED);
+    lab_run(&lab, 5, lab_is_standby, "standby");
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(refuses_to_cut_itself_off)
 {
     struct lab lab;
@@ -343,10 +475,13 @@ int main(void)
     TCase *t = tcase_create("scenarios");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, yields_to_a_better_manager_and_takes_over);
+    tcase_add_test(t, takes_over_before_it_sweeps);
+    tcase_add_test(t, writes_after_a_take_over_what_the_fault_needs);
     tcase_add_test(t, takes_over_again_from_a_better_manager);
     tcase_add_test(t, stays_before_a_lesser_manager);
     tcase_add_test(t, hands_over_to_a_better_manager);
     tcase_add_test(t, stays_master_if_nobody_accepts);
+    tcase_add_loop_test(t, meets_a_master_that_hung, 0, 2);
     tcase_add_test(t, a_manager_that_keeps_losing_the_role_is_held);
     tcase_add_test(t, hands_over_by_command);
     tcase_add_test(t, reports_a_second_master_once);
@@ -354,6 +489,8 @@ int main(void)
     tcase_add_test(t, tells_of_a_reroute_that_changes_nothing);
     tcase_add_test(t, disables_and_enables_a_port);
     tcase_add_test(t, isolates_a_link_once);
+    tcase_add_test(t, an_isolated_link_of_another_manager_is_in_the_list_once);
+    tcase_add_test(t, a_manager_that_elects_again_decides_nothing);
     tcase_add_test(t, refuses_to_cut_itself_off);
     tcase_add_test(t, refuses_to_cut_off_a_part_in_a_hurry);
     suite_add_tcase(s, t);

@@ -27,7 +27,8 @@ enum {
     PORT = 1 << 13,
     KEYS = 1 << 14,
     STEP = 1 << 15,
-    ALL_FACTS = (1 << 16) - 1
+    FROZEN = 1 << 16,
+    ALL_FACTS = (1 << 17) - 1
 };
 
 static inline unsigned facts_bits(const struct sm_facts *f)
@@ -38,7 +39,8 @@ static inline unsigned facts_bits(const struct sm_facts *f)
            (f->targets ? TARGETS : 0u) | (f->heavy ? HEAVY : 0u) |
            (f->background_ready ? BACKGROUND : 0u) | (f->background_behind ? BEHIND : 0u) |
            (f->reroute ? REROUTE : 0u) | (f->rebalance ? REBALANCE : 0u) | (f->light ? LIGHT : 0u) |
-           (f->port ? PORT : 0u) | (f->keys ? KEYS : 0u) | (f->step ? STEP : 0u);
+           (f->port ? PORT : 0u) | (f->keys ? KEYS : 0u) | (f->step ? STEP : 0u) |
+           (f->frozen ? FROZEN : 0u);
 }
 
 static const struct next_round_row {
@@ -139,6 +141,30 @@ static const struct next_round_row {
     {KNOWN | SETTLING | READY | PROBES | TARGETS | PORT, {SM_NEXT_ROUND, SM_ROUND_REPAIR}},
     {KNOWN | READY | STEP, {SM_NEXT_ROUND, SM_ROUND_STEP}},
     {KNOWN | READY | BEHIND | STEP, {SM_NEXT_ROUND, SM_ROUND_STEP}},
+    {KNOWN | READY | REBALANCE | STEP, {SM_NEXT_ROUND, SM_ROUND_REBALANCE}},
+    {KNOWN | READY | LIGHT | REBALANCE | STEP, {SM_NEXT_ROUND, SM_ROUND_LIGHT}},
+    {KNOWN | READY | HEAVY | REBALANCE | STEP, {SM_NEXT_ROUND, SM_ROUND_HEAVY}},
+    {KNOWN | FROZEN, {SM_NEXT_NOTHING, SM_ROUND_NONE}},
+    {KNOWN | READY | FROZEN, {SM_NEXT_NOTHING, SM_ROUND_NONE}},
+    {KNOWN | READY | STEP | FROZEN, {SM_NEXT_NOTHING, SM_ROUND_NONE}},
+    {KNOWN | SETTLING | TARGETS | FROZEN, {SM_NEXT_NOTHING, SM_ROUND_NONE}},
+    {KNOWN | READY | PROBES | FROZEN, {SM_NEXT_ROUND, SM_ROUND_REPAIR}},
+    {KNOWN | READY | PROBES | STEP | FROZEN, {SM_NEXT_ROUND, SM_ROUND_REPAIR}},
+    {KNOWN | READY | TARGETS | STEP | FROZEN, {SM_NEXT_ROUND, SM_ROUND_TARGETED}},
+    {KNOWN | READY | TARGETS | FROZEN, {SM_NEXT_ROUND, SM_ROUND_TARGETED}},
+    {KNOWN | READY | LIGHT | STEP | FROZEN, {SM_NEXT_ROUND, SM_ROUND_LIGHT}},
+    {KNOWN | READY | LIGHT | FROZEN, {SM_NEXT_ROUND, SM_ROUND_LIGHT}},
+    {KNOWN | TARGETS | FROZEN, {SM_NEXT_ROUND, SM_ROUND_TARGETED}},
+    {HEAVY | FROZEN, {SM_NEXT_ROUND, SM_ROUND_HEAVY}},
+    {KNOWN | HEAVY | FROZEN, {SM_NEXT_ROUND, SM_ROUND_HEAVY}},
+    {KNOWN | BACKGROUND | FROZEN, {SM_NEXT_ROUND, SM_ROUND_HEAVY}},
+    {KNOWN | LIGHT | FROZEN, {SM_NEXT_ROUND, SM_ROUND_LIGHT}},
+    {KNOWN | READY | BACKGROUND | FROZEN, {SM_NEXT_ROUND, SM_ROUND_HEAVY}},
+    {KNOWN | READY | BACKGROUND | STEP | FROZEN, {SM_NEXT_ROUND, SM_ROUND_HEAVY}},
+    {KNOWN | READY | BEHIND | FROZEN, {SM_NEXT_NOTHING, SM_ROUND_NONE}},
+    {KNOWN | READY | BEHIND | STEP | FROZEN, {SM_NEXT_NOTHING, SM_ROUND_NONE}},
+    {KNOWN | READY | TARGETS | BEHIND | FROZEN, {SM_NEXT_ROUND, SM_ROUND_TARGETED}},
+    {KNOWN | READY | TARGETS | BEHIND | STEP | FROZEN, {SM_NEXT_ROUND, SM_ROUND_TARGETED}},
 };
 #define NEXT_ROUND_ROWS (sizeof(next_round_table) / sizeof(*next_round_table))
 

@@ -4,6 +4,7 @@
 #ifndef TESTS_UNIT_PROVING_H
 #define TESTS_UNIT_PROVING_H
 
+#include "libfabmgr/study/quality.h"
 #include "tests/unit/verify_vls.h"
 
 struct made {
@@ -39,6 +40,15 @@ static inline void made_fini(struct made *m)
 {
     fab_target_unref(m->t);
     fab_fabric_unref(m->f);
+}
+
+/* Returns the greatest link load of all-to-all traffic, divided by the mean load. */
+static inline double imbalance(const struct made *m)
+{
+    struct fab_quality q;
+    const struct fab_quality_input in = {.fabric = m->f, .lids = &m->t->lids, .lft = &m->t->lft};
+    ck_assert_int_eq(fab_study_quality_measure(&in, &q), FAB_OK);
+    return fab_study_quality_imbalance(&q);
 }
 
 static inline struct fab_verdict judged(const struct made *m)

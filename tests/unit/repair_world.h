@@ -493,6 +493,26 @@ static inline void assert_set(struct world *w, const uint32_t *ports, uint32_t c
     w->later_sets += want > 0;
 }
 
+/* The writes are sorted by their step. Within a step, the writes that matter to most endports come
+ * first. */
+static inline void assert_write_order(const struct world *w, const struct fab_repair_delta *d)
+{
+    uint32_t steps = 0;
+    for (size_t i = 0; i < d->writes; i++) {
+        const struct fab_repair_write *x = &d->write[i], *before = i > 0 ? x - 1 : NULL;
+        uint64_t endports = w->repair->network->attached[x->sw];
+        ck_assert_uint_eq(x->weight, x->early ? 0 : endports * x->entries);
+        steps = x->step + 1;
+        if (before == NULL || before->step < x->step)
+            continue;
+        ck_assert_uint_eq(before->step, x->step);
+        ck_assert_uint_ge(before->weight, x->weight);
+        if (before->weight == x->weight)
+            ck_assert(before->sw < x->sw || (before->sw == x->sw && before->block < x->block));
+    }
+    ck_assert_uint_eq(d->steps, steps);
+}
+
 /* Repairs the tables for a new set of dead links, with all checks. Returns false if the repair was
  * refused; the tables are then unchanged. */
 static inline bool change_to(struct world *w, const bool *dead, struct fab_prng *prng)
@@ -519,6 +539,7 @@ static inline bool change_to(struct world *w, const bool *dead, struct fab_prng 
     claim_one(w, &d);
     ck_assert_int_eq(fab_repair_order(w->repair, &w->lft, &d), FAB_OK);
     ck_assert(d.writes >= d.blocks || d.changes == 0);
+    assert_write_order(w, &d);
     w->parted += d.writes > d.blocks && d.drained == 0;
     w->stepped += d.steps > 1;
     w->drained += d.drained > 0;
@@ -587,6 +608,7 @@ static inline bool rebalance_step(struct world *w, uint32_t *at, struct fab_prng
     assert_same_step(w, clone, most, after, &d);
     ck_assert_int_eq(fab_repair_prove(w->repair, &w->lft, &d, &bad), FAB_OK);
     ck_assert_int_eq(fab_repair_order(w->repair, &w->lft, &d), FAB_OK);
+    assert_write_order(w, &d);
     struct fab_fabric *f = with_dead_links(w, w->dead);
     if (w->looked_at) {
         const char *fault = watch_writes(w, f, &d, prng, true);

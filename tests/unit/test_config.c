@@ -77,11 +77,16 @@ static const char everything[] =
     "  - tls:*:65535\n"
     "socket_group: ''\n"
     "log_level: debug\n"
-    "metrics: '[::1]:9471'\n"
+    "metrics: {listen: '[::1]:9471', ports: switches, names: treydock, max_series: 5}\n"
+    "alerts: [{webhook: 'https://h/p', ca: /x, min_severity: error, types: ['link-*']}, "
+    "{syslog: yes}]\n"
     "tls: {cert: /c, key: /k, ca: /a}\n"
-    "sweep: {light_interval: 1, heavy_interval: 2, scrub_interval: 4, trap_settle_ms: 3}\n"
-    "flapping: {flaps: 5, within: 6, hold_down: 7, max_hold_down: 8, max_excluded_percent: 9}\n"
-    "counters: {interval: 7, within: 8, on_errors: disable, clear: yes, symbol_errors: 9, "
+    "sweep: {light_interval: 1, heavy_interval: 2, scrub_interval: 4, trap_settle_ms: 3, "
+    "confirm_loss: 20}\n"
+    "flapping: {flaps: 5, within: 6, hold_down: 7, max_hold_down: 8, max_excluded_percent: 9, "
+    "min_capacity_percent: 10}\n"
+    "counters: {interval: 7, within: 8, on_errors: disable, confirm: 3, clear: yes, symbol_errors: "
+    "9, "
     "vl15_dropped: "
     "0}\n"
     "smp: {timeout_ms: 4, retries: 5, window: 6}\n"
@@ -162,7 +167,7 @@ START_TEST(only_secrets_are_not_shown)
     ck_assert_ptr_nonnull(strstr(shown, "\nsubnet.sa_key: (not shown)\n"));
     ck_assert_ptr_nonnull(strstr(shown, "\nsubnet.m_key: (not shown)\n"));
     ck_assert_ptr_nonnull(strstr(shown, "\nsubnet.m_key_lease: 300\n"));
-    ck_assert_uint_eq(count_lines_with(shown, "(not shown)"), 3);
+    ck_assert_uint_eq(count_lines_with(shown, "(not shown)"), 4);
     fab_base_text_fini(&text);
     config_fini(&c);
     c = good(the_rest);
@@ -194,8 +199,18 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(c.listen[2].port, 1);
     ck_assert_str_eq(c.listen[3].host, "*");
     ck_assert_str_eq(c.socket_group, "");
-    ck_assert_str_eq(c.metrics.host, "::1");
-    ck_assert_uint_eq(c.metrics.port, 9471);
+    ck_assert_str_eq(c.metrics.listen.host, "::1");
+    ck_assert_uint_eq(c.metrics.listen.port, 9471);
+    ck_assert_uint_eq(c.metrics.ports, CONFIG_METRICS_SWITCHES);
+    ck_assert_uint_eq(c.metrics.names, CONFIG_METRICS_TREYDOCK);
+    ck_assert_uint_eq(c.metrics.max_series, 5);
+    ck_assert_uint_eq(c.alerts.count, 2);
+    ck_assert_str_eq(c.alerts.alert[0].url, "https://h/p");
+    ck_assert_str_eq(c.alerts.alert[0].ca, "/x");
+    ck_assert_uint_eq(c.alerts.alert[0].min_severity, EVENT_ERROR);
+    ck_assert_str_eq(c.alerts.alert[0].types[0], "link-*");
+    ck_assert_ptr_null(c.alerts.alert[1].url);
+    ck_assert_uint_eq(c.alerts.alert[1].min_severity, EVENT_WARNING);
     ck_assert_int_eq((int)c.log_level, LOG_LEVEL_DEBUG);
     ck_assert_str_eq(c.tls.cert, "/c");
     ck_assert_str_eq(c.tls.key, "/k");
@@ -204,11 +219,14 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(c.sweep.scrub_interval_s, 4);
     ck_assert_uint_eq(c.sweep.heavy_interval_s, 2);
     ck_assert_uint_eq(c.sweep.trap_settle_ms, 3);
+    ck_assert_uint_eq(c.sweep.confirm_loss_percent, 20);
     ck_assert_uint_eq(c.flapping.flaps, 5);
     ck_assert_uint_eq(c.flapping.within_s, 6);
     ck_assert_uint_eq(c.flapping.hold_down_s, 7);
     ck_assert_uint_eq(c.flapping.max_hold_down_s, 8);
     ck_assert_uint_eq(c.flapping.max_excluded_percent, 9);
+    ck_assert_uint_eq(c.flapping.min_capacity_percent, 10);
+    ck_assert_uint_eq(c.counters.confirm, 3);
     ck_assert_uint_eq(c.counters.interval_s, 7);
     ck_assert_uint_eq(c.counters.within_s, 8);
     ck_assert_int_eq((int)c.counters.on_errors, CONFIG_ON_ERRORS_DISABLE);
@@ -310,12 +328,13 @@ static const struct {
     /* unknown keys */
     {"foo: 1\n",
      "f.yaml:1:1: unknown key 'foo', expected one of: state_dir, port, on_device_lost, "
-     "listen, socket_group, log_level, metrics, tls, sweep, flapping, counters, smp, subnet, "
+     "listen, socket_group, log_level, metrics, tls, sweep, flapping, counters, inventory, smp, "
+     "subnet, "
      "routing, "
-     "partitions, multicast, congestion, qos, contingency, quotas, offenders, locations, gone, "
-     "snapshots, "
+     "partitions, multicast, congestion, qos, contingency, quotas, offenders, locations, names, "
+     "gone, snapshots, "
      "journal, rpc, "
-     "audit"},
+     "audit, replication, alerts"},
     {"qos: {classes: [{nam: a}]}\n",
      "f.yaml:1:17: unknown key 'nam' in qos.classes, expected one of: name, share, priority, sl, "
      "rate_limit, mtu_limit, match"},
@@ -389,6 +408,24 @@ static const struct {
      "f.yaml:3:5: subnet.lmc is a mapping, expected a number from 0 to 7"},
     {"subnet: {sm_priority: 16}\n",
      "f.yaml:1:23: subnet.sm_priority is '16', expected a number from 0 to 15"},
+    {"replication: {endpoints: ['node-1:2379']}\n",
+     "f.yaml:1:27: replication.endpoints[0] is 'node-1:2379', expected an etcd server, "
+     "tls:HOST:PORT, such as tls:node-1:2379 (etcd holds the decisions of operators, so it is used "
+     "only with TLS)"},
+    {"replication: {endpoints: ['tls:*:2379']}\n",
+     "f.yaml:1:27: replication.endpoints[0] is 'tls:*:2379', expected an etcd server, "
+     "tls:HOST:PORT, such as tls:node-1:2379 (etcd holds the decisions of operators, so it is used "
+     "only with TLS)"},
+    {"replication: {endpoints: ['tls:a:2379'], ca: x, cert: y}\n",
+     "f.yaml:1:1: replication.key is not set, expected replication.ca, "
+     "replication.cert and replication.key for TLS with etcd"},
+    {"replication: {endpoints: ['tls:a:2379'], ca: x, cert: y, key: z, wrapping_key: 5ec2e7}\n",
+     "f.yaml:1:80: replication.wrapping_key must be file:PATH or credential:NAME: the key must not "
+     "be in this file"},
+    {"replication: {endpoints: ['tls:a:2379'], ca: x, cert: y, key: z, wrapping_key: "
+     "'file:/no/such/file'}\n",
+     "f.yaml:1:66: replication.wrapping_key: /no/such/file: cannot be read: No such file or "
+     "directory"},
     {"subnet: {standby_poll_ms: 49}\n",
      "f.yaml:1:27: subnet.standby_poll_ms is '49', expected a number from 50 to 10000 "
      "(milliseconds)"},

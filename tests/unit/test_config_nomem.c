@@ -9,12 +9,14 @@
 
 #include "tests/unit/failing_alloc.h"
 
-static const char text[] = "listen: [unix:/tmp/a.sock, 'tls:[fe80::1]:1']\n"
-                           "tls: {cert: /c, key: /k, ca: /a}\n"
-                           "metrics: '[::1]:9471'\n"
-                           "routing: {engine: 'fattree, updn', roots: [0x0002c90300000001]}\n"
-                           "congestion: {table: [0, 0x8002]}\n"
-                           "qos: {classes: [{name: storage, share: 40, match: [pkey=1, to=a]}]}\n";
+static const char text[] =
+    "listen: [unix:/tmp/a.sock, 'tls:[fe80::1]:1']\n"
+    "tls: {cert: /c, key: /k, ca: /a}\n"
+    "metrics: {listen: '[::1]:9471', ports: switches, names: treydock, max_series: 5}\n"
+    "alerts: [{webhook: 'https://h/p', ca: /x, types: ['link-*']}]\n"
+    "routing: {engine: 'fattree, updn', roots: [0x0002c90300000001]}\n"
+    "congestion: {table: [0, 0x8002]}\n"
+    "qos: {classes: [{name: storage, share: 40, match: [pkey=1, to=a]}]}\n";
 
 /* These functions of the C library allocate memory without the wrapped malloc(). */
 char *__wrap_strdup(const char *from);

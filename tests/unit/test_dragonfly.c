@@ -105,6 +105,22 @@ START_TEST(several_faults)
 }
 END_TEST
 
+/* Groups with two links between each pair: hubs carry what a missing link would carry. */
+START_TEST(hubs_relieve_the_links_that_are_left)
+{
+    struct made whole = made_by("dragonfly", dragonfly(5, 8, 1, 2, 1));
+    for (uint32_t port = 0; port < whole.f->port_count; port++) {
+        if (!is_trunk(whole.f, port) || fab_fabric_port(whole.f, port)->peer < port)
+            continue;
+        struct made m = made_by("dragonfly", without_cable(whole.f, port));
+        ck_assert_msg(imbalance(&m) <= 1.4 * imbalance(&whole),
+                      "port %u: max/mean %.2f, whole %.2f", port, imbalance(&m), imbalance(&whole));
+        made_fini(&m);
+    }
+    made_fini(&whole);
+}
+END_TEST
+
 START_TEST(the_order_of_discovery_changes_nothing)
 {
     struct fab_prng prng;
@@ -148,6 +164,7 @@ static Suite *suite(void)
     tcase_add_test(c, whole_and_damaged_dragonflies_plus);
     tcase_add_test(c, several_faults);
     tcase_add_test(c, a_missing_link_is_a_flaw);
+    tcase_add_test(c, hubs_relieve_the_links_that_are_left);
     tcase_add_test(c, the_order_of_discovery_changes_nothing);
     tcase_add_test(c, others_are_refused_with_a_reason);
     suite_add_tcase(s, c);

@@ -6,6 +6,7 @@
  */
 #include "libfabmgr/export/export.h"
 
+#include "libfabmgr/fabric/restore.h"
 #include "tests/unit/routing.h"
 
 /* Numbers the channels by the port id of their sending port. The caller frees the arrays. */
@@ -92,12 +93,81 @@ START_TEST(each_format)
     assert_has(text[FAB_EXPORT_CERTIFICATE], "certificate 1\n");
     assert_has(text[FAB_EXPORT_CERTIFICATE], "\nvls 1\n0x");
     ck_assert_uint_eq(lines_with(text[FAB_EXPORT_CERTIFICATE], "\n0x"), 2 * 3 * 2);
+    ck_assert_uint_eq(lines_with(text[FAB_EXPORT_SVG], "<line "), 3 * 2);
+    ck_assert_uint_eq(lines_with(text[FAB_EXPORT_SVG], "<rect class=\"switch\""), 5);
+    ck_assert_uint_eq(lines_with(text[FAB_EXPORT_SVG], ">4</text>"), 3);
     for (unsigned i = 0; i < FAB_EXPORT_COUNT; i++)
         free(text[i]);
     fab_target_unref(t);
     fab_policy_fini(&p);
     fab_fabric_unref(f);
     fab_fabric_unref(again);
+}
+END_TEST
+
+/* Reads the place of a switch from its rectangle, which follows its title. */
+static void place_of(const char *svg, const char *name, unsigned *ret_x, unsigned *ret_y)
+{
+    char title[80];
+    snprintf(title, sizeof title, "<g><title>%s (", name);
+    const char *at = strstr(svg, title);
+    ck_assert_msg(at != NULL, "no %s", name);
+    at = strstr(at, " x=\"");
+    ck_assert_int_eq(sscanf(at, " x=\"%u\" y=\"%u\"", ret_x, ret_y), 2);
+}
+
+/* Spines are above the leaves. A name cannot end its element. Lines show the worst state of the
+ * links that they stand for. */
+START_TEST(pictures)
+{
+    struct fab_policy p;
+    fab_policy_defaults(&p);
+    struct fab_fabric *f = leaf_spine(3, 2, 4);
+    struct fab_target *t = routed(f, &p);
+    unsigned x[3], y[3];
+    char *svg = exported(f, t, FAB_EXPORT_SVG);
+    place_of(svg, "leaf-001", &x[0], &y[0]);
+    place_of(svg, "leaf-003", &x[1], &y[1]);
+    place_of(svg, "spine-001", &x[2], &y[2]);
+    ck_assert_uint_eq(y[0], y[1]);
+    ck_assert_uint_lt(x[0], x[1]);
+    ck_assert_uint_lt(y[2], y[0]);
+    ck_assert_ptr_null(strstr(svg, "class=\"down\""));
+    free(svg);
+    for (uint32_t port = 0; port < f->port_count; port++)
+        if (fab_fabric_peer_node(f, port) == 0)
+            fab_fabric_edit_port(f, port)->info.phys_state = FAB_PHYS_POLLING;
+    strcpy(f->nodes[0].name, "<b>&\"\xff");
+    svg = exported(f, t, FAB_EXPORT_SVG);
+    ck_assert_ptr_null(strstr(svg, "<b>"));
+    assert_has(svg, "&lt;b&gt;&amp;\"\xef\xbf\xbd (0x");
+    ck_assert_uint_eq(lines_with(svg, "class=\"down\""), 2);
+    free(svg);
+    fab_target_unref(t);
+    fab_policy_fini(&p);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+/* A torus has no levels: neighbours in its last dimension are below each other. */
+START_TEST(pictures_of_lattices)
+{
+    struct fab_policy p;
+    fab_policy_defaults(&p);
+    struct fab_fabric *f = grid((const uint32_t[3]){3, 3, 4}, true, 1);
+    struct fab_target *t = routed(f, &p);
+    unsigned x[3], y[3];
+    char *svg = exported(f, t, FAB_EXPORT_SVG);
+    place_of(svg, f->nodes[0].desc, &x[0], &y[0]);
+    place_of(svg, f->nodes[9].desc, &x[1], &y[1]);
+    place_of(svg, f->nodes[1].desc, &x[2], &y[2]);
+    ck_assert_uint_eq(x[0], x[1]);
+    ck_assert_uint_lt(y[0], y[1]);
+    ck_assert_uint_eq(y[0], y[2]);
+    free(svg);
+    fab_target_unref(t);
+    fab_policy_fini(&p);
+    fab_fabric_unref(f);
 }
 END_TEST
 
@@ -153,7 +223,22 @@ START_TEST(slurm_groups)
     char *text = exported(f, t, FAB_EXPORT_SLURM);
     ck_assert_uint_eq(lines_with(text, "Nodes="), 8);
     ck_assert_uint_eq(lines_with(text, "Switches="), 5);
-    assert_has(text, "SwitchName=group-5 Switches=group-1,group-2,group-3,group-4\n");
+    assert_has(text, "SwitchName=leaf-001 Nodes=host-[0001-0002]\n");
+    assert_has(text, "SwitchName=pod-1 Switches=leaf-[001-002]\n");
+    assert_has(text, "SwitchName=fabric Switches=pod-[1-4]\n");
+    free(text);
+    text = exported(f, t, FAB_EXPORT_SLURM_BLOCK);
+    ck_assert_uint_eq(lines_with(text, "BlockName="), 8);
+    assert_has(text, "BlockName=leaf-001 Nodes=host-[0001-0002]\n");
+    assert_has(text, "\nBlockSizes=2,4,16\n");
+    free(text);
+    text = exported(f, t, FAB_EXPORT_SLURM_YAML);
+    assert_has(text, "---\n- topology: tree\n  cluster_default: true\n  tree:\n    switches:\n"
+                     "      - switch: \"leaf-001\"\n        nodes: \"host-[0001-0002]\"\n");
+    assert_has(text, "      - switch: \"fabric\"\n        children: \"pod-[1-4]\"\n"
+                     "- topology: block\n  cluster_default: false\n  block:\n    block_sizes:\n"
+                     "      - 2\n      - 4\n      - 16\n    blocks:\n"
+                     "      - block: \"leaf-001\"\n        nodes: \"host-[0001-0002]\"\n");
     free(text);
     fab_target_unref(t);
     fab_fabric_unref(f);
@@ -162,6 +247,7 @@ START_TEST(slurm_groups)
     text = exported(f, t, FAB_EXPORT_SLURM);
     ck_assert_uint_eq(lines_with(text, "Nodes="), 9);
     ck_assert_uint_eq(lines_with(text, "Switches="), 1);
+    assert_has(text, "SwitchName=fabric Switches=");
     free(text);
     fab_target_unref(t);
     fab_fabric_unref(f);
@@ -212,9 +298,9 @@ END_TEST
  * same width. Other names are listed one by one. */
 START_TEST(slurm_names)
 {
-    static const char *const descs[] = {"gpu8",    "gpu9",          "gpu10", "gpu011",
-                                        "login-a", "login-b",       "n2x3",  "n2x4",
-                                        "77",      "cpu1234567890", "cpu1",  "login-c"};
+    static const char *const descs[] = {"gpu8",    "gpu9.example.net", "gpu10", "gpu011",
+                                        "login-a", "login-b",          "n2x3",  "n2x4",
+                                        "77",      "cpu1234567890",    "cpu1",  "login-c"};
     struct fab_policy p;
     fab_policy_defaults(&p);
     struct fab_fabric *plain = leaf_spine(1, 0, 12), *f = NULL;
@@ -226,12 +312,136 @@ START_TEST(slurm_names)
     fab_fabric_unref(plain);
     struct fab_target *t = routed(f, &p);
     char *text = exported(f, t, FAB_EXPORT_SLURM);
-    assert_has(text, "SwitchName=leaf-001 Nodes=77,cpu1,cpu1234567890,gpu[8-9],gpu10,gpu011,"
+    assert_has(text, "SwitchName=leaf-001 Nodes=77,cpu1,cpu1234567890,gpu011,gpu[8-10],"
                      "login-a,login-b,login-c,n2x[3-4]\n");
     free(text);
     fab_target_unref(t);
     fab_fabric_unref(f);
     fab_policy_fini(&p);
+}
+END_TEST
+
+static char *slurm_file(const struct fab_fabric *f)
+{
+    const struct fab_export_input in = {.fabric = f};
+    struct fab_export *e = NULL;
+    struct fab_text all = {0};
+    char *text = NULL;
+    size_t len;
+    bool done = false;
+    ck_assert_int_eq(fab_export_new(&in, FAB_EXPORT_SLURM, &e), FAB_OK);
+    while (!done)
+        ck_assert_int_eq(fab_export_next(e, &all, &done), FAB_OK);
+    fab_export_free(e);
+    ck_assert_int_eq(fab_base_text_take(&all, &text, &len), FAB_OK);
+    return text;
+}
+
+/* Adds the links of a node, or one of them, to those that are lost, and takes them from the
+ * builder. */
+static void lose_links(const struct fab_fabric *f, struct fab_builder *b, struct fab_lost *lost,
+                       uint32_t first, uint32_t count)
+{
+    for (uint32_t port = first; port < first + count; port++) {
+        const struct fab_port *p = fab_fabric_port(f, port);
+        if (p->peer == FAB_NONE)
+            continue;
+        const struct fab_port *q = fab_fabric_port(f, p->peer);
+        lost->cables[lost->cable_count++] = (struct fab_lost_cable){
+            {f->nodes[p->node].guid, f->nodes[q->node].guid}, {p->num, q->num}};
+        ck_assert_int_eq(fab_fabric_builder_unlink(b, p->node, p->num), FAB_OK);
+    }
+}
+
+static void lose_node(const struct fab_fabric *f, struct fab_builder *b, struct fab_lost *lost,
+                      uint32_t node)
+{
+    const struct fab_node *n = &f->nodes[node];
+    struct fab_lost_node *to = &lost->nodes[lost->node_count++];
+    *to = (struct fab_lost_node){.guid = n->guid, .type = n->type, .num_ports = n->num_ports};
+    strcpy(to->name, n->desc);
+    lose_links(f, b, lost, n->first_port, n->num_ports + 1u);
+    ck_assert_int_eq(fab_fabric_builder_remove_node(b, node), FAB_OK);
+}
+
+/* Without node `node`, or without the link of port `port`: the file of the whole fabric is the one
+ * from before the loss. Returns true if the file of what is left differs. */
+static bool differs_after(const struct fab_fabric *f, const char *before, uint32_t node,
+                          uint32_t port)
+{
+    struct fab_lost_node nodes[1];
+    struct fab_lost_cable cables[256];
+    struct fab_lost lost = {.nodes = nodes, .cables = cables};
+    struct fab_builder *b = fab_fabric_builder_from(f);
+    struct fab_fabric *left = NULL, *whole = NULL;
+    if (node != FAB_NONE)
+        lose_node(f, b, &lost, node);
+    else
+        lose_links(f, b, &lost, port, 1);
+    ck_assert_int_eq(fab_fabric_builder_seal(b, &left), FAB_OK);
+    fab_fabric_builder_free(b);
+    ck_assert_int_eq(fab_fabric_restore(left, &lost, &whole), FAB_OK);
+    ck_assert_uint_eq(whole->node_count, f->node_count);
+    ck_assert_uint_eq(whole->link_count, f->link_count);
+    char *now = slurm_file(left), *after = slurm_file(whole);
+    ck_assert_str_eq(after, before);
+    bool differs = strcmp(now, before) != 0;
+    free(now);
+    free(after);
+    fab_fabric_unref(left);
+    fab_fabric_unref(whole);
+    return differs;
+}
+
+/* No single failure of a node or link changes Slurm's file. */
+START_TEST(slurm_is_stable)
+{
+    struct fab_fabric *f = fat_tree(4, 3, 1);
+    char *before = slurm_file(f);
+    unsigned different = 0;
+    for (uint32_t node = 0; node < f->node_count; node++)
+        different += differs_after(f, before, node, FAB_NONE);
+    for (uint32_t port = 0; port < f->port_count; port++)
+        if (fab_fabric_port(f, port)->peer != FAB_NONE)
+            different += differs_after(f, before, FAB_NONE, port);
+    /* what would differ without the lost parts: 16 hosts and 8 leaves; the links of hosts by both
+     * ends */
+    ck_assert_uint_eq(different, 16 + 8 + 2 * 16);
+    free(before);
+    fab_fabric_unref(f);
+}
+END_TEST
+
+/* A lost link whose port has another link now is not restored, and neither is a node that is back.
+ */
+START_TEST(slurm_moves)
+{
+    struct fab_fabric *f = leaf_spine(2, 1, 1), *whole = NULL;
+    uint32_t leaf = 0, host = f->switch_count;
+    while (strcmp(f->nodes[leaf].name, "leaf-002") != 0)
+        leaf++;
+    struct fab_lost_node nodes[] = {
+        {.guid = f->nodes[host].guid,
+         .type = FAB_NODE_CA,
+         .num_ports = f->nodes[host].num_ports,
+         .name = "old-name"},
+        {.guid = 77, .type = FAB_NODE_CA, .num_ports = 1, .name = "away"}};
+    struct fab_lost_cable cables[] = {
+        {{f->nodes[host].guid, f->nodes[leaf].guid}, {1, 30}},
+        {{77, f->nodes[leaf].guid}, {1, 31}},
+        {{77, f->nodes[0].guid}, {1, 32}},
+        {{77, 78}, {1, 1}},
+    };
+    struct fab_lost lost = {nodes, cables, 2, 4};
+    ck_assert_int_eq(fab_fabric_restore(f, &lost, &whole), FAB_OK);
+    ck_assert_uint_eq(whole->node_count, f->node_count + 1);
+    char *before = slurm_file(f), *after = slurm_file(whole);
+    ck_assert_ptr_null(strstr(after, "old-name"));
+    ck_assert_uint_eq(whole->link_count, f->link_count + (f->nodes[leaf].num_ports >= 31));
+    free(before);
+    free(after);
+    fab_fabric_unref(f);
+    fab_fabric_unref(whole);
 }
 END_TEST
 
@@ -341,10 +551,14 @@ static Suite *suite(void)
     TCase *t = tcase_create("export");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, each_format);
+    tcase_add_test(t, pictures);
+    tcase_add_test(t, pictures_of_lattices);
     tcase_add_test(t, lanes);
     tcase_add_test(t, slurm_groups);
     tcase_add_test(t, names);
     tcase_add_test(t, slurm_names);
+    tcase_add_test(t, slurm_is_stable);
+    tcase_add_test(t, slurm_moves);
     tcase_add_test(t, what_is_refused);
     tcase_add_test(t, broken_tables);
     suite_add_tcase(s, t);

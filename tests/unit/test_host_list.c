@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/ctl/job.h"
+#include "libfabmgr/base/job_list.h"
 #include "libfabmgr/base/status.h"
 #include "tests/unit/testing.h"
 
@@ -106,6 +107,93 @@ START_TEST(files_are_folded)
 }
 END_TEST
 
+START_TEST(names_are_folded)
+{
+    static const struct {
+        const char *names[6], *want;
+    } cases[] = {
+        {{"n1", "n2", "n3", "n5"}, "n[1-3,5]"},
+        {{"n5", "n1"}, "n[5,1]"},
+        {{"n08", "n09", "n10"}, "n[08-10]"},
+        {{"n9", "n10"}, "n[9-10]"},
+        {{"a", "n1", "b"}, "a,n1,b"},
+        {{"1", "2"}, "[1-2]"},
+        {{"n9", "n010", "n11"}, "n9,n010,n11"},
+        {{"r1n1", "r2n1"}, "r1n1,r2n1"},
+        {{NULL}, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct fab_text t = {0};
+        size_t count = 0;
+        while (count < 6 && cases[i].names[count] != NULL)
+            count++;
+        fab_base_host_list_fold(cases[i].names, count, &t);
+        ck_assert_str_eq(fab_base_text_get(&t), cases[i].want);
+        fab_base_text_fini(&t);
+    }
+}
+END_TEST
+
+static int count_name(void *ctx, const char *name)
+{
+    (void)name;
+    ++*(uint32_t *)ctx;
+    return FAB_OK;
+}
+
+/* A text cannot name more hosts than any fabric has. */
+START_TEST(expansion_is_bounded)
+{
+    uint32_t count = 0;
+    ck_assert_int_eq(fab_base_host_list_each("n[1-999][1-999]", count_name, &count), FAB_OK);
+    ck_assert_uint_eq(count, 999 * 999);
+    count = 0;
+    ck_assert_int_eq(fab_base_host_list_each("n[1-1001][1-1001]", count_name, &count), FAB_E_LIMIT);
+    ck_assert_uint_eq(count, FAB_HOST_LIST_MAX);
+}
+END_TEST
+
+/* Reads a text, and writes the jobs as "ID=HOSTS;". */
+static void assert_jobs(const char *text, const char *want)
+{
+    struct fab_job_reader r = {.job = ""};
+    char copy[600], got[400] = "";
+    snprintf(copy, sizeof copy, "%s", text);
+    for (char *line = strtok(copy, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        struct fab_job_line job;
+        bool found;
+        int rc = fab_base_job_list_line(&r, line, &job, &found);
+        size_t len = strlen(got);
+        if (rc != FAB_OK)
+            snprintf(got + len, sizeof got - len, "error;");
+        else if (found)
+            snprintf(got + len, sizeof got - len, "%s=%.*s;", job.id, job.hosts_len, job.hosts);
+    }
+    ck_assert_str_eq(got, want);
+}
+
+START_TEST(jobs_are_read)
+{
+    assert_jobs("             JOBID PARTITION     NAME     USER ST  TIME  NODES NODELIST(REASON)\n"
+                "  123_4 gpu my train ann R 1:02 4 node[001-004]\n"
+                " 124 gpu x bob PD 0:00 2 (Resources)\n"
+                " 125 gpu x bob PD 0:00 2 (ReqNodeNotAvail, UnavailableNodes:n1)\n",
+                "123_4=node[001-004];");
+    assert_jobs("# jobs\n\n4711 node[01-16,20],login1 # ours\r\n4712 n/a\n4713 None\n",
+                "4711=node[01-16,20],login1;");
+    assert_jobs("JobId=77 JobName=a ReqNodeList=x NodeList=node[1-2] BatchHost=node1\n"
+                "JobId=78 NodeList=(null)\n",
+                "77=node[1-2];");
+    assert_jobs("JobId=79 JobName=b\n   ReqNodeList=(null) ExcNodeList=z\n"
+                "   NodeList=r[1-2]n[1-8]\n   BatchHost=r1n1\n",
+                "79=r[1-2]n[1-8];");
+    assert_jobs("node1\n", "error;");
+    assert_jobs("1234567890123456789012345678901234567890123456789012345678901234 n1\n", "error;");
+    assert_jobs("JobId=1234567890123456789012345678901234567890123456789012345678901234\n",
+                "error;");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("host_list");
@@ -113,6 +201,9 @@ static Suite *suite(void)
     tcase_add_test(t, lists_are_expanded);
     tcase_add_test(t, command_lines_are_split);
     tcase_add_test(t, files_are_folded);
+    tcase_add_test(t, names_are_folded);
+    tcase_add_test(t, expansion_is_bounded);
+    tcase_add_test(t, jobs_are_read);
     suite_add_tcase(s, t);
     return s;
 }

@@ -131,6 +131,7 @@ static struct fab_fabric *make_fabric(const char *const desc[6], const uint64_t 
     for (uint32_t i = 0; i < 6; i++) {
         struct fab_node *n = &ret->nodes[ret->switch_count + i];
         snprintf(n->desc, sizeof n->desc, "%s", desc[i]);
+        fab_fabric_set_name(ret, ret->switch_count + i, NULL);
         n->guid = n->info.node_guid = 0x10 + i;
         n->info.system_guid = system[i] != 0 ? system[i] : 0x100 + i;
     }

@@ -127,7 +127,9 @@ static void check(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx
     uint64_t *out = fab_base_bits_new(f->port_count), *none = fab_base_bits_new(f->port_count);
     uint32_t *level = calloc(f->switch_count + 1u, sizeof(*level));
     (void)lmc;
-    ck_assert_int_eq(fab_health_isolation_choose(f, share, cable, count, got), FAB_OK);
+    ck_assert_int_eq(fab_health_isolation_choose(
+                         f, &(struct fab_isolation_rule){.max_percent = share}, cable, count, got),
+                     FAB_OK);
     for (size_t i = 0; i < count; i++) {
         uint32_t port = cable[i].port;
         t->host += got[i].verdict == FAB_ISOLATION_HOST;
@@ -196,7 +198,9 @@ START_TEST(a_switch_keeps_its_uplinks)
             cable[count++] = (struct fab_isolation_link){.port = p};
     }
     ck_assert_uint_eq(count, 4);
-    ck_assert_int_eq(fab_health_isolation_choose(f, 50, cable, count, got), FAB_OK);
+    ck_assert_int_eq(fab_health_isolation_choose(f, &(struct fab_isolation_rule){.max_percent = 50},
+                                                 cable, count, got),
+                     FAB_OK);
     for (uint32_t i = 0; i < count; i++) {
         out += got[i].verdict == FAB_ISOLATION_ALLOWED;
         ck_assert_int_eq(got[i].verdict, i < 2 ? FAB_ISOLATION_ALLOWED : FAB_ISOLATION_LIMIT);
@@ -225,9 +229,12 @@ START_TEST(what_is_down_counts)
             cable[n++].port = p;
     }
     uint32_t down = cable[0].port;
-    cable[0] = (struct fab_isolation_link){FAB_NONE, {leaf, fab_fabric_peer_node(f, down)}};
+    cable[0] = (struct fab_isolation_link){.port = FAB_NONE,
+                                           .node = {leaf, fab_fabric_peer_node(f, down)}};
     fab_fabric_remove_link(f, down);
-    ck_assert_int_eq(fab_health_isolation_choose(f, 50, cable, 3, got), FAB_OK);
+    ck_assert_int_eq(fab_health_isolation_choose(f, &(struct fab_isolation_rule){.max_percent = 50},
+                                                 cable, 3, got),
+                     FAB_OK);
     ck_assert_int_eq(got[1].verdict, FAB_ISOLATION_ALLOWED);
     ck_assert_int_eq(got[2].verdict, FAB_ISOLATION_LIMIT);
     ck_assert_uint_eq(got[2].links, 4);

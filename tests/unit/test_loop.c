@@ -3,6 +3,7 @@
 #include "fabricd/loop/loop.h"
 
 #include <check.h>
+#include <event2/event.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +164,46 @@ static void job_done(void *ctx)
     ck_assert_int_eq(d->left, 7);
     loop_stop(d->loop);
 }
+
+/* ---- no memory ---- */
+
+enum { MANY_TIMERS = 500 };
+static bool no_memory;
+
+static void *grow(void *old, size_t size)
+{
+    return no_memory ? NULL : realloc(old, size);
+}
+
+static void count_down(void *ctx)
+{
+    struct desk *d = ctx;
+    if (--d->left == 0)
+        loop_stop(d->loop);
+}
+
+/* libevent gets no memory after the timers were made. All of them are pending at the same time. */
+START_TEST(timers_need_no_memory_when_they_are_set)
+{
+    struct loop_timer *timer[MANY_TIMERS];
+    event_set_mem_functions(malloc, grow, free);
+    struct desk d = {.loop = loop_new(), .left = MANY_TIMERS};
+    ck_assert_ptr_nonnull(d.loop);
+    for (int i = 0; i < MANY_TIMERS; i++)
+        ck_assert_ptr_nonnull(timer[i] = loop_timer_new(d.loop, count_down, &d));
+    no_memory = true;
+    for (int i = 0; i < MANY_TIMERS; i++)
+        loop_timer_set(timer[i], 1000);
+    for (int i = 0; i < MANY_TIMERS; i++)
+        ck_assert_msg(loop_timer_pending(timer[i]), "timer %d", i);
+    no_memory = false;
+    ck_assert_int_eq(loop_run(d.loop), FAB_OK);
+    ck_assert_int_eq(d.left, 0);
+    for (int i = 0; i < MANY_TIMERS; i++)
+        loop_timer_free(timer[i]);
+    loop_free(d.loop);
+}
+END_TEST
 
 START_TEST(work_is_not_the_loops)
 {
@@ -370,6 +411,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, turns_are_measured_by_name);
     tcase_add_test(tcase, names_beyond_the_table_go_together);
     tcase_add_test(tcase, timers_are_not_early);
+    tcase_add_test(tcase, timers_need_no_memory_when_they_are_set);
     tcase_add_test(tcase, work_is_not_the_loops);
     tcase_add_test(tcase, what_is_done_is_told_at_the_end);
     tcase_add_test(tcase, blocking_work_delays_no_other_work);

@@ -23,7 +23,8 @@ static struct sm_facts facts_of(unsigned bits)
                              .light = bits & LIGHT,
                              .port = bits & PORT,
                              .keys = bits & KEYS,
-                             .step = bits & STEP};
+                             .step = bits & STEP,
+                             .frozen = bits & FROZEN};
 }
 
 static struct sm_next choose(unsigned bits)
@@ -93,7 +94,7 @@ static const struct {
     unsigned facts, without;
     enum sm_round_kind kind;
 } urgency[] = {
-    {PORT, 0, SM_ROUND_PORT},
+    {PORT, FROZEN, SM_ROUND_PORT},
     {BACKGROUND | BEHIND, HEAVY, SM_ROUND_HEAVY},
     {TARGETS, 0, SM_ROUND_TARGETED},
     {HEAVY, 0, SM_ROUND_HEAVY},
@@ -102,7 +103,7 @@ static const struct {
     {KEYS, 0, SM_ROUND_KEYS},
     {LIGHT, 0, SM_ROUND_LIGHT},
     {REBALANCE, 0, SM_ROUND_REBALANCE},
-    {STEP, 0, SM_ROUND_STEP},
+    {STEP, FROZEN, SM_ROUND_STEP},
     {0, 0, SM_ROUND_NONE},
 };
 

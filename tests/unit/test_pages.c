@@ -26,9 +26,8 @@ static struct fab_pages first_version(void)
 {
     struct fab_pages p;
     uint8_t *memory = calloc(PAGES, SIZE);
-    ck_assert_int_eq(fab_base_pages_new(memory, PAGES, SIZE, &p), FAB_OK);
-    for (size_t i = 0; i < PAGES; i++)
-        p.page[i] = memory + i * SIZE;
+    ck_assert_int_eq(
+        fab_base_pages_new(memory, (struct fab_pages_layout){1, PAGES, SIZE, BYTES}, &p), FAB_OK);
     return p;
 }
 
@@ -151,9 +150,8 @@ START_TEST(overlapping_pages_of_the_first_version_stay)
 {
     struct fab_pages now, old;
     uint8_t *memory = calloc(PAGES + 1, SIZE);
-    ck_assert_int_eq(fab_base_pages_new(memory, PAGES, SIZE, &now), FAB_OK);
-    for (size_t i = 0; i < PAGES; i++)
-        now.page[i] = memory + i * SIZE / 2;
+    const struct fab_pages_layout layout = {PAGES, 1, SIZE, SIZE / 2};
+    ck_assert_int_eq(fab_base_pages_new(memory, layout, &now), FAB_OK);
     for (unsigned n = 1; n <= PAGES / 2; n++) {
         old = fab_base_pages_share(&now);
         ck_assert_int_eq(fab_base_pages_unshare(&now), FAB_OK);
@@ -163,6 +161,38 @@ START_TEST(overlapping_pages_of_the_first_version_stay)
         for (unsigned i = 0; i < PAGES; i++)
             ck_assert_uint_eq(now.page[i][0], i % 2 == 0 && i / 2 < n ? 0xff : 0);
     }
+    fab_base_pages_fini(&now);
+}
+END_TEST
+
+/* Rows of five pages whose last page extends into the next row. Once all pages have been replaced,
+ * the three pages in the middle of each row are used for new pages, and the others are not. */
+START_TEST(pages_within_the_rows_of_the_first_version_are_used_again)
+{
+    struct fab_pages now, old;
+    const struct fab_pages_layout layout = {PAGES / 5, 5, SIZE, 5 * SIZE - SIZE / 2};
+    uint8_t *memory = calloc(PAGES, SIZE);
+    ck_assert_int_eq(fab_base_pages_new(memory, layout, &now), FAB_OK);
+    ck_assert_ptr_eq(now.page[7], memory + layout.row_bytes + (size_t)2 * SIZE);
+    size_t inside = 0, edges = 0;
+    for (unsigned n = 1; n <= 4; n++) {
+        old = fab_base_pages_share(&now);
+        ck_assert_int_eq(fab_base_pages_unshare(&now), FAB_OK);
+        fab_base_pages_fini(&old);
+        ck_assert_int_eq(fab_base_pages_unshare(&now), FAB_OK);
+        for (size_t i = 0; i < PAGES; i++)
+            memset(fab_base_pages_edit(&now, i), (int)(n * PAGES + i) % 251, SIZE);
+        for (size_t i = 0; i < PAGES; i++) {
+            ck_assert_uint_eq(now.page[i][0], (n * PAGES + i) % 251);
+            ck_assert_mem_eq(now.page[i], now.page[i] + 1, SIZE - 1);
+            for (size_t row = 0; row < layout.rows; row++)
+                for (size_t k = 0; k < layout.row_pages; k++)
+                    if (now.page[i] == memory + row * layout.row_bytes + k * SIZE)
+                        *(k > 0 && k < 4 ? &inside : &edges) += 1;
+        }
+    }
+    ck_assert_uint_gt(inside, 0);
+    ck_assert_uint_eq(edges, 0);
     fab_base_pages_fini(&now);
 }
 END_TEST
@@ -234,6 +264,7 @@ int main(void)
     tcase_add_test(tc, memory_is_that_of_the_living_versions);
     tcase_add_test(tc, replaced_pages_are_used_again);
     tcase_add_test(tc, overlapping_pages_of_the_first_version_stay);
+    tcase_add_test(tc, pages_within_the_rows_of_the_first_version_are_used_again);
     tcase_add_test(tc, an_unshared_version_is_changed_in_place);
     tcase_add_test(tc, readers_on_other_threads_see_their_version);
     suite_add_tcase(suite, tc);

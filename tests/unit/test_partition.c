@@ -218,9 +218,11 @@ END_TEST
 START_TEST(patterns_and_groups_choose_hosts)
 {
     struct world w = world_of(leaf_spine(2, 2, 4));
-    for (uint32_t i = 0; i < 8; i++)
+    for (uint32_t i = 0; i < 8; i++) {
         snprintf(w.f->nodes[w.f->switch_count + i].desc, sizeof(w.f->nodes[0].desc), "node-%u%s", i,
                  i % 2 == 0 ? " mlx5_0" : "");
+        fab_fabric_set_name(w.f, w.f->switch_count + i, NULL);
+    }
     want(&w,
          "@g: \"node-[1]\", \"*-7\"; a=1: \"node-2\", \"node-3\"; b=2: @g=full, \"n*4*_0\";"
          "c=3: \"*?-5\"; d=4: \"node\", \"*-*-*\";",

@@ -33,6 +33,7 @@ static void call(struct desk *d, uint32_t node, const char *name)
 {
     memset(d->f->nodes[node].desc, 0, sizeof d->f->nodes[node].desc);
     snprintf(d->f->nodes[node].desc, sizeof d->f->nodes[node].desc, "%s", name);
+    fab_fabric_set_name(d->f, node, NULL);
 }
 
 /* Makes one switch with HOSTS hosts whose names match no pattern. */

@@ -334,6 +334,54 @@ static uint32_t init_links(struct world *w, uint32_t sw)
     return count;
 }
 
+static uint32_t ops_of_link(const struct fab_plan *plan, enum fab_plan_stage stage, uint32_t port,
+                            uint32_t peer)
+{
+    uint32_t count = 0;
+    for (uint32_t i = plan->stage_start[stage]; i < plan->stage_start[stage + 1]; i++)
+        count += plan->ops[i].port == port || plan->ops[i].port == peer;
+    return count;
+}
+
+/* Several ISLs come up. A plan for one of them makes the writes of the whole plan for this ISL, and
+ * no others. */
+START_TEST(single_links_are_brought_up)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 0);
+    carry_out(&w);
+    ck_assert_uint_gt(init_links(&w, 0), 1);
+    uint32_t port = fab_fabric_port_id(w.f, 0, 1);
+    while (!fab_fabric_isl_is_up(w.f, port))
+        port++;
+    uint32_t ends[2] = {port, fab_fabric_port(w.f, port)->peer}, writes = 0;
+    struct fab_plan_input in = input_of(&w);
+    struct fab_plan whole, one, none;
+    ck_assert_int_eq(fab_plan_make(&in, &whole), FAB_OK);
+    ck_assert_int_eq(fab_plan_make_links(&in, ends, 2, &one), FAB_OK);
+    for (unsigned stage = 0; stage < FAB_STAGE_COUNT; stage++) {
+        uint32_t here = one.stage_start[stage + 1] - one.stage_start[stage];
+        ck_assert_uint_eq(ops_of_link(&one, stage, ends[0], ends[1]), here);
+        if (stage == FAB_STAGE_ISLS || stage == FAB_STAGE_ISLS_UP)
+            ck_assert_uint_eq(here, ops_of_link(&whole, stage, ends[0], ends[1]));
+        else
+            ck_assert_uint_eq(here, 0); /* there is one VL */
+        writes += here;
+    }
+    ck_assert_uint_ge(writes, 2);
+    ck_assert_uint_gt(whole.stage_start[FAB_STAGE_COUNT], writes);
+    for (uint32_t i = 0; i < one.stage_start[FAB_STAGE_COUNT]; i++)
+        apply(&w, &in, &one.ops[i]);
+    for (unsigned end = 0; end < 2; end++)
+        ck_assert_uint_eq(fab_fabric_port(w.f, ends[end])->info.port_state, FAB_STATE_ACTIVE);
+    ck_assert_int_eq(fab_plan_make_links(&in, ends, 0, &none), FAB_OK);
+    ck_assert_uint_eq(none.stage_start[FAB_STAGE_COUNT], 0);
+    fab_plan_fini(&whole);
+    fab_plan_fini(&one);
+    fab_plan_fini(&none);
+    world_fini(&w);
+}
+END_TEST
+
 static uint32_t writes_of(const struct fab_plan *plan, enum fab_plan_stage stage, uint32_t sw)
 {
     uint32_t count = 0;
@@ -588,9 +636,70 @@ static void assert_same_knowledge(const struct fab_observed *a, const struct fab
         ck_assert(!fab_plan_observed_is_known(a, sw, 0));
 }
 
+/* ---- knowledge of ports ---------------------------------------------------------------------- */
+
+/* What is known about the ports of the whole fabric, by node id and port number: the first P_Key of
+ * each port, and its number of VLs. 0: unknown. */
+struct port_marks {
+    uint16_t pkey[64][64];
+    uint8_t vls[64][64];
+};
+
+static void start_marks(struct fab_observed *o, const struct fab_fabric *at)
+{
+    struct fab_observed_vls *vls = &o->vls;
+    vls->ports = at->port_count;
+    vls->port = calloc(vls->ports + 1u, sizeof(*vls->port));
+    vls->arb = calloc(2, sizeof(*vls->arb));
+    vls->arbs = vls->arb_room = 2;
+    vls->arb[1].limit = 9;
+    vls->vl[0][0][3] = 5;
+}
+
+/* Records new values for a random port of the snapshot `at`. */
+static void mark_port(struct port_marks *m, struct fab_observed *o, const struct fab_fabric *whole,
+                      const struct fab_fabric *at, struct fab_prng *prng)
+{
+    uint32_t port = (uint32_t)fab_base_prng_below(prng, at->port_count);
+    const struct fab_port *p = fab_fabric_port(at, port);
+    uint32_t node = fab_fabric_node_by_guid(whole, at->nodes[p->node].guid);
+    ck_assert(node < 64 && p->num < 64);
+    uint16_t block[FAB_PKEY_BLOCK] = {(uint16_t)(1 + fab_base_prng_below(prng, 0x7fff))};
+    m->pkey[node][p->num] = block[0];
+    m->vls[node][p->num] = o->vls.port[port].vls = (uint8_t)(1 + fab_base_prng_below(prng, 8));
+    ck_assert_int_eq(fab_target_blocks_put(&o->pkeys, port, 0, block), FAB_OK);
+}
+
+/* What is known of a port stays with it; what was known of nodes that are gone is forgotten. */
+static void assert_marks(struct port_marks *m, const struct fab_observed *o,
+                         const struct fab_fabric *whole, const struct fab_fabric *now)
+{
+    uint32_t known = 0;
+    ck_assert_uint_eq(o->vls.ports, now->port_count);
+    ck_assert_uint_eq(o->vls.arbs, 2);
+    ck_assert_uint_eq(o->vls.arb[1].limit, 9);
+    ck_assert_uint_eq(o->vls.vl[0][0][3], 5);
+    for (uint32_t node = 0; node < whole->node_count; node++) {
+        uint32_t id = fab_fabric_node_by_guid(now, whole->nodes[node].guid);
+        for (uint32_t num = 0; num <= whole->nodes[node].num_ports; num++) {
+            if (id == FAB_NONE) {
+                m->pkey[node][num] = m->vls[node][num] = 0;
+                continue;
+            }
+            uint32_t port = now->nodes[id].first_port + num;
+            const uint16_t *block = fab_target_blocks_get(&o->pkeys, port, 0);
+            ck_assert_uint_eq(block != NULL ? block[0] : 0, m->pkey[node][num]);
+            ck_assert_uint_eq(o->vls.port[port].vls, m->vls[node][num]);
+            known += block != NULL;
+        }
+    }
+    ck_assert_uint_gt(known, 0);
+}
+
 START_TEST(knowledge_moves_in_place)
 {
     struct fab_prng prng;
+    struct port_marks marks = {0};
     struct world w = world_of(fat_tree(8, 2, 1), 0);
     struct fab_observed o;
     carry_out(&w);
@@ -598,6 +707,7 @@ START_TEST(knowledge_moves_in_place)
     /* Some switches are absent at first, so the tables must grow once. */
     struct fab_fabric *at = without_some(w.f, &prng);
     ck_assert_int_eq(fab_plan_observed_remap(&w.observed, w.f, at, w.observed.lft.top, &o), FAB_OK);
+    start_marks(&o, at);
     for (unsigned i = 0; i < 50; i++) {
         struct fab_fabric *now =
             i % 3 == 2 ? sealed(fab_fabric_builder_from(w.f)) : without_some(w.f, &prng);
@@ -606,6 +716,8 @@ START_TEST(knowledge_moves_in_place)
         uint8_t block[FAB_LFT_BLOCK];
         memset(block, (int)i, sizeof(block));
         fab_plan_observed_set_block(&o, sw, 0, block);
+        for (unsigned k = 0; k < 20; k++)
+            mark_port(&marks, &o, w.f, at, &prng);
         if (fab_base_prng_chance(&prng, 0.3))
             fab_plan_observed_presume(&o);
         if (fab_base_prng_chance(&prng, 0.5))
@@ -614,6 +726,7 @@ START_TEST(knowledge_moves_in_place)
         ck_assert_int_eq(fab_plan_observed_move(&o, at, now), FAB_OK);
         ck_assert_uint_ge(o.lft.switch_count, now->switch_count);
         assert_same_knowledge(&o, &expected, now);
+        assert_marks(&marks, &o, w.f, now);
         fab_plan_observed_fini(&expected);
         fab_fabric_unref(at);
         at = now;
@@ -753,6 +866,7 @@ int main(void)
         dead_cables_are_left_alone,
         only_blocks_that_differ_are_written,
         doubtful_blocks_are_restored_first,
+        single_links_are_brought_up,
         stale_entries_drop_before_links_come_up,
         a_switch_that_is_cut_off_gets_its_tables_first,
         held_entries_drop_although_they_stay,

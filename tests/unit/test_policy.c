@@ -188,10 +188,10 @@ START_TEST(routers_are_read)
 }
 END_TEST
 
-static int read_keys(const char *text, struct fab_m_key_list **ret, struct fab_m_key_list_error *e)
+static int read_keys(const char *text, struct fab_m_key_list **ret, struct fab_line_error *e)
 {
     *ret = NULL;
-    *e = (struct fab_m_key_list_error){0};
+    *e = (struct fab_line_error){0};
     return fab_policy_m_key_list_read(text, strlen(text), ret, e);
 }
 
@@ -216,7 +216,7 @@ START_TEST(m_keys_of_ports_are_read)
                  {"0x1 -1", 1, 0, "expected the M_Key"},
                  {"0x1 0x2 0x3", 1, 0, "expected nothing after"}};
     struct fab_m_key_list *l;
-    struct fab_m_key_list_error e;
+    struct fab_line_error e;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int status = read_keys(cases[i].text, &l, &e);
         ck_assert_int_eq(status, cases[i].line ? FAB_E_FORMAT : FAB_OK);
@@ -253,7 +253,7 @@ END_TEST
 START_TEST(m_keys_of_ports_have_limits)
 {
     struct fab_m_key_list *l = NULL;
-    struct fab_m_key_list_error e = {0};
+    struct fab_line_error e = {0};
     char *text = malloc(FAB_M_KEY_LIST_TEXT_MAX + 1);
     size_t len = 0, room = FAB_M_KEY_LIST_TEXT_MAX;
     ck_assert_ptr_nonnull(text);

@@ -244,6 +244,39 @@ START_TEST(answers_by_content)
 }
 END_TEST
 
+/* Fills `mad` with a Get of counters (class PerfMgt) by LID. */
+static struct fab_recording_entry counters_read(uint8_t *mad, uint32_t tid, uint64_t us)
+{
+    struct fab_recording_entry e = smp(mad, FAB_RECORDING_OUT, FAB_METHOD_GET, 0, tid, us);
+    mad[1] = FAB_CLASS_PERF;
+    e.addr.dlid = (uint16_t)tid;
+    return e;
+}
+
+START_TEST(reads_of_counters_are_no_difference)
+{
+    struct tape t;
+    struct play x;
+    uint8_t mad[FAB_MAD_SIZE];
+    struct fab_recording_player_stats s;
+    begin(&t);
+    struct fab_recording_entry e = counters_read(mad, 5, 0);
+    put(&t, &e);
+    put_pair(&t, 1, 100, 100);
+    put_pair(&t, 2, 101, 200);
+    end_at(&t, 9000000);
+    play(&x, &t);
+    ck_assert_int_eq(ask(&x, 2000000, 1, 7), FAB_RECORDING_PLAYER_RECORDED);
+    e = counters_read(mad, 6, 0);
+    ck_assert_int_eq(fab_recording_player_send(x.p, 2000001, &e), FAB_RECORDING_PLAYER_NOT_JUDGED);
+    fab_recording_player_stats(x.p, &s);
+    ck_assert_uint_eq(s.unexpected, 0);
+    ck_assert_uint_eq(s.not_judged, 1);
+    ck_assert_uint_eq(s.missing, 1); /* the SMP with modifier 2, and not the read of LID 5 */
+    fab_recording_player_free(x.p);
+}
+END_TEST
+
 /* In the recording, the first try of a request was lost, and the second was answered. The first try
  * of another request came back as undeliverable. */
 START_TEST(loses_what_was_lost)
@@ -368,6 +401,7 @@ static Suite *suite(void)
     tcase_add_test(c, other_entries_round_trip);
     tcase_add_test(c, describes);
     tcase_add_test(c, answers_by_content);
+    tcase_add_test(c, reads_of_counters_are_no_difference);
     tcase_add_test(c, loses_what_was_lost);
     tcase_add_test(c, traps_keep_their_place);
     tcase_add_test(c, does_not_wait_for_ever);

@@ -194,19 +194,6 @@ static void assert_load(struct world *w, const struct fab_repair_contingency_mak
     fab_repair_contingency_end(new);
 }
 
-static void change(struct world *w, const uint32_t *dead, size_t count)
-{
-    struct fab_repair_delta d;
-    struct fab_repair_change at;
-    char why[200];
-    ck_assert_int_eq(fab_repair_plan(w->repair, &w->lft, dead, count, &d, why, sizeof(why)),
-                     FAB_OK);
-    ck_assert_int_eq(fab_repair_prove(w->repair, &w->lft, &d, &at), FAB_OK);
-    ck_assert_int_eq(fab_repair_prepare_commit(&d, NULL, &w->lft), FAB_OK);
-    fab_repair_commit(w->repair, &w->lft, &d);
-    fab_repair_delta_fini(&d);
-}
-
 /* Links fail one after the other, and come back in another order. */
 static void fail_and_return(struct world *w, struct fab_prng *prng, struct keeping *k)
 {

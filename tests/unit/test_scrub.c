@@ -145,6 +145,47 @@ START_TEST(a_turn_reads_each_known_table_once)
 }
 END_TEST
 
+/* A turn reads kind after kind. Of each kind it reads block after block, or port after port, and
+ * each of them of all nodes in the order of their ids. */
+START_TEST(a_turn_reads_in_order)
+{
+    struct world w = world_new();
+    struct fab_plan_input in = input_of(&w);
+    struct fab_scrub_at at = {0};
+    struct fab_scrub_item item;
+    const struct fab_fabric *f = w.f;
+    uint32_t most = 0;
+    for (uint32_t node = 0; node < f->node_count; node++)
+        most = f->nodes[node].num_ports > most ? f->nodes[node].num_ports : most;
+    for (unsigned kind = 0; kind < 4; kind++) {
+        static const uint16_t ids[] = {FAB_ATTR_SWITCH_INFO, FAB_ATTR_LFT, FAB_ATTR_PORT_INFO,
+                                       FAB_ATTR_PKEY_TABLE};
+        for (uint32_t num = 0; num <= (kind < 2 ? 0 : most); num++) {
+            for (uint32_t node = 0; node < (kind < 2 ? f->switch_count : f->node_count); node++) {
+                bool is_switch = node < f->switch_count;
+                if (num > f->nodes[node].num_ports || (num == 0 && !is_switch))
+                    continue;
+                uint32_t port = fab_fabric_port_id(f, node, (uint8_t)num);
+                if (num != 0 && !fab_fabric_port_is_up(f, port))
+                    continue;
+                ck_assert(fab_plan_scrub_next(&in, FAB_SCRUB_TABLES, &at, 100000, &item));
+                ck_assert_uint_eq(item.attr_id, ids[kind]);
+                ck_assert_uint_eq(item.node, node);
+                ck_assert_uint_eq(item.port, port);
+                ck_assert_uint_eq(item.block, 0);
+                ck_assert_uint_eq(item.mod, kind < 2    ? 0
+                                            : kind == 2 ? num
+                                            : is_switch ? num << 16
+                                                        : 0);
+            }
+        }
+    }
+    ck_assert(!fab_plan_scrub_next(&in, FAB_SCRUB_TABLES, &at, 100000, &item));
+    ck_assert(at.over);
+    world_fini(&w);
+}
+END_TEST
+
 /* A turn counts the LFT blocks of a switch up to the block that contains LinearFDBTop, the greatest
  * LID with an entry. */
 START_TEST(blocks_up_to_the_top_are_counted)
@@ -331,6 +372,43 @@ START_TEST(fields_of_a_switch_are_named_with_both_values)
 }
 END_TEST
 
+/* A default port that leads to a link differs from all others. Port 0 and ports that the switch
+ * lacks drop packets, so the scrub accepts each of them for each other. */
+START_TEST(only_default_ports_with_a_link_differ)
+{
+    static const struct field default_ports[] = {
+        {"DefaultPort", offsetof(struct fab_switch_info, default_port), 1, false, false},
+        {"DefaultMulticastPrimaryPort",
+         offsetof(struct fab_switch_info, default_mcast_primary_port), 1, false, false},
+        {"DefaultMulticastNotPrimaryPort",
+         offsetof(struct fab_switch_info, default_mcast_not_primary_port), 1, false, false},
+    };
+    struct world w = world_new();
+    struct fab_plan_input in = input_of(&w);
+    struct fab_scrub_item item = {
+        .node = 1, .port = fab_fabric_port_id(w.f, 1, 0), .attr_id = FAB_ATTR_SWITCH_INFO};
+    struct fab_scrub_difference d;
+    uint8_t data[FAB_SMP_DATA];
+    const unsigned ports = w.f->nodes[1].num_ports;
+    for (size_t i = 0; i < 3; i++) {
+        const struct field *x = &default_ports[i];
+        for (unsigned held = 0; held < 256; held++) {
+            struct fab_switch_info now = w.f->switches[1];
+            ((uint8_t *)&now)[x->at] = (uint8_t)held;
+            ck_assert_int_eq(
+                fab_wire_attr_pack(&fab_wire_attr_switch_info, &now, data, sizeof data), FAB_OK);
+            bool differs = held != 0 && held <= ports;
+            ck_assert_int_eq(fab_plan_scrub_differs(&in, &item, data, &d), differs);
+            ck_assert_uint_eq(d.entries, differs);
+            ck_assert_str_eq(d.field, differs ? x->name : "");
+            ck_assert_uint_eq(d.held, differs ? held : 0);
+            ck_assert_uint_eq(d.wanted, 0);
+        }
+    }
+    world_fini(&w);
+}
+END_TEST
+
 START_TEST(entries_are_compared_up_to_the_top)
 {
     struct world w = world_new();
@@ -387,6 +465,68 @@ START_TEST(pkeys_are_compared_with_what_the_device_held)
 }
 END_TEST
 
+/* Differences in a later block have the numbers of their entries in the whole table. */
+START_TEST(entries_of_later_blocks_are_numbered)
+{
+    struct world w = world_new();
+    struct fab_plan_input in = input_of(&w);
+    struct fab_scrub_item lft = {
+        .node = 1, .port = fab_fabric_port_id(w.f, 1, 0), .attr_id = FAB_ATTR_LFT, .block = 2};
+    struct fab_scrub_item pkeys = {.node = w.f->switch_count,
+                                   .port = w.f->nodes[w.f->switch_count].first_port + 1,
+                                   .attr_id = FAB_ATTR_PKEY_TABLE,
+                                   .block = 2};
+    struct fab_scrub_difference d;
+    uint8_t data[FAB_SMP_DATA] = {0};
+    fab_plan_observed_fini(&w.known);
+    ck_assert_int_eq(fab_plan_observed_init(&w.known, w.f->switch_count, 4 * FAB_LFT_BLOCK),
+                     FAB_OK);
+    w.f->switches[1].linear_fdb_top = 2 * FAB_LFT_BLOCK + 10;
+    data[3] = 9;
+    ck_assert(!fab_plan_scrub_differs(&in, &lft, data, &d)); /* the block is not known */
+    data[3] = 0;
+    fab_plan_observed_set_block(&w.known, 1, 2, data);
+    data[3] = 9;
+    data[10] = 8;
+    data[11] = 7; /* this entry is above LinearFDBTop */
+    ck_assert(fab_plan_scrub_differs(&in, &lft, data, &d));
+    ck_assert_uint_eq(d.entry, 2 * FAB_LFT_BLOCK + 3);
+    ck_assert_uint_eq(d.entries, 2);
+    ck_assert_uint_eq(d.held, 9);
+    ck_assert_uint_eq(d.wanted, 0);
+    memset(data, 0, sizeof data);
+    fab_base_put_be16(data + 2 * 5, 0x8005);
+    ck_assert(!fab_plan_scrub_differs(&in, &pkeys, data, &d));
+    fab_plan_scrub_record(&in, &pkeys, data, &w.known);
+    ck_assert(!fab_plan_scrub_differs(&in, &pkeys, data, &d));
+    fab_base_put_be16(data + 2 * 5, 0x8006);
+    ck_assert(fab_plan_scrub_differs(&in, &pkeys, data, &d));
+    ck_assert_uint_eq(d.entry, 2 * FAB_PKEY_BLOCK + 5);
+    ck_assert_uint_eq(d.held, 0x8006);
+    ck_assert_uint_eq(d.wanted, 0x8005);
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(blocks_differ_from_their_first_entry_on)
+{
+    uint16_t held[FAB_BLOCK_ENTRIES] = {0}, wanted[FAB_BLOCK_ENTRIES] = {0};
+    struct fab_scrub_difference d;
+    ck_assert(!fab_plan_scrub_blocks_differ(held, wanted, &d));
+    ck_assert_str_eq(d.field, "");
+    ck_assert_uint_eq(d.entries, 0);
+    for (uint32_t i = FAB_BLOCK_ENTRIES; i-- > 0;) {
+        held[i] = (uint16_t)(i + 1);
+        ck_assert(fab_plan_scrub_blocks_differ(held, wanted, &d));
+        ck_assert_str_eq(d.field, "entry");
+        ck_assert_uint_eq(d.entry, i);
+        ck_assert_uint_eq(d.entries, FAB_BLOCK_ENTRIES - i);
+        ck_assert_uint_eq(d.held, i + 1);
+        ck_assert_uint_eq(d.wanted, 0);
+    }
+}
+END_TEST
+
 START_TEST(a_port_in_another_state_is_stale)
 {
     struct world w = world_new();
@@ -410,12 +550,16 @@ int main(void)
 {
     const TTest *tests[] = {
         a_turn_reads_each_known_table_once,
+        a_turn_reads_in_order,
         blocks_up_to_the_top_are_counted,
         ports_without_a_link_are_not_read,
         unknown_blocks_are_found,
         each_field_of_a_port_is_named_with_both_values,
         fields_of_a_switch_are_named_with_both_values,
+        only_default_ports_with_a_link_differ,
         entries_are_compared_up_to_the_top,
+        entries_of_later_blocks_are_numbered,
+        blocks_differ_from_their_first_entry_on,
         pkeys_are_compared_with_what_the_device_held,
         a_port_in_another_state_is_stale,
     };

@@ -5,6 +5,7 @@
  */
 #include <sys/resource.h>
 
+#include "fabricd/store/drains.h"
 #include "fabricd/store/schema.h"
 #include "libfabmgr/fabric/generate.h"
 #include "tests/unit/state_dir.h"
@@ -303,6 +304,61 @@ START_TEST(spared_links_come_back)
     ck_assert_uint_eq(rows[0].node_guid, GUID(2));
     ck_assert_uint_eq(rows[0].port, 36);
     free(rows);
+    store_close(s);
+}
+END_TEST
+
+START_TEST(drains_come_back)
+{
+    struct store *s = open_store();
+    struct store_drain *rows = NULL;
+    size_t count = 9;
+    uint64_t nodes[2] = {GUID(7), GUID(8)};
+    struct store_drain_link links[2] = {{{GUID(7), GUID(9)}, {1, 254}, {"spine/1", "leaf/254"}},
+                                        {{GUID(7), GUID(10)}, {2, 3}, {"spine/2", "leaf-'2/3"}}};
+    struct store_drain a = {.id = 3,
+                            .kind = 2,
+                            .force = true,
+                            .since_us = 12,
+                            .until_us = 99,
+                            .name = "rack 'A'",
+                            .by = "alice (uid 1000)",
+                            .reason = "new fan",
+                            .node = nodes,
+                            .nodes = 2,
+                            .link = links,
+                            .links = 2};
+    struct store_drain b = {.id = 1, .kind = 4, .name = "host-1", .node = nodes, .nodes = 1};
+    ck_assert_int_eq(store_load_drains(s, &rows, &count), FAB_OK);
+    ck_assert_uint_eq(count, 0);
+    store_put_drain(s, &a, true);
+    store_put_drain(s, &b, true);
+    a.links = 1; /* a drain is replaced as a whole */
+    store_put_drain(s, &a, true);
+    store_close(s);
+    s = open_store();
+    ck_assert_int_eq(store_load_drains(s, &rows, &count), FAB_OK);
+    ck_assert_uint_eq(count, 2);
+    ck_assert_uint_eq(rows[0].id, 1);
+    ck_assert(!rows[0].force && rows[0].nodes == 1 && rows[0].links == 0);
+    ck_assert_uint_eq(rows[1].kind, 2);
+    ck_assert(rows[1].force && rows[1].since_us == 12 && rows[1].until_us == 99);
+    ck_assert_str_eq(rows[1].name, a.name);
+    ck_assert_str_eq(rows[1].by, a.by);
+    ck_assert_str_eq(rows[1].reason, a.reason);
+    ck_assert_uint_eq(rows[1].nodes, 2);
+    ck_assert_mem_eq(rows[1].node, nodes, sizeof(nodes));
+    ck_assert_uint_eq(rows[1].links, 1);
+    ck_assert_uint_eq(rows[1].link[0].guid[1], GUID(9));
+    ck_assert_mem_eq(rows[1].link[0].port, links[0].port, sizeof(links[0].port));
+    ck_assert_str_eq(rows[1].link[0].name[1], "leaf/254");
+    store_drains_free(rows, count);
+    store_put_drain(s, &a, false);
+    store_flush(s);
+    ck_assert_int_eq(store_load_drains(s, &rows, &count), FAB_OK);
+    ck_assert_uint_eq(count, 1);
+    ck_assert_uint_eq(rows[0].id, 1);
+    store_drains_free(rows, count);
     store_close(s);
 }
 END_TEST
@@ -773,6 +829,7 @@ int main(void)
     tcase_add_test(tcase, disabled_ports_come_back);
     tcase_add_test(tcase, spared_links_come_back);
     tcase_add_test(tcase, isolated_links_come_back);
+    tcase_add_test(tcase, drains_come_back);
     tcase_add_test(tcase, reroutes_are_kept_newest_first);
     tcase_add_test(tcase, places_come_back);
     tcase_add_test(tcase, the_registry_shows_the_fabric);

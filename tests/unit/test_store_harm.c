@@ -520,6 +520,34 @@ START_TEST(an_older_schema_is_brought_up_after_a_copy)
 }
 END_TEST
 
+/* fabricd was killed while it made the backup before a migration, and starts again in the same
+ * second. */
+START_TEST(a_backup_that_was_cut_off_is_replaced)
+{
+    enum { STEPS_MOST = 32, SECONDS = 10 };
+    const int now = schema_steps.count;
+    const char *sql[STEPS_MOST] = {NULL};
+    const struct schema_steps more = {sql, now + 1};
+    char why[600] = "", path[400], stamp[32];
+    sqlite3 *db = NULL;
+    memcpy(sql, schema_steps.sql, (size_t)now * sizeof(*sql));
+    sql[now] = "CREATE TABLE a(b)";
+    fill_store();
+    for (time_t t = time(NULL), end = t + SECONDS; t < end; t++) {
+        struct tm utc;
+        strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", gmtime_r(&t, &utc));
+        snprintf(path, sizeof(path), "%s.v%d-%s", db_path, now, stamp);
+        FILE *f = fopen(path, "w");
+        ck_assert_ptr_nonnull(f);
+        ck_assert_int_gt(fprintf(f, "SQLite format 3"), 0);
+        ck_assert_int_eq(fclose(f), 0);
+    }
+    ck_assert_msg(schema_open(db_path, &more, &db, why, sizeof(why)) == FAB_OK, "%s", why);
+    sqlite3_close(db);
+    ck_assert_int_eq(ask("PRAGMA user_version"), now + 1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("store_harm");
@@ -547,6 +575,7 @@ int main(void)
     tcase_add_test(tcase, what_may_not_be_written_is_refused);
     tcase_add_test(tcase, the_directory_is_made);
     tcase_add_test(tcase, an_older_schema_is_brought_up_after_a_copy);
+    tcase_add_test(tcase, a_backup_that_was_cut_off_is_replaced);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

@@ -412,6 +412,51 @@ START_TEST(ports_share_partitions)
 }
 END_TEST
 
+/* Each port has one key more than the port before it. */
+static struct fab_pkeys keys_of_ports(uint32_t ports, uint32_t keys_before)
+{
+    struct fab_pkeys p = {.ports = ports};
+    if (ports == 0)
+        return p;
+    p.first = calloc(ports + 1u, sizeof *p.first);
+    p.key = calloc(ports * (keys_before + ports) + 1u, sizeof *p.key);
+    p.enforce = calloc(ports, 1);
+    for (uint32_t port = 0; port < ports; port++) {
+        p.first[port + 1] = p.first[port] + keys_before + port;
+        p.enforce[port] = (uint8_t)(port + 1);
+    }
+    for (uint32_t i = 0; i < p.first[ports]; i++)
+        p.key[i] = (uint16_t)(0x8001 + i);
+    return p;
+}
+
+START_TEST(keys_of_any_number_of_ports_are_copied)
+{
+    for (uint32_t ports = 0; ports < 4; ports++) {
+        for (uint32_t before = 0; before < 3; before++) {
+            struct fab_pkeys p = keys_of_ports(ports, before), copy;
+            ck_assert_int_eq(fab_target_pkeys_copy(&p, &copy), FAB_OK);
+            ck_assert_uint_eq(copy.ports, ports);
+            for (uint32_t port = 0; port < ports; port++) {
+                uint32_t of_p, of_copy;
+                const uint16_t *a = fab_target_pkeys_table(&p, port, &of_p),
+                               *b = fab_target_pkeys_table(&copy, port, &of_copy);
+                ck_assert_uint_eq(of_p, before + port);
+                ck_assert_uint_eq(of_copy, of_p);
+                for (uint32_t i = 0; i < of_p; i++)
+                    ck_assert_uint_eq(a[i], b[i]);
+                ck_assert(of_p == 0 || a != b);
+                ck_assert_uint_eq(copy.enforce[port], port + 1);
+                ck_assert_ptr_ne(copy.enforce, p.enforce);
+            }
+            fab_target_pkeys_fini(&p);
+            fab_target_pkeys_fini(&copy);
+            ck_assert_uint_eq(copy.ports, 0);
+        }
+    }
+}
+END_TEST
+
 /* ---- forwarding tables ----------------------------------------------------------------------- */
 
 /* Pages hold several blocks, and a row begins on a page of its own. */
@@ -520,13 +565,21 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        a_clone_is_equal_and_its_own,       references_are_counted,
-        large_tables_start_without_routes,  the_multicast_table_is_used_whole,
-        guarantees_are_those_of_the_tables, default_ports_are_closed,
-        vls_move_to_another_snapshot,       copies_of_vls_are_independent_and_shares_are_not,
-        tables_of_vls_are_packed,           blocks_are_put_edited_and_forgotten,
-        lost_enforcement_is_noticed_once,   ports_share_partitions,
-        single_entries_make_tables_differ,  the_next_target_shares_all,
+        a_clone_is_equal_and_its_own,
+        references_are_counted,
+        large_tables_start_without_routes,
+        the_multicast_table_is_used_whole,
+        guarantees_are_those_of_the_tables,
+        default_ports_are_closed,
+        vls_move_to_another_snapshot,
+        copies_of_vls_are_independent_and_shares_are_not,
+        tables_of_vls_are_packed,
+        blocks_are_put_edited_and_forgotten,
+        lost_enforcement_is_noticed_once,
+        ports_share_partitions,
+        keys_of_any_number_of_ports_are_copied,
+        single_entries_make_tables_differ,
+        the_next_target_shares_all,
     };
     Suite *suite = suite_create("target");
     TCase *tcase = tcase_create("target");

@@ -136,7 +136,8 @@ START_TEST(many_faults)
     bends_around("torus", torus(8, 8, 8, 1, 1, false), &prng, 1, 2, 4, 1, "torus 8x8x8");
     bends_around("torus", torus(6, 6, 4, 2, 1, false), &prng, 1, 10, 4, 1, "torus 6x6x4");
     bends_around("dor", torus(5, 5, 6, 1, 1, true), &prng, 1, 10, 3, 1, "mesh 5x5x6");
-    bends_around("dor", torus(12, 12, 0, 1, 1, true), &prng, 1, 20, 3, 1, "mesh 12x12");
+    bends_around("dor", torus(12, 12, 0, 1, 1, true), &prng, 1, 40, 3, 1, "mesh 12x12");
+    bends_around("dor", torus(20, 20, 0, 1, 1, true), &prng, 1, 10, 3, 1, "mesh 20x20");
     bends_around("dor", hypercube(7, 2, 1), &prng, 1, 5, 3, 1, "hypercube 7");
     bends_around("dor", hyperx(6, 6, 4, 2, 1), &prng, 5, 10, 3, 1, "HyperX 6x6x4");
 }

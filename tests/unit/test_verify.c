@@ -425,10 +425,10 @@ START_TEST(names_are_made_safe)
     struct fab_fabric *f = row_of_three();
     struct fab_target *t = routed_by_default(f, 0);
     fab_target_lft_row(&t->lft, 1)[t->lids.base[host_at(f, 2)]] = FAB_LFT_NO_ROUTE;
-    char *text = NULL, *longest = f->nodes[fab_fabric_port(f, host_at(f, 2))->node].desc;
-    memset(f->nodes[0].desc, 0, FAB_NODE_DESC_LEN);
+    char *text = NULL, *longest = f->nodes[fab_fabric_port(f, host_at(f, 2))->node].name;
+    memset(f->nodes[0].name, 0, FAB_NODE_DESC_LEN);
     memset(longest, 'Y', FAB_NODE_DESC_LEN);
-    memcpy(f->nodes[1].desc, "\x1b[2J\n\x1f ~\x7f\x80\xff", 12);
+    memcpy(f->nodes[1].name, "\x1b[2J\n\x1f ~\x7f\x80\xff", 12);
     struct fab_verdict v = proven(f, t, 64);
     ck_assert_int_eq(v.witness.kind, FAB_E_UNREACHABLE);
     ck_assert_int_eq(fab_verify_witness_text(f, &v.witness, &text), FAB_OK);

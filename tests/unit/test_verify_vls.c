@@ -4,6 +4,7 @@
  * For each kind of fault, a test also makes such tables by hand, on rings, and checks the witness
  * that the proof returns.
  */
+#include "tests/unit/dealing_pool.h"
 #include "tests/unit/verify_vls.h"
 
 static struct fab_policy defaults(void)
@@ -470,6 +471,93 @@ START_TEST(a_table_that_is_too_small_is_told)
 }
 END_TEST
 
+/* ---- several workers ------------------------------------------------------------------------- */
+
+static void assert_same(const struct fab_verdict *a, const struct fab_verdict *b)
+{
+    const struct fab_witness *x = &a->witness, *y = &b->witness;
+    ck_assert_int_eq(a->deadlock_free, b->deadlock_free);
+    ck_assert_uint_eq(a->pairs, b->pairs);
+    ck_assert_uint_eq(a->unreachable_pairs, b->unreachable_pairs);
+    ck_assert_uint_eq(a->unreachable_host_pairs, b->unreachable_host_pairs);
+    ck_assert_uint_eq(a->longest_path, b->longest_path);
+    ck_assert_uint_eq(a->dependencies, b->dependencies);
+    ck_assert_uint_eq(a->beyond, b->beyond);
+    ck_assert_int_eq(x->kind, y->kind);
+    ck_assert_uint_eq(x->src, y->src);
+    ck_assert_uint_eq(x->dst, y->dst);
+    ck_assert_uint_eq(x->lid, y->lid);
+    ck_assert_uint_eq(x->port_count, y->port_count);
+    for (uint32_t i = 0; i < x->port_count; i++)
+        ck_assert_uint_eq(x->ports[i], y->ports[i]);
+}
+
+static void run_nothing(void *ctx, uint32_t count, fab_pool_task *task, void *arg)
+{
+    (void)ctx, (void)task, (void)arg;
+    ck_abort_msg("a proof in steps gave %u parts to a pool", count);
+}
+
+/* Proves the tables with 2 to 4 workers. */
+static void assert_workers_agree(const struct fab_fabric *f, const struct fab_target *t,
+                                 const struct fab_policy *p, const struct fab_verdict *alone)
+{
+    for (uint32_t workers = 2; workers <= 4; workers++) {
+        struct fab_pool pool = dealing_pool(&workers);
+        struct fab_verdict v;
+        struct fab_verify_input in = {.fabric = f,
+                                      .lids = &t->lids,
+                                      .lft = &t->lft,
+                                      .vls = &t->vls,
+                                      .policy = p,
+                                      .max_hops = 64,
+                                      .pool = &pool};
+        ck_assert_int_eq(fab_verify(&in, &v), FAB_OK);
+        assert_same(alone, &v);
+        fab_verify_verdict_fini(&v);
+        pool.run = run_nothing;
+        assert_steps_agree(&in, alone);
+    }
+}
+
+/* Each worker proves a part of the LIDs. Together they find what one worker finds. With 32 LIDs
+ * for each endport, there are several parts of 256 LIDs. */
+START_TEST(workers_find_the_same_together)
+{
+    struct fab_prng prng;
+    unsigned good = 0, cyclic = 0, broken = 0, beyond = 0;
+    fab_base_prng_init(&prng, test_seed("several workers", 23));
+    for (unsigned i = 0; i < test_rounds(100); i++) {
+        struct fab_fabric *f = random_fabric(6, 3, 3, fab_base_prng_next(&prng));
+        struct fab_policy p = defaults();
+        p.lmc = 5;
+        struct fab_target *t = routed(f, &p);
+        ck_assert_uint_gt(t->lids.top, 2 * 256);
+        if (i % 4 != 0)
+            random_lanes(f, t, &prng);
+        if (i % 4 == 1)
+            weaken(f, &prng);
+        if (i % 3 == 2)
+            break_entries(f, t, &prng);
+        struct fab_verdict v = proven_with(f, t, &p);
+        assert_workers_agree(f, t, &p, &v);
+        good += fab_verify_verdict_good(&v);
+        cyclic += !v.deadlock_free;
+        broken += v.unreachable_pairs > 0;
+        beyond += v.beyond > 0;
+        fab_verify_verdict_fini(&v);
+        fab_target_unref(t);
+        fab_fabric_unref(f);
+    }
+    printf("# %u good, %u cyclic, %u with unreachable pairs, %u beyond\n", good, cyclic, broken,
+           beyond);
+    ck_assert_uint_gt(good, 2);
+    ck_assert_uint_gt(cyclic, 2);
+    ck_assert_uint_gt(broken, 2);
+    ck_assert_uint_gt(beyond, 2);
+}
+END_TEST
+
 /* ---- invalid VL tables ----------------------------------------------------------------------- */
 
 static void assert_refused(const struct ring *r)
@@ -530,6 +618,7 @@ int main(void)
         too_few_vls_at_one_port_are_reported,
         cables_that_nobody_takes_by_a_lane_need_it_not,
         a_table_that_is_too_small_is_told,
+        workers_find_the_same_together,
         lanes_out_of_range_are_refused,
     };
     Suite *suite = suite_create("verify_lanes");

@@ -6,6 +6,7 @@
 #include "libfabmgr/view/view.h"
 
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/view/filter.h"
 #include "libfabmgr/view/gone.h"
 #include "tests/unit/fabrics.h"
 
@@ -137,7 +138,15 @@ static const struct {
     {"0x", 0, FAB_E_NOT_FOUND, "no node"},
     {"0x12345678901234567", 0, FAB_E_NOT_FOUND, "no node"},
     {"0x2000000000000099", 0, FAB_E_NOT_FOUND, "no node"},
-    {"HOST-0001", 0, FAB_E_NOT_FOUND, "\"HOST-0001\"; did you mean \"host-0001\"?"},
+    {"HOST-0001", 0x2000000000000011, FAB_OK, NULL},
+    {"Host-0002/1", 0x2000000000000021, FAB_OK, NULL},
+    {"HOST", 0, FAB_E_EXISTS, "\"HOST\" is ambiguous (4 matches): host-0001, host-0002, "},
+    {"20:00:00:00:00:00:00:31", 0x2000000000000031, FAB_OK, NULL},
+    {"20:00:00:00:00:00:00.31", 0, FAB_E_NOT_FOUND, "no node"},
+    {"H-2000000000000030", 0x2000000000000031, FAB_OK, NULL},
+    {"S-0000000000001003", 0x1003, FAB_OK, NULL},
+    {"X-0000000000001003", 0, FAB_E_NOT_FOUND, "no node"},
+    {"HOST-0O01", 0, FAB_E_NOT_FOUND, "did you mean \"host-0001\"?"},
     {"host-002", 0, FAB_E_NOT_FOUND, "did you mean \"host-0002\"?"},
     {"host-00027", 0, FAB_E_NOT_FOUND, "did you mean \"host-0002\"?"},
     {"ho5t-0O01", 0, FAB_E_NOT_FOUND, "did you mean \"host-0001\"?"},
@@ -202,18 +211,32 @@ START_TEST(many_candidates_are_counted_and_cut_to_fit)
 }
 END_TEST
 
+static void check_host(const struct fab_view *w, const char *what, uint32_t adapters)
+{
+    struct fab_view_filter filter;
+    char why[200];
+    uint32_t nodes = 0;
+    int rc = fab_view_filter_read(&filter, w, what, why, sizeof why);
+    ck_assert_int_eq(rc, adapters > 0 ? FAB_OK : FAB_E_EXISTS);
+    for (uint32_t n = 0; rc == FAB_OK && n < w->fabric->node_count; n++)
+        nodes += fab_view_filter_node(&filter, n);
+    ck_assert_msg(nodes == adapters, "\"%s\": %u nodes", what, nodes);
+}
+
 /* Adapters are usually named "HOST DEVICE". */
 START_TEST(a_host_is_found_by_the_first_word_of_its_name)
 {
     static const char text[] = "Switch 8 \"s\"\n[1] \"a\"[1]\n[2] \"b\"[1]\n[3] \"c\"[1]\n"
                                "[4] \"d\"[1]\n[5] \"e\"[1]\n[6] \"f\"[1]\n[7] \"g\"[1]\n"
+                               "[8] \"h\"[1]\n"
                                "caguid=0x10\nCa 1 \"a\" # \"gpu-1 mlx5_0\"\n[1](11) \"s\"[1]\n"
                                "caguid=0x20\nCa 1 \"b\" # \"gpu-10 mlx5_0\"\n[1](21) \"s\"[2]\n"
                                "caguid=0x30\nCa 1 \"c\" # \"gpu-2 mlx5_0\"\n[1](31) \"s\"[3]\n"
                                "caguid=0x40\nCa 1 \"d\" # \"gpu-2 mlx5_1\"\n[1](41) \"s\"[4]\n"
                                "caguid=0x50\nCa 1 \"e\" # \"gpu-2\"\n[1](51) \"s\"[5]\n"
                                "caguid=0x60\nCa 1 \"f\" # \"gpu-3/mlx5_0\"\n[1](61) \"s\"[6]\n"
-                               "caguid=0x70\nCa 1 \"g\" # \"MT4123\"\n[1](71) \"s\"[7]\n";
+                               "caguid=0x70\nCa 1 \"g\" # \"MT4123\"\n[1](71) \"s\"[7]\n"
+                               "caguid=0x80\nCa 1 \"h\" # \"gpu-3/mlx5_1\"\n[1](81) \"s\"[8]\n";
     static const char locations[] = "name,host\n0x70,big\n0x10,two\n0x20,two\n";
     struct fab_locations_error error;
     static const struct {
@@ -227,11 +250,11 @@ START_TEST(a_host_is_found_by_the_first_word_of_its_name)
         {"gpu-2 mlx5_0", 0x30, NULL},
         {"gpu-1 m", 0x10, NULL},
         {"gpu-2/mlx5_1", 0x40, NULL},
-        {"gpu-3", 0x60, NULL},
+        {"gpu-3", 0, "is ambiguous (2 matches): gpu-3/mlx5_0, gpu-3/mlx5_1"},
         {"big", 0x70, NULL},
         {"bi", 0, "no node, GUID or LID \"bi\""},
         {"two", 0, "is ambiguous (2 matches): gpu-1 mlx5_0, gpu-10 mlx5_0"},
-        {"gpu-", 0, "is ambiguous (6 matches)"},
+        {"gpu-", 0, "is ambiguous (7 matches)"},
         {"gpu-2 ", 0, "is ambiguous (2 matches): gpu-2 mlx5_0, gpu-2 mlx5_1"},
     };
     struct fab_fabric *f = read_fabric(text, sizeof text - 1);
@@ -249,6 +272,11 @@ START_TEST(a_host_is_found_by_the_first_word_of_its_name)
         else
             ck_assert_msg(strstr(why, table[i].why) != NULL, "\"%s\": %s", table[i].what, why);
     }
+    check_host(w, "two", 2); /* a list of a host has all its adapters */
+    check_host(w, "gpu-3", 2);
+    check_host(w, "GPU-3", 2);
+    check_host(w, "gpu-2", 1); /* the whole name of an adapter */
+    check_host(w, "gpu-", 0);
     fab_view_unref(w);
 }
 END_TEST
@@ -276,6 +304,74 @@ START_TEST(a_guid_of_node_and_port_means_the_port)
     ck_assert_int_eq(fab_view_find_port(w, "0x50000", &port, why, sizeof why), FAB_OK);
     ck_assert_uint_eq(fab_fabric_port(w->fabric, port)->num, 1);
     fab_view_unref(w);
+}
+END_TEST
+
+/* The number of nodes and ports that each text selects; ports with the number 0 count. */
+static const struct {
+    const char *what;
+    int status;
+    uint32_t nodes, ports;
+    const char *why;
+} filters[] = {
+    {"", FAB_OK, 12, 31, NULL},
+    {"leaf-001", FAB_OK, 1, 9, NULL},
+    {"LEAF-*", FAB_OK, 2, 18, NULL},
+    {"leaf-00[1-2]", FAB_OK, 2, 18, NULL},
+    {"leaf-00[2-9]", FAB_OK, 1, 9, NULL},
+    {"leaf-001/3", FAB_OK, 1, 1, NULL},
+    {"0x00001001/[3-9]", FAB_OK, 1, 6, NULL},
+    {"leaf-*/[1-2]", FAB_OK, 2, 4, NULL},
+    {"*/2", FAB_OK, 5, 5, NULL}, /* with the node "name/2" */
+    {"host-000[1-3]", FAB_OK, 3, 3, NULL},
+    {"twin/*", FAB_OK, 2, 2, NULL},
+    {"twin*", FAB_OK, 2, 2, NULL},
+    {"name/2", FAB_OK, 1, 1, NULL},
+    {"S-0000000000001003", FAB_OK, 1, 3, NULL},
+    {"s-0000000000001003", FAB_OK, 1, 3, NULL},
+    {"fe80:0000:0000:0000:0000:0000:0000:1003", FAB_OK, 1, 3, NULL},
+    {"twin", FAB_E_EXISTS, 0, 0, "is ambiguous"},
+    {"twin/1", FAB_E_EXISTS, 0, 0, "is ambiguous"},
+    {"x*", FAB_E_NOT_FOUND, 0, 0, "no node matches \"x*\""},
+    {"leaf-*/[20-30]", FAB_E_NOT_FOUND, 0, 0, "no port matches"},
+    {"leaf-001/99", FAB_E_NOT_FOUND, 0, 0, "has no port 99; its ports are 1 to 8"},
+    {"leaf-003/1", FAB_E_NOT_FOUND, 0, 0, "no node, GUID or LID \"leaf-003\""},
+    {"leaf-003", FAB_E_NOT_FOUND, 0, 0, "no node, GUID or LID"},
+    {"/*", FAB_E_NOT_FOUND, 0, 0, "no node"},
+};
+
+START_TEST(filters_select_nodes_and_ports)
+{
+    char why[200] = "";
+    struct fab_view_filter f;
+    uint32_t n = 0, p = 0;
+    int status = fab_view_filter_read(&f, v, filters[_i].what, why, sizeof why);
+    ck_assert_msg(status == filters[_i].status, "\"%s\": %d, %s", filters[_i].what, status, why);
+    for (uint32_t i = 0; status == FAB_OK && i < v->fabric->node_count; i++)
+        n += fab_view_filter_node(&f, i);
+    for (uint32_t i = 0; status == FAB_OK && i < v->fabric->port_count; i++) {
+        const struct fab_port *port = fab_fabric_port(v->fabric, i);
+        p += (port->num > 0 || fab_fabric_node_is_switch(v->fabric, port->node)) &&
+             fab_view_filter_port(&f, i);
+    }
+    ck_assert_msg(n == filters[_i].nodes && p == filters[_i].ports, "\"%s\": %u nodes, %u ports",
+                  filters[_i].what, n, p);
+    if (status != FAB_OK)
+        ck_assert_msg(strstr(why, filters[_i].why) != NULL, "\"%s\": %s", filters[_i].what, why);
+}
+END_TEST
+
+START_TEST(a_filter_has_a_longest_text)
+{
+    char text[FAB_FILTER_TEXT_MAX + 2], why[200];
+    struct fab_view_filter f;
+    memset(text, '*', sizeof text);
+    text[FAB_FILTER_TEXT_MAX] = '\0';
+    ck_assert_int_eq(fab_view_filter_read(&f, v, text, why, sizeof why), FAB_OK);
+    text[FAB_FILTER_TEXT_MAX] = '*';
+    text[FAB_FILTER_TEXT_MAX + 1] = '\0';
+    ck_assert_int_eq(fab_view_filter_read(&f, v, text, why, sizeof why), FAB_E_INVAL);
+    ck_assert_ptr_nonnull(strstr(why, "at most 1024 characters"));
 }
 END_TEST
 
@@ -355,6 +451,8 @@ int main(void)
     tcase_add_loop_test(find, ends_are_found, 0, COUNT(ends));
     tcase_add_test(find, why_a_link_is_gone);
     tcase_add_test(find, whole_names_and_first_words_are_names);
+    tcase_add_loop_test(find, filters_select_nodes_and_ports, 0, COUNT(filters));
+    tcase_add_test(find, a_filter_has_a_longest_text);
     tcase_add_loop_test(find, nodes_are_found, 0, COUNT(nodes));
     suite_add_tcase(suite, own);
     suite_add_tcase(suite, find);

@@ -9,6 +9,7 @@
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/wire/gs.h"
+#include "libfabmgr/wire/vendor.h"
 #include "libfabmgr/wire/wire.h"
 #include "tests/unit/testing.h"
 
@@ -54,6 +55,14 @@ static const struct fab_attr *const all[] = {
     &fab_wire_attr_perf_details[13],
     &fab_wire_attr_perf_details[14],
     &fab_wire_attr_perf_details[15],
+    &fab_wire_attr_general_info,
+    &fab_wire_reg_pmlp,
+    &fab_wire_reg_mfcr,
+    &fab_wire_reg_mfsm,
+    &fab_wire_reg_mtmp,
+    &fab_wire_reg_mtbr,
+    &fab_wire_reg_mcia,
+    &fab_wire_reg_msgi,
 };
 #define SM_ATTRS 9u
 #define LARGEST 224u

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "addressing" assigns LIDs on a worker thread. The phase stores the LID leases before the
- * first LID is written to a port, so that a restarted manager knows all LIDs in use.
+ * first LID is written to a port, so that a restarted manager knows all LIDs in use. The worker
+ * thread also copies the tables that the manager may adopt (standing.c), for the phase "routing".
  *
  * If the sweep found exactly the fabric for which the active tables were proved, the manager keeps
  * the LIDs and tables and computes nothing.
@@ -32,7 +33,7 @@ static void save_leases(struct sm *s)
         store_put_leases(s->in.store, s->model.leases, s->model.lease_count);
 }
 
-/* While the worker task runs, only it uses this struct. */
+/* While the worker task runs, no other code uses this struct. */
 struct assignment {
     /* sm_model_lend lends the model to the task until the task ends. */
     struct sm_model model;
@@ -40,6 +41,8 @@ struct assignment {
     struct fab_target *target;
     struct fab_address_note *notes;
     size_t note_count;
+    bool adopts;
+    struct sm_standing standing; /* if `adopts` is set: the tables that the switches hold */
     int status;
 };
 
@@ -48,6 +51,7 @@ static void assignment_free(struct assignment *a)
     fab_policy_fini(&a->policy);
     fab_target_unref(a->target);
     free(a->notes);
+    sm_standing_fini(&a->standing);
     free(a);
 }
 
@@ -75,6 +79,8 @@ static void assign(void *ctx)
         r = sm_model_keep_leases(&a->model, &a->target->lids);
     if (r == FAB_OK)
         r = sm_model_reserve(&a->model, a->target->lids.top);
+    if (r == FAB_OK && a->adopts)
+        sm_standing_copy(&a->model.observed, &a->standing);
     a->status = r;
 }
 
@@ -83,6 +89,7 @@ static int enter(struct sm *s)
     static const struct sm_phase_work assigning = {assign, drop};
     fab_target_unref(s->apply->fresh);
     s->apply->fresh = NULL;
+    sm_standing_fini(&s->apply->standing);
     if (s->model.target && s->run.same && s->run.round->engine == SM_ENGINE_IF_NEEDED)
         return FAB_OK;
     struct assignment *a = calloc(1, sizeof(*a));
@@ -94,6 +101,7 @@ static int enter(struct sm *s)
         assignment_free(a);
         return FAB_E_NOMEM;
     }
+    a->adopts = s->run.round->engine == SM_ENGINE_IF_NEEDED && sm_standing_exist(s);
     sm_model_lend(&s->model, &a->model);
     return sm_phase_task_begin(s, &assigning, a);
 }
@@ -111,6 +119,8 @@ static int leave(struct sm *s)
     if (r == FAB_OK) {
         s->apply->fresh = a->target;
         a->target = NULL;
+        s->apply->standing = a->standing;
+        a->standing = (struct sm_standing){0};
         save_leases(s);
     }
     assignment_free(a);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Interface of fabricd/sm/apply for the other folders of fabricd/sm. Its phases bring a discovered
- * fabric into service: LIDs, routes, partitions, the writes and their order, and readback. If
- * writes failed, a phase verifies the mixture of tables. At the end the view is published.
+ * fabric into service: they assign LIDs, compute routes and partitions, order and send the writes,
+ * and read back. If writes failed, a phase verifies the mixture of tables. The last phase publishes
+ * the view.
  *
  * All rounds that change tables use these phases. A local repair makes its own plan and passes it
  * to sm_program_take.
@@ -15,8 +16,12 @@
 
 int sm_apply_init(struct sm *s); /* returns OK, NOMEM or IO */
 void sm_apply_fini(struct sm *s);
-/* Compares s->policy with the policy of new settings. If timers or thresholds of ports differ, the
- * next plan writes them, too. Call this function before s->policy is replaced. */
+/* Replaces pinned names and the baseline by those in the store. Returns OK, NOMEM, IO or FORMAT. */
+int sm_apply_load(struct sm *s);
+/* Asks all hosts to register again (ClientReregister) when their ports are next written. */
+void sm_apply_ask(struct sm *s);
+/* Compares s->policy with the policy of new settings. If the timers or error thresholds of ports
+ * differ, the next plan writes them, too. Call this function before s->policy is replaced. */
 void sm_apply_reload(struct sm *s);
 
 /* ---- the repair session, from which local repairs start (repair_state.c) --------------------- */
@@ -29,7 +34,7 @@ const struct fab_repair_session *sm_repair_session_of(const struct sm *s);
  * repairs need this session. */
 void sm_repair_prepare(struct sm *s);
 /* Allocates memory that the next local repair will need. This can take some milliseconds, so the
- * caller does it after the writes of a repair have ended. */
+ * caller calls the function after the writes of a repair have ended. */
 void sm_repair_prepare_memory(struct sm *s);
 /* Frees the repair session, so that an engine must compute the next tables. */
 void sm_repair_forget(struct sm *s);
@@ -47,6 +52,10 @@ int sm_program_links(struct sm *s, const uint32_t *port, size_t count, struct fa
  * have no path while entries of drained LIDs drop packets. lost_pairs: number of these pairs;
  * drained: number of drained LIDs; rounds: number of rounds of the transition. */
 void sm_transition_repair(struct sm *s, uint64_t lost_pairs, uint32_t drained, uint32_t rounds);
+/* Returns the plan that phase "planning" of this round has made; NULL: it has made none. */
+const struct fab_plan *sm_program_plan(const struct sm *s);
+/* Returns the proof of the active tables. */
+const struct fab_verdict *sm_verdict_of_tables(const struct sm *s);
 /* Returns the number of failed writes of the last round. */
 uint32_t sm_program_failed(const struct sm *s);
 /* An LFT block whose write failed or was not sent (failed_blocks.c). */
@@ -62,8 +71,8 @@ struct sm_failed_block {
 };
 /* Returns the list of failed or unsent LFT blocks. */
 const struct sm_failed_block *sm_failed_blocks(const struct sm *s, uint32_t *ret_count);
-/* Frees the plan after a round. A plan can have half a million writes. If a local repair had to
- * free it, this would delay the repair by milliseconds. */
+/* Frees the plan after a round. A plan can have half a million writes. If the next local repair
+ * freed them, it would lose milliseconds. */
 void sm_program_tidy(struct sm *s);
 
 /* ---- the view and the report (publish.c, changes.c, reroutes.c) ---- */
@@ -85,9 +94,9 @@ void sm_report_gained_rates(struct sm *s, const struct sm_link *gained, uint32_t
 void sm_report_reroute(struct sm *s);
 /* Makes the record of a reroute. Call this function after the view was published. */
 void sm_reroute_record(struct sm *s);
-/* Call this function after the view of a local repair, or of tables that follow from a repair,
- * was published. lost: some switches have no route to each other, so an engine must compute new
- * tables. */
+/* Call this function after a view was published, if a local repair made the tables of this view, or
+ * if a sweep derived them from a repair. lost: some switches have no route to each other, so an
+ * engine must compute new tables. */
 void sm_reroute_repaired(struct sm *s, bool lost);
 /* Call this function when a reroute begins: an operator requested it, the settings changed, or a
  * local repair was incomplete. It sets s->run.cause, the text that the record of the reroute
@@ -105,6 +114,14 @@ void sm_rebalance_postponed(struct sm *s, bool awaited);
 /* Call this function after a trap. It postpones or stops a running rebalance. */
 void sm_rebalance_yield(struct sm *s);
 const char *sm_rebalance_outcome(const struct sm *s);
+
+/* Call this function when the manager loses the role of master or its port. When it is master
+ * again, it adopts the tables that the switches then hold (standing.c). */
+void sm_standing_await(struct sm *s);
+/* Returns whether this manager may adopt tables, because it has none of its own. */
+bool sm_standing_awaited(const struct sm *s);
+/* Notes links that a sweep found lost. Does nothing if this manager has tables of its own. */
+void sm_standing_note_lost(struct sm *s, const struct fab_silent_link *link, uint32_t count);
 
 /* ---- the background proof of all tables after local repairs (reproof.c) ---- */
 
@@ -132,8 +149,8 @@ struct fab_baseline *sm_baseline_barrier(const struct sm *s);
 /* Call this function after the settings were read again. If a change of subnet.unapproved changes
  * which devices sweeps leave out, the function requests a heavy sweep. */
 void sm_baseline_reload(struct sm *s);
-/* Call this function before `ctx` is freed. Changes of the baseline that were requested with
- * this ctx then do not call their done(). */
+/* Call this function before `ctx` is freed. For changes of the baseline that were requested with
+ * this ctx, done() is then not called. */
 void sm_baseline_edit_forget(struct sm *s, void *ctx);
 
 extern const struct sm_phase sm_phase_baseline, sm_phase_pins, sm_phase_read_tables,

@@ -45,8 +45,9 @@ static int compare(const void *x, const void *y)
     return compare_places(&a->what.place, &b->what.place);
 }
 
-/* Copies facts from the previous list to the new one, for each device that is in both: when it was
- * found, and whether its event was emitted and its link reset. Both lists are sorted by place. */
+/* Copies facts from the previous list to the new one, for each device that is in both: when the
+ * device was found, whether its event was emitted, and whether its link was reset. Both lists are
+ * sorted by place. */
 static void carry_over(struct sm_baseline_job *j)
 {
     for (uint32_t i = 0, k = 0; i < j->count; i++) {
@@ -61,9 +62,9 @@ static void carry_over(struct sm_baseline_job *j)
     }
 }
 
-/* Returns what the manager does with an unapproved device at place `p` that the sweep has read: it
- * quarantines or admits the device. (Devices that sweeps leave out are excluded.) The manager
- * always admits its own port. */
+/* Returns whether the manager quarantines or admits an unapproved device at place `p` that the
+ * sweep has read. (The manager excludes only devices that sweeps leave out.) It always admits its
+ * own port. */
 static enum sm_unapproved_effect effect_of(const struct sm_baseline_job *j,
                                            const struct fab_place *p)
 {
@@ -153,7 +154,7 @@ static void emit(struct sm *s, const struct sm_unapproved *unapproved)
     uint32_t node = fab_fabric_node_by_guid(f, p->guid);
     sm_place_name(f, p->near_guid, p->near_port, place);
     if (node != FAB_NONE)
-        log_clean(f->nodes[node].desc, name, sizeof(name));
+        log_clean(f->nodes[node].name, name, sizeof(name));
     describe(s, u, why, sizeof(why));
     if (u->why == FAB_UNAPPROVED_LINK)
         sm_place_name(f, p->guid, p->port, other);
@@ -170,8 +171,9 @@ static void emit(struct sm *s, const struct sm_unapproved *unapproved)
 }
 
 /* Returns false if an event about this switch port was emitted within TELL_EVERY_US. Otherwise
- * notes the new event. If TELL_MOST events were emitted in this period, it also adds 1 to
- * b->untold: the caller then emits no event, and the summary event counts the device. */
+ * returns true and notes the new event. If TELL_MOST events were already emitted in this period,
+ * the function instead adds 1 to b->untold and returns true: the caller then emits no event,
+ * because the summary event counts the device. */
 static bool may_tell(struct sm_baseline *b, const struct fab_place *p)
 {
     uint64_t now_us = clock_now_us(), key = fab_base_mix64(p->near_guid) + p->near_port;
@@ -414,6 +416,17 @@ void sm_baseline_reload(struct sm *s)
 }
 
 /* ---- start and end --------------------------------------------------------------------------- */
+
+int sm_baseline_load(struct sm *s)
+{
+    struct fab_baseline *set = NULL;
+    int r = store_load_baseline(s->in.store, &set);
+    if (r != FAB_OK)
+        return r;
+    fab_discover_baseline_unref(s->apply->baseline.set);
+    s->apply->baseline.set = set;
+    return FAB_OK;
+}
 
 int sm_baseline_init(struct sm *s)
 {

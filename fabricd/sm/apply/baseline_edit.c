@@ -4,13 +4,13 @@
  * makes the changed baseline and compares the fabric with it. In large fabrics, this takes tens of
  * milliseconds. Changes wait in a queue and are made one after the other.
  *
- * The worker task begins between two rounds. It counts as a reader of the snapshot (model.readers),
- * so that no round changes the snapshot while the task reads it. When it has ended, the loop thread
- * takes over the new baseline and the new list of devices that are not approved. If a round has
- * replaced the list since the comparison began, the worker compares again. If rounds replace the
- * list too often, or if a round runs for longer than WAIT_MOST_US, the change is made without a
- * comparison. A heavy sweep makes the comparison later. The callback done() of a change is called
- * when the change is committed to the database.
+ * The worker task begins between two rounds. The task counts as a reader of the snapshot
+ * (model.readers), so that no round changes the snapshot while the task reads it. When the task has
+ * ended, the loop thread takes over the new baseline and the new list of devices that are not
+ * approved. If a round has replaced the list since the comparison began, the worker compares again.
+ * If rounds replace the list too often, or if a round runs for longer than WAIT_MOST_US, the change
+ * is made without a comparison. A heavy sweep makes the comparison later. The manager calls done()
+ * of a change when the change is committed to the database.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,16 +42,17 @@ struct sm_baseline_edit {
     struct fab_place *place; /* [count] for EDIT_APPROVE */
     /* [count] for EDIT_DISAPPROVE: the nodes, as the operator named them */
     char **name;
-    uint64_t *guid; /* [count] for EDIT_DISAPPROVE: found by the worker */
+    /* [count] for EDIT_DISAPPROVE: node GUIDs that the worker found for these names. */
+    uint64_t *guid;
     uint32_t count;
     struct fab_fabric *view; /* the published snapshot */
     int64_t unix_us;         /* time of the change */
     /* The baseline before the change; NULL: there was none. */
     struct fab_baseline *before;
-    struct fab_baseline *after;  /* the changed baseline; NULL: it is dropped */
+    struct fab_baseline *after;  /* the changed baseline; NULL: the change removes the baseline */
     struct sm_baseline_job *job; /* NULL: no comparison */
     uint32_t hosts, links;       /* EDIT_TAKE: numbers of approved places */
-    /* a sentence that says what is wrong with the request; "": `status` says enough */
+    /* a sentence that says what is wrong with the request; "": the text for `status` is enough */
     char wrong[WRONG_LEN];
     int status;
 
@@ -60,8 +61,8 @@ struct sm_baseline_edit {
     /* The change is in force, and is being written to the database. */
     bool committing;
     /* Value of sm_baseline.version when the task began to compare the fabric with the changed
-     * baseline. If it differs later, a round has replaced the list of unapproved devices since
-     * then. */
+     * baseline. If the version differs later, a round has replaced the list of unapproved
+     * devices. */
     uint64_t version;
     /* Manager's clock when the change became the first in the queue; 0: not yet. */
     uint64_t begun_us;
@@ -372,7 +373,7 @@ static void on_made(void *owner, void *ctx)
     else if (e->status != FAB_OK)
         fail(s, e->status);
     else if (e->version != s->apply->baseline.version && ++e->tries < TRIES_MOST)
-        release_job(e); /* begin_next begins this edit again */
+        release_job(e); /* begin_next starts the computation of this edit again */
     else
         commit(s, e);
     begin_next(s);

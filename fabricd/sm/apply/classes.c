@@ -17,9 +17,8 @@ bool sm_classes_fit(const struct fab_policy *p, const struct fab_vls *v)
     return fab_target_vls_levels(v) == fab_policy_classes_count(p->classes);
 }
 
-/* Examines up to PORTS_LOOKED_AT ports. For each traffic class, finds the lowest share of the
- * bandwidth, per mille, that the VLArbitration table of any of these ports guarantees to the
- * class. */
+/* For each traffic class, finds the lowest share of the bandwidth, per mille, that the
+ * VLArbitration table of a port guarantees to the class. Examines up to PORTS_LOOKED_AT ports. */
 static void find_guarantees(const struct sm_sealed *of, struct sm_classes *ret)
 {
     const struct fab_fabric *f = of->fabric;
@@ -62,8 +61,8 @@ static void emit_guarantees(struct sm *s, const struct sm_classes *now)
     for (uint8_t i = 0; i < c->count; i++) {
         uint32_t due = fab_target_class_share(c, i) / 100;
         if (c->class[i].share == 0 || now->guaranteed[i] + 10u >= due)
-            /* A class that misses its share by only 1 percentage point is not reported: the weights
-             * of VLArbitration tables are too coarse to avoid this. */
+            /* A class that misses its share by only 1 percentage point is not reported, because the
+             * weights of VLArbitration tables are too coarse for a smaller difference. */
             continue;
         event_emit(s->in.bus, class_share_missed, .subject = c->class[i].name,
                    .guaranteed = now->guaranteed[i], .share = c->class[i].share);

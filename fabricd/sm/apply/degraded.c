@@ -3,16 +3,16 @@
  * Emits the events link-degraded and link-restored (libfabmgr/fabric/condition.h says which links
  * are degraded).
  *
- * The list of degraded links has each link that was reported as degraded, until it is reported as
- * restored. A link that goes down stays in the list: if it comes back at its best width and speed,
- * link-restored is emitted. The list forgets a link when both its nodes have left the fabric, or
- * when one of its ports is connected to another port. So it has at most one link for each port of
- * the fabric.
+ * A link is in the list of degraded links from its event link-degraded until its event
+ * link-restored. A link that goes down stays in the list: if it comes back at its best width and
+ * speed, link-restored is emitted. A link is removed from the list when both its nodes have left
+ * the fabric, or when one of its ports is connected to another port. So the list has at most one
+ * link for each port of the fabric.
  *
  * After a sweep, the worker that compares the snapshots lists the degraded links of the new one.
  * After a local repair, only the links that came back are compared.
  *
- * Few links get one event each; many get one summary event (sm_events_singly).
+ * Up to sm_events_singly() links get one event each; more links get one summary event.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,8 @@
 
 /* ---- lists of degraded links ----------------------------------------------------------------- */
 
-/* The first end of a link is the port with the lower id. Ids sort ports alike in all snapshots. */
+/* The first end of a link is the port with the lower id. Port ids have the same order in all
+ * snapshots, so the first end is the same port in all of them. */
 static int compare_links(const void *x, const void *y)
 {
     const struct sm_degraded_link *a = x, *b = y;
@@ -74,7 +75,7 @@ static const struct sm_degraded_link *find(const struct sm_degraded *d,
     return d->count > 0 ? bsearch(l, d->link, d->count, sizeof(*d->link), compare_links) : NULL;
 }
 
-/* Returns the port of end 0 or 1 of a link; FAB_NONE: its node has left the fabric. */
+/* Returns the port id of end 0 or 1 of a link; FAB_NONE: the port has left the fabric. */
 static uint32_t port_of(const struct fab_fabric *f, const struct sm_degraded_link *l, int end)
 {
     uint32_t node = fab_fabric_node_by_guid(f, l->guid[end]);
@@ -174,8 +175,8 @@ static bool is_news(const struct sm_degraded_link *was, const struct sm_degraded
                   sizeof(was->condition.enabled)) != 0;
 }
 
-/* Decides what becomes of a link of the old list that is not in the new one: it is restored, it
- * stays in the list because it is down, or it is forgotten. */
+/* Handles a link of the old list that is not in the new one: the link is restored, stays in the
+ * list because it is down, or is removed from the list. */
 static void settle_old(const struct fab_fabric *f, const struct sm_degraded_link *l,
                        struct sm_degraded *kept, struct sm_degraded *restored)
 {

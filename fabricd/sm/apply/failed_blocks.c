@@ -4,8 +4,8 @@
  * switch may hold the entries of a failed write (libfabmgr/plan/observed.c). A plan for the whole
  * fabric repeats all missing writes, so the list then keeps only the doubtful blocks.
  *
- * A local repair writes only the blocks that it changes, and is proved for the active tables. It
- * must therefore find out from this list whether the switches hold the active tables.
+ * A local repair writes only the blocks that it changes, and its proof assumes that the switches
+ * hold the active tables. The manager finds out from this list whether they do.
  */
 #include <stdlib.h>
 #include <string.h>

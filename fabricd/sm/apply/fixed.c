@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fixed tables of silent switches (links/silent.c). They cannot be written, so new tables get
- * the entries that these switches hold, and the plan has no writes to them.
+ * The fixed tables of silent switches (links/silent.c). Silent switches cannot be written. New
+ * tables therefore get the entries that these switches hold, and the plan has no writes to these
+ * switches.
  *
  * If routes cannot avoid a silent switch, the proof of new tables includes the entries that this
  * switch holds. Tables with a loop or a cycle of channel dependencies are not accepted. A pair of
- * endports can lose its path only because of a fixed entry, for example one that leads to a failed
- * link. Such pairs are counted, and stay lost until the switch answers. The VLs of such a switch
- * cannot change either, so new tables must use the VLs of the active tables.
+ * endports can lose its path only because of a fixed entry, for example an entry that leads to a
+ * failed link. Such pairs are counted, and stay lost until the switch answers. The VLs of such a
+ * switch cannot change either, so new tables must use the VLs of the active tables.
  *
  * If the manager does not know an entry of a silent switch, it assumes the entry that the engine
  * computed.

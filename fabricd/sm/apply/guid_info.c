@@ -18,7 +18,8 @@ int sm_guids_write(struct sm *s, uint16_t lid, uint32_t block, const struct fab_
                                    .ctx = ctx,
                                    .tag = tag};
     sm_m_key_fill(s, &req);
-    int r = sm_run_busy(s) && s->run.round->alone ? FAB_E_BUSY : FAB_OK;
+    bool alone = sm_run_busy(s) && s->run.round->alone;
+    int r = alone || sm_is_frozen(s) ? FAB_E_BUSY : FAB_OK;
     if (r == FAB_OK)
         r = fab_wire_attr_pack(&fab_wire_attr_guid_block, guids, req.data, sizeof(req.data));
     if (r == FAB_OK)

@@ -3,9 +3,9 @@
  * Decides which LFT writes are sent as LID-routed SMPs. A switch forwards a LID-routed SMP in
  * hardware, while a directed-route SMP passes the management processor of every switch on its path.
  *
- * A write to a switch is LID routed only if the LFT entries on the path to this switch and back are
- * known. None of them may change in the new tables. If no answer comes, the retries use the
- * directed route (libfabmgr/mads).
+ * A write to a switch is LID routed only if all LFT entries on the path to this switch and back are
+ * known, and stay the same in the new tables. If no answer comes, the retries use the directed
+ * route (libfabmgr/mads).
  */
 #include "fabricd/sm/apply/state.h"
 

@@ -4,9 +4,9 @@
  * tables, and the verdict of the new tables does not apply. The phase verifies this mixture on a
  * worker thread, and the published view gets the verdict.
  *
- * A local repair publishes its view before its writes. If writes fail, the sweep that repeats them
- * begins with phase "judging repairs", which replaces the verdict of this view. If a fault occurs,
- * this verification stops after at most 256 further LIDs, and the sweep is postponed.
+ * A local repair publishes its view before its writes. If writes fail, a sweep repeats them. This
+ * sweep begins with phase "judging repairs", which replaces the verdict of the view. If a fault
+ * occurs, the phase stops after at most 256 further LIDs, and the sweep is postponed.
  *
  * The contents of a block whose write failed are uncertain: the switch holds the old or the new
  * entries. The verdict says "may deadlock" if any combination of old and new entries in these
@@ -76,8 +76,8 @@ static void drop(struct sm *s, void *ctx)
 }
 
 /* Makes the tables that the switches would hold if all failed writes had taken effect. If the
- * entries of a block are unknown although no write of it failed, the block gets the entries of the
- * target. */
+ * entries of a block are unknown, and no write of this block failed, the block gets the entries of
+ * the target. */
 static int complete(const struct sm_judging *j, struct fab_lft *ret)
 {
     const struct fab_observed *o = &j->model.observed;
@@ -132,7 +132,8 @@ static int judge_uncertain(struct sm_judging *j, bool *ret_safe)
 /* Verifies the tables that the switches hold if no failed write took effect. */
 static int judge_held(struct sm_judging *j)
 {
-    struct fab_lft held = j->model.observed.lft; /* may have room for more switches */
+    /* This LFT may have room for more switches than the fabric has. */
+    struct fab_lft held = j->model.observed.lft;
     held.switch_count = j->carrying->switch_count;
     const struct fab_verify_input in = {.fabric = j->carrying,
                                         .lids = &j->target->lids,
@@ -207,8 +208,8 @@ static int begin(struct sm *s)
 }
 
 /* Returns true if the verdict does not describe the tables that the switches hold. There are two
- * cases: table writes failed, or the round only completed earlier tables. In the second case, the
- * verdict is that of the earlier mixture. */
+ * cases. Either table writes failed; or the round only wrote what earlier rounds had failed to
+ * write, and the verdict is still that of the earlier mixture. */
 static bool is_outdated(const struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;
@@ -249,6 +250,8 @@ static void report(struct sm *s, const struct sm_judging *j)
     }
     if (fab_verify_verdict_good(v))
         return;
+    if (p->withheld > 0 && !loop && v->deadlock_free)
+        return; /* the event writes-withheld has reported the missing writes */
     const char *what = loop                ? "they have a forwarding loop"
                        : !v->deadlock_free ? "they may deadlock"
                                            : "some endports cannot reach each other";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "reading P_Keys" reads the P_Key table of each port once, block by block. Later the manager
- * knows the contents from the writes that the port acknowledged. If an endport was reset (its port
- * is in Init again), its table is read again.
+ * knows the contents from the writes that the port acknowledged. If an endport was reset, so that
+ * it is in Init again, the phase reads its table again.
  *
  * Phase "partitioning" computes on a worker thread which P_Keys each port must have, and adds them
  * to the new tables. If the active tables are kept, this phase computes nothing.

@@ -7,8 +7,8 @@
  * Pins are kept in the store, so that they survive a restart. The list of nodes that wait for an
  * approval is not stored, because the manager computes it from the pins and the fabric.
  *
- * The manager emits at most one event about a node in 10 minutes. If the name changes again in this
- * time, the event about the last name follows later.
+ * The manager emits at most one event about a node in 10 minutes. If the name of the node changes
+ * again in this time, the event about the last name follows after the 10 minutes.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -333,18 +333,24 @@ int sm_pin_forget(struct sm *s, uint64_t guid, const char *by, sm_done *done, vo
 
 /* ---- start and end --------------------------------------------------------------------------- */
 
-int sm_pins_init(struct sm *s)
+int sm_pins_load(struct sm *s)
 {
     struct fab_pin *rows = NULL;
+    struct fab_pins *pins = NULL;
     size_t count = 0;
     int r = s->in.store ? store_load_pins(s->in.store, &rows, &count) : FAB_OK;
     if (r == FAB_OK)
         r = fab_policy_pins_new(rows, count, NULL, 0, s->policy.pin_names == FAB_PIN_APPROVED,
-                                &s->apply->pins.set);
+                                &pins);
     free(rows);
     if (r == FAB_OK)
-        sm_pins_attach(s);
+        set_pins(s, pins);
     return r;
+}
+
+int sm_pins_init(struct sm *s)
+{
+    return sm_pins_load(s);
 }
 
 void sm_pins_fini(struct sm *s)

@@ -7,15 +7,15 @@
  * libfabmgr/transition proves that no mixture of old and new tables has a loop or a cycle of
  * channel dependencies. If the new tables are a repair of the old ones, the labels of the repair
  * are the proof. If some mixture has a loop or a cycle, libfabmgr/transition divides the writes
- * into steps that avoid this mixture. The proof assumes that hosts use the SLs of the published
- * view. transition.c emits an event if the proof fails, or if pairs have no path during the
- * transition.
+ * into steps, so that this mixture cannot occur. The proof assumes that hosts use the SLs of the
+ * published view. transition.c emits an event if the proof fails, or if pairs have no path during
+ * the transition.
  *
  * A fault ends the planning of a rebalance or of a reroute. The tables that were active before are
  * then restored (route.c), so that a local repair can begin at once.
  *
- * Each acknowledged write changes the snapshot. If readers use the snapshot, the worker therefore
- * copies it first.
+ * Each acknowledged write changes the snapshot. Therefore, if readers use the snapshot, the worker
+ * makes a copy for these changes.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ struct planning { /* the worker task owns all members */
     bool by_labels;
     const struct fab_pool *pool;
     uint64_t order_us;
-    atomic_bool stop; /* the loop no longer wants the plan */
+    atomic_bool stop; /* The loop thread sets this member if it does not need the plan any more. */
     bool copy;
     int status;
 };
@@ -88,7 +88,7 @@ static bool any_entry_leads_to(const struct fab_observed *o, uint32_t sw, uint8_
     return any;
 }
 
-/* Returns whether entries that the switches hold lead over excluded links that are up. f: the
+/* Returns whether the switches hold entries that lead over excluded links that are up. f: the
  * snapshot to which these links were added again. */
 static bool excluded_links_carry(const struct planning *p, const struct fab_fabric *f)
 {
@@ -113,12 +113,13 @@ static int order_change(struct planning *p, const struct fab_fabric *f, const st
     return fab_transition_order_plan(&in, hosts, &effort, &p->plan, &p->outcome);
 }
 
-/* Proves that the order of the writes is safe, or makes a safe order. The labels of a repair prove
- * its order, if the new tables are a repair of the tables that the switches hold. There is one
- * exception: the labels need not ascend on paths over excluded links (excluded.c), because the
- * repair takes these links for dead. So they prove nothing while old entries use such links. Hosts
- * use the SLs of the published view, from which they got their path records. If no view is
- * published yet, the proof assumes the SLs of the new tables. */
+/* Proves that the order of the writes is safe, or makes a safe order. If the new tables are
+ * a repair of the tables that the switches hold, the labels of the repair prove the order. They
+ * prove nothing while entries in the switches lead over excluded links (links/excluded.c) that are
+ * up: a repair counts such links as dead, so labels need not ascend on paths over them. In this and
+ * all other cases, order_change proves the order or makes another one. Both proofs assume the SLs
+ * of the published view, because hosts got their path records from it. If no view is published yet,
+ * they assume the SLs of the new tables. */
 static int order(struct planning *p)
 {
     uint64_t start = clock_now_us();

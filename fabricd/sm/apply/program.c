@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "programming" sends the writes of the plan stage by stage (libfabmgr/plan/plan.h). Within
- * the stage of LFT writes, a write that depends on earlier ones waits until these are answered.
- * Where the plan demands it, the write also waits until packets in flight have left the fabric. A
- * payload is encoded when its write is sent, because storing half a million payloads would take too
- * much memory.
+ * the stage of LFT writes, a write that depends on earlier writes waits until they are answered. If
+ * the plan demands it, the write also waits until packets in flight have left the fabric. A payload
+ * is encoded when its write is sent, because storing half a million payloads would take too much
+ * memory.
  *
- * The response to a Set contains the attribute as it now is, so each acknowledged write updates the
- * model. A node that refuses or does not answer a write becomes a suspect of a later sweep. After a
- * failed LFT write, the LFT of the switch is doubtful (libfabmgr/plan/observed.c). The SL2VL and
- * VLArbitration tables of a node count as unknown while they are written, because an interrupted
- * round may leave them partly written.
+ * The response to a Set contains the attribute after the write. The manager updates the model from
+ * each response. A node that refuses or does not answer a write becomes a suspect of a later sweep.
+ * After a failed LFT write, the LFT of the switch is doubtful (libfabmgr/plan/observed.c). The
+ * SL2VL and VLArbitration tables of a node count as unknown while they are written, because an
+ * interrupted round may leave them partly written.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static bool tables_wait(const struct sm *s)
 
 /* Marks the switches that had PortStateChange set and the LID of another manager in MasterSMLID
  * when the sweep read them. Such a switch sent its traps to the other manager. Phase "reading back"
- * therefore checks its ports. */
+ * therefore checks the ports of the switch. */
 static void note_unsure(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -89,7 +89,7 @@ int sm_program_take(struct sm *s, struct fab_plan *plan)
 {
     struct sm_programming *p = &s->apply->program;
     sm_program_fini(p);
-    p->touched = calloc((size_t)s->model.fabric->node_count + 1, 1);
+    p->touched = calloc((size_t)s->model.fabric->node_count + 1, sizeof(*p->touched));
     p->asked = fab_base_bits_new(plan->stage_start[FAB_STAGE_COUNT]);
     p->held = fab_base_bits_new(s->model.fabric->switch_count);
     if (!p->touched || !p->asked || !p->held)
@@ -117,9 +117,30 @@ int sm_program_links(struct sm *s, const uint32_t *port, size_t count, struct fa
     return r;
 }
 
+const struct fab_plan *sm_program_plan(const struct sm *s)
+{
+    return s->apply->program.touched ? &s->apply->program.plan : NULL;
+}
+
+const struct fab_verdict *sm_verdict_of_tables(const struct sm *s)
+{
+    return &s->apply->verdict;
+}
+
 uint32_t sm_program_failed(const struct sm *s)
 {
     return s->apply->program.failed;
+}
+
+/* While only repairs are allowed, ISLs that are not Active remain so. The tables of a plan that
+ * would bring such links up may use these links, so no write of the plan is sent. */
+static void bar_set_up(struct sm *s)
+{
+    struct sm_programming *p = &s->apply->program;
+    const uint32_t *start = p->plan.stage_start;
+    p->barred = sm_freeze_bars_engine(s) && start[FAB_STAGE_ISLS_UP + 1] > start[FAB_STAGE_ISLS_UP];
+    if (p->barred)
+        sm_freeze_alarm(s, "links must be brought up before it can repair routes");
 }
 
 int sm_program_begin(struct sm *s, struct fab_plan *plan)
@@ -128,9 +149,12 @@ int sm_program_begin(struct sm *s, struct fab_plan *plan)
     if (r != FAB_OK)
         return r;
     sm_failed_begin(s);
-    s->apply->tune = false;
-    s->apply->asking |= s->apply->ask;
-    s->apply->ask = false;
+    if (!sm_is_frozen(s)) {
+        s->apply->tune = false;
+        s->apply->asking |= s->apply->ask;
+        s->apply->ask = false;
+    }
+    bar_set_up(s);
     note_unsure(s);
     s->apply->program.tables_wait = tables_wait(s);
     return FAB_OK;
@@ -209,8 +233,8 @@ static bool is_in_stage(const struct sm_programming *p, const struct fab_plan_op
 }
 
 /* Notes that a switch did not accept a table that it must hold before its links become Active.
- * is_held() then keeps these links below Active. If a doubtful block could not be restored,
- * is_held() keeps all links below Active, because the proof of their use assumed the restored
+ * is_held() then keeps the links of this switch below Active. If a doubtful block could not be
+ * restored, is_held() keeps all new links below Active, because their proof assumed the restored
  * block. */
 static void hold_links(struct sm_programming *p, const struct fab_plan_op *op)
 {
@@ -251,11 +275,11 @@ static void note_lanes(struct sm_programming *p, const struct fab_plan_op *op)
         p->touched[op->node] |= SM_LANES_FAILED;
 }
 
-/* Makes an LFT write LID routed if this is safe (lid_routed.c). This is decided once for each
- * switch in a round. */
+/* Makes an LFT write LID routed if lid_routed.c finds that this is safe. The manager makes this
+ * decision once for each switch in a round. */
 static void go_by_lid(struct sm *s, uint32_t sw, struct fab_mads_request *ret)
 {
-    uint8_t *touched = &s->apply->program.touched[sw];
+    uint16_t *touched = &s->apply->program.touched[sw];
     if (!(*touched & (SM_BY_LID | SM_BY_PATH)))
         *touched |= sm_lid_route_to(s, sw) != 0 ? SM_BY_LID : SM_BY_PATH;
     if (*touched & SM_BY_LID) {
@@ -289,6 +313,25 @@ static void stop_before_routes(struct sm *s, const struct fab_plan_op *op)
         p->stopped = true;
 }
 
+/* Leaves out a write because the manager is frozen. The switch keeps its entries as after a failed
+ * write, but no retry follows. */
+static void withhold(struct sm *s, const struct fab_plan_op *op)
+{
+    struct sm_programming *p = &s->apply->program;
+    bool table = op->attr_id == FAB_ATTR_LFT;
+    p->withheld++;
+    p->withheld_blocks += table;
+    p->withheld_switches += table && !(p->touched[op->node] & SM_WITHHELD);
+    if (table) {
+        p->touched[op->node] |= SM_WITHHELD;
+        p->failed_tables++;
+        sm_failed_note(s, op, false);
+    }
+    note_lanes(p, op);
+    hold_links(p, op);
+    stop_before_routes(s, op);
+}
+
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     struct sm_programming *p = &s->apply->program;
@@ -300,6 +343,10 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
         ret->tag = p->next++;
         if (is_out_of_reach(s, op))
             continue;
+        if (p->barred || !sm_freeze_admits(s, op->attr_id)) {
+            withhold(s, op);
+            continue;
+        }
         ret->path = waits_for_failed(p, op) || is_held(s, op) ? NULL : path_of(s, op);
         if (!ret->path)
             note_failed_block(s, op);
@@ -340,8 +387,8 @@ void sm_program_stop(struct sm *s)
 
 /* Returns whether the failed write is the fault of the node, and not of the route to it. A write
  * without an answer may have taken a route over a link that has just failed. In this case a sweep
- * reads the node and its neighbours again, and repeats the write over a new route. The node is at
- * fault if it does not answer this second write either. */
+ * reads the node and its neighbours again, and repeats the write over a new route. If the node does
+ * not answer the second write either, the node is at fault. */
 static bool is_to_blame(const struct sm *s, uint64_t guid, const struct fab_mads_answer *a)
 {
     return a->status != FAB_E_TIMEOUT || (s->run.round->targets && sm_is_refusing(s, guid));
@@ -372,6 +419,10 @@ static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_
     struct sm_programming *p = &s->apply->program;
     uint64_t guid = s->model.fabric->nodes[op->node].guid;
     bool known = p->touched[op->node] & SM_UNRESPONSIVE || sm_is_silent(s, guid);
+    if (a->status == FAB_E_DENIED) {
+        withhold(s, op);
+        return;
+    }
     p->failed++;
     p->failed_tables += op->attr_id == FAB_ATTR_LFT;
     p->touched[op->node] |= SM_REFUSED;
@@ -418,9 +469,9 @@ static void count_changed(struct sm *s, const struct fab_plan_op *op, const uint
     }
 }
 
-/* Returns the M_Key of a port after the answer to a write of PortInfo. The key in the answer counts
- * only if it is the key that the port must have. A faulty device may answer with random data, and a
- * later write would then set a random key. */
+/* Returns the M_Key of a port after the answer to a write of PortInfo. The function accepts the key
+ * in the answer only if it is the key that the port must have. Otherwise, after an answer with
+ * random data from a faulty device, a later write would set a random key. */
 static uint64_t key_after_write(const struct sm *s, uint32_t port, uint64_t answered)
 {
     uint64_t known = fab_fabric_port(s->model.fabric, port)->info.m_key;
@@ -428,8 +479,8 @@ static uint64_t key_after_write(const struct sm *s, uint32_t port, uint64_t answ
 }
 
 /* Updates the PortInfo of a port in the snapshot after an acknowledged write. In a local repair the
- * snapshot does not change, because it was published before the writes with the PortInfo that they
- * establish. */
+ * snapshot does not change: it was published before the writes, and already has the PortInfo that
+ * they establish. */
 static void port_acknowledged(struct sm *s, const struct fab_plan_op *op,
                               const struct fab_port_info *port)
 {
@@ -511,7 +562,7 @@ static bool suspect_awaited(struct sm *s)
     return only_silent;
 }
 
-/* Called if writes were not answered within the time of one try. Gives them up in two cases:
+/* Called if writes were not answered within the time of one try. Cancels these writes in two cases:
  * another fault waits for the end of this round, or only silent switches have not answered.
  * Otherwise the MAD session continues its retries. */
 static void stalled(struct sm *s, uint64_t stalled_us)
@@ -561,6 +612,7 @@ static void end_writes(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;
     note_refusing(s);
+    sm_freeze_note_plan(s, p->withheld, p->withheld_blocks, p->withheld_switches);
     sm_failed_prune(s);
     if (!p->last_write_us)
         p->last_write_us = clock_now_us();

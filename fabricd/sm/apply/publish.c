@@ -31,7 +31,7 @@ static uint64_t sent_in_round(const struct sm *s)
 /* ---- the worker task ------------------------------------------------------------------------- */
 
 struct comparison {
-    struct fab_view *view; /* a reference; NULL: no view is published */
+    struct fab_view *view; /* a reference to the published view; NULL: no view is published */
     /* The snapshot of `view`; NULL: no view is published yet. */
     const struct fab_fabric *old;
     struct fab_fabric *now;
@@ -92,11 +92,16 @@ int sm_publish(struct sm *s)
      * the writes. */
     struct fab_verdict verdict = s->apply->verdict;
     verdict.witness = (struct fab_witness){.kind = FAB_OK};
+    struct fab_fabric *fabric = fab_fabric_ref(s->model.fabric);
+    struct fab_target *target = s->model.target ? fab_target_ref(s->model.target) : NULL;
     struct fab_view *view =
-        fab_view_new(s->apply->generation + 1, fab_fabric_ref(s->model.fabric),
-                     s->model.target ? fab_target_ref(s->model.target) : NULL, &policy, &verdict);
-    if (!view)
+        fab_view_new(s->apply->generation + 1, fabric, target, &policy, &verdict);
+    if (!view) {
+        fab_fabric_unref(fabric);
+        fab_target_unref(target);
+        fab_policy_fini(&policy);
         return FAB_E_NOMEM;
+    }
     view->published_us = (uint64_t)clock_unix_us();
     s->apply->generation++;
     fab_view_unref(s->model.view);
@@ -137,8 +142,8 @@ static int publish_to_listener(struct sm *s)
     return r;
 }
 
-/* Publishes a view without tables. If no engine supports the fabric at the first start, the
- * operator can still see the nodes and links that were found. */
+/* Publishes a view without tables. If no engine supports the fabric at the first start, operators
+ * can still see its nodes and links. */
 int sm_publish_fabric(struct sm *s)
 {
     const struct fab_view *old = s->model.view;
@@ -176,8 +181,8 @@ static void report_unchanged_reroute(struct sm *s)
 }
 
 /* Emits the event about a reroute in which an engine replaced the tables of a local repair by
- * better balanced ones. The status keeps showing the duration of the local repair, because that is
- * how long traffic was interrupted. */
+ * better balanced ones. The status continues to show the duration of the local repair, because the
+ * local repair ended the interruption of traffic. */
 static void report_refinement(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;
@@ -224,15 +229,15 @@ static void emit_sweep_done(struct sm *s)
 
 static void emit_tables_published(struct sm *s)
 {
-    if (!s->run.computed)
+    if (!s->run.computed || s->apply->program.withheld > 0)
         return;
     event_emit(s->in.bus, tables_published, .subject = "fabric", .generation = s->apply->generation,
                .engine = s->model.target->engine, .pairs = s->apply->verdict.pairs,
                .longest_path = s->apply->verdict.longest_path, .reason = s->model.target->reason);
 }
 
-/* Notes in the store that all reachable ports were asked to register again (ClientReregister). The
- * manager asks the other ports when they come up. */
+/* Notes in the store that all reachable ports were asked to register again (ClientReregister). A
+ * port that is unreachable at present is asked when it comes up. */
 static void note_asked(struct sm *s)
 {
     if (s->apply->asking && s->in.store)
@@ -259,7 +264,8 @@ static int enter(struct sm *s)
 static int publish_changes(struct sm *s, const struct comparison *c)
 {
     const struct fab_view *old = s->model.view;
-    /* true if the last round was interrupted before it published its tables */
+    /* True if the active tables differ from the published ones: the last round was interrupted
+     * before it published its tables. */
     bool others = old && old->target != s->model.target;
     if (old && !others && !c->count && !s->run.computed && !s->apply->program.writes)
         return FAB_OK;
@@ -359,6 +365,7 @@ void sm_apply_get_status(const struct sm *s, struct sm_status *ret)
 
 void sm_apply_reload(struct sm *s)
 {
+    s->apply->adopts = false;
     s->apply->tune |= !fab_policy_same_port_settings(&s->policy, &s->in.config->policy);
 }
 
@@ -368,6 +375,9 @@ int sm_apply_init(struct sm *s)
     if (!s->apply)
         return FAB_E_NOMEM;
     s->apply->generation = s->in.store ? store_last_generation(s->in.store) : 0;
+    s->apply->adopts = true;
+    if (s->in.store)
+        store_last_engine(s->in.store, s->apply->last_engine, sizeof(s->apply->last_engine));
     s->apply->ask = s->in.store && !store_was_asked(s->in.store);
     int r = sm_pins_init(s);
     if (r == FAB_OK)
@@ -377,6 +387,20 @@ int sm_apply_init(struct sm *s)
     if (r == FAB_OK)
         r = sm_reproof_init(s);
     return r == FAB_OK ? sm_rebalance_init(s) : r;
+}
+
+int sm_apply_load(struct sm *s)
+{
+    int r = sm_pins_load(s);
+    if (r == FAB_OK)
+        r = sm_baseline_load(s);
+    s->apply->ask &= !store_was_asked(s->in.store);
+    return r;
+}
+
+void sm_apply_ask(struct sm *s)
+{
+    s->apply->ask = true;
 }
 
 void sm_apply_fini(struct sm *s)

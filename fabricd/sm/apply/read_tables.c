@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "reading tables" reads all unknown LFT blocks, up to LinearFDBTop of each switch. After a
- * restart of the manager, all blocks of all switches are unknown. Because they are read, the plan
- * has to write only blocks that change.
+ * restart of the manager, all blocks of all switches are unknown. After this phase, the plan has to
+ * write only blocks that change.
  *
  * A switch that was just powered on has LinearFDBTop 0 and is not read. A block that could not be
  * read stays unknown, and the plan writes it.
@@ -56,9 +56,11 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
 
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
-    if (a->status == FAB_OK && a->len >= FAB_LFT_BLOCK)
-        fab_plan_observed_set_block(&s->model.observed, (uint32_t)(tag >> 32), (uint32_t)tag,
-                                    a->data);
+    if (a->status != FAB_OK || a->len < FAB_LFT_BLOCK)
+        return;
+    fab_plan_observed_set_block(&s->model.observed, (uint32_t)(tag >> 32), (uint32_t)tag, a->data);
+    for (unsigned i = 0; i < FAB_LFT_BLOCK && !s->apply->routes_read; i++)
+        s->apply->routes_read = a->data[i] != FAB_LFT_NO_ROUTE;
 }
 
 static bool finished(const struct sm *s)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "reading back" finds port changes that no trap reported. A switch sends its traps to the
- * LID in MasterSMLID. Some switches had the LID of another manager there until this round wrote
- * this manager's LID. The bit PortStateChange would have shown changes of their ports, but the
- * writes of this round cleared it.
+ * LID in MasterSMLID. In some switches, this was the LID of another manager until this round wrote
+ * the LID of this manager. The bit PortStateChange would show that a port of such a switch changed,
+ * but the writes of this round cleared the bit.
  *
- * The phase reads the ports of these switches again. It leaves out ports whose state this round
- * wrote, because a port that had gone down would have refused the write. If the state of a port has
- * changed, a targeted sweep reads its switch again.
+ * The phase therefore reads the ports of these switches again. It leaves out ports whose state this
+ * round wrote, because a port that had gone down would have refused the write. If the state of a
+ * port has changed, a targeted sweep reads the switch again.
  */
 #include "fabricd/sm/apply/state.h"
 

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rebalances the routes: an engine computes new tables, because local repairs restore traffic
- * quickly, but do not spread it as evenly as an engine.
+ * Rebalances the routes: an engine computes new tables, because the tables of local repairs do not
+ * spread traffic as evenly as those of an engine.
  *
  * A rebalance starts when nothing has changed for routing.rebalance_after seconds, the quiet time.
  * The new tables replace the active tables only if their congestion product is lower. The
- * congestion product is the maximum link load of all-to-all traffic, times the maximum link load of
- * the worst shift permutation. With "routing.engine: auto", engines are compared by the same
- * product. The new tables are proved like all others.
+ * congestion product is the maximum link load of all-to-all traffic, times the number of flows on
+ * the most loaded channel in the worst shift permutation. With "routing.engine: auto", the manager
+ * compares engines by the same product. The new tables are proved like all others.
  *
- * In addition, libfabmgr/transition must find an order of the writes that is safe: no mixture of
- * old and new entries has a forwarding loop or a cycle of channel dependencies, no destination is
- * drained, and hosts may keep the SLs that path records gave them. Phase "planning" finds the order
- * again for the tables that switches hold.
+ * In addition, libfabmgr/transition must find a safe order of the writes. In such an order, no
+ * mixture of old and new entries has a forwarding loop or a cycle of channel dependencies, no
+ * destination is drained, and hosts may keep the SLs that path records gave them. Phase "planning"
+ * then makes the order again for the tables that the switches really hold.
  *
  * A trap ends a rebalance that computes routes, plans writes or writes tables, so that it does not
- * delay the repair after a fault. Before the first write, the tables that were active before are
- * restored (route.c). After it, the rebalance may end after any write, because every mixture of old
- * and new tables is safe. The sweep after the trap completes or replaces the tables.
+ * delay the repair after a fault. If the rebalance ends before its first write, the tables that
+ * were active before are restored (route.c). After the first write, the rebalance may end after any
+ * further write, because every mixture of old and new tables is safe. The sweep after the trap
+ * completes or replaces the tables.
+ *
+ * A rebalance also follows if the manager has adopted the tables that the switches held
+ * (standing.c).
  *
  * Two rebalances are at least RATE times the quiet time apart. If the new tables were no better,
  * the engine does not run again until the active tables change.
@@ -48,7 +52,8 @@ uint64_t sm_rebalance_entries(const struct sm *s)
 bool sm_rebalance_due(const struct sm *s, uint64_t *ret_at_us)
 {
     const struct sm_rebalance *b = &s->apply->rebalance;
-    if (quiet_us(s) == 0 || b->judged == s->apply->generation || sm_rebalance_entries(s) == 0)
+    if (quiet_us(s) == 0 || b->judged == s->apply->generation ||
+        (sm_rebalance_entries(s) == 0 && !s->apply->adopted))
         return false;
     uint64_t quiet = b->changed_us + quiet_us(s), next = b->ended_us + RATE * quiet_us(s);
     *ret_at_us = b->ended_us > 0 && next > quiet ? next : quiet;
@@ -58,8 +63,13 @@ bool sm_rebalance_due(const struct sm *s, uint64_t *ret_at_us)
 void sm_rebalance_prepare(struct sm *s)
 {
     uint64_t at = 0, now = clock_now_us();
-    if (!sm_is_requested(s, SM_REQUEST_REBALANCE) && sm_rebalance_due(s, &at) &&
-        !loop_timer_pending(s->apply->rebalance.timer))
+    if (sm_is_requested(s, SM_REQUEST_REBALANCE) || !sm_rebalance_due(s, &at))
+        return;
+    /* A frozen manager keeps the request of an overdue rebalance until it is resumed. A timer that
+     * makes this request again would fire at once, without end. */
+    if (at <= now && sm_is_frozen(s))
+        return;
+    if (!loop_timer_pending(s->apply->rebalance.timer))
         loop_timer_set(s->apply->rebalance.timer, at > now ? at - now : 0);
 }
 
@@ -68,7 +78,7 @@ static void on_time(void *ctx)
     struct sm *s = ctx;
     uint64_t at = 0;
     if (sm_run_busy(s) || !sm_rebalance_due(s, &at))
-        /* When the running round ends, it sets the timer. */
+        /* The end of the running round sets the timer. */
         return;
     if (clock_now_us() >= at)
         sm_request(s, SM_REQUEST_REBALANCE);
@@ -91,7 +101,8 @@ void sm_rebalance_begun(struct sm *s)
 }
 
 /* Call this function when a fault has postponed a rebalance. If a caller waits for the rebalance,
- * it is requested again at once. Otherwise the timer requests it after the next quiet time. */
+ * the function requests the rebalance again at once. Otherwise the timer requests it after the next
+ * quiet time. */
 void sm_rebalance_postponed(struct sm *s, bool awaited)
 {
     s->apply->rebalance.asked = awaited;

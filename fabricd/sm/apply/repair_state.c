@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Keeps the repair session (libfabmgr/repair) of the active tables. A worker task makes the
- * session. With a session, the time of a local repair depends on the number of routes over the
- * failed links, and not on the size of the fabric.
+ * session. With a session, the time that a local repair takes depends on the number of routes over
+ * the failed links, and not on the size of the fabric.
  *
  * The task begins together with the writes of new tables, so that the session is ready if a fault
  * follows soon after the round. The writes change the snapshot in place, and the task must not see
@@ -169,8 +169,8 @@ void sm_repair_prepare(struct sm *s)
 
 /* Returns whether failed writes left a mixture of old and new tables in which pairs are lost, or
  * packets may loop or deadlock. No local repair may begin then, because it is proved only for the
- * new tables. Instead, a sweep plans all writes that the switches still lack. Paths that a local
- * repair left out do not count as lost. */
+ * new tables. Instead, a sweep plans all missing writes. Pairs whose paths a local repair left out
+ * do not count as lost. */
 static bool stands_on_bad_mixture(const struct sm *s)
 {
     const struct fab_verdict *v = &s->apply->verdict;
@@ -179,8 +179,8 @@ static bool stands_on_bad_mixture(const struct sm *s)
 }
 
 /* Returns the number that identifies the active tables (model.tables). While writes are planned,
- * and until the worker of an interrupted round has ended, a fault restores the replaced tables
- * (route.c). The number is then theirs. */
+ * and until the worker of an interrupted round has ended, a fault would restore the replaced tables
+ * (route.c). In this time, the function returns the number of the replaced tables. */
 static uint64_t active_tables(const struct sm *s)
 {
     return s->apply->planning && s->apply->replaced.target ? s->apply->replaced.tables
@@ -191,7 +191,8 @@ bool sm_repair_ready(const struct sm *s)
 {
     const struct sm_repair_state *r = &s->apply->repair;
     return r->session.state && !stands_on_bad_mixture(s) && r->tables == active_tables(s) &&
-           !s->apply->program.stopped && s->model.view && s->model.target && sm_is_master(s);
+           !s->apply->program.stopped && !s->apply->program.barred && s->model.view &&
+           s->model.target && sm_is_master(s);
 }
 
 struct fab_repair_session *sm_repair_session(struct sm *s)

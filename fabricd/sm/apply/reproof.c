@@ -3,7 +3,7 @@
  * The background proof. A local repair proves only the paths that it changes, and relies on what
  * the repair session knows of the other paths. After local repairs, a worker task therefore proves
  * all published tables (libfabmgr/verify/steps.h), and uses nothing but these tables. The manager
- * thus notices a defect of the incremental proof or damaged memory.
+ * thus notices a defect of the incremental proof, or damaged memory.
  *
  * The proof begins QUIET_US after the last local repair. If another local repair is published
  * during the proof, the proof ends, and a proof of the new tables follows. If local repairs keep
@@ -12,10 +12,10 @@
  * needs no background proof.
  *
  * The task reads a view, whose tables do not change. It runs in slices of SLICE_US of processor
- * time, and takes at most contingency.cpu percent of one core. Meanwhile, no contingencies are
- * computed. A trap ends the running slice after at most 256 further destination LIDs
- * (sm_reproof_yield). While a round runs, no slice begins, unless the first unproved local repair
- * is more than LONGEST_US ago.
+ * time, and takes at most contingency.cpu percent of one core. While the task exists, no
+ * contingencies are computed. A trap ends the running slice after at most 256 further destination
+ * LIDs (sm_reproof_yield). While a round runs, no slice begins, unless the first unproved local
+ * repair is more than LONGEST_US ago.
  *
  * The background proof may find a failure that the incremental proofs did not find. The manager
  * then emits reproof-failed, raises the alarm, publishes the verdict of the background proof, and
@@ -39,13 +39,13 @@
 #define PAUSE_US 4000u
 /* Maximum number of steps in a slice; in virtual time, the only limit of a slice. */
 #define SLICE_PIECES 64
-/* Delay until the next try to start a proof after memory ran out. */
+/* Delay before the proof is started again if memory ran out. */
 #define RETRY_US 10000000
 
 struct sm_reproof_job {
     struct fab_view *view;
-    /* Value of sm_reproof.repairs when the proof began: the local repairs with later numbers are
-     * not in `view`. */
+    /* Value of sm_reproof.repairs when the proof began. `view` does not have the local repairs with
+     * higher numbers. */
     uint64_t repairs;
     struct fab_verify_steps *steps;
     struct fab_verdict verdict;
@@ -90,7 +90,7 @@ static void work(void *ctx, struct loop_task *task)
     bool more = !j->over;
     for (unsigned i = 0; i < SLICE_PIECES && more && !slice_is_over(j, start_ns); i++) {
         more = fab_verify_steps_next(j->steps);
-        /* gives the processor to the loop thread, which may have to handle a fault */
+        /* lets the loop thread run, which may have to handle a fault */
         (void)sched_yield();
     }
     if (!j->over && !more)
@@ -222,7 +222,7 @@ static void take_verdict(struct sm *s, struct sm_reproof_job *j)
     struct sm_reproof *r = &s->apply->reproof;
     const struct fab_verdict *v = &j->verdict;
     /* Pairs without a path are no failure of the proof if the local repair has already reported
-     * them. An engine computes new tables next. */
+     * them. In this case an engine will compute new tables anyway. */
     bool announced = s->apply->left_out && v->deadlock_free && v->beyond == 0 &&
                      v->witness.kind == FAB_E_UNREACHABLE;
     /* Pairs that have no path only because of the tables of silent switches are no failure
@@ -320,7 +320,7 @@ static void go_on(struct sm *s)
     r->job->stop = 0;
     if (loop_task_start(s->in.loop, &config, &r->task) == FAB_OK)
         return;
-    r->job = NULL; /* drop() has freed it */
+    r->job = NULL; /* drop() has freed the job */
     loop_timer_set(r->timer, RETRY_US);
 }
 

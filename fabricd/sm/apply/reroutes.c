@@ -8,8 +8,8 @@
  *
  * If a spine fails that leads up to the root of the up/down order, a local repair may have to leave
  * out paths from and to switches. Hosts do not use these paths, but the traps of some switches may
- * not reach the manager. A reroute, the refinement, adds the paths. Planning it takes 1 to 3 s with
- * 11,664 hosts, and a further fault interrupts it.
+ * not reach the manager. A second reroute, the refinement, adds these paths. With 11,664 hosts,
+ * planning the refinement takes 1 to 3 s, and a further fault interrupts it.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,6 +9,7 @@
 #include "libfabmgr/fabric/condition.h"
 #include "libfabmgr/plan/plan.h"
 #include "libfabmgr/qos/qos.h"
+#include "libfabmgr/repair/standing.h"
 #include "libfabmgr/target/pins.h"
 
 #define SM_REROUTES 256 /* number of reroute records kept in memory */
@@ -31,8 +32,29 @@ enum sm_touched {
     /* SM_BY_LID: LFT writes to this node are LID routed. SM_BY_PATH: they have directed routes. */
     SM_BY_LID = 16,
     SM_BY_PATH = 32,
-    SM_REFUSED = 64, /* a write to this node failed */
-    SM_TOOK = 128    /* the node acknowledged a write */
+    SM_REFUSED = 64,  /* a write to this node failed */
+    SM_TOOK = 128,    /* the node acknowledged a write */
+    SM_WITHHELD = 256 /* the switch lacks a block because the manager is frozen */
+};
+/* The tables that the switches hold when this manager becomes master (standing.c). */
+struct sm_standing {
+    bool any;           /* false: the other members are not set, and no tables can be adopted */
+    struct fab_lft lft; /* a copy of the known tables */
+    uint64_t *known;    /* bitset of the known blocks: bit sw * blocks + b */
+    uint32_t blocks;
+    /* [lost_count] links that were up when the tables were made, as far as is known, and are not in
+     * the present snapshot */
+    struct fab_silent_link *lost;
+    uint32_t lost_count;
+    /* The completed tables need fewer writes than those of the engine. */
+    bool differs;
+    /* The tables that switches held, with the missing entries added, passed the proof and are
+     * used. */
+    bool adopted;
+    /* The engine's tables are used without a comparison with other engines, because few writes are
+     * needed. */
+    bool near;
+    struct fab_standing_count count;
 };
 struct sm_programming {
     struct fab_plan plan;
@@ -63,8 +85,12 @@ struct sm_programming {
     /* Number of LFT writes that failed or were not sent. */
     uint32_t failed_tables;
     uint32_t failed, reported, blocks, switches, writes;
-    /* During the writes: number of switches whose ports may have changed without a trap. After the
-     * readback: number of ports that have changed. */
+    /* Numbers of writes that were not sent because the manager is frozen: all writes, the writes of
+     * LFT blocks, and the switches of these blocks. */
+    uint32_t withheld, withheld_blocks, withheld_switches;
+    bool barred; /* no write of the plan is sent, because the manager is frozen (program.c) */
+    /* Until the readback, the number of switches whose ports may have changed without a trap. After
+     * the readback, the number of ports that have changed. */
     uint32_t unsure;
     /* Bitset of switches that did not acknowledge an LFT write of stage EARLY (plan.h). Their links
      * must not become Active, because the switches may lack the entries of this write. */
@@ -72,22 +98,22 @@ struct sm_programming {
     /* No link may become Active, because a doubtful LFT block could not be restored. */
     bool hold_all;
     /* [node_count] bits of enum sm_touched for each node. */
-    uint8_t *touched;
+    uint16_t *touched;
     /* Bitset of ports whose state this round wrote. The readback skips these ports. */
     uint64_t *written;
     /* Number of LFT entries that this round has changed. */
     uint32_t entries;
-    /* Number of LFT entries that this round has changed for LIDs of adapters or routers. */
+    /* Number of these entries that are for LIDs of adapters or routers. */
     uint32_t to_ends;
     uint64_t first_write_us, last_write_us;
 };
-/* Comparison of an engine's tables with the active tables, by a rebalance. */
+/* What a rebalance gains: the comparison of an engine's tables with the active tables. */
 struct sm_gain {
     bool same;
     /* Congestion products (doc/glossary.md) of the active tables (`was`) and of the engine's tables
      * (`now`); the lower one is better. */
     uint64_t was, now;
-    /* No order of the writes is safe: in every order some mixture may deadlock, or pairs lose their
+    /* No order of the writes is safe: in every order, some mixture may deadlock, pairs lose their
      * path for a while, or hosts need new SLs. */
     bool unsafe;
 };
@@ -97,8 +123,8 @@ struct sm_rebalance { /* state of rebalance.c */
     uint64_t changed_us;
     /* Manager's clock when a rebalance last replaced the tables; 0: none has. */
     uint64_t ended_us;
-    /* Generation of the view at the end of the last rebalance. While this view stays published, no
-     * rebalance starts by itself. */
+    /* Generation of the view at the end of the last rebalance. While this view stays published, a
+     * rebalance starts only if a caller requests it. */
     uint64_t judged;
     bool asked;          /* a caller requested the next rebalance */
     struct sm_gain gain; /* the gain of the running rebalance */
@@ -116,7 +142,7 @@ struct sm_repair_state { /* state of repair_state.c */
     uint64_t asked;
     /* The worker task that makes a session; NULL: none runs. */
     struct loop_task *task;
-    /* The input of a task that will begin together with the writes; NULL: none. */
+    /* The input of a task that will start when the writes start; NULL: none. */
     struct sm_repair_making *sealed;
 };
 /* VLs and guaranteed shares of the traffic classes. */
@@ -127,7 +153,9 @@ struct sm_classes {
 };
 struct sm_pins { /* state of pins.c */
     struct fab_pins *set;
-    struct fab_pins_arrivals arrivals; /* empty while the worker task has them */
+    /* The time at which the manager first found each host. The map is empty while the worker task
+     * has it. */
+    struct fab_pins_arrivals arrivals;
     /* Maps a node GUID to the time of the last event about this node, in seconds of the
      * manager's clock. At most FAB_PINS_MAX entries. */
     struct fab_map told;
@@ -137,9 +165,9 @@ struct sm_pins { /* state of pins.c */
 struct sm_baseline_job {
     struct fab_fabric *fabric;
     struct fab_baseline *set;
-    struct sm_unapproved *was, *made; /* the list before; the new list */
+    struct sm_unapproved *was, *made; /* was: the list before the comparison; made: the new list */
     uint32_t was_count, count;
-    struct fab_unapproved *left_out; /* devices that the sweep left out */
+    struct fab_unapproved *left_out; /* [left_out_count] devices that the sweep left out */
     uint32_t left_out_count;
     uint8_t mode;
     int64_t unix_us;
@@ -170,7 +198,7 @@ struct sm_baseline {          /* state of baseline.c and baseline_edit.c */
     uint64_t summary_us;
     /* Queue of changes of the baseline; the first one is being made. */
     struct sm_baseline_edit *edits;
-    /* Runs while the first change of the baseline waits for the end of a round, or for the
+    /* Pending while the first change of the baseline waits for the end of a round, or for the
      * database. */
     struct loop_timer *timer;
 };
@@ -219,7 +247,42 @@ struct sm_degraded {
     uint32_t count;
 };
 
+/* Functions of standing.c. sm_standing_exist returns whether there are tables to adopt: new
+ * switches have no routes, and a copy of their tables would only cost time. sm_standing_copy copies
+ * the tables that the switches hold, on a worker thread. sm_standing_complete makes complete tables
+ * of them (libfabmgr/repair/standing.h), on a worker thread; few: only if less than a quarter of
+ * the blocks must be written. It returns OK or NOMEM, and *ret is set only if x->differs is set.
+ * sm_standing_report reports adopted tables, and lets a rebalance follow. */
+struct sm_standing;
+bool sm_standing_exist(const struct sm *s);
+void sm_standing_copy(const struct fab_observed *o, struct sm_standing *ret);
+int sm_standing_complete(struct sm_standing *x, const struct fab_fabric *f,
+                         const struct fab_target *t, bool few, struct fab_lft *ret);
+/* Does the same as sm_standing_complete by a local repair for the lost links, so that the changes
+ * are those of the faults alone, and makes the repair session. Returns NOT_FOUND if the repair is
+ * not possible: no lost links are known, or they are not the only reason for missing paths. */
+int sm_standing_repair(struct sm_standing *x, const struct sm_sealed *of, bool few,
+                       struct fab_repair_session *ret_session, struct fab_lft *ret);
+/* Moves the tables to adopt, and a copy of the list of lost links, to *ret. */
+void sm_standing_take(struct sm *s, struct sm_standing *ret);
+void sm_standing_report(struct sm *s, const struct sm_standing *x);
+void sm_standing_fini(struct sm_standing *x);
+
 struct sm_apply {
+    /* This manager has become master and has no tables of its own yet, so it may adopt those that
+     * the switches hold. */
+    bool adopts;
+    bool routes_read; /* since the start, the manager has read an LFT block that has a route */
+    /* The tables to adopt, from the phase "addressing" to the phase "routing". */
+    struct sm_standing standing;
+    /* [lost_count] the links that sweeps found lost since this manager last had tables of its own;
+     * filled while `adopts` is set */
+    struct fab_silent_link *lost;
+    uint32_t lost_count;
+    /* The active tables are adopted ones, so a rebalance follows. */
+    bool adopted;
+    /* engine of the newest tables in the store; "": not known */
+    char last_engine[32];
     struct loop_tasks tasks;
     struct sm_scan scan; /* how far the running phase has come */
     /* Target of the running round: at first it has only LIDs, later also tables. NULL: the active
@@ -307,7 +370,10 @@ void sm_repair_take_last(struct sm *s, struct fab_repair_delta *ret);
 void sm_repair_state_fini(struct sm *s);
 
 /* Functions of pins.c. */
-int sm_pins_init(struct sm *s); /* returns OK, NOMEM or IO */
+int sm_pins_init(struct sm *s);
+int sm_pins_load(struct sm *s); /* replaces the pins by those in the store */
+int sm_baseline_load(struct sm *s);
+/* replaces the baseline by that in the store */ /* returns OK, NOMEM or IO */
 void sm_pins_fini(struct sm *s);
 
 /* Functions of baseline.c. */
@@ -348,7 +414,7 @@ struct fab_plan_input sm_program_input(const struct sm *s);
 /* Takes ownership of the plan that phase "programming" will send. Returns OK or NOMEM. */
 int sm_program_begin(struct sm *s, struct fab_plan *plan);
 /* Stops sending writes. The round ends when the writes that are in flight are answered. Another
- * round must complete the plan, because some switches do not hold the new tables yet. */
+ * round must then complete the plan, because some switches do not hold the new tables yet. */
 void sm_program_stop(struct sm *s);
 
 /* Adds the LFT block of write `op` to the list of blocks that were not written (failed_blocks.c).
@@ -372,9 +438,9 @@ struct fab_transition_outcome;
 int sm_transition_init(struct sm *s); /* returns OK or NOMEM */
 void sm_transition_fini(struct sm *s);
 /* Call this function when the first write of a plan is sent. It emits an event if mixtures of
- * tables may have a loop or a cycle of channel dependencies, and another event if pairs lose their
- * path for a while. order_us: time in us that proving and ordering the writes took. by_labels: the
- * labels of a local repair proved the order. */
+ * tables may have a loop or a cycle of channel dependencies. It emits another event if pairs lose
+ * their path for a while. order_us: time in us that proving and ordering the writes took.
+ * by_labels: the labels of a local repair proved the order. */
 void sm_transition_begin(struct sm *s, const struct fab_transition_outcome *o, bool by_labels,
                          uint64_t order_us);
 /* Returns how long to wait until all packets in flight have left the fabric, in microseconds. */
@@ -459,7 +525,7 @@ void sm_reproof_fini(struct sm *s);
  * need a background proof. */
 void sm_reproof_repaired(struct sm *s);
 /* Call sm_reproof_whole when a round has proved all new tables, so that no background proof is
- * needed. Call sm_reproof_published when the view with these tables was published. */
+ * needed. Call sm_reproof_published after the view with these tables was published. */
 void sm_reproof_whole(struct sm *s, uint64_t duration_us);
 void sm_reproof_published(struct sm *s);
 void sm_reproof_get_status(const struct sm *s, struct sm_proof *ret);

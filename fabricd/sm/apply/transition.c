@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Emits two kinds of events about the change from old to new tables: pairs lose their path for a
- * while, or mixtures of old and new tables may have a loop or a cycle of channel dependencies.
+ * Emits two kinds of events about the change from old to new tables. Either pairs lose their path
+ * for a while, or mixtures of old and new tables may have a loop or a cycle of channel
+ * dependencies.
  *
- * Between two rounds of a transition, packets that were sent before must leave the fabric. Some
- * pairs have no path during this pause, so it must be short. A switch discards a packet that has
- * waited for HOQLife at the head of a queue, so some multiple of HOQLife would be safe. But HOQLife
- * is 1 s by default. The manager therefore waits at most SETTLE_MOST_US. Packets usually leave
- * within microseconds, or within a few milliseconds if there is congestion.
+ * Between two rounds of a transition, the manager pauses until packets that were sent before have
+ * left the fabric. Some pairs have no path during this pause, so it must be short. A switch
+ * discards a packet that has waited for HOQLife at the head of a queue, so a pause of a few times
+ * HOQLife would be safe. But HOQLife is 1 s by default, so the manager waits at most
+ * SETTLE_MOST_US. Packets usually leave within microseconds, or within a few milliseconds if there
+ * is congestion.
  */
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"

@@ -13,6 +13,7 @@
 #define FABRICD_SM_CORE_CORE_H
 
 #include "fabricd/base/events.h"
+#include "fabricd/sm/core/freeze.h"
 #include "fabricd/sm/core/guids.h"
 #include "fabricd/sm/core/next_round.h"
 #include "fabricd/sm/core/phase.h"
@@ -23,8 +24,8 @@
 /* Maximum number of single events of one kind in a round. One summary event reports the rest. */
 #define SM_EVENTS_A_ROUND 64
 
-/* Facts about the running round. Its phases set them, for later phases and for the record and
- * events at its end. */
+/* Facts about the running round. Its phases set these facts. Later phases read them, and so do the
+ * reroute record and the events at the end of the round. */
 struct sm_run {
     /* The running round; if none runs, the last one. */
     const struct sm_round *round;
@@ -39,8 +40,8 @@ struct sm_run {
     bool computed; /* tables were computed in this round */
     /* The new tables come from a contingency plan, which was computed before the fault. */
     bool by_contingency;
-    /* Generation of the local repair whose tables this round replaces by better balanced ones; 0:
-     * none. */
+    /* Generation of the view of the local repair whose tables this round replaces by better
+     * balanced ones; 0: the round replaces no such tables. */
     uint64_t follows;
     /* Cause of the round, as a phrase for operators. */
     char cause[96];
@@ -48,7 +49,7 @@ struct sm_run {
      * (computed_us), and proved them (proved_us). 0: the round has not reached or does not have
      * this step. */
     uint64_t known_us, computed_us, proved_us;
-    /* Only some members are set: the numbers of nodes and links that this round lost and gained. */
+    /* Numbers of nodes and links that this round lost and gained. The other members are not set. */
     struct reroute changed;
 };
 
@@ -62,12 +63,13 @@ struct sm_wiring {
     bool (*last_requests)(struct sm *s, struct fab_mads_request *ret);
     /* Returns whether a local repair would handle a link failure now. */
     bool (*repair_ready)(const struct sm *s);
-    /* Returns whether the targeted sweep that follows a port probe, to check its result, will
-     * soon read this switch. */
+    /* Returns whether a targeted sweep, which checks the result of a port probe, will soon read
+     * this switch. */
     bool (*check_waits)(const struct sm *s, uint64_t node_guid);
     /* Returns whether the running targeted sweep awaits an answer of this node. */
     bool (*sweep_awaits)(const struct sm *s, uint64_t node_guid);
-    /* Called if a switch that did not answer the running round answers over another route. */
+    /* Called when a switch that did not answer the running round has answered over another
+     * route. */
     void (*switch_answered)(struct sm *s, uint64_t node_guid);
     void (*trap_came)(struct sm *s);
     /* The core calls before_choice before it chooses the next round. add_facts sets the members of
@@ -81,6 +83,9 @@ struct sm_wiring {
     /* The core calls node_touched if the state of a node changed or may have changed. */
     void (*node_touched)(struct sm *s, uint64_t node_guid);
     void (*mastership_lost)(struct sm *s);
+    /* The core calls use_settings when the manager is resumed, and its settings were reloaded while
+     * it was frozen. */
+    void (*use_settings)(struct sm *s);
     /* The core calls offender_found if the host at this port of the snapshot provably misbehaved,
      * and the settings demand its isolation. cause: what the host did. */
     void (*offender_found)(struct sm *s, uint32_t port, const char *cause);
@@ -104,6 +109,9 @@ struct sm {
     struct sm_scrub *scrub;
     struct sm_keys *keys;
     struct sm_fault *fault;
+    struct sm_take_over *take_over;
+    /* the wiring of a rehearsal; unused otherwise */
+    struct sm_wiring rehearsing;
     /* Why the manager can neither send nor receive at its port; "": it can. */
     char device_alarm[160];
 };
@@ -112,7 +120,8 @@ static inline bool sm_is_master(const struct sm *s)
 {
     return s->role.state == FAB_SM_MASTER;
 }
-/* Returns whether this manager leaves all work to another one, or has lost its port. */
+/* Returns whether this manager does no work, because it is in standby, or because it is not active
+ * (for example, it has lost its port). */
 static inline bool sm_is_standby(const struct sm *s)
 {
     return s->role.state == FAB_SM_STANDBY || s->role.state == FAB_SM_NOT_ACTIVE;
@@ -128,13 +137,13 @@ static inline void sm_node_touched(struct sm *s, uint64_t node_guid)
 }
 static inline bool sm_can_repair(const struct sm *s)
 {
-    return s->wiring->repair_ready(s);
+    return s->wiring->repair_ready(s) && !sm_freeze_bars_writes(s);
 }
 
 /* Creates the state of the core and sets the timers of light and heavy sweeps. Returns OK or
  * NOMEM. */
 int sm_core_init(struct sm *s);
-/* Calls the callers that wait for a round, even if the round has not begun. */
+/* Calls the callbacks of all callers that wait for a round, also of a round that has not begun. */
 void sm_waiters_end(struct sm *s, int status, const char *text);
 /* Drops the worker task of the running phase. Call this function before the state of the other
  * folders is freed. */
@@ -159,6 +168,8 @@ enum sm_request {
 void sm_request(struct sm *s, unsigned requests);
 bool sm_is_requested(const struct sm *s, unsigned any_of);
 void sm_request_met(struct sm *s, unsigned requests);
+/* Clears those of these requests that are set, and returns them. */
+unsigned sm_take_requests(struct sm *s, unsigned requests);
 /* Requests one heavy sweep instead of the requested targeted sweeps. */
 void sm_request_heavy(struct sm *s);
 /* Requests a heavy sweep, in the background if a view is published. */
@@ -176,17 +187,16 @@ void sm_request_probe(struct sm *s, uint64_t node_guid);
  * repair is possible, otherwise a targeted sweep. */
 void sm_request_ports(struct sm *s, uint64_t node_guid);
 /* Call this function with the SwitchInfo that a switch sent. If the switch reports that the state
- * of a port changed (PortStateChange, IBA 14.2.5.4), the function works as sm_request_ports. There
- * is one exception: a targeted sweep will soon read the switch anyway. If the LinearFDBTop is not
- * the value that the manager wrote, the switch was reset; the function then requests a targeted
- * sweep. */
+ * of a port changed (PortStateChange, IBA 14.2.5.4), the function calls sm_request_ports, unless a
+ * targeted sweep will soon read the switch anyway. If the LinearFDBTop is not the value that the
+ * manager wrote, the switch was reset; the function then requests a targeted sweep. */
 void sm_request_if_changed(struct sm *s, uint32_t sw, const struct fab_switch_info *info);
 /* Notes that this switch did not answer a port probe. Until a sweep ends or routes change, the
  * manager answers traps of this switch by a targeted sweep and not by another probe. */
 void sm_probe_unanswered(struct sm *s, uint64_t node_guid);
-/* Makes the running port probe also read the switches for which another probe was requested since
- * it began. found: the probe has found a change; it then adds no more switches when it has run for
- * 20 ms (JOIN_US). */
+/* Adds switches to the running port probe: those for which a probe was requested after this probe
+ * began. found: the probe has found a change. The function then adds switches only in the first 20
+ * ms of the probe (JOIN_US). */
 void sm_probe_join(struct sm *s, bool found);
 /* Call this function after a trap about this node. It requests a port probe or a targeted sweep,
  * and interrupts the running round if this round would use outdated facts. link_changed: the trap
@@ -205,10 +215,12 @@ void sm_request_retry(struct sm *s);
 void sm_request_retry_reset(struct sm *s);
 /* Notes whether writes to this node failed in the last round that wrote to it. */
 void sm_refusing_set(struct sm *s, uint64_t node_guid, bool refuses);
-void sm_refusing_keep(struct sm *s, const struct sm_guids *nodes); /* forgets all other nodes */
+/* Forgets what is noted about all other nodes. */
+void sm_refusing_keep(struct sm *s, const struct sm_guids *nodes);
 bool sm_is_refusing(const struct sm *s, uint64_t node_guid);
 /* Notes that an event about failed writes names this node. Returns false if no further event is
- * needed: an earlier one named the node, and its writes have failed in each round since then. */
+ * needed: an earlier event named the node, and writes to the node have failed in each round since
+ * then. */
 bool sm_refusing_name(struct sm *s, uint64_t node_guid);
 
 /* Sets the cause of the next sweep or repair, a phrase for operators. Does nothing if a cause is
@@ -218,7 +230,8 @@ void sm_cause_set(struct sm *s, const char *fmt, ...) __attribute__((format(prin
 void sm_cause_carry_over(struct sm *s);
 
 /* Calls `done` at the end of the next round of this kind, or of another kind that does the same
- * work (struct sm_round.serves). Returns OK; NOMEM; or DENIED if another manager is master. */
+ * work (struct sm_round.serves). Returns OK; NOMEM; or DENIED if another manager is master, or if
+ * the manager is frozen and does not run such a round. */
 int sm_wait(struct sm *s, enum sm_round_kind kind, sm_done *done, void *ctx);
 void sm_wait_forget(struct sm *s, void *ctx);
 /* Call this function when a background heavy sweep begins. Callers that wait for a heavy sweep then
@@ -267,16 +280,17 @@ void sm_run_check(struct sm *s);
 /* Cancels the unanswered requests of the running phase. The phase continues without their
  * answers. */
 void sm_run_give_up(struct sm *s);
-/* As sm_run_give_up, but cancels only the requests for which matches() returns true. */
+/* Does the same as sm_run_give_up, but cancels only the requests for which matches() returns
+ * true. */
 void sm_run_give_up_if(struct sm *s, fab_mads_match *matches, void *arg);
 /* Adds cpu_ns to the sum of CPU time that the metrics show for the worker task of the running
  * phase. */
 void sm_phase_time_worker(struct sm *s, uint64_t cpu_ns);
-/* Drops the running round. The callers that wait for it are not called. */
+/* Drops the running round, and does not call the callers that wait for this round. */
 void sm_run_abort(struct sm *s);
 
-/* Returns whether a requested change of M_Keys precedes further targeted sweeps, because it has
- * waited for BEFORE_KEYS_MOST of them (rounds.c). */
+/* Returns whether a requested change of M_Keys must run before the next targeted sweep, because
+ * BEFORE_KEYS_MOST targeted sweeps (rounds.c) have already delayed the change. */
 bool sm_keys_overdue(const struct sm *s);
 
 /* Handles a trap from a device (trap.c). */
@@ -314,8 +328,8 @@ bool sm_m_key_proves(const struct sm *s, uint64_t key);
 void sm_m_key_fill(const struct sm *s, struct fab_mads_request *req);
 /* Sets the M_Key of each try of an SMP that a discovery sends. guid: the node GUID that the device
  * claims; 0: not known. The first tries carry the key that sm_m_key_fill chooses. The last tries
- * carry the previous key and the listed key, because a device of protection level 2 or 3 does not
- * answer a request with a wrong key. */
+ * carry the previous key and the listed key: a device of protection level 2 or 3 does not answer a
+ * request with a wrong key. */
 void sm_m_key_fill_discovery(const struct sm *s, uint64_t guid, struct fab_mads_request *req);
 /* Call this function with each answer to a request of a discovery. It notes the directed routes on
  * which the device answered only the previous or the listed key. */
@@ -328,12 +342,13 @@ void sm_m_key_recount(struct sm *s);
 bool sm_m_keys_are_mixed(const struct sm *s);
 /* Returns the M_Keys that the policy had before the last change. Some ports may still have them. */
 const struct fab_m_keys *sm_m_key_previous(const struct sm *s);
-void sm_m_key_set_previous(struct sm *s, const struct fab_m_keys *keys);
+void sm_m_key_set_previous(struct sm *s, const struct fab_m_keys *keys, bool rotating);
+void sm_m_key_set_rotating(struct sm *s, bool rotating);
 /* Returns whether the port has its own M_Key. Ports of adapters and routers and port 0 of a switch
  * have one; the other ports of a switch share that of port 0. */
 bool sm_m_key_has_own(const struct fab_fabric *f, uint32_t port);
-/* Returns how many ports of a node, counted from its first one, a search for ports with their own
- * M_Key and LID must visit. This is 1 for a switch, because its ports share those of port 0. */
+/* Returns how many ports of a node can have their own M_Key and LID, counted from port 0. This is 1
+ * for a switch, because all its ports share the M_Key and the LID of port 0. */
 static inline uint32_t sm_own_ports(const struct fab_fabric *f, uint32_t node)
 {
     return fab_fabric_node_is_switch(f, node) ? 1 : f->nodes[node].num_ports + UINT32_C(1);

@@ -14,8 +14,8 @@
  * requests on the same directed route carry the same key until the snapshot has the device.
  *
  * Listed keys are those of another manager, from the file subnet.m_key_file. A listed key is sent
- * only to the place of the port for which it is listed, under the same conditions as a derived key
- * (fill_by_place).
+ * only to the place of the port for which the file lists this key. fill_by_place checks this
+ * condition, and also the conditions for derived keys.
  */
 #include "fabricd/sm/core/state.h"
 #include "libfabmgr/base/status.h"
@@ -73,7 +73,9 @@ uint64_t sm_m_key_of_port(const struct sm *s, uint32_t port)
 
 bool sm_m_key_proves(const struct sm *s, uint64_t key)
 {
-    return key != 0 && key == fab_policy_m_key(&s->policy.m_keys, s->role.guid);
+    return key != 0 && (key == fab_policy_m_key(&s->policy.m_keys, s->role.guid) ||
+                        (s->core->m_keys_rotate &&
+                         key == fab_policy_m_key(&s->core->previous_m_keys, s->role.guid)));
 }
 
 /* Returns the port of the snapshot at which the directed route ends; FAB_NONE: the snapshot lacks a
@@ -192,8 +194,8 @@ static void add_last_key(struct fab_mads_request *req, uint64_t key)
  * and subnet.m_key_file). guid: the node GUID that the device claims; 0: not known. The key of a
  * port is sent only to the place where this port was last seen, and only if the device there claims
  * the port's GUID. A device of protection level 2 or 3 shows its GUID only to requests with its
- * key, so for such a device the place alone must suffice. At a new place, sm_phase_identify_keys
- * sends the key after it has accepted the GUID. */
+ * key. For such a device the place alone must suffice. At a new place, sm_phase_identify_keys sends
+ * the key after it has accepted the GUID. */
 static void fill_by_place(const struct sm *s, uint64_t guid, struct fab_mads_request *req)
 {
     struct end e = find_end(s, req->path);
@@ -270,8 +272,14 @@ const struct fab_m_keys *sm_m_key_previous(const struct sm *s)
     return &s->core->previous_m_keys;
 }
 
-void sm_m_key_set_previous(struct sm *s, const struct fab_m_keys *keys)
+void sm_m_key_set_rotating(struct sm *s, bool rotating)
+{
+    s->core->m_keys_rotate = rotating;
+}
+
+void sm_m_key_set_previous(struct sm *s, const struct fab_m_keys *keys, bool rotating)
 {
     s->core->previous_m_keys = *keys;
+    s->core->m_keys_rotate = rotating;
     sm_m_key_recount(s);
 }

@@ -7,7 +7,11 @@
  * changes of M_Keys, light sweeps, rebalances, steps of the incremental rebalance.
  *
  * A single trap starts a round at once. While traps keep coming, all rounds except port probes wait
- * for a pause (sweep.trap_settle).
+ * for a pause (sweep.trap_settle_ms).
+ *
+ * While the manager is frozen (freeze.c), it enables and disables no port, and makes no step of the
+ * incremental rebalance. freeze.c keeps the requests for reroutes, rebalances and changes of
+ * M_Keys, so this file does not see them.
  *
  * Port probes must not delay sweeps for ever. If a sweep has waited too long and no probe has led
  * to a repair, a targeted sweep of the same switches replaces the requested probes.
@@ -20,7 +24,7 @@ static enum sm_round_kind most_urgent(const struct sm_facts *f)
         bool sweeps = f->heavy || f->targets || f->background_ready || f->reroute;
         return sweeps ? SM_ROUND_HEAVY : SM_ROUND_NONE;
     }
-    if (f->port)
+    if (f->port && !f->frozen)
         return SM_ROUND_PORT;
     /* The round that takes over a background heavy sweep also sweeps nodes that changed during that
      * sweep. If it waited until no node changes, it would never run in a fabric that changes all
@@ -39,7 +43,7 @@ static enum sm_round_kind most_urgent(const struct sm_facts *f)
         return SM_ROUND_LIGHT;
     if (f->rebalance)
         return SM_ROUND_REBALANCE;
-    return f->step ? SM_ROUND_STEP : SM_ROUND_NONE;
+    return f->step && !f->frozen ? SM_ROUND_STEP : SM_ROUND_NONE;
 }
 
 struct sm_next sm_next_round(const struct sm_facts *f)

@@ -11,8 +11,8 @@
 struct sm_facts {
     /* A view is published, and the model has a snapshot of the fabric. */
     bool known;
-    /* Traps came recently, and the pause after the last of them (sweep.trap_settle) has not ended.
-     * Only port probes may run. */
+    /* Traps came recently, and the pause after the last of them (sweep.trap_settle_ms) has not
+     * ended. Only port probes may run. */
     bool settling;
     /* A local repair would handle a link failure now. */
     bool repair_ready;
@@ -33,6 +33,8 @@ struct sm_facts {
     bool keys;
     /* A step of the incremental rebalance was computed. */
     bool step;
+    /* An operator has frozen the manager. */
+    bool frozen;
 };
 enum sm_next_action {
     SM_NEXT_NOTHING,

@@ -25,8 +25,8 @@ enum sm_yields {
     SM_YIELDS_NEVER, /* in no round */
     /* only in a round whose sweep found the same nodes and links as the sweep before it */
     SM_YIELDS_UNCHANGED,
-    /* Like SM_YIELDS_UNCHANGED, and also in a reroute or rebalance. Until their first write, the
-     * active tables are as good as before. */
+    /* Like SM_YIELDS_UNCHANGED, and also in a reroute or rebalance. Until the first write of such a
+     * round, the active tables are as good as before. */
     SM_YIELDS_OPTIONAL,
     SM_YIELDS /* in every round */
 };
@@ -51,7 +51,7 @@ struct sm_phase {
     /* The runner calls `abort` if the round is aborted during this phase. May be NULL. */
     void (*abort)(struct sm *s);
     enum sm_yields yields;
-    /* `next` sets the M_Keys of its requests; otherwise the runner sets them. */
+    /* True: the function `next` sets the M_Key of each request. False: the runner sets it. */
     bool keyed;
     /* If a trap names another node during this phase of a targeted sweep, the sweep starts again
      * and includes the node. */
@@ -107,8 +107,8 @@ struct sm_round {
     bool probes;
     /* The round is a light sweep, which is aborted if a trap requests a targeted sweep. */
     bool light;
-    /* The cause that sm_cause_set has set is shown as the cause of this round, by `fabricctl
-     * status` and in the record of a reroute. */
+    /* `fabricctl status` and the reroute record show the text of sm_cause_set as the cause of this
+     * round. */
     bool causes;
     /* While the round runs, the manager sends no other requests. */
     bool alone;

@@ -17,16 +17,16 @@
 #define HEAVY_LATER_US 2000000u
 /* Maximum time by which port probes without a repair may delay a sweep. */
 #define OVERDUE_US 1000000u
-/* A port probe also reads switches whose traps come after its start. If it has found a change, it
- * reads them only during this time. If it has found none, its reads may be lost in a failed switch,
- * and only other switches can report the failure. */
+/* A port probe also reads switches whose traps come while the probe runs. A probe that has found a
+ * change adds such switches only during this time. A probe without a change adds them at any time:
+ * its reads may be lost in a failed switch, and only other switches can report this failure. */
 #define JOIN_US 20000u
 
 /* ---- bits of enum sm_request ----------------------------------------------------------------- */
 
 void sm_request(struct sm *s, unsigned requests)
 {
-    s->core->requested |= requests;
+    s->core->requested |= sm_freeze_keep(s, requests);
 }
 
 bool sm_is_requested(const struct sm *s, unsigned any_of)
@@ -37,6 +37,13 @@ bool sm_is_requested(const struct sm *s, unsigned any_of)
 void sm_request_met(struct sm *s, unsigned requests)
 {
     s->core->requested &= ~requests;
+}
+
+unsigned sm_take_requests(struct sm *s, unsigned requests)
+{
+    unsigned set = s->core->requested & requests;
+    s->core->requested &= ~requests;
+    return set;
 }
 
 void sm_request_heavy(struct sm *s)
@@ -201,7 +208,8 @@ static void take_cause(struct sm *s)
 
 int sm_wait(struct sm *s, enum sm_round_kind kind, sm_done *done, void *ctx)
 {
-    if (sm_is_standby(s))
+    bool waits = kind == SM_ROUND_REROUTE || kind == SM_ROUND_REBALANCE;
+    if (sm_is_standby(s) || (waits && sm_is_frozen(s)))
         return FAB_E_DENIED;
     struct sm_waiter *w = malloc(sizeof(*w));
     if (!w)

@@ -3,10 +3,10 @@
  * Begins and ends rounds. When no round runs, the manager chooses the next round (next_round.c) and
  * starts it.
  *
- * A single trap starts a round at once. If a trap comes while a round runs, the next round begins
- * sweep.trap_settle after the end of the running one, so that one sweep handles a burst of traps.
- * If traps keep coming, for example from a flapping link, this pause doubles repeatedly (backoff).
- * After many changes of the tables, pace.c delays further ones.
+ * A single trap starts a round at once. If a trap comes while a round runs, the manager pauses for
+ * sweep.trap_settle_ms after the end of this round. So one sweep handles a burst of traps. If traps
+ * keep coming, for example from a flapping link, this pause doubles repeatedly (backoff). After
+ * many changes of the tables, pace.c delays further ones.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -59,6 +59,7 @@ static struct sm_facts facts_of(const struct sm *s)
         .rebalance = sm_is_requested(s, SM_REQUEST_REBALANCE),
         .light = sm_is_requested(s, SM_REQUEST_LIGHT),
         .keys = sm_is_requested(s, SM_REQUEST_KEYS),
+        .frozen = sm_is_frozen(s),
     };
     s->wiring->add_facts(s, &facts);
     return facts;
@@ -313,6 +314,8 @@ int sm_core_init(struct sm *s)
     if (r == FAB_OK)
         r = sm_pace_init(s);
     if (r == FAB_OK)
+        r = sm_freeze_init(s);
+    if (r == FAB_OK)
         r = sm_trap_limit_init(s);
     if (r == FAB_OK)
         r = sm_trap_forward_init(s);
@@ -331,6 +334,7 @@ void sm_core_fini(struct sm *s)
 {
     if (!s->core)
         return;
+    sm_freeze_fini(s);
     sm_pace_fini(s);
     sm_trap_limit_fini(s);
     sm_trap_forward_fini(s);

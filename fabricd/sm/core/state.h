@@ -5,9 +5,10 @@
 
 #include "fabricd/loop/task.h"
 #include "fabricd/sm/core/core.h"
+#include "fabricd/sm/core/freeze.h"
 #include "libfabmgr/base/map.h"
 
-#define SM_PHASES_A_ROUND 20 /* maximum number of phases in a round */
+#define SM_PHASES_A_ROUND 24 /* maximum number of phases in a round */
 
 struct sm_phase_task;
 struct sm_trap_forward;
@@ -27,12 +28,13 @@ struct sm_waiter { /* a caller that waits for a round */
 /* Token bucket that limits how often the tables change (pace.c). There is one for local repairs
  * and one for targeted sweeps. */
 struct sm_pace {
-    uint64_t full_us; /* token bucket (libfabmgr/base/bucket.h) */
+    uint64_t full_us; /* Manager's clock in us when the token bucket is full again
+                       * (libfabmgr/base/bucket.h). */
     uint32_t pauses;  /* number of successive pauses */
 };
 
 struct sm_core {
-    /* Members of requests.c: the pending requests. */
+    /* Members of requests.c. */
     /* Bitset of requests (enum sm_request) that no round has fulfilled yet. */
     unsigned requested;
     struct sm_guids targets, probes;
@@ -61,6 +63,7 @@ struct sm_core {
 
     /* Members of m_key.c: M_Keys of requests. */
     struct fab_m_keys previous_m_keys;
+    bool m_keys_rotate; /* ports are being changed from the previous to the present keys */
     /* True: ports may need different M_Keys (sm_m_keys_are_mixed). */
     bool m_keys_mixed;
     /* Directed routes to devices that answered only requests with the previous or the listed M_Key.
@@ -84,10 +87,12 @@ struct sm_core {
     char alarm[1280];
     uint64_t created_us;
 
+    struct sm_freezing freeze; /* members of freeze.c */
+
     /* Members of pace.c. */
     struct sm_pace repair_pace, sweep_pace;
-    struct loop_timer *probe_timer;   /* pending: port probes wait */
-    struct loop_timer *targets_timer; /* pending: targeted sweeps wait */
+    struct loop_timer *probe_timer;   /* While this timer is pending, port probes wait. */
+    struct loop_timer *targets_timer; /* While this timer is pending, targeted sweeps wait. */
     /* Generation of the published view when the running round began. */
     uint64_t generation_before;
 
@@ -100,9 +105,9 @@ struct sm_core {
     /* An answer has come since the timer `stall` was last set. */
     bool answered;
     uint64_t stalled_us; /* time since the last answer */
-    /* Members of phase_times.c, for the running phase. The first two are the time when it began: in
-     * us of the manager's clock, and in ns of CPU time of the loop thread. The third is the CPU
-     * time of its worker task, in ns. */
+    /* Members of phase_times.c, for the running phase. phase_began_us: manager's clock in us when
+     * the phase began. phase_began_ns: CPU time of the loop thread in ns when the phase began.
+     * phase_worker_ns: CPU time in ns of the worker task of the phase. */
     uint64_t phase_began_us, phase_began_ns, phase_worker_ns;
     struct sm_phase_time phase_times[SM_ROUND_KINDS][SM_PHASES_A_ROUND];
 

@@ -85,11 +85,12 @@ static void take_effect(struct sm *s, const struct sm_trap *t)
     sm_trap_forward(s, t);
 }
 
-/* Returns whether the manager may answer the trap. TrapRepress carries the M_Key in the trap and
- * never another key, because the source LID may be forged. TrapRepress is not sent in two cases. If
- * the port has another key by now, TrapRepress would be a key violation; the device will repeat the
- * trap with its new key. If the trap has the key of another manager, TrapRepress would stop the
- * lease period that a wrong M_Key started, and a lost key would never expire. */
+/* Returns whether the manager may answer the trap. TrapRepress carries the M_Key from the trap and
+ * never another key, because a forged source LID could direct the manager's key to an attacker.
+ * TrapRepress is not sent in two cases. If the port has another key by now, TrapRepress would be a
+ * key violation; the device will repeat the trap with its new key. If the trap has the key of
+ * another manager, TrapRepress would stop the lease period that a wrong M_Key started, and a lost
+ * key would never expire. */
 static bool may_repress(const struct sm *s, const struct transport_mad *mad,
                         const struct fab_mad *head, const struct fab_notice *notice)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Limits the rate of traps with token buckets. Each source LID has a bucket, and all LIDs without
- * an owner share one. A host can forge any source LID, so a trap from an adapter or router also
- * takes a token from a bucket that all adapters and routers share. Traps from switches do not use
- * the shared bucket, so that a flood from hosts cannot delay a trap about a failed link.
+ * an owner share one. A host can forge any source LID. So all adapters and routers also share one
+ * bucket, from which each of their traps takes a token. Traps from switches do not use the shared
+ * bucket, so that a flood from hosts cannot delay a trap about a failed link.
  *
  * The manager answers a trap beyond the limit only with TrapRepress. If it would have read the
  * device (traps 128, 144 and 256), it puts the source LID into a queue of owed reads. The read
@@ -183,7 +183,8 @@ static void make_up(struct sm *s, uint16_t lid)
         return;
     }
     x->owed = 0;
-    /* a LID without an owner needs no read: a sweep has already found the change */
+    /* a LID without an owner needs no read: a sweep has already found that the port has left the
+     * fabric */
     if (port != FAB_NONE && sm_is_master(s))
         sm_trap_act(s, sm_model_guid_of_lid(&s->model, lid), trap);
 }

@@ -37,14 +37,15 @@ static const struct fab_bucket_rate event_rate = {.each_us = 4000000, .burst = 1
 /* What the manager knows about the violations of one key (M_Key, P_Key or Q_Key) at one port. */
 struct row {
     struct sm *sm;
-    /* Node GUID of the port, and manager's clock at the last event about it; 0: none yet. */
-    uint64_t guid, told_us;
+    uint64_t guid; /* GUID of the node that has the port */
+    /* manager's clock when the last event about this key and port was emitted; 0: none yet */
+    uint64_t told_us;
     uint32_t untold; /* number of violations since the last event */
     /* Source LID of the trap that the manager is confirming. */
     uint16_t lid;
     uint8_t port, key; /* port number, and which key (enum sm_key) */
-    /* used: the row belongs to a port and key. reading: a PortInfo request that confirms a trap
-     * is in flight. */
+    /* used: the row belongs to a port and key. reading: a PortInfo request is in flight, to confirm
+     * a trap. */
     bool used, reading;
     /* Directed route of the PortInfo request that is in flight. */
     struct fab_path path;
@@ -79,8 +80,9 @@ static uint16_t counter_of(const struct fab_port_info *info, uint8_t key)
                              : info->q_key_violations;
 }
 
-/* Stores the counter `now` in `to`. Returns by how much it rose since the value in `from`. A lower
- * value means that the device restarted and counts from 0 again; the function then returns 0. */
+/* Stores the counter `now` in `to`. Returns by how much the counter rose since the value in `from`.
+ * A lower value means that the device restarted and counts from 0 again; the function then returns
+ * 0. */
 static uint32_t note_counter(struct fab_map *to, const struct fab_map *from, uint64_t at,
                              uint16_t now)
 {
@@ -259,8 +261,9 @@ static void tell(struct sm *s, struct row *r, uint32_t rise,
 
 /* ---- traps ---- */
 
-/* Returns by how much the counter rose; 0: the device does not confirm the trap. The LID of the
- * trap must belong to the port, except for an external port of a switch, which has no LID. */
+/* Returns by how much the counter rose; 0: the device does not confirm the trap. The source LID of
+ * the trap must belong to the port. External ports of switches have no LID, so this check does not
+ * apply to them. */
 static uint32_t confirmed_rise(struct row *r, const struct fab_mads_answer *a)
 {
     struct sm_violations *x = r->sm->core->violations;

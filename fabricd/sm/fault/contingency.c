@@ -4,20 +4,21 @@
  * single switch. Such a failure is called a case in this folder. A local repair first looks for the
  * plan of its case (sm_contingency_lookup).
  *
- * A worker task computes contingencies while no round runs. It reads a version of the tables that
- * does not change when a local repair makes new tables. The task runs in slices of a few
+ * A worker task computes contingencies while no round runs. The task reads a version of the tables
+ * that does not change when a local repair makes new tables. It runs in slices of a few
  * milliseconds (contingency_slice.c). The pauses between slices are so long that the computation
  * takes at most contingency.cpu percent of one core. A trap ends the slice at once
  * (sm_contingency_yield).
  *
  * After a local repair, a targeted sweep or a rebalance, the plans must fit the new state of the
- * repair session. The plans that the change does not touch stay. All other plans are checked, and
- * computed again if they are no longer valid (libfabmgr/repair/contingency/contingency.h). If an
- * engine computes tables for another fabric, all plans are dropped.
+ * repair session. Plans that the change of state does not affect stay valid. The task checks all
+ * other plans, and computes a plan again if it is not valid any more
+ * (libfabmgr/repair/contingency/contingency.h). If an engine computes tables for another fabric,
+ * all plans are dropped.
  *
  * The order of the cases is: first the links that flapped or had errors, then the switches, then
  * all other links. If the plans fill the memory that contingency.memory allows, a new plan replaces
- * the plans of later cases.
+ * plans of cases that come later in this order.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@
 #include "fabricd/sm/fault/state.h"
 #include "fabricd/sm/links/links.h"
 
-/* The computation starts this long after the end of a round. */
+/* Delay between the end of a round and the start of the computation. */
 #define QUIET_US 1000000u
 /* Minimum pause between two slices. In virtual time, every pause has this length. */
 #define PAUSE_US 4000u
@@ -43,9 +44,9 @@ static size_t budget(const struct sm *s)
     return (size_t)s->in.config->contingency_mb << 20;
 }
 
-/* Frees one plan of an earlier state, to make room for a new one. Its case must not be handled yet
- * for the present state; the search begins at the last case. Returns false if there is no such
- * plan. */
+/* Frees one plan of an earlier state, to make room for a new one. The case of this plan must not be
+ * handled yet for the present state. The search begins at the last case. Returns false if there is
+ * no such plan. */
 static bool evict_last(struct sm_contingency_state *a)
 {
     size_t left = fab_repair_contingency_left(a->maker);
@@ -61,8 +62,8 @@ static bool evict_last(struct sm_contingency_state *a)
     return false;
 }
 
-/* Stores the result for a case, with its plan. If the plan is too long, or no memory can be freed
- * for it, stores the result without the plan. */
+/* Stores the result for a case, with its plan. If the plan is too long, or if the function cannot
+ * free enough memory for the plan, it stores the result without the plan. */
 static void take_one(struct sm *s, struct fab_repair_contingency *c)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
@@ -267,8 +268,8 @@ static int follow(struct sm *s)
     return go_on(s, later);
 }
 
-/* Assigns the plans to the present repair session, or drops them if this session is for other
- * tables. Must not be called while the worker task runs. */
+/* Assigns the plans to the present repair session. If this session is for other tables, drops the
+ * plans. Must not be called while the worker task runs. */
 static void take_over(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
@@ -294,12 +295,12 @@ static void on_time(void *ctx)
     loop_at(s->in.loop, "computing contingencies");
     if (sm_reproof_runs(s) && !sm_run_busy(s)) {
         /* The background proof uses the share of the core that contingency.cpu permits, so the
-         * plans wait. */
+         * computation of plans waits. */
         loop_timer_set(a->timer, PROOF_PAUSE_US);
         return;
     }
     if (sm_run_busy(s) || a->task || !sm_repair_ready(s))
-        /* When the running round ends, sm_contingency_prepare sets the timer again. */
+        /* The end of the running round calls sm_contingency_prepare, which sets the timer again. */
         return;
     take_over(s);
     if (!is_behind(s))

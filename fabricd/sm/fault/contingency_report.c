@@ -7,7 +7,8 @@
 /* Assumed rate of LFT writes in blocks per second, until reroutes have shown the real rate. */
 #define WRITE_RATE 25000
 
-/* Returns what the computation waits for; "": it runs, or it is complete. */
+/* Returns a phrase that says what the computation waits for; "": the computation runs or is
+ * complete. */
 static const char *waits_for(const struct sm *s)
 {
     const struct sm_contingency_state *a = &s->fault->contingency;

@@ -47,7 +47,7 @@ void sm_contingency_work(void *ctx, struct loop_task *task)
     for (unsigned i = 0; i < SLICE_CASES && !slice_is_over(j, start_ns); i++) {
         if (!fab_repair_contingency_prepare(j->maker))
             make_one(j);
-        /* Gives the processor to the loop thread, which may have to handle a fault. */
+        /* Lets the loop thread run, which may have to handle a fault. */
         (void)sched_yield();
     }
     if (j->status == FAB_E_BUSY)

@@ -16,14 +16,14 @@ struct sm_contingency_job {
     struct fab_repair *later;
     struct fab_lft tables; /* the tables of `later` */
     /* True: the maker returns the plans, because contingency.memory may have room for them. False:
-     * it returns only their sizes and loads. */
+     * it returns only the sizes of the plans and the link loads. */
     bool keep;
     /* True: a slice ends after SLICE_US. False (virtual time): it ends after a number of cases. */
     bool timed;
     /* The loop thread sets `stop` to a value other than 0 to end the slice. */
     int stop;
-    /* [SLICE_CASES] for each of the next cases: its plan from an earlier state of the repair
-     * session; NULL: it has none */
+    /* [SLICE_CASES] the plan of each of the next cases, from an earlier state of the repair
+     * session; NULL: the case has none */
     struct fab_repair_stored_plan *earlier[SLICE_CASES];
     /* The state of the session (its number of commits) for which the plan in earlier[] is valid. */
     uint64_t valid_at[SLICE_CASES];

@@ -13,9 +13,11 @@ void sm_fault_fini(struct sm *s);
 /* Call this function when a round with a port probe and local repair has ended. It requests the
  * targeted sweep that checks the result of the probe. */
 void sm_probe_ended(struct sm *s, int status);
-/* Returns whether a port probe has read nodes that no targeted sweep has read since. */
+/* Returns whether there are nodes that a port probe has read and that no targeted sweep has read
+ * after it. */
 bool sm_probe_unchecked(const struct sm *s);
-bool sm_probe_check_waits(const struct sm *s, uint64_t node_guid); /* as above, for one node */
+/* As sm_probe_unchecked, but for one node. */
+bool sm_probe_check_waits(const struct sm *s, uint64_t node_guid);
 /* Drops contingency plans of other tables, and starts to compute the missing plans. */
 void sm_contingency_prepare(struct sm *s);
 /* Pauses the computation of contingency plans at once, because a fault may have to be handled. */

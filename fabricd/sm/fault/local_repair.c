@@ -8,8 +8,8 @@
  * these links, the phase computes and proves a repair from the repair session
  * (apply/repair_state.c). The loop thread does this for a few links, a worker thread for more. The
  * phase then changes fabric and tables, and publishes them. If readers still use the fabric or the
- * tables, it changes a new version of them (libfabmgr/base/pages.h). Phase "programming"
- * (apply/program.c) sends the writes.
+ * tables, the phase makes a new version and changes the new version (libfabmgr/base/pages.h). Phase
+ * "programming" (apply/program.c) sends the writes.
  *
  * If no local repair is possible, the active tables stay unchanged until a targeted sweep and an
  * engine have produced new ones.
@@ -197,8 +197,8 @@ static int enter(struct sm *s)
     return sm_repair_search_begin(s);
 }
 
-/* Ends the round without a repair. The targeted sweep that follows gets the time of the trap that
- * caused the probe. */
+/* Ends the round without a repair. The targeted sweep that follows counts its time from the trap
+ * that caused the probe. */
 static int give_up(struct sm *s, const struct sm_repair_search *x)
 {
     log_info("sm", "no local repair, a targeted sweep follows: %s",
@@ -216,8 +216,8 @@ static int leave(struct sm *s)
     struct sm_probe *p = &s->fault->probe;
     struct sm_repair_search *x = sm_repair_search_end(s);
     if (x->status != FAB_OK && p->gains > 0 && p->count > 0)
-        /* Failed links interrupt traffic, so they are repaired without the returned links. A sweep
-         * brings these back. */
+        /* Failed links interrupt traffic, so the repair handles only them. A sweep brings back the
+         * returned links. */
         x = sm_repair_search_failed_only(s, x);
     if (!x)
         return FAB_E_NOMEM;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Cancels reads of a port probe whose directed routes lead over failed links or through failed
- * switches. Such reads get no answer, and the repair would wait 10 to 20 ms for them, until the
- * probe gives up. After the repair, the manager knows directed routes around the failed links, and
- * another probe reads the switches that this one could not read.
+ * switches. Such reads get no answer, and the probe would delay the repair by 10 to 20 ms until it
+ * stops waiting for them. After the repair, the manager knows directed routes around the failed
+ * links, and another probe reads the switches that this one could not read.
  */
 #include "fabricd/sm/fault/state.h"
 
 /* Returns whether the probe found the link of this port down. The list of the probe also has links
- * that must be isolated; these are still up. */
+ * that are still up but must be isolated; for such a link the function returns false. */
 static bool is_down(const struct sm *s, uint32_t port)
 {
     const struct sm_probe *p = &s->fault->probe;

@@ -5,15 +5,15 @@
  * thousand reads, and would delay the first write by 10 ms. Many traps may also be lost, because
  * they are routed through the failed switch.
  *
- * A port probe therefore reads all ports of the first suspects only. If it finds one failed link to
- * a switch, it asks another neighbour for the state of its link to that switch. If two links to a
- * switch failed, the switch has probably failed. Directed routes then avoid it. The probe visits
- * all its neighbours, even those that sent no trap, but reads only their ports that lead to the
- * failed switch. One local repair thus handles the failure of the whole switch.
+ * A port probe therefore reads all ports of the first suspects only. If the probe finds one failed
+ * link to a switch, it asks another neighbour of this switch about the link between the two. If two
+ * links to a switch failed, the switch has probably failed. Directed routes then avoid the switch.
+ * The probe visits all neighbours of the failed switch, even those that sent no trap, but reads
+ * only their ports that lead to it. One local repair thus handles the failure of the whole switch.
  *
  * If a suspect's port to the failed switch is still up, the suspect sent its trap for another
- * reason, and the probe reads all its ports. If that port is down, it explains the trap. The
- * targeted sweep that checks the result of the probe then finds other changes at this suspect.
+ * reason, and the probe reads all its ports. If that port is down, this explains the trap. Other
+ * changes at this suspect are left to the targeted sweep that checks the result of the probe.
  */
 #include <string.h>
 
@@ -90,7 +90,7 @@ static void doubt(struct sm *s, uint32_t node, uint32_t suspect)
         return;
     uint32_t other = find_other_neighbour(s, node, suspect);
     /* If `node` is the switch next to the manager, the directed routes to all its neighbours may
-     * lead through it. New directed routes around `node` are then computed. */
+     * lead through it. In this case the function computes new directed routes around `node`. */
     if (other == FAB_NONE) {
         sm_reads_cut(s, node);
         if (sm_model_avoid(&s->model, node) == FAB_OK)
@@ -155,7 +155,8 @@ bool sm_lost_switch_awaited(struct sm *s)
 void sm_lost_switch_count(struct sm *s, uint32_t node, int change)
 {
     struct sm_lost_switches *l = &s->fault->lost;
-    /* A read that was sent before its switch became a suspect is not counted. */
+    /* Reads that were sent before their switch became a suspect were not counted, so pending[i] may
+     * already be 0 when their answers come. */
     for (uint32_t i = 0; i < SM_FIRST_SUSPECTS && i < s->run.suspects.count; i++)
         if (suspect_node(s, i) == node && (change > 0 || l->pending[i] > 0))
             l->pending[i] = (uint32_t)((int)l->pending[i] + change);
@@ -243,6 +244,6 @@ void sm_lost_switch_stop(struct sm *s)
     if (!l->again)
         l->end = 0;
     l->again = true;
-    /* No answers will come to the reads that were given up. */
+    /* The cancelled reads get no answers any more. */
     memset(l->pending, 0, sizeof(l->pending));
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "probing ports" reads the state of all links of the switches that traps named, with one
- * SubnGet(PortInfo) per port. These reads are enough to find failed ISLs, which must be repaired at
- * once. A link that is to be isolated is treated as if it had failed. If a switch failed, few ports
- * of its neighbours are read (lost_switch.c).
+ * SubnGet(PortInfo) per port. These reads are enough to find failed ISLs, whose routes must be
+ * repaired at once. The phase handles a link that must be isolated like a failed link. If a switch
+ * failed, the phase reads few ports of its neighbours (lost_switch.c).
  *
  * The phase compares the answers with the snapshot. It also verifies ISLs that came back
  * (returned_links.c). A targeted sweep handles all other changes (a new link, a host, another link
- * speed), and then checks the result of the probe. The sweep follows at once if there were other
+ * speed), and also checks the result of the probe. The sweep follows at once if there were other
  * changes or failures, otherwise after CHECK_US.
  */
 #include <stdlib.h>
@@ -49,8 +49,9 @@ static bool find_suspect(struct sm *s, uint32_t *ret_node)
     return true;
 }
 
-/* If the suspect is a silent switch, its ports cannot be read. If routes can avoid it, lists all
- * its links as links that the local repair must exclude. Returns whether the suspect is silent. */
+/* If the suspect is a silent switch, its ports cannot be read. If routes can avoid this switch, the
+ * function lists all its links as links that the local repair must exclude. Returns whether the
+ * suspect is silent. */
 static bool take_silent(struct sm *s, uint64_t guid)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -151,8 +152,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
         sm_lost_switch_read_again(s);
     if (read_suspect(s, ret))
         return true;
-    /* Suspects that sm_probe_join added may need no read. After the last answer, the runner does
-     * not call this function again, so it continues here. */
+    /* The suspects that sm_probe_join added may need no read. There is then no further answer after
+     * which the runner would call this function again, so the function itself must go on. */
     if (is_at_end(s))
         sm_lost_switch_read_again(s);
     return read_suspect(s, ret);
@@ -241,7 +242,7 @@ static int leave(struct sm *s)
     int r = sm_returns_verified(s);
     s->run.known_us = clock_now_us();
     sm_flap_arm(s);
-    if (s->fault->probe.gains > 0 && sm_targets_wait(s))
+    if (s->fault->probe.gains > 0 && (sm_targets_wait(s) || sm_is_frozen(s)))
         sm_returns_drop(s);
     bool any = s->fault->probe.count > 0 || s->fault->probe.gains > 0;
     return r != FAB_OK || any ? r : SM_ROUND_OVER;
@@ -260,9 +261,9 @@ static void postpone_unread(struct sm *s)
         sm_request_probe(s, suspects->guid[x->next_suspect]);
 }
 
-/* Gives up unanswered requests; a targeted sweep then reads these switches. If the probe has found
- * a failed link, it gives up without further delay, so that the repair does not wait for another
- * switch that hangs. Otherwise it waits for the time of one try. */
+/* Cancels the unanswered requests; a targeted sweep then reads these switches. If the probe has
+ * found a failed link, the function cancels them at once, so that the repair does not wait for
+ * another switch that hangs. Otherwise it waits for the time of one try. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     struct sm_probe *p = &s->fault->probe;
@@ -277,7 +278,7 @@ static void stalled(struct sm *s, uint64_t stalled_us)
     p->more = true;
     sm_lost_switch_stop(s);
     if (!tried)
-        /* The switches had less time to answer than one try, so they do not count as
+        /* The switches did not have the time of one try to answer, so they do not count as
          * unresponsive. */
         p->unresponsive = (struct sm_guids){0};
     sm_run_give_up(s);

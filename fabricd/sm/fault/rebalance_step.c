@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rebalances the routes step by step after local repairs (libfabmgr/repair: fab_repair_rebalance).
- * Local repairs spread what failed links carried without knowing the link loads. A step counts the
- * loads, and moves some of the displaced entries to paths of the same length with lighter links.
- * The entries keep their baseline values, so a repair restores these when the links come back.
+ * Local repairs spread the traffic of failed links without regard to the link loads. A step counts
+ * the loads, and moves some of the displaced entries to paths of the same length with lighter
+ * links. The baseline does not change, so a repair restores the baseline values when the links come
+ * back.
  *
- * The first step begins DELAY_US after a repair. A worker task computes, proves and orders it while
- * no round runs, so a fault never waits for it. If the repair session has changed since then, the
- * step is dropped. Otherwise a separate round applies it and sends its writes, which are few. Steps
- * follow each other, with pauses for other work, until a whole pass moves no entry.
+ * The first step begins DELAY_US after a repair. A worker task computes and proves the step and
+ * orders its writes. The task starts only while no round runs. A fault never waits for the task,
+ * because a round may begin while the task runs. If the repair session has changed when the task
+ * ends, the step is dropped. Otherwise a separate round applies the step and sends its few writes.
+ * Steps follow each other, with pauses for other work, until a whole pass over the LIDs moves no
+ * entry.
  */
 #include <stdlib.h>
 
@@ -18,9 +21,10 @@
 #include "fabricd/sm/mcast/mcast.h"
 
 #define DELAY_US 50000u
-/* A pause is at least this many times as long as the computation before it. */
+/* Minimum ratio of a pause to the computation before the pause. */
 #define PAUSE_FACTOR 4
-/* A step ends after the LID at which the number of changed entries reaches this value. */
+/* Number of changed entries at which a step ends. The step completes the LID at which it reaches
+ * this number. */
 #define STEP_ENTRIES 256
 
 struct sm_step { /* While the worker task runs, only the task may access the members. */
@@ -172,7 +176,7 @@ static void on_time(void *ctx)
     struct sm *s = ctx;
     struct sm_step_state *a = &s->fault->step;
     if (a->task || a->ready || !may_run(s))
-        /* The end of the task or of the running round calls sm_step_prepare. */
+        /* The end of the task, or of the running round, will call sm_step_prepare. */
         return;
     if (begin(s) != FAB_OK)
         log_debug("sm", "no memory for an incremental rebalance");

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the repair for the links that the last port probe found failed or returned. If a
- * contingency plan exists for exactly these links, the plan is used; a plan of an earlier state is
- * first checked and proved. Otherwise the repair is computed from the repair session and proved.
+ * contingency plan exists for exactly these links, the search uses the plan; it first checks and
+ * proves a plan of an earlier state. Otherwise the search computes the repair from the repair
+ * session, and proves it.
  *
- * For a few links, the loop thread does this, because starting a worker task would take as long.
- * For more links, as after the failure of a switch, a check can take 25 ms and a computation 0.1 s.
- * A worker task then does it, with a copy of the session's state.
+ * For a few links, the loop thread does this work, because the start of a worker task would take as
+ * long. For more links, for example after the failure of a switch, a check can take 25 ms and a
+ * computation 0.1 s. A worker task then does the work, with a copy of the session's state.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +57,8 @@ static int list_failed(struct sm *s, struct sm_repair_search *x)
 
 /* ---- computing ------------------------------------------------------------------------------- */
 
-/* Takes the contingency plan. The status is NOT_FOUND if there is none or it is no longer valid. */
+/* Takes the contingency plan. Sets the status to NOT_FOUND if there is no plan, or if the plan is
+ * not valid any more. */
 static void take_plan(struct sm_repair_search *x, struct fab_repair *state,
                       const struct fab_lft *tables)
 {
@@ -174,8 +176,8 @@ static bool writes_block(const struct fab_repair_delta *d, uint32_t block)
  * If all missing writes are those of local repairs, the labels ascend along the paths of the
  * mixture that the switches hold (libfabmgr/repair/write_order.c). A further repair is then safe if
  * it brings back no link, keeps the labels of the active tables, and writes no block with the
- * number (LID / 64) of a missing block. For the LIDs that this repair changes, no entry is missing
- * in any switch. */
+ * number (LID / 64) of a missing block. The last condition ensures that all switches hold the
+ * active entries for the LIDs that the repair changes. */
 static bool lacks_entries(const struct sm *s, const struct sm_repair_search *x)
 {
     uint32_t count;

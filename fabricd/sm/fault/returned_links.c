@@ -2,15 +2,15 @@
 /*
  * Finds links between switches that come back after a failure. The repair session knows which link
  * each port had when the tables were computed. If a port probe finds a port with a failed link up
- * again, it verifies that the same link is back. NodeInfo that is read over the link shows whether
- * the same port is at the other end, and PortInfo of that port shows its state. SwitchInfo of both
+ * again, it verifies that the same link is back. NodeInfo, read over the link, shows whether the
+ * same port is at the other end. PortInfo of that port shows the port's state. SwitchInfo of both
  * switches shows whether one of them was reset, and has lost its tables. No sweep is needed for
  * such a link. The local repair removes the link from the list of dead links, and brings it to
  * Active before any table entry leads into it.
  *
  * A targeted sweep handles all other links: links of hosts, links that the baseline does not have,
- * links to a switch that the snapshot does not have or that is cut off, and links that must stay
- * excluded.
+ * and links that must stay excluded. It also handles links to a switch that is cut off or that the
+ * snapshot does not have.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -104,8 +104,8 @@ static void fill(struct sm *s, struct sm_return *l, unsigned ask, struct fab_mad
         ret->attr_mod = fab_fabric_port(f, l->peer)->num;
     }
     sm_m_key_fill(s, ret);
-    /* sm_m_key_fill finds the M_Key by the port at the end of the route. It cannot find this port,
-     * because the snapshot does not have the link yet. */
+    /* sm_m_key_fill would have to find the port at the end of the route, but the snapshot does not
+     * have this link yet. So the M_Key is set here. */
     if (ask == ASK_NODE)
         ret->m_key = sm_m_key_of_port(s, l->peer);
     l->asked |= (uint8_t)ask;

@@ -13,7 +13,7 @@
 /* A link between two switches that may have come back (returned_links.c). */
 struct sm_return {
     struct sm_return *next;
-    /* Ids of the ports at its ends; the port probe found `port` up. */
+    /* Ids of the ports at the ends of the link. The port probe found `port` up. */
     uint32_t port, peer;
     /* Directed route over this link to the switch of `peer`. */
     struct fab_path path;
@@ -52,8 +52,8 @@ struct sm_lost_switches {
     uint32_t doubt[SM_LOST_SWITCHES], other[SM_LOST_SWITCHES];
     uint32_t doubts;
     uint32_t node[SM_LOST_SWITCHES]; /* [count] switches that have probably failed */
-    /* [count] for each failed switch: number of the port at which the probe continues. The switch
-     * cannot be read, so the probe reads the port at the other end of each of its links. */
+    /* [count] for each failed switch: the number of its next port. The switch itself cannot be
+     * read, so the probe reads the port at the other end of the link of each of its ports. */
     uint8_t next[SM_LOST_SWITCHES];
     uint32_t count;
     uint32_t pending[SM_FIRST_SUSPECTS]; /* unanswered reads of the first suspects */
@@ -63,10 +63,10 @@ struct sm_lost_switches {
      * narrow suspects whose trap had another reason, so that the probe reads all their ports. */
     uint64_t narrow[SM_GUIDS_MOST / 64], reread[SM_GUIDS_MOST / 64];
     bool any; /* narrow is not empty */
-    /* The probe has read all suspects and begins again. Of the suspects before `end`, it reads only
-     * those in `reread`. */
+    /* The probe has read all suspects and goes through them again. Of the suspects before `end`, it
+     * now reads only those in `reread`. */
     bool again;
-    /* Number of suspects at the time when the probe began again. */
+    /* Number of suspects when the probe began to go through them again. */
     uint32_t end;
 };
 struct sm_contingency_state { /* state of contingency.c */
@@ -90,7 +90,7 @@ struct sm_contingency_state { /* state of contingency.c */
     uint32_t kept;
     /* Processor time of the worker tasks so far, in nanoseconds. */
     uint64_t cpu_ns;
-    /* Links that had errors, the latest first. */
+    /* Links that had errors; the link with the latest error comes first. */
     struct sm_suspect {
         uint64_t guid;
         uint8_t port;
@@ -109,7 +109,8 @@ struct sm_step_state { /* state of rebalance_step.c */
     uint64_t tables_number, commits;
     uint32_t at; /* the last LID of the last step; 0: a pass over the LIDs is complete */
     bool moved;  /* the present pass over the LIDs has changed entries */
-    /* A whole pass has changed nothing, so no step is due in this state. */
+    /* A whole pass over the LIDs has changed no entry, so no further step is due until the state of
+     * the repair session changes. */
     bool settled;
 };
 /* A search for a repair (repair_search.c). While its worker task runs, only the task may access the
@@ -134,7 +135,7 @@ struct sm_repair_search {
     char why[200];
     bool by_contingency;
     bool refuted;                      /* the delta failed its proof, at `unproved` */
-    struct fab_repair_change unproved; /* by the ids of the repair session */
+    struct fab_repair_change unproved; /* with the ids of the repair session */
     uint64_t computed_us, proved_us;
 };
 struct sm_fault {
@@ -146,7 +147,7 @@ struct sm_fault {
     uint32_t next_suspect, next_port;
     struct sm_probe probe;
     struct sm_lost_switches lost;
-    /* Nodes that a port probe has read and no targeted sweep has read since. */
+    /* Nodes that a port probe has read, and that no targeted sweep has read after it. */
     struct sm_guids unchecked;
     struct loop_timer *check_timer;
     struct sm_contingency_state contingency;
@@ -179,7 +180,7 @@ void sm_probe_fini(struct sm_probe *p);
 /* Call this function when the probe has found that the link of this port failed. It starts to find
  * out whether the switch at the other end has failed. */
 void sm_lost_switch_note(struct sm *s, uint32_t port);
-/* Finds the next port that the probe must read, to learn which switches failed and which links
+/* Finds the next port that the probe must read to find out which switches failed and which links
  * these switches had. Returns false if there is none now. */
 bool sm_lost_switch_next(struct sm *s, uint32_t *ret_port);
 /* Returns whether the probe must wait for answers of the first suspects before it reads the next
@@ -193,17 +194,17 @@ bool sm_lost_switch_give_up(struct sm *s);
 /* Call this function before the first read of a suspect. Returns true if the suspect is a neighbour
  * of a failed switch, so that the probe must not read all ports of the suspect now. */
 bool sm_lost_switch_skips(struct sm *s, uint32_t suspect, uint32_t node);
-/* Call this function when the probe has sent the reads of all suspects. Once these are answered,
- * the probe begins again. It then reads the neighbours of failed switches that sent their trap
- * for another reason. */
+/* Call this function when the probe has sent the reads of all suspects. After the answers, the
+ * probe goes through the suspects again, and reads the neighbours of failed switches that sent
+ * their trap for another reason. */
 void sm_lost_switch_read_again(struct sm *s);
-/* After the probe has begun again: returns whether it need not read this suspect. */
+/* Returns whether the probe, which goes through the suspects again, need not read this suspect. */
 bool sm_lost_switch_is_read(const struct sm *s, uint32_t suspect);
-/* Returns whether no further reads are needed: sm_lost_switch_next has no port left, and the
- * probe need not begin again. */
+/* Returns whether no further reads are needed: sm_lost_switch_next has no port left, and the probe
+ * need not go through the suspects again. */
 bool sm_lost_switch_done(const struct sm *s);
-/* Call this function when the unanswered reads are given up. The probe then does not begin
- * again. */
+/* Call this function when the unanswered reads are given up. The probe then does not go through the
+ * suspects again. */
 void sm_lost_switch_stop(struct sm *s);
 
 /* Returns whether the probe has found that this switch has probably failed. */
@@ -228,7 +229,7 @@ void sm_reads_cut_end(struct sm *s);
  * snapshot, but had one when the tables of the repair session were computed. now: PortInfo that the
  * probe has read from the port. */
 bool sm_return_is(struct sm *s, uint32_t port, const struct fab_port_info *now);
-/* Returns OK or NOMEM. */
+/* Adds the link of this port to the links to verify. Returns OK or NOMEM. */
 int sm_return_add(struct sm *s, uint32_t port, const struct fab_port_info *now);
 /* Fills in the next request that verifies a returned link. Returns false if there is none. */
 bool sm_return_next(struct sm *s, struct fab_mads_request *ret);
@@ -240,7 +241,7 @@ bool sm_returns_asked(const struct sm *s);
 /* Sets probe.gained to the verified links. Sets probe.more if some returned links could not be
  * verified. Returns OK or NOMEM. */
 int sm_returns_verified(struct sm *s);
-/* Gives up the returned links of this probe. A targeted sweep then handles these links. */
+/* Drops the returned links of this probe. A targeted sweep then handles these links. */
 void sm_returns_drop(struct sm *s);
 void sm_returns_fini(struct sm_probe *p);
 /* Returns whether a failed link came back and was verified. dead: the id, in the repair session,
@@ -259,8 +260,9 @@ int sm_returns_restore(struct sm *s, struct fab_plan *ret);
 int sm_repair_search_begin(struct sm *s);
 /* Returns the ended search with its result. The caller frees it. */
 struct sm_repair_search *sm_repair_search_end(struct sm *s);
-/* Call this function if search x found no repair of both failed and returned links. It frees x,
- * gives up the returned links, and returns a search for the failed links alone; NULL: no memory. */
+/* Call this function if search x found no repair of both failed and returned links. The function
+ * frees x, drops the returned links, and returns a search for the failed links alone; NULL: no
+ * memory. */
 struct sm_repair_search *sm_repair_search_failed_only(struct sm *s, struct sm_repair_search *x);
 void sm_repair_search_free(struct sm_repair_search *x); /* x may be NULL */
 void sm_repair_search_abort(struct sm *s);

@@ -20,15 +20,15 @@
 /* Maximum number of listed or proved managers that a sweep asks. At least 16 of the SM_MAX_OTHERS
  * ports that a sweep asks are therefore left for strangers. */
 #define KNOWN_MOST (SM_MAX_OTHERS - 16)
-/* A manager whose last SMInfo is older does not count as another master, and is not handed the
- * role. */
+/* Maximum age of the last SMInfo of another manager. A manager with an older SMInfo does not count
+ * as another master, and no hand-over goes to it. */
 #define FRESH_US UINT64_C(2500000)
 /* Minimum time between two events sm-ports-many. */
 #define MANY_EVERY_US UINT64_C(3600000000)
 /* IsSM in PortInfo CapabilityMask (IBA 14.2.5.6). */
 #define CAP_IS_SM 0x2u
 
-static bool is_manager_port(const struct sm *s, uint32_t p)
+bool sm_election_is_manager_port(const struct sm *s, uint32_t p)
 {
     const struct fab_fabric *f = s->model.fabric;
     const struct fab_port *port = fab_fabric_port(f, p);
@@ -50,8 +50,9 @@ static int by_guid(const void *a, const void *b)
     return x->port < y->port ? -1 : x->port > y->port;
 }
 
-/* Adds strangers to the ports that this sweep asks. It begins after the last stranger of the
- * previous sweep, in the order of GUIDs, and continues with the lowest GUID after the highest. */
+/* Adds strangers to the ports that this sweep asks. Strangers are asked in the ascending order of
+ * their GUIDs, beginning after the last stranger of the previous sweep. After the highest GUID
+ * follows the lowest. */
 static void add_in_turn(struct sm *s, struct stranger *all, size_t count)
 {
     struct sm_election *x = &s->ha->election;
@@ -89,7 +90,7 @@ static int enter(struct sm *s)
     x->former_count = x->other_count;
     x->count = x->asked = x->other_count = 0;
     for (uint32_t p = 0; p < f->port_count; p++) {
-        if (!is_manager_port(s, p))
+        if (!sm_election_is_manager_port(s, p))
             continue;
         if (sm_trust_known(s, p) && x->count < KNOWN_MOST) {
             x->ports[x->count++] = p;
@@ -131,7 +132,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-/* Returns what the election before has found at this node, so that ActCounts can be compared. */
+/* Returns the manager that the election before has found at this node, so that the caller can
+ * compare ActCounts; NULL: none. */
 static const struct sm_other *former_at(const struct sm_election *x, uint64_t node_guid)
 {
     for (uint32_t i = 0; i < x->former_count; i++)
@@ -236,7 +238,7 @@ static bool is_asked(const struct sm *s, const struct sm_other *o)
     for (uint32_t i = 0; i < x->count; i++)
         if (x->ports[i] == port)
             return true;
-    return port == FAB_NONE || !is_manager_port(s, port);
+    return port == FAB_NONE || !sm_election_is_manager_port(s, port);
 }
 
 /* Removes managers from the list of refused managers: those that this election has asked again, and
@@ -288,9 +290,19 @@ static void isolate_refused(struct sm *s)
 static int leave(struct sm *s)
 {
     report_refused(s);
+    sm_watch_note_missing(s);
+    sm_watch_report_masters(s);
     sm_ha_elect(s);
+    s->ha->poll.lost_node = 0;
     isolate_refused(s);
     return sm_is_master(s) ? FAB_OK : SM_ROUND_OVER;
+}
+
+/* Returns whether this is the master that stopped answering, and has not answered since. */
+static bool is_lost(const struct sm *s, const struct sm_other *o)
+{
+    const struct sm_poll *p = &s->ha->poll;
+    return o->node_guid == p->lost_node && o->answered_us <= p->lost_us;
 }
 
 uint32_t sm_others(const struct sm *s, struct fab_sm_info *ret, uint32_t max)
@@ -298,7 +310,7 @@ uint32_t sm_others(const struct sm *s, struct fab_sm_info *ret, uint32_t max)
     const struct sm_election *x = &s->ha->election;
     uint32_t count = 0;
     for (uint32_t i = 0; i < x->other_count; i++)
-        if (x->others[i].trusted && count++ < max)
+        if (x->others[i].trusted && !is_lost(s, &x->others[i]) && count++ < max)
             ret[count - 1] = x->others[i].info;
     return count;
 }

@@ -11,16 +11,20 @@ void sm_ha_fini(struct sm *s);
 /* Sets IsSM (PortInfo CapabilityMask, IBA 14.2.5.6) on the manager's own port. Other managers find
  * this manager by this bit. */
 void sm_ha_announce(struct sm *s);
-/* sm_ha_lose_port ends the role of this manager, because its port is gone. sm_ha_find_port makes it
- * a manager that begins to discover the subnet. */
+/* sm_ha_lose_port ends the role of this manager, because its port is gone. sm_ha_find_port changes
+ * its state to discovering, because the port is back. */
 void sm_ha_lose_port(struct sm *s);
 void sm_ha_find_port(struct sm *s);
+/* Makes this manager discover the fabric and elect again. The manager is in standby, and its
+ * snapshot is outdated. */
+void sm_ha_rediscover(struct sm *s);
 /* Handles SubnGet and SubnSet(SMInfo) from another manager. */
 void sm_on_sminfo(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
                   const uint8_t *data, size_t len);
-/* Call this function when the policy was replaced. A changed subnet.sm_priority takes effect. */
+/* Call this function after the policy was replaced. If subnet.sm_priority differs from
+ * former_priority, it takes effect now. */
 void sm_ha_reload(struct sm *s, uint8_t former_priority);
-/* The priority that sm_ha_set_priority or the settings gave this manager. */
+/* Returns the priority that sm_ha_set_priority or the settings gave this manager. */
 uint8_t sm_ha_priority(const struct sm *s);
 void sm_ha_set_priority(struct sm *s, uint8_t priority);
 /* Forgets the caller of sm_hand_over with this ctx. The hand-over continues. */

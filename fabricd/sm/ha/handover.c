@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Hands the role of master over (IBA 14.4.1). The master sends SubnSet(SMInfo) HANDOVER to a
- * trusted manager in standby, and goes to standby when this manager has accepted: it answers the
- * packet without an error, or sends ACKNOWLEDGE. OpenSM sends only the answer.
+ * trusted manager in standby. That manager accepts the role by an answer without an error or by
+ * ACKNOWLEDGE, and the master then goes to standby. OpenSM sends only the answer.
  *
- * A master hands over by itself to a better manager (fab_smstate_successor). A manager that
- * repeatedly became master and lost the role is not handed it for some time (holds.h).
+ * Without a command, a master hands over only to a manager that has precedence
+ * (fab_smstate_successor). For some time, it does not hand over to a manager that repeatedly became
+ * master and lost the role (holds.h).
  *
- * After a hand-over by command, the new master may find that this manager beats it. To stay
- * standby, this manager lowers its priority until it does not beat the new master. Every manager
- * that follows the specification then keeps the role. This manager has its former priority again
- * when it becomes master, when an operator sets it, or after a restart.
+ * After a hand-over by command, this manager may have precedence over the new master. To stay
+ * standby, it lowers its priority until the new master has precedence. Every manager that follows
+ * the specification then keeps the role. This manager has its former priority again when it becomes
+ * master, when an operator sets it, or after a restart.
+ *
+ * If managers share their state (fabricd/replica), this manager first waits until a majority has
+ * confirmed all that it has stored. Meanwhile it accepts no registrations (sm_is_handing_over), so
+ * that the new master need not ask hosts to register again. The wait ends after SETTLE_US, because
+ * etcd may be slow.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,8 +25,12 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/ha/state.h"
 
-/* Time after a failed hand-over before the next one. */
+/* Minimum time between a failed hand-over and the next one. */
 #define AGAIN_US UINT64_C(10000000)
+/* Times in us. SETTLE_US: maximum time from the beginning of a hand-over until HANDOVER is sent.
+ * LOOK_US: interval of the checks whether HANDOVER can be sent. */
+#define SETTLE_US 1000000
+#define LOOK_US 2000
 
 uint64_t sm_handover_held_until(const struct sm *s, uint64_t guid)
 {
@@ -43,7 +53,7 @@ static void fail(struct sm *s, const char *reason)
 {
     struct sm_handover *h = &s->ha->handover;
     char text[400];
-    h->pending = false;
+    h->pending = h->sent = false;
     h->not_before_us = clock_now_us() + AGAIN_US;
     s->role.priority = h->former_priority;
     event_emit(s->in.bus, sm_handover_failed, .subject = h->to.place, .guid = h->to.info.guid,
@@ -62,8 +72,8 @@ static void succeed(struct sm *s)
     const char *reason = h->by_command ? "an operator demanded it" : "it has precedence";
     char text[300];
     sm_done *done = h->done;
-    h->pending = false;
-    h->done = NULL; /* the step down would end the call with an error */
+    h->pending = h->sent = false;
+    h->done = NULL; /* sm_ha_step_down must not call `done` with an error */
     event_emit(s->in.bus, sm_handed_over, .subject = to.place, .guid = to.info.guid,
                .priority = to.info.priority, .reason = reason);
     sm_ha_because(s, "it handed over to the manager at %s, because %s", to.place, reason);
@@ -93,7 +103,7 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 bool sm_handover_acknowledged(struct sm *s, const struct fab_sm_info *from)
 {
     struct sm_handover *h = &s->ha->handover;
-    if (!h->pending || from->guid != h->to.info.guid)
+    if (!h->sent || from->guid != h->to.info.guid)
         return false;
     fab_mads_cancel(s->mads, h);
     succeed(s);
@@ -104,9 +114,11 @@ void sm_handover_forget(struct sm *s)
 {
     struct sm_handover *h = &s->ha->handover;
     fab_mads_cancel(s->mads, h);
-    if (h->pending)
+    if (h->timer)
+        loop_timer_cancel(h->timer);
+    if (h->sent)
         s->role.priority = h->former_priority;
-    h->pending = false;
+    h->pending = h->sent = false;
     call_done(s, FAB_E_DENIED, "this manager is not master any more");
 }
 
@@ -126,25 +138,68 @@ static void make_request(struct sm *s, const struct sm_other *to, struct fab_mad
     sm_ha_own_info(s, true, ret->data);
 }
 
-static int begin(struct sm *s, const struct sm_other *to, uint8_t priority, bool by_command)
+static void send(struct sm *s)
 {
     struct sm_handover *h = &s->ha->handover;
     struct fab_mads_request req;
-    h->to = *to;
-    h->by_command = by_command;
     h->former_priority = s->role.priority;
-    s->role.priority = priority;
+    s->role.priority = h->priority;
     make_request(s, &h->to, &req);
     req.done = on_answer;
     req.ctx = h;
-    int r = fab_mads_submit(s->mads, &req);
-    if (r != FAB_OK) {
-        s->role.priority = h->former_priority;
-        return r;
-    }
+    h->sent = true;
+    if (fab_mads_submit(s->mads, &req) == FAB_OK)
+        agent_pump(s->agent);
+    else
+        fail(s, "HANDOVER could not be sent");
+}
+
+/* Sends HANDOVER as soon as the other manager can know everything and no round runs, so that no
+ * change is left half done. */
+static void on_time(void *ctx)
+{
+    struct sm_handover *h = ctx;
+    struct sm *s = h->s;
+    bool late = clock_now_us() >= h->until_us;
+    bool ready = !sm_run_busy(s) && (!s->in.replica || replica_has_sent_all(s->in.replica));
+    if (ready || (late && h->by_command))
+        send(s);
+    else if (late)
+        sm_handover_forget(s);
+    else
+        loop_timer_set(h->timer, LOOK_US);
+}
+
+static void begin(struct sm *s, const struct sm_other *to, uint8_t priority, bool by_command)
+{
+    struct sm_handover *h = &s->ha->handover;
+    h->to = *to;
+    h->by_command = by_command;
+    h->priority = priority;
+    h->until_us = clock_now_us() + SETTLE_US;
     h->pending = true;
-    agent_pump(s->agent);
-    return FAB_OK;
+    if (s->in.replica)
+        store_flush(s->in.store);
+    loop_timer_set(h->timer, 0);
+}
+
+bool sm_is_handing_over(const struct sm *s)
+{
+    return s->ha->handover.pending;
+}
+
+int sm_handover_init(struct sm *s)
+{
+    struct sm_handover *h = &s->ha->handover;
+    h->s = s;
+    h->timer = loop_timer_new(s->in.loop, on_time, h);
+    return h->timer ? FAB_OK : FAB_E_NOMEM;
+}
+
+void sm_handover_fini(struct sm *s)
+{
+    sm_handover_forget(s);
+    loop_timer_free(s->ha->handover.timer);
 }
 
 void sm_handover_tell(struct sm *s, const struct sm_other *master)
@@ -152,7 +207,7 @@ void sm_handover_tell(struct sm *s, const struct sm_other *master)
     struct sm_handover *h = &s->ha->handover;
     struct fab_mads_request req;
     sm_handover_forget(s);
-    h->to = *master; /* the path must stay valid */
+    h->to = *master; /* the request refers to the path, which must stay valid */
     make_request(s, &h->to, &req);
     req.once = true;
     req.ctx = h;
@@ -175,7 +230,6 @@ void sm_handover_consider(struct sm *s)
     const struct sm_handover *h = &s->ha->handover;
     struct fab_sm_info infos[SM_MAX_OTHERS];
     uint32_t count = 0;
-    /* A round ends before the hand-over, so that no change is left half done. */
     if (!sm_is_master(s) || h->pending || sm_run_busy(s) || clock_now_us() < h->not_before_us)
         return;
     for (uint32_t i = 0; i < x->other_count; i++)
@@ -184,7 +238,7 @@ void sm_handover_consider(struct sm *s)
             infos[count++] = x->others[i].info;
     const struct fab_sm_info *best = fab_smstate_successor(&s->role, infos, count);
     if (best)
-        (void)begin(s, other_of(s, best->guid), s->role.priority, false);
+        begin(s, other_of(s, best->guid), s->role.priority, false);
 }
 
 /* ---- by command ------------------------------------------------------------------------------ */
@@ -239,14 +293,10 @@ int sm_hand_over(struct sm *s, uint64_t guid, sm_done *done, void *ctx, char *re
     if (ret_why[0])
         return FAB_E_DENIED;
     int priority = fab_smstate_priority_below(s->role.priority, s->role.guid, &o->info);
-    int r = begin(s, o, (uint8_t)priority, true);
-    if (r == FAB_OK) {
-        h->done = done;
-        h->ctx = ctx;
-    } else {
-        snprintf(ret_why, len, "HANDOVER could not be sent");
-    }
-    return r;
+    h->done = done;
+    h->ctx = ctx;
+    begin(s, o, (uint8_t)priority, true);
+    return FAB_OK;
 }
 
 void sm_handover_drop(struct sm *s, const void *ctx)

@@ -23,17 +23,18 @@ void sm_ha_because(struct sm *s, const char *fmt, ...)
     s->ha->since_us = clock_unix_us();
 }
 
-/* A manager that took part in a hand-over by command has its own priority again when it is
- * master. */
+/* A hand-over by command may have lowered the priority of this manager. As master, it has its own
+ * priority again. */
 static void became_master(struct sm *s)
 {
     if (s->ha->poll.lost_node)
         fab_smstate_holds_lost(&s->ha->handover.holds, s->ha->master_guid, clock_now_us());
     s->role.priority = s->ha->priority;
+    s->ha->rediscovers = false;
     s->ha->watch.second_guid = 0;
+    s->ha->watch.master_us = clock_now_us();
     s->ha->master_guid = s->role.guid;
     s->ha->master.lid = 0;
-    s->ha->poll.lost_node = 0;
     sm_poll_end(s);
     event_emit(s->in.bus, sm_master, .subject = s->in.transport->name, .guid = s->role.guid,
                .priority = s->role.priority);
@@ -42,6 +43,8 @@ static void became_master(struct sm *s)
 static void became_standby(struct sm *s)
 {
     const struct sm_election *x = &s->ha->election;
+    bool already = s->ha->rediscovers && s->ha->master_guid == s->role.master_guid;
+    s->ha->rediscovers = false;
     sm_model_forget(&s->model);
     sm_multicast_forget(s);
     s->ha->master_guid = s->role.master_guid;
@@ -49,8 +52,9 @@ static void became_standby(struct sm *s)
     for (uint32_t i = 0; i < x->other_count; i++)
         if (x->others[i].trusted && x->others[i].info.guid == s->ha->master_guid)
             s->ha->master = x->others[i];
-    event_emit(s->in.bus, sm_standby, .subject = s->in.transport->name, .guid = s->role.guid,
-               .master_guid = s->ha->master_guid, .place = s->ha->master.place);
+    if (!already)
+        event_emit(s->in.bus, sm_standby, .subject = s->in.transport->name, .guid = s->role.guid,
+                   .master_guid = s->ha->master_guid, .place = s->ha->master.place);
     sm_poll_begin(s);
 }
 
@@ -65,7 +69,7 @@ void sm_ha_step_down(struct sm *s, const struct sm_other *to)
     sm_waiters_end(s, FAB_E_DENIED, "another subnet manager is master now");
 }
 
-/* Notes why the election ended as it did. */
+/* Notes the reason for the state that the election gave this manager. */
 static void because_elected(struct sm *s)
 {
     const struct sm_election *x = &s->ha->election;
@@ -102,7 +106,7 @@ void sm_ha_role_changed(struct sm *s, uint8_t before)
     if (before != FAB_SM_MASTER && sm_is_master(s))
         became_master(s);
     if (before == FAB_SM_NOT_ACTIVE && s->role.state == FAB_SM_STANDBY)
-        /* Leaves the state not-active, in which the manager does not poll the master. */
+        /* In the state not-active, the manager did not poll the master. */
         became_standby(s);
 }
 
@@ -207,9 +211,10 @@ int sm_ha_init(struct sm *s)
     if (!s->ha)
         return FAB_E_NOMEM;
     s->ha->priority = s->policy.sm_priority;
-    s->ha->handover.s = s;
     sm_ha_find_port(s);
-    int r = sm_poll_init(s);
+    int r = sm_handover_init(s);
+    if (r == FAB_OK)
+        r = sm_poll_init(s);
     return r == FAB_OK ? sm_watch_init(s) : r;
 }
 
@@ -220,7 +225,7 @@ void sm_ha_fini(struct sm *s)
     if (s->ha->announced)
         (void)set_is_sm(s, false);
     sm_ha_control_forget(s);
-    sm_handover_forget(s);
+    sm_handover_fini(s);
     sm_poll_fini(s);
     sm_watch_fini(s);
     free(s->ha);

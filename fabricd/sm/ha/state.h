@@ -11,6 +11,8 @@
 #define SM_MAX_OTHERS 64
 /* Maximum number of refused managers that are remembered. */
 #define SM_REFUSED_MOST 256
+/* maximum number of managers that no longer answer and that this manager still asks (watch.c) */
+#define SM_MISSING_MOST 8
 
 /* Another manager: its last SMInfo and its place in the fabric. */
 struct sm_other {
@@ -21,9 +23,9 @@ struct sm_other {
     uint16_t lid;
     /* The manager is trusted, and takes part in the election. */
     bool trusted;
-    /* The ActCount in its last SMInfo was higher than in the one before. */
+    /* The ActCount in the last SMInfo of the manager differed from the one before. */
     bool advancing;
-    uint64_t answered_us; /* manager's clock at its last SMInfo */
+    uint64_t answered_us; /* our clock when the manager last answered with SMInfo */
     /* Name of the switch port to which the manager is connected. */
     char place[SM_PLACE_LEN];
 };
@@ -31,47 +33,57 @@ struct sm_election { /* state of election.c */
     uint32_t ports[SM_MAX_OTHERS], count, asked;
     struct sm_other others[SM_MAX_OTHERS];
     uint32_t other_count;
-    /* What the election before the last one found. */
+    /* The managers that the election before the last one found. */
     struct sm_other former[SM_MAX_OTHERS];
     uint32_t former_count;
     /* Node GUID of the last stranger (election.c) that a sweep asked; 0: begin with the lowest
      * GUID. */
     uint64_t last_guid;
-    /* Manager's clock at the last event sm-ports-many; 0: none yet. */
+    /* Our clock at the last event sm-ports-many; 0: none yet. */
     uint64_t many_us;
 };
 /* The polls of the master by a standby manager (poll.c). */
 struct sm_poll {
-    /* The poll has this struct, not the manager, as its context, so that the end of a round does
-     * not cancel it. */
+    /* The context of a poll is this struct and not struct sm, so that the end of a round does not
+     * cancel the poll. */
     struct sm *s;
     struct loop_timer *timer;
     bool unanswered; /* the last poll was sent, and not answered yet */
-    /* Node GUID of the master that stopped answering the polls; 0: none. The next election waits
-     * only a short time for its answer. */
-    uint64_t lost_node;
+    /* Node GUID of the master that stopped answering the polls, and manager's clock at this time;
+     * 0: none. The next election in a sweep sends this node only one try of a request. */
+    uint64_t lost_node, lost_us;
 };
 /* Reads the SMInfo of the other managers between elections (watch.c). */
 struct sm_watch {
-    struct sm *s; /* as in struct sm_poll */
+    struct sm *s; /* the context of the reads, as in struct sm_poll */
     struct loop_timer *timer;
     struct fab_path paths[SM_MAX_OTHERS]; /* directed routes of the requests in flight */
-    /* A manager that no election has found yet, and that this manager asks for its SMInfo. Only its
-     * place is set. path.hops 0: none is asked. */
+    /* A manager that no election has found yet, and that this manager asks for its SMInfo. Only the
+     * members for its place in the fabric are set. path.hops 0: no such manager is asked. */
     struct sm_other stranger;
     bool stranger_asked; /* the request was sent */
+    /* Trusted managers that did not answer in an election, although their ports have IsSM set.
+     * Their processes may hang. The manager asks them in turn. */
+    struct sm_other missing[SM_MISSING_MOST];
+    uint32_t missing_count, next_missing;
+    uint32_t ticks; /* number of timer ticks (reads of all managers) since the last election */
     /* The other master that the last event sm-two-masters named; 0: there was none since this
      * manager became master. */
     uint64_t second_guid;
+    uint64_t master_us; /* our clock when this manager last became master */
 };
 /* The hand-over that this manager, as master, has begun (handover.c). */
 struct sm_handover {
-    struct sm *s; /* as in struct sm_poll */
+    struct sm *s;             /* the context of the request, as in struct sm_poll */
+    struct loop_timer *timer; /* for the wait before HANDOVER is sent */
     bool pending;
+    bool sent;         /* HANDOVER was sent */
+    uint64_t until_us; /* manager's clock at which the wait ends */
     struct sm_other to;
-    uint8_t former_priority; /* this manager's priority before the hand-over */
+    /* this manager's priority before the hand-over, and in HANDOVER */
+    uint8_t former_priority, priority;
     bool by_command;
-    sm_done *done; /* the caller that waits; NULL: nobody waits */
+    sm_done *done; /* callback of the caller that waits; NULL: no caller waits */
     void *ctx;
     /* Manager's clock before which no further hand-over begins without a command. */
     uint64_t not_before_us;
@@ -80,8 +92,8 @@ struct sm_handover {
 /* A control packet from another manager. Before fabricd obeys it, fabricd asks the sender for its
  * SMInfo, to confirm that the packet is not forged (control.c). */
 struct sm_control {
-    /* The request for SMInfo has this struct, not the manager, as its context, so that the end of a
-     * round does not cancel it. */
+    /* The context of the request for SMInfo is this struct and not struct sm, so that the end of a
+     * round does not cancel the request. */
     struct sm *s;
     bool pending;
     struct transport_mad mad;
@@ -120,6 +132,9 @@ struct sm_ha {
     uint64_t master_guid;
     /* ActCount of this manager's SMInfo (IBA 14.2.5.13). */
     uint32_t activity;
+    /* This manager was in standby and sweeps because its snapshot is outdated
+     * (sm_ha_rediscover). */
+    bool rediscovers;
     /* IsSM is set on the manager's port. */
     bool announced;
 };
@@ -139,7 +154,7 @@ void sm_ha_control_forget(struct sm *s);
 
 /* Notes why the state of this manager changes now. */
 void sm_ha_because(struct sm *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Makes this manager, which is master, a standby of the manager `to`. It ends the running round and
+/* Makes this manager, which is master, a standby of the manager `to`. Ends the running round and
  * all requests of operators. */
 void sm_ha_step_down(struct sm *s, const struct sm_other *to);
 
@@ -150,6 +165,9 @@ void sm_ha_step_down(struct sm *s, const struct sm_other *to);
 struct sm_other *sm_election_note(struct sm *s, uint32_t port, const struct fab_sm_info *info);
 /* Returns whether the manager answered a short time ago. */
 bool sm_other_is_fresh(const struct sm_other *o);
+/* Returns whether this port of the snapshot announces a subnet manager (IsSM) and can be
+ * reached. */
+bool sm_election_is_manager_port(const struct sm *s, uint32_t port);
 /* Updates what is known of `o` after it sent its SMInfo again. */
 void sm_other_answered(struct sm *s, struct sm_other *o, const struct fab_sm_info *info);
 
@@ -160,23 +178,31 @@ void sm_watch_fini(struct sm *s);
 void sm_watch_begin(struct sm *s); /* begins to watch the managers of the list */
 /* Drops the requests in flight. Call this function before the list of other managers changes. */
 void sm_watch_cancel(struct sm *s);
+/* Call this function when the answers of an election have arrived. It notes the trusted managers
+ * that did not answer. */
+void sm_watch_note_missing(struct sm *s);
+/* Reports the other masters of an election, if this manager is master. */
+void sm_watch_report_masters(struct sm *s);
 /* Call this function after a request for SMInfo by the manager at `port`. If the manager is not
- * known, it is asked for its own SMInfo. */
+ * known, asks it for its own SMInfo. */
 void sm_watch_heard(struct sm *s, uint32_t port);
 
 /* ---- handover.c ------------------------------------------------------------------------------ */
 
+int sm_handover_init(struct sm *s); /* returns OK or NOMEM */
+void sm_handover_fini(struct sm *s);
 /* Hands over if IBA 14.4.1 demands it. Call this function if this manager is master and the SMInfo
  * of another manager came. */
 void sm_handover_consider(struct sm *s);
-/* Sends HANDOVER to another master that beats this manager, without waiting for an answer. The
- * other master then sweeps what this manager managed. */
+/* Sends HANDOVER to another master that has precedence over this manager, and does not wait for an
+ * answer. The other master then sweeps the part of the subnet that this manager managed. */
 void sm_handover_tell(struct sm *s, const struct sm_other *master);
 /* Returns true if the ACKNOWLEDGE of this manager ends the hand-over that is under way. */
 bool sm_handover_acknowledged(struct sm *s, const struct fab_sm_info *from);
 /* Ends the hand-over that is under way without a result. */
 void sm_handover_forget(struct sm *s);
-/* Returns until when (manager's clock) the manager is not handed the role; 0: it is not held. */
+/* Returns the time (manager's clock) until which this manager does not hand over to the manager
+ * with this port GUID; 0: a hand-over is permitted now. */
 uint64_t sm_handover_held_until(const struct sm *s, uint64_t guid);
 
 /* ---- poll.c ---------------------------------------------------------------------------------- */
@@ -189,8 +215,9 @@ void sm_poll_end(struct sm *s);
 
 /* ---- trust.c --------------------------------------------------------------------------------- */
 
-/* Returns whether each election asks the manager at this port, because subnet.managers lists its
- * switch port or the manager has proved itself before. */
+/* Returns whether each election reads SMInfo from the manager at this port. It does if
+ * subnet.managers lists the switch port to which the manager is connected, or if the manager has
+ * proved itself before. */
 bool sm_trust_known(const struct sm *s, uint32_t port);
 /* Notes whether `o`, another manager, was trusted at its last answer. */
 void sm_trust_note(struct sm *s, const struct sm_other *o);

@@ -3,8 +3,8 @@
  * Decides which other managers are trusted, and which requesters may see a key.
  *
  * SMInfo is answered by software that any administrator of a host can replace. A GUID, a priority
- * or a source LID therefore proves nothing. Only a key is a proof, or the switch port through which
- * a manager answers.
+ * or a source LID therefore proves nothing. Only a key proves the sender, or the switch port
+ * through which a manager answers.
  *
  * If the operator configures an M_Key or lists managers (subnet.managers), other managers must
  * prove themselves. A manager has three ways to do so: it answers with the right SM_Key, it has
@@ -38,7 +38,8 @@ static bool is_switch_named(const struct fab_node *node, const char *name)
 {
     char guid[24];
     snprintf(guid, sizeof(guid), "0x%016" PRIx64, node->guid);
-    return strcmp(node->desc, name) == 0 || strcasecmp(guid, name) == 0;
+    return strcmp(node->desc, name) == 0 || strcmp(node->name, name) == 0 ||
+           strcasecmp(guid, name) == 0;
 }
 
 /* Returns the first entry of subnet.managers, beginning at entry `i`, that lists the switch port to

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads the SMInfo of the other managers twice a second, as master and as standby, so that this
- * manager knows their state, priority and ActCount between elections. With the answers, a master
- * finds a better manager, to which it hands over (handover.c), and a second master, for example
- * after a partition of the fabric has healed.
+ * Reads the SMInfo of the other managers twice a second, as master and as standby. So this manager
+ * knows their state, priority and ActCount between elections. From the answers, a master finds a
+ * manager with precedence, to which it hands over (handover.c). It also finds a second master, for
+ * example after a partition of the fabric has healed.
  *
- * A manager that asks this one for its SMInfo over a directed route, and that no election has found
- * yet, is asked in return. The master thus finds a new manager even if the trap 144 about IsSM was
- * lost, and a manager that was gone learns of it that it is not the only master.
+ * If a trusted manager does not answer in an election, although its port has IsSM set, its process
+ * may hang. If this process continues later, it may still act as master. A master therefore asks
+ * such managers at every MISSING_TICKS-th read.
+ *
+ * If an unknown manager asks this manager for its SMInfo over a directed route, this manager asks
+ * the unknown manager for its SMInfo. In this manner, the master finds a new manager even if the
+ * trap 144 about IsSM was lost, a manager whose link was down learns that another manager is
+ * master, too, and a standby manager, which does not sweep, learns of managers that came later.
  */
 #include <string.h>
 
@@ -16,6 +21,10 @@
 /* Interval of the reads, and the minimum time between two requests to unknown managers. Any host
  * can cause such requests. */
 #define WATCH_US UINT64_C(500000)
+/* A manager that may hang is asked at each of the first MISSING_OFTEN reads after the election, and
+ * then at every MISSING_TICKS-th read. */
+#define MISSING_TICKS 4
+#define MISSING_OFTEN 4
 /* Tag of the request to an unknown manager. Other tags are indices of the list of managers. */
 #define TAG_STRANGER UINT64_MAX
 
@@ -33,11 +42,17 @@ static void report_two(struct sm *s, const struct sm_other *o, bool yields)
                .our_priority = s->role.priority, .yields = yields);
 }
 
-/* Handles the SMInfo of another master. By IBA 14.4.1, the lesser one of two masters hands over. */
+static bool takes_precedence(const struct sm *s, const struct sm_other *o)
+{
+    return fab_smstate_beats(o->info.priority, o->info.guid, s->role.priority, s->role.guid);
+}
+
+/* Handles the SMInfo of another master. By IBA 14.4.1, the one of two masters that does not have
+ * precedence hands over. */
 static void meet_master(struct sm *s, const struct sm_other *o)
 {
     struct sm_other better = *o;
-    bool yields = fab_smstate_beats(o->info.priority, o->info.guid, s->role.priority, s->role.guid);
+    bool yields = takes_precedence(s, o);
     report_two(s, o, yields);
     if (!yields)
         return;
@@ -47,14 +62,30 @@ static void meet_master(struct sm *s, const struct sm_other *o)
     sm_ha_step_down(s, &better);
 }
 
-/* Draws the conclusions of a master from the last answers. */
+/* An answer from before this manager became master does not count: the former master may have
+ * handed over since. */
+static bool is_second_master(const struct sm *s, const struct sm_other *o)
+{
+    return o->trusted && o->info.state == FAB_SM_MASTER && sm_other_is_fresh(o) &&
+           o->answered_us > s->ha->watch.master_us;
+}
+
+void sm_watch_report_masters(struct sm *s)
+{
+    const struct sm_election *x = &s->ha->election;
+    for (uint32_t i = 0; i < x->other_count && sm_is_master(s); i++)
+        if (is_second_master(s, &x->others[i]))
+            report_two(s, &x->others[i], takes_precedence(s, &x->others[i]));
+}
+
+/* As master, hands over or reports a second master, if the last answers require it. */
 static void consider(struct sm *s)
 {
     const struct sm_election *x = &s->ha->election;
     bool second = false;
     for (uint32_t i = 0; i < x->other_count && sm_is_master(s); i++) {
         const struct sm_other *o = &x->others[i];
-        if (o->trusted && o->info.state == FAB_SM_MASTER && sm_other_is_fresh(o)) {
+        if (is_second_master(s, o)) {
             second = true;
             meet_master(s, o);
         }
@@ -66,6 +97,63 @@ static void consider(struct sm *s)
 
 /* ---- requests ---- */
 
+/* Advances to the manager that must be asked next, of those that may hang. Returns false if none is
+ * due. */
+static bool ask_missing(struct sm_watch *w)
+{
+    if (w->missing_count == 0 || !sm_is_master(w->s) ||
+        (w->ticks > MISSING_OFTEN && w->ticks % MISSING_TICKS != 0))
+        return false;
+    w->next_missing = (w->next_missing + 1) % w->missing_count;
+    w->stranger = w->missing[w->next_missing];
+    uint32_t port = sm_trust_port_of(w->s, &w->stranger);
+    const struct fab_path *path = port != FAB_NONE ? sm_model_path(&w->s->model, port) : NULL;
+    w->stranger.path = path ? *path : (struct fab_path){0};
+    return w->stranger.path.hops != 0;
+}
+
+static bool answered_election(const struct sm *s, const struct sm_other *o)
+{
+    const struct sm_election *x = &s->ha->election;
+    uint32_t i = 0;
+    while (i < x->other_count &&
+           (x->others[i].node_guid != o->node_guid || x->others[i].port_num != o->port_num))
+        i++;
+    return i < x->other_count;
+}
+
+static bool is_missing(const struct sm *s, const struct sm_other *o)
+{
+    uint32_t port = sm_trust_port_of(s, o);
+    return o->trusted && port != FAB_NONE && sm_election_is_manager_port(s, port) &&
+           !answered_election(s, o);
+}
+
+static bool is_noted(const struct sm_watch *w, const struct sm_other *o)
+{
+    for (uint32_t i = 0; i < w->missing_count; i++)
+        if (w->missing[i].node_guid == o->node_guid && w->missing[i].port_num == o->port_num)
+            return true;
+    return false;
+}
+
+void sm_watch_note_missing(struct sm *s)
+{
+    struct sm_watch *w = &s->ha->watch;
+    const struct sm_election *x = &s->ha->election;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < w->missing_count; i++)
+        if (is_missing(s, &w->missing[i]))
+            w->missing[kept++] = w->missing[i];
+    w->missing_count = kept;
+    for (uint32_t i = 0; i < x->former_count && w->missing_count < SM_MISSING_MOST; i++)
+        if (is_missing(s, &x->former[i]) && !is_noted(w, &x->former[i]))
+            w->missing[w->missing_count++] = x->former[i];
+    w->ticks = 0;
+    if (w->missing_count > 0)
+        sm_watch_begin(s);
+}
+
 /* Handles the answer of a manager that no election has found yet. Only a trusted manager is added
  * to the list: the next sweep reports all others. */
 static void on_stranger(struct sm *s, const struct fab_sm_info *info)
@@ -75,7 +163,9 @@ static void on_stranger(struct sm *s, const struct fab_sm_info *info)
     if (!info || port == FAB_NONE || !sm_model_path(&s->model, port) ||
         !sm_trust_answer(s, port, info))
         return;
-    (void)sm_election_note(s, port, info);
+    if (!answered_election(s, &s->ha->watch.stranger))
+        (void)sm_election_note(s, port, info);
+    sm_watch_note_missing(s);
 }
 
 static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
@@ -118,19 +208,20 @@ static bool list_is_read(const struct sm *s)
     return sm_run_busy(s) && sm_run_phase(s) == &sm_phase_sminfo;
 }
 
-/* The conclusions are drawn here, from the answers of the reads before. A manager thus never gets
- * two requests at once: its answer to a poll and a HANDOVER, for example. */
+/* This function acts on the answers to the reads of the last interval, not on each answer as it
+ * comes. Another manager therefore never has to handle a read and a HANDOVER at the same time. */
 static void on_time(void *ctx)
 {
     struct sm_watch *w = ctx;
     struct sm *s = w->s;
     const struct sm_election *x = &s->ha->election;
     fab_mads_cancel(s->mads, w);
-    if (w->stranger_asked) /* it did not answer */
+    if (w->stranger_asked) /* the stranger did not answer */
         w->stranger.path.hops = 0;
-    bool asks = w->stranger.path.hops != 0;
+    w->ticks++;
+    bool asks = w->stranger.path.hops != 0 || ask_missing(w);
     w->stranger_asked = false;
-    if (x->other_count != 0 || asks)
+    if (x->other_count != 0 || w->missing_count != 0 || asks)
         loop_timer_set(w->timer, WATCH_US);
     if (s->role.state == FAB_SM_DISCOVERING || s->role.state == FAB_SM_NOT_ACTIVE ||
         list_is_read(s))
@@ -173,7 +264,8 @@ void sm_watch_heard(struct sm *s, uint32_t port)
 {
     struct sm_watch *w = &s->ha->watch;
     const struct fab_fabric *f = s->model.fabric;
-    if (!sm_is_master(s) || port == FAB_NONE || port == f->self_port || is_known(s, port) ||
+    bool elected = sm_is_master(s) || s->role.state == FAB_SM_STANDBY;
+    if (!elected || port == FAB_NONE || port == f->self_port || is_known(s, port) ||
         w->stranger.path.hops != 0 || !sm_model_path(&s->model, port) || list_is_read(s))
         return;
     w->stranger = (struct sm_other){.path = *sm_model_path(&s->model, port),

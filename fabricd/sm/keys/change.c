@@ -4,8 +4,8 @@
  * that is known to have another M_Key.
  *
  * SubnSet(PortInfo) carries the port's key in the header and the new key in the attribute. If the
- * answer is lost, the port may have executed the request even so. A repetition with the old key
- * would then be a key violation. The manager therefore sends the Set once, and then asks with a Get
+ * answer is lost, the port may still have executed the request. A repetition with the old key would
+ * then be a key violation. The manager therefore sends the Set only once, and then asks with a Get
  * that carries the new key. If this Get fails, another Get carries the old key. A port counts as
  * changed only when it has shown the new key.
  *
@@ -13,8 +13,8 @@
  * neither key, the key stays 0 and a sweep identifies it again. The manager sends no other requests
  * while this round runs (struct sm_round.alone). If a fault waits for a sweep or repair, the round
  * begins no further port and ends. A device that rejects the manager's writes causes one targeted
- * sweep after the other, so the round would always end before it changes a port. After many
- * targeted sweeps, a round therefore changes some ports before it ends.
+ * sweep after the other. This round would then always end before it changes a port. After
+ * BEFORE_KEYS_MOST targeted sweeps (core/rounds.c), it therefore changes some ports before it ends.
  */
 #include <string.h>
 
@@ -115,9 +115,10 @@ static bool fill_set(struct sm *s, struct sm_key_slot *x, struct fab_mads_reques
            FAB_OK;
 }
 
-/* Fills in a SubnGet that shows which key the port has. A device of protection level 1 answers any
- * key, so a lost SubnGet is simply repeated. A device of level 2 or 3 answers only its own key, so
- * the two keys are tried one after the other. */
+/* Fills in a SubnGet that shows which key the port has. A device of protection level 1 answers a
+ * SubnGet with any key, so the MAD session repeats the request if it is lost. A device of level 2
+ * or 3 answers only a SubnGet with its own key, so each request is sent once, and the next one
+ * carries the other key. */
 static void fill_question(struct sm *s, struct sm_key_slot *x, struct fab_mads_request *ret)
 {
     ret->m_key = x->step == SM_KEY_ASK_CURRENT ? sm_m_key_wanted(s, x->port) : x->former;
@@ -268,7 +269,7 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
     if (sm_fault_waits(s) && x->step != SM_KEY_FREE && a->status == FAB_E_TIMEOUT)
         /* A port probe or a targeted sweep waits for the end of this round, usually because of a
          * fault. The same fault may be the reason why this device does not answer. So the round
-         * does not try further to change the M_Key of this port. */
+         * gives up this port. */
         give_up(s, x);
 }
 

@@ -13,8 +13,9 @@
  * time. Later writes of PortInfo contain this key. If a faulty device had answered with random
  * data, such a write would lock the port with a random key.
  *
- * The GUIDs in the snapshot can be trusted here. If a second device claims the GUID of a port, the
- * sweep leaves it out while the port answers at the place where it was last seen.
+ * The GUIDs in the snapshot can be trusted here. If a second device claims the GUID of a port, and
+ * the port still answers at the place where it was last seen, the sweep leaves out the second
+ * device.
  */
 #include "fabricd/base/log.h"
 #include "fabricd/sm/keys/state.h"
@@ -62,7 +63,7 @@ static bool is_hidden(const struct sm *s, uint32_t port)
 }
 
 /* Returns whether the phase has work to do. The discovery has already tried the current key at all
- * ports, but it tried derived keys only at places where the port was known. */
+ * ports, but it tried a derived key only at the place where the port was last seen. */
 static bool is_needed(const struct sm *s)
 {
     return s->keys->doubts || fab_policy_m_keys_set(sm_m_key_previous(s)) ||
@@ -105,7 +106,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-/* Discards the M_Key that a port showed, because its second answer shows another one. */
+/* Discards the M_Key that a port showed, because the second answer of the port shows another
+ * key. */
 static void ignore_key(struct sm *s, uint32_t port, struct fab_port_info *known)
 {
     char name[SM_PLACE_LEN];

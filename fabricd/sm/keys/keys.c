@@ -9,7 +9,7 @@
  *
  * The rotation is complete when each port of the list that is in the fabric has shown the new key.
  * The previous key and the ports that were absent stay in the file until the next rotation. So the
- * manager can still manage a node that returns.
+ * manager can still manage a node that returns with the previous key.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -98,6 +98,7 @@ static void keep_or_log(struct sm *s)
     char why[WHY_LEN];
     if (keep(s, &s->keys->file, why, sizeof(why)) != FAB_OK)
         log_error("sm", "%s; the rotation of the M_Key is repeated after a restart", why);
+    sm_keys_tell(s);
 }
 
 static void take_file(struct sm *s, struct store_m_key *file)
@@ -107,7 +108,7 @@ static void take_file(struct sm *s, struct store_m_key *file)
     *file = (struct store_m_key){0};
     struct fab_m_keys previous = store_m_key_previous(&s->keys->file);
     s->policy.m_keys = store_m_key_current(&s->keys->file);
-    sm_m_key_set_previous(s, &previous);
+    sm_m_key_set_previous(s, &previous, s->keys->file.rotating);
 }
 
 static bool has_ports_to_change(const struct sm *s)
@@ -120,24 +121,14 @@ static bool has_ports_to_change(const struct sm *s)
     return found;
 }
 
-/* Writes the new key, and the key before the change, to the file. Then uses the new key. Returns
- * OK, IO or NOMEM; after an error, why[] has a sentence for operators. */
-static int change_to(struct sm *s, const struct fab_m_keys *keys, const struct fab_m_keys *former,
-                     char *why, size_t why_len)
+int sm_keys_use(struct sm *s, struct store_m_key *file, char *why, size_t why_len)
 {
-    struct store_m_key file =
-        store_m_keys_next(&s->keys->file, keys, former, s->in.config->m_key_generated,
-                          (uint64_t)clock_unix_us() / 1000000);
-    int r = fab_policy_m_keys_set(former) ? list_ports(s, &file) : FAB_OK;
-    if (r != FAB_OK)
-        snprintf(why, why_len, "out of memory");
-    else
-        r = keep(s, &file, why, why_len);
+    int r = file->rotating && file->count == 0 ? list_ports(s, file) : FAB_OK;
     if (r != FAB_OK) {
-        store_m_key_fini(&file);
+        snprintf(why, why_len, "out of memory");
         return r;
     }
-    take_file(s, &file);
+    take_file(s, file);
     if (s->keys->file.rotating)
         event_emit(s->in.bus, m_key_rotation, .subject = "fabric",
                    .generation = s->keys->file.generation, .ports = s->keys->file.count);
@@ -147,12 +138,43 @@ static int change_to(struct sm *s, const struct fab_m_keys *keys, const struct f
     return FAB_OK;
 }
 
+/* The contents of the key file after a change to these keys. Returns NOMEM, with a sentence in
+ * why[]. */
+static int next_file(struct sm *s, const struct fab_m_keys *keys, const struct fab_m_keys *former,
+                     struct store_m_key *ret, char *why, size_t why_len)
+{
+    *ret = store_m_keys_next(&s->keys->file, keys, former, s->in.config->m_key_generated,
+                             (uint64_t)clock_unix_us() / 1000000);
+    int r = fab_policy_m_keys_set(former) ? list_ports(s, ret) : FAB_OK;
+    if (r != FAB_OK)
+        snprintf(why, why_len, "out of memory");
+    return r;
+}
+
+/* Writes the new key and the key before the change to the file, and then uses the new key. Returns
+ * OK, IO or NOMEM; after an error, why[] has a sentence for operators. */
+static int change_to(struct sm *s, const struct fab_m_keys *keys, const struct fab_m_keys *former,
+                     char *why, size_t why_len)
+{
+    struct store_m_key file;
+    int r = next_file(s, keys, former, &file, why, why_len);
+    if (r == FAB_OK)
+        r = keep(s, &file, why, why_len);
+    if (r == FAB_OK)
+        r = sm_keys_use(s, &file, why, why_len);
+    store_m_key_fini(&file);
+    if (r == FAB_OK)
+        sm_keys_tell(s);
+    return r;
+}
+
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
 static void complete(struct sm *s)
 {
     struct store_m_key *file = &s->keys->file;
     file->rotating = false;
+    sm_m_key_set_rotating(s, false);
     keep_or_log(s);
     event_emit(s->in.bus, m_key_rotated, .subject = "fabric", .generation = file->generation,
                .absent = file->count);
@@ -189,9 +211,17 @@ static const char *why_not_now(const struct sm *s)
 {
     if (!sm_is_master(s))
         return "another subnet manager is master; rotate the key there";
-    if (s->policy.manager_count > 0 || sm_others(s, NULL, 0) > 0)
-        return "another subnet manager would not learn the new key; stop it, remove it from "
-               "subnet.managers, and copy the file m_key to it after the rotation";
+    if (sm_is_frozen(s))
+        return "the manager is frozen; enter 'fabricctl manager resume'";
+    if (!sm_keys_shared_with_others(s))
+        return sm_keys_shared(s)
+                   ? "another subnet manager would not learn the new key, because it is no "
+                     "fabricd, "
+                     "does not reach etcd, or has another replication.wrapping_key; stop it, or "
+                     "remove it from subnet.managers"
+                   : "another subnet manager would not learn the new key; set "
+                     "replication.wrapping_key for all managers, or stop it, remove it from "
+                     "subnet.managers, and copy the file m_key to it after the rotation";
     return NULL;
 }
 
@@ -201,7 +231,27 @@ static int refuse(int status, char *why, size_t why_len, const char *text)
     return status;
 }
 
-int sm_key_rotate(struct sm *s, bool give_up, char *why, size_t why_len)
+/* Changes to a new key: at once, or when a majority has confirmed it. */
+static int rotate_to(struct sm *s, const struct fab_m_keys *key, bool local, char *why,
+                     size_t why_len)
+{
+    struct fab_m_keys former = s->policy.m_keys;
+    struct store_m_key file;
+    int r;
+    if (local || !sm_keys_shared(s)) {
+        r = change_to(s, key, &former, why, why_len);
+        if (r == FAB_OK)
+            sm_schedule(s);
+        return r;
+    }
+    r = next_file(s, key, &former, &file, why, why_len);
+    if (r == FAB_OK)
+        r = sm_keys_propose(s, &file, why, why_len);
+    store_m_key_fini(&file);
+    return r;
+}
+
+int sm_key_rotate(struct sm *s, bool give_up, bool local, char *why, size_t why_len)
 {
     const struct store_m_key *file = &s->keys->file;
     struct fab_m_keys key = {0};
@@ -216,7 +266,7 @@ int sm_key_rotate(struct sm *s, bool give_up, char *why, size_t why_len)
         return refuse(FAB_E_DENIED, why, why_len, not_now);
     if (!s->model.view || !s->model.fabric || s->model.lent)
         return refuse(FAB_E_BUSY, why, why_len, "a sweep is under way; try again in a moment");
-    if (file->rotating)
+    if (file->rotating || s->keys->proposed)
         return refuse(FAB_E_BUSY, why, why_len,
                       "the last rotation is not complete; see 'fabricctl key show'");
     if (file->count > 0 && !give_up) {
@@ -230,11 +280,7 @@ int sm_key_rotate(struct sm *s, bool give_up, char *why, size_t why_len)
     bool derived = s->in.config->m_key_derived;
     if ((derived ? store_m_key_new_secret(&key) : store_key_random(&key.number)) != FAB_OK)
         return refuse(FAB_E_IO, why, why_len, "the operating system has no random numbers");
-    struct fab_m_keys former = s->policy.m_keys;
-    int r = change_to(s, &key, &former, why, why_len);
-    if (r == FAB_OK)
-        sm_schedule(s);
-    return r;
+    return rotate_to(s, &key, local, why, why_len);
 }
 
 void sm_keys_reload(struct sm *s, const struct fab_m_keys *former)
@@ -270,7 +316,7 @@ void sm_get_key_status(const struct sm *s, struct sm_key_status *ret)
     uint32_t present = 0;
     *ret = (struct sm_key_status){.set = fab_policy_m_keys_set(&s->policy.m_keys),
                                   .generated = s->in.config->m_key_generated,
-                                  .rotating = file->rotating,
+                                  .rotating = file->rotating || s->keys->proposed,
                                   .generation = file->generation,
                                   .since_s = file->since_s,
                                   .derived = file->secret.set,
@@ -306,7 +352,8 @@ int sm_keys_init(struct sm *s)
         return FAB_E_NOMEM;
     s->keys->s = s;
     s->keys->retry = loop_timer_new(s->in.loop, on_retry, s);
-    if (!s->keys->retry)
+    s->keys->share = loop_timer_new(s->in.loop, sm_keys_on_share, s);
+    if (!s->keys->retry || !s->keys->share)
         return FAB_E_NOMEM;
     int r = read_file(s, &file);
     if (r == FAB_E_NOT_FOUND && !fab_policy_m_keys_set(&s->policy.m_keys))
@@ -333,6 +380,7 @@ void sm_keys_fini(struct sm *s)
     if (!s->keys)
         return;
     loop_timer_free(s->keys->retry);
+    loop_timer_free(s->keys->share);
     store_m_key_fini(&s->keys->file);
     free(s->keys);
     s->keys = NULL;

@@ -27,7 +27,8 @@ struct sm_key_slot {
     uint64_t former;
     unsigned sets, asks;
 };
-/* Position of phase "identifying M_Keys" (identify.c): the port whose hidden key it looks for. */
+/* Position of phase "identifying M_Keys" (identify.c): the port whose hidden key the phase looks
+ * for. */
 struct sm_key_ask {
     uint32_t port;
     /* Which key (current, previous or listed) the phase tries next at `port`. */
@@ -42,18 +43,43 @@ struct sm_keys {
     uint32_t busy, next_port;
     uint32_t begun; /* number of ports whose change has begun */
     uint32_t changed, refused;
-    /* A change of keys has waited too long, so the round changes SM_KEY_SLOTS ports even if a fault
-     * waits. */
+    /* Targeted sweeps have delayed the change of keys too long (sm_keys_overdue), so the round
+     * changes SM_KEY_SLOTS ports even if a fault waits. */
     bool overdue;
     struct sm_key_ask ask;
     /* Some port shows an M_Key that is new to the manager, so this key is read a second time
      * (identify.c). */
     bool doubts;
-    /* Runs while ports that rejected the new key must not be asked again. */
+    /* Pending while the manager must not ask again the ports that rejected the new key. */
     struct loop_timer *retry;
+    /* Members of share.c. share: pending while the row of the key must be looked at again.
+     * proposed: the row has a new key that this manager does not use yet, because no majority has
+     * confirmed it. */
+    struct loop_timer *share;
+    bool proposed, told_unsuited;
+    uint64_t row_mark; /* store_mark after the row was last changed; 0: it was not */
 };
 
 /* Returns whether the port has a known M_Key that the current M_Key must replace. */
 bool sm_keys_must_change(const struct sm *s, uint32_t port);
+
+/* ---- keys.c ---- */
+/* Uses the contents of the key file, which was written before. Takes over `file`, if it returns
+ * OK. Otherwise returns NOMEM, with a sentence in why[]. */
+int sm_keys_use(struct sm *s, struct store_m_key *file, char *why, size_t why_len);
+
+/* ---- share.c ---- */
+bool sm_keys_shared(const struct sm *s); /* this manager shares its M_Key */
+/* Returns whether all other managers in the fabric, and those in subnet.managers, share the M_Key
+ * with this one. */
+bool sm_keys_shared_with_others(const struct sm *s);
+/* Changes the row. Returns NOMEM or IO, with a sentence in why[]. */
+int sm_keys_put_row(struct sm *s, const struct store_m_key *file, char *why, size_t why_len);
+/* Changes the row, if this manager is master, after a change of the file that loses no key. */
+void sm_keys_tell(struct sm *s);
+/* Changes the row, and uses the new key when a majority has confirmed the row. Returns NOMEM or IO,
+ * with a sentence in why[]. */
+int sm_keys_propose(struct sm *s, const struct store_m_key *file, char *why, size_t why_len);
+void sm_keys_on_share(void *sm); /* the timer */
 
 #endif

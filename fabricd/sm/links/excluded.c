@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists the excluded links over which switches still forward packets. The snapshot does not have
- * these links, so that routes avoid them. But until all switches hold the new tables, old entries
- * lead packets over them. Proofs of the tables that switches hold therefore add these links to the
- * snapshot again. A released link stays in this list until a probe or a sweep has put it back into
- * the snapshot.
+ * Lists the excluded links over which switches still forward packets. The snapshot lacks these
+ * links, so that new routes avoid them. But until all switches hold the new tables, old entries
+ * lead packets over these links. A proof of the tables that switches hold therefore uses a snapshot
+ * with these links added. A released link stays in this list until a probe or a sweep has put it
+ * back into the snapshot.
  */
 #include <stdlib.h>
 
@@ -41,17 +41,26 @@ struct sm_excluded *sm_excluded_take(const struct sm *s, bool barred)
     return x;
 }
 
+bool sm_link_ports(const struct fab_fabric *f, const struct fab_silent_link *l, uint32_t ret[2])
+{
+    for (int end = 0; end < 2; end++) {
+        uint32_t node = fab_fabric_node_by_guid(f, l->guid[end]);
+        if (node == FAB_NONE || l->port[end] > f->nodes[node].num_ports)
+            return false;
+        ret[end] = fab_fabric_port_id(f, node, l->port[end]);
+    }
+    return true;
+}
+
 /* Adds the link to the snapshot again, if the snapshot shows both of its ports as LinkUp and
  * without a peer. Returns OK or NOMEM. */
 static int connect(struct fab_fabric *f, const struct fab_silent_link *l)
 {
     uint32_t port[2];
     struct fab_port_info info[2];
+    if (!sm_link_ports(f, l, port))
+        return FAB_OK;
     for (int end = 0; end < 2; end++) {
-        uint32_t node = fab_fabric_node_by_guid(f, l->guid[end]);
-        if (node == FAB_NONE || l->port[end] > f->nodes[node].num_ports)
-            return FAB_OK;
-        port[end] = fab_fabric_port_id(f, node, l->port[end]);
         const struct fab_port *p = fab_fabric_port(f, port[end]);
         if (p->peer != FAB_NONE || p->info.phys_state != FAB_PHYS_LINKUP)
             return FAB_OK;

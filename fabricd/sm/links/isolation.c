@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Isolates links: routes avoid an isolated link until an operator releases it, even after a
- * restart. Isolated links are in the list of flapping.c, and are removed from snapshots as
- * held-down links are.
+ * restart. Isolated links are in the list of list.c, and are removed from snapshots like
+ * held-down links.
  *
  * The manager first changes the routes so that they avoid the link. Afterwards it disables one port
  * of the link, if counters.on_errors is "disable". The links of misbehaving hosts (offenders.c) are
@@ -10,8 +10,8 @@
  *
  * libfabmgr/health/isolation.h decides whether a link may be isolated. The manager makes this
  * decision when the isolation is requested, and again in each sweep. If a part of the fabric would
- * be unreachable without an isolated link, the link is reinstated: routes use it as long as it is
- * needed.
+ * be unreachable without an isolated link, the link is reinstated: routes use it as long as that
+ * part needs it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,12 +41,12 @@ static void keep(struct sm *s, const struct sm_flap *e)
 
 static void take_row(struct sm_flap *e, const struct store_isolated *row)
 {
-    *e = (struct sm_flap){.isl = !row->offence,
-                          .isolated = true,
-                          .operated = row->operated,
-                          .offence = row->offence,
-                          .out = row->offence,
-                          .isolated_us = row->since_us};
+    e->isl = !row->offence;
+    e->isolated = true;
+    e->operated = row->operated;
+    e->offence = row->offence;
+    e->out |= row->offence;
+    e->isolated_us = row->since_us;
     for (int i = 0; i < 2; i++) {
         e->guid[i] = row->guid[i];
         e->port[i] = row->port[i];
@@ -61,7 +61,9 @@ int sm_isolate_load(struct sm *s)
     size_t count = 0;
     int r = s->in.store ? store_load_isolated(s->in.store, &rows, &count) : FAB_OK;
     for (size_t i = 0; r == FAB_OK && i < count; i++) {
-        struct sm_flap *e = sm_flap_room(s);
+        struct sm_flap *e = sm_flap_find(s, rows[i].guid[0], rows[i].port[0]);
+        if (!e && (e = sm_flap_room(s)))
+            *e = (struct sm_flap){.isolated = false};
         if (!e)
             log_error("sm", "too many isolated links: those from %s on are in service",
                       rows[i].name[0]);
@@ -73,6 +75,21 @@ int sm_isolate_load(struct sm *s)
     return r;
 }
 
+bool sm_isolation_differs(const struct sm *s)
+{
+    struct store_isolated *rows = NULL;
+    size_t count = 0;
+    if (!s->in.store || store_load_isolated(s->in.store, &rows, &count) != FAB_OK)
+        return false;
+    bool differs = count != sm_isolated_count(s);
+    for (size_t i = 0; i < count && !differs; i++) {
+        const struct sm_flap *e = sm_flap_find(s, rows[i].guid[0], rows[i].port[0]);
+        differs = !e || !e->isolated;
+    }
+    free(rows);
+    return differs;
+}
+
 /* ---- whether a link may be isolated ---------------------------------------------------------- */
 
 /* Returns the snapshot of the model. If the model has none, returns the snapshot of the published
@@ -82,27 +99,30 @@ static const struct fab_fabric *known(const struct sm *s)
     return s->model.fabric ? s->model.fabric : s->model.view->fabric;
 }
 
-/* Asks libfabmgr/health/isolation.h whether the link of this port may be excluded as well, in
- * addition to all links that are excluded or whose exclusion was requested. *ret gets the answer.
- * Returns OK or NOMEM. */
-static int ask(const struct sm *s, uint32_t port, struct fab_isolation *ret)
+/* Decides for each link of port[ports] whether it may be excluded in addition to those before it
+ * and to all other excluded links (libfabmgr/health/isolation.h). Links whose exclusion was
+ * requested count as excluded. operated: an operator isolates the links. Returns OK or NOMEM. */
+static int ask(struct sm *s, const uint32_t *port, size_t ports, bool operated,
+               struct fab_isolation *ret)
 {
     const struct fab_fabric *f = known(s);
-    size_t count = 0, room = s->links->count + 1u;
+    size_t count = 0, room = s->links->count + ports;
     struct fab_isolation_link *cable = calloc(room, sizeof(*cable));
     struct fab_isolation *got = calloc(room, sizeof(*got));
     uint32_t *entry = calloc(room, sizeof(*entry)), *at = calloc(room, sizeof(*at));
-    int r = cable && got && entry && at ? FAB_OK : FAB_E_NOMEM;
+    struct sm_rule rule = {0};
+    int r = cable && got && entry && at ? sm_rule_init(s, f, &rule) : FAB_E_NOMEM;
     for (uint32_t i = 0; r == FAB_OK && i < s->links->count; i++)
         at[i] = s->links->list[i].isolated ? sm_flap_up_at(f, &s->links->list[i]) : FAB_NONE;
     if (r == FAB_OK) {
         sm_flap_candidates(s, f, at, cable, entry, &count);
-        cable[count++] = (struct fab_isolation_link){.port = port};
-        r = fab_health_isolation_choose(f, s->in.config->flapping.max_excluded_percent, cable,
-                                        count, got);
+        for (size_t i = 0; i < ports; i++)
+            cable[count++] = (struct fab_isolation_link){.port = port[i], .operated = operated};
+        r = fab_health_isolation_choose(f, &rule.rule, cable, count, got);
     }
     if (r == FAB_OK)
-        *ret = got[count - 1];
+        memcpy(ret, got + count - ports, ports * sizeof(*ret));
+    sm_rule_fini(&rule);
     free(cable);
     free(got);
     free(entry);
@@ -148,6 +168,15 @@ static int refusal(const struct sm *s, uint32_t port, const struct fab_isolation
                  name, s->in.config->flapping.max_excluded_percent, a->links, a->out,
                  a->out == 1 ? "is" : "are");
         return FAB_E_LIMIT;
+    case FAB_ISOLATION_LEAF_FLOOR:
+    case FAB_ISOLATION_POD_FLOOR:
+        snprintf(why, len,
+                 "%s%s must keep %u of its %u uplinks (flapping.min_capacity_percent is %u), and "
+                 "%u %s excluded or down already",
+                 a->verdict == FAB_ISOLATION_POD_FLOOR ? "the pod of " : "", name, a->least,
+                 a->links, s->in.config->flapping.min_capacity_percent, a->out,
+                 a->out == 1 ? "is" : "are");
+        return FAB_E_LIMIT;
     case FAB_ISOLATION_NEEDED:
     default:
         say_needed(f, port, why, len);
@@ -167,10 +196,10 @@ static uint32_t find_link(const struct sm *s, uint64_t guid, uint8_t num)
                                                                                         : FAB_NONE;
 }
 
-static int decide(const struct sm *s, uint32_t port, char *why, size_t len)
+static int decide(struct sm *s, uint32_t port, bool operated, char *why, size_t len)
 {
     struct fab_isolation answer;
-    int r = ask(s, port, &answer);
+    int r = ask(s, &port, 1, operated, &answer);
     return r == FAB_OK ? refusal(s, port, &answer, why, len) : r;
 }
 
@@ -189,22 +218,14 @@ static void isolate(struct sm *s, struct sm_flap *e, bool operated, const char *
     e->operated = operated;
     sm_isolate_begin(s, e, cause);
     event_emit(s->in.bus, link_isolated, EVENT_LINK(e), .reason = cause);
-    if (e->out)
-        return;
-    sm_cause_set(s, "isolation of %.64s", e->place[0]);
-    if (sm_can_repair(s)) {
-        sm_request_probe(s, e->guid[0]);
-    } else {
-        sm_request_target(s, e->guid[0]);
-        sm_request_target(s, e->guid[1]);
-    }
+    sm_flap_leave(s, e, "isolation");
     sm_schedule(s);
 }
 
 bool sm_is_isolated_out(const struct sm *s, uint64_t node_guid, uint8_t port)
 {
     const struct sm_flap *e = sm_flap_find(s, node_guid, port);
-    return e && e->isolated && e->out && !e->offence;
+    return e && (e->isolated || e->drain) && e->out && !e->offence;
 }
 
 bool sm_isolate_due(const struct sm *s, uint32_t port)
@@ -212,7 +233,7 @@ bool sm_isolate_due(const struct sm *s, uint32_t port)
     const struct fab_fabric *f = s->model.fabric;
     const struct sm_flap *e = sm_flap_find(s, f->nodes[fab_fabric_port(f, port)->node].guid,
                                            fab_fabric_port(f, port)->num);
-    return e && e->isolated && !e->out && !e->offence;
+    return e && (e->isolated || (e->drain && !e->returning)) && !e->out && !e->offence;
 }
 
 void sm_isolate_done(struct sm *s, const struct sm_link *c)
@@ -226,15 +247,15 @@ void sm_isolate_done(struct sm *s, const struct sm_link *c)
     fab_health_damping_up(&e->damping, clock_now_us());
 }
 
-int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operated,
-                    const char *cause, char *why, size_t why_len)
+int sm_link_isolate_check(struct sm *s, uint64_t node_guid, uint8_t port, bool operated, char *why,
+                          size_t why_len)
 {
-    struct sm_flap *e = sm_flap_find(s, node_guid, port);
+    const struct sm_flap *e = sm_flap_find(s, node_guid, port);
     snprintf(why, why_len, "%s", "");
-    if (sm_is_standby(s))
-        return FAB_E_DENIED;
     if (!s->model.view)
-        return FAB_E_BUSY;
+        return sm_is_standby(s) ? FAB_E_DENIED : FAB_E_BUSY;
+    if (!sm_is_master(s)) /* also if a standby manager sweeps and elects again */
+        return FAB_E_DENIED;
     if (e && e->isolated) {
         snprintf(why, why_len, "it is isolated already");
         return FAB_E_EXISTS;
@@ -244,9 +265,17 @@ int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operate
         snprintf(why, why_len, "no link is up at this port");
         return FAB_E_NOT_FOUND;
     }
-    int r = at != FAB_NONE ? decide(s, at, why, why_len) : FAB_OK;
+    return at != FAB_NONE ? decide(s, at, operated, why, why_len) : FAB_OK;
+}
+
+int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operated,
+                    const char *cause, char *why, size_t why_len)
+{
+    int r = sm_link_isolate_check(s, node_guid, port, operated, why, why_len);
     if (r != FAB_OK)
         return r;
+    struct sm_flap *e = sm_flap_find(s, node_guid, port);
+    uint32_t at = find_link(s, node_guid, port);
     if (!e)
         e = sm_flap_add(s, known(s),
                         &(struct sm_link){.port = at, .peer = fab_fabric_port(known(s), at)->peer});
@@ -254,6 +283,37 @@ int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operate
         return FAB_E_NOMEM;
     isolate(s, e, operated, cause);
     return FAB_OK;
+}
+
+int sm_isolate_check(struct sm *s, const struct store_port *link, size_t count, size_t *ret_link,
+                     char *why, size_t why_len)
+{
+    struct fab_isolation *answer = calloc(count + 1, sizeof(*answer));
+    uint32_t *port = calloc(count + 1, sizeof(*port));
+    size_t *at = calloc(count + 1, sizeof(*at)), ports = 0;
+    int r = answer && port && at ? FAB_OK : FAB_E_NOMEM;
+    snprintf(why, why_len, "%s", "");
+    for (size_t i = 0; r == FAB_OK && i < count; i++) {
+        const struct sm_flap *e = sm_flap_find(s, link[i].node_guid, link[i].port);
+        if (e && (e->isolated || e->out))
+            continue;
+        *ret_link = at[ports] = i;
+        port[ports] = find_link(s, link[i].node_guid, link[i].port);
+        if (port[ports++] == FAB_NONE) {
+            snprintf(why, why_len, "no link is up at this port");
+            r = FAB_E_NOT_FOUND;
+        }
+    }
+    if (r == FAB_OK && ports > 0)
+        r = ask(s, port, ports, true, answer);
+    for (size_t i = 0; r == FAB_OK && i < ports; i++) {
+        *ret_link = at[i];
+        r = refusal(s, port[i], &answer[i], why, why_len);
+    }
+    free(answer);
+    free(port);
+    free(at);
+    return r;
 }
 
 void sm_isolate_taken(struct sm *s, struct sm_flap *e, bool was_out)

@@ -36,7 +36,8 @@ static bool is_listed(const struct sm *s, uint32_t port)
     for (uint32_t i = 0; i < s->policy.manager_count; i++) {
         const struct fab_manager *m = &s->policy.managers[i];
         if (m->switch_port == fab_fabric_port(f, port)->num &&
-            (strcmp(node->desc, m->switch_name) == 0 || strcasecmp(guid, m->switch_name) == 0))
+            (strcmp(node->desc, m->switch_name) == 0 || strcmp(node->name, m->switch_name) == 0 ||
+             strcasecmp(guid, m->switch_name) == 0))
             return true;
     }
     return false;
@@ -86,9 +87,9 @@ static void tell_spared(struct sm *s, const struct sm_link *link, const char *ca
     event_emit(s->in.bus, offender_not_isolated, EVENT_LINK(&x), .reason = cause, .why = why);
 }
 
-/* Returns the entry of the link in the list of isolated and flapping links (flapping.c); adds one
- * if there is none. The switch port becomes end 0, because an entry made by a flap may have its
- * ends in the other order. NULL: no memory. */
+/* Returns the entry of the link in the list of isolated and flapping links (list.c); adds one
+ * if there is none. The function makes the switch port end 0, because an entry that a flap made may
+ * have its ends in the other order. NULL: no memory. */
 static struct sm_flap *entry_of(struct sm *s, const struct sm_link *link)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -123,7 +124,7 @@ void sm_offender_found(struct sm *s, uint32_t port, const char *cause)
     }
     e = entry_of(s, &link);
     if (!e)
-        /* If the isolation fails here, the next misbehaviour of the host repeats it. */
+        /* If the isolation fails, the next misbehaviour of the host causes another try. */
         return;
     e->damping = (struct fab_damping){0};
     e->offence = e->out = true;

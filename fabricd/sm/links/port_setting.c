@@ -3,9 +3,9 @@
  * Phase "setting a port" disables or enables one port, for an operator or for the manager itself.
  * Each round sets one port.
  *
- * The manager refuses to disable a port in three cases: the port belongs to the link that connects
- * the manager itself, it belongs to the last link to a switch, or the manager could no longer reach
- * the port to enable it.
+ * The manager refuses to disable a port of the link that connects the manager itself, and a port of
+ * the last link to a switch. It also refuses to disable a port that it could then not reach to
+ * enable it again.
  *
  * The store keeps the list of ports that operators disabled. If the manager finds such a port
  * enabled, it disables the port again.
@@ -30,9 +30,9 @@ static bool is_disabled(const struct fab_fabric *f, uint32_t port)
 }
 
 /* Adds the neighbours of a node to a breadth-first search from the manager's node. The search uses
- * all links except that of port `without`. came[] has an element for each node: the port of its
- * predecessor by which the search reached it. It is FAB_NONE for the manager's node and for nodes
- * not reached. */
+ * all links except that of port `without`. came[] has an element for each node: the port of the
+ * predecessor by which the search reached this node. The element is FAB_NONE for the manager's node
+ * and for nodes not reached. */
 static void spread(const struct fab_fabric *f, uint32_t node, uint32_t without, uint32_t *came,
                    uint32_t *queue, uint32_t *tail)
 {
@@ -107,8 +107,8 @@ static bool leads_around(const struct fab_fabric *f, const struct fab_path *path
 }
 
 /* Finds a directed route to the node that avoids the link of port `without`. Returns false if there
- * is none. Uses the known route if this avoids the link; otherwise it searches the fabric, which
- * takes milliseconds in a large fabric. */
+ * is none. Uses the known route if it avoids the link. Otherwise the function searches the fabric,
+ * which takes milliseconds in a large fabric. */
 static bool path_around(const struct sm *s, uint32_t node, uint32_t without, struct fab_path *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -255,19 +255,26 @@ static void abort_op(struct sm *s)
         finish(s, FAB_E_BUSY, "the request was interrupted; try again");
 }
 
+static bool find_port(const struct fab_fabric *f, uint64_t guid, uint8_t num, uint32_t *ret)
+{
+    uint32_t node = fab_fabric_node_by_guid(f, guid);
+    if (node == FAB_NONE || num == 0 || num > f->nodes[node].num_ports)
+        return false;
+    *ret = fab_fabric_port_id(f, node, num);
+    return fab_fabric_port(f, *ret)->present;
+}
+
 /* Returns FAB_OK if the port exists and may be enabled or disabled. Otherwise ends the request with
  * an error and returns SM_ROUND_OVER. */
 static int check(struct sm *s, const struct sm_port_op *op, uint32_t *ret_port)
 {
     const struct fab_fabric *f = s->model.fabric;
-    uint32_t node = fab_fabric_node_by_guid(f, op->node_guid);
-    if (node == FAB_NONE || op->port == 0 || op->port > f->nodes[node].num_ports ||
-        !fab_fabric_port(f, fab_fabric_port_id(f, node, op->port))->present) {
+    uint32_t port;
+    if (!find_port(f, op->node_guid, op->port, &port)) {
         finish(s, FAB_E_NOT_FOUND, "there is no such port in the fabric");
         return SM_ROUND_OVER;
     }
-    uint32_t port = fab_fabric_port_id(f, node, op->port);
-    const char *why = op->enable ? NULL : objection(s, node, port);
+    const char *why = op->enable ? NULL : objection(s, fab_fabric_port(f, port)->node, port);
     if (why) {
         char name[SM_PLACE_LEN];
         sm_port_name(f, port, name);
@@ -293,7 +300,7 @@ static int enter(struct sm *s)
 }
 
 /* Finds the directed route for the write. If possible, the route avoids the link that the write
- * takes down, because the answer would be lost on this link. */
+ * takes down, because this link would lose the answer. */
 static bool find_path(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -401,17 +408,41 @@ bool sm_port_is_disabled(const struct sm *s, uint64_t node_guid, uint8_t port)
     return find_disabled(s, node_guid, port) != NULL;
 }
 
+/* Returns DENIED or BUSY if the manager cannot set ports now. */
+static int check_manager(const struct sm *s)
+{
+    if (sm_is_standby(s) || sm_is_frozen(s))
+        return FAB_E_DENIED;
+    if (!s->model.view)
+        return FAB_E_BUSY;
+    return sm_is_master(s) ? FAB_OK : FAB_E_DENIED;
+}
+
+int sm_port_check(const struct sm *s, uint64_t node_guid, uint8_t port, bool enable,
+                  const char **ret_why)
+{
+    uint32_t id;
+    int r = check_manager(s);
+    *ret_why = "";
+    if (r != FAB_OK)
+        return r;
+    if (!find_port(s->model.fabric, node_guid, port, &id))
+        return FAB_E_NOT_FOUND;
+    const char *why = enable ? NULL : objection(s, fab_fabric_port(s->model.fabric, id)->node, id);
+    *ret_why = why ? why : "";
+    return why ? FAB_E_DENIED : FAB_OK;
+}
+
 int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *by,
                 sm_done *done, void *ctx)
 {
     struct sm_port_op op = {
         .node_guid = node_guid, .port = port, .enable = enable, .done = done, .ctx = ctx};
     snprintf(op.by, sizeof(op.by), " by %s", by);
-    if (sm_is_standby(s))
-        return FAB_E_DENIED;
-    if (!s->model.view)
-        return FAB_E_BUSY;
-    int r = request(s, &op);
+    int r = check_manager(s);
+    if (r != FAB_OK)
+        return r;
+    r = request(s, &op);
     sm_schedule(s);
     return r;
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Silent switches: the agent of the switch does not answer, but its neighbours report links to it
- * as up. Such a switch still forwards packets as its tables say, but they cannot be changed.
+ * Keeps the list of silent switches. The management agent of a silent switch does not answer, but
+ * the neighbours report links to the switch as up. A silent switch still forwards packets by its
+ * tables, but nobody can change these tables.
  *
  * The manager keeps a silent switch, and the nodes that are reachable only through it, in the
  * fabric (libfabmgr/discover/keep.c). If the rest of the fabric stays connected without the switch,
  * the manager excludes all links of the switch from the snapshot, so that routes avoid it.
- * Otherwise, for example if hosts are connected to it, its links stay, and each proof uses the
- * tables that it holds (apply/route.c).
+ * Otherwise, for example if hosts are connected to the switch, its links stay. Each proof then uses
+ * the tables that the switch holds (apply/route.c).
  *
- * silent_check.c finds out which switches are silent, and silent_poll.c when they answer again.
- * This file has the list of silent switches. An entry stays in the list for a while after the
- * switch answers again. If the switch becomes silent repeatedly, it must answer for longer each
- * time before routes use it.
+ * silent_check.c finds out which switches are silent, and silent_poll.c when they answer again. An
+ * entry stays in the list for some time (REMEMBERED_US) after the switch answers again. If the
+ * switch becomes silent repeatedly, it must answer for longer each time before routes use it again.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -9,9 +9,9 @@
  * a port as up. The requests of all checks are sent in parallel, and beside those of the running
  * round. The directed routes of a check avoid all switches that are being checked.
  *
- * If the switch answers, nothing is wrong with it. A neighbour that reports its link as down causes
- * a port probe of that neighbour at once. If the switch has not answered for VERDICT_TRIES times
- * the time of one try, and a neighbour reports its link as up, the switch is silent.
+ * If the switch answers, the check ends. If a neighbour reports its link as down, the manager
+ * requests a port probe of that neighbour at once. If the switch has not answered for VERDICT_TRIES
+ * times the time of one try, and a neighbour reports its link as up, the switch is silent.
  *
  * If no neighbour reports its link as up, the manager does a targeted sweep. For FAILED_US, the
  * switch counts as failed, and so does each neighbour that did not answer. Directed routes of
@@ -50,8 +50,8 @@ struct sm_check {
      * before that, when the check was requested. */
     uint64_t guid, begun_us;
     struct neighbour *neighbour;
-    /* neighbours: number of elements of neighbour[]. asked: over how many of them the switch was
-     * asked. */
+    /* neighbours: number of elements of neighbour[]. asked: number of neighbours over which the
+     * switch was asked. */
     uint32_t neighbours, asked;
     bool over;
 };
@@ -94,7 +94,7 @@ static bool is_down(const struct sm_check *c)
     return c->asked == 0 && down >= DOWN_LEAST;
 }
 
-/* Returns the time of the verdict. */
+/* Returns the manager's clock at which the check decides whether the switch is silent. */
 static uint64_t verdict_us(const struct sm *s, const struct sm_check *c)
 {
     return c->begun_us + (is_down(c) ? 1 : VERDICT_TRIES) * sm_first_try_us(s);
@@ -208,7 +208,7 @@ static void on_port(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     }
     arm(c->s);
     if (!sm_can_repair(c->s) && c->s->wiring->sweep_awaits(c->s, c->guid))
-        /* The sweep will give up, and then read the neighbours itself. */
+        /* The sweep will stop waiting for this switch, and then read the neighbours itself. */
         return;
     sm_cause_set(c->s, "a switch does not answer, and its link is down");
     sm_request_ports(c->s, n->guid);
@@ -315,7 +315,8 @@ static void emit_silent(struct sm *s, const struct sm_silent *e, uint32_t links,
 }
 
 /* Makes the routes avoid the silent switch, by a local repair if possible, otherwise by a targeted
- * sweep. A targeted sweep that waits for answers of the switch starts again without it. */
+ * sweep. If a targeted sweep waits for answers of the switch, the sweep starts again without the
+ * switch. */
 static void act(struct sm *s, struct sm_silent *e, bool avoid)
 {
     char name[SM_PLACE_LEN];
@@ -356,8 +357,8 @@ static void judge(struct sm *s, const struct sm_check *c)
     if (!e) {
         bool again = sm_guids_have(&s->links->silent_checks.judged, c->guid);
         note_failed(s, c);
-        /* A second sweep within seconds would find nothing else. Its writes to the switch would
-         * only begin the next check. */
+        /* A second sweep within seconds would find the same. Its writes to the switch would only
+         * start the next check. */
         if (!again && !s->wiring->sweep_awaits(s, c->guid))
             suspect_all(s, c->guid);
         return;

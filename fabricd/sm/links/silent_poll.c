@@ -10,8 +10,8 @@
 #define POLL_US 2000000u
 /* Number of answers in a row after which routes may use a silent switch again. */
 #define ANSWERS_LEAST 2
-/* A relapse is a switch that becomes silent again. Each relapse doubles the number of answers that
- * the switch needs, at most this many times. */
+/* Maximum number of doublings of ANSWERS_LEAST. Each time that the switch becomes silent again (a
+ * relapse), the number of answers that it needs doubles. */
 #define RELAPSES_MOST 5
 
 static void emit_answers(struct sm *s, const struct sm_silent *e)
@@ -35,7 +35,7 @@ static void use_again(struct sm *s, struct sm_silent *e)
         for (int end = 0; end < 2; end++)
             sm_request_target(s, e->link[i].guid[end]);
     /* A targeted sweep restores the routes over the switch. A background heavy sweep finds the
-     * changes that could be neither read nor reported while the switch was silent. */
+     * changes that occurred while the switch was silent, and that the switch could not report. */
     sm_request(s, SM_REQUEST_BACKGROUND);
     sm_silent_release(s, e);
 }
@@ -48,8 +48,8 @@ static void on_poll_answer(void *ctx, uint64_t tag, const struct fab_mads_answer
     e->heard |= a->status == FAB_OK;
 }
 
-/* Adds the directed route over this neighbour to those of the next poll. The neighbour must be a
- * switch or the manager's own node, because other nodes do not forward packets. */
+/* Adds the directed route over this neighbour to the routes of the next poll. The neighbour must be
+ * a switch or the manager's own node, because other nodes do not forward packets. */
 static void add_path(struct sm *s, struct sm_silent *e, uint32_t near, uint8_t port,
                      uint32_t *paths)
 {

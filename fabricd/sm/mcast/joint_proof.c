@@ -6,10 +6,11 @@
  * mft_proof.c makes this proof. After a change of the unicast tables, all trees are proved again,
  * even those that did not change.
  *
- * If there is a cycle, the same task makes a spanning tree without one (libfabmgr/spanning), and
- * all trees follow it from then on, until links change. If there is no such spanning tree, the
- * trees are written even so, because IPoIB needs the broadcast group. The event multicast-deadlock
- * and the status then say that a deadlock is possible.
+ * If there is a cycle, the same task makes a spanning tree whose channel dependencies form no cycle
+ * together with those of unicast packets (libfabmgr/spanning). From then on, all trees follow this
+ * spanning tree until links change. If there is no such spanning tree, the manager writes the trees
+ * despite the cycle, because IPoIB needs the broadcast group. The event multicast-deadlock and the
+ * status then say that a deadlock is possible.
  *
  * In fabrics with more than JOINT_MOST table entries, the dependencies of unicast packets would
  * occupy the worker for more than 100 ms after each repair. In such fabrics, trees are proved
@@ -48,7 +49,7 @@ void sm_joint_renew(struct sm *s)
     const struct fab_view *now = s->model.view;
     bool known = m->joint.view && m->joint.view->fabric == m->fabric;
     if (!known)
-        /* m->joint.view has another fabric than the trees, and so other port ids */
+        /* m->joint.view belongs to another fabric than the trees, so its port ids differ */
         sm_joint_drop(m);
     if (!now || !now->target || now->fabric != m->fabric ||
         (known && m->joint.view->target == now->target))

@@ -9,11 +9,13 @@
 
 int sm_multicast_init(struct sm *s); /* returns OK or NOMEM */
 void sm_multicast_fini(struct sm *s);
+/* Replaces the groups and their members by those in the store. Returns OK or NOMEM. */
+int sm_multicast_load(struct sm *s);
 /* Call this function when the model has a new snapshot. Forgets the MFT of a switch that may have
  * been reset. */
 void sm_multicast_swept(struct sm *s);
-/* Call this function after a view was published. It soon updates the multicast trees and the
- * MFTs. */
+/* Call this function after a view was published. It sets a timer that updates the multicast trees
+ * and the MFTs. */
 void sm_multicast_changed(struct sm *s);
 /* Call this function when a local repair removed links. The multicast trees are updated 20 ms
  * later, unless an update is already due earlier. */
@@ -22,8 +24,8 @@ void sm_multicast_reload(struct sm *s);
 /* Call this function when another manager may have written MFTs. All MFT blocks then count as
  * unknown. */
 void sm_multicast_forget(struct sm *s);
-/* Fills in the next request that reads or writes an MFT block. If `few` is true, fills it in only
- * if at most 64 such requests are left. Returns false if no request was filled in. */
+/* Fills in the next request that reads or writes an MFT block. few: does so only if at most 64 such
+ * requests are left. Returns false if no request was filled in. */
 bool sm_mfts_next(struct sm *s, bool few, struct fab_mads_request *ret);
 
 /* Functions for the scrub, which reads known MFT blocks again (mft_writes.c). `number` identifies
@@ -36,7 +38,7 @@ bool sm_mfts_held_next(const struct sm *s, uint32_t *at, uint64_t *ret_guid, uin
 /* Position of a search for MFT blocks that the manager neither wrote nor read; all entries of such
  * a block must be zero. sm_mfts_scan_begin makes the position before the first block. */
 struct sm_mfts_scan {
-    /* Index of the next block to look at, over all switches. */
+    /* Index of the next block of the search, counted over all switches. */
     uint32_t at;
     /* switches: number of switches. mlid_groups: maximum number of MLID groups in the MFT of a
      * switch. rows: maximum number of blocks in the MFT of a switch. */
@@ -58,8 +60,8 @@ bool sm_mfts_pending(const struct sm *s);
  * it knows none, the block must be zero. */
 bool sm_mfts_differ(const struct sm *s, uint64_t guid, uint32_t number, const uint8_t *data,
                     struct fab_scrub_difference *ret);
-/* Notes that the scrub has read this MFT block from the switch, so that the switch holds these
- * entries. The manager then writes the block again if its entries are wrong. */
+/* Notes the entries of an MFT block that the scrub has read from the switch. If these entries are
+ * wrong, the manager writes the block again. */
 void sm_mfts_record(struct sm *s, uint64_t guid, uint32_t number, const uint8_t *data);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Proves multicast trees before their MFT blocks are written (libfabmgr/verify/multicast.h). An
- * MLID group is 32 consecutive MLIDs; they share MFT blocks, and are proved and written together. A
- * worker task gets copies of the MFT blocks and of the members of some MLID groups, because each
- * join changes both. The writes are planned from these copies, so joins that come later do not
- * delay the writes. The next plan includes these joins.
+ * Proves multicast trees before their MFT blocks are written (libfabmgr/verify/multicast.h). The 32
+ * consecutive MLIDs of an MLID group share MFT blocks, so they are proved and written together. A
+ * worker task gets copies of the MFT blocks and the members of some MLID groups, because a join may
+ * change the originals at any time. The writes are planned from these copies, so joins that come
+ * later do not delay the writes. The next plan includes these joins.
  *
  * An MLID group with a tree that fails the proof is not written until its trees change.
  *

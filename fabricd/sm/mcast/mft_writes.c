@@ -9,12 +9,12 @@
  * requests are left, they are sent before the requests of the running round; otherwise after them.
  *
  * If a switch does not answer, its directed route may lead over a link that has just failed. The
- * manager therefore plans again, and asks the switch once more, by the route that is known then.
- * The switch may not answer this request either, refuse a request or be silent. The manager then
- * emits an event, adds no branches to the switch, and sends it no further MFT requests until a
- * retry. Switch ids in this file are those of struct fab_mcast_net, the graph of switches for which
- * the trees are computed (fab_mcast_trees_net). Directed routes are looked up by GUID, so that
- * writes continue while a sweep replaces the snapshot.
+ * manager therefore plans again, and asks the switch once more, by the route that is known then. If
+ * the switch does not answer this request either, if it refuses a request, or if it is silent, the
+ * manager emits an event. Until a retry, the manager then adds no tree branches to this switch and
+ * sends it no MFT requests. Switch ids in this file are those of struct fab_mcast_net, the graph of
+ * switches for which the trees are computed (fab_mcast_trees_net). Directed routes are looked up by
+ * GUID, so that writes continue while a sweep replaces the snapshot.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +125,7 @@ int sm_mfts_plan_proved(struct sm *s)
     memcpy(mlid_groups, m->open, sizeof(mlid_groups));
     sm_joint_add_open(m, mlid_groups);
     if (r == FAB_OK && !m->busy && any(mlid_groups))
-        sm_multicast_kick(s); /* proves the next MLID groups */
+        sm_multicast_kick(s); /* the timer starts the proof of the next MLID groups */
     else if (!m->busy && !m->unresponsives)
         m->retry_us = RETRY_US;
     return r;
@@ -279,7 +279,8 @@ static void fill(struct sm_multicast *m, size_t i, struct fab_mads_request *ret)
 bool sm_mfts_next(struct sm *s, bool few, struct fab_mads_request *ret)
 {
     struct sm_multicast *m = s->mcast;
-    if (!m->busy || (few && ops_left(m) > FEW))
+    bool barred = m->stage != FAB_MFT_READ && sm_freeze_bars_writes(s);
+    if (!m->busy || barred || (few && ops_left(m) > FEW))
         return false;
     while (m->next < stage_ops(m)->count) {
         size_t i = m->next++;

@@ -7,8 +7,8 @@
  * are updated when a round publishes a view, and shortly after a local repair. MFT writes that are
  * in flight at such an update are cancelled and planned again. A worker task copies the links and
  * ports of the published fabric for the trees (struct fab_mcast_net). The time of this task grows
- * with the size of the fabric. The first such task also makes the groups that the store has, and
- * their trees.
+ * with the size of the fabric. The first such task also makes the groups from the records in the
+ * store, and their trees.
  *
  * An absent port keeps its memberships for `multicast.absent` seconds, so that a link flap does not
  * change all groups of the port. After that time, the port leaves its groups.
@@ -25,8 +25,8 @@
 #define RETRY_US 1000000u
 /* Maximum time that the removal of absent members may block the event loop. */
 #define SLICE_US 2000u
-/* The trees are updated this long after a local repair. */
-#define MENDED_US 20000u
+/* Delay between a local repair and the update of the trees. */
+#define UPDATE_DELAY_US 20000u
 
 static bool is_there(const struct fab_fabric *f, uint64_t guid)
 {
@@ -421,7 +421,7 @@ void sm_multicast_repaired(struct sm *s)
 {
     s->mcast->stale = true;
     if (!loop_timer_pending(s->mcast->timer))
-        loop_timer_set(s->mcast->timer, MENDED_US);
+        loop_timer_set(s->mcast->timer, UPDATE_DELAY_US);
 }
 
 void sm_multicast_reload(struct sm *s)
@@ -441,6 +441,35 @@ int sm_multicast_init(struct sm *s)
     m->absent_timer = loop_timer_new(s->in.loop, on_absent, s);
     int r = m->timer && m->absent_timer ? sm_mfts_init(s) : FAB_E_NOMEM;
     return r == FAB_OK && s->in.store ? sm_stored_groups_read(s->in.store, &m->stored) : r;
+}
+
+int sm_multicast_load(struct sm *s)
+{
+    struct sm_multicast *m = s->mcast;
+    struct sm_stored_groups stored = {0};
+    int r = sm_stored_groups_read(s->in.store, &stored);
+    if (r != FAB_OK)
+        return r;
+    loop_tasks_orphan(&m->tasks);
+    m->reading = m->proving = NULL;
+    sm_mfts_drop(s);
+    sm_mfts_reset(s);
+    sm_mfts_unprove(m);
+    sm_joint_drop(m);
+    drop_read(m);
+    fab_mcast_groups_free(m->made);
+    fab_mcast_groups_free(m->groups);
+    m->groups = m->made = NULL;
+    fab_fabric_unref(m->fabric);
+    m->fabric = NULL;
+    free(m->top);
+    m->top = NULL;
+    m->absents = 0;
+    m->stale = true;
+    m->configured = false;
+    sm_stored_groups_fini(&m->stored);
+    m->stored = stored;
+    return FAB_OK;
 }
 
 void sm_multicast_fini(struct sm *s)

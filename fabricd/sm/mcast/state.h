@@ -31,8 +31,8 @@ struct sm_stored_groups {
 /* The proof of all trees together with the unicast tables (joint_proof.c). */
 struct sm_joint {
     /* view: the published view whose unicast tables the proof uses; NULL: none. channels: the
-     * channel dependencies of its unicast packets, and of the trees that were proved with its
-     * tables. channels is NULL if they are not known, or if a worker task has them. */
+     * channel dependencies of unicast packets under these tables, and of the trees that were proved
+     * with these tables; NULL: not known, or lent to a worker task. */
     struct fab_view *view;
     struct fab_verify_channels *channels;
     /* bitset of the MLID groups that are not yet proved together with the unicast tables of
@@ -61,8 +61,8 @@ struct sm_multicast {
     struct sm_stored_groups stored;
     /* The worker task that copies the links of the published fabric; NULL: none runs. */
     struct loop_task *reading;
-    /* The fabric that the last worker task has copied, and its links, which the next update of the
-     * trees uses. NULL: none, or the trees use them already. */
+    /* The fabric whose links the last worker task has copied, and these links. The next update of
+     * the trees uses them. NULL: no links are copied, or the trees use them already. */
     struct fab_fabric *read_of;
     struct fab_mcast_net *read;
     /* The groups that a worker task has made of `stored`, until they replace `groups`; NULL:

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "fabricd/sm/model/model.h"
+#include "libfabmgr/base/bitset.h"
 #include "libfabmgr/plan/observed_move.h"
 
 static bool same_ids(const struct fab_fabric *a, const struct fab_fabric *b)
@@ -23,8 +24,8 @@ static bool same_ids(const struct fab_fabric *a, const struct fab_fabric *b)
     return true;
 }
 
-/* Returns whether two snapshots with the same ids also have the same links. Tables that are proved
- * for one are then valid for the other. */
+/* Returns whether two snapshots with the same ids also have the same links. If so, a proof of
+ * tables for one of the snapshots is valid for the other. */
 static bool same_links(const struct fab_fabric *a, const struct fab_fabric *b)
 {
     if (a->self_port != b->self_port)
@@ -45,9 +46,9 @@ static void forget_pkeys(struct fab_observed *o, const struct fab_fabric *f, uin
         fab_target_held_pkeys_forget(&o->pkeys, n->first_port + num);
 }
 
-/* Marks the tables of a switch as unknown in two cases: its LinearFDBTop changed since the last
- * sweep, because it was reset; or it was silent, and answers again, so it may have missed writes
- * in the meantime. */
+/* Marks the tables of a switch as unknown in two cases. Its LinearFDBTop changed since the last
+ * sweep, because the switch was reset. Or the switch was silent and answers again, so it may have
+ * missed writes. */
 static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old,
                             const struct fab_fabric *now)
 {
@@ -101,6 +102,19 @@ static int find_places(const struct sm_model *m, const struct fab_fabric *fabric
     if (!same || !same_port_guids(m->fabric, fabric))
         return fab_discover_places_of(fabric, m->places, ret);
     *ret = fab_discover_places_ref(m->places);
+    return FAB_OK;
+}
+
+int sm_model_load_leases(struct sm_model *m, struct store *store)
+{
+    struct fab_lease *leases = NULL;
+    size_t count = 0;
+    int r = store_load_leases(store, &leases, &count);
+    if (r != FAB_OK)
+        return r;
+    free(m->leases);
+    m->leases = leases;
+    m->lease_count = count;
     return FAB_OK;
 }
 
@@ -316,6 +330,53 @@ bool sm_model_knows_port_guid(const struct sm_model *m, uint64_t guid)
            fab_discover_place_of_port_guid(m->places, guid) != NULL ||
            (m->lease_count > 0 &&
             bsearch(&key, m->leases, m->lease_count, sizeof(key), by_guid) != NULL);
+}
+
+static uint64_t *leased_lids(const struct sm_model *m)
+{
+    uint64_t *lids = fab_base_bits_new(UINT16_MAX + 1u);
+    for (size_t i = 0; lids && i < m->lease_count; i++)
+        for (uint32_t k = 0; k < 1u << m->leases[i].lmc; k++)
+            if (m->leases[i].lid + k <= UINT16_MAX)
+                fab_base_bits_set(lids, m->leases[i].lid + k);
+    return lids;
+}
+
+static bool is_leased(const struct sm_model *m, const uint64_t *lids, const struct fab_lease *l)
+{
+    bool any =
+        m->lease_count > 0 && bsearch(l, m->leases, m->lease_count, sizeof(*l), by_guid) != NULL;
+    for (uint32_t k = 0; k < 1u << l->lmc; k++)
+        any = any || fab_base_bits_get(lids, l->lid + k);
+    return any;
+}
+
+int sm_model_add_leases(struct sm_model *m, const struct fab_lid_list *listed)
+{
+    size_t count = m->lease_count;
+    if (!listed || listed->count == 0)
+        return FAB_OK;
+    struct fab_lease *all = calloc(count + listed->count, sizeof(*all));
+    uint64_t *lids = leased_lids(m);
+    if (!all || !lids) {
+        free(all);
+        free(lids);
+        return FAB_E_NOMEM;
+    }
+    if (count > 0)
+        memcpy(all, m->leases, count * sizeof(*all));
+    for (size_t i = 0; i < listed->count; i++) {
+        const struct fab_listed_lid *l = &listed->entry[i];
+        const struct fab_lease lease = {l->port_guid, l->lid, l->lmc};
+        if (!is_leased(m, lids, &lease))
+            all[count++] = lease;
+    }
+    free(lids);
+    qsort(all, count, sizeof(*all), by_guid);
+    free(m->leases);
+    m->leases = all;
+    m->lease_count = count;
+    return FAB_OK;
 }
 
 int sm_model_keep_leases(struct sm_model *m, const struct fab_lids *lids)

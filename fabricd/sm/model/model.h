@@ -43,7 +43,7 @@ struct sm_model {
     struct fab_observed observed;
     /* The active tables, with the ids of `fabric`; NULL: none. */
     struct fab_target *target;
-    /* While `target` is NULL: the tables that were active last. Otherwise NULL. */
+    /* The tables that were active last, while `target` is NULL; otherwise NULL. */
     struct fab_target *former;
     /* A number that identifies the active tables. */
     uint64_t tables;
@@ -63,12 +63,12 @@ struct sm_model {
     bool forgotten; /* sm_model_forget was called while `lent` was set */
 };
 
-/* Makes `fabric` the new snapshot of the model. The caller gives up its reference to `fabric`
- * even if the function fails. The known tables of switches that are in both snapshots stay
- * known. *ret_same: the active tables stay, because the ids and links are those of the previous
- * snapshot. flawed: the active tables do not pass the verification. They then do not stay when a
- * silent switch answers again, because entries of this switch may be the cause. Another thread may
- * set *stop to end the call early; the result is then BUSY, and the model is unchanged. Returns OK,
+/* Makes `fabric` the new snapshot of the model. The caller gives up its reference to `fabric` even
+ * if the function fails. The known tables of switches that are in both snapshots stay known.
+ * *ret_same: the active tables stay, because the ids and links are those of the previous snapshot.
+ * flawed: the active tables do not pass the verification. Flawed tables do not stay when a silent
+ * switch answers again, because the entries of this switch may be the flaw. Another thread may set
+ * *stop to end the call early; the result is then BUSY, and the model is unchanged. Returns OK,
  * NOMEM or BUSY. */
 int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool flawed,
                    const atomic_bool *stop, bool *ret_same);
@@ -76,7 +76,8 @@ int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool flawed,
  * any more. */
 void sm_model_take_target(struct sm_model *m, struct fab_target *target);
 /* Takes back the tables that were active under the number `tables`, and takes ownership of them.
- * The snapshot must be the same as then, and no write of later tables may have been sent. */
+ * The snapshot must be the one for which these tables were active, and no write of later tables may
+ * have been sent. */
 void sm_model_restore_target(struct sm_model *m, struct fab_target *target, uint64_t tables);
 /* Prepares the snapshot and the tables for changes in place. Releases the view, and makes a new
  * version of the snapshot or tables if readers still use them. Returns OK or NOMEM. */
@@ -87,6 +88,9 @@ int sm_model_reserve(struct sm_model *m, uint32_t top);
  * the published view or another reader uses the snapshot. in_use: there is another reader.
  * Returns OK or NOMEM. */
 int sm_model_writable(struct sm_model *m, bool in_use);
+/* Adds leases for the listed LIDs whose port has no lease and that no lease has. `listed` may be
+ * NULL. Returns OK or NOMEM. */
+int sm_model_add_leases(struct sm_model *m, const struct fab_lid_list *listed);
 /* Sets the LID leases: one for each port that has LIDs, and the old leases of absent ports whose
  * LIDs no other port has got. Returns OK or NOMEM. */
 int sm_model_keep_leases(struct sm_model *m, const struct fab_lids *lids);
@@ -109,6 +113,8 @@ void sm_model_take_back(struct sm_model *m, struct sm_model *lent);
  * as unknown. */
 void sm_model_forget(struct sm_model *m);
 void sm_model_fini(struct sm_model *m);
+/* Replaces the LID leases by those in the store. Returns OK, NOMEM, IO or FORMAT. */
+int sm_model_load_leases(struct sm_model *m, struct store *store);
 /* Replaces the directed routes that use links which have left the snapshot
  * (fab_discover_paths_without). port[count]: ports of these links. Returns OK or NOMEM. */
 int sm_model_leave_links(struct sm_model *m, const uint32_t *port, size_t count);
@@ -143,6 +149,8 @@ void sm_sealed_fini(struct sm_sealed *x);
 const char *sm_attr_name(uint16_t attr_id);
 /* Writes the name of a node, for example "leaf-3". If the node has no description, writes its GUID,
  * for example "0x0002c90200000010". */
+/* Gives the nodes of a new snapshot the operator's names. */
+void sm_names_give(struct fab_fabric *f, const struct fab_node_names *names);
 void sm_node_name(const struct fab_fabric *f, uint32_t node, char name[SM_PLACE_LEN]);
 void sm_port_name(const struct fab_fabric *f, uint32_t port, char name[SM_PLACE_LEN]);
 /* Writes the name of a port of a node that may have left the fabric. GUID 0: the manager's own

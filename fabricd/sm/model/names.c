@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Writes the names of nodes and ports for messages. A NodeDescription comes from the device, so
- * control characters in it are replaced by '?'.
+ * control characters in it are replaced by '?'. The operator's names (names.node_name_map) replace
+ * NodeDescriptions when the model adopts a snapshot.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ static void clean(char *text)
 
 void sm_node_name(const struct fab_fabric *f, uint32_t node, char name[SM_PLACE_LEN])
 {
-    snprintf(name, SM_PLACE_LEN, "%s", f->nodes[node].desc);
+    snprintf(name, SM_PLACE_LEN, "%s", f->nodes[node].name);
     clean(name);
     if (!name[0])
         snprintf(name, SM_PLACE_LEN, "0x%016" PRIx64, f->nodes[node].guid);
@@ -69,4 +70,10 @@ const char *sm_attr_name(uint16_t attr_id)
     default:
         return "another attribute";
     }
+}
+
+void sm_names_give(struct fab_fabric *f, const struct fab_node_names *names)
+{
+    for (uint32_t n = 0; n < f->node_count; n++)
+        fab_fabric_set_name(f, n, fab_policy_node_names_find(names, f->nodes[n].guid));
 }

@@ -69,8 +69,8 @@ int sm_model_find_port_paths(struct sm_model *m)
 int sm_model_leave_links(struct sm_model *m, const uint32_t *port, size_t count)
 {
     int r = fab_discover_paths_without(m->fabric, port, count, m->paths);
-    /* port_paths is empty if no adapter has several linked ports. A failed ISL does not change
-     * that, so an empty port_paths stays empty. */
+    /* port_paths is empty if no adapter has several linked ports. A failed ISL adds no such
+     * adapter, so an empty port_paths stays empty. */
     return r == FAB_OK && m->port_path_count > 0 ? sm_model_find_port_paths(m) : r;
 }
 

@@ -8,7 +8,7 @@
 #include "fabricd/sm/scrub/state.h"
 
 /* Writes the value of a field for a message: port numbers, levels and LIDs in decimal; P_Keys, port
- * masks and prefixes in hexadecimal. An M_Key is never written. */
+ * masks and prefixes in hexadecimal. The function never writes an M_Key. */
 static void write_value(uint16_t attr_id, const char *field, uint64_t value, char text[24])
 {
     bool hex = attr_id == FAB_ATTR_PKEY_TABLE || attr_id == FAB_ATTR_MFT ||

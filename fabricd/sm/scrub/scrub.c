@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The scrub slowly and continuously reads back what the manager wrote to the devices, and compares
- * it with the values that should be there (libfabmgr/plan/scrub.h). It thus finds tables that
- * another program overwrote or that a device lost. Sweeps do not find this, because they read no
- * tables.
+ * The scrub slowly and continuously reads back the settings that the manager wrote to the devices,
+ * and compares them with the intended values (libfabmgr/plan/scrub.h). The scrub thus finds tables
+ * that another program overwrote or that a device lost. Sweeps do not find this, because they read
+ * no tables.
  *
  * A turn over SwitchInfo, LFTs, PortInfo, P_Key tables and MFTs takes sweep.scrub_interval. A turn
  * over SL2VL and VLArbitration tables, and over the MFT blocks that the manager never wrote, takes
@@ -30,8 +30,8 @@
 
 /* Maximum number of requests a second, of both turns together. */
 #define RATE_MOST 1500.0
-/* Maximum for the turn over LFTs and other settings, in requests a second. The turn over SL2VL and
- * VLArbitration tables gets the rest. */
+/* Maximum number of requests a second of the turn over LFTs and other settings. The turn over SL2VL
+ * and VLArbitration tables gets the rest of RATE_MOST. */
 #define RATE_MOST_TABLES 1000.0
 /* The turn over SL2VL and VLArbitration tables takes this many times as long as the turn over the
  * other settings. */
@@ -41,10 +41,10 @@
 #define BURST 16.0 /* maximum number of requests sent at once */
 #define TICK_LEAST_US 10000u
 #define TICK_MOST_US 1000000u
-/* Limit of one call of fab_plan_scrub_next: the number of settings that it looks at. */
+/* Maximum number of settings that one call of fab_plan_scrub_next examines. */
 #define STEPS 4096
-/* One call of count_requests ends after the node with which it has handled at least this number of
- * ports. A larger number would block the event loop too long. */
+/* One call of count_requests ends when it has handled at least this number of ports. A larger
+ * number would block the event loop too long. */
 #define COUNT_PORTS 16384u
 /* Time from the first difference that the scrub found to the targeted sweep that restores the
  * settings. */
@@ -165,9 +165,9 @@ static void end_turn(struct sm *s, enum fab_scrub_turn which)
     }
 }
 
-/* Finds the next MFT block. The turn over tables reads the blocks that are known to the manager.
- * The turn over VL tables reads the blocks that the manager never wrote; there are far more of
- * them. */
+/* Finds the next MFT block. The turn over tables reads the blocks whose contents the manager knows.
+ * The turn over VL tables reads the blocks that the manager never wrote, because they are far
+ * more. */
 static bool next_mft(struct sm *s, enum fab_scrub_turn which, struct sm_scrub_slot *ret)
 {
     struct sm_scrub_turn *t = &s->scrub->turn[which];
@@ -194,8 +194,8 @@ static bool is_over(const struct sm *s, enum fab_scrub_turn which)
     return t->at.over && (which == FAB_SCRUB_TABLES ? !sm_mfts_pending(s) : t->scan.over);
 }
 
-/* Puts the next attribute that a turn reads into a slot. Returns false if the turn reads none
- * now. */
+/* Puts the next attribute that a turn reads into a slot. Returns false if the turn has no attribute
+ * to read now. */
 static bool next_item(struct sm *s, enum fab_scrub_turn which, struct sm_scrub_slot *ret)
 {
     struct sm_scrub_turn *t = &s->scrub->turn[which];
@@ -475,8 +475,8 @@ void sm_scrub_reload(struct sm *s)
     arm(s);
 }
 
-/* Call this function when a round has ended. If no write of the round failed, it removes the nodes
- * of the round from `differing`, because all their settings have been written again. */
+/* Call this function when a round has ended. If no write of the round failed, the function removes
+ * the nodes of the round from `differing`, because all their settings have been written again. */
 void sm_scrub_round_ended(struct sm *s, int status)
 {
     struct sm_guids *differing = &s->scrub->differing;

@@ -23,14 +23,15 @@ enum sm_scrub_state {
 };
 struct sm_scrub_slot {
     enum sm_scrub_state state;
-    /* The attribute to read. Its ids `node` and `port` are looked up again before each use. */
+    /* The attribute to read. The caller looks up its ids `node` and `port` again before each
+     * use. */
     struct fab_scrub_item item;
     uint64_t guid; /* GUID of the node that is read */
     uint8_t num;   /* number of the port that is read */
     uint8_t tries;
     enum fab_scrub_turn turn;
-    /* Start time of the last round, and value of sm_mfts_epoch, when the read was sent. If one of
-     * them differs at the answer, a write may have changed the attribute since then. */
+    /* Values when the read was sent: start time of the last round, and sm_mfts_epoch. If one of
+     * these values is different when the answer comes, a write may have changed the attribute. */
     uint64_t round_us, mft_epoch;
     struct fab_path path;
     /* The value that the read returned. */
@@ -78,8 +79,8 @@ struct sm_scrub {
     uint16_t *violations_now;
     uint32_t violation_ports;
     bool mft_differs; /* an MFT is not restored yet */
-    /* The scrub has read each MFT block that the manager never wrote. Before that, entries that
-     * it finds in these blocks may be older than the start of this manager. */
+    /* The scrub has read each MFT block that the manager never wrote. Before this first complete
+     * reading, entries in these blocks may be older than the start of this manager. */
     bool mfts_scanned;
     uint64_t turns, last_reads, differences;
 };

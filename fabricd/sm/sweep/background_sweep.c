@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The background heavy sweep reads the whole fabric while rounds continue. It keeps few requests in
- * flight, and still fewer while a round runs. The sweep notes the touched nodes. A touched node may
- * have changed while the sweep ran, because a round wrote to it or read it again, or because it
- * sent a trap.
+ * flight, and fewer still while a round runs (ALONE_MOST, BESIDE_MOST). The sweep notes the touched
+ * nodes. A touched node may have changed while the sweep ran: a round wrote to the node or read it
+ * again, or the node sent a trap.
  *
  * The sweep reads the fabric in passes. The first pass reads all nodes. The second pass reads again
  * the nodes that rounds touched during the first pass. The third pass reads the nodes touched
  * during the second pass, and so on until no node was touched. Then a round takes over the result
- * and continues as a heavy sweep (heavy_sweep.c). It suffices that no node is touched during one
- * short pass, so the sweep completes even in a fabric that changes all the time. After PASSES_MOST
- * passes, or if the round must not wait, the round itself reads the touched nodes.
+ * and continues as a heavy sweep (heavy_sweep.c). The passes after the first one are short. A pass
+ * without touched nodes therefore occurs soon, even in a fabric that changes all the time. After
+ * PASSES_MOST passes, or if the round must not wait, the round itself reads the touched nodes.
  *
  * The first heavy sweep and heavy sweeps caused by a fault run as rounds from the start.
  */

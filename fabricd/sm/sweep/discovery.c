@@ -3,15 +3,15 @@
  * Phase "discovering" sends the requests of libfabmgr/discover, for the whole fabric or for the
  * suspects of a targeted sweep. snapshot.c has the phases before and after this phase.
  *
- * If the result of a targeted sweep is implausible, it is discarded and a heavy sweep follows. It
- * is implausible if the manager's own node or more than half of the fabric is missing.
+ * If the manager's own node or more than half of the fabric is missing in the result of a targeted
+ * sweep, the result is implausible: it is discarded, and a heavy sweep follows.
  */
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
 #include "fabricd/sm/links/links.h"
 #include "fabricd/sm/sweep/state.h"
 
-/* Time in us for which a sweep counts as stalled after the last call of `stalled`. */
+/* Time in us for which a sweep still counts as stalled after the runner last called `stalled`. */
 #define STALLED_US 20000u
 
 static bool next(struct sm *s, struct fab_mads_request *ret)
@@ -97,8 +97,12 @@ int sm_sweep_judge(struct sm *s)
         return SM_ROUND_OVER;
     if (s->sweep->found->self_port == FAB_NONE)
         return FAB_E_UNREACHABLE;
-    int r = sm_flap_exclude(s, s->sweep->found);
-    return r == FAB_OK ? sm_silent_exclude(s, s->sweep->found) : r;
+    int r = sm_sweep_confirm(s, s->sweep->found);
+    if (r == FAB_OK)
+        r = sm_flap_exclude(s, s->sweep->found);
+    if (r == FAB_OK)
+        r = sm_silent_exclude(s, s->sweep->found);
+    return r == FAB_OK ? sm_sweep_leave_gains(s, s->sweep->found) : r;
 }
 
 bool sm_sweep_awaits(const struct sm *s, uint64_t node_guid)
@@ -111,8 +115,8 @@ bool sm_sweep_awaits(const struct sm *s, uint64_t node_guid)
     return i < count;
 }
 
-/* The route to the switch probably leads through a failed switch. It is not known which switch of
- * the route has failed, so the new routes avoid all of them. */
+/* The old route to the switch probably leads through a failed switch. The manager does not know
+ * which switch of this route has failed, so the new routes avoid all of them. */
 void sm_sweep_answered_elsewhere(struct sm *s, uint64_t node_guid)
 {
     uint64_t via[FAB_MAX_HOPS];
@@ -126,7 +130,8 @@ void sm_sweep_answered_elsewhere(struct sm *s, uint64_t node_guid)
         sm_round_repeat(s);
 }
 
-/* The requests that a sweep gives up, because their switches have probably failed. */
+/* Selects the requests of a sweep that are cancelled because their switches have probably
+ * failed. */
 struct given_up {
     const struct fab_discover *discover;
     const struct sm_guids *failed;
@@ -145,8 +150,8 @@ static bool is_given_up(void *arg, uint64_t tag, const struct fab_path *path)
     return true;
 }
 
-/* Ends the requests to switches that have probably failed, as if all tries had timed out. Each wave
- * of a targeted sweep would otherwise wait for all tries. */
+/* Ends the requests to switches that have probably failed, as if all tries had timed out. Otherwise
+ * each wave of a targeted sweep would wait for all tries. */
 static void give_up_failed(struct sm *s)
 {
     struct given_up g = {.discover = s->sweep->discover, .failed = sm_silent_failed(s)};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The heavy sweep as a round. The round either sweeps the whole fabric itself, or adopts the result
- * of a background heavy sweep (background_sweep.c). In the second case, it reads again the nodes
- * that may have changed during that sweep.
+ * of a background heavy sweep (background_sweep.c). In the second case, the round reads again the
+ * nodes that may have changed during the background heavy sweep.
  */
 #include <stdlib.h>
 
@@ -37,8 +37,8 @@ void sm_heavy_ended(struct sm *s, int status)
 }
 
 /* Called when the round of a heavy sweep is postponed. The result of a background heavy sweep
- * stays, so that a later round can take it over. If this round has taken it over already,
- * another background heavy sweep is requested. */
+ * stays, so that a later round can take it over. If the postponed round has already taken over the
+ * result, the function requests another background heavy sweep. */
 void sm_heavy_postponed(struct sm *s, bool awaited)
 {
     (void)awaited;
@@ -66,7 +66,8 @@ int sm_sweep(struct sm *s, sm_done *done, void *ctx)
 int sm_sweep_init(struct sm *s)
 {
     s->sweep = calloc(1, sizeof(*s->sweep));
-    return s->sweep ? sm_background_init(s) : FAB_E_NOMEM;
+    int r = s->sweep ? sm_confirm_init(s) : FAB_E_NOMEM;
+    return r == FAB_OK ? sm_background_init(s) : r;
 }
 
 void sm_sweep_fini(struct sm *s)
@@ -74,6 +75,7 @@ void sm_sweep_fini(struct sm *s)
     if (!s->sweep)
         return;
     sm_background_fini(s);
+    sm_confirm_fini(s);
     loop_tasks_orphan(&s->sweep->tasks);
     fab_discover_free(s->sweep->discover);
     fab_fabric_unref(s->sweep->found);

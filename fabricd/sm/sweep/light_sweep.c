@@ -2,10 +2,10 @@
 /*
  * Phase "light sweep" sends one SubnGet(SwitchInfo) to each switch.
  *
- * A port probe follows for switches that report a changed port (PortStateChange, IBA 14.2.5.4).
- * Thus a local repair can handle a link that failed or came back, even if its trap was lost. A
- * targeted sweep follows for switches whose LinearFDBTop changed, and for nodes that were
- * unresponsive before. A switch that does not answer within the time of one try is checked on other
+ * A port probe follows for switches that report a changed port (PortStateChange, IBA 14.2.5.4). So
+ * even if a trap was lost, a local repair can handle a link that failed or came back. A targeted
+ * sweep follows for switches whose LinearFDBTop changed, and for nodes that were unresponsive
+ * before. If a switch does not answer within the time of one try, the manager asks it over other
  * paths (links/silent_check.c). If no switch answers, the fault is near the manager, and a heavy
  * sweep follows.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Three phases of a sweep run on a worker thread, because their time grows with the size of the
- * fabric. Phase "preparing" sets up the discovery. Phase "sealing" makes a snapshot of its result.
- * Phase "adopting" computes directed routes to all nodes, compares the snapshot with the previous
- * one, and gives the snapshot to the model.
+ * Three phases of a sweep, which run on a worker thread because their time grows with the size of
+ * the fabric. Phase "preparing" sets up the discovery. Phase "sealing" makes a snapshot of what the
+ * discovery found. Phase "adopting" computes directed routes to all nodes, compares the snapshot
+ * with the previous one, and gives the snapshot to the model.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,8 @@
 #include "fabricd/sm/sweep/state.h"
 #include "libfabmgr/verify/verify.h"
 
+#define LOST_MOST 256u /* maximum number of lost links that a sweep lists */
+
 /* While the worker task runs, it owns all members, except where noted. */
 struct step {
     struct fab_discover *discover;
@@ -23,6 +25,7 @@ struct step {
     struct fab_baseline *baseline;
     struct fab_silent *silent;
     struct fab_fabric *former;
+    struct fab_node_names *names; /* the operator's */
     uint64_t *suspects;
     uint32_t suspect_count;
     struct sm_guids failed; /* switches that have probably failed */
@@ -31,8 +34,11 @@ struct step {
     struct sm_model model;
     bool lent, same;
     bool flawed; /* the active tables do not pass the verification */
+    bool finds_lost;
     struct sm_move moves[SM_MOVES];
     uint32_t move_count;
+    struct fab_silent_link *lost; /* the links between switches that the new snapshot lacks */
+    uint32_t lost_count;
     /* The loop thread sets `stop` if the task must not adopt the snapshot any more. */
     atomic_bool stop;
     int status;
@@ -47,7 +53,9 @@ static void step_free(struct step *l)
     fab_discover_silent_unref(l->silent);
     fab_fabric_unref(l->former);
     fab_fabric_unref(l->fabric);
+    fab_policy_node_names_unref(l->names);
     free(l->suspects);
+    free(l->lost);
     if (l->lent)
         sm_model_fini(&l->model);
     free(l);
@@ -63,8 +71,11 @@ static int take_model(struct sm *s, struct step *l)
     l->lent = false;
     if (l->status != FAB_OK)
         return l->status;
-    if (!l->same)
+    if (!l->same) {
         sm_model_take_target(&s->model, NULL);
+        sm_known_note(s);
+    }
+    sm_standing_note_lost(s, l->lost, l->lost_count);
     sm_moves_report(s, l->moves, l->move_count);
     return FAB_OK;
 }
@@ -96,8 +107,8 @@ static void prepare(void *ctx)
     l->status = fab_discover_new(&config, &l->discover);
 }
 
-/* Sets the input of the discovery. A targeted sweep starts from the known fabric and the
- * suspects. A round that takes over a background heavy sweep starts from its result, and reads
+/* Sets the input of the discovery. A targeted sweep starts from the known fabric and the suspects.
+ * A round that takes over a background heavy sweep starts from the result of this sweep, and reads
  * the touched nodes again (background_sweep.c). Any other heavy sweep starts without a known
  * fabric. */
 static int set_out(const struct sm *s, struct step *l)
@@ -207,11 +218,39 @@ static int leave_seal(struct sm *s)
 
 /* ---- adopting -------------------------------------------------------------------------------- */
 
+/* Returns whether the port of the former snapshot has a link in the new one. */
+static bool is_linked(const struct fab_fabric *now, uint64_t guid, uint8_t num)
+{
+    uint32_t node = fab_fabric_node_by_guid(now, guid);
+    return node != FAB_NONE && num <= now->nodes[node].num_ports &&
+           fab_fabric_port(now, fab_fabric_port_id(now, node, num))->peer != FAB_NONE;
+}
+
+/* Lists the links between switches that were up and that the new snapshot lacks, at most
+ * LOST_MOST. */
+static void find_lost(struct step *l, const struct fab_fabric *was, const struct fab_fabric *now)
+{
+    l->lost = calloc(LOST_MOST, sizeof(*l->lost));
+    for (uint32_t p = 0; l->lost && p < was->port_count && l->lost_count < LOST_MOST; p++) {
+        const struct fab_port *port = fab_fabric_port(was, p);
+        if (!fab_fabric_isl_is_up(was, p) || port->peer < p)
+            continue;
+        const struct fab_port *peer = fab_fabric_port(was, port->peer);
+        struct fab_silent_link x = {{was->nodes[port->node].guid, was->nodes[peer->node].guid},
+                                    {port->num, peer->num}};
+        if (!is_linked(now, x.guid[0], x.port[0]) || !is_linked(now, x.guid[1], x.port[1]))
+            l->lost[l->lost_count++] = x;
+    }
+}
+
 static void adopt(void *ctx)
 {
     struct step *l = ctx;
     struct fab_fabric *fabric = l->fabric;
     l->fabric = NULL;
+    if (l->finds_lost && l->model.fabric)
+        find_lost(l, l->model.fabric, fabric);
+    sm_names_give(fabric, l->names);
     l->places = fab_discover_places_ref(l->model.places);
     l->status = sm_model_adopt(&l->model, fabric, l->flawed, &l->stop, &l->same);
     if (l->status == FAB_OK)
@@ -242,9 +281,11 @@ static int enter_adopt(struct sm *s)
         return FAB_E_NOMEM;
     l->fabric = s->sweep->found;
     s->sweep->found = NULL;
+    l->names = fab_policy_node_names_ref(s->policy.node_names);
     l->lent = true;
+    l->finds_lost = sm_standing_awaited(s);
     l->flawed = s->model.view && !fab_verify_verdict_good(&s->model.view->verdict);
-    l->status = FAB_E_BUSY; /* until the task has run */
+    l->status = FAB_E_BUSY; /* result if the task is dropped before it runs */
     sm_model_lend(&s->model, &l->model);
     s->sweep->adopting = &l->stop;
     return sm_phase_task_begin(s, &adopt_work, l);

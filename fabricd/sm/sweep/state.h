@@ -16,13 +16,21 @@ struct sm_background { /* state of background_sweep.c */
     uint32_t outstanding, passes;
     /* GUIDs of the touched nodes, which may have changed since the running pass began. */
     uint64_t *touched;
-    /* GUIDs of the nodes that the running pass reads; NULL: it reads all nodes. */
+    /* GUIDs of the nodes that the running pass reads; NULL: the pass reads all nodes. */
     uint64_t *asked;
     uint32_t touched_count, asked_count;
     struct fab_unresponsive *unresponsive;
     uint32_t unresponsive_count;
     uint64_t started_us, sent_before;
     struct loop_timer *timer;
+};
+/* The confirmation of a sudden loss (confirm.c). */
+struct sm_confirming {
+    struct loop_timer *timer; /* pending: the time of the next sweep has not come yet */
+    /* number of successive sweeps that found the loss; 0: there is no loss */
+    uint32_t sweeps;
+    /* number of nodes whose loss the last of these sweeps found and could not prove */
+    uint32_t unproved;
 };
 #define SM_DUPLICATES 256
 /* A switch port with a device that has the GUID of another device (duplicate.c). */
@@ -49,8 +57,8 @@ struct sm_sweep {
     /* Number of switches in this light sweep whose LinearFDBTop differs from the value that the
      * manager wrote. */
     uint32_t changed_tops;
-    /* Manager's clock when requests of the discovery were last unanswered for the time of one
-     * try. */
+    /* Manager's clock when the runner last called `stalled`: requests of the discovery had no
+     * answer within the time of one try. */
     uint64_t stalled_us;
     /* Discovery of the running targeted or heavy sweep; NULL: none runs. */
     struct fab_discover *discover;
@@ -60,6 +68,7 @@ struct sm_sweep {
      * the flag to stop the task. NULL: no such task runs. */
     atomic_bool *adopting;
     struct sm_background background;
+    struct sm_confirming confirming;
     struct sm_duplicate duplicates[SM_DUPLICATES];
 };
 
@@ -67,12 +76,21 @@ int sm_background_init(struct sm *s); /* returns OK or NOMEM */
 void sm_background_fini(struct sm *s);
 bool sm_background_touched(const struct sm *s, uint64_t guid);
 
+/* Functions of confirm.c. The first two decide whether the manager must drop the new snapshot
+ * `now`. They return FAB_OK, SM_ROUND_OVER (drop the snapshot) or NOMEM. sm_sweep_confirm refuses a
+ * snapshot with a sudden loss that no further sweep has confirmed yet, and requests such a sweep.
+ * sm_sweep_leave_gains refuses a snapshot with new nodes or links while the manager is frozen. */
+int sm_sweep_confirm(struct sm *s, const struct fab_fabric *now);
+int sm_sweep_leave_gains(struct sm *s, const struct fab_fabric *now);
+int sm_confirm_init(struct sm *s); /* returns OK or NOMEM */
+void sm_confirm_fini(struct sm *s);
+
 /* Checks the new snapshot (discovery.c). Returns FAB_OK, SM_ROUND_OVER (the snapshot was
  * discarded), UNREACHABLE (the snapshot lacks the manager's own port) or NOMEM. */
 int sm_sweep_judge(struct sm *s);
 
 /* Functions of duplicate.c. */
-/* Reports a duplicate GUID that a sweep found, and the previous sweep did not find. place: the
+/* Reports a duplicate GUID that this sweep found and the previous sweep did not find. place: the
  * switch port of the device that was left out. */
 void sm_duplicate_found(struct sm *s, const struct fab_unresponsive *place);
 /* Compares the places of ports before and after the sweep. Returns the number of ports that moved;
@@ -82,9 +100,9 @@ uint32_t sm_moves_find(const struct fab_places *was, const struct fab_places *no
 void sm_moves_report(struct sm *s, const struct sm_move *moves, uint32_t count);
 
 /* Functions of unresponsive.c. */
-/* Replaces the model's list of unresponsive ports by the list that a sweep found. scoped: the
- * sweep did not read all nodes; entries of ports that it did not read then stay in the list.
- * Returns OK or NOMEM. */
+/* Replaces the model's list of unresponsive ports by the list that a sweep found. scoped: the sweep
+ * did not read all nodes. The entries of ports that it did not read then stay in the list. Returns
+ * OK or NOMEM. */
 int sm_unresponsive_update(struct sm *s, const struct fab_unresponsive *found, uint32_t count,
                            bool scoped);
 /* Requests a targeted sweep of the nodes at both ends of each unresponsive port's link. */

@@ -12,8 +12,8 @@ int sm_sweep_init(struct sm *s); /* returns OK or NOMEM */
 void sm_sweep_fini(struct sm *s);
 /* Returns whether the running targeted sweep awaits an answer of this node. */
 bool sm_sweep_awaits(const struct sm *s, uint64_t node_guid);
-/* Call this function if a switch that did not answer the running round answers over another route.
- * A targeted sweep that awaits the switch begins again with other routes. */
+/* Call this function if a switch that did not answer the running round has answered over another
+ * route. A targeted sweep that awaits the switch begins again with other routes. */
 void sm_sweep_answered_elsewhere(struct sm *s, uint64_t node_guid);
 
 /* ---- the heavy sweep as a round (heavy_sweep.c) ---- */
@@ -44,5 +44,9 @@ extern const struct sm_phase sm_phase_light, sm_phase_prepare, sm_phase_discover
 /* Returns the number of unresponsive ports. Devices that sweeps left out because they are not
  * approved do not count. */
 uint32_t sm_unresponsive_count(const struct sm *s);
+
+/* Call this function when the manager loses the role of master. It forgets a sudden loss that was
+ * to be confirmed. */
+void sm_confirm_drop(struct sm *s);
 
 #endif

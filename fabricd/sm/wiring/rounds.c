@@ -15,10 +15,17 @@
         &sm_phase_judge, &sm_phase_publish, NULL
 /* clang-format on */
 
-static const struct sm_phase *const sweep_phases[] = {
-    &sm_phase_judge_repairs, &sm_phase_prepare,     &sm_phase_discover,
-    &sm_phase_seal,          &sm_phase_adopt,       &sm_phase_identify_keys,
-    &sm_phase_sminfo,        &sm_phase_read_tables, APPLY};
+static const struct sm_phase *const sweep_phases[] = {&sm_phase_load,
+                                                      &sm_phase_judge_repairs,
+                                                      &sm_phase_prepare,
+                                                      &sm_phase_discover,
+                                                      &sm_phase_seal,
+                                                      &sm_phase_adopt,
+                                                      &sm_phase_identify_keys,
+                                                      &sm_phase_sminfo,
+                                                      &sm_phase_take_over,
+                                                      &sm_phase_read_tables,
+                                                      APPLY};
 static const struct sm_phase *const apply_phases[] = {APPLY};
 static const struct sm_phase *const keys_phases[] = {&sm_phase_change_keys, NULL};
 static const struct sm_phase *const light_phases[] = {&sm_phase_light, NULL};

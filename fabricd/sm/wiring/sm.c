@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Creates, starts and frees the subnet manager, and reports its status. The work is done in the
- * other folders, which fabricd/sm/README.md describes.
+ * Creates, starts and frees the subnet manager, and reports its status. The other folders do the
+ * work; fabricd/sm/README.md describes them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
 #include "fabricd/sm/apply/apply.h"
+#include "fabricd/sm/core/freeze.h"
 #include "fabricd/sm/fault/fault.h"
 #include "fabricd/sm/ha/ha.h"
 #include "fabricd/sm/keys/keys.h"
@@ -73,15 +74,23 @@ int sm_new(const struct sm_input *in, struct sm **ret)
         return FAB_E_NOMEM;
     s->in = *in;
     s->wiring = &sm_wiring;
+    if (in->rehearsed) {
+        sm_wiring_rehearse(&s->rehearsing);
+        s->wiring = &s->rehearsing;
+    }
     int r = fab_policy_copy(&in->config->policy, &s->policy);
     if (r == FAB_OK && in->store)
-        r = store_load_leases(in->store, &s->model.leases, &s->model.lease_count);
+        r = sm_model_load_leases(&s->model, in->store);
+    if (r == FAB_OK)
+        r = sm_model_add_leases(&s->model, s->policy.listed_lids);
     if (r == FAB_OK && in->store)
         r = sm_model_load_places(&s->model, in->store);
     if (r == FAB_OK)
         r = new_agent(s);
     if (r == FAB_OK)
         r = init_folders(s);
+    if (r == FAB_OK)
+        r = sm_take_over_init(s);
     if (r != FAB_OK) {
         sm_free(s);
         return r;
@@ -92,7 +101,8 @@ int sm_new(const struct sm_input *in, struct sm **ret)
 
 void sm_start(struct sm *s)
 {
-    sm_ha_announce(s);
+    if (!s->in.rehearsed)
+        sm_ha_announce(s);
     sm_request_heavy(s);
     sm_schedule(s);
 }
@@ -118,15 +128,29 @@ void sm_device_back(struct sm *s)
     sm_start(s);
 }
 
+/* Uses the priority of the settings, and no other setting. */
+static void reload_priority(struct sm *s)
+{
+    uint8_t former_priority = s->policy.sm_priority;
+    s->policy.sm_priority = s->in.config->policy.sm_priority;
+    sm_ha_reload(s, former_priority);
+}
+
 int sm_reload(struct sm *s)
 {
     struct fab_policy policy;
+    if (sm_freeze_keeps_settings(s)) {
+        log_notice("sm", "frozen: the settings wait until the manager is resumed");
+        reload_priority(s);
+        return FAB_OK;
+    }
     int r = fab_policy_copy(&s->in.config->policy, &policy);
     if (r != FAB_OK)
         return r;
     sm_apply_reload(s);
     struct fab_m_keys m_keys = s->policy.m_keys;
     bool keys_listed = !fab_policy_m_key_list_same(s->policy.listed_m_keys, policy.listed_m_keys);
+    bool named = !fab_policy_node_names_same(s->policy.node_names, policy.node_names);
     uint8_t former_priority = s->policy.sm_priority;
     fab_policy_fini(&s->policy);
     s->policy = policy;
@@ -139,11 +163,12 @@ int sm_reload(struct sm *s)
     sm_ha_reload(s, former_priority);
     sm_repair_forget(s);
     sm_model_take_target(&s->model, NULL);
-    /* The plan of the running round may be based on the old policy. */
+    /* The running round may have computed its plan from the old policy. */
     bool aborted = sm_run_busy(s);
     if (aborted)
         sm_run_abort(s);
-    if (aborted || keys_listed) /* a heavy sweep tries the listed keys */
+    /* a heavy sweep tries the listed keys, and gives the nodes their new names */
+    if (aborted || keys_listed || named)
         sm_request_heavy(s);
     sm_request(s, SM_REQUEST_REROUTE);
     sm_multicast_reload(s);
@@ -169,6 +194,7 @@ void sm_free(struct sm *s)
     if (!s)
         return;
     sm_core_stop(s);
+    sm_take_over_fini(s);
     sm_fault_fini(s);
     sm_keys_fini(s);
     sm_scrub_fini(s);
@@ -196,7 +222,7 @@ static const char *state_name(const struct sm *s)
     if (master &&
         (sm_requested_targets(s)->count ||
          sm_is_requested(s, SM_REQUEST_HEAVY | SM_REQUEST_BACKGROUND) || sm_probe_unchecked(s)))
-        /* More traps may arrive before the next sweep. */
+        /* The next sweep waits, because more traps may arrive (sweep.trap_settle_ms). */
         return "settling";
     if (master)
         return sm_background_active(s) ? "background sweep" : "idle";
@@ -229,6 +255,11 @@ void sm_get_status(const struct sm *s, struct sm_status *ret)
         .traps = sm_trap_counts(s),
     };
     snprintf(ret->alarm, sizeof(ret->alarm), "%s", sm_alarm(s));
+    struct sm_freeze_status freeze;
+    sm_get_freeze(s, &freeze);
+    if (freeze.mode != SM_NOT_FROZEN)
+        snprintf(ret->frozen, sizeof(ret->frozen), "%s, by %s", sm_freeze_mode_name(freeze.mode),
+                 freeze.by);
     snprintf(ret->device_alarm, sizeof(ret->device_alarm), "%s", s->device_alarm);
     sm_multicast_alarm(s, ret->multicast_alarm, sizeof(ret->multicast_alarm));
     sm_apply_get_status(s, ret);

@@ -3,6 +3,7 @@
  * rank (README.md). */
 #include "fabricd/sm/wiring/wiring.h"
 
+#include "fabricd/base/log.h"
 #include "fabricd/sm/apply/apply.h"
 #include "fabricd/sm/fault/fault.h"
 #include "fabricd/sm/keys/keys.h"
@@ -40,6 +41,7 @@ static void round_ended(struct sm *s, int status)
     sm_program_tidy(s);
     sm_repair_prepare(s);
     sm_rebalance_ended(s, status);
+    sm_drain_round_ended(s, status);
 }
 
 static void trap_came(struct sm *s)
@@ -59,10 +61,19 @@ static void round_over(struct sm *s)
 static void mastership_lost(struct sm *s)
 {
     sm_repair_forget(s);
+    sm_standing_await(s);
     sm_reproof_drop(s);
     sm_background_drop(s);
+    sm_confirm_drop(s);
     sm_scrub_drop(s);
     sm_silent_forget(s);
+    sm_take_over_end(s);
+}
+
+static void use_settings(struct sm *s)
+{
+    if (sm_reload(s) != FAB_OK)
+        log_error("sm", "out of memory: the former settings stay active");
 }
 
 const struct sm_wiring sm_wiring = {.rounds = sm_rounds,
@@ -80,4 +91,5 @@ const struct sm_wiring sm_wiring = {.rounds = sm_rounds,
                                     .repair_state_made = sm_contingency_prepare,
                                     .node_touched = sm_background_touch,
                                     .mastership_lost = mastership_lost,
+                                    .use_settings = use_settings,
                                     .offender_found = sm_offender_found};

@@ -7,5 +7,18 @@
 
 extern const struct sm_round sm_rounds[SM_ROUND_KINDS];
 extern const struct sm_wiring sm_wiring;
+/* Makes the wiring of a rehearsal (rehearsal.c). */
+void sm_wiring_rehearse(struct sm_wiring *ret);
+
+/* ---- take_over.c ----------------------------------------------------------------------------- */
+
+int sm_take_over_init(struct sm *s); /* returns OK or NOMEM */
+void sm_take_over_fini(struct sm *s);
+/* Call this function when another manager is master, or will be elected. */
+void sm_take_over_end(struct sm *s);
+/* This phase loads what other managers decided, before a sweep uses it. */
+extern const struct sm_phase sm_phase_load;
+/* In this phase, a new master waits a short time for the last rows of the former master. */
+extern const struct sm_phase sm_phase_take_over;
 
 #endif

@@ -30,8 +30,8 @@
  * that a repair moves no path without need. Otherwise the LID and the switch select one of them. So
  * what a dead link carried spreads over all links that may carry it. A repair does not compare the
  * loads of links, because this would take half as long again. A rebalance (fab_repair_rebalance)
- * follows it: among the paths that are as long as the present one, it chooses the path with the
- * lowest sum of link loads (balance.c), and adds the load of each chosen path at once.
+ * may follow the repair: among the paths that are as long as the present one, it chooses the path
+ * with the lowest sum of link loads (balance.c), and adds the load of each chosen path at once.
  */
 #include <string.h>
 
@@ -273,7 +273,8 @@ struct search {
     /* a path of at most `enough` hops is as good as a shorter one */
     uint16_t enough;
     /* The best path found so far. best: the greater of `length` and `enough`; FAR: no path yet.
-     * length: its number of hops. channel: its first channel. cost: see cost_of. */
+     * length: its number of hops. channel: its first channel. cost: its sum of link loads
+     * (cost_of). */
     uint16_t best, length;
     uint32_t channel;
     int64_t cost;
@@ -348,9 +349,9 @@ static int64_t endports_behind(struct fab_repair *r, uint32_t sw)
     return ends;
 }
 
-/* Returns the cost that another path must be below to be worth a write. This is the cost of the
- * path of the active tables, without the load that would move, less a margin. INT64_MIN: no load
- * would move. */
+/* Returns a cost for a rebalance: another path is worth a write if its cost is lower. This is the
+ * cost of the path of the active tables, without the load that would move, less a margin.
+ * INT64_MIN: no load would move. */
 static int64_t cost_to_beat(struct fab_repair *r, uint32_t sw, const struct search *s)
 {
     int64_t cost = cost_of(r, s->channel), paths = endports_behind(r, sw);
@@ -363,8 +364,9 @@ static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t
                        uint32_t *ret_channel)
 {
     const struct fab_repair_column *c = &r->column;
-    /* Earlier tries found no path over channels with labels above `key`. Such channels are tried
-     * again only if a switch has got a channel with a greater label since then (label_rose). */
+    /* RETRY: an earlier search found no path over channels with labels above `key`. So this search
+     * tries only channels whose label is `key`, unless a label has risen in this column
+     * (label_rose). */
     bool equal = c->next_hop[sw].num == RETRY && !c->label_rose;
     const struct fab_repair_candidates *all = candidates_of(r, sw, key, equal, c->label);
     struct search s = {.all = all,
@@ -530,9 +532,8 @@ static uint32_t best_label(struct fab_repair *r, uint32_t sw)
     return greatest;
 }
 
-/* Makes a switch that is marked CUT pending again, if switches that were decided after it now give
- * it a path. Any label of its channels is allowed, because no switch sends packets to a CUT
- * switch. */
+/* Marks a CUT switch pending again, if a switch that was decided later now gives it a path. Any
+ * label of its channels is allowed, because no switch sends packets to a CUT switch. */
 static void retry_cut(struct fab_repair *r, uint32_t sw)
 {
     struct fab_repair_column *c = &r->column;

@@ -9,8 +9,9 @@
  * label.
  *
  * The search visits the channels in descending order of labels. A channel becomes the best channel
- * of its switch if the switch has none yet, and if the channel leads to a switch whose best channel
- * has a greater label. A switch without a best channel has no path that these labels allow.
+ * of its switch on two conditions: the switch has no best channel yet, and the channel leads to a
+ * switch whose best channel has a greater label. A switch without a best channel has no path that
+ * these labels allow.
  *
  * From each CUT switch, the path over the best channels is followed, up to the first switch whose
  * present entry continues the path by ascending labels. Only the switches on this path get new

@@ -182,7 +182,7 @@ void fab_repair_contingencies_follow(struct fab_repair_contingencies *c, const s
     c->cases = c->rows - r->deads / 2;
 }
 
-/* ---- another network ------------------------------------------------------------------------- */
+/* ---- keeping plans when the fabric changes --------------------------------------------------- */
 
 /* Returns the index in c->row[] of the link or switch that all->row[row] describes; FAB_NONE: `c`
  * does not have it. */

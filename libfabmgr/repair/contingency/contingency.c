@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes contingencies. A contingency describes the failure of one link or switch, and may hold the
- * repair plan for it. The maker owns all its data, so it may run on any thread. */
+ * repair plan for it. The maker owns all data that it uses, so it may run on any thread. */
 #include "libfabmgr/repair/contingency/contingency.h"
 
 #include <string.h>
@@ -306,7 +306,7 @@ static int decode(struct fab_repair_contingency_maker *m, const struct fab_repai
 }
 
 /* Checks whether a plan of an earlier state of the repair is still valid. Returns OK if the changes
- * since then do not touch it, NOT_FOUND if they may touch it, or NOMEM. */
+ * since that state do not touch the plan, NOT_FOUND if they may touch it, or NOMEM. */
 static int look_whether_spared(struct fab_repair_contingency_maker *m,
                                const struct fab_repair_contingency *c,
                                const struct fab_repair_stored_plan *plan, uint64_t commits)

@@ -47,8 +47,8 @@ enum fab_repair_contingency_outcome {
 struct fab_repair_stored_plan {
     int refs; /* atomic */
     uint32_t len;
-    /* true: the plan can stay valid after further commits. It then uses the set of labels that the
-     * active tables used when it was made, and neither the active tables nor the plan relabel a
+    /* true: the plan can stay valid after further commits. This is so if the plan and the active
+     * tables used the same set of labels when the plan was made, and if neither of them relabels a
      * switch. */
     bool lasting;
     /* hash of the entries that the plan changes, with their old values */
@@ -146,9 +146,9 @@ int fab_repair_contingency_next(struct fab_repair_contingency_maker *m, bool kee
                                 struct fab_repair_contingency *ret);
 
 struct fab_repair_contingencies {
-    /* [rows] the contingencies of links by port id, then those of switches by switch id. The member
-     * `known` of an element is false if its link is dead, or its contingency is not yet
-     * computed. */
+    /* [rows] the contingencies of links by port id, then the contingencies of switches by switch
+     * id. The member `known` of an element is false if the link is dead, or if the contingency is
+     * not yet computed. */
     struct fab_repair_contingency *row;
     /* rows: number of elements of row[]. links: number of elements for links, which come first. */
     size_t rows, links;
@@ -201,25 +201,26 @@ void fab_repair_contingencies_confirm(struct fab_repair_contingencies *c, uint32
 /* Frees the stored plan of element c->row[row], and keeps its other members. */
 void fab_repair_contingencies_evict(struct fab_repair_contingencies *c, uint32_t row);
 /* fab_repair_contingencies_link returns the contingency of the failure of a link, which is named by
- * the id of either port. fab_repair_contingencies_switch returns that of a switch. NULL: the
- * collection does not have the contingency, or it is not yet computed. */
+ * the id of either port. fab_repair_contingencies_switch returns the contingency of the failure of
+ * a switch. NULL: the collection does not have the contingency, or the contingency is not yet
+ * computed. */
 const struct fab_repair_contingency *
 fab_repair_contingencies_link(const struct fab_repair_contingencies *c, uint32_t port);
 const struct fab_repair_contingency *
 fab_repair_contingencies_switch(const struct fab_repair_contingencies *c, uint32_t sw);
-/* Returns the stored plan for exactly these dead links. It is a delta as fab_repair_plan,
- * fab_repair_prove and fab_repair_order compute it, except that its array change[] is in the order
- * of the writes. A plan that was made for an earlier state is first checked and proved; some of its
- * paths may then be longer than those of a repair computed now. Returns NOT_FOUND if there is no
- * such plan or it is no longer valid, or NOMEM. */
+/* Returns the stored plan for exactly these dead links. The result is a delta that is planned,
+ * proved and ordered (fab_repair_order), but its array change[] is in the order of the writes. A
+ * plan that was made for an earlier state is first checked and proved; some of its paths may then
+ * be longer than the paths of a repair computed now. Returns NOT_FOUND if there is no such plan or
+ * it is no longer valid, or NOMEM. */
 int fab_repair_contingencies_find(const struct fab_repair_contingencies *c, struct fab_repair *r,
                                   const struct fab_lft *lft, const uint32_t *dead, size_t count,
                                   struct fab_repair_delta *ret);
-/* These functions are the two parts of fab_repair_contingencies_find. The second part takes most of
- * the time, and can run on another thread. The first part returns the stored plan for exactly these
- * dead links, which the caller unrefs; NULL: there is none. *ret_commits: the state for which the
- * plan was made or last rechecked. The second part decodes and, if necessary, checks this plan; `r`
- * is the same repair or a clone of it. */
+/* fab_repair_contingencies_lookup and fab_repair_stored_plan_take are the two parts of
+ * fab_repair_contingencies_find. The first part returns the stored plan for exactly these dead
+ * links, which the caller unrefs; NULL: there is none. *ret_commits: the state for which the plan
+ * was made or last rechecked. The second part decodes and, if necessary, checks this plan; `r` is
+ * the same repair or a clone of it. It takes most of the time, and can run on another thread. */
 struct fab_repair_stored_plan *
 fab_repair_contingencies_lookup(const struct fab_repair_contingencies *c, struct fab_repair *r,
                                 const uint32_t *dead, size_t count, uint64_t *ret_commits);

@@ -36,9 +36,9 @@
 /* flags in the first byte of an encoded write */
 /* flag: an earlier write of the same LFT block contains the changes of this write */
 #define SHARES 1
-/* flag: the mask `keep` of struct fab_repair_write is not 0, and follows */
+/* flag: the mask `keep` of struct fab_repair_write is not 0, and follows in the bytes */
 #define KEEPS 2
-/* flag: the mask `drain` of struct fab_repair_write is not 0, and follows */
+/* flag: the mask `drain` of struct fab_repair_write is not 0, and follows in the bytes */
 #define DRAINS 4
 /* flag: the write sets stale entries to NO_ROUTE (struct fab_repair_write) */
 #define EARLY 8

@@ -19,7 +19,7 @@ struct fab_repair_touched {
 
 struct fab_repair_contingency_maker {
     struct fab_repair *r; /* a clone that the maker owns */
-    struct fab_lft lft;   /* the active tables of the state `r` */
+    struct fab_lft lft;   /* the active tables, which belong to the state of `r` */
     struct fab_repair_load load;
     /* [rows] for each element of the collection, what fails: the lower port id of the link, or the
      * switch */

@@ -3,10 +3,10 @@
  * Decides in which order contingencies are computed. First come the failures of links that the
  * caller thinks likely. Failures of switches follow, because they cost most without a plan: at
  * 43,904 endports, a repair takes 50 to 180 ms of processor time for a switch, and 4 to 7 ms for a
- * link. The first of these switches are the neighbours of the root (the switch with the highest
- * position in the order of the labels), because their repairs take two to four times as long as
- * those of other switches. The remaining links come last. Among the switches and among the
- * remaining links, those with the most paths come first, because their failure harms most.
+ * link. Among the switches, the neighbours of the root come first, because their repairs take two
+ * to four times as long as the repairs of other switches. (The root is the switch with the highest
+ * position in the order of the labels.) The remaining links come last. Among the switches and among
+ * the remaining links, those with the most paths come first, because their failure harms most.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -11,11 +11,11 @@
  *
  * The tables after the plan are then correct (4). No write takes away a path that works, because
  * such a path has no entry that changes (3). The order of its writes is still safe: consider
- * packets that arrive at a switch over a channel and leave by a changed entry. If the entry by
- * which they came is not changed, their labels ascend with the old value (the present tables are
- * correct) and with the new value (4). If both entries change, the order admits only those mixtures
- * in which the labels ascend; it depends on the old and new values of these two entries alone,
- * which are the same as when the order was made (1, 2).
+ * packets that arrive at a switch over a channel and leave by a changed entry. If the plan does not
+ * change the entry by which they came, the labels on their path ascend with the old value of the
+ * changed entry (the present tables are correct) and with its new value (4). If both entries
+ * change, the order admits only those mixtures in which the labels ascend; it depends on the old
+ * and new values of these two entries alone, which are the same as when the order was made (1, 2).
  *
  * The result may have longer paths than a repair computed now, for example if a link came back that
  * was dead when the plan was made. The next repair or targeted sweep decides all entries again that

@@ -15,8 +15,8 @@
  * The full check (stored_plan.c) would then succeed. The columns (LIDs) of the plan have the same
  * entries as before, and none of these leads into a dead link (2). So the old values are the same,
  * and a path that was broken by a failing link still is. The paths of the changed entries use the
- * same channels with the same labels; these channels are alive (2, 3). The entries of other columns
- * that lead into the failing links are those that led there in the earlier state (4). None of them
+ * same channels with the same labels; these channels are alive (2, 3). In other columns, the
+ * entries that lead into the failing links are the same as in the earlier state (4). No such entry
  * needs a change, because the plan leaves no entry without a path (1).
  *
  * The state may also belong to the network of new tables, in which links are missing or new, if

@@ -8,16 +8,15 @@
  * greater than those of up channels. Among the down channels, those that leave lower switches have
  * greater labels. These labels ascend at every turn that up/down routing allows, including turns
  * that no entry uses today. So a repair can use all these turns. Any engine may have made the
- * tables. So the orders that the library knows are tried on all entries, and an order is used if
- * the labels ascend along all paths.
+ * tables. So the orders that the library knows are tried one after the other, until the labels of
+ * one order ascend along all paths.
  *
  * If no order fits (other engines, tables from files), a channel's label is the length of the
- * longest chain of channel dependencies that ends in it, computed VL by VL. These labels prove the
- * baseline as well. But they leave a repair fewer paths, because at turns that no entry uses today
- * they possibly do not ascend. So there are several sets of labels, which are different topological
- * orders of the same channels. Some sets are as near as the dependencies allow to up/down routing
- * from one root switch; others are random. A repair uses the first set with which it finds its
- * paths.
+ * longest chain of channel dependencies that ends in it, computed VL by VL. These labels also prove
+ * the baseline. But they leave a repair fewer paths, because they may not ascend at turns that no
+ * entry uses today. So there are several sets of labels, which are different topological orders of
+ * the same channels. Some sets are as near as the dependencies allow to up/down routing from one
+ * root switch; others are random. A repair uses the first set with which it finds its paths.
  *
  * Limit: VLs get labels of their own only if the destination alone determines the VL. If the tables
  * need VLs that depend on the source or on port classes to be free of cycles, there are no labels

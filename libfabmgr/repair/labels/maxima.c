@@ -7,12 +7,12 @@
  * and only if both reach some switch by going up. From that switch, both can go on up to a maximum.
  * So it suffices to know which maxima each switch reaches by going up.
  *
- * Usually the root is the only maximum. It is a leaf switch in a tree, and the spines of its pod
- * are its neighbours. If one of these spines fails, the core switches of its plane become maxima:
- * they went up to the root through this spine alone. Then no legal path is left from the spines and
- * core switches of this plane to the switches of other planes, nor to the leaf switches of the
- * root's pod. No host sends to a host over such a path. But thousands of entries lose their path,
- * and without this file each of them would be searched for in vain.
+ * Usually the root is the only maximum. In a tree, the root is a leaf switch, and its neighbours
+ * are the spines of its pod. If one of these spines fails, the core switches of its plane become
+ * maxima: they went up to the root through this spine alone. Then no legal path is left from the
+ * spines and core switches of this plane to the switches of other planes, nor to the leaf switches
+ * of the root's pod. No host sends to a host over such a path. But thousands of entries lose their
+ * path. Without this file, a repair would search in vain for a path for each of these entries.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,8 +35,8 @@ static bool leads(const struct fab_repair *r, uint32_t port, bool up)
 }
 
 /* Computes the sets of all switches, from the maxima down. queue[] has the switches whose sets are
- * complete. waiting[]: number of living links of each switch up to switches that are not yet
- * visited. */
+ * complete. waiting[]: for each switch, the number of living links that lead up to switches that
+ * are not yet visited. */
 static void spread(struct fab_repair *r, uint32_t *waiting, uint32_t *queue, uint32_t tail)
 {
     const struct fab_repair_network *b = r->network;

@@ -4,9 +4,9 @@
  * which the labels follow. It gives two switches other positions in this order while certain links
  * are dead.
  *
- * The order has one switch that all others can reach by going up in the order, its root. (This root
- * is not a root switch of the tree.) In a tree the root is a leaf switch, because spines of
- * different planes reach each other only over leaf switches. A spine goes up to the root by a
+ * The order has a root: one switch that all other switches can reach by going up in the order.
+ * (This root is not a root switch of the tree.) In a tree the root is a leaf switch, because spines
+ * of different planes reach each other only over leaf switches. A spine goes up to the root by a
  * single link, and a core switch goes up by a single spine. Let s be the switch at the lower end of
  * such a link. When the link dies, s, and all switches that can go no higher than s, would have no
  * legal path to the switches of other planes. Paths between endports would not be affected.
@@ -25,11 +25,10 @@
  * change. When the link comes back, the old order returns; entries of paths that lead from s over y
  * upwards drop packets during that change.
  *
- * A dead link may connect y or s with a switch that is above it in one order and below it in the
- * other. Such a link keeps the direction of the old order. The label of its channel tells over
- * which channels packets could arrive before the link died: those with lower labels. The switch
- * that lost the channel therefore begins its search for another path with this label as its key
- * (column/column.c).
+ * A dead link of y or s may lead up in one of the two orders, and down in the other. Such a link
+ * keeps the direction of the old order. The label of its channel tells over which channels packets
+ * could arrive before the link died: those with lower labels. The switch that lost the channel
+ * therefore begins its search for another path with this label as its key (column/column.c).
  *
  * Which switches are relabelled depends only on the order and the dead links.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The id map translates between the ids of the present fabric and those of the baseline's fabric.
+ * The id map translates between the ids of the present fabric and the ids of the baseline's fabric.
  * It exists if the present fabric is a part of the baseline's. Nodes and links may be missing, and
  * may return unchanged later. The baseline can then be repaired for the nodes and links that
  * remain. If a node, link or LID is new or has moved, there is no map.
@@ -23,7 +23,7 @@ void fab_repair_baseline_free(struct fab_repair_baseline *g);
  * had no link that was up. Both ports are ids of the baseline. */
 uint32_t fab_repair_baseline_peer(const struct fab_repair_baseline *g, uint32_t port);
 
-/* maps node and port ids of the present fabric to those of the baseline's fabric, and back */
+/* maps node and port ids of the present fabric to ids of the baseline's fabric, and back */
 struct fab_repair_idmap {
     bool same; /* true: both fabrics have the same ids */
     /* number of nodes in the present fabric, and in the fabric of the baseline */

@@ -34,14 +34,14 @@ int fab_repair_session_new(const struct fab_repair_input *in, struct fab_repair_
     return r;
 }
 
-/* Gives the session the tables of the target `former`, unless it already has tables of its own. */
+/* Gives the session the tables of the target `former`, unless the session already has tables. */
 static void own_tables(struct fab_repair_session *t, const struct fab_target *former)
 {
     if (t->idmap.same)
         t->lft = fab_target_lft_share(&former->lft);
 }
 
-/* Moves the delta that was just committed to t->last, and translates its switch ids to those of the
+/* Moves the delta that was just committed to t->last, and translates its switch ids to ids of the
  * present fabric. */
 static void keep_last(struct fab_repair_session *t, const struct fab_repair_idmap *idmap,
                       struct fab_repair_delta *d)
@@ -82,8 +82,8 @@ static int repair(struct fab_repair_session *t, const struct fab_repair_idmap *i
     return r;
 }
 
-/* Puts the LFTs of the present switches into the target. If the present fabric and that of the
- * baseline have the same ids, the target receives the session's tables; otherwise it receives
+/* Puts the LFTs of the present switches into the target. If the present fabric and the baseline's
+ * fabric have the same ids, the target receives the session's tables; otherwise it receives
  * copies. */
 static int hand_out(struct fab_repair_session *t, uint32_t switches, struct fab_target *target)
 {

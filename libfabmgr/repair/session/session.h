@@ -3,7 +3,7 @@
  * A session keeps the tables of an engine as a baseline for repairs over several snapshots.
  *
  * A session works as long as the present fabric is a part of the baseline's fabric (nothing new,
- * nothing moved). Its tables are then the baseline, repaired for the links that are dead now. No
+ * nothing moved). Its tables are then the baseline, repaired for the links that are dead now; no
  * engine runs. A host that leaves and returns causes no writes, and links that come back get their
  * former entries.
  *
@@ -28,8 +28,8 @@ struct fab_repair_session {
     struct fab_lft lft;
     /* The changes that the last fab_repair_session_update made. Their writes are in an order
      * (fab_repair_order) in which the tables never have a loop or a cycle of channel dependencies.
-     * Switch ids are those of the present fabric; FAB_NONE: the switch is not in the present
-     * fabric. If by_write is NULL, there are no changes. */
+     * Switch ids are ids of the present fabric; FAB_NONE: the switch is not in the present fabric.
+     * If by_write is NULL, there are no changes. */
     struct fab_repair_delta last;
     /* true: the tables of the last fab_repair_session_update leave switches without a path
      * (fab_repair_delta.lost) */
@@ -39,10 +39,10 @@ struct fab_repair_session {
 int fab_repair_session_new(const struct fab_repair_input *in, struct fab_repair_session *ret,
                            char *why, size_t why_len);
 void fab_repair_session_fini(struct fab_repair_session *t);
-/* Fills tables, VLs and engine of *target with those of `former`, repaired for the present fabric.
- * The caller has set the LIDs of *target. Sets t->leaves_out. Returns NOT_FOUND if the fabric has a
- * new node, link or LID. Also returns the errors of fab_repair_plan and fab_repair_prove. After a
- * failure, *t can only be freed. */
+/* Copies tables, VLs and engine from `former` to *target, and repairs the tables for the present
+ * fabric. The caller has set the LIDs of *target. Sets t->leaves_out. Returns NOT_FOUND if the
+ * fabric has a new node, link or LID. Also returns the errors of fab_repair_plan and
+ * fab_repair_prove. After a failure, *t can only be freed. */
 int fab_repair_session_update(struct fab_repair_session *t, const struct fab_target *former,
                               const struct fab_fabric *fabric, struct fab_target *target);
 
@@ -58,7 +58,7 @@ struct fab_lft *fab_repair_session_tables(struct fab_repair_session *t, struct f
 uint32_t fab_repair_session_port(const struct fab_repair_session *t, const struct fab_fabric *f,
                                  uint32_t port);
 /* Returns the port of the present fabric f to which the baseline's link of `port` leads. FAB_NONE:
- * the baseline has no link there, or the node at its other end is absent. */
+ * the port has no link in the baseline, or the node at the other end is absent. */
 uint32_t fab_repair_session_peer(const struct fab_repair_session *t, const struct fab_fabric *f,
                                  uint32_t port);
 /* Applies a delta to the tables for which it was computed: those that fab_repair_session_tables

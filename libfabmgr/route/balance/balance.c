@@ -14,14 +14,14 @@
  *
  * As with D-mod-k, the packets of all hosts to a LID mostly share their last links. If the D-mod-k
  * link is missing and all other links are fully loaded, these packets must instead be spread over
- * several links. In this mode (FAB_BALANCE_SPREAD), each switch with hosts adds its flow to the
- * loads at once, so that the next switch takes this flow into account.
+ * several links. For these LIDs (FAB_BALANCE_SPREAD), each switch with hosts adds its flow to the
+ * loads at once. The switches that choose later take this flow into account.
  *
  * Some switches are on no shortest path of a host, for example a spine that lost its link to the
  * destination leaf. They send only packets of their own. Their paths need not be short, but must
- * not close a cycle of channel dependencies. Such a switch sends down, to a switch whose path goes
- * down, too. If there is no such neighbour, the switch sends up by the order of updn. If no
- * neighbour above it has a path either, it sends in any direction.
+ * not close a cycle of channel dependencies. Such a switch sends to a lower neighbour whose path
+ * only descends. If there is no such neighbour, it sends to an upper neighbour by the order of
+ * updn. If no upper neighbour has a path either, it sends in any direction.
  */
 #include "libfabmgr/route/balance/balance.h"
 
@@ -130,7 +130,8 @@ static void carry_flows(struct fab_balancer *b)
  * costs of the switches on this path. */
 static void carry_own(struct fab_balancer *b, uint32_t sw)
 {
-    /* aside[] serves as scratch memory here; settle_aside() fills it after all ports are chosen */
+    /* path[] uses the memory of aside[], because settle_aside() fills aside[] only after all ports
+     * are chosen */
     uint32_t *path = b->aside, count = 0;
     for (; sw != b->shortest->at[0]; sw = b->g->port_peer[b->pick[sw]])
         path[count++] = sw;
@@ -195,9 +196,9 @@ static void settle(struct fab_balancer *b, const struct fab_dlid *dlid, uint32_t
     b->length[sw] = length;
 }
 
-/* Gives paths to some of the first `count` switches of aside[], which have no paths yet. Finds the
- * length of the shortest path of each switch whose first hop has this kind (down, up or any
- * direction). The switches with the least length get their paths now. Returns the number of
+/* Gives paths to some of the first `count` switches of aside[], which have no paths yet. For each
+ * of these switches, finds the length of the shortest path whose first hop has this kind (down, up
+ * or any direction). The switches with the least length get their paths now. Returns the number of
  * switches left in aside[]. */
 static uint32_t settle_level(struct fab_balancer *b, const struct fab_dlid *dlid, enum kind kind,
                              uint32_t count)

@@ -42,7 +42,7 @@ struct fab_balancer {
     uint32_t *length;
     /* [switches] whether the switch has a path to the current LID already */
     bool *settled;
-    /* the switches that are on no shortest path of a host to the current LID */
+    /* [switches] the switches that are on no shortest path from a host to the current LID */
     uint32_t *aside;
     /* [port ids of switches] index of each port in the graph's list of ports, which has only the
      * ports that lead to other switches */
@@ -66,8 +66,8 @@ enum fab_balance {
  * writes the entries. */
 void fab_route_balance_add(struct fab_balancer *b, const struct fab_dlid *dlid,
                            enum fab_balance how, struct fab_lft *lft);
-/* These functions add the loads that the entries for one LID cause to b->load[] (count), and
- * subtract them again (remove). */
+/* fab_route_balance_count() adds to b->load[] the loads that the entries for one LID cause.
+ * fab_route_balance_remove() subtracts these loads. */
 void fab_route_balance_count(struct fab_balancer *b, const struct fab_dlid *dlid,
                              const struct fab_lft *lft);
 void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dlid,
@@ -76,8 +76,8 @@ void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dli
  * a higher load. */
 bool fab_route_balance_limit(const struct fab_balancer *b, uint32_t percent, uint64_t *ret_limit);
 /* Reroutes LIDs of hosts at the destination switch destinations->sequence[index], if their paths
- * use a link whose load exceeds `limit`. Removes the load of such a LID and chooses its paths
- * again. The choice is better than the first one, because the loads of all other LIDs are known. */
+ * use a link whose load exceeds `limit`. Subtracts the load of each such LID and chooses the paths
+ * to this LID again. The second choice is better, because the loads of all other LIDs are known. */
 void fab_route_balance_reroute(struct fab_balancer *b, const struct fab_destinations *destinations,
                                uint32_t index, uint64_t limit, enum fab_balance how,
                                struct fab_lft *lft);

@@ -117,9 +117,9 @@ static uint32_t sort_by_hops(struct fab_least_loaded *s)
 }
 
 /* Finds the candidate ports of `sw`: those whose peers are one hop nearer to the destination. A
- * port that leads down is a candidate only if the peer's path only descends, and a port that leads
- * up only if the path of `sw` may ascend. ret[] receives indices into the arrays of s->ports.
- * Returns the number of candidates. */
+ * port that leads down is a candidate only if the path of its peer descends all the way. A port
+ * that leads up is a candidate only if the path of `sw` may ascend. ret[] receives indices into the
+ * arrays of s->ports. Returns the number of candidates. */
 static uint32_t find_candidates(const struct fab_least_loaded *s, uint32_t sw, uint32_t ret[256])
 {
     const struct fab_updown_ports *p = &s->ports;
@@ -179,9 +179,10 @@ struct slots {
     int16_t candidate[256];
 };
 
-/* Fills the slots of a switch. If its paths lead up, every port that leads up has a slot, even if
- * it is no candidate for this destination. So a DLID keeps its port when another port is a
- * candidate no longer. If its paths lead down, only the candidate ports have slots. */
+/* Fills the slots of a switch. If the paths of the switch lead up, every port that leads up has a
+ * slot, even a port that is no candidate for this destination. So a DLID keeps its port when
+ * another port stops being a candidate. If the paths lead down, only the candidate ports have
+ * slots. */
 static void make_slots(const struct fab_least_loaded *s, uint32_t sw, const uint32_t *candidate,
                        uint32_t count, struct slots *ret)
 {
@@ -196,10 +197,9 @@ static void make_slots(const struct fab_least_loaded *s, uint32_t sw, const uint
         ret->candidate[candidate[i] - first] = (int16_t)i;
 }
 
-/* Returns the slack: by how much the load of the preferred port may exceed the least load. The
- * slack keeps DLIDs on their ports when a fault moves a few other DLIDs. Without it, each moved
- * DLID would displace another one. `arriving` is the number of hosts whose packets to the DLID
- * arrive at the switch. */
+/* Returns the slack: the load of the preferred port may exceed the least load by this amount.
+ * Without a slack, each DLID that a fault moves would displace another DLID from its port.
+ * `arriving` is the number of hosts whose packets to the DLID arrive at the switch. */
 static uint64_t slack(uint64_t least, uint64_t arriving)
 {
     return 2 * arriving + least / 8;

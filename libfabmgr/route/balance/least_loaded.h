@@ -16,8 +16,8 @@ struct fab_updown_ports {
      * which lead up. at[] has one element more than there are switches, mid[] one for each
      * switch. */
     uint32_t *at, *mid;
-    uint32_t *peer;      /* [ports] */
-    uint8_t *num, *slow; /* [ports] */
+    uint32_t *peer;      /* [ports] the switch to which each port leads */
+    uint8_t *num, *slow; /* [ports] port number, and slowness (fab_graph.port_slow) of the link */
     /* [ports] load of each port: number of pairs of hosts routed over it so far, multiplied by
      * slow[] */
     uint64_t *load;

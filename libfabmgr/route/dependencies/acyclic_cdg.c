@@ -6,8 +6,8 @@
  * This file does not search for a cycle at each addition. It maintains a topological order of the
  * arcs (Pearce, Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", JEA
  * 2007). An arc stands for all parallel links from a switch to one neighbour. A dependency on an
- * arc that is later in the order closes no cycle and needs no search. The initial order is that of
- * paths that ascend and then descend, so that in trees nearly all dependencies need no search.
+ * arc that is later in the order closes no cycle and needs no search. The initial order suits paths
+ * that ascend and then descend, so that in trees nearly all dependencies need no search.
  *
  * For any other dependency, from a source arc to a target arc, search_forward() starts at the
  * target and visits the arcs that are before the source in the order. If it meets the source, the
@@ -47,8 +47,8 @@ static void find_reverse_arcs(struct fab_cdg *t)
     }
 }
 
-/* Sets the initial order: first the arcs that lead up, beginning with those of the lowest switch;
- * then the arcs that lead down, beginning with those of the highest switch. */
+/* Sets the initial order. The arcs that lead up come first, ordered by the switch that they leave,
+ * the lowest first. Then come the arcs that lead down, the highest switch first. */
 static void initial_positions(struct fab_cdg *t, const struct fab_order *o)
 {
     uint32_t pos = 0;
@@ -116,9 +116,9 @@ static void next_stamp(struct fab_cdg *t)
 }
 
 /* Collects in forward[] the arcs that can be reached from `to` over dependencies in use and are
- * before `from` in the topological order. Returns true. If it reaches `from`, the dependency of
- * `from` on `to` would close a cycle: sets *ret_cycle to true and returns false. Also returns false
- * if the budget is used up. */
+ * before `from` in the topological order. Returns false if the budget is used up, or if the search
+ * reaches `from`. In the second case, the dependency of `from` on `to` would close a cycle, and
+ * *ret_cycle becomes true. */
 static bool search_forward(struct fab_cdg *t, uint32_t from, uint32_t to, uint32_t *ret_count,
                            bool *ret_cycle)
 {

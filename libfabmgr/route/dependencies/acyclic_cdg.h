@@ -31,8 +31,8 @@ struct fab_cdg {
     /* number of dependencies that the searches for cycles may still follow; 0: no more searches, so
      * that a dependency that needs a search is refused */
     uint64_t budget;
-    /* The dependencies that were added or forbidden while `logging` was true, newest last, so that
-     * fab_route_cdg_undo() can undo them. */
+    /* [logged] the dependencies that were added or forbidden while `logging` was true, newest last;
+     * fab_route_cdg_undo() undoes them */
     struct fab_cdg_dependency *log;
     size_t logged, log_room;
     bool logging;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Assigns layers by first fit: LIDs come one after the other, and the paths to each go to the first
- * layer in which their channel dependencies close no cycle (after Skeie, Lysne, Theiss, "Layered
- * shortest path (LASH) routing in irregular system area networks", IPDPS 2002, who assign pairs of
- * switches). How many layers this needs depends on the order, so the caller tries several orders.
+ * Assigns layers by first fit: LIDs are assigned one after the other. All paths to a LID go to the
+ * first layer in which their channel dependencies close no cycle. (LASH assigns pairs of switches
+ * in the same manner: Skeie, Lysne, Theiss, "Layered shortest path (LASH) routing in irregular
+ * system area networks", IPDPS 2002.) The number of layers depends on the order of the LIDs, so the
+ * caller tries several orders.
  */
 #include "libfabmgr/route/dependencies/first_fit.h"
 
@@ -94,9 +95,9 @@ static void sort_lids(const struct first_fit *f, const uint32_t *lid, uint32_t c
 
 /* ---- the order of another round -------------------------------------------------------------- */
 
-/* Decides the order of the former layers: sets ret_rank[layer] to the place of each of the `layers`
- * layers. The rounds alternate between the reverse order, the largest layer first, and a random
- * order, which work better together than each alone. */
+/* Sets ret_rank[layer] to the place of each of the `layers` former layers in the new order of the
+ * LIDs. Successive rounds use three orders in turn: reverse, the largest layer first, and random.
+ * Together they lower the number of layers further than each order alone. */
 static void rank_layers(const uint32_t *lid, uint32_t count, const uint8_t *former, uint32_t layers,
                         uint32_t round, uint32_t ret_rank[FAB_VLS_MAX])
 {

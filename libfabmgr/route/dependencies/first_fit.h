@@ -16,21 +16,21 @@ enum fab_first_fit {
                            */
     FAB_FIRST_FIT_COUNT = FAB_FIRST_FIT_RANDOM + 8,
 };
-/* Assigns a layer to each LID of lid[count], as fab_route_layers_by_lid() does. `order` is the
- * order of the switches by which up/down paths need one layer. Returns LIMIT if more than `limit`
- * layers are needed, or NOMEM; ret_layer[] is then undefined. */
+/* Assigns a layer to each LID of lid[count]; all paths to a LID use its layer. Up/down paths by the
+ * switch order `order` fit into one layer. Returns LIMIT if more than `limit` layers are needed, or
+ * NOMEM; ret_layer[] is then undefined. */
 int fab_route_layers_first_fit(const struct fab_layers_input *in, const struct fab_order *order,
                                const uint32_t *lid, uint32_t count, enum fab_first_fit how,
                                uint32_t limit, uint8_t *ret_layer, uint32_t *ret_count);
 
-/* Repeats first fit with the LIDs ordered by the layers that an earlier assignment gave them: all
- * LIDs of one layer, then those of another, and so on ("iterated greedy": Culberson, Luo,
- * "Exploring the k-colorable landscape with iterated greedy", DIMACS 26, 1996). This needs at most
- * as many layers as before, because the LIDs of one former layer always fit into one layer
- * together, and often fewer after some rounds. `round` selects the order of the layers. layer[] has
- * the earlier assignment with *count layers; both get the new one. trial[] is scratch memory of the
- * same size. *work is lowered by the number of hops that were tried. Returns NOMEM if there is no
- * memory. */
+/* Repeats first fit with the LIDs ordered by the layers of an earlier assignment: all LIDs of one
+ * layer, then those of another, and so on ("iterated greedy": Culberson, Luo, "Exploring the
+ * k-colorable landscape with iterated greedy", DIMACS 26, 1996). The LIDs of one former layer
+ * always fit into one layer together. So this needs at most as many layers as before, and often
+ * fewer after some rounds. `round` selects the order of the layers. layer[] and *count have the
+ * earlier assignment and its number of layers on entry, and the new ones on return. trial[] is
+ * scratch memory with as many elements as layer[]. Subtracts from *work the number of hops tried
+ * and of dependencies followed. Returns NOMEM if there is no memory. */
 int fab_route_layers_first_fit_again(const struct fab_layers_input *in,
                                      const struct fab_order *order, const uint32_t *lid,
                                      uint32_t lids, uint32_t round, uint8_t *layer, uint8_t *trial,

@@ -11,7 +11,7 @@
  * LIDs than pairs of endports. But the tree of paths to a LID has dependencies in the whole fabric,
  * so that few trees fit into one layer. If too many layers are needed, all paths from one switch to
  * another move together instead. For LIDs, first fit (first_fit.c) is tried as well, in several
- * orders, because the numbers of layers that the two methods need differ by up to two either way.
+ * orders: it may need up to two layers fewer than the method above, or up to two more.
  */
 #include "libfabmgr/route/dependencies/virtual_layers.h"
 
@@ -24,7 +24,7 @@
 #include "libfabmgr/route/dependencies/first_fit.h"
 
 #define COLUMNS FAB_LFT_BLOCK
-/* First fit is tried if the number of paths (switches x LIDs) is at most this. Each order then
+/* First fit is tried only if there are at most this many paths (switches x LIDs). Each order then
  * takes about half a second at most. */
 #define FIRST_FIT_PATHS 500000u
 /* Number of hops and dependencies that the further rounds of first fit may follow. This takes half
@@ -282,8 +282,9 @@ static int find(const struct fab_layers_input *in, const struct unit *unit, size
 
 /* ---- first fit ------------------------------------------------------------------------------- */
 
-/* Tries first fit with each order. If it needs fewer layers than *count, replaces the assignment in
- * layer[], which has `size` elements, and *count. trial[] is scratch. */
+/* Tries first fit with each order. If an order needs fewer than *count layers, stores its
+ * assignment in layer[], which has `size` elements, and its number of layers in *count. trial[] is
+ * scratch memory. */
 static int try_orders(const struct layers *l, const struct fab_order *order, size_t size,
                       uint8_t *layer, uint8_t *trial, uint32_t *count)
 {
@@ -340,8 +341,9 @@ static int first_fit(const struct fab_layers_input *in, size_t size, uint8_t *re
     return ret;
 }
 
-/* First fit is not tried for layers by pair of switches. It would save layers, so the chain "auto"
- * would choose dfsssp instead of nue, but local repairs do not support layers by pair. */
+/* For layers by pair of switches, first fit is not tried. It would save layers, and the chain
+ * "auto" would then choose dfsssp instead of nue. But local repairs do not support layers by
+ * pair. */
 int fab_route_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_layer,
                             uint32_t *ret_count)
 {

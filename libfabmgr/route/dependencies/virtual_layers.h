@@ -22,9 +22,9 @@ struct fab_layers_input {
     /* number of further rounds of first fit, for fab_route_layers_by_lid() */
     uint32_t rounds;
 };
-/* The two functions below return LIMIT if more than `max` layers are needed, BUSY if the budget is
- * used up, or NOMEM. The dependencies of a layer form no cycle, even if all switches send to all
- * LIDs of the layer. */
+/* Both functions of this header return LIMIT if more than `max` layers are needed, BUSY if the
+ * budget is used up, or NOMEM. The dependencies of a layer form no cycle, even if all switches send
+ * to all LIDs of the layer. */
 
 /* Assigns a layer to each LID: all paths to `lid` use layer ret_layer[lid]. ret_layer has lft->top
  * + 1 elements. *ret_count: number of layers. Small fabrics get the assignment with the fewest

@@ -24,8 +24,8 @@ int fab_route_vl_cdg_init(struct fab_vl_cdg *t, const struct fab_graph *g, uint3
                           uint64_t budget, fab_vl_cdg_rank *rank, const void *ctx);
 void fab_route_vl_cdg_fini(struct fab_vl_cdg *t);
 
-/* Adds a dependency of arc `from` on VL from_vl on arc `to` on VL to_vl. Returns false as
- * fab_route_cdg_add() does. */
+/* Adds a dependency of arc `from` on VL from_vl on arc `to` on VL to_vl. Returns false if this
+ * would close a cycle, if the budget is used up, or if there is no memory. */
 static inline bool fab_route_vl_cdg_add(struct fab_vl_cdg *t, uint32_t from, uint32_t from_vl,
                                         uint32_t to, uint32_t to_vl)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds detours for all destinations. The channel dependency graph first gets the dependencies of
- * all regular paths, then those of the detours (tree.c).
+ * all regular paths, then the dependencies of the detours (tree.c).
  *
- * The choice among detours depends on the loads, and the loads on the detours. So all broken trees
- * choose again in PASSES passes. Dependencies of detours that were given up stay in the graph,
- * which only makes the proof stricter.
+ * The choice among detours depends on the link loads, and the loads depend on the detours. So the
+ * choice is repeated for all broken trees in PASSES passes. If a later pass replaces a detour, its
+ * dependencies stay in the graph. They can exclude other detours, but never hide a cycle.
  *
  * The work is about 1 us for each tree, switch and pass.
  */
@@ -19,7 +19,7 @@
 #include "libfabmgr/route/detours/tree.h"
 
 #define PASSES 2
-/* maximum product of trees and switches with PASSES passes; beyond it there is one pass */
+/* If there are more (trees x switches), one pass is made instead of PASSES */
 #define PASSES_WORK (UINT64_C(1) << 23)
 
 /* ---- all trees ------------------------------------------------------------------------------- */
@@ -74,8 +74,8 @@ static void note_vls(struct fab_detour_search *x)
         x->d->vls_used |= x->vls[i];
 }
 
-/* Some of the trees to one switch, tree[first] to tree[first + count - 1], are lost. Gives them the
- * same paths, and connects with the spare VL what else stays cut off. */
+/* Called if one of the trees to a switch, tree[first] to tree[first + count - 1], is lost. Gives
+ * all these trees the same paths. Switches that are still cut off get detours on the spare VL. */
 static int rescue(struct fab_detour_search *x, uint32_t first, uint32_t count)
 {
     struct fab_detour_tree *t = x->d->tree + first;
@@ -102,7 +102,7 @@ static int rescue(struct fab_detour_search *x, uint32_t first, uint32_t count)
     return status;
 }
 
-/* Returns true if no steps are left, so that nearly all detours would be refused. */
+/* Returns true if no steps are left. Nearly all further detours would then be refused. */
 static bool is_spent(const struct fab_detour_search *x)
 {
     return x->cdg.cdg.budget == 0;
@@ -155,7 +155,7 @@ static int find_all(struct fab_detour_search *x)
     }
     if (status == FAB_OK)
         status = rescue_all(x);
-    /* If the search was given up, trees without detours are left. */
+    /* If no steps are left, all broken trees count as lost, since some of them got no detours. */
     for (uint32_t i = 0; i < d->trees; i++)
         d->lost += d->tree[i].lost || (is_spent(x) && d->tree[i].broken);
     return status == FAB_OK && x->cdg.cdg.no_memory ? FAB_E_NOMEM : status;

@@ -3,8 +3,8 @@
  * Detours around missing links, for engines with a regular routing rule: dimension order in grids,
  * minimal paths in dragonflies. The rule says which next switch a packet takes and on which VL. If
  * links are missing, some regular paths break off. This module connects them to the destination
- * again, without cyclic channel dependencies. The VLs and SLs stay those of the rule. Internal to
- * libfabmgr/route.
+ * again, without cyclic channel dependencies. Packets keep the VLs and SLs that the rule gives
+ * them. Internal to libfabmgr/route.
  */
 #ifndef LIBFABMGR_ROUTE_DETOURS_DETOURS_H
 #define LIBFABMGR_ROUTE_DETOURS_DETOURS_H
@@ -19,18 +19,18 @@ struct fab_detour_rule {
     /* Sets next[s] to the next switch on the regular path from each switch s to the DLID with this
      * number at switch `dest`. FAB_NONE: the regular path breaks off at s. */
     void (*next)(const void *ctx, uint32_t dest, uint32_t number, uint32_t *next);
-    /* Returns true if the hop from switch s to switch `to` leads against the regular direction to
-     * `dest` in a row that may be a ring. If there is a choice, detours do not contain such hops:
-     * packets that take the whole ring in the wrong direction, and packets that pass the gap, could
-     * together close a cycle. */
+    /* Returns true if the hop from switch s to switch `to` leads against the direction of the rule
+     * to `dest`, in a row that may be a ring. Detours have such hops only if no short detour
+     * without them is possible. Packets that go around the ring in the wrong direction, and packets
+     * on detours around a missing link of the ring, could together close a cycle. */
     bool (*leads_back)(const void *ctx, uint32_t dest, uint32_t s, uint32_t to);
     /* An initial topological order of the channels of the regular paths. */
     fab_vl_cdg_rank *rank;
     /* The SL of each pair, and the VL of each hop. */
     struct fab_vls *vls;
-    /* An SL whose packets have a VL of their own from end to end. Where no other detour is free of
-     * deadlock, detours.c gives it to pairs of switches, in vls->of_pair. FAB_SLS: there is none.
-     */
+    /* An SL whose packets have a VL of their own from end to end. If no other detour for a pair of
+     * switches is free of deadlock, detours.c writes this SL to vls->of_pair. FAB_SLS: there is no
+     * such SL. */
     uint32_t spare_sl;
     /* [neighbours] class of the ports of each arc, by index in g->nbr */
     const uint8_t *arc_class;
@@ -47,7 +47,8 @@ struct fab_detour_tree {
     bool broken; /* some regular path breaks off */
     bool lost;   /* no detours were found for some switch */
 };
-/* Switch `sw` forwards to switch `next`, which differs from the rule. */
+/* One hop of a detour: switch `sw` forwards packets to switch `next`, not to the next switch of the
+ * rule. */
 struct fab_detour {
     uint32_t sw, next;
 };
@@ -64,15 +65,14 @@ struct fab_detours {
     uint32_t vls_used;
 };
 /* Finds detours for all trees; the caller sets `dest`, `number` and `weight` of each. `vls` is the
- * number of VLs to which the rule maps. *ret keeps pointers to g and tree, and those
- * of the rule. Equal input gives
- * equal detours. Returns NOMEM if there is no memory. */
+ * number of VLs that the rule uses. *ret keeps pointers to g and tree, and copies the pointers in
+ * *rule. Equal input gives equal detours. Returns NOMEM if there is no memory. */
 int fab_route_detours_find(const struct fab_graph *g, const struct fab_detour_rule *rule,
                            uint32_t vls, struct fab_detour_tree *tree, uint32_t trees,
                            struct fab_detours *ret);
 void fab_route_detours_fini(struct fab_detours *d);
-/* Sets next[s] to the next switch from each switch s, detours included. FAB_NONE for some switch
- * besides the destination: the tree is lost. */
+/* Sets next[s] to the next switch from each switch s, detours included. The tree is lost if next[s]
+ * is FAB_NONE for a switch other than the destination. */
 void fab_route_detours_next(const struct fab_detours *d, uint32_t tree, uint32_t *next);
 
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds detours in the tree of paths to one destination, under a proof.
+ * Finds detours in the tree of paths to one destination.
  *
  * Where a link is missing, the tree breaks: the switch before the gap, and all switches whose paths
- * lead through it, are cut off. A detour is a chain of hops from the switch before the gap, over
- * switches that are cut off as well, to one that is connected. So a detour never closes a loop.
+ * lead through this switch, are cut off. A detour is a chain of hops from the switch before the gap
+ * to a switch that is connected. All switches between them are cut off as well, so a detour never
+ * closes a loop.
  *
- * The VL of each hop follows from the classes of the two ports and from the SL, and these do not
- * change. So it is known which channel dependencies a detour adds. It is taken only if they close
- * no cycle. Of several detours, the one with the lowest cost is tried first. The cost is the number
- * of hops to the destination, and hops over loaded links count more.
+ * The VL of each hop depends only on the SL and on the classes of two ports, which do not change.
+ * So the channel dependencies that a detour adds are known before. The search takes a detour only
+ * if its dependencies close no cycle. It tries the detours with the lowest costs first. The cost is
+ * the number of hops to the destination; hops over loaded links cost more.
  *
  * As a last resort, all packets that take a detour get the spare SL.
  */
@@ -17,7 +18,7 @@
 
 #include <string.h>
 
-/* hops of the detours that are compared; longer ones are tried only if these fail */
+/* maximum number of hops of a detour; longer detours are tried only if all shorter ones fail */
 #define CHAIN_HOPS 3
 
 /* ---- the tree -------------------------------------------------------------------------------- */
@@ -36,7 +37,6 @@ static void load_regular(struct fab_detour_search *x, const struct fab_detour_tr
             x->next[s] != FAB_NONE ? fab_route_graph_arc(x->g, s, x->next[s]) : FAB_NONE;
 }
 
-/* Loads the tree with its detours, or only the `regular` paths. */
 void fab_route_detour_load(struct fab_detour_search *x, const struct fab_detour_tree *t,
                            bool regular)
 {
@@ -69,7 +69,6 @@ static void follow(struct fab_detour_search *x, uint32_t s)
     }
 }
 
-/* Computes depth[], connected[] and far[]. */
 void fab_route_detour_lay_out(struct fab_detour_search *x)
 {
     uint32_t n = x->g->n, at = 0;
@@ -88,7 +87,6 @@ void fab_route_detour_lay_out(struct fab_detour_search *x)
         x->far[x->count[x->depth[s]]++] = s;
 }
 
-/* Adds the loads of the tree to load[], or subtracts them. */
 void fab_route_detour_change_loads(struct fab_detour_search *x, bool add)
 {
     for (uint32_t s = 0; s < x->g->n; s++)
@@ -111,8 +109,9 @@ static uint32_t vl_of(const struct fab_detour_search *x, uint32_t in, uint32_t o
     return x->rule->vls->vl[in != FAB_NONE ? of[in] : 0][of[out]][sl];
 }
 
-/* Packets that leave a switch over `arc` have the VLs vls[sl] for each SL. They go on over the arc
- * `onward`. Adds the dependencies that this causes, and the VLs on the arc `onward` to ret[]. */
+/* Packets leave a switch over `arc` on the VLs vls[sl] of each SL, and leave the next switch over
+ * the arc `onward`. Adds the dependencies of these packets, and adds their VLs on `onward` to
+ * ret[]. Returns false if a dependency would close a cycle. */
 static bool pass_on(struct fab_detour_search *x, uint32_t arc, const uint16_t *vls, uint32_t onward,
                     uint16_t *ret)
 {
@@ -129,14 +128,13 @@ static bool pass_on(struct fab_detour_search *x, uint32_t arc, const uint16_t *v
     return true;
 }
 
-/* Adds the VL on which packets from hosts of switch s leave it to ret[]. */
+/* Adds to ret[] the VL on which packets from hosts of switch s leave this switch. */
 static void inject(const struct fab_detour_search *x, uint32_t s, uint16_t *ret)
 {
     uint32_t sl = fab_target_vls_sl(x->rule->vls, s, x->dest, 0);
     ret[sl] |= (uint16_t)(1u << vl_of(x, FAB_NONE, x->arc[s], sl));
 }
 
-/* Adds the dependencies of all paths of the tree, and computes vls[]. */
 bool fab_route_detour_add(struct fab_detour_search *x)
 {
     bool fine = true;
@@ -156,8 +154,10 @@ bool fab_route_detour_add(struct fab_detour_search *x)
 
 /* ---- trying a detour ------------------------------------------------------------------------- */
 
-/* Computes the VLs ret[] of packets that switch s sends over arc[s], and adds the dependencies.
- * `before` is the switch before s in a detour, with the VLs before_vls; FAB_NONE: there is none. */
+/* Sets ret[] to the VLs of all packets that switch s sends over arc[s], and adds the dependencies
+ * of these packets. If s is not the first switch of the detour, `before` is the switch before s,
+ * and before_vls has its VLs; otherwise `before` is FAB_NONE. Returns false if a dependency would
+ * close a cycle. */
 static bool gather(struct fab_detour_search *x, uint32_t s, uint32_t before,
                    const uint16_t *before_vls, uint16_t *ret)
 {
@@ -174,7 +174,8 @@ static bool gather(struct fab_detour_search *x, uint32_t s, uint32_t before,
     return true;
 }
 
-/* Adds the dependencies on the path from the end of a detour to the destination. */
+/* Adds the dependencies on the path from the end of a detour to the destination. vls: the VLs of
+ * the packets on the last hop of the detour, `arc`. */
 static bool add_rest(struct fab_detour_search *x, uint32_t arc, const uint16_t *vls)
 {
     uint16_t now[FAB_SLS], then[FAB_SLS];
@@ -189,7 +190,7 @@ static bool add_rest(struct fab_detour_search *x, uint32_t arc, const uint16_t *
     return true;
 }
 
-/* Stores the VLs of a detour that was taken. */
+/* Stores the VLs of the packets on a detour that was taken, and on the path after it. */
 static void keep_vls(struct fab_detour_search *x, const struct fab_detour_chain *c,
                      uint16_t vls[FAB_DETOUR_CHAIN_MAX][FAB_SLS])
 {
@@ -231,7 +232,8 @@ static bool take(struct fab_detour_search *x, const struct fab_detour_chain *c)
 
 /* ---- which detours --------------------------------------------------------------------------- */
 
-/* Returns the cost of a hop: 16, and more the more loaded the link is. */
+/* Returns the cost of a hop. It is 16 without load and 80 at the mean load, and grows with the
+ * third power of the load. */
 static uint64_t cost_of(const struct fab_detour_search *x, uint32_t arc)
 {
     uint64_t load = x->load[arc] * 16 / x->mean;
@@ -259,7 +261,7 @@ static bool passes(const struct fab_detour_search *x, const struct fab_detour_ch
     return false;
 }
 
-/* Lists the detours that continue the chain c at switch s, with at most `hops` more hops. */
+/* Offers the detours that continue the chain c at switch s, with at most `hops` more hops. */
 static void extend(struct fab_detour_search *x, struct fab_detour_chain *c, uint32_t s,
                    uint32_t hops)
 {
@@ -281,8 +283,10 @@ static void extend(struct fab_detour_search *x, struct fab_detour_chain *c, uint
     c->cost = cost;
 }
 
-/* Offers the detour from s that ends with `last`; from[u] is the arc over which it reaches u. */
-static void offer_way(struct fab_detour_search *x, uint32_t s, const uint32_t *from, uint32_t last)
+/* Offers the detour from s whose last hop is the arc `last`. from[u] is the arc by which the detour
+ * reaches switch u. */
+static void offer_detour(struct fab_detour_search *x, uint32_t s, const uint32_t *from,
+                         uint32_t last)
 {
     struct fab_detour_chain c = {.cost = x->cost[x->head[last]]};
     uint32_t arc = last, count = 1;
@@ -300,8 +304,8 @@ static void offer_way(struct fab_detour_search *x, uint32_t s, const uint32_t *f
     offer(x, &c);
 }
 
-/* Lists detours of any length: for each switch that is cut off and can be reached from s over such
- * switches, the shortest way to it, and on to each connected neighbour. */
+/* Offers detours of any length. A breadth-first search from s visits the switches that are cut off.
+ * The detours end at the connected neighbours of these switches. */
 static void extend_far(struct fab_detour_search *x, uint32_t s)
 {
     uint32_t first = 0, count = 0, *from = x->next;
@@ -312,7 +316,7 @@ static void extend_far(struct fab_detour_search *x, uint32_t s)
         for (uint32_t arc = x->g->nbr_at[at]; arc < x->g->nbr_at[at + 1]; arc++) {
             uint32_t to = x->head[arc];
             if (x->connected[to]) {
-                offer_way(x, s, from, arc);
+                offer_detour(x, s, from, arc);
             } else if (to != s && from[to] == FAB_NONE) {
                 from[to] = arc;
                 x->stack[count++] = to;
@@ -367,8 +371,6 @@ static void set_costs(struct fab_detour_search *x)
     }
 }
 
-/* Connects the switches before gaps, the nearest to the destination first. Returns false if some
- * switch stays cut off. */
 bool fab_route_detour_connect(struct fab_detour_search *x, bool last)
 {
     uint32_t left = 0, before = 0;
@@ -393,8 +395,8 @@ bool fab_route_detour_connect(struct fab_detour_search *x, bool last)
 
 /* ---- paths on the spare VL ------------------------------------------------------------------- */
 
-/* Tries the detour c, with all packets that take it on the spare VL from end to end. Returns false,
- * and changes nothing, if this closes a cycle. */
+/* Tries the detour c. All packets that take the detour are on the spare VL from end to end. Returns
+ * false if this closes a cycle; the tree is then unchanged. */
 static bool take_spare(struct fab_detour_search *x, const struct fab_detour_chain *c)
 {
     uint32_t n = x->g->n;

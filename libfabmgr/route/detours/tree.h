@@ -28,16 +28,17 @@ struct fab_detour_search {
     uint64_t mean;  /* mean of load[], at least 1 */
     uint32_t *head; /* [arcs] the switch that each arc leads to: g->nbr */
     uint32_t *tail; /* [arcs] */
-    /* The present tree. */
+    /* dest, number and weight of the tree that was loaded last */
     uint32_t dest, number, weight;
     bool known;        /* regular[] belongs to dest and number */
     uint32_t *regular; /* [switches] arc[] without detours */
-    uint32_t *next;    /* [switches] scratch, for the rule */
-    uint32_t *arc;     /* [switches] arc that each switch sends to; FAB_NONE: none */
-    uint32_t *depth;   /* [switches] hops to the end of the path */
-    uint32_t *far;     /* [switches] switches, the farthest from the end first */
-    uint32_t *count;   /* [switches + 2] scratch */
-    uint32_t *stack;   /* [switches] scratch */
+    /* [switches] the next switches of the rule (scratch memory) */
+    uint32_t *next;
+    uint32_t *arc;   /* [switches] arc that each switch sends to; FAB_NONE: none */
+    uint32_t *depth; /* [switches] hops to the end of the path */
+    uint32_t *far;   /* [switches] switches, the farthest from the end first */
+    uint32_t *count; /* [switches + 2] scratch */
+    uint32_t *stack; /* [switches] scratch */
     /* [switches] copies of arc[], connected[] and the SLs, for the case that a trial fails */
     uint32_t *old_arc;
     bool *old_connected;
@@ -54,7 +55,7 @@ struct fab_detour_search {
     bool strict; /* detours must not lead back (fab_detour_rule.leads_back) */
 };
 
-/* Loads the tree t with its detours, or only the `regular` paths. */
+/* Loads the tree t with its detours. If `regular` is true, loads only its regular paths. */
 void fab_route_detour_load(struct fab_detour_search *x, const struct fab_detour_tree *t,
                            bool regular);
 /* Computes depth[], connected[] and far[] from arc[]. */
@@ -64,12 +65,13 @@ void fab_route_detour_change_loads(struct fab_detour_search *x, bool add);
 /* Adds the dependencies of all paths of the tree, and computes vls[]. Returns false if some
  * dependency would close a cycle. */
 bool fab_route_detour_add(struct fab_detour_search *x);
-/* Connects the switches before gaps by detours. With `last`, also considers long ones. Returns
- * false if some switches stay cut off, which are then in gap[]. The caller must have called the
- * functions above. */
+/* Connects the switches before gaps by detours. If `last` is true, also tries detours of any
+ * length. Returns false if some switches are still cut off; these are then in gap[]. Before, the
+ * caller must load the tree (fab_route_detour_load), lay it out, and add its dependencies
+ * (fab_route_detour_add). */
 bool fab_route_detour_connect(struct fab_detour_search *x, bool last);
-/* Connects the switches of gap[] by detours on the spare VL. Returns false if some switch stays cut
- * off. */
+/* Connects the switches of gap[] by detours on the spare VL. Returns false if some switch is still
+ * cut off. */
 bool fab_route_detour_connect_by_spare(struct fab_detour_search *x);
 
 #endif

@@ -12,7 +12,8 @@
  * leaves, and its links to spines lead to one group only.
  *
  * Groups without a link between them communicate through a hub, a group that is linked to all
- * others.
+ * others. If most pairs of groups have several links, a pair that lacks some of them also sends a
+ * part of its packets through hubs, so that the links that are left do not carry more than others.
  */
 #include "libfabmgr/route/dragonfly/groups.h"
 
@@ -32,10 +33,11 @@ struct search {
     const struct fab_graph *g;
     uint32_t *set;   /* [switches] disjoint sets (sets.h) */
     uint32_t *stamp; /* [switches] scratch */
-    /* [neighbours] by index in g->nbr: number of common neighbours of the switch and this neighbour
-     * of it */
+    /* [neighbours] by index in g->nbr: number of common neighbours of the switch and this
+     * neighbour */
     uint32_t *common;
-    /* [pairs of groups] see compare_parallel() */
+    /* [pairs of groups] number of parallel links between linked switches of the two groups;
+     * FAB_NONE: some pairs of switches differ in this number */
     uint32_t *even;
     bool spines; /* true: dragonfly+, whose groups consist of leaves and spines */
     struct fab_groups s;
@@ -45,7 +47,7 @@ struct search {
 
 static const char *name(const struct search *x, uint32_t sw)
 {
-    return x->f->nodes[sw].desc;
+    return x->f->nodes[sw].name;
 }
 
 static int init(struct search *x)
@@ -135,8 +137,8 @@ static uint32_t count_parallel(const struct fab_graph *g, uint32_t u, uint32_t v
     return count;
 }
 
-/* Calls add() for each neighbour v of each switch u in another group, with the number of parallel
- * links between them and the index of the pair of groups. */
+/* Calls add() for each switch u and each neighbour v of u in another group. Its arguments are the
+ * number of parallel links between u and v and the index of the pair of groups. */
 static void each_global(struct search *x, uint32_t *array,
                         void (*add)(struct search *x, uint32_t *array, size_t pair, uint32_t u,
                                     uint32_t v, uint32_t parallel))
@@ -153,7 +155,7 @@ static void each_global(struct search *x, uint32_t *array,
 }
 
 /* Sets even[pair] to the number of parallel links between two switches of the groups, or to
- * FAB_NONE if two pairs of switches differ in this number. */
+ * FAB_NONE if two pairs of linked switches differ in this number. */
 static void compare_parallel(struct search *x, uint32_t *even, size_t pair, uint32_t u, uint32_t v,
                              uint32_t parallel)
 {
@@ -254,25 +256,76 @@ static bool are_mostly_linked(const struct search *x)
     return linked * 4 >= pairs * 3;
 }
 
-/* Lists the hubs, which are the groups with links to all other groups. Returns UNSUPPORTED if there
- * is no hub, or if too few groups are linked, because the topology is then no dragonfly. */
+/* Returns the number of links that most pairs of groups have between them, if it is the number of
+ * at least three quarters of the pairs; otherwise 1. */
+static uint32_t usual_links(const struct search *x)
+{
+    const struct fab_global_link *link;
+    uint32_t usual = 1, balance = 0;
+    uint64_t found = 0, pairs = (uint64_t)x->s.count * (x->s.count - 1);
+    for (unsigned counting = 0; counting < 2; counting++) {
+        for (size_t i = 0; i < (size_t)x->s.count * x->s.count; i++) {
+            uint32_t a = (uint32_t)(i / x->s.count), b = (uint32_t)(i % x->s.count);
+            uint32_t links = a != b ? fab_route_groups_links(&x->s, a, b, &link) : usual;
+            if (counting == 1) {
+                found += a != b && links == usual;
+            } else if (a != b) {
+                usual = balance == 0 ? links : usual;
+                balance = links == usual ? balance + 1 : balance - 1;
+            }
+        }
+    }
+    return usual > 0 && found * 4 >= pairs * 3 ? usual : 1;
+}
+
+/* Returns how many links group a lacks if it should have `usual` links to each other group. */
+static uint32_t missing_links(const struct search *x, uint32_t a, uint32_t usual)
+{
+    const struct fab_global_link *link;
+    uint32_t missing = 0;
+    for (uint32_t b = 0; b < x->s.count; b++) {
+        uint32_t links = a != b ? fab_route_groups_links(&x->s, a, b, &link) : usual;
+        missing += links < usual ? usual - links : 0;
+    }
+    return missing;
+}
+
+/* Lists the groups that have at least `usual` links to each other group, as hubs. Returns the
+ * greatest number of links that some other group lacks. */
+static uint32_t choose_hubs(struct search *x, uint32_t usual)
+{
+    struct fab_groups *s = &x->s;
+    uint32_t most = 0;
+    s->usual = usual;
+    s->hubs = 0;
+    for (uint32_t a = 0; a < s->count; a++) {
+        uint32_t missing = missing_links(x, a, usual);
+        most = missing > most ? missing : most;
+        s->is_hub[a] = missing == 0;
+        if (missing == 0)
+            s->hub[s->hubs++] = a;
+    }
+    return most;
+}
+
+/* Lists the hubs. The links of a group to the hubs carry what its missing links would carry. If
+ * that would be more than half a link on each, only groups without any link use hubs. Returns
+ * UNSUPPORTED if the topology is no dragonfly: it has no hub, or too few groups are linked. */
 static int list_hubs(struct search *x)
 {
     struct fab_groups *s = &x->s;
-    uint32_t odd = 0;
+    uint32_t odd = 0, usual = usual_links(x);
     s->hub = fab_base_arena_alloc(&s->arena, (size_t)s->count + 1, sizeof(*s->hub));
     s->is_hub = fab_base_arena_alloc(&s->arena, (size_t)s->count + 1, sizeof(*s->is_hub));
     if (s->arena.failed)
         return FAB_E_NOMEM;
-    for (uint32_t a = 0; a < s->count; a++) {
-        s->is_hub[a] = first_unlinked(x, a) == FAB_NONE;
-        if (s->is_hub[a])
-            s->hub[s->hubs++] = a;
-        else
-            odd = a;
-    }
+    uint64_t most = choose_hubs(x, usual);
+    if (usual > 1 && 2 * most > (uint64_t)s->hubs * usual)
+        choose_hubs(x, 1);
     if (s->hubs > 0 && are_mostly_linked(x))
         return FAB_OK;
+    for (uint32_t a = 0; a < s->count; a++)
+        odd = s->is_hub[a] ? odd : a;
     snprintf(x->why, x->why_len, "no dragonfly: no link between the groups of %.64s and %.64s",
              name(x, s->all[s->first[first_unlinked(x, odd)]]), name(x, s->all[s->first[odd]]));
     return FAB_E_UNSUPPORTED;

@@ -7,9 +7,9 @@
 #include "libfabmgr/base/arena.h"
 #include "libfabmgr/route/graph/graph.h"
 
-/* A link between switches of two groups. Parallel links count as one, unless the switches of two
- * groups differ in their numbers of parallel links, for example because one is missing. Then each
- * counts, so that all have equal loads. */
+/* A link between switches of two groups. Parallel links count as one link if all linked pairs of
+ * switches of these two groups have equally many. Otherwise, for example if a link is missing, each
+ * parallel link counts, so that all links have equal loads. */
 struct fab_global_link {
     uint32_t from, to; /* switches */
 };
@@ -36,13 +36,16 @@ struct fab_groups {
      * 1 for packets that leave it. List k is pivot[pivot_at[k]] to pivot[pivot_at[k + 1] - 1]. */
     uint32_t *pivot_at; /* [2 * count + 1] */
     uint32_t *pivot;    /* [switches] */
-    /* [hubs] the hubs: the groups with links to all other groups */
+    /* If two groups have fewer links between them than `usual`, hubs carry what the missing links
+     * would carry. 1: hubs carry only the traffic of groups without any link between them. */
+    uint32_t usual;
+    /* [hubs] the hubs: the groups with at least `usual` links to each other group */
     uint32_t *hub;
     uint32_t hubs;
     bool *is_hub; /* [count] whether each group is a hub */
 };
-/* The two functions below also recognise topologies that lack some links. They return NOMEM, or
- * UNSUPPORTED if the topology is of another kind; why[] then names a switch or link. */
+/* Both functions also recognise topologies that lack some links. They return NOMEM, or UNSUPPORTED
+ * if the topology is of another kind; why[] then names a switch or link. */
 
 /* Finds groups in which all switches have links to each other, with links between all groups: the
  * dragonfly of Kim et al., ISCA 2008. */
@@ -65,20 +68,21 @@ static inline uint32_t fab_route_groups_links(const struct fab_groups *s, uint32
     return at[1] - at[0];
 }
 
-/* Returns the next group on the path from group a to group b: b itself if a link joins both groups,
- * otherwise a hub (a group with links to all others). If there are several hubs, the `number` of
- * the destination LID selects one. */
+/* Returns the next group on the path from group a to group b: b itself, or a hub in place of a
+ * missing link. The `number` of the destination LID selects the link, and one of several hubs. */
 static inline uint32_t fab_route_groups_via(const struct fab_groups *s, uint32_t a, uint32_t b,
                                             uint32_t number)
 {
     const struct fab_global_link *link;
-    return fab_route_groups_links(s, a, b, &link) > 0 ? b : s->hub[number % s->hubs];
+    return number % s->usual < fab_route_groups_links(s, a, b, &link)
+               ? b
+               : s->hub[number / s->usual % s->hubs];
 }
-/* Finds the pivots of group i: switches over which packets can go around a missing link of the
- * group, because none of their own local links is missing. If `out` is true, finds the pivots for
- * packets that leave the group; if there are none, finds the pivots for packets that enter it or
- * stay. Otherwise finds those for packets that enter the group or stay in it. Sets *ret to the
- * first pivot and returns the number of pivots. */
+/* Finds the pivots of group i, over which packets can go around a missing link of the group. A
+ * pivot lacks none of its own local links. If `out` is true, prefers the pivots for packets that
+ * leave the group. If `out` is false, or if there are no such pivots, finds the pivots for packets
+ * that enter the group or stay in it. Sets *ret to the first pivot and returns the number of
+ * pivots. */
 static inline uint32_t fab_route_groups_pivots(const struct fab_groups *s, uint32_t i, bool out,
                                                const uint32_t **ret)
 {

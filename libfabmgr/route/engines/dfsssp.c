@@ -26,12 +26,13 @@
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/engines/sssp.h"
 
-/* Steps of virtual_layers.c in all attempts together, which takes about two seconds. Beyond it, a
- * fabric is better served by an engine that needs no layers. */
+/* Maximum number of steps of virtual_layers.c in all attempts together. So many steps take about
+ * two seconds. A fabric that needs more steps is better served by an engine that needs no
+ * layers. */
 #define LAYERS_BUDGET UINT64_C(200000000)
 
-/* Greatest number of paths (switches x LIDs) of a fabric in which the engine tries to use fewer VLs
- * with fewer paths. The attempts then take a second at most. */
+/* In fabrics with at most this number of paths (switches x LIDs), the engine tries to save VLs by
+ * fewer different paths. The attempts then take a second at most. */
 #define FEWER_VLS_PATHS 100000u
 
 /* Number of further rounds of first fit if all LIDs of a switch have the same paths. */
@@ -44,7 +45,7 @@ struct dfsssp {
     struct fab_vls vls;
     /* number of further rounds of first fit (virtual_layers.h) */
     uint32_t rounds;
-    /* number of VLs that the last attempt needs, or a lower limit of this number */
+    /* number of VLs that the last attempt needs, or a lower bound of this number */
     uint32_t needed;
     uint64_t budget; /* steps of virtual_layers.c that are left */
     /* text for the operator that says what determines the layer of a path, for example the
@@ -115,8 +116,9 @@ static int route_by(struct dfsssp *d, uint32_t paths)
     return fab_route_sssp_route(d->in, &d->graph, FAB_SSSP_WHOLE_PATH, paths, &d->lft);
 }
 
-/* Tries fewer paths to the LIDs of each switch, as long as this needs fewer VLs by destination. The
- * local search of the engine chain "auto" later balances the loads again. */
+/* Gives the LIDs of each switch fewer different paths, as long as this lowers the number of VLs
+ * when each destination has one layer. The local search of the engine chain "auto" later balances
+ * the loads again. */
 static int reduce_vls(struct dfsssp *d)
 {
     static const uint32_t paths[] = {2, 1};
@@ -186,7 +188,7 @@ static int conclude(struct dfsssp *d, uint32_t available, uint32_t port, char *w
     } else {
         const struct fab_port *p = fab_fabric_port(d->in->fabric, port);
         snprintf(why, why_len, "at least %u VLs are needed and %.64s port %u has %u", d->needed,
-                 d->in->fabric->nodes[p->node].desc, p->num, available);
+                 d->in->fabric->nodes[p->node].name, p->num, available);
         return FAB_E_UNSUPPORTED;
     }
     return FAB_OK;

@@ -12,10 +12,10 @@
  * (Maglione-Mathey et al., "DLA", 2025).
  *
  * A path goes around a missing local link through a pivot, a switch with all its local links. The
- * hop after the pivot is on VL 2, which is reserved for it even if no link is missing, so that a
- * fault changes no SL-to-VL table. Pivots for packets that leave a group and pivots for packets to
- * a switch of the group are different switches. So channels from pivots on VL 2 are either between
- * local and global channels, or the last channels of their paths.
+ * hop after the pivot is on VL 2. This VL is reserved for such hops even if no link is missing, so
+ * that a fault changes no SL-to-VL table. Pivots for packets that leave a group and pivots for
+ * packets to a switch of the group are different switches. So channels from pivots on VL 2 are
+ * either between local and global channels, or the last channels of their paths.
  *
  * Two groups without a link between them send through a hub, a group that has links to all others.
  * Local channels on VL 1 depend on global channels only in hubs, and only for packets to a group
@@ -33,7 +33,7 @@
 
 static const char *name(const struct dragonfly *d, uint32_t sw)
 {
-    return d->in->fabric->nodes[sw].desc;
+    return d->in->fabric->nodes[sw].name;
 }
 
 /* ---- choice of a global link ----------------------------------------------------------------- */
@@ -99,10 +99,9 @@ static bool linked(const struct dragonfly *d, const struct fab_global_link *link
     return fab_route_graph_linked(&d->graph, at, link->from);
 }
 
-/* Returns a pivot: a switch with links to all others of its group. Over it, packets at switch `at`
- * reach another switch of the group, although the direct link is missing. If `out` is true, the
- * other switch has a link to the next group; otherwise it is the destination. FAB_NONE: there is no
- * pivot. */
+/* Returns a pivot for packets at switch `at` whose direct link to another switch of the group is
+ * missing. The pivot has links to all others of the group. If `out` is true, the other switch has a
+ * link to the next group; otherwise it is the destination. FAB_NONE: there is no pivot. */
 static uint32_t pivot(struct dragonfly *d, uint32_t at, bool out, uint32_t number)
 {
     const uint32_t *pivots;

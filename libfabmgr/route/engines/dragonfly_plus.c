@@ -11,16 +11,16 @@
  * down channels, so the dependencies have no cycle. But spines also send and receive packets
  * (management, aggregation). A spine without a link to the next group first sends down to a leaf,
  * which sends the packets up to another spine. The same happens in the group of the destination.
- * These leaves are called pivots. A pivot has all its links. It serves either packets that leave
- * the group, or packets that stay in it.
+ * These leaves are called pivots. None of their links is missing. A pivot serves either packets
+ * that leave the group, or packets that stay in it.
  *
  * Packets that leave a pivot are on VL 1, and so are packets that turn down at a spine or start
  * there. The order of the channels is
  *
  *   up VL 0, down VL 1, up VL 1 (leaving), global, down VL 0, up VL 1 (staying), down VL 1
  *
- * where the last channels lead to a leaf that lacks a link and so is no pivot. Paths go around
- * missing links inside a group in the same way.
+ * The last channels (down VL 1) lead to leaves that lack a link and so are no pivots. Paths go
+ * around missing links inside a group in the same way.
  *
  * Groups without a link between them communicate through a hub (dragonfly.c). In the hub, the
  * pivots for staying packets send these packets up. The group in which the packets then come down

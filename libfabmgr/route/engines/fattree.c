@@ -3,7 +3,7 @@
  * The engine "fattree" computes D-mod-k in closed form and tolerates faults. Complete trees follow
  * Zahavi (2012). The modulo among the neighbours that are nearer to the destination follows
  * Gliksberg, Capra, Louvet, Garcia, Sohier ("High-quality fault-resiliency in fat-tree networks",
- * 2019). In addition, if a neighbour of a switch fails, the entries that lead to its other
+ * 2019). In addition, if a neighbour of a switch fails, the entries of this switch for its other
  * neighbours need not change. The parts are:
  *
  *   switch_order.c  ranks, and which direction is up; single_root.c gives spines legal paths to
@@ -78,7 +78,7 @@ static bool irregular(const struct fattree *t, char *why, size_t why_len)
         snprintf(why, why_len,
                  "irregular tree: %u of %u switches have fewer or other links up "
                  "than their level, for example %.40s",
-                 tree->irregular, with_links_up, nodes[first_short(tree, true)].desc);
+                 tree->irregular, with_links_up, nodes[first_short(tree, true)].name);
         return true;
     }
     if ((uint64_t)tree->empty_slots * SHORT_SHARE > slots) {
@@ -86,7 +86,7 @@ static bool irregular(const struct fattree *t, char *why, size_t why_len)
                  "irregular tree: %u of %u links up %s missing%s, for example of "
                  "%.40s",
                  tree->empty_slots, slots, fab_base_plural(tree->empty_slots, "is", "are"),
-                 or_slow(t), nodes[first_short(tree, false)].desc);
+                 or_slow(t), nodes[first_short(tree, false)].name);
         return true;
     }
     return false;

@@ -94,8 +94,8 @@ static int refuse(struct given *g, uint32_t s, uint32_t lid, const char *what)
     uint32_t owner = g->in->lids->owner[lid];
     if (g->why_len > 0)
         snprintf(g->why, g->why_len, "switch %.40s (0x%016" PRIx64 ") %s; LID %u (%.40s) needs it",
-                 f->nodes[s].desc, f->nodes[s].guid, what, lid,
-                 f->nodes[fab_fabric_port(f, owner)->node].desc);
+                 f->nodes[s].name, f->nodes[s].guid, what, lid,
+                 f->nodes[fab_fabric_port(f, owner)->node].name);
     return FAB_E_UNSUPPORTED;
 }
 

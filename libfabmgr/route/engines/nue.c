@@ -29,10 +29,10 @@
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/nue/search.h"
 
-/* A link is congested if its load exceeds CONGESTED_PERCENT percent of the mean load. It is
- * overloaded if its load exceeds OVERLOADED_PERCENT percent. At most ROUNDS times, the engine
- * reroutes the LIDs whose paths use congested links. These rounds together take at most ROUNDS_WORK
- * steps (LIDs x ports). */
+/* A link is congested if its load exceeds CONGESTED_PERCENT percent of the mean load. A link is
+ * overloaded if its load exceeds OVERLOADED_PERCENT percent of this mean. At most ROUNDS times, the
+ * engine reroutes the LIDs whose paths use congested links. These rounds together take at most
+ * ROUNDS_WORK steps (LIDs x ports). */
 #define CONGESTED_PERCENT 110
 #define OVERLOADED_PERCENT 150
 #define ROUNDS 4
@@ -90,7 +90,7 @@ static void keep(struct nue *u, uint32_t i, uint32_t lane)
     memcpy(u->slot + (size_t)i * u->graph.n, u->search.slot, u->graph.n);
 }
 
-/* Finds the paths to the destination switch sequence[i] on the current VL, if it has none yet. If
+/* If destination switch sequence[i] has no paths yet, finds the paths to it on the current VL. If
  * `strict` is true, accepts only shortest paths. */
 static void find(struct nue *u, uint32_t i, bool strict)
 {
@@ -103,7 +103,7 @@ static void find(struct nue *u, uint32_t i, bool strict)
 
 /* Visits all destination switches with hosts that have no paths yet, and searches for paths to them
  * on the current VL. If `strict` is true, accepts only shortest paths. Returns the number of
- * destination switches that still have none. */
+ * destination switches that still have no paths. */
 static uint32_t find_loaded(struct nue *u, bool strict)
 {
     uint32_t left = 0;
@@ -177,8 +177,8 @@ static void find_alternatives(struct nue *u)
 }
 
 /* Finds shortest paths that ascend and then descend, and all their alternatives, before any other
- * paths. This suits topologies with levels in which some switches have no hosts. The budget of the
- * searches for cycles is 0 meanwhile, which excludes all other paths. */
+ * paths. This suits topologies with levels in which some switches have no hosts. Meanwhile, the
+ * budget of the searches for cycles is 0, so that the search finds no other paths. */
 static void find_updown_first(struct nue *u)
 {
     uint64_t budget = u->cdg[0].budget;
@@ -256,8 +256,8 @@ static void balance_all(struct nue *u)
 }
 
 /* Reroutes the LIDs whose paths use a link with more than `percent` percent of the mean load. The
- * new paths are better, because the loads of all other LIDs are known by now. Returns false if
- * there is no such link. */
+ * new paths are better, because the loads of all other LIDs are known by now. Returns false if no
+ * link has such a load. */
 static bool reroute_overloaded(struct nue *u, uint32_t percent, enum fab_balance how)
 {
     uint64_t limit;

@@ -9,8 +9,8 @@
  *   destinations.c    in which order the LIDs are routed
  *
  * The LIDs are routed one after another. If the loads are uneven then, the engine makes a few more
- * rounds. It removes each LID that takes a congested link and routes it again, because the loads of
- * all other LIDs are known by now.
+ * rounds. In each round it removes the LIDs that take a congested link, and routes them again,
+ * because the loads of all other LIDs are known by now.
  *
  * As far as possible, all traffic to a LID shares the same links. This suits permutations: the more
  * links carry traffic to one destination alone, the fewer flows share a link. At the end, the
@@ -18,8 +18,9 @@
  * permutations somewhat worse.
  *
  * The paths of hosts may have cyclic channel dependencies; the proof decides whether the tables are
- * used. Paths that no host uses, to switches and aggregation nodes, are those of updn and close no
- * cycle. The tables of complete trees, and of trees with a few failed links, mostly pass the proof.
+ * used. Paths to switches and aggregation nodes, which no host uses, are the same as in updn, and
+ * close no cycle. The tables of complete trees, and of trees with a few failed links, mostly pass
+ * the proof.
  *
  * The work is one step for each LID and each port of the graph, 0.3 x 10^9 steps for 11,664 hosts,
  * and the same for each further round.
@@ -35,10 +36,10 @@
 #include "libfabmgr/route/balance/least_loaded.h"
 #include "libfabmgr/route/engines/engines.h"
 
-/* A link is congested if its load exceeds CONGESTED_PERCENT percent of the mean load. It is
- * overloaded if its load exceeds OVERLOADED_PERCENT percent. At most ROUNDS times, the engine
- * reroutes the LIDs whose paths use congested links. These rounds together take at most WORK steps
- * (LIDs x ports). */
+/* A link is congested if its load exceeds CONGESTED_PERCENT percent of the mean load. A link is
+ * overloaded if its load exceeds OVERLOADED_PERCENT percent of this mean. At most ROUNDS times, the
+ * engine reroutes the LIDs whose paths use congested links. These rounds together take at most WORK
+ * steps (LIDs x ports). */
 #define CONGESTED_PERCENT 110
 #define OVERLOADED_PERCENT 150
 #define ROUNDS 3
@@ -135,7 +136,7 @@ static void route_all(struct sssp *s)
 /* ---- rerouting where links are congested ----------------------------------------------------- */
 
 /* Reroutes the LIDs whose paths use a link with more than `percent` percent of the mean load.
- * Returns false if there is no such link. */
+ * Returns false if no link has such a load. */
 static bool reroute_overloaded(struct sssp *s, uint32_t percent, enum fab_balance how)
 {
     uint64_t limit;
@@ -171,8 +172,8 @@ static void copy_entries(struct sssp *s, uint32_t sw, const struct fab_dlid *fro
     fab_target_lft_row(&s->lft, sw)[to->lid] = to->port;
 }
 
-/* Copies LFT entries. The LIDs of a switch then use only the paths to its first `shared` hosts,
- * assigned to the LIDs by round robin. */
+/* The LIDs of a switch then use only the paths to its first `shared` hosts, which are assigned to
+ * the LIDs by round robin. */
 static void share_paths(struct sssp *s)
 {
     struct fab_dlid dlids[FAB_DLIDS_MAX];

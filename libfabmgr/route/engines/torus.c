@@ -16,12 +16,13 @@
  * change SLs (Dally and Seitz 1987; OpenSM's Torus-2QoS).
  *
  * Where links or switches are missing, some paths take detours (detours.c). Two more VLs are
- * reserved for them, if the ports have these VLs. A detour passes a gap in a row over a
+ * reserved for detours, if the ports have these VLs. A detour passes a gap in a row over a
  * neighbouring row, so it turns back to an earlier dimension. The hop after such a turn has a VL of
- * its own (back). The first hop in another dimension than the first one has such a VL, too (aside):
- * otherwise channels of later dimensions could depend on each other over the first dimension. Then
- * every cycle needs several gaps that are close together, and detours.c avoids it. Pairs for which
- * it finds no other path have an SL of their own, whose packets stay on the last VL (spare).
+ * its own (back). If the first hop is not in the first dimension, it has such a VL, too (aside):
+ * otherwise channels of later dimensions could depend on each other over the first dimension. With
+ * these VLs, a cycle needs several gaps that are close together, and detours.c avoids such cycles.
+ * Pairs for which it finds no other path have an SL of their own, whose packets stay on the last VL
+ * (spare).
  *
  * A whole grid has the same VLs and SL-to-VL tables as a damaged one, although no packet turns
  * back. So a fault changes forwarding tables only, and the change can be proved step by step. If no
@@ -43,20 +44,21 @@
  * SLs */
 #define RINGS_MAX 4
 
-/* maximum number of trees to one switch */
+/* maximum number of trees (sets of paths) to one switch */
 #define VARIANTS 8
-/* number of ways to use VLs and dimensions that are tried for detours, at most */
+/* maximum number of combinations of VLs and dimension orders that are tried for detours */
 #define ATTEMPTS 6
-/* Steps of all searches for cycles together, which take about a second. A torus 12x10x9 with 1 % of
- * its links missing needs up to 40 million. */
+/* Maximum number of steps of all searches for cycles together. So many steps take about a second. A
+ * torus 12x10x9 with 1 % of its links missing needs up to 40 million. */
 #define DETOUR_BUDGET UINT64_C(50000000)
 /* number of VLs that are reserved for detours */
 #define DETOUR_VLS 2
 
-/* Ways to use the VLs for detours. With one such VL, the first two are the same. */
+/* How detours use the VLs that are reserved for them. If only one VL is reserved, the first two
+ * values mean the same. */
 enum lanes {
     BACK_AND_ASIDE,  /* turns back and turns aside have a VL each */
-    BACK_WITH_ASIDE, /* they share one VL */
+    BACK_WITH_ASIDE, /* turns back and turns aside share one VL */
     BACK_ONLY,       /* turns aside are on the VLs of regular paths */
     LANES_COUNT,
 };
@@ -87,7 +89,7 @@ struct torus {
 
 static const char *name(const struct torus *t, uint32_t sw)
 {
-    return t->in->fabric->nodes[sw].desc;
+    return t->in->fabric->nodes[sw].name;
 }
 
 /* ---- paths without detours ------------------------------------------------------------------- */
@@ -186,7 +188,7 @@ static uint32_t usual_neighbours(const struct fab_grid *grid, uint32_t sw)
     return count;
 }
 
-/* The number of VLs and SLs that dimension order needs if no link is missing. */
+/* Returns the number of VLs and SLs that dimension order needs if no link is missing. */
 static uint8_t regular_vls(const struct torus *t)
 {
     return t->rings > 0 ? 2 : 1;
@@ -208,8 +210,8 @@ static uint8_t dateline_bit(const struct torus *t, uint32_t d, unsigned sl)
     return 0;
 }
 
-/* Returns the VL on which a packet leaves a switch. The classes `in` and `out` are those of
- * class_of(). */
+/* Returns the VL on which a packet leaves a switch. `in` and `out` are port classes
+ * (class_of()). */
 static uint8_t vl_of(const struct torus *t, unsigned in, unsigned out, unsigned sl)
 {
     unsigned regular = regular_vls(t), extra = t->vls.count - regular;
@@ -234,7 +236,7 @@ static void set_map(struct torus *t)
     }
 }
 
-/* Sets up `count` VLs. Those beyond regular_vls() are for detours. If there are two of them and
+/* Sets up `count` VLs. The VLs beyond regular_vls() are for detours. If there are two of these and
  * an SL is left, this SL is the spare one, whose packets stay on the last VL. */
 static int make_vls(struct torus *t, uint8_t count)
 {
@@ -249,8 +251,8 @@ static int make_vls(struct torus *t, uint8_t count)
     return status;
 }
 
-/* Removes the spare SL if no path uses it. Its entries in the SL-to-VL tables stay, so that these
- * do not change when a fault makes it necessary. */
+/* Removes the spare SL if no path uses it. The spare SL keeps its entries in the SL-to-VL tables,
+ * so that these tables do not change when a fault makes the spare SL necessary. */
 static void trim_sls(struct torus *t, uint32_t rescued)
 {
     if (rescued == 0)
@@ -337,7 +339,8 @@ static void set_arc_classes(struct torus *t)
     }
 }
 
-/* Lets packets travel the first dimension last. The bits of the SL stay those of the same rings. */
+/* Makes packets travel the first dimension last. Each bit of the SL still belongs to the same
+ * ring. */
 static void rotate_dimensions(struct torus *t)
 {
     struct fab_grid_dim first = t->grid.dim[0];
@@ -373,8 +376,8 @@ static int try_lanes(struct torus *t, enum lanes lanes, uint8_t count, struct fa
     return status == FAB_OK ? find_detours(t, count, ret) : status;
 }
 
-/* Tries to find detours for all paths on `count` VLs: with all ways to use the VLs for detours, and
- * if these fail, with other orders of the dimensions. */
+/* Tries to find detours for all paths on `count` VLs. Tries all values of enum lanes first; if all
+ * of them fail, tries other orders of the dimensions. */
 static int try_detours(struct torus *t, uint8_t count, struct fab_detours *ret)
 {
     int status = FAB_OK, extra = count - regular_vls(t);
@@ -396,7 +399,7 @@ static int try_detours(struct torus *t, uint8_t count, struct fab_detours *ret)
     return status;
 }
 
-/* Routes with detours, on `count` VLs if these suffice. */
+/* Computes routes with detours, on `count` VLs if these suffice. */
 static int route_damaged(struct torus *t, uint8_t count)
 {
     struct fab_detours found = {0};

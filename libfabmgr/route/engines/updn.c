@@ -130,7 +130,7 @@ static void describe(const struct updn *u, char *why, size_t why_len)
     if (why_len == 0)
         return;
     const char *root =
-        u->order.root != FAB_NONE ? u->in->fabric->nodes[u->order.root].desc : "none";
+        u->order.root != FAB_NONE ? u->in->fabric->nodes[u->order.root].name : "none";
     snprintf(why, why_len, "%s, root %.64s%s%s", u->order.origin, root,
              u->balancing == BY_PATH ? ", balanced by path loads" : "",
              u->graph.left_out > 0 ? ", without some slow links" : "");

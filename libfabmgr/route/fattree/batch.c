@@ -67,9 +67,9 @@ static void find_ranges(struct fab_batch *b)
 }
 
 /* Sets span[] for each destination switch of the batch. A destination switch has a run of
- * consecutive LIDs, and may have one further LID. It follows the previous destination switch if its
- * run starts just after the previous run, and its further LID is just after the previous further
- * LID. */
+ * consecutive LIDs, and may have one further LID. A destination switch follows the one before it if
+ * its run starts just after that switch's run, and its further LID is just after that switch's
+ * further LID. */
 static void join_columns(struct fab_batch *b)
 {
     const struct fab_dmodk_dest *dest = b->dmodk->dest + b->first;

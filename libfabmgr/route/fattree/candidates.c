@@ -5,14 +5,15 @@
  * from which D-mod-k selects) lead to other switches.
  *
  * The port is chosen for each DLID separately. A DLID keeps its slot if the slot leads to a
- * candidate, so that a fault moves no DLID that it does not affect. A displaced DLID probes further
- * slots among all slots, not only among the candidates, so that a second fault moves only DLIDs
- * that it affects.
+ * candidate. So a fault moves only DLIDs whose slots it affects. A displaced DLID probes all slots,
+ * not only slots that lead to candidates. So a second fault also moves only DLIDs whose slots it
+ * affects.
  *
  * The first probe spreads the displaced DLIDs evenly over all other slots. It depends on number /
- * divider / slots, where `number` is the D-mod-k number of the DLID, and on the position of the
- * switch among the lower switches of its group. So neither the displaced DLIDs of one switch nor
- * those of all switches meet on one link. Further probes are pseudo-random.
+ * divider / slots, where `number` is the D-mod-k number of the DLID. It also depends on the
+ * position of the switch among the lower switches of its group. So the displaced DLIDs of one
+ * switch do not meet on one link, nor do the DLIDs of different switches. Further probes are
+ * pseudo-random.
  */
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/route/fattree/entries.h"
@@ -35,8 +36,8 @@ struct choice {
      * number of its slots. nbrs: number of candidates. ports: number of links to candidates. */
     uint32_t lower_pos, slots, nbrs, ports;
     const uint8_t *slot_num, *slot_nbr;
-    /* [slots of the destination switch] the port in each slot; 0: no link. NULL if
-     * fab_route_parallel_missing is false. */
+    /* [slots of the destination switch] the port in each slot; 0: no link. NULL: no parallel uplink
+     * of the destination switch is missing (fab_route_parallel_missing). */
     const uint8_t *home;
     uint32_t nbr[256]; /* the candidates, as indices into updown.nbr */
     /* is[i]: whether the neighbour updown.nbr[updown.at[s] + i] is a candidate */
@@ -118,8 +119,9 @@ static uint8_t probe_slots(const struct choice *x, uint32_t slot, uint32_t quoti
 }
 
 /* Returns the port for packets that descend, if there are several candidates. Packets from switches
- * below the candidates ascend to the candidate that D-mod-k selects, and turn down there. This
- * function selects the same candidate, so that all packets to the DLID descend by one switch. */
+ * below the candidates ascend to the candidate that D-mod-k selects, and turn down at this
+ * candidate. This function selects the same candidate, so that all packets to the DLID descend by
+ * one switch. */
 static uint8_t descend(const struct choice *x, uint32_t number, uint32_t offset)
 {
     const struct fab_tree *t = x->c->b->t;

@@ -31,14 +31,15 @@ static bytes16 all(uint8_t x)
  * all neighbours of the run have a higher rank than the switch, or none has. (An upper neighbour
  * may have a lower rank, since single_root.c reverses links.) All elements
  * of a vector are equal. count: number of neighbours; higher: number of neighbours with a higher
- * rank; last: the last neighbour; single_port: the port to it if it has a single link. */
+ * rank; last: the last neighbour; single_port: the port to the last neighbour, if a single link
+ * leads to it. */
 struct nbr_run {
     const struct row *paths;
     bytes16 count, higher, last, single_port;
 };
 
-/* The runs of neighbours of one switch: first those of its lower neighbours, then those of its
- * upper ones. */
+/* The runs of neighbours of one switch: first the runs of lower neighbours, then the runs of upper
+ * neighbours. */
 struct nbr_runs {
     struct nbr_run nbr_run[256];
     uint32_t lower, count;
@@ -83,7 +84,7 @@ static inline void add(struct sums *sums, const struct nbr_run *k, bytes16 is)
  * lengths of the switch to them. Sets three values for each destination: count, the number of
  * neighbours on shortest legal paths; last, the last of these neighbours; and key. The key is the
  * port if count is 1 and a single link leads to the neighbour. Returns 0xff for each destination
- * whose key is FAB_DECISION_SLOTS, and 0 for the others. */
+ * whose key is FAB_DECISION_SLOTS, and 0 for each other destination. */
 static bytes16 find_sixteen(const struct nbr_runs *x, bytes16 own, unsigned i,
                             struct fab_decisions *ret)
 {

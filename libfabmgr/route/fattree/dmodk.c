@@ -3,10 +3,10 @@
  * Numbers the destinations for D-mod-k (Zahavi, 2012).
  *
  * A host of a leaf has the number leaf * leaf_size + position, where `leaf` is the number of the
- * leaf and `position` that of the host at the leaf (tree.h). Other destinations of a leaf (port 0,
- * aggregation nodes) share the numbers of its hosts. Endports of upper switches have no position
- * among the hosts. Their numbers are hashes of their GUIDs, so that they do not depend on other
- * nodes. Each further LID of an LMC range takes the next slot at every level.
+ * leaf, and `position` is the position of the host at the leaf (tree.h). Other destinations of a
+ * leaf (port 0, aggregation nodes) share the numbers of its hosts. Endports of upper switches have
+ * no position among the hosts. Their numbers are hashes of their GUIDs, so that they do not depend
+ * on other nodes. Each further LID of an LMC range takes the next slot at every level.
  */
 #include "libfabmgr/route/fattree/dmodk.h"
 
@@ -77,8 +77,7 @@ static void count_dlids(const struct fab_tree *t, const struct fab_lids *lids, u
     qsort(first, l->dests, sizeof(*first), by_lid);
 }
 
-/* Lists the DLIDs of adapters and routers if `ends` is true, otherwise those of port 0 of
- * switches. */
+/* Lists DLIDs: of adapters and routers if `ends` is true, otherwise of port 0 of switches. */
 static void list_dlids(const struct fab_tree *t, const struct fab_lids *lids, bool ends,
                        uint32_t *next, struct fab_dmodk *l)
 {

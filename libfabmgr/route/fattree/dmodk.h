@@ -34,7 +34,7 @@ struct fab_dmodk {
     /* count: number of DLIDs; dests: number of switches that have DLIDs */
     uint32_t count, dests;
     /* [count] all DLIDs, sorted by destination switch. Within a switch, DLIDs of endports are
-     * sorted by LID, and those of port 0 come last. */
+     * sorted by LID, and the DLIDs of port 0 come last. */
     struct fab_dmodk_dlid *dlid;
     /* [dests] the destination switches, sorted by their lowest LID */
     struct fab_dmodk_dest *dest;

@@ -30,14 +30,14 @@ void fab_route_slot_patterns_fini(struct fab_slot_patterns *p);
 
 /* ---- a batch of 64 destinations -------------------------------------------------------------- */
 
-/* How the LIDs of one destination switch lie in the LFT. In the files of this folder, a column is a
- * destination switch of the batch, with all its LIDs. */
+/* The positions of the LIDs of one destination switch in the LFT. In the files of this folder, a
+ * column is a destination switch of the batch, with all its LIDs. */
 enum fab_span {
-    FAB_SPAN_NONE, /* neither of the following */
+    FAB_SPAN_NONE, /* neither FAB_SPAN_BEGINS nor FAB_SPAN_FOLLOWS */
     /* the LIDs are consecutive, except for at most one further LID */
     FAB_SPAN_BEGINS,
-    /* like FAB_SPAN_BEGINS; in addition, the consecutive LIDs directly follow those of the column
-     * before, and the further LID directly follows the further LID of that column */
+    /* like FAB_SPAN_BEGINS; in addition, the run of consecutive LIDs directly follows the run of
+     * the column before, and the further LID directly follows the further LID of that column */
     FAB_SPAN_FOLLOWS
 };
 #define FAB_BATCH_RANGES 8
@@ -61,11 +61,11 @@ struct fab_batch {
     /* the LIDs of the batch form one range, and each destination switch has exactly one of these
      * LIDs */
     bool single;
-    uint8_t span[FAB_LEGAL_BATCH]; /* by column: enum fab_span */
+    uint8_t span[FAB_LEGAL_BATCH]; /* [column] enum fab_span */
     /* Entries for this batch that the members of a full class of switches (tree.h) share, by class
-     * id. class_row: an LFT row (of a switch, or a pattern) that has them. class_row_of: the
-     * element of row_of[] of the member for which they were made; FAB_NONE: no entries are known
-     * yet. Entries that needed a choice among several candidates are not stored. */
+     * id. class_row: an LFT row (of a switch, or a pattern) that has these entries. class_row_of:
+     * the value of row_of[] for the member from which the entries come; FAB_NONE: no entries are
+     * known yet. Entries that needed a choice among several candidates are not stored. */
     uint32_t *class_row_of;
     const uint8_t **class_row;
     /* Cache of entries for this batch. The index is a hash of a switch's port class and row_of[].

@@ -14,12 +14,12 @@
  * Otherwise the port is chosen for each DLID separately (candidates.c).
  *
  * Most switches have the same entries as another switch, and these are copied. Two switches of one
- * full class (switch_classes.c) have the same entries for a batch if they have equal path lengths
- * to its 64 destinations and needed no choice among candidates. If no path from either switch
- * descends to any of these destinations, it is enough that they are in one full class when only
- * upper neighbours are compared. If all DLIDs take their slots, all switches with the same slots
- * share one pattern (slot_patterns.c). The entries of several batches with adjacent LIDs are copied
- * in one piece.
+ * full class (switch_classes.c) have the same entries for a batch on two conditions: their path
+ * lengths to the 64 destinations are equal, and no entry needed a choice among candidates. If no
+ * path from the two switches descends to any of these destinations, a full class that compares only
+ * upper neighbours is enough. If all DLIDs take their slots, all switches with the same slots share
+ * one pattern (slot_patterns.c). The entries of several batches with adjacent LIDs are copied in
+ * one piece.
  *
  * An LFT row is an array with one entry per LID: the LFT of a switch, or a pattern. The row of path
  * lengths of a switch has its path lengths to the 64 destinations of a batch.
@@ -50,9 +50,10 @@ static uint32_t hash_class(uint32_t kind, uint32_t row_of)
     return (kind * 0x9e3779b1u + row_of * 0x85ebca6bu) >> 24;
 }
 
-/* Compares the neighbours of switch s one by one with those of `port_class`, a switch of its port
- * class. Returns true if their path lengths to all destinations of the batch are equal. If
- * `descends` is false, compares only the upper neighbours. */
+/* Switches s and `port_class` have the same port class. Compares the neighbours of s one by one
+ * with those of `port_class`. Returns true if, in each pair, the path lengths of both neighbours to
+ * all destinations of the batch are equal. If `descends` is false, compares only the upper
+ * neighbours. */
 static bool equal_neighbour_rows(const struct fab_batch *b, uint32_t s, uint32_t port_class,
                                  bool descends)
 {

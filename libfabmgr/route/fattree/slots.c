@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the slots of each switch. Slot i is the port that D-mod-k means by "the i-th port up". A
- * packet that ascends from a switch takes slot (number / divider) mod slots, where `number` is that
- * of the destination and `slots` the number of slots. A slot whose link is missing stays empty, and
- * the other slots do not change.
+ * packet that ascends from a switch takes slot (number / divider) mod slots, where `number` is the
+ * number of the destination and `slots` is the number of slots. A slot whose link is missing stays
+ * empty, and the other slots do not change.
  *
  * A switch is regular if its number of uplinks is close to the usual number on its level. Let
- * `positions` be the number of positions among the upper switches of its group (tree.c), including
- * those of missing switches, and `parallel` the usual number of parallel links between two switches
- * on its level. The switch has positions * parallel slots. Slot p * positions + o is the p-th link
- * to the upper switch at position o. So all switches of a group reach the same upper switch by the
- * same slot, which makes shifts free of conflicts.
+ * `positions` be the number of positions among the upper switches of its group (tree.c), positions
+ * of missing switches included. Let `parallel` be the usual number of parallel links between two
+ * switches on its level. The switch has positions * parallel slots. Slot p * positions + o is the
+ * p-th link to the upper switch at position o. So all switches of a group reach the same upper
+ * switch by the same slot, which makes shifts free of conflicts.
  *
  * Other switches are irregular: they have one slot for each link, and several slots for faster
  * links. These slots are not stable: a lost link moves many of them.
@@ -71,7 +71,7 @@ static void find_first_ports(struct fab_tree *t)
     }
 }
 
-/* Figures about the links from one switch to the switches one rank above. */
+/* The links from one switch to the switches one rank higher, in figures. */
 struct above {
     uint32_t neighbours, ports, positions, parallel;
     /* number of links that can have a slot; these are at most `parallel` links to each neighbour */
@@ -137,9 +137,9 @@ static uint32_t count_slots(const struct fab_tree *t, uint32_t s, const struct a
 
 /* Finds which parallel links to a neighbour remain, if some are missing. Parallel links are on
  * adjacent ports of the lower switch (side_by_side), or alternate with the links to the other
- * neighbours. So the port numbers identify them. num[count]: port numbers of the remaining links.
- * first: the lowest port number that leads up on this level. ret_parallel[k]: which of the parallel
- * links (from 0) is at port num[k]. */
+ * neighbours. So the port numbers show which links remain. num[count]: port numbers of the
+ * remaining links. first: the lowest port number that leads up on this level. ret_parallel[k]:
+ * which of the parallel links (from 0) is at port num[k]. */
 static void identify_parallel(const struct above *a, const uint8_t *num, uint32_t count,
                               bool side_by_side, uint32_t first, uint32_t ret_parallel[256])
 {

@@ -10,9 +10,9 @@
  * neighbours may be different switches (for example all leaves, or all middle switches). They have
  * equal entries if their neighbours, compared one by one, have equal distances to all destinations.
  *
- * Each kind of class is computed twice. The second time compares only the upper neighbours and the
- * number of lower neighbours. The members of such a class have equal entries for packets that
- * ascend, for example the middle switches of one plane.
+ * Classes of each kind are computed twice. The second computation compares only the upper
+ * neighbours and the number of lower neighbours. The members of such a class have equal entries for
+ * packets that ascend, for example the middle switches of one plane.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  *
  * GUIDs do not contain this information. If the present switches were simply counted, the failure
  * of one switch would change the positions of all later ones. Port numbers contain the information:
- * the third leaf of a pod is connected to the third port of each switch above it, and stays there
- * when the second leaf fails.
+ * the third leaf of a pod is connected to the third port of each of its upper switches, and stays
+ * connected to this port when the second leaf fails.
  *
  * A group consists of switches of two successive ranks that are connected by links between these
  * ranks (for example the leaves and the middle switches of a pod). The position of a lower switch
@@ -18,9 +18,9 @@
  * (irregular cabling, different switch models) the switches of the group are counted in the order
  * of (port number, GUID).
  *
- * The number of a switch is composed of the number of the group above it and its position in that
- * group. The number of a group is the number that most of its upper switches have. So the leaves of
- * a pod have consecutive numbers, and the pods do, too.
+ * The number of a switch is composed of two numbers: the number of the group in which it is a lower
+ * switch, and its position in that group. The number of a group is the number that most of its
+ * upper switches have. So the leaves of a pod have consecutive numbers, and the pods do, too.
  *
  * This file keeps no state: the same fabric always has the same positions, and when a link comes
  * back, the switches have their previous positions again.
@@ -189,10 +189,10 @@ static uint32_t position(const struct member *m, uint32_t from, uint32_t to, uin
     return distinct ? span : count;
 }
 
-/* Finds the position of each switch of a rank in its group. Each switch is in two groups: if
- * `upper` is true, the group in which it is an upper switch counts, otherwise the group in which it
- * is a lower one. The leaves of each rail (rails.c) are numbered separately. Returns the greatest
- * number of positions in a group. */
+/* Finds the position of each switch of a rank in its group. Each switch is in two groups. If
+ * `upper` is true, finds its position in the group in which it is an upper switch; otherwise in the
+ * group in which it is a lower switch. The leaves of each rail (rails.c) are numbered separately.
+ * Returns the greatest number of positions in a group. */
 static uint32_t position_rank(struct positions *p, uint32_t rank, bool upper,
                               uint32_t *ret_position)
 {
@@ -221,8 +221,8 @@ static uint32_t position_rank(struct positions *p, uint32_t rank, bool upper,
 }
 
 /* Sets upper_positions[] of each switch of a rank to `most`, the number of positions in the largest
- * group. If the switch's own group has less than three quarters of that, sets it to the number of
- * positions in this group. */
+ * group. But if the switch's own group has fewer than three quarters of `most` positions, sets it
+ * to the number of positions in this group. */
 static void count_siblings(struct positions *p, uint32_t rank, uint32_t most)
 {
     const struct fab_tree *t = p->t;

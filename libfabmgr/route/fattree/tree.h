@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The structure of a fat tree, from which D-mod-k computes the entries. Leaves have rank 0. A group
  * consists of switches of two successive ranks that are connected by links between these ranks (for
- * example the leaves and the middle switches of a pod). So a switch has a position among the lower
- * switches of the group above it, and a position among the upper switches of the group below it
- * (tree.c). It also has a number among all switches of its rank. A slot is the port that D-mod-k
- * means by "the i-th port up" (slots.c). A fault changes the positions, numbers and slots of few
- * switches only. Internal to libfabmgr/route. */
+ * example the leaves and the middle switches of a pod). So each switch is a lower switch of the
+ * group above it, and an upper switch of the group below it, and has a position in each of the two
+ * groups (tree.c). Each switch also has a number among all switches of its rank. A slot is the port
+ * that D-mod-k means by "the i-th port up" (slots.c). A fault changes the positions, numbers and
+ * slots of few switches only. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_FATTREE_TREE_H
 #define LIBFABMGR_ROUTE_FATTREE_TREE_H
 
@@ -76,8 +76,8 @@ struct fab_tree {
     uint8_t *slot_nbrs;
     /* [switches][2] ids of two classes of each switch (switch_classes.c); the ids are below 2 *
      * switches. If two switches have the same id [1], their links to neighbours, taken in order,
-     * are at the same port numbers. If they have the same id [0], this is true of their upper
-     * neighbours, and they have equally many lower ones. */
+     * are at the same port numbers. If they have the same id [0], this is true of their links to
+     * upper neighbours, and they have the same number of lower neighbours. */
     uint32_t *port_class;
     /* [switches][2] like port_class, but the neighbours must also be the same switches */
     uint32_t *full_class;

@@ -33,8 +33,8 @@ struct fab_graph {
 };
 /* Makes the graph of a fabric. Returns NOMEM if there is no memory. */
 int fab_route_graph_make(const struct fab_fabric *f, struct fab_graph *ret);
-/* Like fab_route_graph_make(), but leaves links out: `without` is the set of the port ids of both
- * of their ends. NULL: no link is left out. */
+/* Like fab_route_graph_make(), but omits the links whose ports are in the set `without`. The set
+ * has the ids of both ports of a link. NULL: no link is omitted. */
 int fab_route_graph_make_without(const struct fab_fabric *f, const uint64_t *without,
                                  struct fab_graph *ret);
 void fab_route_graph_fini(struct fab_graph *g);

@@ -6,13 +6,13 @@
 
 #include "libfabmgr/route/grid/grid.h"
 
-/* Returns the next switch on the path from switch a to switch b != a. FAB_NONE: this switch or the
- * link to it is missing. */
+/* Returns the next switch on the path from switch a to switch b != a. FAB_NONE: the next switch, or
+ * the link to it, is missing. */
 uint32_t fab_route_dor_next(const struct fab_graph *g, const struct fab_grid *grid, uint32_t a,
                             uint32_t b);
-/* Returns true if the hop from switch a to its neighbour `to` leads away from switch b against the
- * direction in which packets from a to b travel this dimension, so that they would use more of a
- * ring than the VLs permit. */
+/* Returns true if the hop from switch a to its neighbour `to` leads away from switch b, against the
+ * direction that packets from a to b take in this dimension. After such a hop, packets would use
+ * more of a ring than the VLs permit. */
 bool fab_route_dor_leads_back(const struct fab_grid *grid, uint32_t a, uint32_t to, uint32_t b);
 /* Returns true if the path from a to b crosses the dateline of ring dimension d. The dateline is
  * between the last switch of the ring and the first. */

@@ -13,9 +13,9 @@
  * it consists of the links between two adjacent coordinates.
  *
  * Two classes cross if links of them are adjacent sides of a square. Classes that cross have
- * different dimensions. Classes that meet at a switch, do not cross, and mostly cross the same
- * other classes have the same dimension. Missing links remove squares but never add any, and the
- * remaining squares of a class usually suffice to find it.
+ * different dimensions. Two classes have the same dimension if they meet at a switch, do not cross
+ * each other, and mostly cross the same other classes. Missing links remove squares but never add
+ * any, and the remaining squares of a class usually suffice to find it.
  *
  * The dimension of a link without any square stays unknown. If no link has a square, all links have
  * the same dimension.
@@ -37,19 +37,20 @@ struct classes {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_graph *g;
     uint32_t edges;
-    /* [neighbours] by index in g->nbr: number of the link between the switch and this neighbour of
-     * it; both directions of a link have the same number */
+    /* [neighbours] by index in g->nbr: number of the link between the switch and this neighbour;
+     * both directions of a link have the same number */
     uint32_t *edge;
     /* [edges] disjoint sets of links (sets.h), which the search joins */
     uint32_t *set;
-    /* [edges] the row to which each link belongs, as far as triangles show it: the root of the
-     * link's set when the links of triangles are joined, and those of squares are not yet joined */
+    /* [edges] the row to which each link belongs, as far as triangles show it. This is the root of
+     * the link's set at the time when the links of triangles are joined, and those of squares are
+     * not yet joined. */
     uint32_t *row;
     /* [edges] whether the link is a side of a square */
     bool *square;
     /* [switches] 1 + id of the switch from which the search last reached this switch in two hops;
-     * 0: not reached yet. If the search reaches it again from there over another neighbour, both
-     * paths form a square. */
+     * 0: not reached yet. If the search reaches the same switch again from that switch over another
+     * neighbour, both paths form a square. */
     uint32_t *seen;
     /* [switches] the first of the two hops of seen[], as an index in g->nbr */
     uint32_t *first;
@@ -279,9 +280,11 @@ static int number_dims(struct classes *w, struct fab_dimensions *s, char *why, s
     return FAB_OK;
 }
 
-/* Returns whether switch a lacks only the link to switch b, which has the dimension e, for a pair
- * of squares side by side: u, a and another switch are opposite to w, b and a third one. Sets *ret
- * to this other switch. All links of dimension d and e except those at a have known dimensions. */
+/* Let e be the dimension of a possible link between switches a and b, and d another dimension.
+ * Looks for two squares side by side, with three switches on each of two opposite sides: w, b and a
+ * third one, and u, a and a third one. Only the link from a to b is missing. Returns true if it
+ * finds them, and sets *ret to the third switch of the side of a. Links in dimensions d and e,
+ * except the links of a, must have known dimensions. */
 static bool is_between_squares(const struct fab_graph *g, const struct fab_dimensions *s,
                                uint32_t a, uint32_t b, uint32_t w, uint8_t d, uint8_t e,
                                uint32_t *ret)
@@ -306,9 +309,9 @@ void fab_route_dimensions_set(const struct fab_graph *g, struct fab_dimensions *
     s->dim[fab_route_graph_arc(g, b, a)] = d;
 }
 
-/* The link from u to a is in no square. Finds its dimension d where u has a link of another
- * dimension to a switch w, and a would be opposite to a neighbour b of w, if a and b were linked.
- */
+/* The link from u to a is in no square. Finds its dimension d from a square that lacks one link.
+ * Switch u has a link of another dimension to a switch w, and w has a link of dimension d to a
+ * switch b. The link from a to b is missing; is_between_squares() checks this. */
 static void find_by_gap(const struct fab_graph *g, struct fab_dimensions *s, uint32_t u, uint32_t a)
 {
     for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
@@ -417,7 +420,7 @@ int fab_route_dimensions_find(const struct fab_fabric *f, const struct fab_graph
     uint32_t most = busiest_switch(g);
     if (g->n > 0 && too_many_neighbours(g, most)) {
         snprintf(why, why_len, "no grid: switch %.64s has %u neighbours, too many for %u switches",
-                 f->nodes[most].desc, g->nbr_at[most + 1] - g->nbr_at[most], g->n);
+                 f->nodes[most].name, g->nbr_at[most + 1] - g->nbr_at[most], g->n);
         return FAB_E_UNSUPPORTED;
     }
     s.dim = calloc((size_t)g->nbr_at[g->n] + 1, sizeof(*s.dim));

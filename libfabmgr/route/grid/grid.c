@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the coordinates of switches from the dimensions of links (dimensions.c).
+ * Finds the coordinates of switches: by growth from one switch (growth.c), or, if the growth
+ * refuses the topology because it has cliques, from the dimensions of links (dimensions.c), as
+ * follows.
  *
  * A slice of a dimension is the set of all switches with the same coordinate in this dimension. The
  * links of all other dimensions connect the switches of a slice, so the slices are found as
  * connected components. If each slice is regarded as one node, the slices of a dimension form a
  * ring, a path or a clique, which gives them their coordinates. Then no two switches may have the
  * same coordinates in all dimensions, and each link must join neighbours. This check proves that
- * the topology was recognised correctly, even if links were missing. For some combinations of
- * coordinates, the switch may be missing.
+ * the topology was recognised correctly, even if links were missing. Switches may be missing, too,
+ * so that some combinations of coordinates have no switch.
  *
  * The anchor is the switch with the lowest GUID; it has id 0. Its coordinates are 0 (in a path: in
  * the lower half). A row in a dimension consists of the switches whose coordinates are equal in all
@@ -26,13 +28,10 @@
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/sets.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/route/grid/growth.h"
 
 #define SIZE_MAX_SLICES 4096
-/* Links that are in no square get a dimension by trial, if there are at most this many of them, and
- * at most this many dimensions. In grids of more dimensions, each link is in several squares. */
-#define UNKNOWN_MAX 64
-#define UNKNOWN_DIMS_MAX 3
-#define UNKNOWN_PASSES 2
+#define UNMATCHED_MAX 2u /* see join_parts_at */
 
 struct slices {
     uint32_t size;
@@ -63,7 +62,7 @@ struct recognition {
 
 static const char *name(const struct recognition *v, uint32_t sw)
 {
-    return v->f->nodes[sw].desc;
+    return v->f->nodes[sw].name;
 }
 
 /* ---- slices ---------------------------------------------------------------------------------- */
@@ -98,9 +97,9 @@ static void join_rows(const struct recognition *v, uint32_t d, uint32_t *row)
 }
 
 /* Finds the neighbours of switch u in dimension d that are in no slice with a neighbour of switch w
- * in dimension d. Sets *ret to the last of them, and returns their number. */
+ * in dimension d. Stores the first UNMATCHED_MAX of them, and returns their number. */
 static uint32_t unmatched(const struct recognition *v, uint32_t d, uint32_t *set, uint32_t u,
-                          uint32_t w, uint32_t *ret)
+                          uint32_t w, uint32_t ret[UNMATCHED_MAX])
 {
     const struct fab_graph *g = v->g;
     uint32_t count = 0;
@@ -111,14 +110,16 @@ static uint32_t unmatched(const struct recognition *v, uint32_t d, uint32_t *set
             found = runs_in(v, k, d) && fab_base_sets_find(set, g->nbr[k]) == slice;
         if (found)
             continue;
-        *ret = g->nbr[i];
+        if (count < UNMATCHED_MAX)
+            ret[count] = g->nbr[i];
         count++;
     }
     return count;
 }
 
-/* Returns true if a switch of the slice of a and a switch of the slice of b are in one row, so that
- * their coordinates in the dimension differ. `mark` is zeroed scratch memory, and zeroed again. */
+/* a and b are switches. Returns true if a row has a switch of the slice of a and a switch of the
+ * slice of b. The two slices then have different coordinates in the dimension of this row. mark[]
+ * is scratch memory; it must be zero on entry, and is zero on return. */
 static bool share_row(const struct recognition *v, uint32_t *set, uint32_t *row, uint32_t a,
                       uint32_t b, bool *mark)
 {
@@ -132,17 +133,29 @@ static bool share_row(const struct recognition *v, uint32_t *set, uint32_t *row,
     return shared;
 }
 
-/* Switches u and w, which a link of another dimension joins, have equal neighbours in dimension d,
- * slice by slice. If one neighbour of each is left over, both belong to one slice. Joins their
- * parts, and returns true, if they were separate. */
+/* A link of another dimension joins switches u and w. In a complete grid, for each neighbour of u
+ * in dimension d, the same slice contains one neighbour of w. A neighbour of u and a neighbour of w
+ * without such partners can belong to one slice, of which a missing link has made two parts, unless
+ * switches of both parts are in one row. If exactly one pair can, joins these parts and returns
+ * true. */
 static bool join_parts_at(const struct recognition *v, uint32_t d, uint32_t *set, uint32_t *row,
                           bool *mark, uint32_t u, uint32_t w)
 {
-    uint32_t a = 0, b = 0;
-    if (unmatched(v, d, set, u, w, &a) != 1 || unmatched(v, d, set, w, u, &b) != 1 ||
-        share_row(v, set, row, a, b, mark))
+    uint32_t a[UNMATCHED_MAX], b[UNMATCHED_MAX], pairs = 0, first = 0, second = 0;
+    uint32_t of_u = unmatched(v, d, set, u, w, a), of_w = unmatched(v, d, set, w, u, b);
+    if (of_u == 0 || of_w == 0 || of_u > UNMATCHED_MAX || of_w > UNMATCHED_MAX)
         return false;
-    fab_base_sets_join(set, a, b);
+    for (uint32_t i = 0; i < of_u; i++)
+        for (uint32_t k = 0; k < of_w; k++) {
+            if (share_row(v, set, row, a[i], b[k], mark))
+                continue;
+            first = a[i];
+            second = b[k];
+            pairs++;
+        }
+    if (pairs != 1)
+        return false;
+    fab_base_sets_join(set, first, second);
     return true;
 }
 
@@ -236,113 +249,6 @@ static int make_slices(struct recognition *v, uint32_t d)
     return link_slices(v, s, d);
 }
 
-/* ---- links in no square ---------------------------------------------------------------------- */
-
-struct trial {
-    const struct recognition *v;
-    uint32_t *set;  /* [switches] scratch: the slices of one dimension */
-    uint64_t *key;  /* [switches] the slices of each switch, of all dimensions */
-    uint32_t count; /* number of slices of all dimensions; FAB_NONE: this is no grid */
-};
-
-static int by_key(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Adds the slices of dimension d to t->count and t->key. */
-static void add_slices(struct trial *t, uint32_t d)
-{
-    const struct fab_graph *g = t->v->g;
-    for (uint32_t u = 0; u < g->n && t->count != FAB_NONE; u++) {
-        uint32_t slice = fab_base_sets_find(t->set, u);
-        t->count += slice == u;
-        t->key[u] = t->key[u] * g->n + slice;
-        for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
-            if (runs_in(t->v, i, d) && fab_base_sets_find(t->set, g->nbr[i]) == slice)
-                t->count = FAB_NONE;
-        }
-    }
-}
-
-/* Counts the slices of all dimensions. In a grid, no link joins two switches of one slice of its
- * dimension, and no two switches are in the same slices. */
-static int count_slices(struct trial *t)
-{
-    uint32_t n = t->v->g->n;
-    int status = FAB_OK;
-    t->count = 0;
-    memset(t->key, 0, n * sizeof(*t->key));
-    for (uint32_t d = 0; d < t->v->s->dims && t->count != FAB_NONE && status == FAB_OK; d++) {
-        join_slices(t->v, d, t->set);
-        status = join_parts(t->v, d, t->set);
-        add_slices(t, d);
-    }
-    qsort(t->key, n, sizeof(*t->key), by_key);
-    for (uint32_t u = 1; u < n; u++) {
-        if (t->key[u] == t->key[u - 1])
-            t->count = FAB_NONE;
-    }
-    return status;
-}
-
-/* Gives a link the dimension with which there are the fewest slices. */
-static int choose_dim(struct trial *t, uint32_t u, uint32_t slot)
-{
-    const struct recognition *v = t->v;
-    uint8_t best = v->s->dim[slot];
-    uint32_t least = t->count;
-    int status = FAB_OK;
-    for (uint8_t d = 0; d < v->s->dims && status == FAB_OK; d++) {
-        fab_route_dimensions_set(v->g, v->s, u, v->g->nbr[slot], d);
-        status = count_slices(t);
-        best = t->count < least ? d : best;
-        least = t->count < least ? t->count : least;
-    }
-    t->count = least;
-    fab_route_dimensions_set(v->g, v->s, u, v->g->nbr[slot], best);
-    return status;
-}
-
-/* A missing link leaves links beside it that are in no square, most of them at the border of a mesh
- * of two dimensions. With a wrong dimension, slices fall into parts, or links do not fit. So finds
- * the dimensions with which there are the fewest slices. */
-static int choose_dims(struct trial *t)
-{
-    const struct fab_graph *g = t->v->g;
-    uint32_t tail[UNKNOWN_MAX], slot[UNKNOWN_MAX], unknown = 0;
-    for (uint32_t u = 0; u < g->n; u++) {
-        for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
-            if (g->nbr[i] < u || t->v->s->dim[i] != FAB_DIMENSION_NONE)
-                continue;
-            if (unknown == UNKNOWN_MAX)
-                return FAB_OK;
-            tail[unknown] = u;
-            slot[unknown++] = i;
-        }
-    }
-    int status = unknown > 0 ? count_slices(t) : FAB_OK;
-    for (uint32_t i = 0; i < UNKNOWN_PASSES * unknown && t->count != FAB_NONE && status == FAB_OK;
-         i++)
-        status = choose_dim(t, tail[i % unknown], slot[i % unknown]);
-    return status;
-}
-
-static int find_unknown(const struct recognition *v)
-{
-    struct trial t = {.v = v};
-    size_t n = (size_t)v->g->n + 1;
-    if (v->s->dims < 2 || v->s->dims > UNKNOWN_DIMS_MAX)
-        return FAB_OK;
-    t.set = calloc(n, sizeof(*t.set));
-    t.key = calloc(n, sizeof(*t.key));
-    int status = t.set != NULL && t.key != NULL ? choose_dims(&t) : FAB_E_NOMEM;
-    free(t.set);
-    free(t.key);
-    return status;
-}
-
 /* ---- the kind of a dimension ----------------------------------------------------------------- */
 
 static uint32_t degree(const struct slices *s, uint32_t i)
@@ -355,8 +261,8 @@ static uint32_t degree(const struct slices *s, uint32_t i)
  * to the one with the lower index. Returns true if it has visited all slices. */
 static bool walk(struct slices *s, uint32_t first)
 {
-    /* bit i of linked[] for slice i can mark visited slices, because no link leads from a slice to
-     * itself */
+    /* Bit i in the bitset of slice i is free, because no link leads from a slice to itself. Here it
+     * tells that slice i was visited. */
     uint64_t *visited = s->linked;
     uint32_t at = first, count = 0;
     for (;;) {
@@ -422,8 +328,8 @@ static int classify_dim(struct recognition *v, uint32_t d)
 
 /* ---- coordinates that do not depend on faults elsewhere -------------------------------------- */
 
-/* Returns the only dimension in which the coordinates of `sw` differ from those of the anchor
- * (switch 0). FAB_NONE: they differ in several dimensions, or `sw` is the anchor. */
+/* Returns the dimension in which the coordinates of `sw` differ from the coordinates of the anchor
+ * (switch 0). FAB_NONE: the coordinates differ in several dimensions, or `sw` is the anchor. */
 static uint32_t row_of(const struct recognition *v, uint32_t sw)
 {
     uint32_t row = FAB_NONE;
@@ -586,23 +492,67 @@ static int check_links(const struct recognition *v, const struct fab_grid *grid)
     return FAB_OK;
 }
 
-static int make_grid(struct recognition *v, struct fab_grid *grid)
+/* Gives each switch its position, from the slices, kinds and sequences of all dimensions. */
+static int make_positions(struct recognition *v, struct fab_grid *grid)
 {
     uint32_t order[FAB_GRID_DIMS];
+    number_all(v);
+    order_dims(v, order);
+    int status = allocate_positions(v, order, grid);
+    if (status == FAB_OK)
+        status = find_positions(v, order, grid);
+    return status == FAB_OK ? check_links(v, grid) : status;
+}
+
+static int make_grid(struct recognition *v, struct fab_grid *grid)
+{
     int status = FAB_OK;
     for (uint32_t d = 0; d < v->s->dims && status == FAB_OK; d++)
         status = make_slices(v, d);
     for (uint32_t d = 0; d < v->s->dims && status == FAB_OK; d++)
         status = classify_dim(v, d);
-    if (status != FAB_OK)
-        return status;
-    number_all(v);
-    order_dims(v, order);
-    status = allocate_positions(v, order, grid);
-    if (status == FAB_OK)
-        status = find_positions(v, order, grid);
-    return status == FAB_OK ? check_links(v, grid) : status;
+    return status == FAB_OK ? make_positions(v, grid) : status;
 }
+
+/* ---- growth ---------------------------------------------------------------------------------- */
+
+/* Makes the slices of dimension d from the coordinates that the growth found. The anchor has
+ * coordinate 0 in rings and pairs, as in slices that are found from links. */
+static int slices_of_growth(struct recognition *v, const struct fab_growth *growth, uint32_t d)
+{
+    struct slices *s = &v->of[d];
+    int32_t low = growth->at[d], high = low, ring = (int32_t)growth->ring[d];
+    for (uint32_t u = 0; u < v->g->n; u++) {
+        int32_t x = growth->at[(size_t)u * growth->dims + d];
+        low = x < low ? x : low;
+        high = x > high ? x : high;
+    }
+    s->size = ring > 0 ? (uint32_t)ring : (uint32_t)(high - low + 1);
+    s->kind = ring > 0 ? FAB_GRID_RING : s->size > 2 ? FAB_GRID_PATH : FAB_GRID_CLIQUE;
+    s->of = fab_base_arena_alloc(&v->arena, (size_t)v->g->n + 1, sizeof(*s->of));
+    s->number = fab_base_arena_alloc(&v->arena, (size_t)s->size + 1, sizeof(*s->number));
+    s->sequence = fab_base_arena_alloc(&v->arena, (size_t)s->size + 1, sizeof(*s->sequence));
+    if (v->arena.failed)
+        return FAB_E_NOMEM;
+    int32_t origin = s->kind == FAB_GRID_PATH ? low : growth->at[d], size = (int32_t)s->size;
+    for (uint32_t u = 0; u < v->g->n; u++)
+        s->of[u] = (uint32_t)((growth->at[(size_t)u * growth->dims + d] - origin + size) % size);
+    for (uint32_t i = 0; i < s->size; i++)
+        s->sequence[i] = i;
+    return s->size > 1 ? FAB_OK : FAB_E_UNSUPPORTED;
+}
+
+static int make_grid_by_growth(struct recognition *v, struct fab_grid *grid)
+{
+    struct fab_growth growth;
+    int status = fab_route_growth_find(&v->arena, v->g, &growth);
+    v->s->dims = status == FAB_OK ? growth.dims : 0;
+    for (uint32_t d = 0; d < v->s->dims && status == FAB_OK; d++)
+        status = slices_of_growth(v, &growth, d);
+    return status == FAB_OK ? make_positions(v, grid) : status;
+}
+
+/* ---- all together ---------------------------------------------------------------------------- */
 
 static int check_whole(const struct fab_fabric *f, const struct fab_graph *g, char *why,
                        size_t why_len)
@@ -610,8 +560,8 @@ static int check_whole(const struct fab_fabric *f, const struct fab_graph *g, ch
     for (uint32_t u = 0; u < g->n; u++) {
         if (g->component[u] == 0)
             continue;
-        snprintf(why, why_len, "no grid: no path from %.64s to %.64s", f->nodes[0].desc,
-                 f->nodes[u].desc);
+        snprintf(why, why_len, "no grid: no path from %.64s to %.64s", f->nodes[0].name,
+                 f->nodes[u].name);
         return FAB_E_UNSUPPORTED;
     }
     if (g->n > 1)
@@ -620,22 +570,32 @@ static int check_whole(const struct fab_fabric *f, const struct fab_graph *g, ch
     return FAB_E_UNSUPPORTED;
 }
 
+/* Finds the coordinates by the dimensions of links. */
+static int find_by_slices(struct recognition *v, struct fab_grid *grid)
+{
+    int status = fab_route_dimensions_find(v->f, v->g, v->s, v->why, v->why_len);
+    return status == FAB_OK ? make_grid(v, grid) : status;
+}
+
 int fab_route_grid_find(const struct fab_fabric *f, const struct fab_graph *g, struct fab_grid *ret,
                         char *why, size_t why_len)
 {
+    static int (*const find[])(struct recognition *, struct fab_grid *) = {make_grid_by_growth,
+                                                                           find_by_slices};
     struct fab_grid grid = {.n = g->n};
-    struct fab_dimensions dimensions;
     int status = check_whole(f, g, why, why_len);
-    if (status == FAB_OK)
-        status = fab_route_dimensions_find(f, g, &dimensions, why, why_len);
     if (status != FAB_OK)
         return status;
-    struct recognition v = {.f = f, .g = g, .s = &dimensions, .why = why, .why_len = why_len};
-    status = find_unknown(&v);
-    if (status == FAB_OK)
-        status = make_grid(&v, &grid);
-    fab_base_arena_fini(&v.arena);
-    fab_route_dimensions_fini(&dimensions);
+    status = FAB_E_UNSUPPORTED;
+    for (unsigned i = 0; i < 2 && status == FAB_E_UNSUPPORTED; i++) {
+        struct fab_dimensions dimensions = {.dims = 0};
+        struct recognition v = {.f = f, .g = g, .s = &dimensions, .why = why, .why_len = why_len};
+        fab_route_grid_fini(&grid);
+        grid.n = g->n;
+        status = find[i](&v, &grid);
+        fab_base_arena_fini(&v.arena);
+        fab_route_dimensions_fini(&dimensions);
+    }
     if (status == FAB_OK)
         *ret = grid;
     else

@@ -9,8 +9,8 @@
  *
  * If no order fits, the number of a channel on a VL is the length of the longest chain of
  * dependencies that ends in the channel. In regular topologies this gives equal numbers to
- * equivalent channels. It also gives lower numbers to the first dimension of a grid than to the
- * second, and to the source's group of a dragonfly than to the destination's.
+ * equivalent channels. In a grid, the first dimension gets lower numbers than the second. In a
+ * dragonfly, the group of the source gets lower numbers than the group of the destination.
  */
 #include "libfabmgr/route/local_search/channel_numbering.h"
 
@@ -298,7 +298,7 @@ static bool ascends(const struct fab_channel_numbering *l, const uint32_t *next,
 }
 
 /* Returns true if ascends() is true for all switches that send packets to the LID through `sw`.
- * Each of them is tested, because the SLs of their packets may differ. */
+ * Tests the path from each of these switches, because the SLs of their packets may differ. */
 static bool all_paths_ascend(const struct fab_channel_numbering *l, const uint32_t *next,
                              uint32_t home, uint32_t lid, uint32_t sw, uint32_t channel)
 {

@@ -60,8 +60,8 @@ struct fab_link_load {
      * and cell[] exceed their bounds. */
     uint32_t most_load, most_flows;
     uint64_t over_load, over_flows;
-    /* [channels] by how much the counters of the channel in cell[] exceed their bound, in total;
-     * over_flows is the sum of all elements */
+    /* [channels] For each channel, the sum of the amounts by which its counters in cell[] exceed
+     * their bound. over_flows is the sum of all elements. */
     uint32_t *over;
     /* Cache of one result. upstream[] holds the shifts in which packets to endport upstream_end
      * pass switch upstream_sw: one range of counters for each run of sending endports. If
@@ -117,8 +117,9 @@ struct fab_local_move {
  */
 bool fab_route_move_find(const struct fab_link_load *b, uint32_t end, uint32_t sw, uint32_t channel,
                          struct fab_local_move *ret);
-/* These functions return by how much a move would change over_load, and over_flows. If the change
- * of over_flows exceeds `enough`, the second function may stop early and return any value above
+/* fab_route_move_load_delta() returns by how much a move would change over_load, and
+ * fab_route_move_flows_delta() by how much it would change over_flows. fab_route_move_flows_delta()
+ * may stop early if the change exceeds `enough`, and then returns any value greater than
  * `enough`. */
 int64_t fab_route_move_load_delta(const struct fab_link_load *b, const struct fab_local_move *d);
 int64_t fab_route_move_flows_delta(struct fab_link_load *b, const struct fab_local_move *d,

@@ -5,10 +5,10 @@
  *
  * The goal is a bound a little below the present value of one figure: the greatest load of
  * all-to-all, or the greatest number of flows of a shift on one channel. The other figure must not
- * grow. At first some channels exceed the bound. A step draws one of them at random. It considers
- * all entries that bring packets to this channel, at its switch or upstream. It makes the one
- * change that gives the least sum of all excesses, even if this sum is greater than before. The
- * changed entry must then stay for some steps.
+ * grow. At first some channels exceed the bound. A step draws one of these channels at random. The
+ * step considers all entries that bring packets to this channel, at the switch that sends on it or
+ * upstream. It makes the one change that gives the least sum of all excesses, even if this sum is
+ * greater than before. The changed entry must then stay for some steps.
  *
  * When nothing exceeds the bound, the next goal is set. If the goal is not reached within STEPS
  * steps, all steps since the last reached goal are undone, and the other figure is tried.

@@ -3,10 +3,10 @@
  * Finds alternatives to the arcs that search.c has chosen, so that the destination LIDs of a switch
  * can be spread over several paths.
  *
- * Let c be an arc from switch s to switch v. It is an alternative if packets may continue by c from
- * all arcs by which paths enter s, and from c by all arcs by which paths leave v. All these
- * dependencies must be in use in the channel dependency graph. So no combination of alternatives
- * closes a cycle.
+ * Let c be an arc from switch s to switch v. Arc c is an alternative on two conditions: packets may
+ * continue by c from all arcs by which paths enter s, and from c by all arcs by which paths leave
+ * v. All these dependencies must be in use in the channel dependency graph. So no combination of
+ * alternatives closes a cycle.
  */
 #include <string.h>
 
@@ -123,6 +123,7 @@ void fab_route_nue_candidates(const struct fab_nue *d, struct fab_shortest *ret)
         ret->first[i + 1] = count;
     }
     fab_route_shortest_mark_used(ret);
-    /* ret->port[] also has ports for switches that no host uses, so they need no other paths */
+    /* ret->port[] also has ports for switches that no host uses, so balance.c need not find paths
+     * for these switches */
     ret->unused = 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds paths to one destination switch as Nue does: from the destination outwards, over arcs whose
- * dependency on the rest of the path closes no cycle with the dependencies in use.
+ * Finds paths to one destination switch by the method of Nue. The search goes from the destination
+ * outwards, over arcs whose dependency on the rest of the path closes no cycle with the
+ * dependencies in use.
  *
  * An arc stands for all parallel links from a switch to one neighbour. The slot of an arc is its
  * index among the arcs that leave the same switch (acyclic_cdg.h).
@@ -12,10 +13,10 @@
  *
  * If a switch has several arcs to choose from, arcs whose dependency is known to close no cycle are
  * preferred. Among these, the search takes the arc with the least load along the rest of the path.
- * It tries an arc whose dependency needs a search for cycles only if there is no other. If that
- * dependency closes a cycle, the neighbour to which the arc leads takes another path of the same
- * length, so that the arc can be used (the local backtracking of the paper). A switch that still
- * has no path may get a longer one in a later level.
+ * It tries an arc whose dependency needs a search for cycles only if there is no other arc. If that
+ * dependency closes a cycle, the search gives another path of the same length to the neighbour at
+ * the end of the arc. The arc may then be usable (local backtracking in the paper). A switch that
+ * still has no path may get a longer one in a later level.
  *
  * Switches without a path at the end take the escape tree. All dependencies along the tree are in
  * use from the start, so that paths along the tree never close a cycle. LFTs consider the
@@ -29,8 +30,8 @@
 
 #include "libfabmgr/base/status.h"
 
-/* Maximum number of repetitions of a search. In each of them, more switches must use the escape
- * tree. After the last one, all switches use the escape tree. */
+/* Maximum number of repetitions of a search. Each repetition makes more switches use the escape
+ * tree; the last one makes all switches use it. */
 #define RETRIES 8
 /* An arc with a load of NORMAL_LOADS times the mean load spans two levels of the search instead of
  * one. An arc with twice this load spans three levels, and so on. So the search uses loaded arcs
@@ -156,9 +157,9 @@ static uint32_t tree_arc(const struct fab_nue *d, uint32_t s)
     return d->down[s] != FAB_NUE_SLOT_NONE ? d->g->nbr_at[s] + d->down[s] : d->escape_arc[s];
 }
 
-/* Makes switch s use the escape tree for the current destination, and with it all later switches on
- * its path along the tree. */
-static void forced_list(struct fab_nue *d, uint32_t s)
+/* Makes switch s, and all later switches on its path along the escape tree, use this tree for the
+ * current destination. */
+static void use_tree(struct fab_nue *d, uint32_t s)
 {
     uint16_t far = 0;
     uint32_t v = s;
@@ -268,8 +269,8 @@ static bool change_path(struct fab_nue *d, uint32_t s, uint32_t arc, uint32_t in
     return good;
 }
 
-/* Changes the path of the switch to which arc `in` leads to another one of the same length, so that
- * `in` can be used. Returns false if there is no such path. */
+/* Gives the switch to which arc `in` leads another path of the same length, so that `in` can be
+ * used. Returns false if there is no such path. */
 static bool backtrack(struct fab_nue *d, uint32_t in)
 {
     uint32_t s = d->g->nbr[in];
@@ -369,11 +370,11 @@ static uint32_t put_rest_on_tree(struct fab_nue *d, bool all)
         if (d->g->component[s] != component || d->hops[s] != FAB_NUE_UNREACHED)
             continue;
         rest++;
-        forced_list(d, s);
+        use_tree(d, s);
     }
     for (uint32_t s = 0; s < d->g->n && all && rest > 0; s++) {
         if (d->g->component[s] == component)
-            forced_list(d, s);
+            use_tree(d, s);
     }
     return rest;
 }
@@ -425,8 +426,8 @@ static uint64_t mean_based_load(const struct fab_nue *d)
 }
 
 /* Finds the paths to `home`. If `strict` is true, returns false unless all paths are shortest
- * paths. The log of the channel dependency graph keeps the new dependencies, so that the caller can
- * undo them. */
+ * paths. The new dependencies stay in the log of the channel dependency graph, so that the caller
+ * can undo them. */
 static bool search(struct fab_nue *d, uint32_t home, bool strict)
 {
     d->home = home;

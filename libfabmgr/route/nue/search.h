@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds paths to one destination switch at a time over dependencies that close no cycle, as Nue
- * does. Internal to libfabmgr/route. */
+/* Finds paths to one destination switch at a time over dependencies that close no cycle (Nue).
+ * Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_NUE_SEARCH_H
 #define LIBFABMGR_ROUTE_NUE_SEARCH_H
 
@@ -13,9 +13,9 @@
 /* greater than the number of search levels that any arc spans (span() in search.c) */
 #define FAB_NUE_LEVELS 16
 
-/* An arc that is not yet in use: the next arc on the path is earlier in the topological order of
- * the channel dependency graph. Such an arc can be used only if a search finds that its dependency
- * closes no cycle. */
+/* An arc that is not yet in use, because the next arc on the path is earlier in the topological
+ * order of the channel dependency graph. A path can use the arc only if a search finds that its
+ * dependency closes no cycle. */
 struct fab_nue_deferred {
     uint64_t cost;
     uint32_t arc;
@@ -97,8 +97,8 @@ void fab_route_nue_add_escape_tree(struct fab_nue *d);
 
 /* Finds one path from each switch to `home`, as short as dependencies allow, and puts the
  * dependencies of these paths into use. If `strict` is true and not all paths are shortest paths,
- * changes nothing and returns false. If `strict` is false, always succeeds if the escape tree was
- * added. */
+ * changes nothing and returns false. If `strict` is false and the escape tree was added, always
+ * succeeds. */
 bool fab_route_nue_find(struct fab_nue *d, uint32_t home, bool strict);
 
 /* Returns the number of hosts whose path to `home` would be longer than the shortest path after

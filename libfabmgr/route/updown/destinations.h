@@ -35,9 +35,9 @@ struct fab_destinations {
  * memory. */
 int fab_route_destinations_make(const struct fab_route_input *in, const struct fab_graph *g,
                                 const struct fab_updown *updown, struct fab_destinations *ret);
-/* Like fab_route_destinations_make, but the order is that of `sequence`, an array of g->n switch
- * ids from malloc, which *ret takes over. All switches count as switches with hosts. Returns NOMEM
- * if `sequence` is NULL, so that the caller need not check its malloc. */
+/* Like fab_route_destinations_make, but the caller gives the order: `sequence` is an array of g->n
+ * switch ids from malloc, which *ret takes over. All switches count as switches with hosts. Returns
+ * NOMEM if `sequence` is NULL, so that the caller need not check its malloc. */
 int fab_route_destinations_in_sequence(const struct fab_route_input *in, const struct fab_graph *g,
                                        uint32_t *sequence, struct fab_destinations *ret);
 void fab_route_destinations_fini(struct fab_destinations *r);

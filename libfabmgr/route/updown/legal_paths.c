@@ -6,15 +6,15 @@
  * the top down computes the length of the path that first ascends to a neighbour. It then chooses
  * one of the two paths for each switch. A packet that has descended must not ascend again, and LFTs
  * do not consider where a packet came from. So if an upper neighbour sends packets down through a
- * switch, this switch takes its descending path, even if the other one is shorter. If no
- * upper neighbour does, packets arrive from below only, and the switch takes the shorter of the two
- * paths, or both if the lengths are equal.
+ * switch, this switch takes its descending path, even if the ascending path is shorter. Otherwise
+ * packets arrive only from lower neighbours, and the switch takes the shorter of the two paths, or
+ * both if the lengths are equal.
  *
  * A row of 64 lengths is one cache line, and all arithmetic is on whole rows without branches,
  * which compilers turn into vector instructions. In a tree most rows are equal: all core switches
- * have equal distances to all leaves, and switches that are above none of the 64 destinations
- * descend to none. So switches with the same neighbours (neighbours.c) share one row. A neighbour
- * is skipped if its row is known to equal that of the neighbour before.
+ * have equal distances to all leaves, and a switch that is above none of the 64 destinations has no
+ * descending path to any of them. So switches with the same neighbours (neighbours.c) share one
+ * row. A neighbour is skipped if its row is known to equal the row of the neighbour before.
  */
 #include "libfabmgr/route/updown/legal_paths.h"
 
@@ -45,9 +45,9 @@ static void take_minimum(struct row *restrict to, const struct row *restrict fro
 }
 
 /* Finds the destinations to which an upper neighbour must send packets down through this switch,
- * and sets their bytes of *needed to 0xff. above: path lengths of the upper neighbour. down:
- * lengths of this switch's descending paths. An upper neighbour whose length has the flag
- * FAB_LEGAL_CLIMBS has another path. */
+ * and sets their bytes of *needed to 0xff. `above` has the path lengths of the upper neighbour,
+ * `down` the lengths of this switch's descending paths. An upper neighbour whose length has the
+ * flag FAB_LEGAL_CLIMBS sends up, not down. */
 static void find_need(struct row *restrict needed, const struct row *above, const struct row *down)
 {
     for (unsigned i = 0; i < FAB_LEGAL_BATCH; i++)
@@ -55,10 +55,10 @@ static void find_need(struct row *restrict needed, const struct row *above, cons
 }
 
 /* Chooses between two paths of a switch, for each of the 64 destinations. On entry *row has the
- * length of the descending path, and *climb that of the path over an upper neighbour; UNKNOWN: no
- * such path. The descending path is chosen if it is shorter, or if *needed is 0xff (find_need). On
- * return *row has the length of the chosen path, with the flag FAB_LEGAL_CLIMBS if the first hop
- * ascends; FAB_LEGAL_NONE: no path. */
+ * length of the descending path, and *climb has the length of the path over an upper neighbour;
+ * UNKNOWN: no such path. The descending path is chosen if it is shorter, or if *needed is 0xff
+ * (find_need). On return *row has the length of the chosen path, with the flag FAB_LEGAL_CLIMBS if
+ * the first hop ascends; FAB_LEGAL_NONE: no path. */
 static void choose(struct row *restrict row, const struct row *climb, const struct row *needed)
 {
     for (unsigned i = 0; i < FAB_LEGAL_BATCH; i++) {
@@ -70,8 +70,8 @@ static void choose(struct row *restrict row, const struct row *climb, const stru
 
 /* ---- equal rows ------------------------------------------------------------------------------ */
 
-/* Number of hash values. For each of them, memory[] keeps the last switch whose path lengths have
- * this hash. */
+/* Number of hash values. For each hash value, memory[] keeps the last switch whose path lengths
+ * have this hash. */
 #define MEMORY 1024
 
 static uint32_t hash_row(const struct row *row)
@@ -182,7 +182,7 @@ static void climb(const struct sweep *w, uint32_t sw)
 }
 
 /* Chooses between the descending and the ascending paths of a switch. On entry its row holds the
- * lengths of the descending paths, on return those of the chosen paths. */
+ * lengths of the descending paths; on return, the row holds the lengths of the chosen paths. */
 static void climb_or_descend(const struct sweep *w, uint32_t sw)
 {
     uint32_t before = FAB_NONE;

@@ -54,18 +54,18 @@ void fab_route_updown_fini(struct fab_updown *s);
  */
 void fab_route_legal_paths(const struct fab_updown *s, const uint32_t *destinations, uint32_t count,
                            uint8_t *ret_paths);
-/* Like fab_route_legal_paths, but fills only one row for all switches whose rows are equal because
- * of their neighbours (row_class). The row of switch s is then row number
- * fab_route_legal_row_of(ret_paths, n)[s] of ret_paths. */
+/* Like fab_route_legal_paths, but fills one row for all switches of a row class whose rows are
+ * equal. The row of switch s is then row number fab_route_legal_row_of(ret_paths, n)[s] of
+ * ret_paths. */
 void fab_route_legal_rows(const struct fab_updown *s, const uint32_t *destinations, uint32_t count,
                           uint8_t *ret_paths);
-/* Returns memory for the paths of n switches, or NULL if there is none. The caller passes it as
- * ret_paths and frees it with free(). */
+/* Returns memory for the paths of n switches, or NULL if there is none. The caller passes this
+ * memory as ret_paths, and frees it with free(). */
 uint8_t *fab_route_legal_alloc(uint32_t n);
 
 /* Returns the array row_of[n], which follows the rows of ret_paths in memory. Element s is a switch
- * whose row (its 64 path lengths) equals that of switch s. Two switches with equal rows may still
- * have different elements. In a complete tree few rows differ. */
+ * with the same row (64 path lengths) as switch s. Two switches with equal rows may still have
+ * different elements. In a complete tree few rows differ. */
 static inline uint32_t *fab_route_legal_row_of(const uint8_t *paths, uint32_t n)
 {
     return (uint32_t *)(uintptr_t)(paths + ((size_t)n + 1) * FAB_LEGAL_BATCH);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Lists the lower and upper neighbours of each switch by the total order, and groups switches into
- * equivalence classes by their neighbours. In a tree the classes are large: the leaves of a pod
- * have the same upper neighbours, its middle switches have the same lower neighbours, and the core
- * switches of a plane have the same lower and upper neighbours.
+ * equivalence classes by their neighbours. In a tree the classes are large. The leaves of a pod
+ * have the same upper neighbours, and the middle switches of a pod have the same lower neighbours.
+ * The core switches of a plane have the same neighbours of both kinds.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static uint64_t hash_both(const void *ctx, uint32_t sw)
 }
 
 /* Makes the lowest member in the order the representative of each lower class (switches with the
- * same lower neighbours). Before, lower_class[] names the member with the lowest id. first[n] is
+ * same lower neighbours). On entry, lower_class[] names the member with the lowest id. first[n] is
  * scratch memory. */
 static void list_lower_classes(struct fab_updown *s, uint32_t *first)
 {

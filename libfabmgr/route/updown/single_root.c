@@ -10,10 +10,11 @@
  * solution, one root and levels below it, makes all spines but one useless for traffic between
  * leaves.
  *
- * This file keeps most of the order. It chooses a leaf and reverses the direction of all links
- * among the leaf and its ancestors (in a tree: all spines). The leaf is then the root, a common
- * ancestor of all switches, and spine - leaf - spine is a legal path. The shortest paths between
- * the other leaves stay legal: such a path enters and leaves the reversed part in the same switch.
+ * This file keeps most of the order. It chooses a leaf, and reverses all links between two switches
+ * of the set that consists of this leaf and its ancestors (in a tree: all spines). The leaf is then
+ * the root, a common ancestor of all switches, and spine - leaf - spine is a legal path. The
+ * shortest paths between the other leaves stay legal: such a path enters and leaves the reversed
+ * part in the same switch.
  *
  * Proof that the directions stay acyclic. Let G be the switches that reach the root by ascending,
  * and U the other switches. At first G = {root}. If a link joins G and U, its upper end is in U,

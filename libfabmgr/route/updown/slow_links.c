@@ -3,15 +3,15 @@
  * Finds the slow links of a tree that are better left unused.
  *
  * A flow cannot be divided: in a permutation, a flow over a 1x link gets a quarter of the bandwidth
- * that it gets over a 4x link. If 24 hosts of a leaf send over 21 links at 4x and 3 at 1x, and each
- * link has one flow, three flows are four times slower than the others. If the 21 links carry all
- * flows, no flow gets less than half of the bandwidth.
+ * that it gets over a 4x link. Let 24 hosts of a leaf send over 24 links, 21 at 4x and 3 at 1x,
+ * with one flow on each link. Three flows are then four times slower than the other 21. If the 21
+ * links carry all flows, no flow gets less than half of the bandwidth.
  *
  * Let the load of a link be its number of flows multiplied by its slowness (port_slow of struct
- * fab_graph). Consider a switch below which n flows may start at the same time. The least load at
- * which its uplinks can carry n flows is the smallest m for which the sum of m / slowness, rounded
- * down for each link, is at least n. A link whose slowness exceeds m carries no flow at this load,
- * so it is left out. The same holds for the n flows that arrive.
+ * fab_graph). Consider a switch below which n flows may start at the same time. At load m, a link
+ * carries m / slowness flows, rounded down. The least load at which the uplinks can carry n flows
+ * is the smallest m for which the sum over all uplinks is at least n. A link whose slowness exceeds
+ * m carries no flow at this load, so it is left out. The same holds for the n flows that arrive.
  */
 #include "libfabmgr/route/updown/slow_links.h"
 
@@ -30,7 +30,7 @@ struct slow_links {
     const struct fab_order *o;
     /* set of the port ids at both ends of the links that are left out */
     uint64_t *out;
-    uint32_t count; /* number of these links */
+    uint32_t count; /* number of links that are left out */
 };
 
 static uint32_t port_id(const struct slow_links *l, uint32_t sw, uint32_t channel)
@@ -43,7 +43,8 @@ static bool leads_up(const struct slow_links *l, uint32_t sw, uint32_t channel)
     return l->o->rank[l->g->port_peer[channel]] > l->o->rank[sw];
 }
 
-/* Returns the number of flows that hosts below the switch, and at it, can send at the same time. */
+/* Returns the number of flows that the hosts of the switch, and of all switches below it, can send
+ * at the same time. */
 static uint32_t count_flows(const struct slow_links *l, uint32_t sw)
 {
     const struct fab_graph *g = l->g;
@@ -120,7 +121,8 @@ static bool has_slow_links(const struct fab_graph *g)
     return false;
 }
 
-/* Makes the graph without the links, and its order, unless this would disconnect switches. */
+/* Makes the graph again without the links in l->out, and an order of its switches. Keeps the old
+ * graph and order if switches would be disconnected. */
 static int remake(const struct slow_links *l, const struct fab_policy *p,
                   fab_route_find_order *find, struct fab_graph *g, struct fab_order *o)
 {

@@ -10,9 +10,9 @@
 typedef int fab_route_find_order(const struct fab_graph *g, const struct fab_fabric *f,
                                  const struct fab_policy *p, struct fab_order *ret);
 
-/* Makes the graph of a fabric and an order of its switches. If the order is that of a tree, the
- * graph has no slow links that the other links make unnecessary (slow_links.c). No switch gets
- * disconnected by this. Returns NOMEM if there is no memory. */
+/* Makes the graph of a fabric and an order of its switches. If the order has the ranks of a tree,
+ * the graph lacks those slow links that the other links make unnecessary (slow_links.c). No switch
+ * gets disconnected by this. Returns NOMEM if there is no memory. */
 int fab_route_slow_links_omit(const struct fab_fabric *f, const struct fab_policy *p,
                               fab_route_find_order *find, struct fab_graph *ret_graph,
                               struct fab_order *ret_order);

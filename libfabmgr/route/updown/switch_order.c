@@ -133,8 +133,8 @@ static uint64_t sum_distances(const struct fab_graph *g, struct fab_order *o, ui
     return sum;
 }
 
-/* Returns the central switch of a component. Among the switches with the most neighbours, this is
- * the one with the least sum of distances to all others. At most CENTRES switches are tried. */
+/* Returns the central switch of a component: of the switches with the most neighbours, the one with
+ * the least sum of distances to all others. At most CENTRES switches are tried. */
 static uint32_t central_switch(const struct fab_graph *g, struct fab_order *o, uint32_t component)
 {
     uint32_t most = 0, best = component;
@@ -409,7 +409,7 @@ bool fab_route_order_is_flat(const struct fab_graph *g, const struct fab_order *
     snprintf(why, why_len,
              "no tree: %u of %u links join switches of the same rank, for example %.40s "
              "port %u and %.40s port %u",
-             c.within, c.links, f->nodes[c.a].desc, c.num_a, f->nodes[c.b].desc, c.num_b);
+             c.within, c.links, f->nodes[c.a].name, c.num_a, f->nodes[c.b].name, c.num_b);
     return true;
 }
 

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Contexts: names for the managers of several fabrics, with their addresses and certificates. They
+ * are in the file config.yaml of the user and in that of the system (fabricctl(1), CONTEXTS).
+ */
+#ifndef CLI_CTL_CONTEXTS_H
+#define CLI_CTL_CONTEXTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "libfabmgr/client/client.h"
+
+#define CONTEXTS_MAX 1000u
+#define CONTEXT_NAME_LEN 64u
+
+struct context {
+    char *name, *server;
+    char *tls_ca, *tls_cert, *tls_key, *tls_name; /* NULL: not set */
+    char *file;                                   /* the file that has the context */
+};
+struct contexts {
+    struct context *list; /* [count] those of the user come first */
+    size_t count;
+    char *current; /* the key `current` of the files; NULL: not set */
+    char *chosen;  /* chosen by 'fabricctl context use'; NULL: none */
+};
+/* Reads the files and the choice. Files that do not exist count as empty. Prints an error. Returns
+ * the exit code; call contexts_fini in any case. */
+int contexts_load(struct contexts *ret);
+void contexts_fini(struct contexts *c);
+/* Returns the context with this name. Prints an error and returns NULL if there is none. */
+const struct context *contexts_find(const struct contexts *c, const char *name);
+/* Returns the name of the context for commands without the option --context: the chosen one, or
+ * that of the key `current`. NULL: there is none. */
+const char *contexts_default(const struct contexts *c);
+/* Stores the choice of a context, or forgets it if the name is NULL. Prints an error. Returns the
+ * exit code. */
+int contexts_choose(const char *name);
+
+/* Fills in the members of the options that the user has not given on the command line: from the
+ * context (NULL: none), or else from the environment. */
+void contexts_connect(const struct context *c, struct fab_client_options *options);
+/* Writes the name of the configuration file of the user; "": there is no home directory. */
+void contexts_user_file(char *path, size_t size);
+
+/* ---- for contexts*.c only ---- */
+
+/* Adds the contexts of a file, except those whose names *c already has. Prints an error. Returns
+ * the exit code. */
+int contexts_read(struct contexts *c, const char *path);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs a command for all objects that patterns in its arguments match. */
+#ifndef CLI_CTL_EXPAND_H
+#define CLI_CTL_EXPAND_H
+
+#include "cli/ctl/cmd.h"
+
+/* Returns true if an argument of the command is a pattern, such as "leaf-0[1-8]", that the command
+ * does not read itself. */
+bool has_patterns(const struct session *s);
+/* Runs the command for each combination of objects that the patterns match, or once with all of
+ * them if the command takes several. If the command changes something, asks first whether to go on.
+ * context: see out_next. Returns the exit code of the first run that failed. */
+int run_for_each(struct session *s, const char *context);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds the objects whose names match a pattern (libfabmgr/base/glob.h). */
+#ifndef CLI_CTL_MATCHED_H
+#define CLI_CTL_MATCHED_H
+
+#include "cli/ctl/cmd.h"
+#include "fabric/v1/port.pb-c.h"
+
+/* greatest number of objects for which a command runs */
+#define MATCHED_MAX 4096u
+
+struct matched {
+    struct match {
+        char *name;     /* as people read it */
+        char *argument; /* as the command gets it: a GUID in place of the name of a node */
+    } * match;          /* [count] */
+    size_t count, room;
+};
+/* Finds the objects that an argument of the command names. `usage` is the word for the argument in
+ * the usage of the command, such as "NODE/PORT". Prints an error if no object matches, or if more
+ * than MATCHED_MAX objects match. Returns the exit code. */
+int match_argument(struct session *s, const char *usage, const char *pattern, struct matched *ret);
+/* Returns true if match_argument accepts such arguments. */
+bool can_match(const struct session *s, const char *usage);
+/* Returns true if the name is, or matches, the pattern. */
+bool name_matches(const char *pattern, const char *name);
+/* Returns true if the pattern matches the port (NODE/PORT), its node, or the first word of its
+ * node; port NULL: false. */
+bool port_matches(const char *pattern, const Fabric__V1__PortRef *port);
+/* Adds an object; argument NULL: it is the name. */
+int matched_add(struct matched *m, const char *name, const char *argument);
+void matched_fini(struct matched *m);
+
+#endif

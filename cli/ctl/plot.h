@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Pictures of what commands print: the output format svg. A command with a picture sets the member
+ * `picture` of its struct cmd, and calls one of these functions instead of printing if the format
+ * is OUT_SVG. They return the exit code.
+ */
+#ifndef CLI_CTL_PLOT_H
+#define CLI_CTL_PLOT_H
+
+#include "cli/ctl/port_samples.h"
+#include "fabric/v1/congestion.pb-c.h"
+#include "fabric/v1/quality.pb-c.h"
+#include "libfabmgr/svg/chart.h"
+
+/* The samples of one port, or of both ends of a link. */
+struct plot_port {
+    const struct port_samples *samples[2]; /* samples[1] == NULL: only one port */
+    const char *name[2];                   /* names of the ports */
+    /* only this value, or only the error counter with this name; SAMPLE_VALUES and NULL: all */
+    enum sample_value value;
+    const char *counter;
+};
+int plot_samples(const struct plot_port *p);
+
+int plot_congested(const Fabric__V1__ListCongestedPortsResponse *r);
+int plot_quality(const Fabric__V1__GetQualityResponse *r);
+
+#define PLOT_ENGINES 32
+/* What the picture of `route compare` shows of an engine; the shares are between 0 and 1, and
+ * FAB_SVG_MISSING if the engine has no tables. */
+struct plot_engine {
+    char name[64];
+    double shifts, random, bisection; /* shares of the bandwidth */
+    double all_to_all, bound; /* load of the most loaded channel, and its lower bound for any
+                               * routing */
+    const char *verdict;
+};
+int plot_engines(const struct plot_engine *engines, size_t count);
+
+/* An entry of the history of an object. */
+enum plot_kind { PLOT_CHANGE, PLOT_WARNING, PLOT_ERROR, PLOT_MANAGER, PLOT_PERSON, PLOT_KINDS };
+struct plot_entry {
+    const Google__Protobuf__Timestamp *time;
+    const char *what; /* type of the event, or method of the audit record */
+    const char *text;
+    enum plot_kind kind;
+};
+/* entries: in the order of time. */
+int plot_history(const char *object, const struct plot_entry *entries, size_t count);
+
+/* The next functions are for the files plot_*.c and the commands. */
+
+/* Prints a picture, and frees the text. status: what the function that wrote it returned. */
+int plot_put(struct fab_text *t, int status);
+/* Returns local time in seconds since 1970; 0 for NULL. */
+int64_t plot_time(const Google__Protobuf__Timestamp *t);
+/* Writes the name of the local time zone at this local time, such as "UTC+01:00". */
+void plot_zone(const Google__Protobuf__Timestamp *t, char text[SAMPLE_LEN]);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs a command: at one manager, at those of all contexts, or again and again. */
+#ifndef CLI_CTL_RUN_H
+#define CLI_CTL_RUN_H
+
+#include "cli/ctl/options.h"
+
+/* Finds the manager that the options, the environment and the contexts name, and completes
+ * o->client. Prints an error. Returns the exit code. */
+int choose_manager(struct options *o);
+/* Runs the command, and returns the exit code. */
+int run(const struct cmd *c, struct options *o);
+
+#endif

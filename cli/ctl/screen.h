@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A terminal that shows one picture of text at a time, and from which single keys are read. It uses
+ * the alternate screen, so that the terminal is as before when the program ends, also by a signal
+ * or when the user suspends it (Ctrl-Z). There is one screen in a process.
+ */
+#ifndef CLI_CTL_SCREEN_H
+#define CLI_CTL_SCREEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Returns true if standard input and standard output are a terminal that can place its cursor. */
+bool screen_is_possible(void);
+/* Returns false if the terminal cannot be set. */
+bool screen_open(void);
+void screen_close(void);
+/* Writes the number of columns and rows; 80 and 24 if the terminal does not know them. */
+void screen_size(unsigned *ret_width, unsigned *ret_height);
+/* Shows a picture: its lines end with \n, and erase the rest of their row. */
+void screen_show(const char *text, size_t len);
+
+enum { SCREEN_TIMEOUT = -1, SCREEN_RESIZED = -2, SCREEN_ENDED = -3 };
+/* Waits for a key, at most this time. Returns the key, or SCREEN_TIMEOUT, SCREEN_RESIZED (the size
+ * changed, or the program was continued), or SCREEN_ENDED (the terminal is gone). */
+int screen_key(int timeout_ms);
+
+#endif

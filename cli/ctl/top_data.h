@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What `fabricctl top` shows: the answers of the manager to its requests. */
+#ifndef CLI_CTL_TOP_DATA_H
+#define CLI_CTL_TOP_DATA_H
+
+#include "cli/ctl/cmd.h"
+#include "cli/ctl/show.h"
+#include "fabric/v1/counters.pb-c.h"
+#include "fabric/v1/gone.pb-c.h"
+#include "fabric/v1/link.pb-c.h"
+#include "fabric/v1/status.pb-c.h"
+
+#define TOP_WHY_LEN 200
+
+/* A link that needs attention. */
+struct top_link {
+    const char *state; /* "down", "held down", "flapping", "isolated", "unhealthy" or "degraded" */
+    enum out_tone tone;
+    const Fabric__V1__PortRef *a, *b;
+    char why[TOP_WHY_LEN];
+};
+
+/* The answers to one round of requests. A member that is NULL has no answer. */
+struct top_data {
+    Fabric__V1__GetStatusResponse *status;
+    Fabric__V1__ListTopPortsResponse *ports;
+    Fabric__V1__ListGoneLinksResponse *gone;
+    Fabric__V1__ListFlappingLinksResponse *flapping;
+    Fabric__V1__ListUnhealthyLinksResponse *unhealthy;
+    Fabric__V1__ListLinksResponse *degraded;
+    Fabric__V1__ListEventsResponse *events; /* newest first */
+    struct top_link *links;                 /* [link_count] the worst state first */
+    size_t link_count;
+    bool more_links;    /* the fabric has more such links than the requests ask for */
+    uint64_t asked_us;  /* when the status was asked, by a clock that never jumps */
+    char no_ports[300]; /* why there are no ports; "": there are some */
+};
+
+/* Asks for everything. by: the order of the ports. Returns OK, or the error of the first request
+ * that failed, in *ret_error. *ret is valid also after an error. */
+enum fab_grpc_code top_fetch(struct session *s, Fabric__V1__PortRank by, struct top_data *ret,
+                             struct fab_client_error *ret_error);
+void top_free(struct top_data *d);
+
+/* What the manager uses of its machine, in percent of one CPU; negative: not known. */
+struct top_load {
+    double cpu, loop; /* all threads of the manager; its event loop */
+};
+/* Returns the load between two rounds. before->status == NULL: since the manager started. */
+struct top_load top_load_of(const struct top_data *before, const struct top_data *now);
+/* Returns the greater of the two directions of a port, in percent of the rate of its link;
+ * negative: not known. */
+double top_utilisation(const Fabric__V1__TopPort *p);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sends events to the targets of the setting alerts: webhooks (HTTP POST with a JSON body) and
+ * syslog. Each target has a thread of its own, so that no target delays the loop or another target.
+ * All functions must be called on the loop thread.
+ */
+#ifndef FABRICD_ALERTS_ALERTS_H
+#define FABRICD_ALERTS_ALERTS_H
+
+#include "fabricd/base/bus.h"
+#include "fabricd/config/config.h"
+#include "fabricd/loop/loop.h"
+
+struct alerts;
+/* Starts one thread for each target in the configuration. *ret is NULL if there is no target.
+ * Returns NOMEM, or IO if libcurl cannot be used. `config` must outlive the alerts. */
+int alerts_start(struct loop *loop, struct bus *bus, const struct config_alerts *config,
+                 struct alerts **ret);
+/* Stops the threads. Events that were not sent are dropped. a may be NULL. */
+void alerts_stop(struct alerts *a);
+
+/* Counts of a target since the start. */
+struct alerts_status {
+    char target[24]; /* such as "alerts[0]" */
+    uint64_t sent, lost;
+    uint32_t queued; /* alerts in the queue, with those that the thread is sending */
+    bool failing;    /* the last try failed */
+};
+/* Returns the number of targets. a may be NULL. */
+size_t alerts_count(const struct alerts *a);
+void alerts_get_status(const struct alerts *a, size_t target, struct alerts_status *ret);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads the files of an applied policy (libfabmgr/policy/declared.h) with libyaml. */
+#ifndef FABRICD_CONFIG_DOCUMENT_H
+#define FABRICD_CONFIG_DOCUMENT_H
+
+#include "libfabmgr/policy/declared.h"
+
+struct document_file {
+    const char *name; /* for messages */
+    const char *text;
+    size_t len;
+};
+/* Reads the files as one policy. Returns the errors of fab_policy_declared_read; why[] then begins
+ * with "FILE:LINE:COLUMN: ". files == 0 makes an empty policy. doc: keeps the names of the files
+ * for document_place; the caller calls fab_policy_doc_fini if this function succeeds. */
+int document_read(const struct document_file *file, size_t files, struct fab_doc *doc,
+                  struct fab_declared *ret, char *why, size_t why_len);
+/* Writes "FILE:LINE:COLUMN: " for a place in the documents. */
+void document_place(const struct fab_doc *doc, const struct fab_doc_place *at, char *to,
+                    size_t len);
+
+#endif

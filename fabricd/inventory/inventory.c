@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Creates the inventory, decides which device is visited next, and answers queries.
+ *
+ * A timer ticks TICKS times a second. Each tick gives the visits tokens, one for each request that
+ * the setting inventory.requests permits in this time. A device that was never read is visited
+ * first, as far as tokens permit; later visits are spread by their times of reading.
+ */
+#include "fabricd/inventory/inventory.h"
+
+#include <stdlib.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/inventory/private.h"
+#include "libfabmgr/base/status.h"
+
+#define TICKS 10u
+#define ODD_US UINT64_C(5000000) /* least time between two comparisons of firmware */
+#define SCAN 4096u               /* maximum number of entries that a tick looks at */
+
+/* Vendor ids of devices that have the attributes: Mellanox, Voltaire and Bull, which sell devices
+ * of Mellanox. */
+bool inventory_is_known_vendor(uint32_t vendor_id)
+{
+    return vendor_id == 0x0002c9 || vendor_id == 0x0008f1 || vendor_id == 0x00119f;
+}
+
+const char *inventory_state_name(enum inventory_state state)
+{
+    static const char *const names[] = {"unread", "read", "unsupported", "no-answer"};
+    return (size_t)state < sizeof(names) / sizeof(*names) ? names[state] : "";
+}
+
+/* ---- visits ---------------------------------------------------------------------------------- */
+
+/* Returns true if the device has registers with temperatures. */
+static bool has_temperatures(const struct inventory_node *n)
+{
+    return n->state == INVENTORY_READ && (n->temperature.now != FAB_NO_TEMPERATURE ||
+                                          n->module_count > 0 || n->device.part[0] != '\0');
+}
+
+static bool can_visit(const struct inventory_entry *e)
+{
+    return e->node.current && !e->busy && e->lid != 0 &&
+           inventory_is_known_vendor(e->node.vendor_id);
+}
+
+static bool wants(const struct inventory *inv, const struct inventory_entry *e, uint64_t now,
+                  bool *ret_whole)
+{
+    if (!can_visit(e))
+        return false;
+    *ret_whole = e->due <= now;
+    return *ret_whole || (inv->in.config->inventory.temperature_interval_s != 0 &&
+                          e->temperature_due <= now && has_temperatures(&e->node));
+}
+
+static uint32_t count_visits(const struct inventory *inv)
+{
+    uint32_t active = 0;
+    for (size_t i = 0; i < INVENTORY_VISITS; i++)
+        active += inv->visits[i].active;
+    return active;
+}
+
+static void start_visits(struct inventory *inv)
+{
+    uint64_t now = clock_now_us();
+    uint32_t active = count_visits(inv);
+    bool whole;
+    for (size_t i = 0; i < inv->count && i < SCAN && active < INVENTORY_VISITS; i++) {
+        struct inventory_entry *e = &inv->entries[inv->cursor++ % inv->count];
+        if (wants(inv, e, now, &whole)) {
+            inventory_visit_start(inv, e, whole);
+            active++;
+        }
+    }
+    if (inv->count > 0)
+        inv->cursor %= inv->count;
+}
+
+/* Takes over a new view. Returns false if there is none that can be read. */
+static bool see_view(struct inventory *inv)
+{
+    struct fab_view *v = sm_is_quiet(inv->in.sm) ? sm_view(inv->in.sm) : NULL;
+    bool good = v && v->target;
+    if (good && (v->fabric != inv->fabric || v->generation != inv->generation)) {
+        good = inventory_compare(inv, v) == FAB_OK;
+        inv->fabric = good ? v->fabric : NULL;
+        inv->generation = v->generation;
+        inv->odd_due = true;
+    }
+    fab_view_unref(v);
+    return good;
+}
+
+/* Firmware is compared when all devices were read once, and not after each visit. */
+static bool odd_is_due(const struct inventory *inv)
+{
+    if (!inv->odd_due || (inv->compared && clock_now_us() - inv->odd_us < ODD_US))
+        return false;
+    for (size_t i = 0; i < inv->count && inv->compared; i++) {
+        const struct inventory_entry *e = &inv->entries[i];
+        if (e->node.current && e->lid != 0 && e->node.state == INVENTORY_UNREAD)
+            return false;
+    }
+    return true;
+}
+
+static void tick(void *ctx)
+{
+    struct inventory *inv = ctx;
+    uint32_t rate = inv->in.config->inventory.requests;
+    loop_at(inv->in.loop, "inventory");
+    if (see_view(inv) && inv->in.config->inventory.read) {
+        inv->tokens = rate / TICKS > 0 ? rate / TICKS : 1;
+        start_visits(inv);
+        inventory_visits_go_on(inv);
+        if (odd_is_due(inv))
+            inventory_find_odd(inv);
+    }
+    loop_timer_set(inv->timer, 1000000 / (rate < TICKS ? rate : TICKS));
+    agent_pump(inv->agent);
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+static int new_agent(struct inventory *inv)
+{
+    const struct config_smp *smp = &inv->in.config->smp;
+    struct fab_mads_config config = {
+        .window_start = INVENTORY_VISITS,
+        .window_max = INVENTORY_VISITS,
+        .timeout_us = (uint64_t)smp->timeout_ms * 1000,
+        .retries = smp->retries < 2 ? smp->retries : 2,
+    };
+    return agent_new_class(inv->in.loop, inv->in.transport, FAB_CLASS_VENDOR, &config, NULL, NULL,
+                           &inv->agent);
+}
+
+int inventory_new(const struct inventory_input *in, struct inventory **ret)
+{
+    struct inventory *inv = calloc(1, sizeof(*inv));
+    if (!inv)
+        return FAB_E_NOMEM;
+    inv->in = *in;
+    int r = new_agent(inv);
+    if (r == FAB_OK)
+        r = inventory_load(inv);
+    inv->timer = r == FAB_OK ? loop_timer_new(in->loop, tick, inv) : NULL;
+    if (r == FAB_OK && !inv->timer)
+        r = FAB_E_NOMEM;
+    if (r != FAB_OK) {
+        inventory_free(inv);
+        return r;
+    }
+    loop_timer_set(inv->timer, 0);
+    *ret = inv;
+    return FAB_OK;
+}
+
+void inventory_free(struct inventory *inv)
+{
+    if (!inv)
+        return;
+    loop_timer_free(inv->timer);
+    agent_free(inv->agent);
+    inventory_visits_stop(inv);
+    inventory_nodes_fini(inv);
+    free(inv);
+}
+
+void inventory_reload(struct inventory *inv)
+{
+    if (inv->in.config->inventory.read)
+        return;
+    inventory_visits_stop(inv);
+    for (size_t i = 0; i < inv->count; i++)
+        inv->entries[i].busy = false;
+}
+
+/* ---- queries --------------------------------------------------------------------------------- */
+
+const struct inventory_node *inventory_find(const struct inventory *inv, uint64_t guid)
+{
+    const struct inventory_entry *e = inv ? inventory_entry_of(inv, guid) : NULL;
+    return e ? &e->node : NULL;
+}
+
+const struct inventory_module *inventory_find_module(const struct inventory_node *n, uint8_t port)
+{
+    for (size_t i = 0; n && i < n->module_count; i++)
+        if (n->modules[i].known.port == port)
+            return &n->modules[i];
+    return NULL;
+}
+
+void inventory_each_gone(const struct inventory *inv,
+                         void (*fn)(void *ctx, const struct inventory_node *n), void *ctx)
+{
+    for (size_t i = 0; inv && i < inv->count; i++)
+        if (!inv->entries[i].node.current && inv->entries[i].node.read_us != 0)
+            fn(ctx, &inv->entries[i].node);
+}
+
+const struct inventory_firmware *inventory_firmwares(const struct inventory *inv,
+                                                     uint32_t *ret_count)
+{
+    *ret_count = inv->firmware_count;
+    return inv->firmware;
+}
+
+void inventory_get_status(const struct inventory *inv, struct inventory_status *ret)
+{
+    *ret = (struct inventory_status){.requests = inv->requests, .failed = inv->failed};
+    for (size_t i = 0; i < inv->count; i++) {
+        const struct inventory_node *n = &inv->entries[i].node;
+        if (!n->current)
+            continue;
+        ret->state[n->state]++;
+        ret->odd += n->odd;
+        ret->hot += n->hot;
+        ret->modules += (uint32_t)n->module_count;
+        for (size_t m = 0; m < n->module_count; m++)
+            ret->hot += n->modules[m].hot;
+    }
+}

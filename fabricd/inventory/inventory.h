@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The inventory: what the devices of the fabric and their modules say about themselves, by vendor
+ * attributes (libfabmgr/wire/vendor.h). The manager visits every device once in each interval and
+ * reads its temperatures more often. It sends few requests at a time, and only while the subnet
+ * manager is idle. Unless the setting inventory.read permits it, it sends none. All functions must
+ * be called on the loop thread.
+ */
+#ifndef FABRICD_INVENTORY_INVENTORY_H
+#define FABRICD_INVENTORY_INVENTORY_H
+
+#include "fabricd/base/bus.h"
+#include "fabricd/config/config.h"
+#include "fabricd/loop/loop.h"
+#include "fabricd/sm/sm.h"
+#include "fabricd/store/inventory.h"
+
+struct transport;
+struct inventory;
+struct inventory_input {
+    struct loop *loop;
+    struct transport *transport;
+    struct sm *sm;
+    struct bus *bus;
+    struct store *store;         /* NULL: a restart loses the inventory */
+    const struct config *config; /* must outlive the inventory */
+};
+/* Returns NOMEM, LIMIT if there are too many agents, or IO or FORMAT if the store could not be
+ * read. */
+int inventory_new(const struct inventory_input *in, struct inventory **ret);
+void inventory_free(struct inventory *inv);   /* inv may be NULL */
+void inventory_reload(struct inventory *inv); /* call this after the configuration changed */
+
+enum inventory_state {
+    INVENTORY_UNREAD,      /* not read yet, or not permitted by the setting inventory.read */
+    INVENTORY_READ,        /* the last visit read the device */
+    INVENTORY_UNSUPPORTED, /* the device does not support the attributes */
+    INVENTORY_NO_ANSWER,   /* the device did not answer in the last visit */
+};
+/* Returns "unread", "read", "unsupported" or "no-answer". */
+const char *inventory_state_name(enum inventory_state state);
+
+struct inventory_module {
+    struct store_module known;
+    int16_t now; /* temperature in 0.125 degrees Celsius, or FAB_NO_TEMPERATURE */
+    bool hot;    /* its temperature is above a limit */
+};
+struct inventory_node {
+    uint64_t guid;
+    char name[FAB_NODE_DESC_LEN + 1];
+    uint8_t type; /* enum fab_node_type */
+    uint32_t vendor_id;
+    uint8_t state;   /* enum inventory_state */
+    bool current;    /* false: the node is gone */
+    int64_t read_us; /* Unix time at which it was last read completely; 0: never */
+    struct fab_inventory_device device;
+    uint32_t uptime_s; /* time in s for which the device had run at read_us; 0: not known */
+    struct fab_temperature temperature; /* of the ASIC */
+    bool hot;
+    uint16_t fan_rpm[FAB_INVENTORY_FANS]; /* rotations per minute; 0: the device lacks this fan */
+    struct inventory_module *modules;     /* [module_count], by port */
+    size_t module_count;
+    /* The firmware that most devices of this model have; "": there is none. odd: this device has
+     * another one. */
+    char usual[FAB_INVENTORY_FIRMWARE];
+    bool odd;
+};
+/* In the next functions, inv may be NULL. */
+/* Returns what is known of a node; NULL: nothing. The pointer is valid until the next iteration of
+ * the event loop. */
+const struct inventory_node *inventory_find(const struct inventory *inv, uint64_t guid);
+/* Returns the module at a port of the node; NULL: none is known. */
+const struct inventory_module *inventory_find_module(const struct inventory_node *n, uint8_t port);
+/* Calls fn for all nodes that are gone, in no order. */
+void inventory_each_gone(const struct inventory *inv,
+                         void (*fn)(void *ctx, const struct inventory_node *n), void *ctx);
+
+struct inventory_status {
+    uint64_t requests, failed; /* requests sent since the start, and those without a result */
+    /* numbers of nodes of the fabric by state, and of those with odd firmware */
+    uint32_t state[4], odd;
+    uint32_t hot;     /* number of devices and modules above a limit */
+    uint32_t modules; /* number of modules known in the fabric */
+};
+void inventory_get_status(const struct inventory *inv, struct inventory_status *ret);
+
+/* Number of devices of the fabric by model and firmware, when firmware was last compared. */
+#define INVENTORY_FIRMWARES 64u
+struct inventory_firmware {
+    uint16_t device_id;
+    char psid[17], version[FAB_INVENTORY_FIRMWARE];
+    uint32_t nodes;
+};
+/* Returns a list of *ret_count rows, at most INVENTORY_FIRMWARES. */
+const struct inventory_firmware *inventory_firmwares(const struct inventory *inv,
+                                                     uint32_t *ret_count);
+
+#endif

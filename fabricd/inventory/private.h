@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Internals of the inventory. For this folder only. */
+#ifndef FABRICD_INVENTORY_PRIVATE_H
+#define FABRICD_INVENTORY_PRIVATE_H
+
+#include "fabricd/agent/agent.h"
+#include "fabricd/inventory/inventory.h"
+#include "libfabmgr/base/map.h"
+
+/* Maximum number of devices that are visited at a time. Each visit has one request in flight. */
+#define INVENTORY_VISITS 8u
+
+struct inventory_entry {
+    struct inventory_node node;
+    uint16_t lid; /* to which requests are sent; 0: the node has none */
+    uint8_t ports;
+    bool busy;    /* the device is visited now */
+    bool in_view; /* used while the entries are compared with a new view */
+    /* Manager's clock in us. due: the next visit that reads everything. temperature_due: the next
+     * visit that reads temperatures. */
+    uint64_t due, temperature_due;
+    uint64_t links; /* hash of the links of the node when it was last seen */
+};
+
+/* The next request of a visit. The requests are sent in this order. */
+enum inventory_step {
+    STEP_GENERAL,
+    STEP_SYSTEM,
+    STEP_FAN_SET,
+    STEP_FAN,
+    STEP_PORT,   /* which module is at the port */
+    STEP_MODULE, /* a part of the memory of the module */
+    STEP_ASIC,
+    STEP_MODULE_TEMPERATURES,
+    STEP_END
+};
+struct inventory_visit {
+    bool active;
+    bool waiting; /* a request is in flight */
+    bool whole;   /* false: only temperatures are read */
+    /* number of the visit; late answers to requests of an earlier visit have another number */
+    uint32_t number;
+    uint64_t guid;
+    uint16_t lid;
+    uint8_t ports;
+    enum inventory_step step;
+    /* What the step is about: the fan, the port, the number of its module, the part of its memory,
+     * and the first sensor. */
+    uint8_t fan, port, index, part;
+    uint16_t fans; /* bitset */
+    uint16_t sensor;
+    struct fab_module_memory memory;
+    /* What the visit has read, for inventory_take. */
+    struct inventory_node read;
+    size_t module_room;
+};
+
+struct inventory {
+    struct inventory_input in;
+    struct agent *agent;
+    struct loop_timer *timer;
+    struct fab_map index; /* node GUID -> index in entries[] */
+    struct inventory_entry *entries;
+    size_t count, room;
+    size_t cursor; /* index of the entry that is looked at next */
+    /* The view with which the entries were compared last. The pointer is only compared, because the
+     * fabric may be freed. */
+    const struct fab_fabric *fabric;
+    uint64_t generation;
+    struct inventory_visit visits[INVENTORY_VISITS];
+    uint32_t number; /* of the last visit */
+    uint32_t tokens; /* requests that may be sent until the next timer tick */
+    bool odd_due;    /* firmware must be compared again */
+    bool compared;   /* firmware was compared since the start */
+    uint64_t odd_us; /* manager's clock in us of the last comparison */
+    uint64_t requests, failed;
+    struct inventory_firmware firmware[INVENTORY_FIRMWARES];
+    uint32_t firmware_count;
+};
+
+/* ---- nodes.c --------------------------------------------------------------------------------- */
+
+struct inventory_entry *inventory_entry_of(const struct inventory *inv, uint64_t guid);
+/* Loads the inventory from the store. Returns NOMEM, IO or FORMAT. */
+int inventory_load(struct inventory *inv);
+/* Compares the entries with the nodes of a view. Returns NOMEM. */
+int inventory_compare(struct inventory *inv, const struct fab_view *v);
+void inventory_nodes_fini(struct inventory *inv);
+
+/* ---- visit.c --------------------------------------------------------------------------------- */
+
+void inventory_visit_start(struct inventory *inv, struct inventory_entry *e, bool whole);
+/* Sends the next requests of all visits, as far as tokens permit. */
+void inventory_visits_go_on(struct inventory *inv);
+void inventory_visits_stop(struct inventory *inv);
+
+/* ---- changes.c ------------------------------------------------------------------------------- */
+
+/* Takes over what a visit has read. `state`: the result of the visit. */
+void inventory_take(struct inventory *inv, struct inventory_visit *v, enum inventory_state state);
+/* Finds the devices whose firmware differs from that of their peers. */
+void inventory_find_odd(struct inventory *inv);
+bool inventory_is_known_vendor(uint32_t vendor_id);
+
+#endif

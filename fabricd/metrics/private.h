@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Internals of the metrics. For this folder only. */
+#ifndef FABRICD_METRICS_PRIVATE_H
+#define FABRICD_METRICS_PRIVATE_H
+
+#include <sys/queue.h>
+
+#include "fabricd/metrics/metrics.h"
+#include "libfabmgr/fabric/fabric.h"
+
+/* ---- form.c: what a request asks for ---- */
+
+enum metrics_format {
+    METRICS_OPENMETRICS, /* OpenMetrics 1.0.0 */
+    METRICS_TEXT,        /* the text format 0.0.4 of Prometheus */
+    METRICS_FORMATS
+};
+struct metrics_form {
+    enum metrics_format format;
+    enum config_metrics_names names;
+    bool manager, ports; /* which families the page has: of the manager, and of ports */
+};
+/* The results of metrics_form_choose. */
+enum metrics_choice { METRICS_CHOSEN, METRICS_BAD_QUERY, METRICS_NOT_ACCEPTABLE };
+/*
+ * Chooses the form of a page. query: the part of the target after "?", or "". accept: the values of
+ * all Accept headers, joined by commas; "": the request has none. names: the names of the settings.
+ */
+enum metrics_choice metrics_form_choose(const char *query, const char *accept,
+                                        enum config_metrics_names names, struct metrics_form *ret);
+const char *metrics_content_type(enum metrics_format format);
+
+/* ---- writer.c: the lines of both formats ---- */
+
+struct page {
+    struct fab_text *text;
+    enum metrics_format format;
+};
+/* type of a family of metrics */
+enum page_type { PAGE_COUNTER, PAGE_GAUGE, PAGE_INFO, PAGE_HISTOGRAM, PAGE_SUMMARY };
+/* Begins a family. The name has no suffix of its type: no "_total" and no "_info". */
+void page_family(struct page *to, const char *name, enum page_type type, const char *help);
+/* Begins a family whose name is "fabricd_" and the given name. */
+void page_own_family(struct page *to, const char *name, enum page_type type, const char *help);
+/* Writes such a family with one sample without labels. */
+void page_counter(struct page *to, const char *name, uint64_t value, const char *help);
+void page_gauge(struct page *to, const char *name, uint64_t value, const char *help);
+/* Writes NAME="VALUE". The value may have any bytes: invalid UTF-8 and control characters are
+ * replaced by U+FFFD, and quotes and backslashes are escaped. */
+void page_label(struct fab_text *to, const char *name, const char *value);
+void page_number(struct fab_text *to, uint64_t value);
+void page_end(struct page *to);
+
+/* ---- manager.c: the families of the manager and of the whole fabric ---- */
+
+/* about the pages themselves */
+struct page_statistics {
+    uint64_t pages, us;  /* pages made, and the sum of the times that they took, in us */
+    uint64_t last_bytes; /* size of the last page */
+    /* In the last page: time series of ports, and those that metrics.max_series cut off. */
+    uint64_t port_series, port_series_omitted;
+};
+void page_manager(const struct metrics_input *in, const struct page_statistics *statistics,
+                  struct page *to);
+
+/* ---- clients.c: the families of hosts, callers and targets of alerts ---- */
+
+void page_clients(const struct metrics_input *in, struct page *to);
+
+/* ---- rows.c: the counters of ports, copied on the loop ---- */
+
+/* a port as one page shows it */
+struct port_row {
+    uint64_t peer_guid;
+    /* Ids of nodes in the fabric. FAB_NONE as peer_node: the link is isolated or unknown. */
+    uint32_t node, peer_node;
+    uint32_t port_id; /* id of the port in the fabric */
+    uint8_t port, peer_port;
+    bool is_read; /* false: `reading` is not valid */
+    bool degraded, unhealthy;
+    struct pm_reading reading;
+};
+struct port_rows {
+    /* the fabric that the ids belong to; NULL: there is no fabric yet */
+    struct fab_fabric *fabric;
+    struct port_row *row; /* [count] */
+    size_t count, room;
+    uint64_t series, omitted; /* time series of the rows, and of the ports that were left out */
+    /* private: the watched ports, sorted by GUID and port, and the group and the position at which
+     * the next step continues */
+    struct pm_watched *watched;
+    uint32_t watched_count, next;
+    unsigned group;
+    bool failed; /* memory ran out */
+};
+void port_rows_init(struct port_rows *rows, const struct metrics_input *in);
+/* Copies the counters of some more ports, in less than a millisecond. Returns false after the last
+ * port. */
+bool port_rows_step(struct port_rows *rows, const struct metrics_input *in,
+                    enum config_metrics_names names);
+/* Copies the counters of the watched ports, at most PM_WATCHED_MAX. */
+void port_rows_watched(struct port_rows *rows, const struct metrics_input *in,
+                       enum config_metrics_names names);
+void port_rows_fini(struct port_rows *rows);
+
+/* ---- ports.c: the families of ports ---- */
+
+/* Returns the number of time series of a port. */
+uint32_t port_series_count(const struct port_row *row, const struct fab_fabric *f,
+                           enum config_metrics_names names);
+/* Writes the families of all rows. Any thread may call this function. */
+void page_ports(const struct port_rows *rows, enum config_metrics_names names, struct page *to);
+
+/* ---- maker.c: makes pages in small steps ---- */
+
+/* a finished page, shared by all clients that asked for it at the same time */
+struct page_maker;
+struct page_buffer {
+    struct fab_text text;
+    enum metrics_format format;
+    unsigned refs;
+    /* private: the maker (NULL: it was freed), and the entry in its list of all pages */
+    struct page_maker *maker;
+    LIST_ENTRY(page_buffer) entry;
+};
+void page_buffer_unref(struct page_buffer *b);
+
+/* Called on the loop for each finished page. buffer: NULL if memory ran out; the callee takes
+ * further references. */
+typedef void page_ready(void *ctx, uint64_t job, struct page_buffer *buffer);
+struct page_maker *page_maker_new(const struct metrics_input *in, page_ready *ready, void *ctx);
+void page_maker_free(struct page_maker *m);
+/* Asks for a page, and returns the number that page_ready gets. Requests for the same form that
+ * wait at the same time share a page. Returns 0 if memory ran out. */
+uint64_t page_maker_want(struct page_maker *m, const struct metrics_form *form);
+
+#endif

@@ -1,0 +1,1 @@
+fabricd_libfabricd_la_SOURCES += %D%/check.c %D%/decide.c %D%/policy.c %D%/policy.h %D%/state.h

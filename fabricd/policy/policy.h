@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The applied policy (fabricd-policy(5)): plans a change, makes it, and keeps its versions.
+ *
+ * The newest version in the store is in force. Its sections replace those of fabricd.yaml in the
+ * policy of the configuration. If it does not have a section, the settings of fabricd.yaml apply. A
+ * change is one new row of the store. Everything else follows from this row, also after a crash:
+ * the policy of the configuration when fabricd starts, and the decisions (isolated links,
+ * approvals) as soon as this manager is master and knows the fabric.
+ *
+ * All functions must be called on the loop thread.
+ */
+#ifndef FABRICD_POLICY_POLICY_H
+#define FABRICD_POLICY_POLICY_H
+
+#include "fabricd/base/bus.h"
+#include "fabricd/config/config.h"
+#include "fabricd/config/document.h"
+#include "fabricd/loop/loop.h"
+#include "fabricd/sm/sm.h"
+#include "fabricd/store/policies.h"
+#include "libfabmgr/policy/lines.h"
+
+#define POLICY_WHY_LEN 600
+
+struct policy;
+struct policy_input {
+    struct loop *loop;
+    struct bus *bus;
+    struct store *store;
+    struct config *config; /* its policy gets the sections of the applied policy */
+    /* Tells the parts of fabricd that config->policy changed. Returns OK, or NOMEM: the old policy
+     * stays. */
+    int (*changed)(void *ctx);
+    void *ctx;
+};
+/* Loads the version in force from the store and applies it to config->policy. Returns NOMEM, or an
+ * error with a sentence in why[]: the version does not fit the settings. */
+int policy_new(const struct policy_input *in, struct policy **ret, char *why, size_t why_len);
+void policy_free(struct policy *p); /* p may be NULL */
+/* Sets the subnet manager, which is created after the policy. */
+void policy_attach(struct policy *p, struct sm *sm);
+/* Loads the version in force again, because another manager of the fabric has changed the store. */
+void policy_load(struct policy *p);
+/* Both functions are called when the settings were read again. policy_fits returns an error and
+ * why[] if the policy in force does not fit the new settings. policy_rebase is called when
+ * config->policy is the policy of the new settings; it applies the sections of the policy in force
+ * to config->policy. */
+int policy_fits(const struct policy *p, const struct config *now, char *why, size_t why_len);
+void policy_rebase(struct policy *p);
+
+struct policy_status {
+    uint64_t version;                /* 0: no policy is in force */
+    bool has[FAB_DECLARED_SECTIONS]; /* the sections that replace those of fabricd.yaml */
+};
+void policy_get_status(const struct policy *p, struct policy_status *ret);
+
+/* What to apply: files, or a version of the store (0: the empty policy). */
+struct policy_request {
+    const struct document_file *file; /* [files] */
+    size_t files;
+    bool rollback;
+    uint64_t version;
+};
+/* A change, before it is made. */
+struct policy_plan {
+    uint64_t base;  /* the version in force when the plan was made */
+    bool unchanged; /* the version in force has the same text */
+    char *text;     /* the text of the new version */
+    char hash[65];
+    struct fab_declared declared;
+    struct fab_doc doc;
+    struct fab_policy policy; /* the policy that would be in force */
+    /* What differs, what the operator should know, and what needs a confirmation. */
+    struct fab_policy_change *change; /* [changes] */
+    size_t changes;
+    struct fab_text warnings, confirmations; /* lines */
+    struct fab_arena arena;
+    int status; /* NOMEM: memory ran out while the lists were made */
+};
+/* Makes a plan, and checks it against the fabric. Returns BUSY (no fabric is known yet), NOT_FOUND
+ * (a name, or the version), or the errors of document_read and config_check, with why[]; or NOMEM.
+ * The caller calls policy_plan_fini if this function succeeds. */
+int policy_plan(struct policy *p, const struct policy_request *q, struct policy_plan *ret,
+                char *why, size_t why_len);
+void policy_plan_fini(struct policy_plan *plan);
+/* Makes the change: stores a new version and applies it. The plan must have been made in the same
+ * iteration of the event loop. Returns NOMEM; or DENIED, LIMIT or UNREACHABLE with why[], if the
+ * manager refuses to isolate a link or to approve a device. After an error, nothing has changed. */
+int policy_apply(struct policy *p, struct policy_plan *plan, const char *by, const char *reason,
+                 uint64_t *ret_version, char *why, size_t why_len);
+/* Appends the lines of a version (libfabmgr/policy/lines.h), together with the sections of
+ * fabricd.yaml that it does not replace; version 0: those of fabricd.yaml only. Returns NOT_FOUND,
+ * NOMEM or an error of the store, with why[]. */
+int policy_lines(const struct policy *p, uint64_t version, struct fab_text *to, char *why,
+                 size_t why_len);
+
+#endif

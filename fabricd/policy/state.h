@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* For the folder fabricd/policy only. */
+#ifndef FABRICD_POLICY_STATE_H
+#define FABRICD_POLICY_STATE_H
+
+#include "fabricd/policy/policy.h"
+
+struct policy {
+    struct policy_input in;
+    struct sm *sm; /* NULL: not there yet */
+    uint64_t version;
+    char hash[65];
+    struct fab_declared declared; /* of the version in force */
+    struct fab_policy base;       /* the policy of fabricd.yaml; only the sections are used */
+    struct loop_timer *settle;    /* the decisions of the version in force are not made yet */
+    uint32_t pending;             /* changes of the baseline that are under way */
+};
+
+/* The text of a stored version, read as a policy. */
+struct policy_stored {
+    bool found;
+    uint64_t version;
+    char hash[65], *text;
+};
+int policy_stored_load(const struct policy *p, uint64_t version, struct policy_stored *ret);
+int policy_stored_read(const struct policy_stored *v, struct fab_declared *ret, char *why,
+                       size_t why_len);
+/* Makes the policy that is in force with these sections. */
+int policy_join(const struct fab_policy *base, const struct fab_declared *d,
+                struct fab_policy *ret);
+
+/* check.c: compares the plan with the fabric. */
+int policy_check_names(struct policy *p, struct policy_plan *plan, char *why, size_t why_len);
+int policy_check_partitions(struct policy *p, struct policy_plan *plan);
+/* Finds the port NODE/PORT. Returns NOT_FOUND with a sentence in why[]. */
+int policy_find_port(const struct fab_view *v, const char *place, uint32_t *ret_port, char *why,
+                     size_t len);
+/* Appends a line to a list of the plan. */
+void policy_note(struct policy_plan *plan, struct fab_text *list, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* decide.c: isolated links and approvals. */
+/* Returns an error and why[] if the manager would refuse a decision. */
+int policy_check_decisions(struct policy *p, struct policy_plan *plan, char *why, size_t why_len);
+/* Makes the decisions of the version in force, and takes back those that only `before` has. */
+void policy_decide(struct policy *p, const struct fab_declared *before, const char *by);
+/* Begins to make the decisions later, if a crash or a hand-over interrupted them. */
+void policy_settle_begin(struct policy *p);
+void policy_settle(void *ctx);
+
+#endif

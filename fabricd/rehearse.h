@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A rehearsal (--rehearse): what this manager would write as master. It writes nothing. */
+#ifndef FABRICD_REHEARSE_H
+#define FABRICD_REHEARSE_H
+
+#include "fabricd/daemon.h"
+#include "fabricd/sm/sm.h"
+
+/* Makes the state directory of the rehearsal, a copy of the configured one, and sets
+ * config.state_dir to it. Returns an error and why[]. */
+int rehearse_prepare(struct daemon *d, char *why);
+/* Removes the copy. */
+void rehearse_clean(struct daemon *d);
+/* Prints the result, and stops the loop. ctx: the daemon. */
+void rehearse_report(void *ctx, const struct sm_rehearsal *r);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The receiver. It reads all rows from etcd, and then watches them for changes. It gives the rows
+ * to the store, which does not mark them. When this manager leads and is level, the thread waits,
+ * because no other manager sends rows.
+ *
+ * The claim changes a watched key. The watch therefore reports the claim after all changes that
+ * were made before it.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/base/thread.h"
+#include "fabricd/replica/state.h"
+#include "libfabmgr/base/status.h"
+
+#define RETRY_US 200000
+#define LEADER_RETRY_US 10000 /* shorter, because a new leader waits for the rows */
+/* time after which rows that this manager did not understand are read again */
+#define UNSUITED_US 2000000
+/* maximum size of all rows in bytes, in case a server sends rows without end */
+#define BYTES_MAX (512u << 20)
+
+/* Rows that were received and not yet given to the store. */
+struct receiving {
+    struct replica *r;
+    struct store_received in;
+    size_t bytes;
+    char leader[200]; /* "": not received */
+    bool heard;       /* the beat of the leader has arrived */
+    char format[60];  /* "": not received */
+    uint64_t heard_pending;
+    int64_t heard_revision; /* of the beat */
+};
+
+static int take_row(struct receiving *x, const char *name, const char *value)
+{
+    char table[40];
+    const char *slash = strchr(name, '/');
+    if (slash == NULL || (size_t)(slash - name) >= sizeof(table))
+        return FAB_OK;
+    snprintf(table, sizeof(table), "%.*s", (int)(slash - name), name);
+    x->bytes += strlen(name) + (value != NULL ? strlen(value) : 0);
+    if (x->bytes > BYTES_MAX)
+        return FAB_E_LIMIT;
+    int status = store_rows_add(&x->in.rows, table, slash + 1, value, 0);
+    /* NOT_FOUND: the row belongs to a table of a later version of fabricd. */
+    return status == FAB_E_NOT_FOUND ? FAB_OK : status;
+}
+
+static int take(void *ctx, const char *key, const char *value, int64_t mod_revision)
+{
+    struct receiving *x = ctx;
+    const struct replica *r = x->r;
+    size_t rows = strlen(r->rows);
+    if (strncmp(key, r->rows, rows) == 0)
+        return take_row(x, key + rows, value);
+    if (value != NULL && strcmp(key, r->leader) == 0)
+        snprintf(x->leader, sizeof(x->leader), "%s", value);
+    if (value != NULL && strcmp(key, r->format) == 0)
+        snprintf(x->format, sizeof(x->format), "%s", value);
+    if (value != NULL && strcmp(key, r->beat) == 0)
+        x->heard = sscanf(value, "pending %" SCNu64, &x->heard_pending) == 1;
+    x->heard_revision = strcmp(key, r->beat) == 0 ? mod_revision : x->heard_revision;
+    return FAB_OK;
+}
+
+/* Returns whether the beat that arrived is one of the former leader. Its last beats may arrive
+ * after this manager has begun to claim the lead. The caller holds the mutex. */
+static bool is_former_beat(const struct receiving *x)
+{
+    const struct replica *r = x->r;
+    return r->role == REPLICA_FOLLOWS ||
+           (r->heard_us != 0 && (r->role == REPLICA_CLAIMS || x->heard_revision < r->fence));
+}
+
+/* Notes the leader and the beat that arrived, and that all changes up to this revision have
+ * arrived. The caller holds the mutex. */
+static void note(struct receiving *x, int64_t revision)
+{
+    struct replica *r = x->r;
+    if (x->leader[0] != '\0')
+        replica_note_leader(r, x->leader);
+    if (r->role == REPLICA_FOLLOWS && !replica_led_last(r))
+        r->keeps_after = UINT64_MAX;
+    if (x->heard && is_former_beat(x)) {
+        r->heard_us = clock_now_us();
+        r->heard_pending = x->heard_pending;
+    }
+    r->received_revision = revision;
+    pthread_cond_broadcast(&r->wake);
+    x->leader[0] = '\0';
+    x->heard = false;
+}
+
+/* Gives the rows to the store. Returns whether the watch must continue. */
+static bool give(void *ctx, int64_t revision)
+{
+    struct receiving *x = ctx;
+    struct replica *r = x->r;
+    int status = FAB_OK;
+    pthread_mutex_lock(&r->mutex);
+    x->in.keeps_after = r->keeps_after;
+    if (x->format[0] != '\0')
+        replica_note_format(r, x->format);
+    if (r->unsuited[0] != '\0')
+        status = FAB_E_UNSUPPORTED;
+    pthread_mutex_unlock(&r->mutex);
+    x->format[0] = '\0';
+    if (status != FAB_OK) {
+        store_rows_fini(&x->in.rows);
+        x->in = (struct store_received){.whole = false};
+        return false;
+    }
+    x->bytes = 0;
+    if (x->in.rows.count > 0 || x->in.whole)
+        status = store_put_received(r->in.store, &x->in);
+    x->in = (struct store_received){.whole = false};
+    pthread_mutex_lock(&r->mutex);
+    if (status == FAB_OK)
+        note(x, revision);
+    bool goes_on = status == FAB_OK && !r->stop && !r->reread && !replica_level_locked(r);
+    pthread_mutex_unlock(&r->mutex);
+    return goes_on;
+}
+
+/* Decides which marks of this manager stay when the receiver reads all rows. none: etcd has no
+ * rows. The caller holds the mutex. */
+static void choose_marks(struct replica *r, bool none)
+{
+    if (r->reread) /* another manager has claimed the lead */
+        r->keeps_after = UINT64_MAX;
+    else if (none || replica_led_last(r)) /* the marked rows are newer than those in etcd */
+        r->keeps_after = 0;
+    else if (r->role == REPLICA_FOLLOWS)
+        r->keeps_after = UINT64_MAX;
+    r->reread = false;
+}
+
+static bool unsuited(struct replica *r)
+{
+    pthread_mutex_lock(&r->mutex);
+    bool is = r->unsuited[0] != '\0';
+    pthread_mutex_unlock(&r->mutex);
+    return is;
+}
+
+/* Reads all rows. Returns OK, or an error with the reason in the connection's why[]. */
+static int read_all(struct replica *r, struct receiving *x, int64_t *ret_revision)
+{
+    x->in.whole = true;
+    int status = etcd_list(&r->to_receive, r->all, take, x, ret_revision);
+    if (status == FAB_OK) {
+        pthread_mutex_lock(&r->mutex);
+        bool none = x->leader[0] == '\0';
+        if (!none)
+            replica_note_leader(r, x->leader);
+        choose_marks(r, none);
+        replica_note_format(r, x->format[0] != '\0' ? x->format : NULL);
+        x->in.whole = !none;
+        pthread_mutex_unlock(&r->mutex);
+        if (!give(x, *ret_revision) && unsuited(r))
+            status = FAB_E_UNSUPPORTED;
+    }
+    store_rows_fini(&x->in.rows);
+    x->in = (struct store_received){.whole = false};
+    return status;
+}
+
+/* A new leader reads the rows at the server that accepted its claim. */
+static void choose_server(struct replica *r)
+{
+    pthread_mutex_lock(&r->mutex);
+    if (r->role == REPLICA_LEADS && r->to_receive.client == NULL)
+        r->to_receive.at = r->answering;
+    pthread_mutex_unlock(&r->mutex);
+}
+
+/* Watches the keys until the connection is lost, all rows must be read again, or this manager is
+ * level with its claim. */
+static void follow(struct replica *r)
+{
+    struct receiving x = {.r = r};
+    int64_t revision = 0;
+    bool compacted = false;
+    choose_server(r);
+    int status = read_all(r, &x, &revision);
+    if (status == FAB_OK) {
+        pthread_mutex_lock(&r->mutex);
+        r->been_read = true;
+        bool watches = !r->stop && !replica_level_locked(r);
+        pthread_cond_broadcast(&r->wake);
+        pthread_mutex_unlock(&r->mutex);
+        if (watches)
+            status = etcd_watch(&r->to_receive, r->all, revision + 1, take, give, &x, &compacted);
+        store_rows_fini(&x.in.rows);
+    }
+    pthread_mutex_lock(&r->mutex);
+    if (status != FAB_OK && !r->stop) {
+        log_debug("replica", "%s: %s", etcd_endpoint(&r->to_receive), r->to_receive.why);
+        replica_wait(r, status == FAB_E_UNSUPPORTED ? UNSUITED_US
+                        : r->role == REPLICA_LEADS  ? LEADER_RETRY_US
+                                                    : RETRY_US);
+    }
+    pthread_mutex_unlock(&r->mutex);
+}
+
+void *replica_receive(void *replica)
+{
+    struct replica *r = replica;
+    thread_set_name("fabricd-follow");
+    pthread_mutex_lock(&r->mutex);
+    while (!r->stop) {
+        if (replica_level_locked(r) && !r->reread) {
+            replica_wait(r, 1000000);
+            continue;
+        }
+        pthread_mutex_unlock(&r->mutex);
+        follow(r);
+        pthread_mutex_lock(&r->mutex);
+    }
+    pthread_mutex_unlock(&r->mutex);
+    return NULL;
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The sender. While this manager leads, this thread sends marked rows to etcd, in the order in
+ * which they changed, in transactions of at most ETCD_OPERATIONS operations. Each transaction also
+ * renews the key `beat`, and is fenced by the keys `leader` and `beat`. The fence of `beat` keeps
+ * the transactions in order: a transaction whose answer did not arrive in time has no effect if it
+ * reaches etcd after a later one.
+ *
+ * If the fence of `leader` does not hold, another manager has claimed the key. The thread does not
+ * decide which of the two managers is master. The receiver reads what the other manager sent. If
+ * the fabric still has this manager as master after AGAIN_US, the thread claims the key again.
+ *
+ * While another manager leads, the thread reads the key `leader` every second, to know whether a
+ * majority of the etcd servers answers.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/base/thread.h"
+#include "fabricd/replica/state.h"
+#include "libfabmgr/base/status.h"
+
+#define BEAT_US 1000000
+/* If no further rows came for this time after the last ones, a transaction says that no rows are
+ * left to send. */
+#define REST_US 50000
+#define RETRY_US 200000
+#define AGAIN_US 3000000
+/* After a failure of one server, the other servers have this time to answer before the majority
+ * counts as lost. */
+#define OTHERS_US 1000000
+#define ROWS (ETCD_OPERATIONS - 1)
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+/* Notes whether a majority has answered. The caller holds the mutex. */
+static void note_answer(struct replica *r, bool answered)
+{
+    uint64_t now = clock_now_us();
+    if (answered || (r->quorum && r->failed_us == 0))
+        r->failed_us = answered ? 0 : now;
+    r->quorum = answered || (r->quorum && now < r->failed_us + OTHERS_US);
+    if (answered)
+        r->answering = r->to_send.at;
+    r->revision = r->to_send.revision;
+    snprintf(r->endpoint, sizeof(r->endpoint), "%s", etcd_endpoint(&r->to_send));
+    snprintf(r->reason, sizeof(r->reason), "%s", r->quorum ? "" : r->to_send.why);
+}
+
+static void note_failure(struct replica *r)
+{
+    pthread_mutex_lock(&r->mutex);
+    note_answer(r, false);
+    replica_wait(r, RETRY_US);
+    pthread_mutex_unlock(&r->mutex);
+}
+
+/* ---- following ------------------------------------------------------------------------------- */
+
+static void observe(struct replica *r)
+{
+    char *value = NULL;
+    int64_t revision;
+    if (etcd_get(&r->to_send, r->leader, &value, &revision) != FAB_OK) {
+        note_failure(r);
+        return;
+    }
+    pthread_mutex_lock(&r->mutex);
+    note_answer(r, true);
+    if (value != NULL)
+        replica_note_leader(r, value);
+    bool follows = r->role == REPLICA_FOLLOWS;
+    pthread_mutex_unlock(&r->mutex);
+    if (follows) /* a claim must not wait */
+        replica_tell(r, value != NULL ? revision : 0);
+    pthread_mutex_lock(&r->mutex);
+    if (r->role == REPLICA_FOLLOWS)
+        replica_wait(r, BEAT_US);
+    pthread_mutex_unlock(&r->mutex);
+    free(value);
+}
+
+/* ---- claiming -------------------------------------------------------------------------------- */
+
+static int put_claim(struct replica *r, int64_t revision, bool *ret_done, int64_t *ret_revision)
+{
+    char value[120], format[60];
+    snprintf(value, sizeof(value),
+             "instance 0x%016" PRIx64 " port 0x%016" PRIx64 " time_us %" PRId64, r->instance,
+             r->in.port_guid, clock_unix_us());
+    replica_format_text(format, sizeof(format));
+    const struct etcd_change change[] = {{r->format, format}, {r->leader, value}};
+    const struct etcd_fence fence = {r->leader, revision};
+    return etcd_commit(&r->to_send, &fence, 1, change, 2, ret_done, ret_revision);
+}
+
+/* Marks all rows, because the first leader of a fabric sends all that it has. They are marked
+ * before the claim, so that a crash between the two cannot leave a leader whose rows are not
+ * sent. */
+static void mark_all(struct replica *r)
+{
+    if (store_mark_all(r->in.store) == FAB_OK)
+        store_flush(r->in.store);
+}
+
+/* Notes whether another manager led until now. Call this function before the claim: the receiver
+ * may report the claim before etcd has answered it, or no answer may come. value: the key `leader`;
+ * NULL: nobody led. */
+static void note_former(struct replica *r, const char *value)
+{
+    pthread_mutex_lock(&r->mutex);
+    if (value != NULL)
+        replica_note_leader(r, value);
+    r->had_former |= value != NULL && !replica_led_last(r);
+    pthread_mutex_unlock(&r->mutex);
+}
+
+static void claim(struct replica *r)
+{
+    char *value = NULL;
+    int64_t revision = 0, at = 0;
+    bool done = false;
+    int status = etcd_get(&r->to_send, r->leader, &value, &revision);
+    if (status == FAB_OK)
+        note_former(r, value);
+    if (status == FAB_OK && !replica_suits(r, &r->to_send))
+        status = FAB_E_UNSUPPORTED;
+    if (status == FAB_OK && value == NULL)
+        mark_all(r);
+    if (status == FAB_OK)
+        status = put_claim(r, revision, &done, &at);
+    free(value);
+    if (status != FAB_OK) {
+        note_failure(r);
+        return;
+    }
+    pthread_mutex_lock(&r->mutex);
+    note_answer(r, true);
+    if (done && r->role == REPLICA_CLAIMS) {
+        r->role = REPLICA_LEADS;
+        r->fence = at;
+        r->claimed_us = clock_now_us();
+        r->beat_revision = -1;
+        r->beat_left = UINT64_MAX;
+        r->leader_instance = r->instance;
+        r->leader_guid = r->in.port_guid;
+        pthread_cond_broadcast(&r->wake);
+    }
+    pthread_mutex_unlock(&r->mutex);
+}
+
+/* ---- leading --------------------------------------------------------------------------------- */
+
+struct batch {
+    struct store_rows rows;
+    /* number of marks, and version of the last mark, when the rows were read */
+    uint64_t all, version;
+    uint64_t left; /* count_left() */
+    char beat[60], *key[ROWS];
+    struct etcd_change change[ETCD_OPERATIONS];
+    size_t changes;
+};
+
+static void batch_fini(struct batch *b)
+{
+    for (size_t i = 0; i < b->rows.count; i++)
+        free(b->key[i]);
+    store_rows_fini(&b->rows);
+    free(b);
+}
+
+/* Returns how many rows are left to send. The registrations in this batch count as left, because
+ * more registrations may have come since the batch was read. If this was the last transaction of a
+ * master, the next master must ask hosts to register again. */
+static uint64_t count_left(const struct batch *b)
+{
+    uint64_t count = b->all - b->rows.count;
+    for (size_t i = 0; i < b->rows.count; i++)
+        count += store_is_registration(&b->rows.row[i]);
+    return count;
+}
+
+static int batch_new(struct replica *r, struct batch **ret)
+{
+    struct batch *b = calloc(1, sizeof(*b));
+    if (b == NULL)
+        return FAB_E_NOMEM;
+    b->version = store_marked_version(r->in.store);
+    int status = store_pending_read(r->pending, ROWS, &b->rows, &b->all);
+    for (size_t i = 0; status == FAB_OK && i < b->rows.count; i++) {
+        const struct store_row *row = &b->rows.row[i];
+        if (asprintf(&b->key[i], "%s%s/%s", r->rows, row->table, row->key) < 0) {
+            b->key[i] = NULL;
+            status = FAB_E_NOMEM;
+        }
+        b->change[b->changes++] = (struct etcd_change){b->key[i], row->value};
+    }
+    b->left = count_left(b);
+    snprintf(b->beat, sizeof(b->beat), "pending %" PRIu64, b->left);
+    b->change[b->changes++] = (struct etcd_change){r->beat, b->beat};
+    if (status == FAB_OK)
+        *ret = b;
+    else
+        batch_fini(b);
+    return status;
+}
+
+/* Handles a failed fence: another manager has claimed the key. */
+static void fenced(struct replica *r)
+{
+    log_notice("replica", "another manager leads the replication");
+    pthread_mutex_lock(&r->mutex);
+    note_answer(r, true);
+    if (r->role == REPLICA_LEADS)
+        r->role = REPLICA_CLAIMS;
+    r->keeps_after = UINT64_MAX;
+    r->reread = true;
+    r->been_read = false;
+    r->heard_us = 0; /* the beats that this manager knows are its own */
+    r->not_before_us = clock_now_us() + AGAIN_US;
+    pthread_cond_broadcast(&r->wake);
+    pthread_mutex_unlock(&r->mutex);
+}
+
+static void sent(struct replica *r, struct batch *b, uint64_t took_us)
+{
+    size_t count = b->rows.count;
+    uint64_t version = count < b->all ? b->rows.row[count - 1].version : b->version;
+    bool more = count < b->all;
+    if (count > 0 && store_put_confirmed(r->in.store, &b->rows) == FAB_OK)
+        store_flush(r->in.store);
+    /* The rows were given to the store, so batch_fini must free no row. */
+    for (size_t i = 0; i < count; i++)
+        free(b->key[i]);
+    pthread_mutex_lock(&r->mutex);
+    note_answer(r, true);
+    r->left = b->all - count;
+    r->beat_left = b->left;
+    r->confirmed += count;
+    r->commit_us = took_us;
+    r->confirmed_us = clock_unix_us();
+    if (version > r->confirmed_version)
+        r->confirmed_version = version;
+    if (!more && !r->marked && r->role == REPLICA_LEADS)
+        replica_wait(r, count > 0 ? REST_US : BEAT_US);
+    pthread_mutex_unlock(&r->mutex);
+}
+
+/* Reads the revision of the key `beat` if it is not known. */
+static int know_beat(struct replica *r)
+{
+    char *value = NULL;
+    int status =
+        r->beat_revision < 0 ? etcd_get(&r->to_send, r->beat, &value, &r->beat_revision) : FAB_OK;
+    free(value);
+    return status;
+}
+
+/* The fences did not hold. Either another manager has claimed the key `leader`, or an earlier
+ * transaction of this manager has arrived after all. In this case, the rows are sent again. */
+static int refused(struct replica *r, int64_t fence)
+{
+    char *value = NULL;
+    int64_t revision = 0;
+    int status = etcd_get(&r->to_send, r->leader, &value, &revision);
+    free(value);
+    if (status == FAB_OK && revision != fence)
+        fenced(r);
+    return status;
+}
+
+static int commit(struct replica *r, struct batch *b, int64_t fence)
+{
+    bool done = false;
+    int64_t revision = -1;
+    uint64_t before = clock_now_us();
+    int status = know_beat(r);
+    const struct etcd_fence fences[] = {{r->leader, fence}, {r->beat, r->beat_revision}};
+    if (status == FAB_OK)
+        status = etcd_commit(&r->to_send, fences, 2, b->change, b->changes, &done, &revision);
+    r->beat_revision = status == FAB_OK && done ? revision : -1;
+    if (status == FAB_OK && !done)
+        status = refused(r, fence);
+    else if (status == FAB_OK) {
+        sent(r, b, clock_now_us() - before);
+        replica_tell(r, fence);
+    }
+    return status;
+}
+
+static void send_batch(struct replica *r, int64_t fence)
+{
+    struct batch *b = NULL;
+    pthread_mutex_lock(&r->mutex);
+    r->marked = false;
+    pthread_mutex_unlock(&r->mutex);
+    int status = batch_new(r, &b);
+    if (status != FAB_OK) {
+        snprintf(r->to_send.why, sizeof(r->to_send.why), "marked rows cannot be read: %s",
+                 fab_base_status_text(status));
+        note_failure(r);
+        return;
+    }
+    uint64_t all = b->all;
+    if (commit(r, b, fence) != FAB_OK) {
+        pthread_mutex_lock(&r->mutex);
+        r->left = all;
+        pthread_mutex_unlock(&r->mutex);
+        note_failure(r);
+    }
+    batch_fini(b);
+}
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+/* Returns whether this manager may claim the key now, because the receiver has read what other
+ * managers sent. Otherwise waits. The caller holds the mutex. */
+static bool may_claim(struct replica *r)
+{
+    uint64_t now = clock_now_us();
+    if (!r->been_read || now < r->not_before_us)
+        replica_wait(r, RETRY_US);
+    return r->been_read && now >= r->not_before_us;
+}
+
+void *replica_send(void *replica)
+{
+    struct replica *r = replica;
+    thread_set_name("fabricd-replica");
+    pthread_mutex_lock(&r->mutex);
+    while (!r->stop) {
+        enum replica_role role = r->role;
+        int64_t fence = r->fence;
+        bool claims = role == REPLICA_CLAIMS && may_claim(r);
+        if (role == REPLICA_CLAIMS && !claims && r->quorum)
+            continue;
+        pthread_mutex_unlock(&r->mutex);
+        if (role == REPLICA_LEADS)
+            send_batch(r, fence);
+        else if (claims)
+            claim(r);
+        else
+            observe(r);
+        pthread_mutex_lock(&r->mutex);
+    }
+    pthread_mutex_unlock(&r->mutex);
+    return NULL;
+}

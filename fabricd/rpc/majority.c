@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Holds the results of decisions. The threads of the replica cannot call the loop, so a timer
+ * checks every LOOK_US which decisions are confirmed. */
+#include "fabricd/rpc/majority.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/queue.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/loop/loop.h"
+#include "fabricd/replica/replica.h"
+#include "libfabmgr/base/status.h"
+
+#define LOOK_US 1000
+
+struct majority_held {
+    TAILQ_ENTRY(majority_held) entry;
+    uint64_t mark, until_us;
+    majority_done *done;
+    void *ctx;
+};
+struct majority {
+    struct replica *replica;
+    struct loop_timer *look;
+    TAILQ_HEAD(, majority_held) held;
+};
+
+bool majority_answers(const struct majority *m, char *why, size_t why_len)
+{
+    struct replica_status s;
+    if (m->replica == NULL)
+        return true;
+    replica_get_status(m->replica, &s);
+    if (!s.quorum)
+        snprintf(why, why_len,
+                 "refused: no majority of the etcd servers answers (%s), so a manager that takes "
+                 "over would not know this decision; see 'fabricctl ha status', or decide for this "
+                 "manager alone with --local",
+                 s.reason[0] != '\0' ? s.reason : "not connected yet");
+    return s.quorum;
+}
+
+static void on_look(void *ctx)
+{
+    struct majority *m = ctx;
+    struct majority_held *h, *next;
+    uint64_t now = clock_now_us();
+    for (h = TAILQ_FIRST(&m->held); h != NULL; h = next) {
+        next = TAILQ_NEXT(h, entry);
+        bool confirmed = replica_is_confirmed(m->replica, h->mark);
+        if (!confirmed && now < h->until_us)
+            continue;
+        TAILQ_REMOVE(&m->held, h, entry);
+        if (h->done != NULL)
+            h->done(h->ctx, confirmed);
+        free(h);
+    }
+    if (!TAILQ_EMPTY(&m->held))
+        loop_timer_set(m->look, LOOK_US);
+}
+
+struct majority_held *majority_wait(struct majority *m, majority_done *done, void *ctx)
+{
+    uint64_t mark = m->replica != NULL ? replica_mark(m->replica) : 0;
+    if (m->replica == NULL || replica_is_confirmed(m->replica, mark))
+        return NULL;
+    struct majority_held *h = calloc(1, sizeof *h);
+    if (h == NULL)
+        return NULL;
+    *h = (struct majority_held){
+        .mark = mark, .until_us = clock_now_us() + MAJORITY_MS * 1000ull, .done = done, .ctx = ctx};
+    TAILQ_INSERT_TAIL(&m->held, h, entry);
+    if (!loop_timer_pending(m->look))
+        loop_timer_set(m->look, LOOK_US);
+    return h;
+}
+
+void majority_forget(struct majority_held *held)
+{
+    held->done = NULL;
+}
+
+int majority_new(struct loop *loop, struct replica *replica, struct majority **ret)
+{
+    struct majority *m = calloc(1, sizeof *m);
+    if (m == NULL)
+        return FAB_E_NOMEM;
+    TAILQ_INIT(&m->held);
+    m->replica = replica;
+    m->look = loop_timer_new(loop, on_look, m);
+    if (m->look == NULL) {
+        free(m);
+        return FAB_E_NOMEM;
+    }
+    *ret = m;
+    return FAB_OK;
+}
+
+void majority_free(struct majority *m)
+{
+    struct majority_held *h;
+    if (m == NULL)
+        return;
+    while ((h = TAILQ_FIRST(&m->held)) != NULL) {
+        TAILQ_REMOVE(&m->held, h, entry);
+        free(h);
+    }
+    loop_timer_free(m->look);
+    free(m);
+}

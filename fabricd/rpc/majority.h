@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Decisions of operators need a majority of the etcd servers (fabricd/replica), because a manager
+ * that takes over would otherwise not know them. A call that decides something is refused if there
+ * is no majority, and its result waits until a majority has confirmed the change. Clients that
+ * accept a decision without a majority set the metadata key "fabric-local" to "yes".
+ */
+#ifndef FABRICD_RPC_MAJORITY_H
+#define FABRICD_RPC_MAJORITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct loop;
+struct replica;
+struct majority;
+/* replica NULL: the state is not replicated, and no decision waits. Returns NOMEM. */
+int majority_new(struct loop *loop, struct replica *replica, struct majority **ret);
+void majority_free(struct majority *m); /* m may be NULL */
+/* Returns whether a majority answers; otherwise why[] has a sentence. */
+bool majority_answers(const struct majority *m, char *why, size_t why_len);
+/* Calls `done` when a majority has confirmed all changes that were stored before this call, or
+ * after MAJORITY_MS. Returns NULL if nothing has to be confirmed. */
+#define MAJORITY_MS 2000
+struct majority_held;
+typedef void majority_done(void *ctx, bool confirmed);
+struct majority_held *majority_wait(struct majority *m, majority_done *done, void *ctx);
+/* Call this function if the call has ended; `done` is then not called. */
+void majority_forget(struct majority_held *held);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * At the start, before the manager sends its first MAD: takes over the M_Key and the CC_Key that
+ * the managers share. If the manager used a key from before the last rotation, devices would report
+ * key violations, and the other managers would not trust it. If a manager does not understand the
+ * shared state, it does not start.
+ */
+#include <stdio.h>
+
+#include "fabricd/base/log.h"
+#include "fabricd/daemon.h"
+#include "fabricd/store/shared_key.h"
+#include "fabricd/store/wrap.h"
+#include "libfabmgr/base/status.h"
+
+/* If etcd does not answer within this time, the manager starts without the keys of the other
+ * managers. */
+#define WAIT_US 1500000
+
+static int read_file(const char *dir, enum store_key_of of, struct store_m_key *ret, char *why)
+{
+    *ret = (struct store_m_key){.of = of};
+    int r = of == STORE_KEY_OF_PORTS ? store_m_key_read(dir, ret, why, WHY_LEN)
+                                     : store_cc_key_read(dir, ret, why, WHY_LEN);
+    return r == FAB_E_NOT_FOUND ? FAB_OK : r;
+}
+
+void daemon_note_keys(struct daemon *d)
+{
+    for (int of = STORE_KEY_OF_PORTS; of <= STORE_KEY_OF_CONGESTION; of++) {
+        struct store_m_key file;
+        char why[WHY_LEN];
+        d->had_keys[of] =
+            read_file(d->config.state_dir, (enum store_key_of)of, &file, why) != FAB_OK ||
+            file.generation > 0;
+        store_m_key_fini(&file);
+    }
+}
+
+/* Replaces the key file if the managers share another key that the settings permit. */
+static int adopt(struct daemon *d, enum store_key_of of, bool derived, char *why)
+{
+    const struct store_sharing w = {.wrapping_key = d->config.replication.wrapping_key,
+                                    .subnet_prefix = d->config.policy.subnet_prefix};
+    struct store_m_key file, row = {0};
+    char unread[WHY_LEN] = "";
+    bool confirmed = false;
+    int r = store_get_shared_key(d->store, &w, of, &row, &confirmed, unread, sizeof(unread));
+    if (r != FAB_OK) {
+        if (r != FAB_E_NOT_FOUND)
+            log_error("fabricd", "%s", unread[0] != '\0' ? unread : fab_base_status_text(r));
+        return FAB_OK;
+    }
+    r = read_file(d->config.state_dir, of, &file, why);
+    if (r == FAB_OK && !d->had_keys[of]) /* no port has the key that was just made */
+        file.generated = false;
+    if (r == FAB_OK && confirmed && row.generated && row.secret.set == derived &&
+        !store_m_key_same(&row, &file))
+        r = store_adopt_key(d->config.state_dir, &file, &row, why, WHY_LEN);
+    store_m_key_fini(&file);
+    store_m_key_fini(&row);
+    return r;
+}
+
+int daemon_adopt_keys(struct daemon *d, char *why)
+{
+    int r = FAB_OK;
+    if (d->replica == NULL)
+        return FAB_OK;
+    bool read = replica_await_rows(d->replica, WAIT_US);
+    if (!replica_understands(d->replica, why, WHY_LEN))
+        return FAB_E_UNSUPPORTED;
+    if (!d->config.replication.wraps)
+        return FAB_OK;
+    if (!read)
+        log_warning("fabricd", "etcd does not answer: the manager starts with the keys of its own "
+                               "key files, and takes over those of the other managers later");
+    store_flush(d->store);
+    if (d->config.m_key_generated)
+        r = adopt(d, STORE_KEY_OF_PORTS, d->config.m_key_derived, why);
+    if (r == FAB_OK && d->config.cc_key_generated)
+        r = adopt(d, STORE_KEY_OF_CONGESTION, false, why);
+    return r == FAB_OK ? daemon_take_keys(d, &d->config, why) : r;
+}

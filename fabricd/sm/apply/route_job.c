@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Computes and proves the tables of a round on a worker thread: follows the previous tables, runs
+ * the engines of the chain, adopts tables that the switches hold, and compares the load.
+ */
+#include "fabricd/sm/apply/route_job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "libfabmgr/route/route.h"
+#include "libfabmgr/study/choose_engine.h"
+
+/* Records an engine whose tables will not be used. */
+static void pass_over(struct sm_route_job *j, const char *engine, enum fab_choice_outcome outcome,
+                      const char *why)
+{
+    struct fab_choice_row *row = fab_target_choice_add(j->choice, engine, outcome, why);
+    row->time_us = clock_now_us() - j->began_us;
+    if (outcome != FAB_CHOICE_REFUSED)
+        row->lanes = fab_target_vls_count(&j->of.target->vls);
+}
+
+static int prove(struct sm_route_job *j)
+{
+    struct fab_verify_input in = {
+        .fabric = j->of.fabric,
+        .lids = &j->of.target->lids,
+        .lft = &j->of.target->lft,
+        .vls = &j->of.target->vls,
+        .policy = &j->of.policy,
+        .max_hops = j->of.policy.max_hops,
+        .pool = j->pool,
+    };
+    uint64_t start = clock_now_us();
+    int r = fab_verify(&in, &j->verdict);
+    j->proved_us = clock_now_us();
+    j->verify_us += j->proved_us - start;
+    return r;
+}
+
+bool sm_route_job_is_good(const struct sm_route_job *j)
+{
+    const struct fab_verdict *v = &j->verdict;
+    return fab_verify_verdict_good(v) || (j->left_out && fab_verify_verdict_good_for_hosts(v)) ||
+           (j->lost_pairs > 0 && v->unreachable_pairs == j->lost_pairs && v->deadlock_free &&
+            v->beyond == 0 && v->witness.kind != FAB_E_LOOP);
+}
+
+/* Gives silent switches the entries that they hold, and proves the tables again. Pairs without a
+ * path count as lost, because the tables of the engine had a path for each of them. */
+static int prove_fixed(struct sm_route_job *j, bool *ret_changed)
+{
+    *ret_changed = false;
+    if (j->fixed.count == 0 || !fab_verify_verdict_good(&j->verdict))
+        return FAB_OK;
+    int r = sm_fixed_apply(&j->fixed, j->of.fabric, j->of.target, ret_changed);
+    if (r != FAB_OK || !*ret_changed)
+        return r;
+    fab_verify_verdict_fini(&j->verdict);
+    r = prove(j);
+    j->lost_pairs = r == FAB_OK ? j->verdict.unreachable_pairs : 0;
+    return r;
+}
+
+static struct fab_route_input input(struct sm_route_job *j)
+{
+    return (struct fab_route_input){.fabric = j->of.fabric,
+                                    .policy = &j->of.policy,
+                                    .lids = &j->of.target->lids,
+                                    .pool = j->pool,
+                                    .flawed = &j->flawed};
+}
+
+/* Drops the tables of an engine whose tables will not be used. */
+static void discard(struct sm_route_job *j)
+{
+    fab_verify_verdict_fini(&j->verdict);
+    fab_target_lft_fini(&j->of.target->lft);
+    fab_target_vls_fini(&j->of.target->vls);
+}
+
+static int run_engine(struct sm_route_job *j, const struct fab_route_engine *engine)
+{
+    struct fab_route_input in = input(j);
+    uint64_t start = clock_now_us();
+    j->began_us = start;
+    j->why[0] = 0;
+    j->flawed = false;
+    snprintf(j->of.target->engine, sizeof(j->of.target->engine), "%s", engine->name);
+    int r = engine->run(&in, &j->of.target->lft, &j->of.target->vls, j->why, sizeof(j->why));
+    j->computed_us = clock_now_us();
+    j->route_us += j->computed_us - start;
+    j->lost_pairs = 0;
+    if (r == FAB_OK && j->former &&
+        !sm_fixed_accepts_vls(&j->fixed, &j->former->vls, &j->of.target->vls)) {
+        snprintf(j->why, sizeof(j->why), "silent switches cannot get other virtual lanes");
+        discard(j);
+        return FAB_E_UNSUPPORTED;
+    }
+    bool changed;
+    if (r == FAB_OK)
+        r = prove(j);
+    return r == FAB_OK ? prove_fixed(j, &changed) : r;
+}
+
+/* Runs the engines that come later in the chain (the list of engines to try). If their tables are
+ * better than the first tables that passed the proof, takes the better tables instead. This happens
+ * only with engine "auto" on a damaged fabric. */
+static int choose(struct sm_route_job *j, const struct fab_route_chain *chain, uint32_t taken)
+{
+    struct fab_target *t = j->of.target;
+    struct fab_route_input in = input(j);
+    struct fab_engine_choice c = {.engine = chain->engine[taken],
+                                  .lft = t->lft,
+                                  .vls = t->vls,
+                                  .verdict = j->verdict,
+                                  .record = j->choice,
+                                  .now_us = clock_now_us};
+    uint32_t row = j->choice->count;
+    snprintf(c.why, sizeof(c.why), "%s", j->why);
+    int r = fab_study_choose_engine(&in, chain, taken, &c);
+    j->choice->row[row].time_us = j->proved_us - j->began_us;
+    t->lft = c.lft;
+    t->vls = c.vls;
+    j->verdict = c.verdict;
+    snprintf(t->engine, sizeof(t->engine), "%s", c.engine->name);
+    snprintf(j->why, sizeof(j->why), "%s", c.why);
+    uint64_t now = clock_now_us();
+    j->route_us += now - j->proved_us;
+    j->proved_us = now;
+    return r;
+}
+
+/* Records tables that were not compared with others. */
+static void take(struct sm_route_job *j, const struct fab_route_engine *engine)
+{
+    pass_over(j, engine->name, FAB_CHOICE_TAKEN, j->why);
+}
+
+static void give_reason(struct sm_route_job *j)
+{
+    struct fab_target *t = j->of.target;
+    fab_target_choice_sentence(j->choice, t->reason, sizeof(t->reason));
+    fab_target_choice_unref(t->choice);
+    t->choice = fab_target_choice_ref(j->choice);
+}
+
+/* Replaces the engine's tables by `standing`, if these pass the proof. Otherwise frees them. */
+static int try_standing(struct sm_route_job *j, struct fab_lft *standing)
+{
+    struct fab_lft fresh = j->of.target->lft;
+    struct fab_verdict verdict = j->verdict;
+    bool left_out = j->left_out;
+    j->verdict = (struct fab_verdict){0};
+    j->of.target->lft = *standing;
+    int r = prove(j);
+    j->left_out = r == FAB_OK && !fab_verify_verdict_good(&j->verdict);
+    j->standing.adopted = r == FAB_OK && sm_route_job_is_good(j);
+    if (j->standing.adopted) {
+        fab_target_lft_fini(&fresh);
+        fab_verify_verdict_fini(&verdict);
+        return FAB_OK;
+    }
+    fab_target_lft_fini(standing);
+    fab_verify_verdict_fini(&j->verdict);
+    j->of.target->lft = fresh;
+    j->verdict = verdict;
+    j->left_out = left_out;
+    return r;
+}
+
+/* Replaces the engine's tables by those that the switches hold, if these pass the proof. Missing
+ * paths are completed first, by a local repair if this is possible. few: adopt them only if few
+ * writes complete them. */
+static int adopt(struct sm_route_job *j, bool few)
+{
+    struct fab_lft standing = {0};
+    struct fab_repair_session session = {0};
+    int r = sm_standing_repair(&j->standing, &j->of, few, &session, &standing);
+    if (r == FAB_OK && j->standing.differs)
+        r = try_standing(j, &standing);
+    if (r == FAB_OK && j->standing.adopted) {
+        fab_repair_session_fini(&j->session);
+        j->session = session;
+        return FAB_OK;
+    }
+    fab_repair_session_fini(&session);
+    if (r != FAB_OK && r != FAB_E_NOT_FOUND)
+        return r;
+    r = sm_standing_complete(&j->standing, j->of.fabric, j->of.target, few, &standing);
+    return r == FAB_OK && j->standing.differs ? try_standing(j, &standing) : r;
+}
+
+/* Returns whether the tables that the switches hold can be adopted before engines are compared.
+ * They cannot with traffic classes, because the VLs of the target are not complete at that time. */
+static bool may_adopt(const struct sm_route_job *j)
+{
+    return j->standing.any && j->fixed.needed == 0 &&
+           fab_policy_classes_count(j->of.policy.classes) <= 1;
+}
+
+/* Runs the engines of the chain in order, until the tables of one pass the proof. "auto" may then
+ * choose a better engine, unless the tables that the switches hold are adopted: a take-over must
+ * not wait for a comparison. If no engine succeeds, the verdict is that of the last engine. */
+static int run_chain(struct sm_route_job *j, const struct fab_route_chain *chain)
+{
+    for (uint32_t i = 0; i < chain->count; i++) {
+        const struct fab_route_engine *engine = chain->engine[i];
+        bool last = i + 1 == chain->count;
+        int status = run_engine(j, engine);
+        if (status != FAB_OK && status != FAB_E_UNSUPPORTED)
+            return status;
+        if (status == FAB_OK && sm_route_job_is_good(j)) {
+            if (may_adopt(j))
+                status = adopt(j, true);
+            /* If this flag is not set, choose() compares no engines. */
+            j->flawed = j->flawed && !j->standing.adopted && !j->standing.near;
+            /* choose() cannot take fixed tables into account. */
+            if (status == FAB_OK && j->fixed.needed == 0)
+                status = choose(j, chain, i);
+            else
+                take(j, engine);
+            give_reason(j);
+            return status;
+        }
+        if (status == FAB_OK && last)
+            return FAB_OK;
+        pass_over(j, engine->name, status == FAB_OK ? FAB_CHOICE_UNPROVED : FAB_CHOICE_REFUSED,
+                  status == FAB_OK ? fab_verify_verdict_failure(&j->verdict) : j->why);
+        j->refuted |= status == FAB_OK;
+        if (status == FAB_OK)
+            discard(j);
+        else if (last)
+            return FAB_E_UNSUPPORTED;
+    }
+    return FAB_OK;
+}
+
+/* Chooses an engine for this topology, and records the choice. */
+static int route(struct sm_route_job *j)
+{
+    struct fab_route_chain chain;
+    int r = fab_route_chain_parse(j->of.policy.engine, &chain, j->why, sizeof(j->why));
+    fab_target_choice_unref(j->choice);
+    j->choice = fab_target_choice_new();
+    if (r == FAB_OK && j->choice == NULL)
+        r = FAB_E_NOMEM;
+    if (r != FAB_OK)
+        return r;
+    r = run_chain(j, &chain);
+    fab_target_choice_rejected(j->choice, j->passed, sizeof(j->passed));
+    return r;
+}
+
+/* Makes the new tables as a repair of the former ones for the present fabric. Returns false if this
+ * is not possible, so that an engine must compute the tables. The function accepts tables without
+ * some paths from and to switches. The alternative is an engine, and a sweep does not yield to
+ * faults while an engine computes; the reroute that adds the paths later does yield
+ * (reroutes.c). */
+static bool follow(struct sm_route_job *j)
+{
+    if (!j->session.state || !sm_classes_fit(&j->of.policy, &j->former->vls))
+        return false;
+    uint64_t start = clock_now_us();
+    int r = fab_repair_session_update(&j->session, j->former, j->of.fabric, j->of.target);
+    j->computed_us = clock_now_us();
+    j->route_us += j->computed_us - start;
+    bool changed = false;
+    if (r == FAB_OK && j->session.leaves_out && !j->may_leave_out)
+        r = FAB_E_NOT_FOUND;
+    j->left_out = r == FAB_OK && j->session.leaves_out;
+    if (r == FAB_OK)
+        r = prove(j);
+    if (r == FAB_OK)
+        r = prove_fixed(j, &changed);
+    if (r != FAB_OK || changed) /* the session belongs to other tables, or is empty */
+        fab_repair_session_fini(&j->session);
+    if (r == FAB_OK && sm_route_job_is_good(j))
+        return true;
+    fab_repair_session_fini(&j->session);
+    j->lost_pairs = 0;
+    j->left_out = false;
+    discard(j);
+    return false;
+}
+
+/* Divides the VLs that the engine left free among the traffic classes, and proves the tables on the
+ * VLs of all classes. */
+static int compose(struct sm_route_job *j)
+{
+    int r = sm_classes_compose(&j->of, &j->classes);
+    j->composed = r == FAB_OK;
+    if (r != FAB_OK || fab_target_vls_levels(&j->of.target->vls) < 2)
+        return r;
+    fab_verify_verdict_fini(&j->verdict);
+    return prove(j);
+}
+
+/* Divides the VLs into as many equal sets as there are traffic classes. The engines route with the
+ * VLs of one set only, so that each class can have its own set. If no engine can route with so few
+ * VLs, halves the number of sets until an engine can. Several classes then share a set. */
+static int route_classes(struct sm_route_job *j)
+{
+    int r = FAB_OK;
+    for (uint8_t sets = fab_policy_classes_count(j->of.policy.classes);; sets /= 2) {
+        j->of.policy.lane_sets = sets;
+        r = route(j);
+        bool good = r == FAB_OK && sm_route_job_is_good(j);
+        if (good || sets <= 1 || (r != FAB_OK && r != FAB_E_UNSUPPORTED))
+            break;
+        discard(j);
+        j->refuted = false;
+    }
+    j->of.policy.lane_sets = 0;
+    return r == FAB_OK && sm_route_job_is_good(j) ? compose(j) : r;
+}
+
+void sm_route_job_work(void *ctx, struct loop_task *task)
+{
+    struct sm_route_job *j = ctx;
+    uint64_t began_ns = clock_cpu_ns();
+    j->status = follow(j)                          ? FAB_OK
+                : j->no_engine && !j->standing.any ? FAB_E_DENIED
+                                                   : route_classes(j);
+    if (j->standing.any && !j->standing.adopted && j->status == FAB_OK && sm_route_job_is_good(j) &&
+        j->fixed.needed == 0)
+        j->status = adopt(j, false);
+    if (j->no_engine && j->standing.any && j->standing.differs && !j->standing.adopted)
+        j->status = FAB_E_DENIED;
+    if (j->active && j->status == FAB_OK && sm_route_job_is_good(j))
+        j->status = sm_rebalance_weigh(j->of.fabric, j->active, j->of.target, task, &j->gain);
+    if (j->active && j->status == FAB_OK && sm_gains(&j->gain))
+        j->status = sm_rebalance_order(j->of.fabric, j->active, j->of.target, j->pool, &j->gain);
+    if (j->status == FAB_OK && !sm_route_job_is_good(j))
+        (void)fab_verify_witness_text(j->of.fabric, &j->verdict.witness, &j->witness);
+    j->cpu_ns = clock_cpu_ns() - began_ns;
+}
+
+void sm_route_job_free(struct sm_route_job *j)
+{
+    if (!j)
+        return;
+    fab_verify_verdict_fini(&j->verdict);
+    fab_repair_session_fini(&j->session);
+    sm_fixed_fini(&j->fixed);
+    sm_standing_fini(&j->standing);
+    fab_target_unref(j->former);
+    fab_target_unref(j->active);
+    fab_target_choice_unref(j->choice);
+    sm_sealed_fini(&j->of);
+    free(j->witness);
+    free(j);
+}

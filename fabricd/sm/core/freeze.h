@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The state of a manager that an operator froze (freeze.c), for the folders of fabricd/sm. */
+#ifndef FABRICD_SM_CORE_FREEZE_H
+#define FABRICD_SM_CORE_FREEZE_H
+
+#include "fabricd/sm/sm.h"
+
+#define SM_FREEZE_TEXT 640 /* size in bytes of the text that the store keeps */
+
+struct sm_freezing {
+    /* the state for operators; its texts `postponed` and `confirming` are not set here */
+    struct sm_freeze_status now;
+    /* Requests (enum sm_request) that wait until the manager is resumed. */
+    unsigned waiting;
+    bool settings; /* reloaded settings wait, too */
+    char confirming[160];
+    bool alarm;               /* the present alarm was raised because of the mode */
+    struct loop_timer *timer; /* resumes the manager */
+};
+
+/* Returns whether the manager may write this attribute now. */
+bool sm_freeze_admits(const struct sm *s, uint16_t attr_id);
+/* Returns true in mode "no writes". */
+bool sm_freeze_bars_writes(const struct sm *s);
+/* Returns true in mode "repairs only": no engine may run, and new nodes and links wait. */
+bool sm_freeze_bars_engine(const struct sm *s);
+/* Removes from these requests (enum sm_request) those that must wait until the manager is resumed,
+ * keeps them for that time, and returns the others. */
+unsigned sm_freeze_keep(struct sm *s, unsigned requests);
+/* Returns whether reloaded settings must wait until the manager is resumed, and notes that they
+ * wait. They must wait in mode "repairs only": the active tables stay the basis of local repairs,
+ * and the new settings might forbid these tables. */
+bool sm_freeze_keeps_settings(struct sm *s);
+/* Notes the numbers of writes of a plan that were not sent: all writes, those of LFT blocks, and
+ * the switches of these blocks. */
+void sm_freeze_note_plan(struct sm *s, uint32_t writes, uint32_t blocks, uint32_t switches);
+/* Notes how many new nodes and links the last sweep found, which the manager does not use yet. */
+void sm_freeze_note_gains(struct sm *s, uint32_t nodes, uint32_t links);
+/* Notes the loss that a further sweep must confirm, for the status; "": there is none. */
+void sm_freeze_note_confirming(struct sm *s, const char *what);
+/* Raises an alarm, which the end of the freeze clears. what: the reason. The function appends the
+ * remedy. */
+void sm_freeze_alarm(struct sm *s, const char *what);
+/* Loads the stored mode, and sets the function that admits MADs. Returns OK or NOMEM. */
+int sm_freeze_init(struct sm *s);
+/* Loads the stored mode again, after another manager has stored one. */
+void sm_freeze_load(struct sm *s);
+void sm_freeze_fini(struct sm *s);
+
+#endif

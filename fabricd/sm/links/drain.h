@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Functions that drain.c, drain_cover.c, drain_progress.c and drain_store.c share. For these files
+ * only. */
+#ifndef FABRICD_SM_LINKS_DRAIN_H
+#define FABRICD_SM_LINKS_DRAIN_H
+
+#include "fabricd/sm/links/state.h"
+
+struct sm_drain *sm_drain_find(const struct sm *s, uint32_t id);
+/* Adds a drain to the list; NULL: no memory. The result is valid until the list changes. */
+struct sm_drain *sm_drain_add(struct sm *s, const struct sm_drain_info *info, const uint64_t *node,
+                              uint32_t nodes);
+/* Returns whether the link belongs to the drain. */
+static inline bool sm_drain_has(const struct sm_flap *e, const struct sm_drain *d)
+{
+    return e->drain == d->info.id;
+}
+/* Writes the name of the drain for events, such as "switch spine-1", and returns text. */
+const char *sm_drain_subject(const struct sm_drain *d, char *text, size_t len);
+/* Makes entries of the drain for the links of out[], and counts in *ret_added those that had none.
+ * Returns OK, or LIMIT if the list is full. */
+int sm_drain_add_links(struct sm *s, const struct sm_drain *d, const uint32_t *out, uint32_t count,
+                       uint32_t *ret_added);
+/* Requests the rounds that move traffic away from all links of the drain. */
+void sm_drain_leave_links(struct sm *s, const struct sm_drain *d);
+/* Removes the drain from the list. */
+void sm_drain_drop(struct sm *s, struct sm_drain *d);
+/* Sets the timer to the end of the drain that ends next. */
+void sm_drain_arm(struct sm *s);
+/* Functions of drain_cover.c. */
+/* Decides which links routes must avoid in snapshot f, because of the drain of some switches or of
+ * one link. v: the view with the active tables; link: id of a port of the link, or NULL. Returns
+ * OK, INVAL or NOMEM. */
+int sm_drain_cover(const struct fab_view *v, const struct fab_fabric *f, const uint64_t *guid,
+                   uint32_t nodes, const uint32_t *link, struct fab_drain *ret);
+
+/* Functions of drain_progress.c. */
+/* Returns a digest of the active LFTs that does not depend on the ids of switches; 0: there are no
+ * tables. */
+uint64_t sm_drain_digest(const struct sm *s);
+/* Updates the states of all drains. */
+void sm_drain_settle(struct sm *s);
+
+/* Functions of drain_store.c. */
+void sm_drain_keep(struct sm *s, const struct sm_drain *d);   /* writes the drain to the store */
+void sm_drain_unkeep(struct sm *s, const struct sm_drain *d); /* removes it from the store */
+int sm_drain_load(struct sm *s); /* loads all drains; returns OK, NOMEM or IO */
+
+#endif

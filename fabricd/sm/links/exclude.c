@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Removes held-down, isolated and drained links from new snapshots (flapping.c, isolation.c,
+ * drain.c). libfabmgr/health/isolation.h decides which of these links must stay in use.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sm/links/state.h"
+#include "libfabmgr/base/status.h"
+
+static uint32_t end_of(const struct fab_fabric *f, const struct sm_flap *e, int i)
+{
+    uint32_t node = fab_fabric_node_by_guid(f, e->guid[i]);
+    return node != FAB_NONE && e->port[i] <= f->nodes[node].num_ports
+               ? fab_fabric_port_id(f, node, e->port[i])
+               : FAB_NONE;
+}
+
+uint32_t sm_flap_up_at(const struct fab_fabric *f, const struct sm_flap *e)
+{
+    uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
+    return a != FAB_NONE && b != FAB_NONE && fab_fabric_port(f, a)->peer == b &&
+                   fab_fabric_port_is_up(f, a)
+               ? a
+               : FAB_NONE;
+}
+
+static bool is_in_init(const struct fab_fabric *f, uint32_t port)
+{
+    return fab_fabric_port(f, port)->info.port_state == FAB_STATE_INIT;
+}
+
+static bool is_in_init_again(const struct fab_fabric *was, const struct fab_fabric *now,
+                             uint32_t port)
+{
+    return fab_fabric_port(was, port)->info.port_state == FAB_STATE_ACTIVE && is_in_init(now, port);
+}
+
+/* Counts the flaps of ISLs that went down and came up between two sweeps: such a link is up, but
+ * one of its ports, which was in state Active, is in Init. Few ports are in Init, so the function
+ * tests this first. It counts no flap while the manager had no port, because all switches may have
+ * been restarted together with the manager's host. */
+static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
+{
+    const struct fab_fabric *was = s->model.fabric;
+    if (!was || !s->model.view || s->links->blind || was->port_count != now->port_count)
+        return;
+    for (uint32_t p = 0; p < now->port_count; p++) {
+        uint32_t peer = fab_fabric_port(now, p)->peer;
+        if (peer == FAB_NONE || peer < p || (!is_in_init(now, p) && !is_in_init(now, peer)))
+            continue;
+        if (fab_fabric_port(was, p)->peer != peer ||
+            was->nodes[fab_fabric_port(was, p)->node].guid !=
+                now->nodes[fab_fabric_port(now, p)->node].guid ||
+            !fab_fabric_isl_is_up(was, p) || !fab_fabric_isl_is_up(now, p))
+            continue;
+        if (is_in_init_again(was, now, p) || is_in_init_again(was, now, peer))
+            sm_flap_note_down(s, now, &(struct sm_link){.port = p, .peer = peer});
+    }
+}
+
+void sm_flap_set_blind(struct sm *s, bool blind)
+{
+    s->links->blind = blind;
+}
+
+/* Returns whether a port of the link is now connected to another port. If so, the link of this
+ * entry no longer exists. */
+static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
+{
+    uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
+    return (a != FAB_NONE && fab_fabric_port(f, a)->peer != FAB_NONE &&
+            fab_fabric_port(f, a)->peer != b) ||
+           (b != FAB_NONE && fab_fabric_port(f, b)->peer != FAB_NONE &&
+            fab_fabric_port(f, b)->peer != a);
+}
+
+/* Returns whether the link is down and must stay excluded, because it is isolated or held down. If
+ * it comes up between two sweeps, routes must not use it. */
+static bool stays_out(const struct sm_flap *e)
+{
+    return e->damping.up_us == 0 &&
+           (e->isolated || (e->drain && !e->returning) || (e->out && e->damping.held));
+}
+
+/* Returns whether the snapshot shows the port as LinkUp and without a peer, as sm_link_exclude
+ * leaves the ports of an excluded link. */
+static bool is_as_excluded(const struct fab_fabric *f, uint32_t port)
+{
+    return port != FAB_NONE && fab_fabric_port(f, port)->peer == FAB_NONE &&
+           fab_fabric_port(f, port)->info.phys_state == FAB_PHYS_LINKUP;
+}
+
+/* Returns true if the state of an excluded link that was up is not known now. The reason is that
+ * the sweep did not read both nodes of the link, or that one of the nodes has left the fabric. */
+static bool unseen(const struct fab_fabric *f, const struct sm_flap *e)
+{
+    uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
+    return e->out && e->damping.up_us != 0 && (is_as_excluded(f, a) || a == FAB_NONE) &&
+           (is_as_excluded(f, b) || b == FAB_NONE);
+}
+
+/* Updates all entries of the list from the new snapshot. at[] has an element for each entry: a port
+ * of the entry's link if this link is up and must be excluded, otherwise FAB_NONE. */
+static void note_all(struct sm *s, const struct fab_fabric *f, uint32_t *at)
+{
+    for (uint32_t i = 0; i < s->links->count; i++) {
+        struct sm_flap *e = &s->links->list[i];
+        uint32_t port = sm_flap_up_at(f, e);
+        at[i] = FAB_NONE;
+        if (unseen(f, e))
+            continue;
+        if (e->offence)
+            /* The link of an isolated host stays in the snapshot, because no route uses it and its
+             * port is disabled. */
+            continue;
+        if (is_elsewhere(f, e)) {
+            fab_health_damping_reset(&e->damping);
+            sm_isolate_moved(s, e);
+            sm_drain_moved(s, e);
+        }
+        if (port != FAB_NONE)
+            fab_health_damping_up(&e->damping, clock_now_us());
+        else if (e->damping.up_us)
+            sm_flap_fell(s, e);
+        if (sm_flap_is_barred(s, e))
+            at[i] = port;
+    }
+}
+
+void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const uint32_t *at,
+                        struct fab_isolation_link *link, uint32_t *entry, size_t *ret_count)
+{
+    size_t n = 0;
+    for (int former = 1; former >= 0; former--)
+        for (uint32_t i = 0; i < s->links->count; i++) {
+            const struct sm_flap *e = &s->links->list[i];
+            bool away = at[i] == FAB_NONE;
+            if (e->offence || e->out != (former == 1) || (away && !stays_out(e) && !unseen(f, e)))
+                continue;
+            link[n].port = at[i];
+            link[n].drained = e->drain != 0;
+            link[n].operated = e->isolated && e->operated;
+            for (int end = 0; end < 2; end++)
+                link[n].node[end] = fab_fabric_node_by_guid(f, e->guid[end]);
+            entry[n++] = i;
+        }
+    *ret_count = n;
+}
+
+/* Decides which of the links in at[] (see note_all) are excluded. An element becomes FAB_NONE if
+ * its link must stay in use: a part of the fabric needs it, too many links of a switch would be
+ * excluded, or a leaf or pod would keep less than the capacity floor. */
+static int choose(struct sm *s, const struct fab_fabric *f, uint32_t *at)
+{
+    size_t count = 0, room = s->links->count + 1u;
+    struct fab_isolation_link *cable = calloc(room, sizeof(*cable));
+    struct fab_isolation *got = calloc(room, sizeof(*got));
+    uint32_t *entry = calloc(room, sizeof(*entry));
+    struct sm_rule rule = {0};
+    int r = cable && got && entry ? FAB_OK : FAB_E_NOMEM;
+    if (r == FAB_OK)
+        sm_flap_candidates(s, f, at, cable, entry, &count);
+    if (r == FAB_OK && count > 0)
+        r = sm_rule_init(s, f, &rule);
+    if (r == FAB_OK && count > 0)
+        r = fab_health_isolation_choose(f, &rule.rule, cable, count, got);
+    for (size_t i = 0; r == FAB_OK && i < count; i++)
+        if (got[i].verdict != FAB_ISOLATION_ALLOWED)
+            at[entry[i]] = FAB_NONE;
+    sm_rule_fini(&rule);
+    free(cable);
+    free(got);
+    free(entry);
+    return r;
+}
+
+int sm_link_exclude(struct fab_fabric *f, uint32_t port)
+{
+    uint32_t peer = fab_fabric_port(f, port)->peer;
+    const struct fab_port_info a = fab_fabric_port(f, port)->info,
+                               b = fab_fabric_port(f, peer)->info;
+    int r = fab_fabric_remove_link(f, port);
+    if (r == FAB_OK)
+        r = fab_fabric_set_port_info(f, port, &a);
+    return r == FAB_OK ? fab_fabric_set_port_info(f, peer, &b) : r;
+}
+
+void sm_flap_suspect_ends(struct sm *s, const struct sm_flap *e)
+{
+    sm_request_target(s, e->guid[0]);
+    sm_request_target(s, e->guid[1]);
+}
+
+/* If the new snapshot lacks nodes, requests a targeted sweep of the nodes at both ends of all
+ * excluded links. The missing nodes may be reachable over these links. */
+static void suspect_excluded(struct sm *s, const struct fab_fabric *now)
+{
+    const struct fab_fabric *was = s->model.fabric;
+    if (!was || now->node_count >= was->node_count)
+        return;
+    for (uint32_t i = 0; i < s->links->count; i++)
+        if (s->links->list[i].out && unseen(now, &s->links->list[i]))
+            sm_flap_suspect_ends(s, &s->links->list[i]);
+}
+
+static int exclude(struct sm *s, struct fab_fabric *f, struct sm_flap *e, uint32_t at)
+{
+    bool was = e->out;
+    e->out = at != FAB_NONE || stays_out(e) || unseen(f, e);
+    int r = at != FAB_NONE ? sm_link_exclude(f, at) : FAB_OK;
+    if (e->isolated)
+        sm_isolate_taken(s, e, was);
+    if (e->drain)
+        sm_drain_taken(s, e, was);
+    return r;
+}
+
+int sm_flap_exclude(struct sm *s, struct fab_fabric *f)
+{
+    note_unseen_flaps(s, f);
+    if (s->links->count == 0)
+        return FAB_OK;
+    uint32_t *at = calloc(s->links->count, sizeof(*at));
+    if (!at)
+        return FAB_E_NOMEM;
+    note_all(s, f, at);
+    int r = choose(s, f, at);
+    if (r == FAB_OK)
+        suspect_excluded(s, f);
+    for (uint32_t i = 0; r == FAB_OK && i < s->links->count; i++)
+        r = exclude(s, f, &s->links->list[i], at[i]);
+    free(at);
+    sm_flap_arm(s);
+    return r;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Loads what other managers decided, before this manager acts as master (fabricd/replica).
+ *
+ * A manager in standby stores the decisions of the master as they arrive. When it is elected, it
+ * claims the lead of the replication, and waits at most WAIT_US for the last rows of the former
+ * master. If these rows changed something, the sweep begins again: links that are isolated, for
+ * example, must be removed from its snapshot. If etcd does not answer in this time, the manager
+ * continues with what it has. If rows arrive later, it loads them and sweeps again.
+ *
+ * The manager asks hosts to register again only if registrations may be missing: it is not level
+ * ASK_US after the end of the wait, or the former master may not have sent all of them before its
+ * last beat.
+ */
+#include <stdlib.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sm/apply/apply.h"
+#include "fabricd/sm/core/freeze.h"
+#include "fabricd/sm/ha/ha.h"
+#include "fabricd/sm/keys/keys.h"
+#include "fabricd/sm/links/links.h"
+#include "fabricd/sm/mcast/mcast.h"
+#include "fabricd/sm/wiring/wiring.h"
+#include "libfabmgr/base/status.h"
+
+#define WAIT_US 300000
+#define LOOK_US 2000
+#define ASK_US 3000000
+#define LATE_LOOK_US 50000
+
+struct sm_take_over {
+    struct sm *s;
+    struct loop_timer *timer;
+    bool begun; /* this manager has claimed the lead since it became master */
+    bool waits; /* the phase waits for the last rows of the former master */
+    uint64_t until_us;
+    /* This manager is not level yet, so it does not know whether hosts must register again. If this
+     * does not change before ask_us, it then asks the hosts. */
+    bool undecided;
+    uint64_t ask_us;
+    uint64_t loaded; /* replica_changes() at the last load */
+};
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+static bool has_news(const struct sm *s)
+{
+    return s->in.replica && replica_changes(s->in.replica) != s->take_over->loaded;
+}
+
+static int load(struct sm *s)
+{
+    store_flush(s->in.store);
+    uint64_t changes = replica_changes(s->in.replica);
+    int r = sm_model_load_leases(&s->model, s->in.store);
+    if (r == FAB_OK)
+        r = sm_multicast_load(s);
+    if (r == FAB_OK)
+        r = sm_links_load(s);
+    if (r == FAB_OK)
+        r = sm_apply_load(s);
+    if (r != FAB_OK)
+        return r;
+    sm_freeze_load(s);
+    sm_keys_load(s);
+    s->take_over->loaded = changes;
+    if (s->in.loaded)
+        s->in.loaded(s->in.loaded_ctx);
+    log_notice("sm", "loaded the decisions and registrations of the other managers");
+    return FAB_OK;
+}
+
+static int enter_load(struct sm *s)
+{
+    return has_news(s) && !s->model.lent ? load(s) : FAB_OK;
+}
+
+const struct sm_phase sm_phase_load = {.name = "loading", .enter = enter_load};
+
+/* ---- asking hosts to register again ---------------------------------------------------------- */
+
+/* Decides whether hosts must register again. Returns whether they must; the next plan then asks
+ * them. If etcd may still say what the former master sent, the function decides later. */
+static bool decide(struct sm *s)
+{
+    struct sm_take_over *t = s->take_over;
+    bool level = replica_is_level(s->in.replica);
+    t->undecided = !level && clock_now_us() < t->ask_us;
+    if (t->undecided)
+        loop_timer_set(t->timer, LATE_LOOK_US);
+    if (t->undecided || (level && replica_former_was_level(s->in.replica)))
+        return false;
+    log_warning("sm", "asking all hosts to register again: %s, so registrations may be missing",
+                level ? "the former master may not have sent all of them" : "etcd does not answer");
+    sm_apply_ask(s);
+    return true;
+}
+
+static void decide_late(struct sm *s)
+{
+    if (!decide(s))
+        return;
+    sm_request_heavy(s);
+    sm_schedule(s);
+}
+
+/* ---- waiting for the last rows --------------------------------------------------------------- */
+
+static void on_look(void *ctx)
+{
+    struct sm_take_over *t = ctx;
+    if (t->undecided)
+        decide_late(t->s);
+    if (!t->waits)
+        return;
+    t->waits = !replica_is_level(t->s->in.replica) && clock_now_us() < t->until_us;
+    if (t->waits)
+        loop_timer_set(t->timer, LOOK_US);
+    else
+        sm_run_check(t->s);
+}
+
+static int enter_wait(struct sm *s)
+{
+    struct sm_take_over *t = s->take_over;
+    if (!s->in.replica || t->begun)
+        return FAB_OK;
+    replica_lead(s->in.replica);
+    t->until_us = clock_now_us() + WAIT_US;
+    t->waits = true;
+    loop_timer_set(t->timer, LOOK_US);
+    return FAB_OK;
+}
+
+static bool waited(const struct sm *s)
+{
+    return !s->take_over->waits;
+}
+
+static int leave_wait(struct sm *s)
+{
+    struct sm_take_over *t = s->take_over;
+    if (!s->in.replica || t->begun)
+        return FAB_OK;
+    t->begun = true;
+    t->ask_us = clock_now_us() + ASK_US;
+    (void)decide(s);
+    store_flush(s->in.store);
+    sm_keys_load(s);
+    if (!has_news(s))
+        return FAB_OK;
+    sm_request_heavy(s);
+    return SM_ROUND_OVER;
+}
+
+static void abort_wait(struct sm *s)
+{
+    s->take_over->waits = false;
+}
+
+const struct sm_phase sm_phase_take_over = {.name = "taking over",
+                                            .enter = enter_wait,
+                                            .finished = waited,
+                                            .leave = leave_wait,
+                                            .abort = abort_wait};
+
+/* Called when rows of another manager have arrived. A master whose wait for them had ended loads
+ * them now. A standby manager sweeps if the isolated or drained links differ from those that its
+ * snapshot leaves out: otherwise it would not know the directed routes that the master uses, and
+ * would refuse a hand-over. */
+static void on_news(void *ctx)
+{
+    struct sm *s = ctx;
+    sm_keys_load(s);
+    bool late = sm_is_master(s) && s->take_over->begun;
+    bool outdated =
+        s->role.state == FAB_SM_STANDBY && (sm_isolation_differs(s) || sm_drains_differ(s));
+    if (!has_news(s) || (!late && !outdated))
+        return;
+    sm_cause_set(s, "decisions of another manager came");
+    if (outdated) {
+        sm_ha_rediscover(s);
+        return;
+    }
+    sm_request_heavy(s);
+    sm_schedule(s);
+}
+
+void sm_take_over_end(struct sm *s)
+{
+    if (!s->in.replica)
+        return;
+    s->take_over->begun = s->take_over->undecided = false;
+    replica_follow(s->in.replica);
+}
+
+int sm_take_over_init(struct sm *s)
+{
+    struct sm_take_over *t = s->take_over = calloc(1, sizeof(*t));
+    if (!t)
+        return FAB_E_NOMEM;
+    t->s = s;
+    t->timer = loop_timer_new(s->in.loop, on_look, t);
+    if (s->in.replica)
+        replica_on_news(s->in.replica, on_news, s);
+    return t->timer ? FAB_OK : FAB_E_NOMEM;
+}
+
+void sm_take_over_fini(struct sm *s)
+{
+    if (!s->take_over)
+        return;
+    if (s->in.replica)
+        replica_on_news(s->in.replica, NULL, NULL);
+    loop_timer_free(s->take_over->timer);
+    free(s->take_over);
+    s->take_over = NULL;
+}

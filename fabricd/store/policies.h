@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The versions of the applied policy: table policy_version. The highest version is in force. */
+#ifndef FABRICD_STORE_POLICIES_H
+#define FABRICD_STORE_POLICIES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define STORE_POLICIES_KEPT 100 /* number of versions that the database keeps */
+
+struct store;
+struct store_policy {
+    uint64_t version;
+    int64_t time_us; /* Unix time in microseconds at which the version was applied */
+    const char *by, *reason;
+    const char *hash; /* SHA-256 of the text, in hexadecimal digits */
+    const char *text; /* YAML */
+};
+/* Writes a version, at once. It is committed as a whole, or not at all. */
+void store_put_policy(struct store *s, const struct store_policy *policy);
+typedef void store_policy_fn(void *ctx, const struct store_policy *policy);
+/* Calls fn for each version, newest first; the texts are valid during the call. version: 0, or the
+ * only version for which fn is called. limit: maximum number of calls. Returns OK, NOMEM, IO or
+ * FORMAT. */
+int store_policies(struct store *s, uint64_t version, uint32_t limit, store_policy_fn *fn,
+                   void *ctx);
+/* The version whose decisions (isolation, approvals) the manager has made. */
+void store_put_policy_settled(struct store *s, uint64_t version);
+uint64_t store_policy_settled(struct store *s);
+
+/* For the folder fabricd/store only. */
+struct sql;
+int policy_write(struct sql *q, const struct store_policy *policy);
+
+#endif

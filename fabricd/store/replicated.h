@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The rows that all managers of a fabric must know: LID leases, decisions of operators, and what
+ * hosts registered. fabricd/replica sends changed rows to the other managers, and stores the rows
+ * that another manager changed.
+ *
+ * A row is a table, a key (a JSON array with the values of the primary key) and a value (a JSON
+ * object with the other columns). If a replicated row changes, a trigger marks its key in the table
+ * replica_pending, in the same transaction. The mark stays until the new value is confirmed, so a
+ * crash loses no change.
+ */
+#ifndef FABRICD_STORE_REPLICATED_H
+#define FABRICD_STORE_REPLICATED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct store;
+
+struct store_row {
+    const char *table; /* in static memory */
+    char *key;
+    char *value;      /* NULL: the row is deleted */
+    uint64_t version; /* version of the mark; each change of the row gives it a higher version */
+};
+/* Returns whether a host registered the row: it is of a service, a subscription, a multicast group
+ * or its member, or an alias GUID. */
+bool store_is_registration(const struct store_row *row);
+/* A list that owns its keys and values. */
+struct store_rows {
+    struct store_row *row;
+    size_t count, room;
+};
+/* Appends a copy of a row. Returns NOT_FOUND if no replicated table has this name, or NOMEM. */
+int store_rows_add(struct store_rows *rows, const char *table, const char *key, const char *value,
+                   uint64_t version);
+void store_rows_fini(struct store_rows *rows);
+
+/* Begins to mark changes. After each transaction with marks, the writer thread calls marked(ctx).
+ * Call this function once, before the manager begins to work. Returns OK, NOMEM, or IO if the
+ * database cannot be written. */
+int store_replicate(struct store *s, void (*marked)(void *ctx), void *ctx);
+
+void store_stop_marked(struct store *s); /* After this call, `marked` is not called any more. */
+
+/* A connection to the database for the thread that sends rows. */
+struct store_pending;
+int store_pending_open(const struct store *s, struct store_pending **ret, char *why,
+                       size_t why_len);
+void store_pending_close(struct store_pending *p); /* p may be NULL */
+/* Reads at most `limit` marked rows with their present values, and the number of all marks. Returns
+ * OK, NOMEM, IO or FORMAT. */
+int store_pending_read(struct store_pending *p, size_t limit, struct store_rows *ret,
+                       uint64_t *ret_all);
+
+/* Each of the following functions puts a request into the queue of the writer thread, which carries
+ * out the request in one transaction. The functions take over the rows. If memory runs out, they
+ * drop the rows and return NOMEM. */
+/* Deletes the marks of rows that were sent, unless a row has changed since it was read. */
+int store_put_confirmed(struct store *s, struct store_rows *rows);
+/* Marks all replicated rows. */
+int store_mark_all(struct store *s);
+/* Stores rows of other managers, and does not mark them. */
+struct store_received {
+    struct store_rows rows;
+    /* These rows are the complete state: each replicated row that is not among them is deleted. */
+    bool whole;
+    /* A row whose mark has a higher version keeps its value, because this manager changed the row
+     * last. Other marks are deleted. UINT64_MAX: all marks are deleted. */
+    uint64_t keeps_after;
+};
+int store_put_received(struct store *s, struct store_received *received);
+/* Returns the number of rows that store_put_received has changed since the start. */
+uint64_t store_received_changes(struct store *s);
+/* Returns the version of the last mark that is committed. */
+uint64_t store_marked_version(struct store *s);
+/* Returns the number of marks of this manager that store_put_received has deleted since the
+ * start. */
+uint64_t store_received_drops(struct store *s);
+
+/* Returns the random number by which the other managers know this database, and stores it if there
+ * is none yet. Returns 0 if that fails. */
+uint64_t store_instance(struct store *s);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The replicated tables, for the writer thread. For the folder fabricd/store only. */
+#ifndef FABRICD_STORE_REPLICATED_ROWS_H
+#define FABRICD_STORE_REPLICATED_ROWS_H
+
+#include <sqlite3.h>
+
+#include "fabricd/store/replicated.h"
+
+/* Marks that the writer thread makes. Only this thread uses them, apart from `changes` and
+ * `drops`. */
+struct replicated {
+    bool marks;       /* the triggers exist */
+    bool silent;      /* changes of replicated rows are not marked now */
+    uint64_t version; /* version of the last mark */
+    bool leases;      /* LID leases were received in the open transaction */
+    uint64_t told;    /* value of `version` when the listener was last called */
+    uint64_t changes, drops;
+};
+
+enum replica_request_kind {
+    REPLICA_BEGIN,
+    REPLICA_INSTANCE,
+    REPLICA_CONFIRMED,
+    REPLICA_MARK_ALL,
+    REPLICA_PUT, /* rows that this manager has changed; they are marked */
+    REPLICA_RECEIVED
+};
+struct record_replica {
+    enum replica_request_kind kind;
+    struct store_received received;
+    uint64_t instance; /* for REPLICA_INSTANCE */
+};
+
+/* Carries out a request in the open transaction. Rows that the schema does not accept are logged
+ * and left out. Returns NOMEM or the errors of sql_status. */
+int replicated_write(struct replicated *r, sqlite3 *db, const struct record_replica *request);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The replicated tables as texts of SQL. For the folder fabricd/store only. */
+#ifndef FABRICD_STORE_REPLICATED_TABLES_H
+#define FABRICD_STORE_REPLICATED_TABLES_H
+
+#include "libfabmgr/base/text.h"
+
+#define REPLICATED_COLUMNS 10
+struct replicated_table {
+    const char *name;
+    /* The columns of the primary key come first. '~' before a name: a change of this column
+     * alone is not sent. '#' before a name: the column has bytes, which are hexadecimal digits
+     * in JSON. */
+    const char *column[REPLICATED_COLUMNS];
+    int keys;
+    /* SQL condition for the rows that are replicated, with %s in place of "NEW", "OLD" or the
+     * table; NULL: all rows are replicated */
+    const char *only;
+};
+#define REPLICATED_TABLES 18
+extern const struct replicated_table replicated_tables[REPLICATED_TABLES];
+
+/* Returns the table with this name; NULL: no replicated table has it. */
+const struct replicated_table *replicated_table(const char *name);
+
+/* These functions append a statement. ?1 is the key and ?2 the value of a row. */
+/* Selects the value of the row. */
+void replicated_select(struct fab_text *to, const struct replicated_table *t);
+void replicated_put(struct fab_text *to, const struct replicated_table *t);
+void replicated_delete(struct fab_text *to, const struct replicated_table *t);
+/* Creates the triggers that mark changes. */
+void replicated_triggers(struct fab_text *to, const struct replicated_table *t);
+/* Marks all rows. */
+void replicated_mark_all(struct fab_text *to, const struct replicated_table *t);
+/* Deletes the rows that are neither in the table replica_seen nor marked. */
+void replicated_delete_unseen(struct fab_text *to, const struct replicated_table *t);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Encrypts secrets with the key of the setting replication.wrapping_key: AES-256 in GCM (NIST SP
+ * 800-38D) by OpenSSL. The manager derives the encryption key from the setting by HKDF (RFC 5869).
+ */
+#ifndef FABRICD_STORE_WRAP_H
+#define FABRICD_STORE_WRAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define STORE_WRAP_KEY 32   /* bytes of the wrapping key */
+#define STORE_WRAP_NONCE 12 /* bytes before the encrypted ones */
+#define STORE_WRAP_TAG 16   /* bytes after them */
+#define STORE_WRAP_MORE (STORE_WRAP_NONCE + STORE_WRAP_TAG)
+
+/* Writes len + STORE_WRAP_MORE bytes to ret[]. `context` says what the secret is; a text that was
+ * wrapped in one context cannot be unwrapped in another. Returns IO if the kernel has no random
+ * numbers, LIMIT, or NOMEM. */
+int store_wrap(const uint8_t key[STORE_WRAP_KEY], const char *context, const uint8_t *in,
+               size_t len, uint8_t *ret);
+/* Writes len - STORE_WRAP_MORE bytes to ret[]. Returns DENIED if the bytes were wrapped with
+ * another key or in another context, or were changed. Also returns NOMEM. */
+int store_unwrap(const uint8_t key[STORE_WRAP_KEY], const char *context, const uint8_t *in,
+                 size_t len, uint8_t *ret);
+/* Returns a number by which managers can compare their wrapping keys, and which discloses nothing
+ * about the key; 0: no memory. */
+uint64_t store_wrap_check(const uint8_t key[STORE_WRAP_KEY]);
+
+#endif

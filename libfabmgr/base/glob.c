@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reads a pattern from left to right, and keeps all positions in the text that the part of the
+ * pattern read so far can reach. The pattern matches if it can reach the end of the text.
+ */
+#include "libfabmgr/base/glob.h"
+
+#include <string.h>
+
+#include "libfabmgr/base/host_list.h"
+
+/* positions in the text; those that are set are in first ... last */
+struct places {
+    bool at[FAB_GLOB_TEXT_MAX + 1];
+    size_t first, last;
+};
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+static bool same_letter(char pattern, char c)
+{
+    return pattern == '?' || lower(pattern) == lower(c) || (pattern == '/' && c == ' ');
+}
+
+/* Moves each place over the next character of the text if this character matches `pattern`, and
+ * drops all other places. Returns false if no place is left. */
+static bool pass_letter(struct places *p, char pattern, const char *text, size_t len)
+{
+    size_t first = len + 1, last = 0;
+    for (size_t i = p->last + 1; i-- > p->first;) {
+        bool on = p->at[i] && i < len && same_letter(pattern, text[i]);
+        p->at[i] = false;
+        if (!on)
+            continue;
+        p->at[i + 1] = true;
+        first = i + 1;
+        last = last > i + 1 ? last : i + 1;
+    }
+    p->first = first;
+    p->last = last;
+    return first <= len;
+}
+
+static void pass_any_text(struct places *p, size_t len)
+{
+    for (size_t i = p->first; i <= len; i++)
+        p->at[i] = true;
+    p->last = len;
+}
+
+/* Returns true if the digits are a number of one of the ranges. `list` begins after the '['. */
+static bool is_listed(const char *list, const char *digits, size_t count)
+{
+    struct fab_number_range r;
+    uint32_t number = 0;
+    for (size_t i = 0; i < count; i++)
+        number = number * 10 + (uint32_t)(digits[i] - '0');
+    do {
+        list = fab_base_read_range(list, &r);
+        bool plain = count == r.width || (count > r.width && digits[0] != '0');
+        if (plain && number >= r.first && number <= r.last)
+            return true;
+    } while (list[-1] == ',');
+    return false;
+}
+
+/* Moves all places over a number of the list. Returns false if none is left. */
+static bool pass_number(struct places *p, const char *list, const char *text, size_t len)
+{
+    size_t first = len + 1, last = 0;
+    for (size_t i = p->last + 1; i-- > p->first;) {
+        bool on = p->at[i];
+        p->at[i] = false;
+        for (size_t n = 1; on && n <= FAB_RANGE_DIGITS_MAX && i + n <= len; n++) {
+            if (text[i + n - 1] < '0' || text[i + n - 1] > '9')
+                break;
+            if (!is_listed(list, text + i, n))
+                continue;
+            p->at[i + n] = true;
+            first = first < i + n ? first : i + n;
+            last = last > i + n ? last : i + n;
+        }
+    }
+    p->first = first;
+    p->last = last;
+    return first <= len;
+}
+
+/* Returns the position after the list of numbers that begins at `s`, or NULL if none begins there
+ * or it goes beyond `end`. */
+static const char *end_of_list(const char *s, const char *end)
+{
+    const char *after = *s == '[' ? fab_base_end_of_ranges(s + 1) : NULL;
+    return after != NULL && after <= end ? after : NULL;
+}
+
+bool fab_base_is_glob(const char *text)
+{
+    const char *end = text + strlen(text);
+    for (const char *s = text; *s != '\0'; s++)
+        if (*s == '*' || *s == '?' || end_of_list(s, end) != NULL)
+            return true;
+    return false;
+}
+
+bool fab_base_glob_matches(const char *glob, size_t glob_len, const char *text, size_t len)
+{
+    struct places p;
+    const char *end = glob + glob_len;
+    if (len > FAB_GLOB_TEXT_MAX)
+        return false;
+    memset(p.at, 0, len + 1);
+    p.at[0] = true;
+    p.first = p.last = 0;
+    for (const char *s = glob, *after; s < end; s = after) {
+        bool any = true;
+        after = end_of_list(s, end);
+        if (after != NULL) {
+            any = pass_number(&p, s + 1, text, len);
+        } else if (*s == '*') {
+            pass_any_text(&p, len);
+        } else {
+            any = pass_letter(&p, *s, text, len);
+        }
+        if (!any)
+            return false;
+        after = after != NULL ? after : s + 1;
+    }
+    return p.last == len;
+}

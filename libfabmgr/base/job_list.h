@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reads lists of running jobs as Slurm prints them, line by line. Three forms are accepted, also
+ * mixed:
+ *
+ *   JOBID ... NODES          columns, such as those of squeue: the first is the job, the last its
+ *                            hosts
+ *   JobId=N ... NodeList=N   scontrol show job --oneliner
+ *   JobId=N                  scontrol show job: the hosts are in a later line of the job
+ *     NodeList=N
+ *
+ * Hosts are lists in the notation of host_list.h. A heading, and jobs without hosts (pending ones),
+ * are passed over. # begins a comment.
+ */
+#ifndef LIBFABMGR_BASE_JOB_LIST_H
+#define LIBFABMGR_BASE_JOB_LIST_H
+
+#include <stdbool.h>
+
+#define FAB_JOB_ID_LEN 64
+
+struct fab_job_reader {
+    char job[FAB_JOB_ID_LEN]; /* the last JobId=; "": none */
+};
+/* A job and its hosts. The hosts are a part of the line that was read. */
+struct fab_job_line {
+    char id[FAB_JOB_ID_LEN];
+    const char *hosts; /* not NUL-terminated */
+    int hosts_len;
+};
+/* Reads one line. A reader whose bytes are all zero begins a new text. Returns OK with *ret_found
+ * (the line completes a job with hosts), or FORMAT: the line has only one column, or the name of
+ * the job is longer than 63 bytes. */
+int fab_base_job_list_line(struct fab_job_reader *r, const char *line, struct fab_job_line *ret,
+                           bool *ret_found);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finds the nodes that a new snapshot lacks. If a switch loses power, its neighbours report their
+ * links to it as down, which proves the loss. If MADs were lost, the neighbours report these links
+ * as up. A search over the lost nodes begins at such links; all nodes that it reaches may still be
+ * there.
+ */
+#include "libfabmgr/discover/losses.h"
+
+#include <stdlib.h>
+
+#include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/status.h"
+
+struct search {
+    const struct fab_fabric *former, *now;
+    uint64_t *lost, *reached; /* bitsets of nodes of the former snapshot */
+    uint32_t *queue;
+    uint32_t tail;
+};
+
+static void reach(struct search *s, uint32_t node)
+{
+    if (!fab_base_bits_get(s->lost, node) || fab_base_bits_get(s->reached, node))
+        return;
+    fab_base_bits_set(s->reached, node);
+    s->queue[s->tail++] = node;
+}
+
+/* Returns whether this port of the former snapshot is also in the new snapshot, with physical state
+ * LinkUp but without a link. */
+static bool leads_to_nothing(const struct search *s, uint32_t port)
+{
+    const struct fab_port *was = fab_fabric_port(s->former, port);
+    uint32_t node = fab_fabric_node_by_guid(s->now, s->former->nodes[was->node].guid);
+    if (node == FAB_NONE || was->num > s->now->nodes[node].num_ports)
+        return false;
+    const struct fab_port *is = fab_fabric_port(s->now, fab_fabric_port_id(s->now, node, was->num));
+    return is->present && is->peer == FAB_NONE && is->info.phys_state == FAB_PHYS_LINKUP;
+}
+
+static void begin_at_links(struct search *s)
+{
+    for (uint32_t port = 0; port < s->former->port_count; port++) {
+        uint32_t peer = fab_fabric_peer_node(s->former, port);
+        if (peer != FAB_NONE && fab_base_bits_get(s->lost, peer) && leads_to_nothing(s, port))
+            reach(s, peer);
+    }
+}
+
+static void spread(struct search *s)
+{
+    const struct fab_fabric *f = s->former;
+    for (uint32_t head = 0; head < s->tail; head++)
+        for (uint32_t num = 0; num <= f->nodes[s->queue[head]].num_ports; num++) {
+            uint32_t port = fab_fabric_port_id(f, s->queue[head], (uint8_t)num);
+            uint32_t peer = fab_fabric_peer_node(f, port);
+            if (peer != FAB_NONE)
+                reach(s, peer);
+        }
+}
+
+static bool has_link(const struct fab_fabric *f, uint32_t node)
+{
+    uint32_t num = 0;
+    while (num <= f->nodes[node].num_ports &&
+           fab_fabric_port(f, fab_fabric_port_id(f, node, (uint8_t)num))->peer == FAB_NONE)
+        num++;
+    return num <= f->nodes[node].num_ports;
+}
+
+static bool own_uplink_lost(const struct fab_fabric *former, const struct fab_fabric *now)
+{
+    if (former->self_port == FAB_NONE || now->self_port == FAB_NONE)
+        return false;
+    return has_link(former, fab_fabric_port(former, former->self_port)->node) &&
+           !has_link(now, fab_fabric_port(now, now->self_port)->node);
+}
+
+int fab_discover_losses(const struct fab_fabric *former, const struct fab_fabric *now,
+                        struct fab_losses *ret)
+{
+    struct fab_losses l = {.own_uplink = own_uplink_lost(former, now)};
+    struct search s = {.former = former,
+                       .now = now,
+                       .lost = fab_base_bits_new(former->node_count),
+                       .reached = fab_base_bits_new(former->node_count),
+                       .queue = calloc(former->node_count + 1u, sizeof(*s.queue))};
+    int status = s.lost != NULL && s.reached != NULL && s.queue != NULL ? FAB_OK : FAB_E_NOMEM;
+    for (uint32_t node = 0; status == FAB_OK && node < former->node_count; node++)
+        if (fab_fabric_node_by_guid(now, former->nodes[node].guid) == FAB_NONE) {
+            fab_base_bits_set(s.lost, node);
+            l.nodes++;
+        }
+    if (status == FAB_OK && l.nodes > 0) {
+        begin_at_links(&s);
+        spread(&s);
+        l.unproved = s.tail;
+    }
+    if (status == FAB_OK)
+        *ret = l;
+    free(s.lost);
+    free(s.reached);
+    free(s.queue);
+    return status;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The tree of switches that Slurm's topology plugins know. For this folder only.
+ *
+ * In this tree each switch has at most one parent, but in a fabric a switch has links to several
+ * switches above it. So the tree has real switches only as leaves, which are the switches with
+ * hosts. Their parents are groups of switches, each as if it were one switch: all switches with
+ * hosts that are connected by switches of the next level form a pod, and so on, up to the whole
+ * fabric. A fabric without levels is one group.
+ *
+ * The tree depends on the cabling, and not on the state of the links: the fabric must contain the
+ * nodes and links that are gone (libfabmgr/fabric/restore.h). So a failed link changes nothing.
+ */
+#ifndef LIBFABMGR_EXPORT_SLURM_H
+#define LIBFABMGR_EXPORT_SLURM_H
+
+#include "libfabmgr/base/arena.h"
+#include "libfabmgr/fabric/fabric.h"
+#include "libfabmgr/policy/locations.h"
+
+#define FAB_SLURM_NAME_LEN 65 /* a name of 64 bytes, Slurm's limit, and the NUL */
+
+struct fab_slurm_host {
+    char name[FAB_SLURM_NAME_LEN];
+    uint32_t sw; /* switch of its first adapter that has a known link */
+};
+/* A switch with hosts, or a group. */
+struct fab_slurm_switch {
+    char name[FAB_SLURM_NAME_LEN];
+    uint32_t parent; /* index of its group; FAB_NONE: none */
+    uint32_t sw;     /* a switch with hosts; for a group: one of its switches */
+    /* hosts[first] to hosts[first + count - 1]; count 0: a group */
+    uint32_t first, count;
+    uint32_t leaves; /* number of switches with hosts in the group; for a switch 1 */
+};
+struct fab_slurm_tree {
+    struct fab_slurm_host *hosts; /* [host_count] by switch, then by name */
+    uint32_t host_count;
+    /* [count] the switches with hosts, in the order of pods and then of names, and then the groups,
+     * the children before their parents */
+    struct fab_slurm_switch *switches;
+    uint32_t leaf_count, count;
+    uint32_t nameless; /* number of hosts whose names are GUIDs, because they have no own name */
+    struct fab_arena arena;
+};
+/* locations: the operator's file with names of hosts; may be NULL. Returns NOMEM. The caller frees
+ * the tree with fab_export_slurm_tree_fini even after an error. */
+int fab_export_slurm_tree(const struct fab_fabric *f, const struct fab_locations *locations,
+                          struct fab_slurm_tree *ret);
+void fab_export_slurm_tree_fini(struct fab_slurm_tree *t);
+
+#endif

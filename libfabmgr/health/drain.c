@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Decides which ISLs a drain leaves out.
+ *
+ * The first step chooses the switches that become stubs. A stub forwards no packets between other
+ * switches, because it keeps links to one neighbour only. The other switches of the drain keep
+ * their ISLs.
+ *
+ * The second step is a breadth-first search from the manager's switch. It visits the switches that
+ * are no stubs first, then the stubs with hosts, and then the other stubs. A stub keeps the link
+ * (with hosts: all links) to the switch from which the search reaches it. The search gives a stub
+ * the neighbour nearest to the manager's switch: in a tree, the path from the manager to the stub
+ * then does not go down and up again.
+ */
+#include "libfabmgr/health/drain.h"
+
+#include <stdlib.h>
+
+#include "libfabmgr/base/arena.h"
+#include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/status.h"
+
+struct drainer {
+    struct fab_arena arena; /* owns the memory of all arrays of this struct */
+    const struct fab_drain_input *in;
+    const struct fab_fabric *f;
+    uint64_t *hosted; /* bitset of switches: the switch has hosts */
+    uint64_t *stub;   /* bitset of switches: the switch becomes a stub */
+    uint64_t *needed; /* bitset of the drained switches without hosts that keep all ISLs */
+    uint64_t *named;  /* bitset of ports: the operator drains the link of the port */
+    uint64_t *seen;   /* bitset of switches that the search has reached */
+    /* [switch_count] the port of a stub at the link by which the search has reached it, or
+     * FAB_NONE */
+    uint32_t *by;
+    /* The switches that the search has reached and not yet visited: switches that are no stubs,
+     * stubs with hosts, and stubs without hosts. */
+    struct {
+        uint32_t *sw, head, tail;
+    } queue[3];
+};
+
+static bool is_drained(const struct drainer *d, uint32_t sw)
+{
+    return fab_base_bits_get(d->in->switches, sw);
+}
+
+static bool is_stub(const struct drainer *d, uint32_t sw)
+{
+    return fab_base_bits_get(d->stub, sw);
+}
+
+static bool is_usable(const struct drainer *d, uint32_t port)
+{
+    return fab_fabric_isl_is_up(d->f, port) && !fab_base_bits_get(d->named, port);
+}
+
+static uint32_t count_hosts(const struct fab_fabric *f, uint32_t sw)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
+        uint32_t peer = fab_fabric_peer_node(f, fab_fabric_port_id(f, sw, (uint8_t)i));
+        count += peer != FAB_NONE && !fab_fabric_node_is_switch(f, peer);
+    }
+    return count;
+}
+
+/* ---- stubs ----------------------------------------------------------------------------------- */
+
+/* Returns whether a switch has a usable ISL to a switch that is no stub, and thus stays in use. */
+static bool has_used_neighbour(const struct drainer *d, uint32_t sw)
+{
+    const struct fab_fabric *f = d->f;
+    for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
+        uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)i);
+        if (is_usable(d, port) && !is_stub(d, fab_fabric_peer_node(f, port)))
+            return true;
+    }
+    return false;
+}
+
+/* The hosts of a drained switch need its neighbours. Makes those drained neighbours keep their ISLs
+ * that have no hosts of their own. */
+static void keep_neighbours(struct drainer *d, uint32_t sw)
+{
+    const struct fab_fabric *f = d->f;
+    for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
+        uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)i), far = fab_fabric_peer_node(f, port);
+        if (!is_usable(d, port) || fab_base_bits_get(d->hosted, far))
+            continue;
+        fab_base_bits_clear(d->stub, far);
+        fab_base_bits_set(d->needed, far);
+    }
+}
+
+static void choose_stubs(struct drainer *d, struct fab_drain *ret)
+{
+    const struct fab_fabric *f = d->f;
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        uint32_t hosts = is_drained(d, sw) ? count_hosts(f, sw) : 0;
+        ret->hosts += hosts;
+        fab_base_bits_put(d->hosted, sw, hosts > 0);
+        fab_base_bits_put(d->stub, sw,
+                          is_drained(d, sw) &&
+                              (hosts == 0 || fab_base_bits_get(d->in->transit, sw)));
+    }
+    for (uint32_t sw = 0; sw < f->switch_count; sw++)
+        if (fab_base_bits_get(d->hosted, sw) && !is_stub(d, sw) && !has_used_neighbour(d, sw))
+            keep_neighbours(d, sw);
+}
+
+/* ---- the search ------------------------------------------------------------------------------ */
+
+static void reach(struct drainer *d, uint32_t sw)
+{
+    int q = !is_stub(d, sw) ? 0 : fab_base_bits_get(d->hosted, sw) ? 1 : 2;
+    fab_base_bits_set(d->seen, sw);
+    d->queue[q].sw[d->queue[q].tail++] = sw;
+}
+
+/* Reaches the neighbours of a switch. From a stub, the search does not continue to switches that
+ * are no stubs, because a stub forwards no packets to them. */
+static void expand(struct drainer *d, uint32_t sw)
+{
+    const struct fab_fabric *f = d->f;
+    for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
+        uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)i);
+        uint32_t far = is_usable(d, port) ? fab_fabric_peer_node(f, port) : FAB_NONE;
+        if (far == FAB_NONE || (is_stub(d, sw) && !is_stub(d, far)) ||
+            fab_base_bits_get(d->seen, far))
+            continue;
+        reach(d, far);
+        if (is_stub(d, far))
+            d->by[far] = fab_fabric_port(f, port)->peer;
+    }
+}
+
+/* Returns the manager's own switch, or the first switch if the fabric has no self_port. */
+static uint32_t own_switch(const struct fab_fabric *f)
+{
+    if (f->self_port == FAB_NONE)
+        return 0;
+    uint32_t self = fab_fabric_port(f, f->self_port)->node;
+    for (uint32_t i = 0; i <= f->nodes[self].num_ports && !fab_fabric_node_is_switch(f, self);
+         i++) {
+        uint32_t far = fab_fabric_peer_node(f, fab_fabric_port_id(f, self, (uint8_t)i));
+        if (far != FAB_NONE && fab_fabric_node_is_switch(f, far))
+            return far;
+    }
+    return self;
+}
+
+/* If the manager's own switch is a stub, the search begins at its neighbours, so that the switch
+ * becomes a stub of one of them. */
+static uint32_t search_start(struct drainer *d, uint32_t own)
+{
+    const struct fab_fabric *f = d->f;
+    for (uint32_t i = 1; is_stub(d, own) && i <= f->nodes[own].num_ports; i++) {
+        uint32_t port = fab_fabric_port_id(f, own, (uint8_t)i);
+        if (is_usable(d, port) && !is_stub(d, fab_fabric_peer_node(f, port)))
+            return fab_fabric_peer_node(f, port);
+    }
+    return own;
+}
+
+static void search(struct drainer *d)
+{
+    uint32_t start = search_start(d, own_switch(d->f));
+    if (d->f->switch_count == 0 || !fab_fabric_node_is_switch(d->f, start))
+        return;
+    fab_base_bits_zero(d->seen, d->f->switch_count);
+    for (uint32_t i = 0; i < d->f->switch_count; i++)
+        d->by[i] = FAB_NONE;
+    for (int q = 0; q < 3; q++)
+        d->queue[q].head = d->queue[q].tail = 0;
+    reach(d, start);
+    for (int q = 0; q < 3;) {
+        if (d->queue[q].head == d->queue[q].tail) {
+            q++;
+            continue;
+        }
+        expand(d, d->queue[q].sw[d->queue[q].head++]);
+        q = 0;
+    }
+}
+
+/* A stub with hosts may have been reached from a stub without hosts. The stub without hosts must
+ * then forward the packets of these hosts, so it keeps its ISLs. Returns whether there was such a
+ * case; the search must then be repeated. */
+static bool keep_forwarders(struct drainer *d)
+{
+    bool any = false;
+    for (uint32_t sw = 0; sw < d->f->switch_count; sw++) {
+        uint32_t parent =
+            is_stub(d, sw) && fab_base_bits_get(d->hosted, sw) && d->by[sw] != FAB_NONE
+                ? fab_fabric_peer_node(d->f, d->by[sw])
+                : FAB_NONE;
+        if (parent == FAB_NONE || !is_stub(d, parent) || fab_base_bits_get(d->hosted, parent))
+            continue;
+        fab_base_bits_clear(d->stub, parent);
+        fab_base_bits_set(d->needed, parent);
+        any = true;
+    }
+    return any;
+}
+
+/* ---- the result ------------------------------------------------------------------------------ */
+
+/* Returns whether stub `sw` keeps the link at its port. */
+static bool keeps(const struct drainer *d, uint32_t sw, uint32_t port)
+{
+    uint32_t by = d->by[sw];
+    return by != FAB_NONE &&
+           (port == by || (fab_base_bits_get(d->hosted, sw) &&
+                           fab_fabric_peer_node(d->f, port) == fab_fabric_peer_node(d->f, by)));
+}
+
+/* Returns whether routes must avoid the ISL between two switches. */
+static bool is_out(const struct drainer *d, uint32_t port)
+{
+    uint32_t peer = fab_fabric_port(d->f, port)->peer;
+    uint32_t a = fab_fabric_port(d->f, port)->node, b = fab_fabric_port(d->f, peer)->node;
+    if (fab_base_bits_get(d->named, port))
+        return true;
+    return (is_stub(d, a) || is_stub(d, b)) && !(is_stub(d, a) && keeps(d, a, port)) &&
+           !(is_stub(d, b) && keeps(d, b, peer));
+}
+
+static bool is_of_bare_stub(const struct drainer *d, uint32_t port)
+{
+    uint32_t sw = fab_fabric_port(d->f, port)->node;
+    return is_stub(d, sw) && !fab_base_bits_get(d->hosted, sw);
+}
+
+static int collect(const struct drainer *d, struct fab_drain *ret)
+{
+    const struct fab_fabric *f = d->f;
+    ret->out = calloc(f->port_count + 1u, sizeof(*ret->out));
+    ret->kept = calloc(f->port_count + 1u, sizeof(*ret->kept));
+    if (!ret->out || !ret->kept)
+        return FAB_E_NOMEM;
+    for (uint32_t p = 0; p < f->port_count; p++) {
+        if (!fab_fabric_isl_is_up(f, p) || fab_fabric_port(f, p)->peer < p)
+            continue;
+        if (is_out(d, p))
+            ret->out[ret->out_count++] = p;
+        else if (is_of_bare_stub(d, p) || is_of_bare_stub(d, fab_fabric_port(f, p)->peer))
+            ret->kept[ret->kept_count++] = p;
+    }
+    return FAB_OK;
+}
+
+/* Counts the nodes that the manager's node would not reach. A stub that the search reached from
+ * another stub counts as reached. */
+static void count_cut(const struct drainer *d, struct fab_drain *ret)
+{
+    const struct fab_fabric *f = d->f;
+    ret->first_cut = FAB_NONE;
+    for (uint32_t n = f->switch_count; n-- > 0;) {
+        if (fab_base_bits_get(d->seen, n))
+            continue;
+        ret->first_cut = n;
+        ret->cut_switches++;
+        ret->cut_others += count_hosts(f, n);
+    }
+}
+
+static int decide(struct drainer *d, struct fab_drain *ret)
+{
+    for (size_t i = 0; i < d->in->link_count; i++) {
+        if (!fab_fabric_isl_is_up(d->f, d->in->link[i]))
+            return FAB_E_INVAL;
+        fab_base_bits_set(d->named, d->in->link[i]);
+        fab_base_bits_set(d->named, fab_fabric_port(d->f, d->in->link[i])->peer);
+    }
+    choose_stubs(d, ret);
+    do
+        search(d);
+    while (keep_forwarders(d));
+    ret->needed = (uint32_t)fab_base_bits_count(d->needed, d->f->switch_count);
+    count_cut(d, ret);
+    return collect(d, ret);
+}
+
+int fab_health_drain(const struct fab_drain_input *in, struct fab_drain *ret)
+{
+    const struct fab_fabric *f = in->fabric;
+    size_t words = fab_base_bits_words(f->switch_count) + 1, n = f->switch_count + 1u;
+    struct drainer d = {.in = in, .f = f};
+    struct fab_drain got = {0};
+    d.hosted = fab_base_arena_alloc(&d.arena, words, sizeof(*d.hosted));
+    d.stub = fab_base_arena_alloc(&d.arena, words, sizeof(*d.stub));
+    d.needed = fab_base_arena_alloc(&d.arena, words, sizeof(*d.needed));
+    d.seen = fab_base_arena_alloc(&d.arena, words, sizeof(*d.seen));
+    d.named =
+        fab_base_arena_alloc(&d.arena, fab_base_bits_words(f->port_count) + 1, sizeof(*d.named));
+    d.by = fab_base_arena_alloc(&d.arena, n, sizeof(*d.by));
+    for (int q = 0; q < 3; q++)
+        d.queue[q].sw = fab_base_arena_alloc(&d.arena, n, sizeof(*d.queue[q].sw));
+    int r = d.arena.failed ? FAB_E_NOMEM : decide(&d, &got);
+    fab_base_arena_fini(&d.arena);
+    if (r == FAB_OK)
+        *ret = got;
+    else
+        fab_health_drain_fini(&got);
+    return r;
+}
+
+void fab_health_drain_fini(struct fab_drain *d)
+{
+    free(d->out);
+    free(d->kept);
+    *d = (struct fab_drain){0};
+}
+
+/* ---- pods ------------------------------------------------------------------------------------ */
+
+/* Sets level[] to the number of hops of each switch to the nearest switch with hosts. Returns the
+ * highest level. */
+static uint32_t find_levels(const struct fab_fabric *f, uint32_t *level, uint32_t *queue)
+{
+    uint32_t head = 0, tail = 0, top = 0;
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        level[sw] = count_hosts(f, sw) > 0 ? 0 : FAB_NONE;
+        if (level[sw] == 0)
+            queue[tail++] = sw;
+    }
+    while (head < tail) {
+        uint32_t sw = queue[head++];
+        top = level[sw];
+        for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
+            uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)i),
+                     far = fab_fabric_peer_node(f, port);
+            if (!fab_fabric_isl_is_up(f, port) || level[far] != FAB_NONE)
+                continue;
+            level[far] = level[sw] + 1;
+            queue[tail++] = far;
+        }
+    }
+    return top;
+}
+
+int fab_health_drain_pod(const struct fab_fabric *f, uint32_t sw, uint64_t *ret)
+{
+    uint32_t *level = calloc(f->switch_count + 1u, sizeof(*level)), head = 0, tail = 0;
+    uint32_t *queue = calloc(f->switch_count + 1u, sizeof(*queue));
+    int r = level && queue ? FAB_OK : FAB_E_NOMEM;
+    uint32_t top = r == FAB_OK ? find_levels(f, level, queue) : 0;
+    if (r == FAB_OK && level[sw] == top)
+        r = FAB_E_NOT_FOUND;
+    if (r == FAB_OK) {
+        fab_base_bits_set(ret, sw);
+        queue[tail++] = sw;
+    }
+    while (head < tail) {
+        uint32_t at = queue[head++];
+        for (uint32_t i = 1; i <= f->nodes[at].num_ports; i++) {
+            uint32_t port = fab_fabric_port_id(f, at, (uint8_t)i),
+                     far = fab_fabric_peer_node(f, port);
+            if (fab_fabric_isl_is_up(f, port) && level[far] != top && fab_base_bits_add(ret, far))
+                queue[tail++] = far;
+        }
+    }
+    free(level);
+    free(queue);
+    return r;
+}

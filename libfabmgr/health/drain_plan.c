@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Plans the batches of a rolling maintenance. For each batch, the switches that are in no batch yet
+ * are tried in the order of their ids. A switch joins the batch if every switch outside of the
+ * batch, and every pod, then keeps the wanted share of its ISLs. If the batch would cut off a part
+ * of the fabric, the switches that joined last are removed from it.
+ */
+#include "libfabmgr/health/drain_plan.h"
+
+#include <stdlib.h>
+
+#include "libfabmgr/base/arena.h"
+#include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/health/drain.h"
+
+struct share {
+    uint32_t links, out;
+};
+struct planner {
+    struct fab_arena arena;
+    const struct fab_fabric *f;
+    uint32_t keep_percent;
+    uint32_t *hosts;   /* [switch_count] number of endports at the switch */
+    uint32_t *pod;     /* [switch_count] the pod: the lowest id of its switches */
+    uint64_t *top;     /* bitset: the switch is farthest from hosts */
+    uint64_t *in;      /* bitset: the switch is in the present batch */
+    struct share *own; /* [switch_count] the ISLs of a switch */
+    struct share *up;  /* [switch_count] the ISLs of a pod to switches of `top` */
+    uint32_t *member;  /* the switches of the present batch, in the order in which they joined */
+    uint64_t *none;    /* an empty bitset */
+};
+
+static uint32_t count_hosts(const struct fab_fabric *f, uint32_t sw)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
+        uint32_t far = fab_fabric_peer_node(f, fab_fabric_port_id(f, sw, (uint8_t)i));
+        count += far != FAB_NONE && !fab_fabric_node_is_switch(f, far);
+    }
+    return count;
+}
+
+/* ---- pods ------------------------------------------------------------------------------------ */
+
+/* A switch is farthest from hosts if fab_health_drain_pod finds no pod for it. */
+static int find_pods(struct planner *p)
+{
+    const struct fab_fabric *f = p->f;
+    uint64_t *set = fab_base_bits_new(f->switch_count);
+    int r = set ? FAB_OK : FAB_E_NOMEM;
+    for (uint32_t sw = 0; sw < f->switch_count; sw++)
+        p->pod[sw] = FAB_NONE;
+    for (uint32_t sw = 0; r == FAB_OK && sw < f->switch_count; sw++) {
+        if (p->pod[sw] != FAB_NONE)
+            continue;
+        fab_base_bits_zero(set, f->switch_count);
+        r = fab_health_drain_pod(f, sw, set);
+        if (r == FAB_E_NOT_FOUND) {
+            fab_base_bits_set(p->top, sw);
+            r = FAB_OK;
+            continue;
+        }
+        for (uint32_t i = 0; r == FAB_OK && i < f->switch_count; i++)
+            if (fab_base_bits_get(set, i))
+                p->pod[i] = sw;
+    }
+    free(set);
+    return r;
+}
+
+/* ---- shares ---------------------------------------------------------------------------------- */
+
+/* If the ISL between two switches leads from a pod to a switch that is farthest from hosts, returns
+ * the pod; otherwise FAB_NONE. */
+static uint32_t pod_of(const struct planner *p, uint32_t a, uint32_t b)
+{
+    bool a_top = fab_base_bits_get(p->top, a), b_top = fab_base_bits_get(p->top, b);
+    return a_top == b_top ? FAB_NONE : p->pod[a_top ? b : a];
+}
+
+static void count_links(struct planner *p)
+{
+    const struct fab_fabric *f = p->f;
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        if (!fab_fabric_isl_is_up(f, port))
+            continue;
+        uint32_t near = fab_fabric_port(f, port)->node, far = fab_fabric_peer_node(f, port);
+        uint32_t pod = near < far ? pod_of(p, near, far) : FAB_NONE;
+        p->own[near].links++;
+        if (pod != FAB_NONE)
+            p->up[pod].links++;
+    }
+}
+
+/* Adds a switch to the present batch, or removes it. */
+static void put(struct planner *p, uint32_t sw, bool in)
+{
+    const struct fab_fabric *f = p->f;
+    const uint32_t step = in ? 1 : UINT32_MAX; /* adds 1, or subtracts 1 */
+    fab_base_bits_put(p->in, sw, in);
+    for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
+        uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)i), far = fab_fabric_peer_node(f, port);
+        if (!fab_fabric_isl_is_up(f, port))
+            continue;
+        p->own[far].out += step;
+        uint32_t pod = pod_of(p, sw, far);
+        if (pod != FAB_NONE && !fab_base_bits_get(p->in, far))
+            p->up[pod].out += step;
+    }
+}
+
+static bool is_enough(const struct planner *p, const struct share *s)
+{
+    return (uint64_t)(s->links - s->out) * 100 >= (uint64_t)p->keep_percent * s->links;
+}
+
+/* Returns whether all neighbours of a switch of the batch, and their pods, keep enough ISLs. */
+static bool may_join(const struct planner *p, uint32_t sw)
+{
+    const struct fab_fabric *f = p->f;
+    for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
+        uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)i), far = fab_fabric_peer_node(f, port);
+        if (!fab_fabric_isl_is_up(f, port))
+            continue;
+        uint32_t pod = pod_of(p, sw, far);
+        /* The ISLs of a drained switch with hosts do not count for the capacity of its pod: the
+         * hosts of this switch are drained, too, and need no capacity. */
+        bool counts = pod != FAB_NONE && p->hosts[sw] == 0;
+        if ((!fab_base_bits_get(p->in, far) && !is_enough(p, &p->own[far])) ||
+            (counts && !is_enough(p, &p->up[pod])))
+            return false;
+    }
+    return true;
+}
+
+/* ---- batches --------------------------------------------------------------------------------- */
+
+static int cuts(const struct planner *p, bool *ret)
+{
+    const struct fab_drain_input in = {.fabric = p->f, .switches = p->in, .transit = p->none};
+    struct fab_drain d = {0};
+    int r = fab_health_drain(&in, &d);
+    *ret = d.first_cut != FAB_NONE;
+    fab_health_drain_fini(&d);
+    return r;
+}
+
+static struct fab_drain_batch describe(const struct planner *p, uint32_t count)
+{
+    struct fab_drain_batch b = {.kept_percent = 100, .least = FAB_NONE};
+    for (uint32_t i = 0; i < count; i++)
+        b.hosts += p->hosts[p->member[i]];
+    for (uint32_t sw = 0; sw < p->f->switch_count; sw++) {
+        const struct share *s = &p->own[sw];
+        if (fab_base_bits_get(p->in, sw) || s->out == 0)
+            continue;
+        uint32_t kept = (uint32_t)((uint64_t)(s->links - s->out) * 100 / s->links);
+        if (kept >= b.kept_percent && b.least != FAB_NONE)
+            continue;
+        b.kept_percent = kept;
+        b.least = sw;
+    }
+    return b;
+}
+
+/* Makes one batch of switches that are in no batch yet. *ret_count: number of its switches. */
+static int make_batch(struct planner *p, const uint64_t *of, bool hosted,
+                      struct fab_drain_plan *ret, uint32_t *ret_count)
+{
+    uint32_t count = 0;
+    bool cut = false;
+    for (uint32_t sw = 0; sw < p->f->switch_count; sw++) {
+        if (!fab_base_bits_get(of, sw) || ret->batch_of[sw] != FAB_NONE ||
+            (p->hosts[sw] > 0) != hosted)
+            continue;
+        put(p, sw, true);
+        if (may_join(p, sw))
+            p->member[count++] = sw;
+        else
+            put(p, sw, false);
+    }
+    int r = count > 0 ? cuts(p, &cut) : FAB_OK;
+    while (r == FAB_OK && cut && count > 0) {
+        put(p, p->member[--count], false);
+        r = cuts(p, &cut);
+    }
+    for (uint32_t i = 0; r == FAB_OK && i < count; i++)
+        ret->batch_of[p->member[i]] = ret->count;
+    if (r == FAB_OK && count > 0)
+        ret->batch[ret->count++] = describe(p, count);
+    for (uint32_t i = count; i-- > 0;)
+        put(p, p->member[i], false);
+    *ret_count = count;
+    return r;
+}
+
+static int plan(struct planner *p, const uint64_t *of, struct fab_drain_plan *ret)
+{
+    int r = find_pods(p);
+    for (uint32_t sw = 0; sw < p->f->switch_count; sw++) {
+        p->hosts[sw] = count_hosts(p->f, sw);
+        ret->batch_of[sw] = FAB_NONE;
+    }
+    count_links(p);
+    for (int hosted = 0; hosted < 2; hosted++)
+        for (uint32_t count = 1; r == FAB_OK && count > 0;)
+            r = make_batch(p, of, hosted, ret, &count);
+    return r;
+}
+
+int fab_health_drain_plan(const struct fab_fabric *f, const uint64_t *of, uint32_t keep_percent,
+                          struct fab_drain_plan *ret)
+{
+    size_t n = f->switch_count + 1u, words = fab_base_bits_words(n);
+    struct planner p = {.f = f, .keep_percent = keep_percent};
+    struct fab_drain_plan got = {calloc(n, sizeof(*got.batch_of)), calloc(n, sizeof(*got.batch)),
+                                 0};
+    p.hosts = fab_base_arena_alloc(&p.arena, n, sizeof(*p.hosts));
+    p.pod = fab_base_arena_alloc(&p.arena, n, sizeof(*p.pod));
+    p.top = fab_base_arena_alloc(&p.arena, words, sizeof(*p.top));
+    p.in = fab_base_arena_alloc(&p.arena, words, sizeof(*p.in));
+    p.none = fab_base_arena_alloc(&p.arena, words, sizeof(*p.none));
+    p.own = fab_base_arena_alloc(&p.arena, n, sizeof(*p.own));
+    p.up = fab_base_arena_alloc(&p.arena, n, sizeof(*p.up));
+    p.member = fab_base_arena_alloc(&p.arena, n, sizeof(*p.member));
+    int r = p.arena.failed || !got.batch_of || !got.batch ? FAB_E_NOMEM : plan(&p, of, &got);
+    fab_base_arena_fini(&p.arena);
+    if (r == FAB_OK)
+        *ret = got;
+    else
+        fab_health_drain_plan_fini(&got);
+    return r;
+}
+
+void fab_health_drain_plan_fini(struct fab_drain_plan *p)
+{
+    free(p->batch_of);
+    free(p->batch);
+    *p = (struct fab_drain_plan){0};
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The capacity floor: a share of the uplinks of each leaf, and of each pod, must stay in use when
+ * links are isolated (the constraint of CorrOpt: Zhuo et al., Understanding and mitigating packet
+ * corruption in data center networks, SIGCOMM 2017). The uplinks of a leaf are all of its links to
+ * other switches. A pod consists of the switches that are connected without the switches of the
+ * highest level, and its uplinks are its links to these switches. A fabric in which all switches
+ * are at most one hop from hosts has no pods, only leaves.
+ *
+ * The floor counts links, and not their rates. Links that have failed count as uplinks that are not
+ * in use.
+ */
+#ifndef LIBFABMGR_HEALTH_FLOOR_H
+#define LIBFABMGR_HEALTH_FLOOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "libfabmgr/fabric/fabric.h"
+
+/* A link between switches that has failed. */
+struct fab_lost_link {
+    uint32_t node[2]; /* ids of its switches; FAB_NONE: the switch is not in the fabric */
+    /* The level that the switch had; only used if node is FAB_NONE. */
+    uint32_t level[2];
+};
+/* The uplinks of a leaf or of a pod. */
+struct fab_floor_group {
+    uint32_t node;  /* id of the leaf, or the lowest id of the switches of the pod */
+    bool pod;       /* the group is a pod */
+    uint32_t links; /* number of uplinks, with those that have failed */
+    uint32_t lost;  /* number of uplinks that are excluded or have failed */
+    uint32_t least; /* number of uplinks that must stay in use */
+};
+struct fab_floor_count {
+    uint32_t links, lost;
+};
+struct fab_floor {
+    const struct fab_fabric *f;
+    uint32_t min_percent;
+    uint32_t top; /* the highest level */
+    uint32_t
+        *level;    /* [switch_count] number of hops to the nearest switch with hosts, or FAB_NONE */
+    uint32_t *pod; /* [switch_count] lowest id of the switches of the pod; FAB_NONE: no pod */
+    struct fab_floor_count *leaf;    /* [switch_count] by leaf */
+    struct fab_floor_count *of_pods; /* [switch_count] by lowest id of the switches of the pod */
+};
+
+/* Finds leaves and pods. Returns NOMEM. */
+int fab_health_floor_init(struct fab_floor *fl, const struct fab_fabric *f, uint32_t min_percent);
+void fab_health_floor_fini(struct fab_floor *fl);
+/* Counts the uplinks: those that are up in the fabric, and the lost ones. */
+void fab_health_floor_count(struct fab_floor *fl, const struct fab_lost_link *lost, size_t count);
+/* Counts a link between these switches, which is not up in the fabric, as lost. */
+void fab_health_floor_lost(struct fab_floor *fl, uint32_t a, uint32_t b);
+/* Counts a link between these switches, which is up in the fabric, as excluded. */
+void fab_health_floor_exclude(struct fab_floor *fl, uint32_t a, uint32_t b);
+/* Returns whether one more link between these switches may be excluded. *ret: the leaf or pod that
+ * would keep too few uplinks. */
+bool fab_health_floor_permits(const struct fab_floor *fl, uint32_t a, uint32_t b,
+                              struct fab_floor_group *ret);
+/* Returns the group that keeps the smallest share of its uplinks if a link between these switches
+ * is lost. Returns false if the link is no uplink of a leaf or pod. */
+bool fab_health_floor_tightest(const struct fab_floor *fl, uint32_t a, uint32_t b,
+                               struct fab_floor_group *ret);
+
+#endif

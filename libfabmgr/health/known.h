@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Remembers the links between switches that were up, so that the capacity floor (floor.h) also
+ * counts links that have failed, and links of switches that have left the fabric. A link is
+ * forgotten when one of its ports is connected to another port.
+ */
+#ifndef LIBFABMGR_HEALTH_KNOWN_H
+#define LIBFABMGR_HEALTH_KNOWN_H
+
+#include "libfabmgr/health/floor.h"
+
+struct fab_known; /* immutable, with a reference count that any thread may change */
+/* Makes the links of `was` (NULL: none) and all links between switches that are up in the fabric.
+ * Returns NOMEM. */
+int fab_health_known_next(const struct fab_known *was, const struct fab_fabric *f,
+                          struct fab_known **ret);
+struct fab_known *fab_health_known_ref(struct fab_known *k); /* k may be NULL */
+void fab_health_known_unref(struct fab_known *k);            /* k may be NULL */
+/* Lists the known links that are not up in the fabric, without those for which skip() returns true;
+ * skip and k may be NULL. The caller frees the list with free(). Returns NOMEM. */
+int fab_health_known_lost(const struct fab_known *k, const struct fab_fabric *f,
+                          bool (*skip)(void *ctx, uint64_t guid, uint8_t port), void *ctx,
+                          struct fab_lost_link **ret, size_t *ret_count);
+
+#endif

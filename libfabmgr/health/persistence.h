@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Decides whether the errors of a link persist, so that isolating the link is justified. A single
+ * burst of errors, for example while a switch restarts or a cable is touched, must not isolate a
+ * link, nor must rare errors whose number exceeds the threshold by chance.
+ *
+ * Time is divided into windows of rule->within_us. A counter crosses its threshold in a window if
+ * it rises by the threshold or more. Errors persist when two conditions are met: a counter of the
+ * link itself has crossed its threshold in enough windows, and the errors of these windows, divided
+ * by the number of all windows since the first crossing, are at least the threshold. After
+ * FAB_PERSISTENCE_CLEAN windows without a crossing, the count begins again.
+ */
+#ifndef LIBFABMGR_HEALTH_PERSISTENCE_H
+#define LIBFABMGR_HEALTH_PERSISTENCE_H
+
+#include "libfabmgr/health/counters.h"
+
+#define FAB_PERSISTENCE_CLEAN 5
+
+/* State of one end of a link; all bytes zero: no reading yet. */
+struct fab_persistence {
+    uint64_t us;                 /* length of the present window so far, in us */
+    uint64_t rise[FAB_COUNTERS]; /* increases in the present window */
+    uint32_t windows;            /* windows since the first crossing, with this one; 0: none */
+    uint32_t crossed;            /* windows with a crossing among them */
+    uint32_t clean;              /* windows without a crossing since the last crossing */
+    /* Each window with a crossing adds the largest multiple of its threshold by which a counter
+       rose, in thousandths.
+     */
+    uint64_t sum;
+};
+
+/* Adds the newest sample of a history. */
+void fab_health_persistence_add(struct fab_persistence *p, const struct fab_health_history *h,
+                                const struct fab_counter_rule *rule);
+/* Returns whether the errors persist. crossings: number of windows that must have a crossing. */
+bool fab_health_persistence_reached(const struct fab_persistence *p, uint32_t crossings);
+
+#endif

@@ -1,0 +1,9 @@
+libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/device.c \
+	%D%/device.h \
+	%D%/module.c \
+	%D%/module.h \
+	%D%/odd.c \
+	%D%/odd.h \
+	%D%/printable.c \
+	%D%/printable.h

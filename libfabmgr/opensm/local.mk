@@ -1,0 +1,11 @@
+libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/conf.c \
+	%D%/convert.h \
+	%D%/export.c \
+	%D%/files.c \
+	%D%/import.c \
+	%D%/near.c \
+	%D%/opensm.h \
+	%D%/options.c \
+	%D%/rules.c \
+	%D%/yaml.c

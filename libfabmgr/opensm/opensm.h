@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Converts a configuration of OpenSM 3.3.23 to one of fabricd, and back. Pure computation: the
+ * caller reads and writes the files.
+ *
+ * Each option that OpenSM's template (opensm -c) documents has a row in a table (options.c), which
+ * says what becomes of it. An option that opensm.conf does not set has OpenSM's default.
+ */
+#ifndef LIBFABMGR_OPENSM_OPENSM_H
+#define LIBFABMGR_OPENSM_OPENSM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libfabmgr/base/arena.h"
+#include "libfabmgr/base/text.h"
+
+#define FAB_OPENSM_CONF_MAX ((size_t)1 << 20) /* bytes of opensm.conf */
+/* maximum size in bytes of a file other than opensm.conf */
+#define FAB_OPENSM_FILE_MAX ((size_t)64 << 20)
+/* maximum number of lines in opensm.conf that set options */
+#define FAB_OPENSM_LINES_MAX 4096u
+
+/* ---- opensm.conf ----------------------------------------------------------------------------- */
+
+struct fab_opensm_line {
+    const char *name, *value; /* the value is "" if the line has none */
+    unsigned line;            /* from 1 */
+};
+struct fab_opensm_conf {
+    struct fab_opensm_line *line; /* [count] in the order of the file */
+    size_t count;
+    struct fab_arena arena; /* private */
+};
+/* Reads the text of opensm.conf. Returns LIMIT (the text or a line is too long, or there are too
+ * many lines) or NOMEM. *ret needs fab_opensm_conf_fini only after OK. */
+int fab_opensm_conf_read(const char *text, size_t len, struct fab_opensm_conf *ret);
+void fab_opensm_conf_fini(struct fab_opensm_conf *c);
+/* Returns the value of an option in the last line that sets it, or else OpenSM's default. Returns
+ * NULL if the option is unknown, or if its value is "(null)". *ret_line, if ret_line is not NULL,
+ * gets the number of the line; 0: no line sets the option. */
+const char *fab_opensm_conf_get(const struct fab_opensm_conf *c, const char *name,
+                                unsigned *ret_line);
+
+/* ---- the other files ------------------------------------------------------------------------- */
+
+enum fab_opensm_file {
+    FAB_OPENSM_PARTITIONS,
+    FAB_OPENSM_QOS,
+    FAB_OPENSM_PREFIX_ROUTES,
+    FAB_OPENSM_NAMES,
+    FAB_OPENSM_ROOTS,
+    FAB_OPENSM_CN,
+    FAB_OPENSM_IO,
+    FAB_OPENSM_TORUS,
+    FAB_OPENSM_LFTS,
+    FAB_OPENSM_SA_DB,
+    FAB_OPENSM_LIDS,
+    FAB_OPENSM_M_KEYS,
+    FAB_OPENSM_NEIGHBORS,
+    FAB_OPENSM_FILES
+};
+struct fab_opensm_file_kind {
+    const char *name; /* usual name of the file, such as "partitions.conf" */
+    /* option of opensm.conf that has the path of the file; NULL: the file is in OpenSM's cache
+     * directory */
+    const char *option;
+};
+extern const struct fab_opensm_file_kind fab_opensm_files[FAB_OPENSM_FILES];
+
+/* ---- from OpenSM ----------------------------------------------------------------------------- */
+
+enum fab_opensm_fate {
+    FAB_OPENSM_TAKEN,   /* a setting of fabricd has the value */
+    FAB_OPENSM_DEFAULT, /* fabricd behaves in this manner without any setting */
+    FAB_OPENSM_NONE,    /* the option has no meaning for fabricd; the note says why */
+    FAB_OPENSM_DECIDE,  /* the operator must decide; the note says what */
+    FAB_OPENSM_UNKNOWN, /* OpenSM has no such option */
+};
+const char *fab_opensm_fate_name(enum fab_opensm_fate fate); /* "taken", ... */
+
+/* what became of one option or file */
+struct fab_opensm_item {
+    const char *name;  /* name of the option or of the file */
+    const char *value; /* value of the option; "" for a secret key */
+    unsigned line;     /* line in opensm.conf; 0: no line sets the option, or the item is a file */
+    bool preset;       /* true: the value is OpenSM's default */
+    enum fab_opensm_fate fate;
+    /* the setting with its value, such as "subnet.lmc: 1"; "": there is none */
+    const char *setting;
+    const char *note; /* a sentence for the operator, or "" */
+};
+/* a file to write */
+struct fab_opensm_output {
+    const char *name; /* without a folder */
+    const char *text;
+    size_t len;
+    bool secret; /* only the user of the manager may read it */
+};
+#define FAB_OPENSM_OUTPUTS 16
+struct fab_opensm_input {
+    const struct fab_opensm_conf *conf;
+    /* contents and path of each file other than opensm.conf; text NULL: there is no such file */
+    struct {
+        const char *text, *path;
+        size_t len;
+    } file[FAB_OPENSM_FILES];
+    /* absolute path of the folder from which fabricd will read the written files */
+    const char *folder;
+};
+struct fab_opensm_import {
+    /* [count] the options in the order of the template, then the files, then the unknown options */
+    struct fab_opensm_item *item;
+    size_t count;
+    struct fab_opensm_output output[FAB_OPENSM_OUTPUTS]; /* [outputs] the first one: fabricd.yaml */
+    size_t outputs;
+    struct fab_arena arena; /* private */
+};
+/* Converts a configuration. Returns NOMEM; *ret needs fab_opensm_import_fini only after OK. */
+int fab_opensm_import(const struct fab_opensm_input *in, struct fab_opensm_import *ret);
+void fab_opensm_import_fini(struct fab_opensm_import *i);
+
+/* ---- to OpenSM ------------------------------------------------------------------------------- */
+
+/* A port with a GUID. Ports of one node follow each other. */
+struct fab_opensm_port {
+    uint64_t guid, node_guid;
+    uint16_t lid; /* base LID; 0: none */
+    uint8_t lmc;
+    const char *node_name;
+};
+struct fab_opensm_export_input {
+    const struct fab_opensm_port *port; /* [port_count] */
+    size_t port_count;
+    const char *settings; /* lines "path: value" of fabricd's settings */
+    /* contents of partitions.file and qos.file; NULL: none */
+    const char *partitions, *qos;
+    size_t partitions_len, qos_len;
+    const char *folder; /* absolute path of the folder in which OpenSM will find the files */
+};
+struct fab_opensm_export {
+    struct fab_opensm_output output[FAB_OPENSM_OUTPUTS]; /* [outputs] the first one: opensm.conf */
+    size_t outputs;
+    size_t ports;           /* number of ports in guid2lid */
+    const char *rest;       /* paths of the settings that have no equivalent option, one a line */
+    struct fab_arena arena; /* private */
+};
+/* Makes the files. Returns NOMEM; *ret needs fab_opensm_export_fini only after OK. */
+int fab_opensm_export(const struct fab_opensm_export_input *in, struct fab_opensm_export *ret);
+void fab_opensm_export_fini(struct fab_opensm_export *e);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The applied policy: what an operator applies with 'fabricctl apply'. fabricd-policy(5) describes
+ * its keys, and doc/policy.schema.json has the same rules for other programs.
+ *
+ * The policy consists of sections. A section replaces what fabricd.yaml says about the same
+ * subject. If the policy does not have a section, the settings of fabricd.yaml apply.
+ */
+#ifndef LIBFABMGR_POLICY_DECLARED_H
+#define LIBFABMGR_POLICY_DECLARED_H
+
+#include "libfabmgr/policy/document.h"
+#include "libfabmgr/policy/policy.h"
+
+enum fab_declared_section {
+    FAB_DECLARED_PARTITIONS, /* keys partitions and groups */
+    FAB_DECLARED_CLASSES,
+    FAB_DECLARED_CONGESTION,
+    FAB_DECLARED_NAMES,
+    FAB_DECLARED_ISOLATION,
+    FAB_DECLARED_APPROVALS,
+    FAB_DECLARED_SECTIONS
+};
+/* The keys of the sections, such as "partitions". */
+extern const char *const fab_policy_declared_section_name[FAB_DECLARED_SECTIONS];
+
+/* Limits. They are low enough that each name can be compared with all others, one by one. */
+#define FAB_DECLARED_PARTITIONS_MAX 4096
+#define FAB_DECLARED_GROUPS_MAX 256
+#define FAB_DECLARED_ISOLATIONS_MAX 256
+#define FAB_DECLARED_APPROVALS_MAX 4096
+
+/* The kind of object that a name or GUID in the policy must denote. */
+enum fab_declared_what {
+    FAB_DECLARED_NODE, /* a node name; one with '*' or '?' is a pattern */
+    FAB_DECLARED_PORT_GUID,
+    FAB_DECLARED_NODE_GUID,
+    FAB_DECLARED_LINK, /* NODE/PORT */
+};
+#define FAB_DECLARED_PATH_LEN 96
+/* A name or GUID in the policy, which the caller compares with the fabric. */
+struct fab_declared_ref {
+    enum fab_declared_what what;
+    const char *text; /* "": only the GUID */
+    uint64_t guid;
+    struct fab_doc_place at;
+    char path[FAB_DECLARED_PATH_LEN]; /* such as "partitions[1].full[0]" */
+};
+/* A link that routes must avoid. */
+struct fab_declared_isolation {
+    const char *link, *reason; /* NODE/PORT; reason: "" if there is none */
+    size_t ref;                /* index of the reference to the link */
+};
+/* A port of an adapter or router that is approved at a switch port. */
+struct fab_declared_approval {
+    uint64_t node_guid, port_guid;
+    uint8_t port;
+    const char *at; /* NODE/PORT of the switch port */
+    size_t ref;     /* index of the reference to the switch port */
+};
+struct fab_declared {
+    bool has[FAB_DECLARED_SECTIONS];
+    struct fab_partitions *partitions;
+    struct fab_classes *classes; /* NULL: all traffic is one class */
+    struct fab_policy_congestion congestion;
+    struct fab_node_names *names; /* NULL: no names */
+    struct fab_declared_isolation *isolation;
+    struct fab_declared_approval *approval;
+    struct fab_declared_ref *ref;
+    size_t isolations, approvals, refs;
+    struct fab_arena arena; /* holds the texts */
+};
+struct fab_declared_error {
+    struct fab_doc_place at; /* line 0: the error has no place */
+    char message[400];       /* a sentence that begins with the path of the value */
+};
+
+/* Reads all documents of d as one policy. Returns FORMAT (a wrong key or value), EXISTS (a name, a
+ * P_Key or a mapping is there twice), LIMIT, RANGE or NOT_FOUND (a group or partition that the
+ * policy does not have), with *ret_error; or NOMEM. */
+int fab_policy_declared_read(const struct fab_doc *d, struct fab_declared *ret,
+                             struct fab_declared_error *ret_error);
+void fab_policy_declared_fini(struct fab_declared *d);
+/* Replaces the values in *p by those of the sections that the policy has. In the section of
+ * congestion control, key and key_lease_s stay. */
+void fab_policy_declared_apply(const struct fab_declared *d, struct fab_policy *p);
+/* Returns true if the partition or group that a member of a traffic class names exists. Members of
+ * other kinds always exist. */
+bool fab_policy_declared_knows(const struct fab_partitions *p, const struct fab_class_member *m);
+
+#endif

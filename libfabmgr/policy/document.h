@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A tree of values as a parser of YAML makes it: texts, lists and mappings, each with its place in
+ * the text. The parser adds nodes in the order of the text. Readers walk from the first child of a
+ * node over its siblings.
+ */
+#ifndef LIBFABMGR_POLICY_DOCUMENT_H
+#define LIBFABMGR_POLICY_DOCUMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libfabmgr/base/arena.h"
+
+#define FAB_DOC_TEXT_MAX ((size_t)1 << 20) /* bytes of all files together */
+#define FAB_DOC_FILES_MAX 64
+#define FAB_DOC_NODES_MAX (UINT32_C(1) << 18)
+#define FAB_DOC_DEPTH_MAX 8
+
+enum fab_doc_kind { FAB_DOC_TEXT, FAB_DOC_LIST, FAB_DOC_MAP };
+struct fab_doc_place {
+    uint32_t file, line, column; /* file: index of fab_doc.file; line and column: from 1 */
+};
+struct fab_doc_node {
+    enum fab_doc_kind kind;
+    /* The text was not in quotes, so YAML may take it for a number, a truth value or null. */
+    bool plain;
+    const char *key;  /* key of an element of a mapping; NULL: the node is no such element */
+    const char *text; /* only for FAB_DOC_TEXT */
+    struct fab_doc_place at, key_at;
+    uint32_t first, last, next; /* first and last child, and next sibling; 0: none */
+};
+/* All files of one policy. Node 0 is a list whose children are the documents. */
+struct fab_doc {
+    struct fab_doc_node *node; /* [count] */
+    size_t count;
+    const char *file[FAB_DOC_FILES_MAX]; /* names of the files */
+    uint32_t files;
+    struct fab_arena arena; /* holds all texts */
+};
+
+int fab_policy_doc_init(struct fab_doc *d); /* returns NOMEM; call fini in any case */
+void fab_policy_doc_fini(struct fab_doc *d);
+/* Adds the name of a file. Returns NOMEM or LIMIT. */
+int fab_policy_doc_add_file(struct fab_doc *d, const char *name);
+/* Appends a child to the list or mapping `parent`. Copies `text` and the key. Returns LIMIT (too
+ * many nodes) or NOMEM. */
+int fab_policy_doc_add(struct fab_doc *d, uint32_t parent, const struct fab_doc_node *node,
+                       uint32_t *ret);
+/* Returns the value of a key of a mapping; 0: the mapping does not have it. */
+uint32_t fab_policy_doc_get(const struct fab_doc *d, uint32_t map, const char *key);
+
+#endif

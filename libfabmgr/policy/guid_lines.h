@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reads the lines of OpenSM's files guid2lid and guid2mkey, which have a common form: the GUID of a
+ * port and further hexadecimal numbers, separated by blanks. "#" begins a comment.
+ */
+#ifndef LIBFABMGR_POLICY_GUID_LINES_H
+#define LIBFABMGR_POLICY_GUID_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct fab_line_error {
+    unsigned line;     /* number of the line with the error, from 1 */
+    char message[120]; /* the reason; it never contains a key */
+};
+
+/* Reads the next number of a line that ends at `end`, and advances *at past the number. The number
+ * is 0x and 1 to 16 hexadecimal digits. Returns false for any other word, and for a number above
+ * `most`. */
+bool fab_policy_guid_lines_number(const char **at, const char *end, uint64_t most, uint64_t *ret);
+/* Returns true if the rest of the line has only blanks or a comment. */
+bool fab_policy_guid_lines_is_over(const char **at, const char *end);
+
+/* The caller's function for one line, which is neither empty nor a comment. It returns a status.
+ * With FORMAT, *ret_why is the reason, a string constant. */
+typedef int fab_policy_guid_lines_take(void *ctx, const char *at, const char *end, unsigned line,
+                                       const char **ret_why);
+/* Passes the lines of the text to `take`, until `take` returns an error. Returns OK or this error.
+ * With FORMAT, *ret_error has the line and the reason. A line of more than line_max bytes is a
+ * FORMAT error; line_max 0: lines can have any length. */
+int fab_policy_guid_lines_each(const char *text, size_t len, size_t line_max,
+                               fab_policy_guid_lines_take *take, void *ctx,
+                               struct fab_line_error *ret_error);
+/* Writes the line and the reason to *error, and returns FORMAT. */
+int fab_policy_guid_lines_fail(struct fab_line_error *error, unsigned line, const char *why);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Standing tables: tables that the switches hold, and that this manager did not make since its
+ * start. */
+#ifndef LIBFABMGR_REPAIR_STANDING_H
+#define LIBFABMGR_REPAIR_STANDING_H
+
+#include "libfabmgr/fabric/fabric.h"
+#include "libfabmgr/target/target.h"
+
+struct fab_standing {
+    /* the tables that the switches hold; entries that are not known are FAB_LFT_NO_ROUTE */
+    const struct fab_lft *held;
+    const struct fab_lft *fresh; /* the tables of an engine for the present fabric */
+    const struct fab_fabric *fabric;
+    const struct fab_lids *lids;
+};
+struct fab_standing_count {
+    uint64_t entries; /* number of entries in which the result differs from the held tables */
+    uint32_t blocks;  /* number of LFT blocks in which the result differs from the held tables */
+    /* Number of LFT blocks in which the fresh tables differ from the held ones */
+    uint32_t fresh_blocks;
+};
+/*
+ * Makes tables that keep each held entry whose path leads to the LID. The other switches get their
+ * fresh entry if its path then leads to the LID. If fewer switches reach the LID with these entries
+ * than with the fresh tables, all switches get the fresh entries for this LID. Entries of LIDs that
+ * no port has do not change.
+ *
+ * The result may have cycles of channel dependencies. The caller proves it before the tables are
+ * used. Returns OK, or NOMEM.
+ */
+int fab_repair_standing(const struct fab_standing *in, struct fab_lft *ret,
+                        struct fab_standing_count *ret_count);
+
+/* Counts how `now`, which has the size of the held and the fresh tables, differs from them. */
+void fab_repair_standing_compare(const struct fab_standing *in, const struct fab_lft *now,
+                                 struct fab_standing_count *ret_count);
+
+#endif

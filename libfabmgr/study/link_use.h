@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How much the active tables use a link. */
+#ifndef LIBFABMGR_STUDY_LINK_USE_H
+#define LIBFABMGR_STUDY_LINK_USE_H
+
+#include "libfabmgr/fabric/fabric.h"
+#include "libfabmgr/target/target.h"
+
+/* Returns how many LIDs the switches at both ends of the link of this port reach over the link: the
+ * number of their LFT entries that name the ports of the link. */
+uint64_t fab_study_link_use(const struct fab_fabric *f, const struct fab_lft *lft, uint32_t port);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Axes of charts: round values for ticks, and their labels. For this folder only. */
+#ifndef LIBFABMGR_SVG_AXIS_H
+#define LIBFABMGR_SVG_AXIS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* An axis of values from 0 to `top`, with a tick at each multiple of `step`. */
+struct fab_svg_axis {
+    double top, step;
+    /* All labels show their value divided by `unit`, with the prefix of the SI that stands for it
+     * before the name of the unit: "", "k", "M", "G", "T" or "P". */
+    double unit;
+    const char *prefix;
+    int decimals;
+};
+/* Returns an axis to the value `most` with at most `ticks` ticks above 0. whole: values are
+ * integers, so the step is at least 1. scaled: large values get a prefix of the SI. */
+struct fab_svg_axis fab_svg_axis(double most, unsigned ticks, bool whole, bool scaled);
+
+#define FAB_SVG_LABEL 40
+void fab_svg_label(const struct fab_svg_axis *a, double value, char text[FAB_SVG_LABEL]);
+
+/* Writes a value with three digits and a prefix of the SI, such as "12.3 G"; integers below 1000
+ * have no decimals. */
+void fab_svg_number(double value, char text[FAB_SVG_LABEL]);
+
+/* An axis of time. The ticks are at round times of day. */
+struct fab_svg_times {
+    int64_t from, to, first, step; /* seconds of local time; first: the first tick */
+};
+/* from, to: local time in seconds since 1970 (Unix time plus the offset of the time zone). */
+struct fab_svg_times fab_svg_times(int64_t from, int64_t to, unsigned ticks);
+/* Writes the time of a tick: the day (such as "Nov 23") if the tick is at midnight or the step is a
+ * day or more; otherwise "14:05" or "14:05:30". */
+void fab_svg_time_label(const struct fab_svg_times *t, int64_t at, char text[FAB_SVG_LABEL]);
+/* Writes a day and a time of day, such as "2026-11-23 14:05". */
+void fab_svg_date(int64_t at, char text[FAB_SVG_LABEL]);
+
+#endif

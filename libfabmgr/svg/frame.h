@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What all charts have in common: heads, legends and the axis of time. For this folder only. */
+#ifndef LIBFABMGR_SVG_FRAME_H
+#define LIBFABMGR_SVG_FRAME_H
+
+#include "libfabmgr/svg/axis.h"
+#include "libfabmgr/svg/chart.h"
+
+#define FAB_SVG_WIDTH 860u /* width of a chart in pixels */
+#define FAB_SVG_HEAD 52u   /* height of the title and the line below it */
+#define FAB_SVG_RIGHT 24u  /* space at the right */
+#define FAB_SVG_FOOT 40u   /* space below the last panel, for the axis of time */
+#define FAB_SVG_TITLE 26u  /* height of the title of a panel */
+
+/* Begins a chart with a title and a dim line below it. */
+void fab_svg_head(struct fab_text *t, unsigned height, const char *title, const char *subtitle);
+/* Appends a text at (x, y). anchor: "start", "middle" or "end"; class: NULL or a class. */
+void fab_svg_put(struct fab_text *t, double x, double y, const char *anchor, const char *class,
+                 const char *text);
+/* Appends the title of a panel with its unit. */
+void fab_svg_panel_title(struct fab_text *t, double x, double y, const char *title,
+                         const char *prefix, const char *unit);
+
+/* A legend, which grows from its right end to the left. */
+struct fab_svg_legend {
+    double x, y; /* x: left end of the entries so far */
+};
+/* Adds an entry: a small box of this class, a dashed line for the class "limit", or a tick for
+ * the class "mark". */
+void fab_svg_legend_add(struct fab_text *t, struct fab_svg_legend *l, const char *class,
+                        const char *name);
+
+/* Where times are in a chart: from `left` to `right`. */
+struct fab_svg_scale {
+    struct fab_svg_times times;
+    double left, right;
+};
+double fab_svg_x(const struct fab_svg_scale *s, int64_t at);
+/* Appends the vertical grid lines from y `top` to y `bottom`. labels: with the times below, and the
+ * name of the time zone. */
+void fab_svg_time_axis(struct fab_text *t, const struct fab_svg_scale *s, double top, double bottom,
+                       const char *zone, bool labels);
+
+#endif

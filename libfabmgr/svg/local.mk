@@ -1,0 +1,11 @@
+libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/axis.c \
+	%D%/axis.h \
+	%D%/bars.c \
+	%D%/chart.c \
+	%D%/chart.h \
+	%D%/frame.c \
+	%D%/frame.h \
+	%D%/svg.c \
+	%D%/svg.h \
+	%D%/timeline.c

@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""standbys.py --build DIR --managers N --rounds N --signal KILL|STOP --seed N
+
+The rounds of standbys.sh, which starts the simulator and etcd. In each round:
+
+  * An operator isolates a link. Then a cable between a leaf and another switch is pulled under the master, and plugged
+    in again: the LFT blocks of the fault alone.
+  * A host floods subnet administration with queries, another one registers services all the time, and another one
+    joins groups.
+  * At a random moment the same cable is pulled, and the master is killed or stopped.
+  * Measured: the time until a standby manager is master, the time until the last LFT block is sent, LFT blocks beyond
+    those of the fault alone, whether hosts were asked to register again, and what is lost of what was confirmed.
+"""
+import argparse
+import calendar
+import json
+import os
+import random
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from against_opensm import Counts, wait_for  # noqa: E402
+from faults import Topology  # noqa: E402
+from takeover import Manager, hosts_of  # noqa: E402
+
+QUIET = 0.4  # seconds without LFT blocks after which a change counts as finished
+
+
+class Standby(Manager):
+    """A manager whose log and counts continue when it is started again."""
+
+    def __init__(self, build, name, host):
+        self.build, self.name, self.host, self.process = build, name, host, None
+        self.folder, self.log = os.getcwd(), os.path.abspath(name + '.log')
+        self.mark = 0
+        self.settings()
+
+    def settings(self, text=''):
+        """Writes the file of settings. text: begins with further settings of the group subnet."""
+        with open(self.name + '.yaml', 'w') as f:
+            f.write('subnet:\n    sm_priority: 5\n' + text + open('shared.yaml').read())
+        os.chmod(self.name + '.yaml', 0o600)
+
+    def preload(self):
+        return '%s/umadcount.so %s' % (self.folder, os.environ['UMAD2SIM'])
+
+    def start(self):
+        env = dict(os.environ, SIM_HOST=self.host, UMADCOUNT_FILE=self.folder + '/' + self.name,
+                   LD_PRELOAD=self.preload())
+        self.process = subprocess.Popen(
+            [self.build + '/fabricd/fabricd', '--umad', '--state-dir', self.folder + '/' + self.name + '.state',
+             '--listen', 'unix:%s/%s.sock' % (self.folder, self.name), '-f', self.name + '.yaml'], env=env,
+            stdout=open(self.log, 'a'), stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+
+    def event(self, kind):
+        """Unix time of the first event of this kind since the mark."""
+        text = self.said()
+        m = re.search(r'^(\S+)Z\s+\S+\s+%s:' % kind, text, re.M)
+        if not m:
+            return None
+        whole, _, part = m[1].partition('.')
+        return calendar.timegm(time.strptime(whole, '%Y-%m-%dT%H:%M:%S')) + float('0.' + (part or '0'))
+
+    def said(self):
+        with open(self.log, errors='replace') as f:
+            f.seek(self.mark)
+            return f.read()
+
+    def remember(self):
+        self.mark = os.path.getsize(self.log)
+
+    def ctl(self, *args):
+        return subprocess.run([self.build + '/cli/fabricctl', '-s', 'unix:%s/%s.sock' % (self.folder, self.name), *args],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              timeout=60)
+
+    def status(self):
+        r = self.ctl('ha', 'status', '-o', 'json')
+        return json.loads(r.stdout) if r.returncode == 0 else {'role': ''}
+
+    def is_idle(self):
+        r = self.ctl('status', '-o', 'json')
+        return r.returncode == 0 and json.loads(r.stdout).get('state') == 'idle'
+
+
+class Host:
+    """A client of subnet administration: tests/support/sa_host or tests/bench/sa_flood."""
+
+    def __init__(self, build, host, program, *args):
+        env = dict(os.environ, SIM_HOST=host)
+        if program == 'sa_host':
+            env['LD_PRELOAD'] = os.environ['UMAD2SIM']
+        path = build + {'sa_host': '/tests/support/', 'sa_flood': '/tests/bench/'}[program] + program
+        self.process = subprocess.Popen([path, *map(str, args)], env=env, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True)
+
+    def end(self, seconds=15):
+        try:
+            return self.process.communicate(timeout=seconds)[0]
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.communicate()[0]
+
+
+class Bench:
+    def __init__(self, o):
+        self.o, self.rng = o, random.Random(o.seed)
+        self.console = open('sim.ctl', 'w')
+        self.topology = Topology('fabric.net')
+        self.hosts = hosts_of('fabric.net')
+        step = len(self.hosts) // (o.managers + 1)
+        self.managers = [Standby(o.build, 'abc'[i], self.hosts[(i + 1) * step]) for i in range(o.managers)]
+        self.results, self.group = [], 0
+
+    def say(self, line):
+        self.console.write(line + '\n')
+        self.console.flush()
+
+    def lft(self):
+        return sum(Counts(m.folder + '/' + m.name).lft for m in self.managers)
+
+    def last_lft(self):
+        return max(Counts(m.folder + '/' + m.name).last_lft for m in self.managers) / 1e9
+
+    def written(self, seconds=QUIET, most=60):
+        """Waits until no LFT block was sent for some time."""
+        count, since, end = -1, time.time(), time.time() + most
+        while time.time() - since < seconds and time.time() < end:
+            time.sleep(0.02)
+            if self.lft() != count:
+                count, since = self.lft(), time.time()
+
+    def master(self):
+        for m in self.managers:
+            if m.process is not None and m.status()['role'] == 'master':
+                return m
+        return None
+
+    def settled(self):
+        """Waits until one manager is master and idle, and the others are standby. Returns the master."""
+        def ready():
+            roles = [m.status()['role'] for m in self.managers]
+            m = self.managers[roles.index('master')] if roles.count('master') == 1 else None
+            return m if m and roles.count('standby') == len(roles) - 1 and m.is_idle() and m.status().get(
+                'replication', {}).get('level') else None
+        m = wait_for(ready, 120)
+        if m is None:
+            sys.exit('the managers do not settle: %s' % [m.status() for m in self.managers])
+        self.written()
+        return m
+
+    def alone(self, cable):
+        before = self.lft()
+        self.say('Unlink ' + cable)
+        wait_for(lambda: self.lft() > before, 5)
+        self.written(1.0)
+        count = self.lft() - before
+        self.say('ReLink ' + cable)
+        self.written(1.0)
+        return count
+
+    def load(self):
+        """Begins the load of a round."""
+        free = [h for h in self.hosts if h not in [m.host for m in self.managers]]
+        a, b, c = self.rng.sample(free, 3)
+        self.group += 20
+        joins = [x for n in range(20) for x in ('join', self.group + n)]
+        lids = self.topology.lids
+        return (Host(self.o.build, a, 'sa_flood', a, lids, 3, 8, '2000/s'), Host(self.o.build, b, 'sa_host', 'churn', 3),
+                Host(self.o.build, c, 'sa_host', *joins), b)
+
+    def isolate(self, m):
+        """Isolates a link by an operator's decision. Returns its name, and whether it was confirmed."""
+        leaf = self.rng.choice(sorted(self.topology.leaves))
+        name = '0x' + leaf[3:-1]
+        port = self.topology.peers[leaf][0][0]
+        r = m.ctl('link', 'isolate', '%s/%d' % (name, port))
+        return '%s/%d' % (name, port), r.returncode == 0
+
+    def round(self, cable):
+        m = self.settled()
+        link, confirmed = self.isolate(m)
+        self.written()
+        alone = self.alone(cable)
+        m = self.settled()
+        for x in self.managers:
+            x.remember()
+        flood, churn, joins, churner = self.load()
+        time.sleep(0.5 + self.rng.random())
+        before, t0 = self.lft(), time.time()
+        self.say('Unlink ' + cable)
+        m.process.send_signal(signal.SIGKILL if self.o.signal == 'KILL' else signal.SIGSTOP)
+        others = [x for x in self.managers if x is not m]
+        new = wait_for(lambda: next((x for x in others if x.event('sm-master')), None), 20)
+        if new is None:
+            sys.exit('no standby manager took over')
+        took = new.event('sm-master') - t0
+        new.await_event('sweep-done')
+        self.written(1.0)
+        blocks, last = self.lft() - before, self.last_lft() - t0
+        if blocks == 0:
+            last = 0
+        asked = any('asking all hosts' in x.said() for x in others)
+        lost = self.lost(new, link, confirmed, churn, churner)
+        texts = flood.end(), joins.end()
+        refused = len(re.findall(r'^join \d+: (?!0x0000)\S+', texts[1], re.M))
+        self.results.append((took, last, blocks - alone, asked, lost, alone))
+        print('# %s %s: master after %.3f s, last LFT block after %.3f s, %d blocks (%d alone)%s%s' % (
+            self.o.signal, cable, took, last, blocks, alone, ', asked to register again' if asked else '',
+            ', lost: %s' % ', '.join(lost[:3]) if lost else ''), refused or '', flush=True)
+        if blocks > alone + 5 or took > 2:
+            self.explain()
+        self.again(m, new, cable, link)
+
+    def explain(self):
+        """Prints what the managers did in this round."""
+        for m in self.managers:
+            for line in m.said().splitlines():
+                if re.search(r' (sm-|reroute-|tables-|sweep-|link-)', line):
+                    print('#   %s %s' % (m.name, line[11:170]))
+
+    def lost(self, new, link, confirmed, churn, churner):
+        """What was confirmed and is not known to the new master."""
+        lost = []
+        if confirmed and new.ctl('link', 'release', link).returncode != 0:
+            lost.append('isolation of ' + link)
+        numbers = dict(re.findall(r'^confirmed (\d+) (\d+)$', churn.end(), re.M))
+        if numbers:
+            asked = Host(self.o.build, churner, 'sa_host', *[x for n in numbers for x in ('get', n)]).end(60)
+            answers = re.findall(r'^number (\d+)$|^get (\d+): (\S+)$', asked, re.M)
+            found = {answers[i + 1][1]: answers[i][0] for i in range(len(answers) - 1) if answers[i][0]}
+            lost += ['service %s: %s, found %s' % (n, numbers[n], found.get(n)) for n in numbers
+                     if int(found.get(n) or -1) < int(numbers[n])]
+        return lost
+
+    def again(self, m, new, cable, link):
+        """Brings all back: the cable, and the manager that was stopped."""
+        self.say('ReLink ' + cable)
+        if self.o.signal == 'STOP':
+            m.process.send_signal(signal.SIGCONT)
+        else:
+            m.process.wait()
+            m.start()
+        time.sleep(1)
+
+    def run(self):
+        self.managers[0].start()
+        wait_for(lambda: self.managers[0].event('sweep-done'), 300)
+        for m in self.managers[1:]:
+            m.start()
+        for cable in [self.rng.choice(self.topology.cables['leaf']) for _ in range(self.o.rounds)]:
+            self.round(cable)
+        self.report()
+
+    def report(self):
+        r = self.results
+        print('%d managers, %d hosts, SIG%s, %d rounds; load average %.1f' % (
+            self.o.managers, len(self.hosts), self.o.signal, len(r), os.getloadavg()[0]))
+        for i, what in enumerate(('a standby manager is master after', 'the last LFT block is sent after')):
+            values = [x[i] for x in r]
+            print('  %-36s median %.3f s, worst %.3f s' % (what, statistics.median(values), max(values)))
+        print('  LFT blocks of the fault alone: median %d; beyond them: median %d, worst %d, in %d rounds' % (
+            statistics.median(x[5] for x in r), statistics.median(x[2] for x in r), max(x[2] for x in r),
+            sum(x[2] > 0 for x in r)))
+        print('  hosts were asked to register again in %d rounds; something confirmed was lost in %d' % (
+            sum(x[3] for x in r), sum(bool(x[4]) for x in r)))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name, kind in (('build', str), ('managers', int), ('rounds', int), ('signal', str), ('seed', int)):
+        parser.add_argument('--' + name, type=kind, required=True)
+    bench = Bench(parser.parse_args())
+    try:
+        bench.run()
+    finally:
+        for m in bench.managers:
+            m.end()
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""takeover.py [--build DIR] [--times N] [--fabric LEAVES,SPINES,HOSTS]
+
+Measures take-overs by a standby fabricd on ibsim. The master is killed (kill -9) or hangs (SIGSTOP), and in the
+same instant a cable between a leaf and a spine is pulled. Prints, for each of the two, the median and the worst
+time until the standby manager is master and until the last LFT block is sent, and the numbers of LFT blocks. The
+same cables are also pulled under a master that works: its blocks are those of the fault.
+
+Then measures restarts: three cables are pulled, the manager repairs the routes, is killed, and is started again.
+Prints the LFT blocks that the new process writes.
+
+umadcount counts what each manager sends. As root, the program raises net.unix.max_dgram_qlen.
+"""
+import argparse
+import calendar
+import os
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from against_opensm import TOP, Counts, Ibsim, environment, wait_for, work_folder  # noqa: E402
+from faults import Topology, quiet  # noqa: E402
+
+
+class Manager:
+    def __init__(self, build, folder, ibsim, counter, name, host):
+        self.folder, self.build, self.env = folder, build, environment(ibsim, counter, folder + '/' + name)
+        self.env['SIM_HOST'] = host
+        self.name, self.process = name, None
+
+    def start(self):
+        if os.path.exists(self.folder + '/' + self.name):
+            os.unlink(self.folder + '/' + self.name)
+        self.log = '%s/%s.log' % (self.folder, self.name)
+        self.process = subprocess.Popen(
+            [self.build + '/fabricd/fabricd', '--umad', '--state-dir', '%s/%s.state' % (self.folder, self.name),
+             '--listen', 'unix:%s/%s.sock' % (self.folder, self.name)],
+            env=self.env, cwd=self.folder, stdout=open(self.log, 'w'), stderr=subprocess.STDOUT)
+
+    def counts(self):
+        return Counts(self.folder + '/' + self.name)
+
+    def event(self, kind):
+        """Unix time of the first event of this kind; None: there is none."""
+        m = re.search(r'^(\S+)Z\s+\S+\s+%s:' % kind, open(self.log).read(), re.M)
+        if not m:
+            return None
+        whole, _, part = m[1].partition('.')
+        return calendar.timegm(time.strptime(whole, '%Y-%m-%dT%H:%M:%S')) + float('0.' + (part or '0'))
+
+    def await_event(self, kind, seconds=30):
+        if not wait_for(lambda: self.event(kind), seconds):
+            sys.exit('%s has no event %s: %s' % (self.name, kind, open(self.log).read()[-800:]))
+        return self.event(kind)
+
+    def end(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+        if self.process:
+            self.process.wait()
+
+
+def written(m, seconds=1.0):
+    """Waits until no LFT block was sent for some time. (Requests to a manager that hangs go on.)"""
+    blocks, since = -1, time.time()
+    while time.time() - since < seconds:
+        time.sleep(0.02)
+        if m.counts().lft != blocks:
+            blocks, since = m.counts().lft, time.time()
+
+
+def hosts_of(path):
+    return re.findall(r'^Ca[^"]*"([^"]*)"', open(path).read(), re.M)
+
+
+class Bench:
+    def __init__(self, o, counter, topology):
+        self.folder = tempfile.mkdtemp(prefix='takeover-')
+        self.ibsim = Ibsim(self.folder, topology)
+        hosts = hosts_of(topology)
+        self.a, self.b = (Manager(o.build, self.folder, self.ibsim, counter, n, h)
+                          for n, h in (('a', hosts[len(hosts) // 2]), ('b', hosts[-1])))
+
+    def up(self, m):
+        m.start()
+        m.await_event('sweep-done', 60)
+        quiet(m.counts, 0.5, 20)
+
+    def close(self):
+        self.a.end()
+        self.b.end()
+        self.ibsim.stop()
+        subprocess.run(['rm', '-rf', self.folder], check=False)
+
+
+def take_over(o, counter, topology, cable, sign):
+    """Returns seconds until the standby is master, until the last block, and the number of blocks."""
+    x = Bench(o, counter, topology)
+    try:
+        x.up(x.a)
+        x.b.start()
+        x.b.await_event('sm-standby')
+        time.sleep(0.7)
+        before = time.time()
+        x.ibsim.say('Unlink ' + cable)
+        x.a.process.send_signal(sign)
+        master = x.b.await_event('sm-master') - before
+        x.b.await_event('sweep-done')
+        written(x.b)
+        c = x.b.counts()
+        return master, c.last_lft / 1e9 - before if c.lft else 0, c.lft
+    finally:
+        x.close()
+
+
+def fault_alone(o, counter, topology, cable):
+    x = Bench(o, counter, topology)
+    try:
+        x.up(x.a)
+        before = x.a.counts().lft
+        x.ibsim.say('Unlink ' + cable)
+        wait_for(lambda: x.a.counts().lft > before, 10)
+        written(x.a)
+        return x.a.counts().lft - before
+    finally:
+        x.close()
+
+
+def restart(o, counter, topology, cables):
+    """Returns the blocks of two restarts after local repairs."""
+    x = Bench(o, counter, topology)
+    try:
+        x.up(x.a)
+        for cable in cables:
+            x.ibsim.say('Unlink ' + cable)
+            time.sleep(0.3)
+        written(x.a)
+        blocks = []
+        for _ in range(2):
+            x.a.end()
+            time.sleep(0.2)
+            x.up(x.a)
+            blocks.append(x.a.counts().lft)
+        return blocks
+    finally:
+        x.close()
+
+
+def show(what, values, unit):
+    print('%-44s median %8.3f %s, worst %8.3f %s' % (what, statistics.median(values), unit, max(values), unit),
+          flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
+    parser.add_argument('--build', default=TOP + '/build')
+    parser.add_argument('--times', type=int, default=20)
+    parser.add_argument('--fabric', default='36,18,18')
+    o = parser.parse_args()
+    o.build = os.path.abspath(o.build)
+    folder, counter = work_folder()
+    leaves, spines, hosts = o.fabric.split(',')
+    topology = folder + '/fabric.net'
+    subprocess.run([o.build + '/cli/fabsim', 'generate', 'leaf-spine', '--leaves', leaves, '--spines', spines, '--hosts',
+                    hosts, '-o', topology], check=True)
+    cables = Topology(topology).draw('leaf', max(o.times, 3), 1)
+    alone = [fault_alone(o, counter, topology, c) for c in cables[:min(5, o.times)]]
+    show('fault alone: LFT blocks', alone, 'blocks')
+    for name, sign in (('kill -9', signal.SIGKILL), ('SIGSTOP', signal.SIGSTOP)):
+        results = [take_over(o, counter, topology, c, sign) for c in cables[:o.times]]
+        print('%s, %d times' % (name, len(results)))
+        show('  standby is master after', [r[0] for r in results], 's')
+        show('  last LFT block sent after', [r[1] for r in results], 's')
+        show('  LFT blocks', [r[2] for r in results], 'blocks')
+    blocks = [restart(o, counter, topology, cables[i:i + 3]) for i in range(0, min(o.times, 15), 3)]
+    print('restart after three pulled cables: LFT blocks of the first and second restart', blocks)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,27 @@
+#!/bin/bash
+# test_kill_points.sh: three managers that share their state by etcd; the one that works kills itself before a MAD
+# chosen at random (kill_points.py). KILLS=n: the number of kills (default 14, two of each kind); ONLY: one kind.
+. "$(dirname "$0")/lib.sh"
+need etcd etcdctl openssl gcc dump_fts
+[ -n "$umad2sim" ] || need libumad2sim.so
+. "$here/etcd.sh"
+seed=${TEST_SEED:-$RANDOM}
+echo "# TEST_SEED=$seed"
+"$fabsim" generate leaf-spine --leaves 4 --spines 3 --hosts 4 >fabric.net
+gcc -O2 -shared -fPIC -o umadcount.so "$top/tests/bench/umadcount.c" -ldl || need libibumad-dev
+etcd_prepare 1
+etcd_start 1
+check 'etcd starts' await 20 etcd_answers
+printf '%s' "$replication" >shared.yaml
+# ibsim notices only at the next request that a client was killed. It then clears IsSM of the port, also if the
+# restarted manager has attached itself meanwhile, and the other managers do not see it.
+simulator=fabsim
+sim_start fabric.net || not_ok 'the simulator starts'
+export UMAD2SIM=$umad2sim
+began=$SECONDS
+"$python" "$here/kill_points.py" --build "$build" --kills "${KILLS:-14}" --seed "$seed" --only "${ONLY:-}"
+rc=$?
+same 'after each kill, the fabric is as in a run without kills' 0 $rc
+[ $rc -eq 0 ] || [ -z "${KEEP:-}" ] || cp -r "$scratch" "$KEEP"
+echo "# $((SECONDS - began)) s"
+sim_stop

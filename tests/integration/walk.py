@@ -1,0 +1,271 @@
+"""Runs every command of fabricctl in every output format with good, ambiguous, missing and malformed arguments, with
+patterns, and for all contexts.
+
+    walk.py FABRICCTL MANPAGE
+
+The commands are those of `fabricctl help`, against the manager of FABRICCTL_SERVER, which is also that of the two
+contexts in XDG_CONFIG_HOME. Prints TAP, one result for each
+command. A result fails if the program crashes, its exit status is not one that the arguments allow, a JSON or YAML
+output or error cannot be parsed, YAML and JSON have different values, a key of a command has values of different types,
+a list has not the array that the man page names, or a CSV row has not as many cells as the header.
+"""
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+
+import yaml
+
+CTL = sys.argv[1]
+FORMATS = ("text", "wide", "json", "yaml", "csv", "name")
+# An argument of the usage: good values, then values that name nothing (exit status 4, or 1), several things, or that
+# are malformed.
+BAD_NODE = ["nosuch", "lea", "", "0xzz", "\x1b[31m", "n" * 300, "99999", "x*", "leaf-[7-9]", "*" * 2000]
+BAD_PORT = ["nosuch/1", "leaf-001", "leaf-001/", "leaf-001/x", "leaf-001/999", "lea/1", "/", "\n/1", "x*/1", "leaf-001/[90-99]",
+            "*/[1"]
+ARGUMENTS = {
+    "NODE/PORT": (["leaf-001/3", "0002c90100000001_3", "LEAF-001/[3]"], BAD_PORT),
+    "NODE[/PORT]": (["leaf-001", "leaf-001/3", "leaf-00[1]/3"], BAD_PORT),
+    "SWITCH[/PORT]": (["leaf-001", "spine-*"], BAD_PORT),
+    "NODE": (["leaf-001", "LEAF-001", "host-0001", "0x0002c90100000001", "S-0002c90100000001",
+              "leaf-00[1]"], BAD_NODE),
+    "SWITCH": (["leaf-001", "leaf-00[1-2]"], BAD_NODE + ["host-0001"]),
+    "SOURCE": (["host-0001", "host-000[1-2]"], BAD_NODE),
+    "DESTINATION": (["host-0002"], BAD_NODE),
+    "HOST": (["host-0001", "HOST-00[01-02]"], BAD_NODE),
+    "RACK": (["A1", "a*"], ["nosuch", "", "z*"]),
+    "CONTEXT": (["one"], ["nosuch", "", "a/b"]),
+    "CLASS": ([], ["nosuch", ""]),
+    "PARTITION": ([], ["nosuch", "", "0x123456"]),
+    "GROUP": ([], ["nosuch", "0xc001", "ff12::1", ""]),
+    "ENGINE": (["updn"], ["nosuch", ""]),
+    "PLAN": ([], ["/nonexistent", "", "/dev/null"]),
+    "PART": (["metrics"], ["nosuch", ""]),
+    "ID": ([], ["0", "x", "", "-1", "99999999999999999999"]),
+    "VERSION": (["0"], ["nosuch", "", "-1", "99999", "1x"]),
+    "A": ([], ["nosuch", "", "1x"]),
+    "switch|adapter|router": (["switch"], ["gateway", ""]),
+    "N|default": (["default"], ["16", "x", ""]),
+}
+# Commands that run for long, write files, ask for a passphrase, or change the manager for the commands after them.
+# They are run only with malformed arguments.
+REFUSED_ONLY = ("backup", "restore", "support-bundle", "cert", "event watch", "key rotate", "ha handover", "audit export",
+                "topo check", "topo snapshot")
+OPTIONS = {"cc export": ["--roce"]} | {f"drain {kind}": ["--dry-run"] for kind in ("link", "switch", "rack", "pod", "host")}  # options that a command needs
+# Commands that find nothing to show or to undo for a good argument, the second time or at all.
+NOTHING_TO_DO = (["node", "approve"], ["node", "forget"], ["link", "isolate"], ["link", "unhealthy"], ["link", "release"], ["topo", "disapprove"], ["import", "opensm"])
+# commands that print an array only with some arguments
+NOT_ALWAYS_LISTS = {"route contingency", "path"}
+TEXT_ONLY = ("help", "topo export", "route export", "route certify")  # the output is a text or a file
+SKIPPED = ("NAME", "FILE")  # arguments that may be anything
+STATES = {0, 1, 2, 3, 4, 5}
+
+
+def run(arguments):
+    done = subprocess.run([CTL, *arguments], capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def commands():
+    """Pairs of the words of a command and its usage after them."""
+    text = run(["help"])[1].split("\nOptions:")[0]
+    for line in text.split("\n"):
+        if re.match(r"  [a-z]", line):
+            usage = re.split(r"  +", line.strip())[0].split(" ")
+            verb = 2 if len(usage) > 1 and re.fullmatch(r"[a-z]+", usage[1]) else 1
+            yield usage[:verb], usage[verb:]
+
+
+def arguments_of(usage):
+    """The arguments of a usage without options, as names of ARGUMENTS, and which of them are optional."""
+    names, option = [], False
+    for word in usage:
+        if word.startswith(("-", "[-")):
+            option = not word.endswith("]")
+        elif word != "|" and not option:
+            name = word.replace("...", "")
+            names.append((name[1:-1], True) if name.startswith("[") and name.endswith("]") else (name, False))
+        else:
+            option = False
+    return names
+
+
+def cases(usage):
+    """Lists of arguments, each with whether they are good."""
+    names = arguments_of(usage)
+    good = []
+    for name, optional in names:
+        values = ARGUMENTS.get(name, ([], []))[0]
+        if not values and not optional:
+            good = None
+            break
+        good += values[:1] if not optional else []
+    if good is not None:
+        yield good, True
+        for i, (name, optional) in enumerate(names):
+            for value in ARGUMENTS.get(name, ([], []))[0][0 if optional else 1:]:
+                yield good[:i] + [value] + good[i + 1:], True
+    for i, (name, _) in enumerate(names):
+        for value in ARGUMENTS.get(name, ([], []))[1]:
+            first = [ARGUMENTS[n][0][0] if ARGUMENTS.get(n, ([],))[0] else value for n, _ in names[:i]]
+            rest = [ARGUMENTS[n][0][0] if ARGUMENTS.get(n, ([],))[0] else value
+                    for n, optional in names[i + 1:] if not optional]
+            yield first + [value] + rest, False
+    yield ["a", "b", "c", "d", "e", "f", "--no-such-option"], False
+
+
+def kind(value):
+    """The type of a value in the schema of a command; null may stand for any."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    return {dict: "object", list: "array", str: "string"}.get(type(value), "number")
+
+
+def types(value, path=""):
+    """Pairs of a key, with the keys around it, and the type of its value. Items of an array have the same key."""
+    if isinstance(value, dict):
+        for k, v in value.items():
+            yield f"{path}.{k}", kind(v)
+            yield from types(v, f"{path}.{k}")
+    if isinstance(value, list):
+        for v in value:
+            yield f"{path}[]", kind(v)
+            yield from types(v, f"{path}[]")
+
+
+class Schema:
+    """The types of all keys of a command, as its runs showed them so far."""
+
+    def __init__(self):
+        self.types = {}
+
+    def problem(self, value):
+        if not isinstance(value, dict):
+            return "the output is no object"
+        for key, found in types(value):
+            known = self.types.setdefault(key, found)
+            if known == "null":
+                self.types[key] = found
+            elif found not in (known, "null"):
+                return f"{key} is a {found} here, and a {known} elsewhere"
+        return None
+
+
+def arrays():
+    """The key of the array of each list, as the man page says in its table of lists."""
+    with open(sys.argv[2]) as f:
+        table = f.read().split(".It Sy certificates", 1)[1].split(".El")[0]
+    keys = ["certificates"]
+    for line in table.split("\n"):
+        if line.startswith(".It Sy "):
+            keys = [k for k in line[7:].split() if k != ","]
+        elif line.startswith(".Cm "):
+            for name in re.sub(r" No \(.*|\.Cm ", "", line).split(" , "):
+                yield name.strip(), keys
+
+
+def check(words, arguments, good, form, seen, schema):
+    """Returns what is wrong with a run, or None."""
+    pattern = any(re.search(r"[*?]|\[\d", a) for a in arguments)
+    confirm = ["--yes"] if good and pattern and "[--yes]" in seen["usage"] else []
+    code, out, err = run([*words, *arguments, *OPTIONS.get(" ".join(words), []), *confirm, "-o", form])
+    if code not in STATES:
+        return f"exit status {code}"
+    if not good and code == 0 and arguments[-1:] == ["--no-such-option"]:
+        return "an unknown option is accepted"
+    if good and code in (2, 3) or good and code == 4 and words not in NOTHING_TO_DO:
+        return f"exit status {code} for good arguments: {err}"
+    if code not in (0, 5) and not err:
+        return f"exit status {code} without a message"
+    if "\x1b" in out + err:
+        return "an escape character is printed"
+    try:
+        if form == "json" and out.strip():
+            seen["json"] = json.loads(out)
+            items = seen["json"].get("items") if pattern and "items" in seen["json"] else [seen["json"]]
+            for item in items:
+                row = {k: v for k, v in item.items() if k != "argument"} if isinstance(item, dict) else item
+                if problem := schema.problem(row):
+                    return problem
+        if form == "json" and code != 0 and err.startswith("{"):
+            message = json.loads(err)["error"]
+            if message["exit_status"] != code:
+                return f"the error says exit status {message['exit_status']}, but it is {code}"
+        if form == "yaml" and out.strip():
+            seen["yaml"] = yaml.safe_load(out)
+            if "json" in seen and sorted(set(types(seen["yaml"]))) != sorted(set(types(seen["json"]))):
+                return f"YAML has other keys or types: {set(types(seen['yaml'])) ^ set(types(seen['json']))}"
+        if form == "csv":
+            header = []
+            for row in csv.reader(io.StringIO(out)):  # an empty row ends a table
+                if header and row and len(row) != len(header):
+                    return "a CSV row has another number of cells than the header"
+                header = (header or row) if row else []
+    except (ValueError, yaml.YAMLError) as error:
+        return f"{form} cannot be parsed: {error}: {out[:200]!r} {err[:200]!r}"
+    return None
+
+
+def check_contexts(words, arguments, form):
+    """Runs the command for all contexts, and returns what is wrong, or None."""
+    code, out, err = run(["--all-contexts", *words, *arguments, *OPTIONS.get(" ".join(words), []), "-o", form])
+    if code == 2:
+        return None if "takes one context" in err else f"exit status 2: {err}"
+    if code not in (0, 1, 5) and words not in NOTHING_TO_DO:
+        return f"exit status {code}: {err}"
+    if form == "text" or not out.strip() or code not in (0, 5):
+        return None
+    value = json.loads(out) if form == "json" else yaml.safe_load(out)
+    rows = next((v for v in value.values() if isinstance(v, list)), None)
+    if rows is None or list(value) != [k for k, v in value.items() if v is rows]:
+        return f"{form}: not one list, but {list(value)}"
+    if any(row.get("context") not in ("one", "two") for row in rows):
+        return f"{form}: a row names no context"
+    if rows and {row["context"] for row in rows} != {"one", "two"}:
+        return f"{form}: the rows are of one context"
+    return None
+
+
+def main():
+    count = failed = runs = 0
+    lists = dict(arrays())
+    for words, usage in commands():
+        name = " ".join(words)
+        if name in TEXT_ONLY:
+            continue
+        wrong, schema, in_contexts = [], Schema(), False
+        for arguments, good in cases(usage):
+            if good and name.startswith(REFUSED_ONLY):
+                continue
+            if not good and any(n in SKIPPED for n, _ in arguments_of(usage)) and "--no-such-option" not in arguments:
+                continue
+            seen = {"usage": usage}
+            for form in FORMATS:
+                runs += 1
+                problem = check(words, arguments, good, form, seen, schema)
+                if problem:
+                    wrong.append(f"{name} {arguments} -o {form}: {problem}")
+            if good and name in lists and name not in NOT_ALWAYS_LISTS and "json" in seen and "items" not in seen[
+                    "json"] and not set(lists[name]) & set(seen["json"]):
+                wrong.append(f"{name} {arguments}: no array {lists[name]}, but {list(seen['json'])}")
+            for form in ("text", "json", "yaml") if good and not in_contexts else ():
+                in_contexts = form == "yaml"
+                runs += 1
+                problem = check_contexts(words, arguments, form)
+                if problem:
+                    wrong.append(f"--all-contexts {name} {arguments} -o {form}: {problem}")
+        count += 1
+        failed += bool(wrong)
+        print(f"{'not ok' if wrong else 'ok'} {count} - fabricctl {name}: formats and arguments")
+        for text in wrong[:5]:
+            print("# " + text.replace("\n", "\n# "))
+    print(f"# {runs} runs")
+    return failed > 0
+
+
+sys.exit(main())

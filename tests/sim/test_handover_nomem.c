@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lets each allocation of the loop thread during a change of mastership fail once: this manager
+ * accepts a hand-over, hands over, or takes over from a master that died. The manager must go on,
+ * must get the role (or give it away) after all, and must leave right tables behind.
+ *
+ * Allocations fail from the first MAD on that the manager sends or receives, for SECONDS of virtual
+ * time, and not in the functions of Check, so that none of the test itself fails.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/smstate/smstate.h"
+#include "tests/sim/lab.h"
+
+#define SECONDS 3.0
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void __real__mark_point(const char *file, int line);
+void __wrap__mark_point(const char *file, int line);
+
+static pthread_t loop_thread;
+static bool armed, waits;       /* allocations fail; they fail from the next MAD on */
+static uint64_t calls, fail_at; /* number of allocations since; the one that fails */
+
+static bool fails(void)
+{
+    return armed && pthread_equal(pthread_self(), loop_thread) && calls++ == fail_at;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return fails() ? NULL : __real_realloc(old, size);
+}
+
+/* Each assertion of Check calls this function, which allocates memory. */
+void __wrap__mark_point(const char *file, int line)
+{
+    bool was = armed;
+    armed = false;
+    __real__mark_point(file, line);
+    armed = was;
+}
+
+static void arm_at_mad(struct lab *lab, const struct fab_mad *head, const uint8_t *data,
+                       uint16_t dlid, bool sent)
+{
+    (void)lab, (void)head, (void)data, (void)dlid, (void)sent;
+    armed |= waits;
+    waits = false;
+}
+
+/* Runs the manager while the chosen allocation fails. */
+static void run_failing(struct lab *lab)
+{
+    lab->watch = arm_at_mad;
+    waits = true;
+    lab_run_for(lab, SECONDS);
+    armed = waits = false;
+}
+
+#define OTHER "host-0005"
+
+static void open_beside(struct lab *lab, uint8_t priority, uint8_t state)
+{
+    lab_open_virtual(lab, lab_leaf_spine(3, 2, 2), NULL);
+    lab->config.policy.sm_priority = 5;
+    lab_stop(lab);
+    lab_play_other(lab, OTHER, priority, state);
+    lab_begin(lab, NULL);
+    sm_start(lab->sm);
+}
+
+/* The other manager sends HANDOVER, and is standby then. */
+static void send_handover(struct lab *lab)
+{
+    struct fab_sm_info from = lab->other;
+    struct fab_mad head = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                           .method = FAB_METHOD_SET,
+                           .tid = 11,
+                           .attr_id = FAB_ATTR_SM_INFO,
+                           .attr_mod = FAB_SM_HANDOVER,
+                           .path = lab_path_from(lab, OTHER)};
+    uint8_t data[FAB_SMP_DATA] = {0};
+    from.state = FAB_SM_MASTER;
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_sm_info, &from, data, sizeof data), FAB_OK);
+    lab->other.state = FAB_SM_STANDBY;
+    lab->other.priority = 0;
+    lab_send(lab, OTHER, &head, data);
+}
+
+static void assert_master(struct lab *lab)
+{
+    lab_run(lab, 60, lab_is_idle, "bring-up");
+    ck_assert_uint_eq(lab_role(lab), FAB_SM_MASTER);
+    lab_assert_good(lab);
+}
+
+static void accept_role(struct lab *lab)
+{
+    open_beside(lab, 15, FAB_SM_MASTER);
+    lab_run(lab, 10, lab_is_standby, "standby");
+    send_handover(lab);
+    run_failing(lab);
+    if (lab_is_standby(lab)) /* the other manager got no answer, and sends it again */
+        send_handover(lab);
+    assert_master(lab);
+}
+
+static void give_role(struct lab *lab)
+{
+    open_beside(lab, 3, FAB_SM_STANDBY);
+    lab_run(lab, 10, lab_is_idle, "bring-up");
+    lab->other.priority = 9;
+    lab->other_accepts = true;
+    run_failing(lab);
+    lab_run(lab, 60, lab_is_standby, "handing over");
+    lab_assert_good(lab);
+}
+
+static void take_over(struct lab *lab)
+{
+    open_beside(lab, 15, FAB_SM_MASTER);
+    lab_run(lab, 10, lab_is_standby, "standby");
+    lab_end_other(lab);
+    run_failing(lab);
+    assert_master(lab);
+}
+
+START_TEST(each_allocation_may_fail)
+{
+    static void (*const scenarios[])(struct lab * lab) = {accept_role, give_role, take_over};
+    bool more = true;
+    loop_thread = pthread_self();
+    for (fail_at = 0; more; fail_at++) {
+        struct lab lab;
+        calls = 0;
+        scenarios[_i](&lab);
+        more = calls > fail_at;
+        lab_close(&lab);
+    }
+    ck_assert_uint_gt(fail_at, 300); /* allocations of the scenario */
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("hand-over without memory");
+    TCase *t = tcase_create("allocations");
+    tcase_set_timeout(t, 600);
+    tcase_add_loop_test(t, each_allocation_may_fail, 0, 3);
+    suite_add_tcase(s, t);
+    return test_run(s);
+}

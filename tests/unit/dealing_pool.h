@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A thread pool without threads: the calling thread makes the calls in descending order, in the
+ * name of one worker after the other. So each test with this pool gives the same result again. */
+#ifndef TESTS_UNIT_DEALING_POOL_H
+#define TESTS_UNIT_DEALING_POOL_H
+
+#include "libfabmgr/base/pool.h"
+
+static inline void deal(void *ctx, uint32_t count, fab_pool_task *task, void *arg)
+{
+    const uint32_t *workers = ctx;
+    for (uint32_t i = count; i-- > 0;)
+        task(arg, i, (i + 1) % *workers);
+}
+
+/* The pool refers to *workers. */
+static inline struct fab_pool dealing_pool(uint32_t *workers)
+{
+    return (struct fab_pool){.workers = *workers, .run = deal, .ctx = workers};
+}
+
+#endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Repair sessions: nodes and links of a fabric leave and return, in any order. After each change,
+ * the tables of the target must pass the proof, the session's tables must equal them, and ids of
+ * ports must be translated between the present fabric and the fabric of the baseline.
+ */
+#include "libfabmgr/repair/session/session.h"
+#include "libfabmgr/verify/verify.h"
+#include "tests/unit/routing.h"
+
+struct world {
+    struct fab_policy policy;
+    struct fab_fabric *whole; /* the fabric of the baseline */
+    struct fab_target *first; /* the tables of the engine */
+    struct fab_fabric *now;
+    struct fab_target *target;
+    struct fab_repair_session session;
+    unsigned updates, restarts, partial, dead_links, absent_switches;
+};
+
+static uint32_t draw(struct fab_prng *prng, uint32_t bound)
+{
+    return (uint32_t)fab_base_prng_below(prng, bound);
+}
+
+static void start_session(struct world *w)
+{
+    char why[200];
+    struct fab_repair_input in = {.fabric = w->whole,
+                                  .policy = &w->policy,
+                                  .lids = &w->first->lids,
+                                  .lft = &w->first->lft,
+                                  .vls = &w->first->vls};
+    ck_assert_int_eq(fab_repair_session_new(&in, &w->session, why, sizeof(why)), FAB_OK);
+    ck_assert(w->session.idmap.same);
+    w->now = fab_fabric_ref(w->whole);
+    ck_assert_int_eq(fab_target_clone(w->first, &w->target), FAB_OK);
+}
+
+static void end_session(struct world *w)
+{
+    fab_repair_session_fini(&w->session);
+    fab_target_unref(w->target);
+    fab_fabric_unref(w->now);
+}
+
+/* Returns the id in `to` of a port of `from`; FAB_NONE: its node is absent. */
+static uint32_t same_port(const struct fab_fabric *from, uint32_t port, const struct fab_fabric *to)
+{
+    const struct fab_port *p = fab_fabric_port(from, port);
+    uint32_t node = fab_fabric_node_by_guid(to, from->nodes[p->node].guid);
+    return node != FAB_NONE ? fab_fabric_port_id(to, node, p->num) : FAB_NONE;
+}
+
+static void give_lids(const struct world *w, const struct fab_fabric *f, struct fab_lids *ret)
+{
+    ck_assert_int_eq(fab_target_lids_init(ret, f->port_count), FAB_OK);
+    for (uint32_t port = 0; port < f->port_count; port++) {
+        uint32_t was = same_port(f, port, w->whole);
+        ret->base[port] = w->first->lids.base[was];
+        ret->lmc[port] = w->first->lids.lmc[was];
+    }
+    ck_assert_int_eq(fab_target_lids_index(ret), FAB_OK);
+}
+
+/* Returns a part of the whole fabric: some links are down, and sometimes a node is absent. */
+static struct fab_fabric *part_of(const struct fab_fabric *whole, struct fab_prng *prng)
+{
+    struct fab_builder *b = fab_fabric_builder_from(whole);
+    for (uint32_t i = draw(prng, 3); i > 0; i--)
+        (void)fab_fabric_builder_remove_node(b, draw(prng, whole->node_count));
+    for (uint32_t i = draw(prng, 3); i > 0; i--) {
+        uint32_t port = draw(prng, whole->port_count);
+        if (fab_fabric_port(whole, port)->peer != FAB_NONE)
+            (void)fab_fabric_builder_unlink(b, fab_fabric_port(whole, port)->node,
+                                            fab_fabric_port(whole, port)->num);
+    }
+    return sealed(b);
+}
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+static void assert_proven(const struct world *w)
+{
+    struct fab_verdict v = proven(w->now, w->target, w->policy.max_hops);
+    ck_assert(v.deadlock_free);
+    ck_assert_uint_eq(v.unreachable_host_pairs, 0);
+    ck_assert(v.unreachable_pairs == 0 || w->session.leaves_out);
+    fab_verify_verdict_fini(&v);
+}
+
+static void assert_ports(const struct world *w)
+{
+    const struct fab_repair_session *t = &w->session;
+    for (uint32_t port = 0; port < w->now->port_count; port++) {
+        uint32_t was = same_port(w->now, port, w->whole);
+        uint32_t peer =
+            fab_fabric_port_is_up(w->whole, was) ? fab_fabric_port(w->whole, was)->peer : FAB_NONE;
+        ck_assert_uint_eq(fab_repair_session_port(t, w->now, port), was);
+        ck_assert_uint_eq(fab_repair_session_peer(t, w->now, port),
+                          peer != FAB_NONE ? same_port(w->whole, peer, w->now) : FAB_NONE);
+    }
+}
+
+static uint32_t baseline_switch(const struct world *w, uint32_t sw)
+{
+    return fab_fabric_node_by_guid(w->whole, w->now->nodes[sw].guid);
+}
+
+/* The tables of the session, which have the ids of the baseline, are those of the target. */
+static void assert_tables(struct world *w)
+{
+    const struct fab_lft *own = fab_repair_session_tables(&w->session, w->target);
+    bool same = w->now->node_count == w->whole->node_count;
+    ck_assert(w->session.idmap.same == same);
+    ck_assert(own == (same ? &w->target->lft : &w->session.lft));
+    ck_assert_uint_eq(own->switch_count, w->whole->switch_count);
+    ck_assert_uint_eq(w->target->lft.switch_count, w->now->switch_count);
+    for (uint32_t sw = 0; sw < w->now->switch_count; sw++)
+        for (uint32_t lid = 0; lid <= w->target->lids.top; lid++)
+            ck_assert_uint_eq(fab_target_lft_at(&w->target->lft, sw, lid),
+                              fab_target_lft_at(own, baseline_switch(w, sw), lid));
+}
+
+/* The changes that the session reports lead from the tables before (by ids of the baseline) to the
+ * present ones. The session reports them once. */
+static void assert_last(struct world *w, struct fab_lft *before)
+{
+    struct fab_repair_delta d, none;
+    fab_repair_session_take_last(&w->session, &d);
+    fab_repair_session_take_last(&w->session, &none);
+    ck_assert(none.changes == 0 && none.change == NULL && none.by_write == NULL);
+    for (size_t i = 0; i < d.changes; i++) {
+        const struct fab_repair_change *c = &d.change[i];
+        if (c->sw == FAB_NONE)
+            continue;
+        uint8_t *entry = fab_target_lft_row(before, baseline_switch(w, c->sw)) + c->lid;
+        ck_assert_uint_eq(c->was, c->stale ? FAB_LFT_NO_ROUTE : *entry);
+        *entry = c->now;
+    }
+    for (size_t i = 0; i < d.writes; i++)
+        ck_assert(d.write[i].sw == FAB_NONE || d.write[i].sw < w->now->switch_count);
+    const struct fab_lft *own = fab_repair_session_tables(&w->session, w->target);
+    for (uint32_t sw = 0; sw < w->now->switch_count; sw++) {
+        uint32_t was = baseline_switch(w, sw);
+        for (uint32_t lid = 0; lid <= own->top; lid++)
+            ck_assert_uint_eq(fab_target_lft_at(before, was, lid),
+                              fab_target_lft_at(own, was, lid));
+    }
+    fab_repair_delta_fini(&d);
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+/* Takes over `now`. Starts a new session if the labels of the baseline permit no repair. */
+static void update(struct world *w, struct fab_fabric *now)
+{
+    struct fab_target *next = fab_target_new();
+    struct fab_lft before;
+    give_lids(w, now, &next->lids);
+    ck_assert_int_eq(
+        fab_target_lft_copy(fab_repair_session_tables(&w->session, w->target), &before), FAB_OK);
+    int status = fab_repair_session_update(&w->session, w->target, now, next);
+    if (status != FAB_OK) {
+        ck_assert_int_eq(status, FAB_E_UNSUPPORTED);
+        fab_target_lft_fini(&before);
+        fab_target_unref(next);
+        fab_fabric_unref(now);
+        end_session(w);
+        start_session(w);
+        w->restarts++;
+        return;
+    }
+    ck_assert_str_eq(next->engine, w->target->engine);
+    ck_assert_str_eq(next->reason, w->target->reason);
+    fab_target_unref(w->target);
+    fab_fabric_unref(w->now);
+    w->target = next;
+    w->now = now;
+    w->updates++;
+    w->partial += !w->session.idmap.same;
+    w->dead_links += w->session.idmap.deads;
+    w->absent_switches += w->whole->switch_count - now->switch_count;
+    assert_proven(w);
+    assert_ports(w);
+    assert_tables(w);
+    assert_last(w, &before);
+    fab_target_lft_fini(&before);
+}
+
+/* Lets one more link between present switches fail, and repairs the tables in place. */
+static void repair_in_place(struct world *w, struct fab_prng *prng)
+{
+    struct fab_repair_session *t = &w->session;
+    struct fab_repair_delta d;
+    struct fab_repair_change at;
+    char why[200];
+    uint32_t dead[64], port;
+    do
+        port = draw(prng, w->now->port_count);
+    while (!fab_fabric_isl_is_up(w->now, port));
+    ck_assert_uint_lt(t->idmap.deads, 64);
+    for (uint32_t i = 0; i < t->idmap.deads; i++)
+        dead[i] = t->idmap.dead[i];
+    dead[t->idmap.deads] = fab_repair_session_port(t, w->now, port);
+    fab_repair_session_prepare(t, w->target);
+    struct fab_lft *own = fab_repair_session_tables(t, w->target);
+    if (fab_repair_plan(t->state, own, dead, t->idmap.deads + 1, &d, why, sizeof(why)) != FAB_OK)
+        return;
+    ck_assert_int_eq(fab_repair_prove(t->state, own, &d, &at), FAB_OK);
+    ck_assert_int_eq(fab_repair_session_commit(t, w->target, &d), FAB_OK);
+    bool leaves_out = d.lost > 0;
+    fab_repair_delta_fini(&d);
+    assert_tables(w);
+    struct fab_fabric *less = NULL;
+    ck_assert_int_eq(fab_fabric_clone(w->now, &less), FAB_OK);
+    fab_fabric_edit_port(less, port)->info.phys_state = FAB_PHYS_POLLING;
+    struct fab_verdict v = proven(less, w->target, w->policy.max_hops);
+    ck_assert(v.deadlock_free && v.unreachable_host_pairs == 0);
+    ck_assert(v.unreachable_pairs == 0 || leaves_out);
+    fab_verify_verdict_fini(&v);
+    fab_fabric_unref(less);
+}
+
+static void check(const char *name, struct fab_fabric *f, uint8_t lmc, struct fab_prng *prng)
+{
+    struct world w = {.whole = f};
+    fab_policy_defaults(&w.policy);
+    w.policy.lmc = lmc;
+    w.first = routed_by(f, &w.policy, "updn");
+    snprintf(w.first->engine, sizeof(w.first->engine), "updn");
+    snprintf(w.first->reason, sizeof(w.first->reason), "as configured");
+    start_session(&w);
+    assert_ports(&w);
+    for (unsigned i = 0; i < test_rounds(40); i++) {
+        bool all = draw(prng, 4) == 0;
+        update(&w, all ? fab_fabric_ref(f) : part_of(f, prng));
+        if (all) /* what comes back gets its former entries */
+            ck_assert(fab_target_lft_same(&w.target->lft, &w.first->lft));
+        if (draw(prng, 3) == 0)
+            repair_in_place(&w, prng);
+    }
+    printf("# %s: %u updates, %u with other ids, %u restarts, %u dead links, %u absent switches\n",
+           name, w.updates, w.partial, w.restarts, w.dead_links, w.absent_switches);
+    ck_assert_uint_gt(w.partial, 0);
+    ck_assert_uint_gt(w.dead_links, 0);
+    end_session(&w);
+    fab_target_unref(w.first);
+    fab_policy_fini(&w.policy);
+    fab_fabric_unref(f);
+}
+
+START_TEST(tables_follow_what_is_there)
+{
+    struct fab_prng prng;
+    fab_base_prng_init(&prng, test_seed("repair sessions", 61));
+    check("fat tree of 2 levels", fat_tree(6, 2, 1), 0, &prng);
+    check("fat tree of 3 levels", fat_tree(4, 3, 1), 0, &prng);
+    check("leaves and spines, 8 LIDs a port", leaf_spine(4, 3, 4), 3, &prng);
+    check("random", random_fabric(10, 4, 2, fab_base_prng_next(&prng)), 0, &prng);
+    check("random", random_fabric(14, 3, 1, fab_base_prng_next(&prng)), 0, &prng);
+}
+END_TEST
+
+/* A node that the baseline lacks has no tables. */
+START_TEST(new_nodes_end_the_session)
+{
+    struct fab_fabric *whole = leaf_spine(4, 3, 2);
+    struct world w = {.whole = whole};
+    struct fab_builder *b = fab_fabric_builder_from(whole);
+    fab_policy_defaults(&w.policy);
+    w.first = routed_by(whole, &w.policy, "updn");
+    ck_assert_int_eq(fab_fabric_builder_remove_node(b, whole->node_count - 1), FAB_OK);
+    /* the baseline is a part of the whole fabric */
+    struct fab_fabric *less = sealed(b);
+    struct fab_target *of_less = routed_by(less, &w.policy, "updn");
+    char why[200];
+    struct fab_repair_input in = {.fabric = less,
+                                  .policy = &w.policy,
+                                  .lids = &of_less->lids,
+                                  .lft = &of_less->lft,
+                                  .vls = &of_less->vls};
+    ck_assert_int_eq(fab_repair_session_new(&in, &w.session, why, sizeof(why)), FAB_OK);
+    struct fab_target *next = fab_target_new();
+    give_lids(&w, whole, &next->lids);
+    ck_assert_int_eq(fab_repair_session_update(&w.session, of_less, whole, next), FAB_E_NOT_FOUND);
+    fab_target_unref(next);
+    fab_repair_session_fini(&w.session);
+    ck_assert_ptr_null(w.session.state);
+    fab_target_unref(of_less);
+    fab_target_unref(w.first);
+    fab_policy_fini(&w.policy);
+    fab_fabric_unref(less);
+    fab_fabric_unref(whole);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("repair sessions");
+    TCase *tcase = tcase_create("sessions");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, tables_follow_what_is_there);
+    tcase_add_test(tcase, new_nodes_end_the_session);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}
