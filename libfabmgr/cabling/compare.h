@@ -89,8 +89,9 @@ struct fab_cabling_check {
     const struct fab_fabric *fabric;     /* borrowed */
     struct fab_cabling_site *sites;      /* [site_count] first the nodes of the fabric, by id */
     uint32_t site_count, port_count;
-    /* [port_count] For each port: its site; the planned port at the other end; the actual port at
-     * the other end (both FAB_NONE: none); the index of its planned link (FAB_NONE: none). */
+    /* [port_count] For each port: its site; the port to which the plan connects it; the port to
+     * which a cable connects it; the index of its planned link. In the last three, FAB_NONE: there
+     * is none. */
     uint32_t *port_site, *planned, *actual, *link;
     /* [port_count] rail of each port, from 1; 0: the rail is not known (rails.c) */
     uint8_t *rail;
@@ -114,7 +115,8 @@ struct fab_cabling_check {
     struct fab_arena arena;            /* private: memory of the keys */
 };
 
-/* Both the plan and the fabric must exist as long as the result. Returns OK or NOMEM. */
+/* Compares the cables of the fabric with the plan. Both must exist as long as the result. Returns
+ * OK or NOMEM. */
 int fab_cabling_compare(const struct fab_cabling_plan *plan, const struct fab_fabric *fabric,
                         struct fab_cabling_check **ret_check);
 void fab_cabling_check_free(struct fab_cabling_check *c); /* c may be NULL */

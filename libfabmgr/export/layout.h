@@ -7,7 +7,7 @@
 
 #define FAB_EXPORT_MARGIN 60u /* around the picture, in pixels */
 /* Above the switches: title and legend, which are larger in wide pictures, and below them the names
- * of the upper row. */
+ * of the highest row. */
 #define FAB_EXPORT_NAMES 60u
 #define FAB_EXPORT_HEAD 70u
 #define FAB_EXPORT_LEVELS 16u

@@ -29,7 +29,8 @@ static const struct {
 } loads[] = {{0, "< 10 %"},    {100, "10-25 %"}, {250, "25-50 %"},
              {500, "50-75 %"}, {750, "75-90 %"}, {900, "> 90 %"}};
 #define LOADS (sizeof loads / sizeof *loads)
-/* From these loads on, lines are drawn over others, and again over these. */
+/* Lines with a load of BUSY or more are drawn over those with less, and lines with HOT or more over
+ * both. */
 #define BUSY 500u
 #define HOT 750u
 #define PASSES 4u

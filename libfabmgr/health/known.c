@@ -15,7 +15,7 @@ struct fab_known_port {
 };
 struct fab_known_switch {
     uint64_t guid;
-    uint32_t level;              /* when the switch was in the fabric last */
+    uint32_t level;              /* its level when it was last in the fabric */
     uint8_t ports;               /* number of ports */
     struct fab_known_port *port; /* [ports + 1] */
 };

@@ -31,7 +31,8 @@ void fab_svg_number(double value, char text[FAB_SVG_LABEL]);
 struct fab_svg_times {
     int64_t from, to, first, step; /* seconds of local time; first: the first tick */
 };
-/* from, to: local time in seconds since 1970 (Unix time plus the offset of the time zone). */
+/* Returns an axis from `from` to `to` whose step gives at most about `ticks` ticks. Times are local
+ * times in seconds since 1970 (Unix time plus the offset of the time zone). */
 struct fab_svg_times fab_svg_times(int64_t from, int64_t to, unsigned ticks);
 /* Writes the time of a tick: the day (such as "Nov 23") if the tick is at midnight or the step is a
  * day or more; otherwise "14:05" or "14:05:30". */
