@@ -19,7 +19,8 @@ uint32_t fab_cabling_system_size(const struct fab_cabling_check *c, uint32_t fir
 int fab_cabling_find_exchanges(struct fab_cabling_check *c);
 /* Finds the rails and planes of the plan. Returns OK or NOMEM. */
 int fab_cabling_find_rails(struct fab_cabling_check *c);
-/* Classifies a cable that is not planned. a and b are its ports. */
+/* Classifies a cable that is not planned. a and b are its ports, in the order of
+ * fab_cabling_precedence. */
 enum fab_cabling_kind fab_cabling_classify(const struct fab_cabling_check *c, uint32_t a,
                                            uint32_t b);
 /* fab_cabling_add adds a copy of *d to the differences. fab_cabling_add_site adds a difference

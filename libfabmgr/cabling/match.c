@@ -376,8 +376,8 @@ static uint32_t count_name(const struct names *n, const char *key)
     return count;
 }
 
-/* Reports each name of which the fabric has more nodes than the plan. Names of aggregation
- * nodes are not reported, because these nodes all have the same name. */
+/* Reports each name in the plan that more nodes of the fabric have than nodes of the plan. Names of
+ * aggregation nodes are not reported, because these nodes all have the same name. */
 static int find_duplicates(struct matcher *m)
 {
     const struct names *o = &m->observed;
