@@ -214,7 +214,8 @@ int fab_discover_neighbour_take(struct fab_discover *d, const struct query *q,
 
 /* The functions of contest.c return NOMEM and no other error. */
 /* Returns true if the NodeInfo of the device behind a port has a GUID that was last seen at another
- * place. Then fills the claim *ret, about which discovery decides later. */
+ * place. Then fills the claim *ret, about which discovery decides later. The device behind the
+ * manager's own port makes no claim. */
 bool fab_discover_contested(const struct fab_discover *d, const struct known_node *near,
                             uint8_t near_port, const struct fab_node_info *info, struct claim *ret);
 int fab_discover_claim_add(struct fab_discover *d, const struct query *q, struct claim *claim);

@@ -32,7 +32,7 @@ struct fab_damping {
     /* number of earliest flaps (included in `flaps`) that no longer count towards a hold-down,
      * because a hold-down or a reset came after them */
     uint64_t discounted;
-    /* duration of the present or last hold-down in us; 0: the link was never held down */
+    /* duration of the present or last hold-down in us; 0: there was none since the last reset */
     uint64_t hold_down_us;
     /* Time in us at which the link came up; 0: the link is down. */
     uint64_t up_us;

@@ -158,7 +158,7 @@ bool fab_mads_input(struct fab_mads *m, uint64_t now, uint16_t slid, const uint8
 void fab_mads_refuse(struct fab_mads *m, const uint8_t mad[FAB_MAD_SIZE]);
 void fab_mads_expire(struct fab_mads *m, uint64_t now); /* handles requests that timed out */
 /* Returns the latest time at which the caller must call fab_mads_expire; UINT64_MAX: nothing is in
- * flight. */
+ * flight, and no request waits to be sent again after BUSY. */
 uint64_t fab_mads_deadline(const struct fab_mads *m);
 /* Returns true if the session has nothing to do: no request is in flight or queued, and the source
  * had no request when the session called it after the last request ended. */
