@@ -86,7 +86,8 @@ static uint32_t wanted(const struct work *w, uint32_t p)
     return x == FAB_NONE ? FAB_NONE : w->cable[x];
 }
 
-/* Returns how far the move of a cable end to the free port p is, as fab_cabling_distance. */
+/* Returns the distance (moves.h) between the free port p and the port whose cable end must move to
+ * p; if there is no such cable end, a value above all distances. */
 static unsigned filling_distance(const struct work *w, uint32_t p)
 {
     uint32_t from = wanted(w, p);

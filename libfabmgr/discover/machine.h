@@ -265,8 +265,8 @@ int fab_discover_targeted_prune(struct fab_discover *d);
  * already stays as it is. */
 int fab_discover_targeted_link_lost(struct fab_discover *d, struct known_node *far,
                                     uint8_t far_port);
-/* Makes the ports of switches that are linked to an unresponsive node suspects. The routes are
- * computed again before the next wave, and then avoid the node. */
+/* Handles an unresponsive node: the switch ports that are linked to it become suspects. The routes
+ * are computed again before the next wave, and then avoid the node. */
 int fab_discover_targeted_node_lost(struct fab_discover *d, const struct known_node *p);
 
 #endif

@@ -89,8 +89,8 @@ static unsigned block_sizes(const struct fab_slurm_tree *tree, uint32_t *sizes)
     return count;
 }
 
-/* Calls `write` for each switch with hosts below a group (FAB_NONE: below none), so that switches
- * of a pod are neighbours. */
+/* Calls `write` for each switch with hosts below a group (FAB_NONE: for each in the fabric), group
+ * by group, so that the switches of a pod follow each other. */
 static void each_block(struct writing *w, uint32_t group,
                        void (*write)(struct writing *, const struct fab_slurm_switch *))
 {

@@ -22,7 +22,7 @@
 #define LABELS_MAX 64u /* in rows with more switches than this, names are only in the titles */
 #define LETTER 6.0     /* mean width of a letter of the legend */
 
-/* The classes of load: from this per mille of the rate of the link. */
+/* The classes of load. from: the lowest load of the class, in per mille of the rate of the link */
 static const struct {
     uint16_t from;
     const char *name;

@@ -10,8 +10,8 @@
 /* An axis of values from 0 to `top`, with a tick at each multiple of `step`. */
 struct fab_svg_axis {
     double top, step;
-    /* All labels show their value divided by `unit`, with the prefix of the SI that stands for it
-     * before the name of the unit: "", "k", "M", "G", "T" or "P". */
+    /* Labels show values divided by `unit`, a power of 1000. prefix: the SI prefix for this power,
+     * which is written before the name of the unit: "", "k", "M", "G", "T" or "P". */
     double unit;
     const char *prefix;
     int decimals;
