@@ -205,8 +205,9 @@ static void add_engine(struct fab_text *t, const char *name)
 }
 
 /* Converts the list of engines. OpenSM falls back to minhop unless the list has no_fallback;
- * instead of minhop, the function appends updn, which supports every topology. *ret_missing: an
- * engine that fabricd does not have. */
+ * instead of minhop, the function appends updn, which supports every topology. tables: there is a
+ * file of tables, which the engine "file" needs. *ret_missing becomes true if fabricd does not have
+ * an engine of the list, or has no tables for "file". */
 static void convert_engines(const char *list, bool tables, struct fab_text *t, bool *ret_missing)
 {
     bool fallback = true;

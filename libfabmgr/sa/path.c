@@ -49,8 +49,9 @@ static bool port_of_lid(const struct fab_sa_query *q, uint16_t lid, uint32_t *re
     return true;
 }
 
-/* Returns the router port for a subnet prefix: the configured port, or else the first router
- * port of the fabric. Returns FAB_NONE if no router leads to that subnet. */
+/* Returns the router port for a subnet prefix: the port that the configured route for this prefix
+ * names or, if it names none, the first router port of the fabric. Returns FAB_NONE if no route
+ * matches the prefix, or if the fabric has no such port. */
 static uint32_t router_for(const struct fab_sa *sa, uint64_t prefix)
 {
     const struct fab_fabric *f = sa->view->fabric;
