@@ -63,9 +63,9 @@ bool fab_plan_scrub_differs(const struct fab_plan_input *in, const struct fab_sc
  * port. A sweep must then read the device again, and a comparison would be meaningless. */
 bool fab_plan_scrub_is_stale(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                              const uint8_t *data);
-/* Records in `o` the tables that the device holds, so that the next plan writes what differs from
- * the target. SwitchInfo and PortInfo are part of the snapshot, not of `o`, so a sweep must read
- * them again. */
+/* Records in `o` the tables that the device holds, and marks VL tables as unknown, so that the next
+ * plan writes what differs from the target. SwitchInfo and PortInfo are part of the snapshot, not
+ * of `o`, so a sweep must read them again. */
 void fab_plan_scrub_record(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                            const uint8_t *data, struct fab_observed *o);
 /* Compares two blocks of 16-bit entries, as P_Key tables and multicast forwarding tables have.

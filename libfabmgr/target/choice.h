@@ -67,7 +67,8 @@ const struct fab_choice_row *fab_target_choice_taken(const struct fab_choice *c)
 /* Makes one sentence for operators from the record: the sentence of the chosen engine about its
  * tables, and the reason for the choice. */
 void fab_target_choice_sentence(const struct fab_choice *c, char *ret, size_t len);
-/* Lists the engines without tables, as "ENGINE: REASON; ENGINE: REASON". */
+/* Lists the engines whose tables cannot be used, and those that made none, as "ENGINE: REASON;
+ * ENGINE: REASON". */
 void fab_target_choice_rejected(const struct fab_choice *c, char *ret, size_t len);
 
 #endif

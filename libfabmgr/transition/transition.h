@@ -137,7 +137,8 @@ struct fab_transition {
     /* The writes, sorted by step, then by block, then by switch. */
     struct fab_transition_write *writes;
     uint32_t step_count, write_count;
-    /* number of rounds: 1 + the number of steps for which `settle` is set */
+    /* number of rounds: 1 + the number of steps for which `settle` is set; 0 if there are no
+     * steps */
     uint32_t rounds;
     uint32_t drained; /* number of LIDs that are drained */
     /* the largest value of lost_pairs of any step */
