@@ -137,7 +137,8 @@ static int list_newly_dead(struct job *j)
     return FAB_OK;
 }
 
-/* Returns true if the entries of the LID are to be rebalanced. */
+/* Returns true if the entries of the LID are to be rebalanced. Sets the members `last` and `more`
+ * of the window. */
 static bool is_rebalanced(struct job *j, uint32_t lid, size_t knowns)
 {
     struct fab_repair_window *w = j->window;

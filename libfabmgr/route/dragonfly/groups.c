@@ -5,7 +5,8 @@
  * Dragonfly: two switches of one group have nearly all other switches of the group as common
  * neighbours; two switches of different groups have few. So a threshold for the number of common
  * neighbours separates local links from global links. find_cliques() tries all thresholds, from the
- * greatest down, until each component of local links is nearly a clique and there are enough hubs.
+ * greatest down, until each component of local links is nearly a clique. list_hubs() then checks
+ * that there is a hub and that most groups are linked.
  *
  * Dragonfly+: switches with hosts are leaves. Leaves and spines that links connect with each other
  * form a group. A switch without hosts may be a leaf that lost its hosts: it has no links to
