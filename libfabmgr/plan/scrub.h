@@ -35,7 +35,7 @@ struct fab_scrub_item { /* an attribute that the scrub reads */
     uint32_t mod; /* attribute modifier */
     uint16_t attr_id;
 };
-/* Finds the next attribute that the turn must read, and moves *at behind it. To limit the time of a
+/* Finds the next attribute that the turn must read, and moves *at past it. To limit the time of a
  * call, examines at most `steps` attributes that devices could have. Returns false if it found no
  * attribute. If at->over is then true, the turn is complete; otherwise the caller must call
  * again. */

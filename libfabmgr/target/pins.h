@@ -29,7 +29,7 @@ struct fab_pins_input {
      * not its member `pins`. */
     const struct fab_policy *policy;
     const struct fab_pins *was;
-    /* input and output; the function adds hosts that are new */
+    /* input and output; fab_target_pins_update adds the hosts that are new */
     struct fab_pins_arrivals *arrivals;
     /* time of the manager's clock in us; not 0 */
     uint64_t now_us;
