@@ -86,7 +86,8 @@ int fab_mcast_groups_new(const struct fab_fabric *f, struct fab_mcast_groups **r
  * (fab_mcast_net_new). Takes over the net, also if it fails. Returns OK or NOMEM. */
 int fab_mcast_groups_new_over(struct fab_mcast_net *net, struct fab_mcast_groups **ret);
 void fab_mcast_groups_free(struct fab_mcast_groups *g); /* g may be NULL */
-/* These functions adapt the trees to the fabric, or to the net, `now`. They return OK or NOMEM. */
+/* These functions adapt the trees to the fabric, or to the net, `now`. The second function takes
+ * over the net, also if it fails. They return OK or NOMEM. */
 int fab_mcast_groups_update(struct fab_mcast_groups *g, const struct fab_fabric *now);
 int fab_mcast_groups_update_over(struct fab_mcast_groups *g, struct fab_mcast_net *now);
 const struct fab_mcast_group *fab_mcast_groups_find(const struct fab_mcast_groups *g,
@@ -164,8 +165,8 @@ bool fab_mcast_groups_has_member(const struct fab_mcast_groups *g, uint64_t guid
 uint32_t fab_mcast_groups_room(const struct fab_mcast_groups *g);
 /* Marks as fixed the multicast groups that the partitions p configure, and no others. Fixed groups
  * exist even without members: creates those that are missing. Removes groups that are neither fixed
- * nor have a full member. p == NULL: no group is configured. Returns NOMEM, or LIMIT if
- * *ret_left_out groups got no MLID. */
+ * nor have a full member. p == NULL: no group is configured. New groups get the PacketLifeTime
+ * `life`. Returns NOMEM, or LIMIT if *ret_left_out groups got no MLID. */
 int fab_mcast_groups_configure(struct fab_mcast_groups *g, const struct fab_partitions *p,
                                uint8_t life, size_t *ret_left_out);
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* at most 16 engines of a chain, and two results of local search */
+/* room for the 16 engines of a chain, and for results of local search */
 #define FAB_CHOICE_ROWS 20
 
 enum fab_choice_outcome {

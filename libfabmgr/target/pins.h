@@ -7,8 +7,9 @@
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/policy/policy.h"
 
-/* Time in microseconds after the first GUID was pinned to a host name. The other adapters of the
- * host may appear later; their GUIDs are also pinned if they first appear within this time. */
+/* Time in microseconds. When the first GUID is pinned to a host name, the other adapters of the
+ * host may still be missing. Their GUIDs are also pinned to the name if they first appear within
+ * this time. */
 #define FAB_PINS_TOGETHER_US UINT64_C(120000000)
 
 /* The times at which the manager first found each host. If all bytes are zero, no host was found

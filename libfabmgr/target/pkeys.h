@@ -94,8 +94,7 @@ static inline bool fab_target_pkeys_match(uint16_t a, uint16_t b)
            (fab_target_pkey_is_full(a) || fab_target_pkey_is_full(b));
 }
 
-/* ---- what ports hold, by port and block; an absent block is unknown ---------------------------
- */
+/* ---- what ports hold, by port and block; an absent block is unknown -------------------------- */
 
 void fab_target_held_pkeys_forget(struct fab_blocks *h, uint32_t port);
 /* Records the enforcement that the manager last set at a switch port. If the port then reports

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Walks a batch together: the LIDs that one destination switch delivers. Most LFT entries for these
- * LIDs are alike:
+ * Follows the paths to all LIDs of a batch together. A batch has the LIDs that one destination
+ * switch delivers. Most LFT entries for these LIDs are alike:
  *
  *   - A "uniform" switch forwards all LIDs of the batch by one port. It needs one step and one
  *     dependency for the whole batch.

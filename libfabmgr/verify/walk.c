@@ -190,8 +190,8 @@ static bool walk_together(struct fab_verify_walk *w, const struct fab_verify_bat
 }
 
 /* Follows the paths to all LIDs of a batch together. If this cannot tell whether packets arrive,
- * takes each LID as a batch of its own. If that fails, too, follows the paths to the LID switch by
- * switch (walk_generally). */
+ * tries again with each LID as a batch of its own. If this fails for a LID, too, uses the general
+ * method for this LID (walk_generally). */
 static void walk_batch(struct fab_verify_walk *w, uint32_t first_lid,
                        const struct fab_verify_batch *b)
 {

@@ -7,8 +7,8 @@
  * engine runs. A host that leaves and returns causes no writes, and links that come back get their
  * former entries.
  *
- * Only one thread at a time may use a session. Only the thread that owns the
- * session may change the tables; references of other threads keep the old entries (base/pages.h).
+ * Only one thread at a time may use a session. Only the thread that owns the session may change the
+ * tables; references of other threads keep the old entries (base/pages.h).
  */
 #ifndef LIBFABMGR_REPAIR_SESSION_SESSION_H
 #define LIBFABMGR_REPAIR_SESSION_SESSION_H

@@ -257,8 +257,8 @@ static bool are_mostly_linked(const struct search *x)
     return linked * 4 >= pairs * 3;
 }
 
-/* Returns the number of links that most pairs of groups have between them, if it is the number of
- * at least three quarters of the pairs; otherwise 1. */
+/* If at least three quarters of the pairs of groups have the same number of links between them, and
+ * it is not 0, returns this number; otherwise 1. */
 static uint32_t usual_links(const struct search *x)
 {
     const struct fab_global_link *link;
