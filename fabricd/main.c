@@ -330,7 +330,8 @@ static int start_replica(struct daemon *d, char *why)
                                                 : replica_start(&in, &d->replica, why, WHY_LEN);
 }
 
-/* Called when rows that another manager changed were loaded into the store. */
+/* Makes pm, sa and the policy load their state from the store again, because rows of another
+ * manager were stored. */
 static void on_loaded(void *ctx)
 {
     struct daemon *d = ctx;

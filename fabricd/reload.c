@@ -203,8 +203,9 @@ struct reload {
     char why[WHY_LEN];
 };
 
-/* Reads the files that the settings name, and checks the settings. On an error, the settings in use
- * stay, and why[] has the reason. */
+/* Reads the keys that the settings leave to fabricd, checks the settings against rotations of keys
+ * and the applied policy, and makes the RPC server use the TLS files. On an error, the settings in
+ * use stay, and why[] has the reason. */
 static int accept_settings(struct daemon *d, struct config *now, char *why)
 {
     int r = daemon_take_keys(d, now, why);

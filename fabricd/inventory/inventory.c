@@ -81,7 +81,8 @@ static void start_visits(struct inventory *inv)
         inv->cursor %= inv->count;
 }
 
-/* Takes over a new view. Returns false if there is none that can be read. */
+/* Compares the entries with the published view if it is new. Returns false if no device may be
+ * visited now: the subnet manager is busy, there is no view with tables, or memory ran out. */
 static bool see_view(struct inventory *inv)
 {
     struct fab_view *v = sm_is_quiet(inv->in.sm) ? sm_view(inv->in.sm) : NULL;
@@ -96,7 +97,9 @@ static bool see_view(struct inventory *inv)
     return good;
 }
 
-/* Firmware is compared when all devices were read once, and not after each visit. */
+/* Returns true if firmware must be compared now. The first comparison after the start, with the
+ * versions in the store, is due at once; each later one when all devices of the fabric were read,
+ * and at least ODD_US after the one before. */
 static bool odd_is_due(const struct inventory *inv)
 {
     if (!inv->odd_due || (inv->compared && clock_now_us() - inv->odd_us < ODD_US))

@@ -94,13 +94,15 @@ void replica_note_leader(struct replica *r, const char *text);
 
 /* ---- format.c ---- */
 void replica_format_text(char *ret, size_t len); /* the value of the key `format` */
-/* Notes the value of the key; NULL: there is none. The caller holds the mutex. */
+/* Notes the value of the key `format`; NULL: the key does not exist. The caller holds the mutex. */
 void replica_note_format(struct replica *r, const char *text);
-/* Reads the key. Returns whether this manager may lead. Called without the mutex. */
+/* Reads the key `format` from etcd. Returns whether this manager understands the rows and so may
+ * lead. Called without the mutex. */
 bool replica_suits(struct replica *r, struct etcd *e);
 
-/* members.c: from time to time, renews the record of this manager, and reads those of the others.
- * fence: revision of the key `leader`. Called by the sender, without the mutex. */
+/* members.c: renews the record of this manager, and reads those of the others, but only every
+ * TELL_US; in between, the function does nothing. fence: revision of the key `leader`. Called by
+ * the sender, without the mutex. */
 void replica_tell(struct replica *r, int64_t fence);
 
 void *replica_send(void *replica);    /* the sender */
