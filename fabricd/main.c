@@ -7,8 +7,8 @@
  * config -> store -> bus -> alerts -> transport (umad or the simulated fabric) -> policy -> replica
  * -> sm -> pm -> inventory -> cc -> sa -> rpc -> metrics
  *
- * With --replay the transport is a recording, the loop runs in virtual time, and cc, sa, rpc and
- * metrics are not started.
+ * With --replay the transport is a recording, the loop runs in virtual time, and only the store,
+ * the bus, sm and pm are started besides.
  *
  * struct daemon owns all parts. If a part does not start, fabricd prints one line with the reason,
  * and stops the other parts.

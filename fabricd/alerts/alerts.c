@@ -59,7 +59,8 @@ struct target {
     uint64_t lost_told_us;
     uint32_t failures; /* in a row */
     bool failing_told; /* alerts-failing was emitted after the last alerts-recovered */
-    /* Used by the thread while `batch` is not 0: the events, and the result of the request. */
+    /* Used by the thread while `batch` is not 0: the events, the number of alerts that were lost
+     * before them, and the result of the request. */
     const struct event *event[BATCH_MOST];
     uint64_t lost_before;
     enum webhook_result result;

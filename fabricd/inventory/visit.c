@@ -205,8 +205,8 @@ static void add_module(struct inventory_visit *v)
     v->read.modules[v->read.module_count++] = m;
 }
 
-/* Takes a part of the memory of a module, and goes on to the next part or, after the last one, to
- * the next port. */
+/* Takes a part of the memory of a module, and goes on to the next part. After the last part, adds
+ * the module, if the parts describe one, and goes on to the next port. */
 static void take_module(struct inventory_visit *v, const uint8_t *data, size_t len)
 {
     struct fab_reg_mcia mcia, next;

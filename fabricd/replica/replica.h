@@ -51,8 +51,9 @@ void replica_follow(struct replica *r);
 bool replica_is_level(const struct replica *r);
 /* Returns how many rows of other managers this manager has stored since the start. */
 uint64_t replica_changes(const struct replica *r);
-/* Returns whether the last leader, according to its last beat, had sent all its rows, and no host
- * had registered anything for some time before. */
+/* Returns true if this manager knows all that the last leader knew: according to its last beat,
+ * that leader had sent all its rows, and no host had registered anything for some time before. Also
+ * returns true if no other manager led before. */
 bool replica_former_was_level(const struct replica *r);
 /* Returns whether a manager that took over now would know everything that this manager has stored:
  * a majority has confirmed all rows, and the last beat says that no row is left to send. If not,

@@ -34,7 +34,7 @@ struct replica {
     bool has_sender, has_receiver;
     struct etcd to_send, to_receive; /* to_send belongs to the sender, to_receive to the receiver */
     struct store_pending *pending;   /* belongs to the sender */
-    uint64_t tell_at_us;             /* when replica_tell works again; for the sender */
+    uint64_t tell_at_us; /* time at which replica_tell does its next work; for the sender */
     /* Revision of the key `beat`, for the sender; -1: it must be read first. */
     int64_t beat_revision;
 
@@ -65,7 +65,7 @@ struct replica {
     bool quorum;
     uint64_t failed_us; /* first failure since the last answer (monotonic clock); 0: none */
     uint64_t left, confirmed, commit_us;
-    uint64_t beat_left; /* number in the last beat of this manager that was confirmed */
+    uint64_t beat_left; /* rows left to send, in the last confirmed beat of this manager */
     int64_t confirmed_us, revision;
     char endpoint[256], reason[300];
     struct replica_member member[REPLICA_MEMBERS];

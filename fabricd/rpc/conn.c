@@ -351,7 +351,8 @@ static void take_in(struct conn *c)
     }
 }
 
-/* Counts the limit that the client has met because it exceeded a time limit. */
+/* Counts which limit a slow client has exceeded: that of the handshakes or that of the headers of a
+ * request. A client that is idle or reads nothing is not counted. */
 static void note_impatience(struct conn *c, uint64_t now)
 {
     struct limited *l = &c->set->limited;

@@ -154,9 +154,9 @@ void store_put_freeze(struct store *s, const char *text);
 bool store_get_freeze(struct store *s, char *ret, size_t len);
 
 /* store_mark returns how many records were put into the queue so far. store_written tells whether
- * the first `mark` records are committed, so that a crash does not lose them. FAILED: a transaction
- * failed, or records were dropped because they violate the schema. STORE_FAILED does not mean that
- * the records are lost: the writer may still write them later. */
+ * the first `mark` records are committed, so that a crash does not lose them. STORE_FAILED: the
+ * last transaction failed, and the writer may still write the records later; or record number
+ * `mark` belongs to a batch from which records were dropped because they violate the schema. */
 enum store_written { STORE_PENDING, STORE_WRITTEN, STORE_FAILED };
 uint64_t store_mark(struct store *s);
 enum store_written store_written(struct store *s, uint64_t mark);
