@@ -227,7 +227,8 @@ static bool is_idle(const struct conn *c)
 }
 
 /* Returns a rank: connections with a higher rank are closed first to make room for others. 2: the
- * handshakes of the connection are not complete; 1: the connection is idle; 0: it has calls. */
+ * handshakes of the connection are not complete; 1: the connection is idle; 0: it has calls or
+ * unsent answers. */
 static int dispensable(const struct conn *c)
 {
     if (c->grpc == NULL || !grpc_ready(c->grpc))
