@@ -61,11 +61,12 @@ void daemon_note(struct daemon *d, enum fab_grpc_code result, const char *method
                  const char *object, const char *after, const char *message);
 
 /* Functions of reload.c. */
-/* Applies the policy that is in force to the settings. A replay has the settings of its recording
- * only, and no policy. Returns the errors of policy_new, with why[]. */
+/* Creates d->policy, which replaces sections of the settings by those of the applied policy in
+ * force. Returns the errors of policy_new, with why[]. */
 int daemon_start_policy(struct daemon *d, char *why);
-/* Reads or makes the keys for which the settings say "generated". Logs a warning for keys that are
- * publicly known. Returns OK, or an error and why[]. */
+/* Reads the keys that the settings leave to fabricd from their key files, or makes them: the M_Key
+ * ("generated" or "derived"), the CC_Key ("generated"), and the sa_key if it is not set. Logs a
+ * warning for keys that are publicly known. Returns OK, or an error and why[]. */
 int daemon_take_keys(struct daemon *d, struct config *c, char *why);
 /* shared_keys.c. Notes which key files there are, before daemon_take_keys makes them. */
 void daemon_note_keys(struct daemon *d);

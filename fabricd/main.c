@@ -7,8 +7,8 @@
  * config -> store -> bus -> alerts -> transport (umad or the simulated fabric) -> policy -> replica
  * -> sm -> pm -> inventory -> cc -> sa -> rpc -> metrics
  *
- * With --replay the transport is a recording, the loop runs in virtual time, and cc, sa, rpc and
- * metrics are not started.
+ * With --replay the transport is a recording, the loop runs in virtual time, and only the store,
+ * the bus, sm and pm are started besides.
  *
  * struct daemon owns all parts. If a part does not start, fabricd prints one line with the reason,
  * and stops the other parts.
@@ -330,7 +330,8 @@ static int start_replica(struct daemon *d, char *why)
                                                 : replica_start(&in, &d->replica, why, WHY_LEN);
 }
 
-/* Called when rows that another manager changed were loaded into the store. */
+/* Makes pm, sa and the policy load their state from the store again, because rows of another
+ * manager were stored. */
 static void on_loaded(void *ctx)
 {
     struct daemon *d = ctx;

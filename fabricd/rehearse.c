@@ -70,7 +70,8 @@ struct counts {
     uint32_t *by_node; /* [node_count * ATTRIBUTES] */
     uint32_t *entries; /* [switch_count] number of LFT entries of the switch that change */
     uint64_t entries_all;
-    uint32_t kept, new, changed; /* ports by LID */
+    uint32_t kept, new,
+        changed; /* numbers of ports that keep their LID, get a first LID, or get another LID */
 };
 
 static unsigned attribute_of(uint16_t id)

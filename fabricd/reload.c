@@ -109,6 +109,8 @@ static void apply(struct daemon *d, struct config *now)
     d->config.offenders = now->offenders;
     d->config.on_device_lost = now->on_device_lost;
     d->config.sweep = now->sweep;
+    d->config.managers = now->managers;
+    d->config.inventory = now->inventory;
     d->config.flapping = now->flapping;
     d->config.counters = now->counters;
     if (d->history && now->counters.max_mb > 0)
@@ -203,8 +205,9 @@ struct reload {
     char why[WHY_LEN];
 };
 
-/* Reads the files that the settings name, and checks the settings. On an error, the settings in use
- * stay, and why[] has the reason. */
+/* Reads the keys that the settings leave to fabricd, checks the settings against rotations of keys
+ * and the applied policy, and makes the RPC server use the TLS files. On an error, the settings in
+ * use stay, and why[] has the reason. */
 static int accept_settings(struct daemon *d, struct config *now, char *why)
 {
     int r = daemon_take_keys(d, now, why);

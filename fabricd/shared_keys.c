@@ -37,7 +37,8 @@ void daemon_note_keys(struct daemon *d)
     }
 }
 
-/* Replaces the key file if the managers share another key that the settings permit. */
+/* Replaces the key file if the managers share another key, if a majority of the etcd servers has
+ * confirmed this key, and if the settings permit it. */
 static int adopt(struct daemon *d, enum store_key_of of, bool derived, char *why)
 {
     const struct store_sharing w = {.wrapping_key = d->config.replication.wrapping_key,

@@ -3,7 +3,8 @@
  * The queues of the targets. The loop copies an event that matches into the queue of the target. A
  * job takes up to BATCH_MOST events from the queue to the thread of the target. A target has at
  * most one job at a time, and at most one job a second. If the job fails, the same events are sent
- * again, after a pause that doubles each time, until they are AGE_MOST_US old.
+ * again, after a pause that doubles each time, until they are AGE_MOST_US old. Events that the
+ * server refuses for good (WEBHOOK_REFUSED) are dropped at once.
  *
  * A full queue drops new events, because the first events of a fault explain it best. The events
  * alerts-failing, alerts-lost and alerts-recovered report the state of a target; the target itself
@@ -52,12 +53,14 @@ struct target {
     STAILQ_HEAD(, waiting) queue; /* the thread sends the first `batch` events of the queue */
     uint32_t queued, batch;
     uint64_t sent, lost;
-    /* values of `lost` when the last alerts-lost was emitted, and when the last request was made */
+    /* How many of the lost alerts were reported: lost_told by the events alerts-lost, lost_reported
+     * in the requests that the target accepted. */
     uint64_t lost_told, lost_reported;
     uint64_t lost_told_us;
     uint32_t failures; /* in a row */
     bool failing_told; /* alerts-failing was emitted after the last alerts-recovered */
-    /* Used by the thread while `batch` is not 0: the events, and the result of the request. */
+    /* Used by the thread while `batch` is not 0: the events, the number of alerts that were lost
+     * before them, and the result of the request. */
     const struct event *event[BATCH_MOST];
     uint64_t lost_before;
     enum webhook_result result;

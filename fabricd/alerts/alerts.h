@@ -19,7 +19,8 @@ int alerts_start(struct loop *loop, struct bus *bus, const struct config_alerts 
 /* Stops the threads. Events that were not sent are dropped. a may be NULL. */
 void alerts_stop(struct alerts *a);
 
-/* Counts of a target since the start. */
+/* The state of a target. sent, lost: numbers of alerts since the start that the target accepted,
+ * and that it never got. */
 struct alerts_status {
     char target[24]; /* such as "alerts[0]" */
     uint64_t sent, lost;

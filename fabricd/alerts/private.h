@@ -25,8 +25,8 @@ enum webhook_result {
     WEBHOOK_REFUSED, /* the server will never accept this request */
 };
 struct webhook;
-/* Returns NULL if memory ran out. When another thread sets *stop, a running request ends within
- * about a second. */
+/* Prepares the requests to the URL in the configuration. When another thread sets *stop, a running
+ * request ends within about a second. Returns NULL if memory ran out. */
 struct webhook *webhook_new(const struct config_alert *config, const atomic_bool *stop);
 void webhook_free(struct webhook *w);
 /* Sends a request, and waits for the answer for at most 10 seconds. why[] gets the reason of a

@@ -38,7 +38,8 @@ static size_t on_answer(char *bytes, size_t size, size_t count, void *ctx)
     return w->answered <= ANSWER_MOST ? size * count : 0;
 }
 
-/* libcurl calls this function about once a second. */
+/* libcurl calls this function about once a second. It ends the request if another thread has set
+ * *stop. */
 static int on_progress(void *ctx, curl_off_t down_all, curl_off_t down, curl_off_t up_all,
                        curl_off_t up)
 {

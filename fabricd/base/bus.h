@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The bus carries events from the lower parts of fabricd to the higher parts. Events are published
- * and received on the loop thread. Each event goes to the journal (store), to the clients of
- * WatchEvents (rpc) and to the log. To emit an event, use the functions in events.h.
+ * and received on the loop thread. Each event goes to the clients of WatchEvents (rpc), to the
+ * targets of alerts and to the log, and, unless its severity is debug, to the journal (store). To
+ * emit an event, use the functions in events.h.
  */
 #ifndef FABRICD_BASE_BUS_H
 #define FABRICD_BASE_BUS_H

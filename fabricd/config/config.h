@@ -102,8 +102,8 @@ struct config_counters {
      * compared with the threshold. */
     uint32_t within_s;
     enum config_on_errors on_errors; /* what to do about an unhealthy link */
-    /* Number of windows in which a counter must cross its threshold before the manager isolates
-     * the link. */
+    /* Number of windows (of within_s seconds) in which a counter must cross its threshold before
+     * the manager isolates the link. */
     uint32_t confirm;
     /* 1: the manager clears counters that have reached their maximum value; 0: it never clears
      * counters */
@@ -203,7 +203,8 @@ enum config_metrics_ports {
     CONFIG_METRICS_SWITCHES,     /* all ports of switches */
     CONFIG_METRICS_ALL
 };
-/* the names of the metrics of ports: our own, or those of the exporter of this author */
+/* the names of the metrics of ports: our own, or those of treydock/infiniband_exporter or of
+ * guilbaults/infiniband-exporter */
 enum config_metrics_names {
     CONFIG_METRICS_OWN,
     CONFIG_METRICS_TREYDOCK,

@@ -15,7 +15,8 @@
 /* A temperature is normal again if it is this much below its limit, in 0.125 degrees Celsius. */
 #define HYSTERESIS (5 * 8)
 #define RETRY_US (600 * UINT64_C(1000000)) /* after a visit without an answer */
-/* An event for each device with odd firmware, unless there are more of them. */
+/* Maximum number of devices with odd firmware that get an event each. If a comparison finds more,
+ * a single event names the first of them. */
 #define ODD_EVENTS 8u
 #define NAMES_LEN 400
 
@@ -26,7 +27,8 @@ static uint64_t degrees(int16_t temperature)
     return temperature > 0 ? (uint64_t)temperature / 8 : 0;
 }
 
-/* Returns whether a temperature is above its limit, with a hysteresis. */
+/* Returns true if a temperature has reached its limit, or has reached it before and is not yet
+ * HYSTERESIS below it. */
 static bool is_hot(bool was_hot, int16_t now, int16_t limit)
 {
     if (now == FAB_NO_TEMPERATURE || limit == FAB_NO_TEMPERATURE)
@@ -34,7 +36,8 @@ static bool is_hot(bool was_hot, int16_t now, int16_t limit)
     return was_hot ? now > limit - HYSTERESIS : now >= limit;
 }
 
-/* The lowest limit of a module: its warning, or else its alarm. */
+/* Returns the lower limit of a module: that of the warning or, if it has none, that of the alarm.
+ */
 static int16_t module_limit(const struct fab_module *m)
 {
     return m->warning != FAB_NO_TEMPERATURE ? m->warning : m->temperature.limit;
@@ -100,7 +103,8 @@ static void report_module(struct inventory *inv, const struct inventory_node *n,
                .previous_part = was->module.part, .previous_serial = was->module.serial);
 }
 
-/* Compares the modules with those of the visit before, and checks their temperatures. */
+/* Compares the modules with those of the visit before, reports what changed, and checks their
+ * temperatures. */
 static void compare_modules(struct inventory *inv, const struct inventory_node *was,
                             struct inventory_node *now)
 {
@@ -124,8 +128,8 @@ static void report_firmware(struct inventory *inv, const struct inventory_node *
                    .firmware = now->device.firmware, .previous = was->device.firmware);
 }
 
-/* Temperatures and the time of the reading do not count as changes, so that the store is written
- * only if something is new. */
+/* Returns true if the store must be written. Temperatures and the time of the reading do not count
+ * as changes. */
 static bool has_changed(const struct inventory_node *was, const struct inventory_node *now)
 {
     if (was->read_us == 0 || was->module_count != now->module_count ||
@@ -212,14 +216,13 @@ void inventory_take(struct inventory *inv, struct inventory_visit *v, enum inven
 
 /* ---- odd firmware ---------------------------------------------------------------------------- */
 
-/* The first comparison after the start is of what the store knows. Its events were emitted before
- * the start. */
-
+/* The devices whose firmware is compared. The first comparison after the start uses the versions in
+ * the store and emits no events, because an earlier run of the manager has emitted them. */
 struct odd {
     struct fab_firmware *all; /* [count] */
     char (*model)[24];        /* [count] */
     size_t count;
-    uint32_t fresh; /* number of devices that are odd since now */
+    uint32_t fresh; /* number of devices that were not odd in the comparison before */
     char names[NAMES_LEN];
 };
 
@@ -241,7 +244,8 @@ static void take_odd(struct inventory_node *n, const struct fab_firmware *f, str
         snprintf(o->names + len, sizeof(o->names) - len, "%s%s", len > 0 ? ", " : "", n->name);
 }
 
-/* Devices with the same device id and PSID are peers. */
+/* Lists the devices of the fabric whose firmware is known. Devices with the same device ID and PSID
+ * are of the same model. Returns false if memory ran out. */
 static bool list_firmware(const struct inventory *inv, struct odd *o)
 {
     o->all = calloc(inv->count, sizeof(*o->all));
@@ -261,7 +265,8 @@ static bool list_firmware(const struct inventory *inv, struct odd *o)
     return true;
 }
 
-/* The list is sorted by model and version. */
+/* Counts the devices of each model and version. o->all must be sorted by model and version, as
+ * fab_inventory_find_odd leaves it. */
 static void count_firmware(struct inventory *inv, const struct odd *o)
 {
     struct inventory_firmware *row = NULL;
@@ -287,7 +292,8 @@ void inventory_find_odd(struct inventory *inv)
     if (inv->count > 0 && list_firmware(inv, &o)) {
         fab_inventory_find_odd(o.all, o.count);
         count_firmware(inv, &o);
-        /* `usual` points to versions in the entries, which do not move here. */
+        /* o.all[].usual points to a version in the entries, and this loop does not move the entries
+         */
         for (size_t i = 0; i < o.count; i++) {
             struct inventory_node *n = &inv->entries[o.all[i].tag].node;
             uint32_t before = o.fresh;

@@ -121,7 +121,9 @@ static bool follow_view(struct inventory *inv)
     return r == FAB_OK && done;
 }
 
-/* Firmware is compared when all devices were read once, and not after each visit. */
+/* Returns true if firmware must be compared now. The first comparison after the start, with the
+ * versions in the store, is due at once; each later one when all devices of the fabric were read,
+ * and at least ODD_US after the one before. */
 static bool odd_is_due(const struct inventory *inv)
 {
     if (!inv->odd_due || (inv->compared && clock_now_us() - inv->odd_us < ODD_US))

@@ -25,15 +25,17 @@ struct inventory_input {
     struct store *store;         /* NULL: a restart loses the inventory */
     const struct config *config; /* must outlive the inventory */
 };
-/* Returns NOMEM, LIMIT if there are too many agents, or IO or FORMAT if the store could not be
- * read. */
+/* Loads the inventory from the store, and starts the visits. Returns NOMEM, LIMIT if there are too
+ * many agents, or IO or FORMAT if the store could not be read. */
 int inventory_new(const struct inventory_input *in, struct inventory **ret);
-void inventory_free(struct inventory *inv);   /* inv may be NULL */
-void inventory_reload(struct inventory *inv); /* call this after the configuration changed */
+void inventory_free(struct inventory *inv); /* inv may be NULL */
+/* Ends all visits if the configuration, which has changed, does not permit to read any more. */
+void inventory_reload(struct inventory *inv);
 
 enum inventory_state {
-    INVENTORY_UNREAD,      /* not read yet, or not permitted by the setting inventory.read */
-    INVENTORY_READ,        /* the last visit read the device */
+    INVENTORY_UNREAD, /* not read yet, or not permitted by the setting inventory.read */
+    /* the last visit, or one before the restart of the manager, read the device */
+    INVENTORY_READ,
     INVENTORY_UNSUPPORTED, /* the device does not support the attributes */
     INVENTORY_NO_ANSWER,   /* the device did not answer in the last visit */
 };
@@ -60,8 +62,8 @@ struct inventory_node {
     uint16_t fan_rpm[FAB_INVENTORY_FANS]; /* rotations per minute; 0: the device lacks this fan */
     struct inventory_module *modules;     /* [module_count], by port */
     size_t module_count;
-    /* The firmware that most devices of this model have; "": there is none. odd: this device has
-     * another one. */
+    /* The version of more than half of the devices of this model; "": there is none, or there are
+     * fewer than three such devices. odd: this device has another version. */
     char usual[FAB_INVENTORY_FIRMWARE];
     bool odd;
 };
@@ -71,7 +73,7 @@ struct inventory_node {
 const struct inventory_node *inventory_find(const struct inventory *inv, uint64_t guid);
 /* Returns the module at a port of the node; NULL: none is known. */
 const struct inventory_module *inventory_find_module(const struct inventory_node *n, uint8_t port);
-/* Calls fn for all nodes that are gone, in no order. */
+/* Calls fn for all nodes that are gone and were read before, in no particular order. */
 void inventory_each_gone(const struct inventory *inv,
                          void (*fn)(void *ctx, const struct inventory_node *n), void *ctx);
 
@@ -84,14 +86,16 @@ struct inventory_status {
 };
 void inventory_get_status(const struct inventory *inv, struct inventory_status *ret);
 
-/* Number of devices of the fabric by model and firmware, when firmware was last compared. */
-#define INVENTORY_FIRMWARES 64u
+#define INVENTORY_FIRMWARES 64u /* maximum number of rows of inventory_firmwares */
+/* Number of devices of the fabric with this model and this firmware, when firmware was last
+ * compared. */
 struct inventory_firmware {
     uint16_t device_id;
     char psid[17], version[FAB_INVENTORY_FIRMWARE];
     uint32_t nodes;
 };
-/* Returns a list of *ret_count rows, at most INVENTORY_FIRMWARES. */
+/* Returns the number of devices by model and firmware, as *ret_count rows. The rows beyond
+ * INVENTORY_FIRMWARES are left out. */
 const struct inventory_firmware *inventory_firmwares(const struct inventory *inv,
                                                      uint32_t *ret_count);
 

@@ -87,7 +87,7 @@ static uint16_t lid_of(const struct fab_view *v, uint32_t node)
     return 0;
 }
 
-/* The hash of the links of a node. If it changes, a cable may have been exchanged. */
+/* Returns a hash of the links of a node. If it changes, a cable may have been exchanged. */
 static uint64_t hash_links(const struct fab_fabric *f, const struct fab_node *n)
 {
     uint64_t hash = n->num_ports;
@@ -101,8 +101,9 @@ static uint64_t hash_links(const struct fab_fabric *f, const struct fab_node *n)
     return hash;
 }
 
-/* A device is visited at once if it is new, or if its links changed. A device that was read before
- * a restart of the manager keeps the rest of its interval. */
+/* Sets the times of the next visits. A device is visited at once if it is new, or if its links
+ * changed. For a device that was read before a restart of the manager, the next full visit is due
+ * when the rest of its interval has passed. */
 static void schedule(const struct inventory *inv, struct inventory_entry *e, bool changed)
 {
     uint64_t now = clock_now_us(),

@@ -103,7 +103,8 @@ void inventory_visits_stop(struct inventory *inv);
 
 /* Takes over what a visit has read. `state`: the result of the visit. */
 void inventory_take(struct inventory *inv, struct inventory_visit *v, enum inventory_state state);
-/* Finds the devices with odd firmware: another version than most devices of the same model. */
+/* Finds the devices with odd firmware, emits events about those that were not odd before, and
+ * counts the devices by firmware. */
 void inventory_find_odd(struct inventory *inv);
 bool inventory_is_known_vendor(uint32_t vendor_id);
 

@@ -205,7 +205,8 @@ static void add_module(struct inventory_visit *v)
     v->read.modules[v->read.module_count++] = m;
 }
 
-/* Takes a part of the memory of a module. Without its first part, there is no module. */
+/* Takes a part of the memory of a module, and goes on to the next part. After the last part, adds
+ * the module, if the parts describe one, and goes on to the next port. */
 static void take_module(struct inventory_visit *v, const uint8_t *data, size_t len)
 {
     struct fab_reg_mcia mcia, next;
@@ -310,7 +311,8 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 
 /* ---- visits ---------------------------------------------------------------------------------- */
 
-/* A visit for temperatures needs to know the modules. */
+/* Copies the modules of the node to a visit that reads only temperatures. Returns false if memory
+ * ran out. */
 static bool copy_modules(struct inventory_visit *v, const struct inventory_node *n)
 {
     v->read.module_count = 0;

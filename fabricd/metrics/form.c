@@ -105,7 +105,7 @@ static int match(const struct range *r, const struct offer *o)
     return strcmp(r->version, o->version) == 0 ? 4 : 0;
 }
 
-/* Returns METRICS_FORMATS if no format is acceptable. */
+/* Returns the format that fits the Accept headers best; METRICS_FORMATS: none is acceptable. */
 static enum metrics_format choose_format(const char *accept)
 {
     double quality[METRICS_FORMATS] = {0};
@@ -139,7 +139,7 @@ static int hex_digit(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decodes "%5B" and "+" in place. */
+/* Decodes the text in place: "%5B" to "[", for example, and "+" to a blank. */
 static void decode(char *text)
 {
     char *to = text;

@@ -87,7 +87,7 @@ struct request_line {
     char method[16], target[512], version[16];
 };
 
-/* Reads the request line, and moves the query of the target to *ret_query. */
+/* Reads the request line. *ret_query is the part of the target after "?", or "". */
 static enum answer read_line(const char *line, struct request_line *ret, const char **ret_query,
                              bool *ret_head)
 {

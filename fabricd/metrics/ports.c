@@ -331,7 +331,8 @@ static void add_port(struct fab_text *to, const char *name, uint32_t node, uint8
     fab_base_text_addf(to, node != FAB_NONE ? "%s=\"%u\"" : "%s=\"\"", name, (unsigned)port);
 }
 
-/* Returns the GUID of the port at the other end; for a switch it is that of the node. */
+/* Returns the GUID of the port at the other end; for a switch it is that of the node; 0: the other
+ * end is not known. */
 static uint64_t peer_port_guid(const struct port_row *row, const struct fab_fabric *f)
 {
     const struct fab_port *p = fab_fabric_port(f, row->port_id);

@@ -42,7 +42,8 @@ enum page_type { PAGE_COUNTER, PAGE_GAUGE, PAGE_INFO, PAGE_HISTOGRAM, PAGE_SUMMA
 void page_family(struct page *to, const char *name, enum page_type type, const char *help);
 /* Begins a family whose name is "fabricd_" and the given name. */
 void page_own_family(struct page *to, const char *name, enum page_type type, const char *help);
-/* Writes such a family with one sample without labels. */
+/* These functions write a whole family, named as by page_own_family, with one sample without
+ * labels. */
 void page_counter(struct page *to, const char *name, uint64_t value, const char *help);
 void page_gauge(struct page *to, const char *name, uint64_t value, const char *help);
 /* Writes NAME="VALUE". The value may have any bytes: invalid UTF-8 and control characters are
@@ -72,7 +73,8 @@ void page_clients(const struct metrics_input *in, struct page *to);
 /* a port as one page shows it */
 struct port_row {
     uint64_t peer_guid;
-    /* Ids of nodes in the fabric. FAB_NONE as peer_node: the link is isolated or unknown. */
+    /* Ids of nodes in the fabric. FAB_NONE as peer_node: the fabric does not have the link, because
+     * it is isolated or held down, or because its other end is not known. */
     uint32_t node, peer_node;
     uint32_t port_id; /* id of the port in the fabric */
     uint8_t port, peer_port;

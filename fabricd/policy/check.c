@@ -102,7 +102,7 @@ static bool is_named_by(const struct fab_node_names *names, const char *text)
     return false;
 }
 
-/* Returns true if a node with this name was in the fabric, and is gone or pinned. */
+/* Returns true if a node that is gone has this name or first word, or if the name is pinned. */
 static bool was_known(const struct policy *p, const char *text)
 {
     struct store_gone_found found = {0};
@@ -260,7 +260,8 @@ static void note_loss(struct losses *l, const struct fab_fabric *f, uint32_t por
              f->nodes[fab_fabric_port(f, port)->node].name);
 }
 
-/* Notes for each partition which endports would lose it. */
+/* Notes for each partition which endports would lose it, or their full membership of it. Leaves out
+ * switches. */
 static void find_losses(struct policy_plan *plan, const struct fab_view *v,
                         const struct fab_partitions *old, const struct fab_pkeys *before,
                         const struct fab_pkeys *after)
@@ -292,8 +293,8 @@ static void find_losses(struct policy_plan *plan, const struct fab_view *v,
     }
 }
 
-/* Returns with how many ports the rules of these partitions are compared. A port GUID needs no
- * comparison. */
+/* Returns how many comparisons of a rule or group member with a port it takes to find the members
+ * of these partitions. A port GUID needs no comparison. */
 static uint64_t comparisons(const struct fab_partitions *p, const struct fab_fabric *f)
 {
     uint64_t rules = 0;

@@ -104,7 +104,7 @@ static bool has_approval(const struct fab_declared *d, uint64_t guid)
     return false;
 }
 
-/* Returns the number of approvals that only the former policy has. */
+/* Returns how many approvals of the policy in force the planned policy `now` does not have. */
 static size_t count_dropped(const struct policy *p, const struct fab_declared *now)
 {
     size_t dropped = 0;

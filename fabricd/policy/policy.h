@@ -79,14 +79,16 @@ struct policy_plan {
     int status; /* NOMEM: memory ran out while the lists were made */
 };
 /* Makes a plan, and checks it against the fabric. Returns BUSY (no fabric is known yet), NOT_FOUND
- * (a name, or the version), or the errors of document_read and config_check, with why[]; or NOMEM.
- * The caller calls policy_plan_fini if this function succeeds. */
+ * (a name, or the version), the errors of document_read and config_check, or DENIED, LIMIT or
+ * UNREACHABLE (the manager would refuse to isolate a link), with why[]; or NOMEM. The caller calls
+ * policy_plan_fini if this function succeeds. */
 int policy_plan(struct policy *p, const struct policy_request *q, struct policy_plan *ret,
                 char *why, size_t why_len);
 void policy_plan_fini(struct policy_plan *plan);
 /* Makes the change: stores a new version and applies it. The plan must have been made in the same
- * iteration of the event loop. Returns NOMEM; or DENIED, LIMIT or UNREACHABLE with why[], if the
- * manager refuses to isolate a link or to approve a device. After an error, nothing has changed. */
+ * iteration of the event loop. Returns NOMEM; nothing has changed then. If the manager refuses to
+ * isolate a link or to approve a device, the log says so, and the version is in force all the
+ * same. */
 int policy_apply(struct policy *p, struct policy_plan *plan, const char *by, const char *reason,
                  uint64_t *ret_version, char *why, size_t why_len);
 /* Appends the lines of a version (libfabmgr/policy/lines.h), together with the sections of

@@ -12,8 +12,9 @@ struct policy {
     char hash[65];
     struct fab_declared declared; /* of the version in force */
     struct fab_policy base;       /* the policy of fabricd.yaml; only the sections are used */
-    struct loop_timer *settle;    /* the decisions of the version in force are not made yet */
-    uint32_t pending;             /* changes of the baseline that are under way */
+    /* calls policy_settle; set: the decisions of the version in force are not made yet */
+    struct loop_timer *settle;
+    uint32_t pending; /* changes of the baseline that are under way */
 };
 
 /* The text of a stored version, read as a policy. */
@@ -25,7 +26,7 @@ struct policy_stored {
 int policy_stored_load(const struct policy *p, uint64_t version, struct policy_stored *ret);
 int policy_stored_read(const struct policy_stored *v, struct fab_declared *ret, char *why,
                        size_t why_len);
-/* Makes the policy that is in force with these sections. */
+/* Makes a copy of the policy `base` in which the sections of *d replace those of `base`. */
 int policy_join(const struct fab_policy *base, const struct fab_declared *d,
                 struct fab_policy *ret);
 
@@ -44,7 +45,8 @@ void policy_note(struct policy_plan *plan, struct fab_text *list, const char *fm
 int policy_check_decisions(struct policy *p, struct policy_plan *plan, char *why, size_t why_len);
 /* Makes the decisions of the version in force, and takes back those that only `before` has. */
 void policy_decide(struct policy *p, const struct fab_declared *before, const char *by);
-/* Begins to make the decisions later, if a crash or a hand-over interrupted them. */
+/* Sets the timer of policy_settle if a crash or a hand-over has interrupted the decisions.
+ * policy_settle makes them as soon as this manager is master and knows the fabric. */
 void policy_settle_begin(struct policy *p);
 void policy_settle(void *ctx);
 

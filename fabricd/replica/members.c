@@ -69,7 +69,7 @@ void replica_tell(struct replica *r, int64_t fence)
              r->in.port_guid, r->instance, r->in.wrapping_check);
     const struct etcd_change change = {name, value};
     const struct etcd_fence leads = {r->leader, fence};
-    /* A failure is seen by the next call of the sender, too. */
+    /* A failure is not reported here: the next request of the sender fails, too, and reports it. */
     if (etcd_commit(&r->to_send, &leads, 1, &change, 1, &done, &revision) != FAB_OK ||
         etcd_list(&r->to_send, r->members, take, &x, &revision) != FAB_OK)
         return;

@@ -180,8 +180,8 @@ static void choose_server(struct replica *r)
     pthread_mutex_unlock(&r->mutex);
 }
 
-/* Watches the keys until the connection is lost, all rows must be read again, or this manager is
- * level with its claim. */
+/* Reads all rows, and then watches the keys until the connection is lost, all rows must be read
+ * again, or this manager leads and is level. After an error, waits before it returns. */
 static void follow(struct replica *r)
 {
     struct receiving x = {.r = r};

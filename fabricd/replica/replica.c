@@ -202,7 +202,7 @@ void replica_get_status(const struct replica *replica, struct replica_status *re
     memcpy(ret->endpoint, r->endpoint, sizeof(ret->endpoint));
     memcpy(ret->reason, r->reason, sizeof(ret->reason));
     if (r->unsuited[0] != '\0') {
-        /* a decision would reach no other manager */
+        /* as without a majority, decisions of operators would reach no other manager */
         ret->quorum = false;
         memcpy(ret->reason, r->unsuited, sizeof(ret->reason));
     }
@@ -251,8 +251,9 @@ static void report_drops(struct replica *r, const struct replica_status *s)
     r->told_drops = s->dropped;
 }
 
-/* Ends the watch if nothing has arrived for SILENT_US, because its server may be down without
- * having closed the connection. */
+/* Interrupts the receiver, so that it connects again, in two cases: a follower has received no beat
+ * of the leader for SILENT_US, because the server may be down without having closed the connection;
+ * or the watch of a new leader has not reported its claim for CLAIM_US. */
 static void look_at_watch(struct replica *r, const struct replica_status *s)
 {
     uint64_t now = clock_now_us();

@@ -4,7 +4,7 @@
  * LID leases, decisions of operators, and what hosts registered (fabricd/store/replicated.h).
  *
  * The manager that the fabric elected leads: its sender thread sends each changed row to etcd. All
- * other managers follow: their receiver threads store the rows in their own databases. This room
+ * other managers follow: their receiver threads store the rows in their own databases. This folder
  * does not decide which manager is master, and the master continues to work if etcd cannot be
  * reached. These are the keys in etcd:
  *
@@ -45,7 +45,8 @@ void replica_stop(struct replica *r); /* r may be NULL */
 /* Call this function when the fabric has elected this manager. The manager claims the key `leader`,
  * and then stores all that other managers sent before the claim. */
 void replica_lead(struct replica *r);
-void replica_follow(struct replica *r); /* another manager is master */
+/* Gives up the lead or the claim, because another manager is master. */
+void replica_follow(struct replica *r);
 /* Returns whether this manager is level: it has stored all that was sent before its claim. */
 bool replica_is_level(const struct replica *r);
 /* Returns how many rows of other managers this manager has stored since the start. */
@@ -53,8 +54,9 @@ uint64_t replica_changes(const struct replica *r);
 /* Returns the port GUID of the manager that led before this one claimed the lead; 0: none, or not
  * known yet. */
 uint64_t replica_former_guid(const struct replica *r);
-/* Returns whether the last leader, according to its last beat, had sent all its rows, and no host
- * had registered anything for some time before. */
+/* Returns true if this manager knows all that the last leader knew: according to its last beat,
+ * that leader had sent all its rows, and no host had registered anything for some time before. Also
+ * returns true if no other manager led before. */
 bool replica_former_was_level(const struct replica *r);
 /* Returns whether a manager that took over now would know everything that this manager has stored:
  * a majority has confirmed all rows, and the last beat says that no row is left to send. If not,
@@ -76,7 +78,8 @@ void replica_on_news(struct replica *r, void (*fn)(void *ctx), void *ctx);
 enum replica_role { REPLICA_FOLLOWS, REPLICA_CLAIMS, REPLICA_LEADS };
 struct replica_status {
     enum replica_role role;
-    bool quorum;          /* a majority of the etcd servers answers */
+    bool quorum; /* A majority of the etcd servers answers, and this manager understands the rows of
+                  * the others. */
     uint64_t leader_guid; /* port GUID of the leader; 0: none, or not known */
     bool level;
     uint64_t pending;   /* rows of this manager that are not confirmed */
@@ -91,7 +94,7 @@ struct replica_status {
     int64_t revision;   /* revision of etcd in its last answer */
     uint64_t lost_us;   /* time since the majority was lost; 0: a majority answers */
     char endpoint[256]; /* the etcd server that is used */
-    char reason[300];   /* why no majority answers; "": a majority answers */
+    char reason[300];   /* why `quorum` is false; "": it is true */
 };
 void replica_get_status(const struct replica *r, struct replica_status *ret);
 /* replica_mark returns a number. replica_is_confirmed returns true if a majority has confirmed all

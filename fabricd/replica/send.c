@@ -264,7 +264,8 @@ static int know_beat(struct replica *r)
 }
 
 /* The fences did not hold. Either another manager has claimed the key `leader`, or an earlier
- * transaction of this manager has arrived after all. In this case, the rows are sent again. */
+ * transaction of this manager has arrived after all. In the second case, the rows are sent again.
+ */
 static int refused(struct replica *r, int64_t fence)
 {
     char *value = NULL;

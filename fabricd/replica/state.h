@@ -34,7 +34,7 @@ struct replica {
     bool has_sender, has_receiver;
     struct etcd to_send, to_receive; /* to_send belongs to the sender, to_receive to the receiver */
     struct store_pending *pending;   /* belongs to the sender */
-    uint64_t tell_at_us;             /* when replica_tell works again; for the sender */
+    uint64_t tell_at_us; /* time at which replica_tell does its next work; for the sender */
     /* Revision of the key `beat`, for the sender; -1: it must be read first. */
     int64_t beat_revision;
 
@@ -66,7 +66,7 @@ struct replica {
     bool quorum;
     uint64_t failed_us; /* first failure since the last answer (monotonic clock); 0: none */
     uint64_t left, confirmed, commit_us;
-    uint64_t beat_left; /* number in the last beat of this manager that was confirmed */
+    uint64_t beat_left; /* rows left to send, in the last confirmed beat of this manager */
     int64_t confirmed_us, revision;
     char endpoint[256], reason[300];
     struct replica_member member[REPLICA_MEMBERS];
@@ -95,13 +95,15 @@ void replica_note_leader(struct replica *r, const char *text);
 
 /* ---- format.c ---- */
 void replica_format_text(char *ret, size_t len); /* the value of the key `format` */
-/* Notes the value of the key; NULL: there is none. The caller holds the mutex. */
+/* Notes the value of the key `format`; NULL: the key does not exist. The caller holds the mutex. */
 void replica_note_format(struct replica *r, const char *text);
-/* Reads the key. Returns whether this manager may lead. Called without the mutex. */
+/* Reads the key `format` from etcd. Returns whether this manager understands the rows and so may
+ * lead. Called without the mutex. */
 bool replica_suits(struct replica *r, struct etcd *e);
 
-/* members.c: from time to time, renews the record of this manager, and reads those of the others.
- * fence: revision of the key `leader`. Called by the sender, without the mutex. */
+/* members.c: renews the record of this manager, and reads those of the others, but only every
+ * TELL_US; in between, the function does nothing. fence: revision of the key `leader`. Called by
+ * the sender, without the mutex. */
 void replica_tell(struct replica *r, int64_t fence);
 
 void *replica_send(void *replica);    /* the sender */

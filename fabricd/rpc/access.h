@@ -33,7 +33,7 @@ struct access_table {
     /* [index of the service][index of the method in the service]; values of enum config_role */
     uint8_t needed[ACCESS_SERVICES][ACCESS_METHODS];
 };
-/* `services` is NULL-terminated. */
+/* Fills the table for these services, a NULL-terminated list. */
 void access_table_fill(struct access_table *t, const struct service *const *services);
 
 #define REFUSALS_CALLERS 16

@@ -227,7 +227,8 @@ static bool is_idle(const struct conn *c)
 }
 
 /* Returns a rank: connections with a higher rank are closed first to make room for others. 2: the
- * handshakes of the connection are not complete; 1: the connection is idle; 0: it has calls. */
+ * handshakes of the connection are not complete; 1: the connection is idle; 0: it has calls or
+ * unsent answers. */
 static int dispensable(const struct conn *c)
 {
     if (c->grpc == NULL || !grpc_ready(c->grpc))
@@ -351,7 +352,8 @@ static void take_in(struct conn *c)
     }
 }
 
-/* Counts the limit that the client has met because it exceeded a time limit. */
+/* Counts which limit a slow client has exceeded: that of the handshakes or that of the headers of a
+ * request. A client that is idle or reads nothing is not counted. */
 static void note_impatience(struct conn *c, uint64_t now)
 {
     struct limited *l = &c->set->limited;

@@ -18,8 +18,8 @@ struct expiry;
 int expiry_new(struct loop *loop, struct bus *bus, struct tls_expiry *times, struct expiry **ret);
 void expiry_free(struct expiry *e); /* e may be NULL */
 
-/* Call this function when the server begins to use these files, which expire at these times. Emits
- * events at once. Returns NOMEM; then nothing changes. */
+/* Watches these files, which the server now uses and which expire at these times, in place of those
+ * before. Emits events at once if some of them expire soon. Returns NOMEM; then nothing changes. */
 int expiry_set(struct expiry *e, const struct tls_expiry *times, const struct config_tls *files);
 /* Writes a sentence about the files that expire soon or have expired; "" if there are none. */
 void expiry_alarm(const struct expiry *e, char *ret, size_t len);

@@ -95,7 +95,8 @@ static Fabric__V1__LinkRate *convert_last_rate(struct answer *a, const struct st
     return m;
 }
 
-/* Returns the index of the end that a list shows first: a switch before an adapter. */
+/* Returns the index of the end that the message names first: that of the node `near` or, if near is
+ * 0, a switch before another node. */
 static int first_end(const struct store_gone_link *l, uint64_t near)
 {
     if (near != 0)

@@ -25,14 +25,13 @@ const struct fab_location *location_of_node(const struct fab_hosts *h, const str
 /* Returns true if `wanted` is the name of the rack (case does not matter), is a pattern that
  * matches this name (libfabmgr/base/glob.h), or is "". */
 bool is_rack(const char *rack, const char *wanted);
-/* Returns true if the node is in such a rack. */
+/* Returns true if the node is in a rack that is_rack matches with `rack`. */
 bool is_in_rack(const struct fab_hosts *h, const struct fab_view *v, uint32_t node,
                 const char *rack);
-/* Returns true if any node is in such a rack. Otherwise finishes the call with
- * an error. */
+/* Returns true if any node is in such a rack. Otherwise finishes the call with an error. */
 bool need_rack(struct call *c, const struct fab_hosts *h, const struct fab_view *v,
                const char *rack);
-/* Returns NULL if all texts of the location are "", or if memory ran out. */
+/* Converts a location. Returns NULL if all its texts are "", or if memory ran out. */
 Fabric__V1__Location *convert_location(struct answer *a, const struct fab_location *location);
 
 #endif

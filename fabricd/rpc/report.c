@@ -104,8 +104,8 @@ static int add_end(struct resolving *r, const char *name, uint32_t port)
     return FAB_OK;
 }
 
-/* Adds the endports of all adapters of a host that have active links. Returns NOT_FOUND if no host
- * has this name. */
+/* Adds those endports of the adapters of a host whose links are active. Returns NOT_FOUND if no
+ * host has this name. On other errors, the study fails. */
 static int add_host(struct resolving *r, const char *name)
 {
     const struct fab_view *v = r->s->view;

@@ -105,7 +105,8 @@ static void diagnostics_free(struct study *s)
     free(d);
 }
 
-/* Sets wanted[]. Returns NOT_FOUND if there is no part of this name. */
+/* Sets wanted[] for the part of this name; "": for all parts. Returns NOT_FOUND if there is no such
+ * part. */
 static int choose(const char *part, bool wanted[PARTS])
 {
     int rc = FAB_E_NOT_FOUND;

@@ -144,7 +144,7 @@ static void send_event(void *ctx, const struct event *e)
 
 /* Sends the next event of severity debug, unless an earlier event with a sequence number must be
  * sent first. If the follower was too slow and has missed events of severity debug, sends the
- * number of these events. */
+ * number of these events instead. Returns false if there is nothing to send now. */
 static bool send_debug(struct follower *f)
 {
     const struct journal *j = f->rpc->journal;

@@ -391,7 +391,7 @@ int look_up_port(const struct fab_view *v, const char *node, uint32_t number, ui
     return FAB_OK;
 }
 
-/* If the look-up `rc` failed, finishes the call. Returns `rc`. */
+/* Finishes the call if `rc`, the result of a look-up, is an error. Returns `rc`. */
 static int found(struct call *c, int rc, const struct refusal *refusal)
 {
     if (rc < 0)

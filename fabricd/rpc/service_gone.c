@@ -190,7 +190,7 @@ static void count_link(void *ctx, const struct store_gone_link *l)
     ((struct forgetting *)ctx)->count.links++;
 }
 
-/* Lists the nodes to forget in the answer, and counts them and their links. */
+/* Adds the nodes that are to be forgotten to the answer, and counts them and their links. */
 static int list_forgotten(struct store *store, struct forgetting *f, struct rows *r)
 {
     const struct store_gone_nodes old = {.before = f->before, .after_since = INT64_MAX};

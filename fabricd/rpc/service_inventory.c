@@ -186,7 +186,7 @@ static Fabric__V1__NodeInventory *convert_gone(struct answer *a, const struct in
     return m;
 }
 
-/* Returns false if memory ran out. */
+/* Fills in a page of nodes that are gone. Returns false if memory ran out. */
 static bool fill_gone(struct answer *a, struct call *c, struct store *store,
                       const Fabric__V1__ListNodeInventoryRequest *q, const struct page *page,
                       Fabric__V1__ListNodeInventoryResponse *m)

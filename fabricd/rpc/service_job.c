@@ -93,7 +93,8 @@ static void add_link(struct job_study *j, uint32_t port)
     j->down += down;
 }
 
-/* Adds the link or the links of the node that a text names. */
+/* Adds what a text names to the failed links: the link of a port, or all links of a node. If the
+ * port or node is not found, returns an error, and sets *refusal. */
 static int add_failure(struct job_study *j, const char *text, struct refusal *refusal)
 {
     const struct fab_view whole = {.fabric = j->whole};

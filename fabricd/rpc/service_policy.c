@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements PlanPolicy, ApplyPolicy, GetPolicy, ListPolicies and ComparePolicies. The room
+ * Implements PlanPolicy, ApplyPolicy, GetPolicy, ListPolicies and ComparePolicies. The folder
  * fabricd/policy makes the plans and the changes.
  */
 #include <inttypes.h>

@@ -60,7 +60,7 @@ static void take_snapshot(void *ctx, const struct store_snapshot *s)
     all->named += !s->automatic;
 }
 
-/* Returns false if the call is finished with an error. */
+/* Reads the list of snapshots. Returns false if the call is finished with an error. */
 static bool read_snapshots(struct call *c, struct answer *a, struct snapshots *ret)
 {
     *ret = (struct snapshots){.a = a};

@@ -77,7 +77,8 @@ bool is_port_name(const struct fab_view *v, const char *text, char node[FAB_NODE
     return fab_view_find_node(v, node, &id, why, sizeof why) == FAB_OK;
 }
 
-/* Adds the link or the node that a text names. */
+/* Adds what a text names to the failures: the link of a port, or all links of a node. If the port
+ * or node is not found, returns an error, and sets *refusal. */
 static int add_failure(struct whatif_study *w, const char *text, struct refusal *refusal)
 {
     const struct fab_view *v = w->study.view;

@@ -129,8 +129,8 @@ static int stop(struct save *s)
     return FAB_E_REFUSED;
 }
 
-/* Puts a file of known size into the backup. Returns FORMAT if its size has changed in the
- * meantime. */
+/* Puts the first `size` bytes of a file into the backup. Returns FORMAT if the file has become
+ * shorter in the meantime, and REFUSED if the backup was stopped. */
 static int put_file(struct save *s, const char *name, int fd, uint64_t size)
 {
     char bytes[65536];

@@ -66,8 +66,8 @@ struct store_backup_result {
 };
 
 /* Writes the backup to a new file with mode 0600. After an error there is no file. Errors, each
- * with a sentence in why[]: EXISTS (the file exists already), NOT_FOUND (there is no database), IO,
- * NOMEM, DENIED, FORMAT. */
+ * with a sentence in why[]: EXISTS (the file exists already), NOT_FOUND (there is no database),
+ * LIMIT (a path is too long), IO, NOMEM, DENIED, FORMAT. */
 int store_backup(const struct store_backup *b, struct store_backup_result *ret, char *why,
                  size_t why_len);
 
@@ -88,8 +88,8 @@ int store_restore(const struct store_backup *b, struct store_backup_result *ret,
 
 /* Reads and checks the whole backup, including its database, and changes nothing. Needs no state
  * directory: the database is copied to a folder in $TMPDIR, or in /tmp; the keys are not copied.
- * Returns OK, the errors of container_read, FORMAT, IO or UNSUPPORTED; each error has a sentence in
- * why[]. */
+ * Returns OK, the errors of container_open and container_read, FORMAT, IO, LIMIT (the path of
+ * $TMPDIR is too long) or UNSUPPORTED; each error has a sentence in why[]. */
 int store_backup_verify(const struct store_backup *b, struct store_backup_result *ret, char *why,
                         size_t why_len);
 

@@ -43,7 +43,7 @@ int counters_start(const char *dir, uint64_t limit_bytes, struct counters **ret)
 /* Writes the queued rounds, and stops the thread; c may be NULL. */
 void counters_stop(struct counters *c);
 void counters_limit(struct counters *c, uint64_t limit_bytes);
-/* Queues a round, and takes it over. Drops the round if the queue is full. */
+/* Queues a round, and takes it over. If the queue is full, this new round is dropped. */
 void counters_put(struct counters *c, struct counters_round *r);
 /* Waits until all queued rounds are written or dropped. For tests and shutdown. */
 void counters_flush(struct counters *c);
@@ -61,7 +61,8 @@ struct counters_health {
 };
 void counters_get_health(struct counters *c, struct counters_health *ret);
 
-/* A port with a problem that the roll-ups of 15 minutes show. The next event reports it. */
+/* A port with a problem that the roll-ups of 15 minutes show. The manager reports it by an event.
+ */
 struct counters_finding {
     enum { COUNTERS_RISING, COUNTERS_ASYMMETRY } kind;
     uint64_t guid;
@@ -111,8 +112,9 @@ enum counters_by { COUNTERS_BY_DATA, COUNTERS_BY_PACKETS, COUNTERS_BY_WAIT, COUN
  * errors of all counters are added up. */
 uint64_t counters_rank_value(enum counters_by by, const uint16_t code[FAB_COLUMNS]);
 /* Reads the samples of all ports that end in (since, until]. Returns the `most` ports with the
- * greatest values, the greatest value first. Calls stopped() from time to time, and returns BUSY if
- * stopped() returned true. Also returns NOMEM, IO or FORMAT. */
+ * greatest values, the greatest value first. *ret_ports: number of all ports that could be ranked,
+ * which are the ports with rates or, by waits or errors, with waits or errors. Calls stopped() from
+ * time to time, and returns BUSY if stopped() returned true. Also returns NOMEM, IO or FORMAT. */
 int counters_read_top(const struct counters *c, unsigned level, int64_t since, int64_t until,
                       enum counters_by by, uint32_t most, bool (*stopped)(void *ctx), void *ctx,
                       struct counters_total **ret, uint32_t *ret_count, uint32_t *ret_ports);

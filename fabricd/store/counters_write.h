@@ -58,7 +58,8 @@ struct counters_writer {
 int counters_writer_init(struct counters_writer *w, sqlite3 *db);
 void counters_writer_fini(struct counters_writer *w);
 /* Writes a round, and the roll-ups that end before it, in one transaction; deletes the oldest
- * samples if the database is larger than `limit`. On an error, the database is as before. */
+ * samples if the database is larger than `limit`. After an error, the caller must call
+ * counters_writer_fini, which rolls the transaction back. */
 int counters_writer_put(struct counters_writer *w, const struct counters_round *r, uint64_t limit);
 /* Returns the size of the database without free pages, in bytes. */
 uint64_t counters_writer_bytes(struct counters_writer *w);

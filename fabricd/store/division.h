@@ -26,9 +26,9 @@ void division_begin(struct division *d, struct batch *b, uint64_t written);
 /* Moves the next part to the batch `to`, which is empty. The first part consists of the leases and
  * the view, if the batch has them; each further part is one record. */
 void division_next(struct division *d, struct batch *to);
-/* Call this function before the records of batch `b`, which cannot be divided further, are dropped.
- * If `b` is a part of a divided batch, `from` and `to` stay those of the whole batch. Otherwise the
- * function sets them to the numbers of the records in `b`. */
+/* Makes `from` and `to` the numbers of the records that count as lost when batch `b`, which cannot
+ * be divided further, is dropped. These are all records of the divided batch if `b` is a part of
+ * one, and otherwise the records of `b`. `written`: as in division_begin. */
 void division_give_up(struct division *d, const struct batch *b, uint64_t written);
 
 #endif

@@ -34,6 +34,8 @@ int forgotten_apply(sqlite3 *db)
 {
     return sql_status(sqlite3_exec(db,
                                    "DELETE FROM port WHERE node_guid IN " FORGOTTEN ";"
+                                   "DELETE FROM inventory_device WHERE node_guid IN " FORGOTTEN ";"
+                                   "DELETE FROM inventory_module WHERE node_guid IN " FORGOTTEN ";"
                                    "DELETE FROM link WHERE current = 0 AND (node_a IN " FORGOTTEN
                                    " OR node_b IN " FORGOTTEN ");"
                                    "DELETE FROM node WHERE guid IN " FORGOTTEN ";",

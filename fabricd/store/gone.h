@@ -57,8 +57,8 @@ struct store_gone_found {
     enum store_match match;
     uint64_t guid; /* GUID of the node among these that left last */
 };
-/* Finds the nodes that a text names. `number` is the value of the text as a GUID or LID; 0: the
- * text is no number. Returns OK, NOMEM, IO or FORMAT. */
+/* Finds the nodes that a text names. `number` is the value of the text as a GUID (is_guid) or LID;
+ * 0: the text is no number. Returns OK, NOMEM, IO or FORMAT. */
 int store_gone_find(struct store *s, const char *text, size_t len, uint64_t number, bool is_guid,
                     struct store_gone_found *ret);
 /* Calls fn for the gone node with this GUID, if there is one. Returns NOMEM, IO or FORMAT. */
@@ -102,8 +102,8 @@ int store_gone_count(struct store *s, int64_t from, int64_t before, struct store
 /* Forgets a node that is gone, with its ports and links. If the node is in the fabric again when
  * the writer thread handles this request, the request has no effect. */
 void store_forget_node(struct store *s, uint64_t guid);
-/* Forgets all nodes and links whose gone_since is before `before`, by the decision of an
- * operator. */
+/* Forgets all nodes and links whose gone_since is before `before`, because an operator decided so.
+ * If the state is replicated, the other managers forget these nodes, too (forgotten.h). */
 void store_forget_older(struct store *s, int64_t before);
 /* Forgets all nodes and links whose gone_since is before `before`. Of the nodes and links that left
  * later, keeps only the last `nodes` nodes and the last 8 * `nodes` links. */

@@ -24,7 +24,8 @@ typedef void store_policy_fn(void *ctx, const struct store_policy *policy);
  * FORMAT. */
 int store_policies(struct store *s, uint64_t version, uint32_t limit, store_policy_fn *fn,
                    void *ctx);
-/* The version whose decisions (isolation, approvals) the manager has made. */
+/* store_put_policy_settled stores that the manager has made the decisions (isolation, approvals) of
+ * this version. store_policy_settled returns the version that was stored last; 0: none. */
 void store_put_policy_settled(struct store *s, uint64_t version);
 uint64_t store_policy_settled(struct store *s);
 

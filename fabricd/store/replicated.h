@@ -24,8 +24,8 @@ struct store_row {
     char *value;      /* NULL: the row is deleted */
     uint64_t version; /* version of the mark; each change of the row gives it a higher version */
 };
-/* Returns whether a host registered the row: it is of a service, a subscription, a multicast group
- * or its member, or an alias GUID. */
+/* Returns true if the row is a registration of a host: a service, a subscription, a multicast
+ * group, a member of one, or an alias GUID. */
 bool store_is_registration(const struct store_row *row);
 /* A list that owns its keys and values. */
 struct store_rows {
@@ -61,10 +61,11 @@ int store_pending_read(struct store_pending *p, size_t limit, struct store_rows 
 int store_put_confirmed(struct store *s, struct store_rows *rows);
 /* Marks all replicated rows. */
 int store_mark_all(struct store *s);
-/* Stores rows of other managers, and does not mark them. */
+/* Rows of other managers. store_put_received stores them, and does not mark them. */
 struct store_received {
     struct store_rows rows;
-    /* These rows are the complete state: each replicated row that is not among them is deleted. */
+    /* true: these rows are the complete state, so each replicated row that is not among them is
+     * deleted, unless it keeps its mark */
     bool whole;
     /* A row whose mark has a higher version keeps its value, because this manager changed the row
      * last. Other marks are deleted. UINT64_MAX: all marks are deleted. */

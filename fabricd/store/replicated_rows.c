@@ -301,8 +301,9 @@ static int delete_unseen(struct storing *x)
         deleted += changes;
         x->r->leases |= changes > 0;
     }
-    /* If this manager had deleted a row and not sent the deletion, the mark and the deleted row are
-     * the same change. */
+    /* A change of this manager is lost only if both its mark and its row were deleted here. A mark
+     * without a row stands for a deletion, which has taken effect; a row without a mark was deleted
+     * by another manager. So at most the smaller of the two numbers is lost. */
     x->r->drops += (uint64_t)(marks < deleted ? marks : deleted);
     return status;
 }

@@ -25,9 +25,10 @@ struct store;
 /* Opens or creates DIR/fabricd.db and locks the directory. If an error is returned, the database
  * is not changed, and why[] says what to do.
  *
- * BUSY: another manager uses the directory. FORMAT: the database is damaged, or belongs to another
- * program. UNSUPPORTED: the schema is newer than this fabricd. LIMIT: the path is too long. DENIED,
- * NOT_FOUND, IO: the directory or the file cannot be used. Also returns NOMEM. */
+ * BUSY: another manager uses the directory, or a restore of a backup was interrupted. FORMAT: the
+ * database is damaged, or belongs to another program. UNSUPPORTED: the schema is newer than this
+ * fabricd. LIMIT: the path is too long. DENIED, NOT_FOUND, IO: the directory or the file cannot be
+ * used. Also returns NOMEM. */
 int store_open(const char *dir, struct store **ret, char *why, size_t why_len);
 /* writes all queued records, and then closes the store; s may be NULL */
 void store_close(struct store *s);
@@ -35,9 +36,10 @@ void store_close(struct store *s);
 /* Loads the LID leases. *ret is an array from malloc. Returns OK, NOMEM, IO, or FORMAT if the
  * database is damaged. */
 int store_load_leases(struct store *s, struct fab_lease **ret, size_t *ret_count);
-/* Loads the place where each port was last seen. First come the ports of the last published fabric,
- * then absent ports, beginning with those that were seen last. *ret is an array from malloc, or
- * NULL if no place is stored. Returns OK, NOMEM, IO or FORMAT. */
+/* Loads the places at which ports were seen: both ends of each stored link. First come the links of
+ * the last published fabric, then links that are gone, beginning with those that were seen last. So
+ * a port that was moved has several places. *ret is an array from malloc, or NULL if no place is
+ * stored. Returns OK, NOMEM, IO or FORMAT. */
 int store_load_places(struct store *s, struct fab_place **ret, size_t *ret_count);
 uint64_t store_last_event_seq(struct store *s);
 uint64_t store_last_generation(struct store *s);
@@ -48,7 +50,8 @@ uint64_t store_last_generation(struct store *s);
  * another port gets its LIDs. If a view has the same nodes, ports and links as the view before, the
  * writer only computes a hash over them (1-2 ms for 13,000 nodes). */
 void store_put_leases(struct store *s, const struct fab_lease *leases, size_t count);
-/* Updates the registry of the fabric, and adds a row to table_set. */
+/* Updates the registry of the fabric, and adds a row to table_set. Does nothing if the view has no
+ * tables. */
 void store_put_view(struct store *s, const struct fab_view *view, const char *reason,
                     uint64_t duration_us);
 void store_put_event(struct store *s, const struct event *e);
@@ -154,9 +157,9 @@ void store_put_freeze(struct store *s, const char *text);
 bool store_get_freeze(struct store *s, char *ret, size_t len);
 
 /* store_mark returns how many records were put into the queue so far. store_written tells whether
- * the first `mark` records are committed, so that a crash does not lose them. FAILED: a transaction
- * failed, or records were dropped because they violate the schema. STORE_FAILED does not mean that
- * the records are lost: the writer may still write them later. */
+ * the first `mark` records are committed, so that a crash does not lose them. STORE_FAILED: the
+ * last transaction failed, and the writer may still write the records later; or record number
+ * `mark` belongs to a batch from which records were dropped because they violate the schema. */
 enum store_written { STORE_PENDING, STORE_WRITTEN, STORE_FAILED };
 uint64_t store_mark(struct store *s);
 enum store_written store_written(struct store *s, uint64_t mark);

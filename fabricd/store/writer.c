@@ -57,7 +57,7 @@
 #define SEEN_EVERY_S 300 /* seconds between two renewals of last_seen */
 /* The oldest events are deleted when the database has TRIM_EVERY events more than it must keep. */
 #define TRIM_EVERY 256
-/* number of newest events that stay in the database */
+/* number of newest events that stay in the database until writer_keep sets another */
 #define KEEP_DEFAULT 100000
 
 struct writer {

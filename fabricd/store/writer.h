@@ -28,9 +28,10 @@ void writer_stop(struct writer *w);
 void writer_put_leases(struct writer *w, struct fab_lease *leases, size_t count);
 void writer_put_view(struct writer *w, struct fab_view *view, struct record *set);
 void writer_put_event(struct writer *w, struct record *r);
-/* Puts a record into the queue that the writer never drops. */
+/* Puts a record into the queue, even if the queue is full. */
 void writer_put_lasting(struct writer *w, struct record *r);
-/* Puts a record into the queue that the writer commits at once and never drops. */
+/* Puts a record into the queue, even if the queue is full, and makes the writer commit it at once.
+ */
 void writer_put_urgent(struct writer *w, struct record *r);
 uint64_t writer_mark(struct writer *w);
 /* See store_written, store_has_lost and store_get_health. */

@@ -305,8 +305,8 @@ static int start_reading(struct umad_transport *t)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-/* The kernel would remove the agents of a closed port anyway, but ibsim's preload library keeps
- * them and has room for only a few dozen. */
+/* Unregisters the agents of a simulated port, because ibsim's preload library would keep them, and
+ * has room for only a few dozen. The kernel itself removes the agents of a closed port. */
 static void unregister_all(struct umad_transport *t)
 {
     for (int i = 0; t->simulated && i < AGENTS; i++)
@@ -503,8 +503,9 @@ static int open_device(struct umad_transport *t, const umad_port_t *port, char *
     return err;
 }
 
-/* Another adapter with the same name must not replace the lost one, because the manager knows the
- * fabric as seen from its own port GUID. */
+/* Opens the lost port again. Returns EXISTS if the port of this name now has another GUID: another
+ * adapter must not replace the lost one, because the manager knows the fabric as seen from its own
+ * port GUID. */
 static int umad_transport_reopen(struct transport *base, char *why, size_t why_len)
 {
     struct umad_transport *t = (struct umad_transport *)base;

@@ -3,6 +3,7 @@ fabricd runs on its simulated fabric."""
 
 import csv
 import io
+import signal
 
 from gone_place import HOST, Place
 from harness import main, wait_until
@@ -52,6 +53,15 @@ def a_large_fabric_is_compared_in_parts():
     place.generate("--leaves", "10", "--spines", "2", "--hosts", "60")
     with place.daemon():
         wait_until(lambda: len(nodes(place)) == 10 + 2 + 600)
+
+
+def a_reload_turns_reading_on():
+    place = Place()
+    with place.daemon() as (_, process):
+        assert {n["state"] for n in nodes(place)} == {"unread"}
+        place.write("fabricd.yaml", "sweep: {light_interval: 1}\ninventory: {read: yes, requests: 10000}\n")
+        process.send_signal(signal.SIGHUP)
+        all_read(place)
 
 
 def devices_and_cables_are_listed():
@@ -124,5 +134,5 @@ def racks_select_devices():
             "host-0004", "host-0005", "host-0006"}
 
 
-main([nothing_is_read_by_default, a_large_fabric_is_compared_in_parts, devices_and_cables_are_listed,
-      sorted_rows_and_bad_arguments, a_node_that_left_keeps_its_inventory, racks_select_devices])
+main([nothing_is_read_by_default, a_large_fabric_is_compared_in_parts, a_reload_turns_reading_on,
+      devices_and_cables_are_listed, sorted_rows_and_bad_arguments, a_node_that_left_keeps_its_inventory, racks_select_devices])
