@@ -135,4 +135,5 @@ def racks_select_devices():
 
 
 main([nothing_is_read_by_default, a_large_fabric_is_compared_in_parts, a_reload_turns_reading_on,
-      devices_and_cables_are_listed, sorted_rows_and_bad_arguments, a_node_that_left_keeps_its_inventory, racks_select_devices])
+      devices_and_cables_are_listed, sorted_rows_and_bad_arguments, a_node_that_left_keeps_its_inventory,
+      racks_select_devices])

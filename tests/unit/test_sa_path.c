@@ -263,6 +263,50 @@ START_TEST(traces_go_the_way)
 }
 END_TEST
 
+static uint8_t port_to(const struct fab_fabric *f, uint32_t from, uint32_t to)
+{
+    for (unsigned p = 1; p <= f->nodes[from].num_ports; p++) {
+        uint32_t peer = fab_fabric_port(f, fab_fabric_port_id(f, from, p))->peer;
+        if (peer != FAB_NONE && fab_fabric_port(f, peer)->node == to)
+            return (uint8_t)p;
+    }
+    return 0;
+}
+
+static uint32_t switch_of(const struct place *x, uint32_t n)
+{
+    return fab_fabric_port(x->f, fab_fabric_port(x->f, host(x, n))->peer)->node;
+}
+
+/* The paths to the LIDs of a port with LMC > 0 may have different lengths. */
+START_TEST(traces_follow_the_lid_that_was_asked_for)
+{
+    struct place x = place_of(leaf_spine(3, 2, 2), "updn", 1, true);
+    struct fab_lft *lft = &x.v->target->lft;
+    uint32_t dlid = lid(&x, host(&x, 5)) + 1, spine[2], count = 0;
+    for (uint32_t sw = 0; sw < x.f->switch_count; sw++)
+        if (sw != switch_of(&x, 0) && sw != switch_of(&x, 2) && sw != switch_of(&x, 4))
+            spine[count++] = sw;
+    ck_assert_uint_eq(count, 2);
+    /* first leaf, first spine, second leaf, second spine, third leaf */
+    const uint32_t way[5] = {switch_of(&x, 0), spine[0], switch_of(&x, 2), spine[1],
+                             switch_of(&x, 4)};
+    for (unsigned i = 0; i < 4; i++)
+        fab_target_lft_set(lft, way[i], dlid, port_to(x.f, way[i], way[i + 1]));
+    struct fab_wire_path_record q = {.slid = (uint16_t)lid(&x, host(&x, 0))};
+    struct fab_wire_trace_record r[8];
+    x.req.method = FAB_METHOD_GET_TRACE_TABLE;
+    for (uint32_t more = 0; more < 2; more++) {
+        q.dlid = (uint16_t)(dlid - 1 + more);
+        want(&x, &fab_wire_path_record, &q, NAMES("SLID", "DLID"));
+        ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), more ? 7 : 5);
+        ck_assert_uint_eq(r[more ? 6 : 4].node,
+                          x.f->nodes[fab_fabric_port(x.f, host(&x, 5))->node].guid);
+    }
+    leave(&x);
+}
+END_TEST
+
 static void ask_path(struct place *x, uint64_t sgid_prefix, uint64_t dgid_prefix)
 {
     struct fab_wire_path_record q = {
@@ -369,6 +413,7 @@ int main(void)
     tcase_add_test(tcase, several_lids_make_several_paths);
     tcase_add_test(tcase, many_paths_at_once);
     tcase_add_test(tcase, traces_go_the_way);
+    tcase_add_test(tcase, traces_follow_the_lid_that_was_asked_for);
     tcase_add_test(tcase, gids_have_the_prefix_of_the_subnet);
     tcase_add_test(tcase, traces_and_many_paths_have_the_prefix_of_the_subnet);
     tcase_add_test(tcase, rates_have_numbers);
