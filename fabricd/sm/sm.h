@@ -52,7 +52,8 @@ struct sm_input {
     /* What the managers of the fabric share; NULL: this manager knows only its own store. */
     struct replica *replica;
     /* Called after the manager has loaded its decisions from the store again, because another
-     * manager changed them. Folders of higher rank then load their own data again. May be NULL. */
+     * manager changed them. The folders that use this one, such as fabricd/sa, then load their own
+     * data again. May be NULL. */
     void (*loaded)(void *ctx);
     void *loaded_ctx;
     /* The folder of the file m_key (fabricd/store/m_key.h). NULL: keys are kept in memory only. */
@@ -658,8 +659,8 @@ struct sm_freeze_status {
      * itself. 0: never. */
     int64_t since_us, until_us;
     char by[128], reason[256]; /* who set the mode, and why */
-    /* Numbers of writes that the last sweep would have sent: all writes, those of LFT blocks, and
-     * the switches of these blocks. */
+    /* What the last sweep would have written. writes: number of all writes. blocks: number of LFT
+     * blocks among them. switches: number of switches that have these blocks. */
     uint32_t writes, blocks, switches;
     /* New nodes and links that the last sweep found, and that are not used yet. */
     uint32_t new_nodes, new_links;

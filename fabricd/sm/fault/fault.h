@@ -23,8 +23,8 @@ void sm_contingency_prepare(struct sm *s);
 /* Pauses the computation of contingency plans at once, because a fault may have to be handled. */
 void sm_contingency_yield(struct sm *s);
 
-/* Sets the timer of the next step of the incremental rebalance, if one is due later. Drops a step
- * that was computed for an earlier state of the repair session. */
+/* Sets the timer of the next step of the incremental rebalance, if a step is due. Drops a step that
+ * was computed for an earlier state of the repair session. */
 void sm_step_prepare(struct sm *s);
 /* Returns whether a step was computed and must be carried out. */
 bool sm_step_waits(const struct sm *s);

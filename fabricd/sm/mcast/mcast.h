@@ -24,8 +24,8 @@ void sm_multicast_reload(struct sm *s);
 /* Call this function when another manager may have written MFTs. All MFT blocks then count as
  * unknown. */
 void sm_multicast_forget(struct sm *s);
-/* Fills in the next request that reads or writes an MFT block. few: does so only if at most 64 such
- * requests are left. Returns false if no request was filled in. */
+/* Fills in the next request that reads or writes an MFT block. few: fills in a request only if at
+ * most 64 such requests are left. Returns false if no request was filled in. */
 bool sm_mfts_next(struct sm *s, bool few, struct fab_mads_request *ret);
 
 /* Functions for the scrub, which reads known MFT blocks again (mft_writes.c). `number` identifies

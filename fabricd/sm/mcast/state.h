@@ -54,7 +54,8 @@ struct sm_multicast {
     bool configured; /* the groups of the configuration exist */
     /* An event has reported that no free MLID is left. */
     bool full;
-    /* [number of switches in struct fab_mcast_net] LinearFDBTop of each switch in the last sweep */
+    /* [number of switches in struct fab_mcast_net] LinearFDBTop that each switch had when the trees
+     * were last updated for a fabric */
     uint16_t *top;
     struct loop_tasks tasks;
     /* The stored groups, until a worker task has made groups of them. */
