@@ -664,7 +664,7 @@ struct sm_freeze_status {
     uint32_t writes, blocks, switches;
     /* New nodes and links that the last sweep found, and that are not used yet. */
     uint32_t new_nodes, new_links;
-    /* number of Sets that reached the transport and were not admitted */
+    /* number of Sets that the transport did not send, because the mode forbids them */
     uint64_t refused;
     char postponed[400]; /* what waits until the manager is resumed; "": nothing */
     /* the loss that a further sweep must confirm before the manager acts on it; "": none */

@@ -143,7 +143,7 @@ static inline bool sm_can_repair(const struct sm *s)
 /* Creates the state of the core and sets the timers of light and heavy sweeps. Returns OK or
  * NOMEM. */
 int sm_core_init(struct sm *s);
-/* Calls the callbacks of all callers that wait for a round, also of a round that has not begun. */
+/* Calls the callbacks of all callers that wait for a round, even if their round has not begun. */
 void sm_waiters_end(struct sm *s, int status, const char *text);
 /* Drops the worker task of the running phase. Call this function before the state of the other
  * folders is freed. */
@@ -164,11 +164,13 @@ enum sm_request {
      * M_Key. */
     SM_REQUEST_KEYS = 32
 };
-/* Set, test and clear requests. `requests` is a bitset of enum sm_request. */
+/* sm_request sets requests, sm_is_requested tests whether any of them is set, and sm_request_met
+ * clears them. The arguments are bitsets of enum sm_request. While the manager is frozen,
+ * sm_request keeps some requests until it is resumed (sm_freeze_keep). */
 void sm_request(struct sm *s, unsigned requests);
 bool sm_is_requested(const struct sm *s, unsigned any_of);
 void sm_request_met(struct sm *s, unsigned requests);
-/* Clears those of these requests that are set, and returns them. */
+/* Clears these requests, and returns which of them were set. */
 unsigned sm_take_requests(struct sm *s, unsigned requests);
 /* Requests one heavy sweep instead of the requested targeted sweeps. */
 void sm_request_heavy(struct sm *s);
@@ -215,7 +217,7 @@ void sm_request_retry(struct sm *s);
 void sm_request_retry_reset(struct sm *s);
 /* Notes whether writes to this node failed in the last round that wrote to it. */
 void sm_refusing_set(struct sm *s, uint64_t node_guid, bool refuses);
-/* Forgets what is noted about all other nodes. */
+/* Notes that writes failed at these nodes, and forgets what is noted about all other nodes. */
 void sm_refusing_keep(struct sm *s, const struct sm_guids *nodes);
 bool sm_is_refusing(const struct sm *s, uint64_t node_guid);
 /* Notes that an event about failed writes names this node. Returns false if no further event is
