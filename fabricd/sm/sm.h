@@ -71,7 +71,7 @@ struct sm_input {
 /* Creates the subnet manager. Returns OK; NOMEM; IO if the store or the key file cannot be read;
  * DENIED if other users can read the key file; or FORMAT if it is damaged. */
 int sm_new(const struct sm_input *in, struct sm **ret);
-void sm_start(struct sm *s); /* begins the first sweep */
+void sm_start(struct sm *s); /* sets IsSM at the manager's port, and begins the first sweep */
 /* Call this function when the device of the transport is gone. The manager ends its round, refuses
  * requests, and neither sweeps nor answers until sm_device_back is called. It keeps the published
  * view for readers. reason: a phrase for operators. */

@@ -21,7 +21,8 @@ int sm_apply_load(struct sm *s);
 /* Asks all hosts to register again (ClientReregister) when their ports are next written. */
 void sm_apply_ask(struct sm *s);
 /* Compares s->policy with the policy of new settings. If the timers or error thresholds of ports
- * differ, the next plan writes them, too. Call this function before s->policy is replaced. */
+ * differ, the next plan writes them, too. From now on, the manager adopts no tables (standing.c).
+ * Call this function before s->policy is replaced. */
 void sm_apply_reload(struct sm *s);
 
 /* ---- the repair session, from which local repairs start (repair_state.c) --------------------- */
@@ -48,9 +49,10 @@ int sm_program_take(struct sm *s, struct fab_plan *plan);
  * these ISLs. The function also sets the PortInfo of these ports in the snapshot to the values
  * that the writes will establish. Returns OK or NOMEM. */
 int sm_program_links(struct sm *s, const uint32_t *port, size_t count, struct fab_plan *ret);
-/* Call this function when the first write of a local repair is sent. It emits paths-paused if pairs
- * have no path while entries of drained LIDs drop packets. lost_pairs: number of these pairs;
- * drained: number of drained LIDs; rounds: number of rounds of the transition. */
+/* Call this function after sm_program_take, before the first write of a local repair is sent. It
+ * emits paths-paused if pairs have no path while entries of drained LIDs drop packets. lost_pairs:
+ * number of these pairs; drained: number of drained LIDs; rounds: number of rounds of the
+ * transition. */
 void sm_transition_repair(struct sm *s, uint64_t lost_pairs, uint32_t drained, uint32_t rounds);
 /* Returns the plan that phase "planning" of this round has made; NULL: it has made none. */
 const struct fab_plan *sm_program_plan(const struct sm *s);
@@ -94,9 +96,10 @@ void sm_report_gained_rates(struct sm *s, const struct sm_link *gained, uint32_t
 void sm_report_reroute(struct sm *s);
 /* Makes the record of a reroute. Call this function after the view was published. */
 void sm_reroute_record(struct sm *s);
-/* Call this function after a view was published, if a local repair made the tables of this view, or
- * if a sweep derived them from a repair. lost: some switches have no route to each other, so an
- * engine must compute new tables. */
+/* Requests a reroute if this repair, or an earlier one whose tables no engine has replaced yet,
+ * left some switches without a route to each other. lost: this repair did. Call this function after
+ * the publication of a view whose tables come from a local repair, or were derived from one by a
+ * sweep. */
 void sm_reroute_repaired(struct sm *s, bool lost);
 /* Call this function when a reroute begins: an operator requested it, the settings changed, or a
  * local repair was incomplete. It sets s->run.cause, the text that the record of the reroute

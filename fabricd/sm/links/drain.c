@@ -344,8 +344,7 @@ void sm_drain_moved(struct sm *s, struct sm_flap *e)
         sm_drain_keep(s, d);
 }
 
-/* ---- list, init and fini ----------------------------------------------------------------------
- */
+/* ---- list, init and fini --------------------------------------------------------------------- */
 
 bool sm_drain_excludes(const struct sm *s, uint64_t node_guid, uint8_t port)
 {

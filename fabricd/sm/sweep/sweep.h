@@ -35,7 +35,8 @@ bool sm_background_ready(const struct sm *s);
  * heavy sweep began. */
 bool sm_background_behind(const struct sm *s);
 bool sm_background_next(struct sm *s, struct fab_mads_request *ret);
-/* Struct sm_wiring calls this function as node_touched. */
+/* Notes that a node may have changed while the background heavy sweep runs. Struct sm_wiring has
+ * this function as node_touched. */
 void sm_background_touch(struct sm *s, uint64_t guid);
 
 extern const struct sm_phase sm_phase_light, sm_phase_prepare, sm_phase_discover, sm_phase_seal,
