@@ -118,8 +118,8 @@ void sm_rebalance_postponed(struct sm *s, bool awaited);
 void sm_rebalance_yield(struct sm *s);
 const char *sm_rebalance_outcome(const struct sm *s);
 
-/* Call this function when the manager loses the role of master or its port. When it is master
- * again, it adopts the tables that the switches then hold (standing.c). */
+/* Lets the manager adopt the tables that the switches hold when it is master again (standing.c).
+ * Call this function when the manager loses the role of master or its port. */
 void sm_standing_await(struct sm *s);
 /* Returns whether this manager may adopt tables, because it has none of its own. */
 bool sm_standing_awaited(const struct sm *s);
@@ -152,8 +152,8 @@ struct fab_baseline *sm_baseline_barrier(const struct sm *s);
 /* Call this function after the settings were read again. If a change of subnet.unapproved changes
  * which devices sweeps leave out, the function requests a heavy sweep. */
 void sm_baseline_reload(struct sm *s);
-/* Call this function before `ctx` is freed. For changes of the baseline that were requested with
- * this ctx, done() is then not called. */
+/* Drops the callbacks done() of changes of the baseline that were requested with this ctx. Call
+ * this function before `ctx` is freed. */
 void sm_baseline_edit_forget(struct sm *s, void *ctx);
 
 extern const struct sm_phase sm_phase_baseline, sm_phase_pins, sm_phase_read_tables,

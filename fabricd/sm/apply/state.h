@@ -210,8 +210,9 @@ struct sm_reproof {    /* state of reproof.c */
     struct sm_reproof_job *job; /* the proof under way; NULL: none */
     /* The worker task that computes a slice of `job`; NULL: no slice runs. */
     struct loop_task *task;
-    /* Manager's clock when local repairs were published since all tables were last proved: the
-     * first one (due_us; 0: there was none), and the last one (repaired_us). */
+    /* due_us: manager's clock when the first local repair since the last proof of all tables was
+     * published; 0: there was none. repaired_us: manager's clock when the last local repair was
+     * published. */
     uint64_t due_us, repaired_us;
     /* Number of local repairs published since the manager started. */
     uint64_t repairs;

@@ -236,8 +236,8 @@ void sm_cause_carry_over(struct sm *s);
  * the manager is frozen and does not run such a round. */
 int sm_wait(struct sm *s, enum sm_round_kind kind, sm_done *done, void *ctx);
 void sm_wait_forget(struct sm *s, void *ctx);
-/* Call this function when a background heavy sweep begins. Callers that wait for a heavy sweep then
- * wait for this sweep. */
+/* Makes the callers that wait for a heavy sweep wait for the background heavy sweep that begins
+ * now. */
 void sm_wait_for_background(struct sm *s);
 
 /* ---- rounds (rounds.c, runner.c) ------------------------------------------------------------- */
@@ -253,8 +253,8 @@ void sm_round_widen(struct sm *s);
 /* Aborts the running round because of a fault, and requests it again. Does nothing if the running
  * phase may not be interrupted. */
 void sm_round_postpone(struct sm *s);
-/* Call this function if links failed and no local repair was possible. The next targeted sweep then
- * starts at once, even if traps keep coming. */
+/* Ends the time in which targeted sweeps must wait (sm_targets_wait). Call this function if links
+ * failed and no local repair was possible. */
 void sm_pace_urgent(struct sm *s);
 /* Returns true while targeted sweeps must wait, because such sweeps changed the tables several
  * times within seconds (pace.c). Meanwhile, local repairs route around failed links, but do not

@@ -17,8 +17,8 @@ void sm_multicast_swept(struct sm *s);
 /* Call this function after a view was published. It sets a timer that updates the multicast trees
  * and the MFTs. */
 void sm_multicast_changed(struct sm *s);
-/* Call this function when a local repair removed links. The multicast trees are updated 20 ms
- * later, unless an update is already due earlier. */
+/* Sets a timer that updates the multicast trees after 20 ms, unless an update is already due. Call
+ * this function when a local repair changed tables. */
 void sm_multicast_repaired(struct sm *s);
 void sm_multicast_reload(struct sm *s);
 /* Call this function when another manager may have written MFTs. All MFT blocks then count as

@@ -179,9 +179,10 @@ void sm_joint_lend(struct sm_multicast *m, struct sm_joint_proof *ret);
 int sm_joint_compute(struct sm_joint_proof *p);
 int sm_joint_guide(struct sm_joint_proof *p, const struct fab_multicast_verdict *v);
 void sm_joint_proof_fini(struct sm_joint_proof *p);
-/* Call this function when the proof of the MLID groups in the bitset `groups` has ended with
- * verdict `v`; witness: the cycle that it found. *ret_again: the trees now follow a new spanning
- * tree, and must be proved again. Returns OK or NOMEM. */
+/* Takes the result of a joint proof, and emits multicast-deadlock if a cycle remains. Call this
+ * function when the proof of the MLID groups in the bitset `groups` has ended with verdict `v`.
+ * witness: the cycle that it found. *ret_again: the trees now follow a new spanning tree, and must
+ * be proved again. Returns OK or NOMEM. */
 int sm_joint_done(struct sm *s, struct sm_joint_proof *p, const uint64_t *groups,
                   const struct fab_multicast_verdict *v, const char *witness, bool *ret_again);
 

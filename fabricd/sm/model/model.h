@@ -101,8 +101,8 @@ int sm_model_load_places(struct sm_model *m, struct store *store);
  * lease or a known place. The leases must not be lent. */
 bool sm_model_knows_port_guid(const struct sm_model *m, uint64_t guid);
 /*
- * Lends the model to the worker task of a phase. The task may call sm_model_adopt, sm_model_reserve
- * and sm_model_keep_leases on *ret.
+ * Lends the model to the worker task of a phase. The task may call sm_model_adopt,
+ * sm_model_reserve, sm_model_keep_leases and sm_model_writable on *ret.
  *
  * *ret gets a reference to the snapshot, and takes over the observed tables and the leases. Until
  * sm_model_take_back is called, the model itself has neither observed tables nor leases.

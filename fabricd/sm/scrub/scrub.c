@@ -476,7 +476,8 @@ void sm_scrub_reload(struct sm *s)
 }
 
 /* Call this function when a round has ended. If no write of the round failed, the function removes
- * the nodes of the round from `differing`, because all their settings have been written again. */
+ * the nodes of the round from `differing`, because all their settings have been written again. A
+ * sweep of the whole fabric removes all nodes. */
 void sm_scrub_round_ended(struct sm *s, int status)
 {
     struct sm_guids *differing = &s->scrub->differing;
