@@ -261,8 +261,8 @@ static bool unpack(const struct pm_node *n, uint8_t port, const uint8_t *attr, s
     return true;
 }
 
-/* Takes a new reading of the traffic counters of a port. `reset` is true: an error counter is lower
- * than before, so the traffic counters were probably cleared, too. */
+/* Takes a new reading of the traffic counters of a port. `reset` must be true if an error counter
+ * is lower than before, because the traffic counters were then probably cleared, too. */
 static void take_traffic(struct pm *pm, struct pm_node *n, uint8_t port,
                          const struct fab_traffic *now, bool reset)
 {

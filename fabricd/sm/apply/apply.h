@@ -34,8 +34,8 @@ const struct fab_repair_session *sm_repair_session_of(const struct sm *s);
 /* Starts a worker task that makes the repair session (libfabmgr/repair) of the active tables. Local
  * repairs need this session. */
 void sm_repair_prepare(struct sm *s);
-/* Allocates memory that the next local repair will need. This can take some milliseconds, so the
- * caller calls the function after the writes of a repair have ended. */
+/* Allocates memory that the next local repair will need. This can take some milliseconds, so call
+ * the function after the writes of a repair have ended. */
 void sm_repair_prepare_memory(struct sm *s);
 /* Frees the repair session, so that an engine must compute the next tables. */
 void sm_repair_forget(struct sm *s);

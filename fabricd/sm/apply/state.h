@@ -223,7 +223,7 @@ struct sm_reproof {    /* state of reproof.c */
     uint64_t proofs, failures; /* numbers of background proofs */
     uint64_t cpu_ns;           /* processor time of the background proofs */
 };
-struct sm_route_job; /* a routing task, defined in route.c */
+struct sm_route_job; /* a routing task, defined in route_job.h */
 struct planning;     /* a planning task, defined in plan.c */
 /* The tables that phase "routing" of a round without a sweep replaced. If a fault interrupts the
  * round before its first write, they are restored, and a local repair of them can begin. */

@@ -11,7 +11,8 @@
 int sm_fault_init(struct sm *s); /* returns OK or NOMEM */
 void sm_fault_fini(struct sm *s);
 /* Call this function when a round with a port probe and local repair has ended. It requests the
- * targeted sweep that checks the result of the probe. */
+ * targeted sweep that checks the result of the probe. No sweep is needed if the cause was a trap
+ * and the probe found only links that are held down. */
 void sm_probe_ended(struct sm *s, int status);
 /* Returns whether there are nodes that a port probe has read and that no targeted sweep has read
  * after it. */
