@@ -17,6 +17,7 @@
 
 #define TICKS 10u
 #define ODD_US UINT64_C(5000000) /* least time between two comparisons of firmware */
+#define COMPARE_US 2000u         /* time between two parts of the comparison with a new view */
 #define SCAN 4096u               /* maximum number of entries that a tick looks at */
 
 /* Vendor ids of devices that have the attributes: Mellanox, Voltaire and Bull, which sell devices
@@ -81,19 +82,43 @@ static void start_visits(struct inventory *inv)
         inv->cursor %= inv->count;
 }
 
-/* Takes over a new view. Returns false if there is none that can be read. */
+static void end_comparison(struct inventory *inv, bool good)
+{
+    inv->fabric = good ? inv->view->fabric : NULL;
+    inv->generation = inv->view->generation;
+    inv->odd_due = true;
+    fab_view_unref(inv->view);
+    inv->view = NULL;
+}
+
+/* Begins to compare the entries with a new view. Returns false if there is no view that can be
+ * read. */
 static bool see_view(struct inventory *inv)
 {
     struct fab_view *v = sm_is_quiet(inv->in.sm) ? sm_view(inv->in.sm) : NULL;
     bool good = v && v->target;
     if (good && (v->fabric != inv->fabric || v->generation != inv->generation)) {
-        good = inventory_compare(inv, v) == FAB_OK;
-        inv->fabric = good ? v->fabric : NULL;
-        inv->generation = v->generation;
-        inv->odd_due = true;
+        inv->view = v;
+        inv->next_node = 0;
+        return true;
     }
     fab_view_unref(v);
     return good;
+}
+
+/* Takes over a new view, a part of it in each call. Returns false if this is not finished, or if
+ * there is no view that can be read. */
+static bool follow_view(struct inventory *inv)
+{
+    if (!inv->view && !see_view(inv))
+        return false;
+    if (!inv->view)
+        return true;
+    bool done;
+    int r = inventory_compare(inv, inv->view, &done);
+    if (r != FAB_OK || done)
+        end_comparison(inv, r == FAB_OK);
+    return r == FAB_OK && done;
 }
 
 /* Firmware is compared when all devices were read once, and not after each visit. */
@@ -114,14 +139,14 @@ static void tick(void *ctx)
     struct inventory *inv = ctx;
     uint32_t rate = inv->in.config->inventory.requests;
     loop_at(inv->in.loop, "inventory");
-    if (see_view(inv) && inv->in.config->inventory.read) {
+    if (follow_view(inv) && inv->in.config->inventory.read) {
         inv->tokens = rate / TICKS > 0 ? rate / TICKS : 1;
         start_visits(inv);
         inventory_visits_go_on(inv);
         if (odd_is_due(inv))
             inventory_find_odd(inv);
     }
-    loop_timer_set(inv->timer, 1000000 / (rate < TICKS ? rate : TICKS));
+    loop_timer_set(inv->timer, inv->view ? COMPARE_US : 1000000 / (rate < TICKS ? rate : TICKS));
     agent_pump(inv->agent);
 }
 
@@ -168,6 +193,7 @@ void inventory_free(struct inventory *inv)
     loop_timer_free(inv->timer);
     agent_free(inv->agent);
     inventory_visits_stop(inv);
+    fab_view_unref(inv->view);
     inventory_nodes_fini(inv);
     free(inv);
 }

@@ -12,6 +12,8 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
+#define AT_ONCE 512u /* nodes that one call compares */
+
 struct inventory_entry *inventory_entry_of(const struct inventory *inv, uint64_t guid)
 {
     uint32_t i;
@@ -139,16 +141,21 @@ static int compare_node(struct inventory *inv, const struct fab_view *v, uint32_
     return FAB_OK;
 }
 
-int inventory_compare(struct inventory *inv, const struct fab_view *v)
+int inventory_compare(struct inventory *inv, const struct fab_view *v, bool *ret_done)
 {
+    uint32_t count = v->fabric->node_count;
     int r = FAB_OK;
-    for (size_t i = 0; i < inv->count; i++)
+    *ret_done = false;
+    for (size_t i = 0; i < inv->count && inv->next_node == 0; i++)
         inv->entries[i].in_view = false;
-    for (uint32_t n = 0; n < v->fabric->node_count && r == FAB_OK; n++)
-        r = compare_node(inv, v, n);
-    for (size_t i = 0; i < inv->count && r == FAB_OK; i++)
+    for (uint32_t n = 0; n < AT_ONCE && inv->next_node < count && r == FAB_OK; n++)
+        r = compare_node(inv, v, inv->next_node++);
+    if (r != FAB_OK || inv->next_node < count)
+        return r;
+    for (size_t i = 0; i < inv->count; i++)
         inv->entries[i].node.current = inv->entries[i].in_view;
-    return r;
+    *ret_done = true;
+    return FAB_OK;
 }
 
 void inventory_nodes_fini(struct inventory *inv)

@@ -67,6 +67,10 @@ struct inventory {
      * fabric may be freed. */
     const struct fab_fabric *fabric;
     uint64_t generation;
+    /* The view with which the entries are being compared, and the index of the next node. NULL: no
+     * comparison is going on. */
+    struct fab_view *view;
+    uint32_t next_node;
     struct inventory_visit visits[INVENTORY_VISITS];
     uint32_t number; /* of the last visit */
     uint32_t tokens; /* requests that may be sent until the next timer tick */
@@ -83,8 +87,9 @@ struct inventory {
 struct inventory_entry *inventory_entry_of(const struct inventory *inv, uint64_t guid);
 /* Loads the inventory from the store. Returns NOMEM, IO or FORMAT. */
 int inventory_load(struct inventory *inv);
-/* Compares the entries with the nodes of a view. Returns NOMEM. */
-int inventory_compare(struct inventory *inv, const struct fab_view *v);
+/* Compares the entries with some nodes of a view, beginning with inv->next_node. `*ret_done`: that
+ * was the last of them. Returns NOMEM. */
+int inventory_compare(struct inventory *inv, const struct fab_view *v, bool *ret_done);
 void inventory_nodes_fini(struct inventory *inv);
 
 /* ---- visit.c --------------------------------------------------------------------------------- */
@@ -98,7 +103,7 @@ void inventory_visits_stop(struct inventory *inv);
 
 /* Takes over what a visit has read. `state`: the result of the visit. */
 void inventory_take(struct inventory *inv, struct inventory_visit *v, enum inventory_state state);
-/* Finds the devices whose firmware differs from that of their peers. */
+/* Finds the devices with odd firmware: another version than most devices of the same model. */
 void inventory_find_odd(struct inventory *inv);
 bool inventory_is_known_vendor(uint32_t vendor_id);
 

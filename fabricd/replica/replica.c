@@ -80,6 +80,7 @@ void replica_lead(struct replica *r)
     if (r->role == REPLICA_FOLLOWS) {
         r->role = REPLICA_CLAIMS;
         r->had_former = false;
+        r->former_guid = 0;
         r->keeps_after = replica_led_last(r) ? 0 : version;
     }
     pthread_cond_broadcast(&r->wake);
@@ -110,6 +111,15 @@ bool replica_is_level(const struct replica *replica)
 uint64_t replica_changes(const struct replica *r)
 {
     return store_received_changes(r->in.store);
+}
+
+uint64_t replica_former_guid(const struct replica *replica)
+{
+    struct replica *r = (struct replica *)(uintptr_t)replica;
+    pthread_mutex_lock(&r->mutex);
+    uint64_t guid = r->former_guid;
+    pthread_mutex_unlock(&r->mutex);
+    return guid;
 }
 
 bool replica_former_was_level(const struct replica *replica)

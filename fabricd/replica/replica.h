@@ -50,6 +50,9 @@ void replica_follow(struct replica *r); /* another manager is master */
 bool replica_is_level(const struct replica *r);
 /* Returns how many rows of other managers this manager has stored since the start. */
 uint64_t replica_changes(const struct replica *r);
+/* Returns the port GUID of the manager that led before this one claimed the lead; 0: none, or not
+ * known yet. */
+uint64_t replica_former_guid(const struct replica *r);
 /* Returns whether the last leader, according to its last beat, had sent all its rows, and no host
  * had registered anything for some time before. */
 bool replica_former_was_level(const struct replica *r);

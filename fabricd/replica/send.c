@@ -115,7 +115,10 @@ static void note_former(struct replica *r, const char *value)
     pthread_mutex_lock(&r->mutex);
     if (value != NULL)
         replica_note_leader(r, value);
-    r->had_former |= value != NULL && !replica_led_last(r);
+    if (value != NULL && !replica_led_last(r)) {
+        r->had_former = true;
+        r->former_guid = r->leader_guid;
+    }
     pthread_mutex_unlock(&r->mutex);
 }
 

@@ -58,7 +58,8 @@ struct replica {
     uint64_t keeps_after;
     uint64_t not_before_us; /* earliest time of the next claim (monotonic clock) */
     uint64_t leader_instance, leader_guid;
-    bool had_former;   /* another manager led before this one */
+    bool had_former;      /* another manager led before this one */
+    uint64_t former_guid; /* its port GUID */
     uint64_t heard_us; /* when the last beat of the leader arrived (monotonic clock); 0: not yet */
     uint64_t heard_pending;
     uint64_t confirmed_version;

@@ -79,12 +79,21 @@ static void want_limit(const struct fab_plan_input *in, uint32_t port, struct fa
         ret->vl_high_limit = arb.limit;
 }
 
+/* Returns true if the store has what the host of this endport registered with the former master. */
+static bool is_inherited(const struct fab_plan_input *in, const struct fab_port_info *now)
+{
+    return in->former_sm_lid != 0 && now->sm_lid == in->former_sm_lid &&
+           now->port_state >= FAB_STATE_ARMED;
+}
+
 /* Computes the PortInfo that a port should have, including P_Key enforcement by switches. */
 static void want_port(const struct fab_plan_input *in, uint32_t port, struct fab_port_info *ret)
 {
     const struct fab_fabric *f = in->fabric;
     const struct fab_pkeys *pkeys = &in->target->pkeys;
     fab_target_port_info(f, in->policy, &in->target->lids, port, in->sm_lid, ret);
+    if (is_inherited(in, &fab_fabric_port(f, port)->info))
+        ret->client_reregister = 0;
     if (in->ask && fab_fabric_port_has_lid(f, port))
         ret->client_reregister = fab_target_can_reregister(ret);
     want_limit(in, port, ret);

@@ -209,6 +209,10 @@ struct fab_plan_input {
     /* true: also set ClientReregister on endports that are up, so that hosts repeat their
      * registrations */
     bool ask;
+    /* LID of the former master, if the store has what hosts registered with it; 0: there is none.
+     * An endport that is up and still has this MasterSMLID is told the new one, but is not asked
+     * to register again. */
+    uint32_t former_sm_lid;
     /* fab_plan_make calls this function at intervals. If the function returns true, fab_plan_make
      * stops and returns BUSY. NULL: fab_plan_make never stops early. */
     bool (*stopped)(void *ctx);

@@ -47,6 +47,13 @@ def nothing_is_read_by_default():
         assert "No such cables are known." in place.ctl("inventory", "cables")
 
 
+def a_large_fabric_is_compared_in_parts():
+    place = Place()
+    place.generate("--leaves", "10", "--spines", "2", "--hosts", "60")
+    with place.daemon():
+        wait_until(lambda: len(nodes(place)) == 10 + 2 + 600)
+
+
 def devices_and_cables_are_listed():
     place = reading()
     with place.daemon() as (f, _):
@@ -117,5 +124,5 @@ def racks_select_devices():
             "host-0004", "host-0005", "host-0006"}
 
 
-main([nothing_is_read_by_default, devices_and_cables_are_listed, sorted_rows_and_bad_arguments,
-      a_node_that_left_keeps_its_inventory, racks_select_devices])
+main([nothing_is_read_by_default, a_large_fabric_is_compared_in_parts, devices_and_cables_are_listed,
+      sorted_rows_and_bad_arguments, a_node_that_left_keeps_its_inventory, racks_select_devices])

@@ -580,6 +580,41 @@ START_TEST(hosts_are_told_to_register_again)
 }
 END_TEST
 
+/* A new master writes its LID to all endports, and asks their hosts to register again. If it has
+ * what they registered with the former master, it asks only those whose link was down. */
+START_TEST(hosts_of_the_former_master_need_not_register_again)
+{
+    struct world w = world_of(fat_tree(8, 2, 1), 0);
+    struct fab_plan plan;
+    for (uint32_t n = w.f->switch_count; n < w.f->node_count; n++)
+        fab_fabric_edit_port(w.f, fab_fabric_port_id(w.f, n, 1))->info.cap_mask |= 1u << 25;
+    carry_out(&w);
+    uint32_t hosts = w.f->node_count - w.f->switch_count;
+    uint32_t down = fab_fabric_port_id(w.f, w.f->switch_count, 1);
+    fab_fabric_edit_port(w.f, down)->info.port_state = FAB_STATE_INIT;
+    for (uint32_t former = 0; former <= SM_LID; former += SM_LID) {
+        struct fab_plan_input in = input_of(&w);
+        in.sm_lid = SM_LID + 1;
+        in.former_sm_lid = former;
+        ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
+        uint32_t asked = 0, told = 0;
+        for (uint32_t i = 0; i < plan.stage_start[FAB_STAGE_COUNT]; i++) {
+            const struct fab_plan_op *op = &plan.ops[i];
+            if (op->attr_id != FAB_ATTR_PORT_INFO || op->node < w.f->switch_count)
+                continue;
+            struct fab_port_info info = written(&in, op);
+            ck_assert_uint_eq(info.sm_lid, SM_LID + 1);
+            told += op->state != FAB_STATE_ACTIVE;
+            asked += info.client_reregister;
+        }
+        ck_assert_uint_eq(told, hosts);
+        ck_assert_uint_eq(asked, former == 0 ? hosts : 1);
+        fab_plan_fini(&plan);
+    }
+    world_fini(&w);
+}
+END_TEST
+
 START_TEST(knowledge_moves_by_guid)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -826,9 +861,9 @@ static void ordering_fini(struct fab_lft_ordering *o)
     free(o->parts);
 }
 
-/* If two entries contradict each other, one block is written in two parts. If one entry contradicts
- * itself, soft edges are dropped. With strict edges, which would be an internal error, a block is
- * written nevertheless, and counted. */
+/* If the constraints of two entries contradict each other, one block is written in two parts. If the
+ * two constraints of one entry contradict each other, they are dropped if they are soft. If they are
+ * strict, which would be an internal error, a block is written too early, and counted as unordered. */
 START_TEST(contradictions_are_resolved)
 {
     struct fab_lft_ordering o;
@@ -872,6 +907,7 @@ int main(void)
         held_entries_drop_although_they_stay,
         a_changed_policy_tunes_ports_that_are_up,
         hosts_are_told_to_register_again,
+        hosts_of_the_former_master_need_not_register_again,
         knowledge_moves_by_guid,
         knowledge_moves_in_place,
         a_switch_is_joined_by_an_isl_on_any_port,

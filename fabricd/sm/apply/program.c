@@ -82,6 +82,7 @@ struct fab_plan_input sm_program_input(const struct sm *s)
         .sm_lid = s->model.target->lids.base[s->model.fabric->self_port],
         .tune = s->apply->tune,
         .ask = s->apply->ask,
+        .former_sm_lid = s->apply->former_sm_lid,
     };
 }
 

@@ -404,6 +404,11 @@ void sm_apply_ask(struct sm *s)
     s->apply->ask = true;
 }
 
+void sm_apply_inherit(struct sm *s, uint32_t former_sm_lid)
+{
+    s->apply->former_sm_lid = former_sm_lid;
+}
+
 void sm_apply_fini(struct sm *s)
 {
     struct sm_apply *a = s->apply;

@@ -328,6 +328,8 @@ struct sm_apply {
      * registrations. */
     bool ask;
     bool asking; /* the running plan sets ClientReregister */
+    /* As fab_plan_input.former_sm_lid. */
+    uint32_t former_sm_lid;
 
     /* mixed: table writes failed, so `verdict` is that of a mixture of old and new tables.
      * mixture_alarm: s->alarm is about this mixture. */

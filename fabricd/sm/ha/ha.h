@@ -33,6 +33,10 @@ uint64_t sm_ha_master_guid(const struct sm *s);
 /* Returns the LID of the master if it is another manager, as found by the last sweep; 0: no other
  * manager is master. */
 uint32_t sm_ha_master_lid(const struct sm *s);
+/* Return the LID and the port GUID of the trusted manager that was master immediately before this
+ * one; 0: there was none. */
+uint32_t sm_ha_former_master_lid(const struct sm *s);
+uint64_t sm_ha_former_master_guid(const struct sm *s);
 
 extern const struct sm_phase sm_phase_sminfo;
 

@@ -34,6 +34,7 @@ static void became_master(struct sm *s)
     s->ha->watch.second_guid = 0;
     s->ha->watch.master_us = clock_now_us();
     s->ha->master_guid = s->role.guid;
+    s->ha->former_master = s->ha->master;
     s->ha->master.lid = 0;
     sm_poll_end(s);
     event_emit(s->in.bus, sm_master, .subject = s->in.transport->name, .guid = s->role.guid,
@@ -165,6 +166,16 @@ uint64_t sm_ha_master_guid(const struct sm *s)
 uint32_t sm_ha_master_lid(const struct sm *s)
 {
     return s->ha->master.lid;
+}
+
+uint32_t sm_ha_former_master_lid(const struct sm *s)
+{
+    return s->ha->former_master.lid;
+}
+
+uint64_t sm_ha_former_master_guid(const struct sm *s)
+{
+    return s->ha->former_master.info.guid;
 }
 
 static int set_is_sm(struct sm *s, bool on)

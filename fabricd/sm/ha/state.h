@@ -130,6 +130,8 @@ struct sm_ha {
      * master is known. */
     struct sm_other master;
     uint64_t master_guid;
+    /* `master` when this manager became master. */
+    struct sm_other former_master;
     /* ActCount of this manager's SMInfo (IBA 14.2.5.13). */
     uint32_t activity;
     /* This manager was in standby and sweeps because its snapshot is outdated

@@ -9,8 +9,9 @@
  * continues with what it has. If rows arrive later, it loads them and sweeps again.
  *
  * The manager asks hosts to register again only if registrations may be missing: it is not level
- * ASK_US after the end of the wait, or the former master may not have sent all of them before its
- * last beat.
+ * ASK_US after the end of the wait, or the former master took no part in the replication, or may
+ * not have sent all of them before its last beat. Until this is decided, it asks no host only
+ * because the MasterSMLID of its port is that of the former master.
  */
 #include <stdlib.h>
 
@@ -81,6 +82,13 @@ const struct sm_phase sm_phase_load = {.name = "loading", .enter = enter_load};
 
 /* ---- asking hosts to register again ---------------------------------------------------------- */
 
+/* Returns true if the former master, if there was one, is the manager that led the replication. */
+static bool former_shared(const struct sm *s)
+{
+    return sm_ha_former_master_lid(s) == 0 ||
+           replica_former_guid(s->in.replica) == sm_ha_former_master_guid(s);
+}
+
 /* Decides whether hosts must register again. Returns whether they must; the next plan then asks
  * them. If etcd may still say what the former master sent, the function decides later. */
 static bool decide(struct sm *s)
@@ -90,10 +98,15 @@ static bool decide(struct sm *s)
     t->undecided = !level && clock_now_us() < t->ask_us;
     if (t->undecided)
         loop_timer_set(t->timer, LATE_LOOK_US);
-    if (t->undecided || (level && replica_former_was_level(s->in.replica)))
+    const char *why = !level              ? "etcd does not answer"
+                      : !former_shared(s) ? "the former master took no part in the replication"
+                      : !replica_former_was_level(s->in.replica)
+                          ? "the former master may not have sent all of them"
+                          : NULL;
+    if (t->undecided || !why)
         return false;
     log_warning("sm", "asking all hosts to register again: %s, so registrations may be missing",
-                level ? "the former master may not have sent all of them" : "etcd does not answer");
+                why);
     sm_apply_ask(s);
     return true;
 }
@@ -146,6 +159,7 @@ static int leave_wait(struct sm *s)
         return FAB_OK;
     t->begun = true;
     t->ask_us = clock_now_us() + ASK_US;
+    sm_apply_inherit(s, sm_ha_former_master_lid(s));
     (void)decide(s);
     store_flush(s->in.store);
     sm_keys_load(s);
@@ -193,6 +207,7 @@ void sm_take_over_end(struct sm *s)
     if (!s->in.replica)
         return;
     s->take_over->begun = s->take_over->undecided = false;
+    sm_apply_inherit(s, 0);
     replica_follow(s->in.replica);
 }
 
