@@ -96,7 +96,9 @@ static const char *subject(const char *about)
         {"port", "a port"},
         {"node", "a node"},
         {"fabric", "\"fabric\""},
-        {"manager", "\"sm\""},
+        {"manager", "\"manager\""},
+        {"policy", "\"policy\""},
+        {"target", "the URL of the alert target"},
         {"class", "a traffic class"},
         {"engine", "a routing engine"},
         {"transport", "the manager's port"},
@@ -190,12 +192,13 @@ int main(void)
         "port.\n"
         "Some events about a host, and not about its link, have the switch port of the host as "
         "subject.\n"
-        "In node-unapproved and in events about names, the GUID is the node GUID of the host, and "
-        "the port number is that of the switch port.\n"
-        "In other events of this kind, the port number is 0.\n"
-        "The GUID of such an event is that of the subnet manager if the event is about a subnet "
-        "manager, that of the port of the host if the event is about a quota, and otherwise the "
-        "node GUID of the host.\n"
+        "GUID and port number of these events are as follows.\n"
+        "node-unapproved and node-name-changed: the node GUID of the host, and the number of the "
+        "switch port.\n"
+        "node-unresponsive and duplicate-guid: the GUID and the number of the switch port.\n"
+        "All others: port number 0, and the GUID of the subnet manager if the event is about a "
+        "subnet manager, of the port of the host if the event is about a quota, or else of the node "
+        "of the host.\n"
         "In node-unresponsive and duplicate-guid, GUID and port number are those of the switch "
         "port.\n"
         ".It message\n"

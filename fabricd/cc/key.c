@@ -133,8 +133,8 @@ int cc_keys_use(struct cc *cc, struct store_m_key *file, char *why, size_t why_l
     return FAB_OK;
 }
 
-/* Computes the contents that the key file must have after a change to `key`; does not write the
- * file. Returns NOMEM, with a sentence in why[]. */
+/* Computes the contents that the key file of the CC_Key must have after a change to `key`; does not
+ * write the file. Returns NOMEM, with a sentence in why[]. */
 static int next_file(const struct cc *cc, uint64_t key, struct store_m_key *ret, char *why,
                      size_t why_len)
 {

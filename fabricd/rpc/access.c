@@ -133,11 +133,11 @@ static void report(struct rpc *r, const struct caller *who, enum config_role rol
         return;
     }
     if (r->refusals.unreported == 0)
-        event_emit(r->in.bus, call_refused, .subject = "sm", .caller = who->text,
+        event_emit(r->in.bus, call_refused, .subject = "manager", .caller = who->text,
                    .role = config_role_name(role), .method = method,
                    .needed = config_role_name(needed));
     else
-        event_emit(r->in.bus, calls_refused, .subject = "sm", .caller = who->text,
+        event_emit(r->in.bus, calls_refused, .subject = "manager", .caller = who->text,
                    .role = config_role_name(role), .method = method,
                    .needed = config_role_name(needed), .others = r->refusals.unreported);
     r->refusals.unreported = 0;

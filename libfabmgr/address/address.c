@@ -8,8 +8,9 @@
  *   3. Ports keep the LIDs that their devices report. Another manager assigned these LIDs, or this
  *      manager assigned them and lost its store of leases.
  *   4. The other ports get new LIDs: first one contiguous range for the endports of each leaf, in
- *      the order of the leaves' GUIDs, then one range for all switches. Endports of a leaf mostly
- *      have similar routes. These endports share LFT blocks, so a fault changes few blocks.
+ *      the order of the leaves' GUIDs, then ranges for endports that are not linked to a switch,
+ *      then one range for all switches. Endports of a leaf mostly have similar routes. These
+ *      endports share LFT blocks, so a fault changes few blocks.
  *
  * If there are too few LIDs, the manager repeats all steps without step 2.
  */

@@ -16,8 +16,8 @@ struct fab_lease {
     uint8_t lmc;
 };
 enum fab_address_note_kind {
-    /* The device reports a LID that belongs to another port, because that port has a lease for this
-     * LID or a lower GUID. */
+    /* The port cannot have its LID, which the device reports or the lease of the port has. Another
+     * port has a lease for this LID, or also claims it and has a lower GUID. */
     FAB_NOTE_DUPLICATE_LID,
     /* The device reports a LID that is not unicast, or not a multiple of 2^LMC. */
     FAB_NOTE_INVALID_LID,
@@ -36,10 +36,10 @@ struct fab_address_input {
     size_t lease_count;
 };
 /* Assigns LIDs to port 0 of each switch, to each port of an adapter or router that has a link, and
- * to the manager's own port. *ret_notes gets the ports whose device has a duplicate or invalid LID,
- * as an array that the caller frees; NULL: there are no such ports. Returns LIMIT if there
- * are too few unicast LIDs, or too few below the smallest LinearFDBCap of a switch, even if LIDs
- * that are leased to absent ports are reused. Also returns INVAL (LMC above 7) and NOMEM. */
+ * to the manager's own port. *ret_notes gets the ports with a duplicate or invalid LID, as an array
+ * that the caller frees; NULL: there are no such ports. Returns LIMIT if there are too few unicast
+ * LIDs, or too few below the smallest LinearFDBCap of a switch, even if LIDs that are leased to
+ * absent ports are reused. Also returns INVAL (LMC above 7) and NOMEM. */
 int fab_address_assign(const struct fab_address_input *in, struct fab_lids *ret_lids,
                        struct fab_address_note **ret_notes, size_t *ret_note_count);
 

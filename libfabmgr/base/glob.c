@@ -9,7 +9,8 @@
 
 #include "libfabmgr/base/host_list.h"
 
-/* positions in the text; those that are set are in first ... last */
+/* a set of positions in the text: at[i] tells whether position i is in the set; the set has none
+ * below `first` or above `last` */
 struct places {
     bool at[FAB_GLOB_TEXT_MAX + 1];
     size_t first, last;

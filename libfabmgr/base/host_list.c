@@ -117,8 +117,9 @@ static struct numbered take_apart(const char *name)
     return n;
 }
 
-/* Returns true if both numbers can be in one range: it gives all of its numbers the same least
- * width. */
+/* Returns true if the names differ only in the number at their end, and one range can have both
+ * numbers. A range gives all its numbers the same least width, so numbers with leading zeros must
+ * have equal widths. */
 static bool is_like(const char *a, const char *b)
 {
     const struct numbered x = take_apart(a), y = take_apart(b);
@@ -127,7 +128,8 @@ static bool is_like(const char *a, const char *b)
            memcmp(a, b, x.prefix) == 0;
 }
 
-/* Returns the number of names, from the first one, that differ only in a number. */
+/* Returns how many names at the beginning of names[] form a family: they differ only in the number
+ * at their end, and one pair of brackets can have all these numbers (is_like). */
 static size_t count_family(const char *const *names, size_t count)
 {
     size_t n = 1;

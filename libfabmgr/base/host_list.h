@@ -42,9 +42,9 @@ int fab_base_host_list_each(const char *text, fab_host_name_fn *each, void *ctx)
  * brackets. */
 size_t fab_base_host_list_item(const char *list);
 
-/* Appends names as a list without brackets in brackets: "n1", "n2", "n3", "m" become "n[1-3],m".
- * The order stays the same, so only neighbours share brackets. Numbers in brackets are those at the
- * ends of names, of at most 9 digits. */
+/* Appends names as a list: "n1", "n2", "n3", "m" become "n[1-3],m". Names that differ only in the
+ * number at their end (at most 9 digits) share a pair of brackets. The order stays the same, so
+ * only adjacent names do. */
 void fab_base_host_list_fold(const char *const *names, size_t count, struct fab_text *t);
 
 #endif

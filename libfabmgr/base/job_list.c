@@ -34,8 +34,8 @@ static bool value_of(struct word w, const char *key, struct word *ret)
     return true;
 }
 
-/* Pending jobs have a reason in parentheses or nothing instead of hosts: "(Priority)", "(null)",
- * "None", "n/a". */
+/* Returns true if the word is a list of hosts. Pending jobs have other words in its place:
+ * "(Priority)", "(null)", "None", "n/a". */
 static bool has_hosts(struct word w)
 {
     return w.len > 0 && w.at[0] != '(' && w.at[w.len - 1] != ')' &&

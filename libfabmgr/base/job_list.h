@@ -28,9 +28,9 @@ struct fab_job_line {
     const char *hosts; /* not NUL-terminated */
     int hosts_len;
 };
-/* Reads one line. A reader whose bytes are all zero begins a new text. Returns OK with *ret_found
- * (the line completes a job with hosts), or FORMAT: the line has only one column, or the name of
- * the job is longer than 63 bytes. */
+/* Reads one line. A reader whose bytes are all zero begins a new text. If the line completes a job
+ * with hosts, sets *ret_found to true and fills *ret; otherwise sets *ret_found to false. FORMAT:
+ * the line has only one column, or the name of the job is longer than 63 bytes. */
 int fab_base_job_list_line(struct fab_job_reader *r, const char *line, struct fab_job_line *ret,
                            bool *ret_found);
 

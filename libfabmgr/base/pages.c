@@ -31,7 +31,7 @@
 #define FIRST_VERSION 1u
 #define CHUNK_PAGES ((size_t)64) /* number of pages that are allocated together */
 #define GROUP ((size_t)16)       /* number of page pointers in a group */
-/* The file allocates one spare page in advance for each SPARE_SHARE pages of the array. */
+/* prepare_spare() allocates one spare page in advance for each SPARE_SHARE pages of the array. */
 #define SPARE_SHARE ((size_t)128)
 
 struct left_page {

@@ -19,11 +19,12 @@ uint32_t fab_cabling_system_size(const struct fab_cabling_check *c, uint32_t fir
 int fab_cabling_find_exchanges(struct fab_cabling_check *c);
 /* Finds the rails and planes of the plan. Returns OK or NOMEM. */
 int fab_cabling_find_rails(struct fab_cabling_check *c);
-/* Classifies a cable that is not planned. a and b are its ports. */
+/* Classifies a cable that is not planned. a and b are its ports, in the order of
+ * fab_cabling_precedence. */
 enum fab_cabling_kind fab_cabling_classify(const struct fab_cabling_check *c, uint32_t a,
                                            uint32_t b);
-/* These functions add a difference: the first for a cable, the second for a node. They return OK or
- * NOMEM. */
+/* fab_cabling_add adds a copy of *d to the differences. fab_cabling_add_site adds a difference
+ * about a site; its members `count` and `nodes` get these values. Both return OK or NOMEM. */
 int fab_cabling_add(struct fab_cabling_check *c, const struct fab_cabling_difference *d);
 int fab_cabling_add_site(struct fab_cabling_check *c, enum fab_cabling_kind kind, uint32_t site,
                          uint32_t count, uint32_t nodes);

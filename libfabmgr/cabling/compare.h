@@ -42,13 +42,14 @@ struct fab_cabling_site {
 enum fab_cabling_kind {
     /* a planned node, or a whole host, with several links is not in the fabric */
     FAB_CABLING_ABSENT,
-    FAB_CABLING_MISSING,     /* a planned link has no cable, or is down */
-    FAB_CABLING_SWAPPED,     /* an end of one cable is exchanged with an end of another cable */
-    FAB_CABLING_WRONG_PORT,  /* a cable leads to another port than planned */
-    FAB_CABLING_WRONG_HOST,  /* the port of a switch has another host than planned */
-    FAB_CABLING_WRONG_RAIL,  /* an adapter is connected to a switch of another rail */
-    FAB_CABLING_WRONG_PLANE, /* a cable joins two planes */
-    FAB_CABLING_EXTRA,       /* neither port of a cable is planned to have one */
+    FAB_CABLING_MISSING,    /* a planned link has no cable, or is down */
+    FAB_CABLING_SWAPPED,    /* an end of one cable is exchanged with an end of another cable */
+    FAB_CABLING_WRONG_PORT, /* a cable leads to another port than planned */
+    FAB_CABLING_WRONG_HOST, /* the port of a switch has another host than planned */
+    FAB_CABLING_WRONG_RAIL, /* an adapter is connected to a switch of another rail */
+    /* a cable joins two planes, or connects an adapter to another plane than planned */
+    FAB_CABLING_WRONG_PLANE,
+    FAB_CABLING_EXTRA, /* neither port of a cable is planned to have one */
     FAB_CABLING_WRONG_WIDTH,
     FAB_CABLING_WRONG_SPEED,
     FAB_CABLING_DUPLICATE_NAME, /* more nodes have this name than planned */
@@ -89,8 +90,9 @@ struct fab_cabling_check {
     const struct fab_fabric *fabric;     /* borrowed */
     struct fab_cabling_site *sites;      /* [site_count] first the nodes of the fabric, by id */
     uint32_t site_count, port_count;
-    /* [port_count] For each port: its site; the planned port at the other end; the actual port at
-     * the other end (both FAB_NONE: none); the index of its planned link (FAB_NONE: none). */
+    /* [port_count] For each port: its site; the port to which the plan connects it; the port to
+     * which a cable connects it; the index of its planned link. In the last three, FAB_NONE: there
+     * is none. */
     uint32_t *port_site, *planned, *actual, *link;
     /* [port_count] rail of each port, from 1; 0: the rail is not known (rails.c) */
     uint8_t *rail;
@@ -98,11 +100,11 @@ struct fab_cabling_check {
     uint32_t *by_name;
     /* [site_count] true: the site was reported as ABSENT, alone or as a part of a host */
     bool *absent;
-    /* [site_count] The plane of each site, named by one of its sites; FAB_NONE: the site is in no
-     * plane. */
+    /* [site_count] The plane of each site, named by the lowest site in it. A site without a planned
+     * link between switches is alone in its plane. */
     uint32_t *plane;
     struct fab_cabling_moves moves; /* ordered by rack, switch and port */
-    /* [difference_count] in the same order as the moves */
+    /* [difference_count] ordered by rack, switch and port of `a`, then by kind */
     struct fab_cabling_difference *differences;
     size_t difference_count, difference_room;
     struct fab_cabling_exchange *exchanges; /* [exchange_count] */
@@ -114,7 +116,8 @@ struct fab_cabling_check {
     struct fab_arena arena;            /* private: memory of the keys */
 };
 
-/* Both the plan and the fabric must exist as long as the result. Returns OK or NOMEM. */
+/* Compares the cables of the fabric with the plan. Both must exist as long as the result. Returns
+ * OK or NOMEM. */
 int fab_cabling_compare(const struct fab_cabling_plan *plan, const struct fab_fabric *fabric,
                         struct fab_cabling_check **ret_check);
 void fab_cabling_check_free(struct fab_cabling_check *c); /* c may be NULL */

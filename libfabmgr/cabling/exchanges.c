@@ -66,8 +66,8 @@ static int compare_pairs(const void *x, const void *y)
 }
 
 /* Joins equal pairs and adds up their cables. Keeps a pair if at least two cables are swapped, and
- * if these cables are at least half of the planned links of one of the two units. Returns the
- * number of pairs kept. */
+ * if these cables are at least half of the planned links of unit `a`. Returns the number of pairs
+ * kept. */
 static size_t join_pairs(const struct units *u, struct fab_cabling_exchange *pairs, size_t count)
 {
     size_t kept = 0;

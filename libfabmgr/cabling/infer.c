@@ -95,8 +95,8 @@ static int describe_levels(struct fab_cabling_shape *s, const struct fab_fabric 
 
 /* ---- rails ----------------------------------------------------------------------------------- */
 
-/* Returns the rail that more than two thirds of the adapters of a switch have; 0: there is no such
- * majority. */
+/* Returns the rail that more than two thirds of the adapters with rails at a switch have, and at
+ * least FAB_CABLING_VOTES of them; 0: there is no such rail. */
 static uint8_t majority_rail(const struct fab_cabling_check *c, const struct fab_cabling_site *s)
 {
     struct histogram rails = {0};
@@ -169,8 +169,8 @@ static void forget_incomplete_hosts(struct fab_cabling_check *c)
     }
 }
 
-/* Finds the rails of the fabric. If all adapters at all switches are on rail 1, the fabric has no
- * rails. */
+/* Finds the rails of the fabric, and the adapters on odd rails. If rail 1 is the only one that is
+ * the majority at any switch, the fabric has no rails. */
 static int find_rails(struct fab_cabling_shape *s)
 {
     struct fab_cabling_check *c = s->check;

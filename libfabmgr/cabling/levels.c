@@ -58,8 +58,9 @@ static int number_levels(const struct fab_fabric *f, struct fab_cabling_links *l
     return FAB_OK;
 }
 
-/* Compares the upper neighbours of a leaf with the marked switches. Returns true if the switches in
- * both sets are more than half of each set. count: number of marked switches. */
+/* Compares the links of a leaf with those of another switch. Returns true if more than half of the
+ * ISLs of both switches lead to common neighbours. marked: the neighbours of the other switch.
+ * count: number of its ISLs. */
 static bool is_like(const struct fab_fabric *f, uint32_t leaf, const bool *marked, uint32_t count)
 {
     uint32_t shared = 0, own = 0;
@@ -71,7 +72,8 @@ static bool is_like(const struct fab_fabric *f, uint32_t leaf, const bool *marke
     return shared * 2 > own && shared * 2 > count;
 }
 
-/* Returns true if the switch has the same neighbours as some leaf. */
+/* Returns true if the switch has mostly the same neighbours as some leaf with hosts (is_like).
+ * marked[]: scratch memory; all elements are false before and after the call. */
 static bool is_like_a_leaf(const struct fab_fabric *f, const struct fab_cabling_links *links,
                            uint32_t s, bool *marked)
 {

@@ -209,7 +209,7 @@ static uint32_t seen_at(const struct matcher *m, uint32_t end)
 
 /* Returns the node of the fabric for which a planned link of an unmatched node votes: the node of
  * the port that seen_at returns. FAB_NONE: the link has no vote. The reason is that there is no
- * such port, that its node is already matched, or that its number is not the planned number. */
+ * such port, that its node is already matched, or that the port has another number than planned. */
 static uint32_t vote(const struct matcher *m, uint32_t end)
 {
     uint32_t far = seen_at(m, end);
@@ -376,8 +376,8 @@ static uint32_t count_name(const struct names *n, const char *key)
     return count;
 }
 
-/* Reports each name of which the fabric has more nodes than the plan. Names of aggregation
- * nodes are not reported, because these nodes all have the same name. */
+/* Reports each name in the plan that more nodes of the fabric have than nodes of the plan. Names of
+ * aggregation nodes are not reported, because these nodes all have the same name. */
 static int find_duplicates(struct matcher *m)
 {
     const struct names *o = &m->observed;

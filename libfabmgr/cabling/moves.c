@@ -51,8 +51,8 @@ static unsigned distance(const struct work *w, uint32_t a, uint32_t b)
 
 /* Exchanges two cable ends, so that port p gets its planned partner x. Let q be at the far end of
  * p's cable, and y at the far end of x's cable. Two exchanges have the same effect: the ends in x
- * and q, or the ends in p and y. The function does nothing if the ports of both exchanges are
- * farther apart than `limit`. */
+ * and q, or the ends in p and y. The function does nothing if p has its planned partner already, or
+ * if the ports of both exchanges are farther apart than `limit`. */
 static void exchange(struct work *w, uint32_t p, unsigned limit)
 {
     uint32_t x = w->ports->planned[p], q = w->cable[p], y = w->cable[x];
@@ -86,7 +86,8 @@ static uint32_t wanted(const struct work *w, uint32_t p)
     return x == FAB_NONE ? FAB_NONE : w->cable[x];
 }
 
-/* Returns how far the move of a cable end to the free port p is, as fab_cabling_distance. */
+/* Returns the distance (moves.h) between the free port p and the port whose cable end must move to
+ * p; if there is no such cable end, a value above all distances. */
 static unsigned filling_distance(const struct work *w, uint32_t p)
 {
     uint32_t from = wanted(w, p);

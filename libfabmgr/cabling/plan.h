@@ -55,10 +55,11 @@ void fab_cabling_plan_free(struct fab_cabling_plan *p); /* p may be NULL */
  * have a part of the file. Also returns NOMEM. */
 int fab_cabling_plan_read(struct fab_cabling_plan *p, const char *text, size_t len,
                           struct fab_text_error *ret_error);
-/* Adds all nodes of a fabric in the order of their ids, with their GUIDs. Returns OK or NOMEM. */
+/* Adds all nodes of a fabric in the order of their ids, with their GUIDs, even if the plan has
+ * nodes with the same names. Returns OK or NOMEM. */
 int fab_cabling_plan_add_nodes(struct fab_cabling_plan *p, const struct fab_fabric *f);
-/* Adds all nodes and links of a fabric, with their GUIDs, and with their rates if `rates` is true.
- * INVAL: the plan already has a link at one of the ports. Also returns NOMEM. */
+/* Adds all nodes (fab_cabling_plan_add_nodes) and links of a fabric, and the rates of the links if
+ * `rates` is true. INVAL: a link connects a port with itself. Also returns NOMEM. */
 int fab_cabling_plan_add_fabric(struct fab_cabling_plan *p, const struct fab_fabric *f, bool rates);
 
 /* ---- for the readers of files ---------------------------------------------------------------- */

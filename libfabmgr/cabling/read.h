@@ -16,8 +16,8 @@ int fab_cabling_read_csv(struct fab_cabling_plan *p, const char *text, size_t le
 
 /* ---- for the readers of lists of links ------------------------------------------------------- */
 
-/* Finds or adds the node that the current line names, in one part or in two parts joined by '/'.
- * Returns OK, FORMAT or NOMEM. */
+/* Finds or adds the node with the name `system` or, if `part` is not empty, system/part. Returns
+ * OK, FORMAT or NOMEM. */
 int fab_cabling_read_node(struct fab_cabling_plan *p, struct text_scan *s, struct span system,
                           struct span part, uint32_t *ret_node);
 /* Adds the link that the current line describes. Returns OK, FORMAT or NOMEM. */

@@ -13,7 +13,8 @@ struct fab_congestion_summary {
     uint16_t mtu; /* largest MTU of the endports, in bytes */
     /* number of switches on the longest of all shortest paths between endports */
     uint8_t hops;
-    /* [switch_count] number of links from each switch to the nearest switch with endports */
+    /* [switch_count] number of links from each switch to the nearest switch with endports;
+     * UINT8_MAX: no path leads to one */
     uint8_t *rank;
     /* [switch_count] taper: total rate of the switch's endports in percent of the total rate of its
      * ISLs, in steps of 50, at least 100 */

@@ -32,11 +32,14 @@ struct fab_traffic {
 };
 /*
  * Computes the rates between two readings. most_bytes_per_s is the greatest rate that the link can
- * carry; 0: not known. A rate is missing
+ * carry; 0: not known. Rates are missing (their columns do not change)
  *
- * - if any counter is lower than before, because it was reset at an unknown time, or has wrapped;
- * - if a counter of 32 bits has stopped at its maximum;
- * - if the rate is above most_bytes_per_s, because then one of the readings must be wrong.
+ * - all of them, if `was` is not a reading (at_us 0) or has counters of another width, or if any
+ *   counter is lower than before, because it was reset at an unknown time, or has wrapped;
+ * - the rate of a counter of 32 bits that has stopped at its maximum;
+ * - a rate of bytes above most_bytes_per_s, because then one of the readings must be wrong. If the
+ *   rate of bytes of a direction is missing, so is its rate of packets; if the rate of sent bytes
+ *   is missing, so is the share of waiting.
  */
 void fab_counters_sample_traffic(const struct fab_traffic *was, const struct fab_traffic *now,
                                  uint64_t most_bytes_per_s, struct fab_sample *ret);
@@ -45,7 +48,8 @@ void fab_counters_sample_traffic(const struct fab_traffic *was, const struct fab
 struct fab_vl_wait {
     uint16_t value[FAB_COLUMN_VLS];
 };
-/* Divides the waiting time in ret->code[FAB_COLUMN_XMIT_WAIT] among the VLs. */
+/* Divides the waiting time in ret->code[FAB_COLUMN_XMIT_WAIT] among the VLs whose counters have
+ * risen. A VL whose counter has stopped at its maximum gets no value. */
 void fab_counters_sample_vls(const struct fab_vl_wait *was, const struct fab_vl_wait *now,
                              struct fab_sample *ret);
 

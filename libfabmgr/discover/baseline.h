@@ -94,8 +94,8 @@ enum fab_unapproved_why fab_discover_baseline_judge(const struct fab_baseline *b
                                                     const struct fab_place *place,
                                                     struct fab_unapproved *ret);
 /* Lists all devices and links of a fabric that are not approved, in the order of port ids. The
- * manager's own port is listed if it is at another place than approved. The caller frees *ret_list.
- * Returns OK or NOMEM. */
+ * manager's own port is listed, too, if it is not approved at its place. The caller frees
+ * *ret_list. Returns OK or NOMEM. */
 int fab_discover_baseline_compare(const struct fab_baseline *b, const struct fab_fabric *f,
                                   struct fab_unapproved **ret_list, size_t *ret_count);
 /* Finds the place of a port that has a link. For a port of an adapter or router, this is the switch

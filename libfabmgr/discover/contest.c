@@ -30,9 +30,10 @@ static bool is_at(const struct fab_place *place, const struct known_node *near, 
     return place->near_guid == near->guid && place->near_port == near_port;
 }
 
-/* Returns the place where a GUID of this NodeInfo was last seen, if that is another place than the
- * one behind port near_port of `near`. NULL: all GUIDs were last seen at this port, or were never
- * seen. */
+/* Returns the place that contradicts this NodeInfo, which came from behind port near_port of
+ * `near`. This is the place where the node's port was last seen, if it is another place, or the
+ * place where the port GUID was last seen, if another node or another port had it. NULL: there is
+ * no such place. */
 static const struct fab_place *contradicted(const struct fab_discover *d,
                                             const struct known_node *near, uint8_t near_port,
                                             const struct fab_node_info *info)
@@ -165,8 +166,9 @@ static struct known_node *find(const struct fab_discover *d, uint64_t guid)
                : NULL;
 }
 
-/* Queries the PortInfo of a switch port. If the link of the port is up, also queries the NodeInfo
- * of the node behind it. Queries that this discovery has sent already are not repeated. */
+/* Queues a query of the PortInfo of a switch port. If this discovery has sent this query already
+ * and the link of the port is up, queues a query of the NodeInfo of the node behind the port,
+ * unless this was sent already, too. */
 static int ask_behind(struct fab_discover *d, struct known_node *near, uint8_t port)
 {
     const struct item item = {.ref = near->ref, .port = port};
@@ -181,10 +183,10 @@ static int ask_behind(struct fab_discover *d, struct known_node *near, uint8_t p
                                                        : FAB_OK;
 }
 
-/* Queues queries of the last place of the claimed GUID (see the head of this file). If the GUID
- * belongs to a switch, these are a query of NodeInfo along the known route to this switch, and a
- * query of the switch port over which the claim came. Queries that are already queued are not
- * repeated. */
+/* Queues the next queries of the last place of the claimed GUID (see the head of this file). If the
+ * GUID belongs to a known switch, also queues a query of NodeInfo along the known route to this
+ * switch, and queries of the port that the claim says is its own. Queries that were queued before
+ * are not repeated. */
 static int verify(struct fab_discover *d, struct claim *c)
 {
     struct known_node *near = find(d, c->first_guid), *p = find(d, c->info.node_guid);

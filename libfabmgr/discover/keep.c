@@ -222,7 +222,7 @@ static bool had_link(const struct fab_discover *d, const struct known_node *p, u
     return far != FAB_NONE && fab_fabric_port(d->former, far)->present;
 }
 
-/* Lists each port as unresponsive that is up and has no known device behind it. Nodes taken from
+/* Lists as unresponsive each port that is up and has no known device behind it. Nodes taken from
  * the last snapshot can have such ports: the device was unresponsive when that snapshot was made.
  * The entry in the list makes a later sweep query the device, when the silent switch answers
  * again. */

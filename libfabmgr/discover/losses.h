@@ -7,9 +7,10 @@
 
 struct fab_losses {
     uint32_t nodes; /* number of nodes that the new snapshot lacks */
-    /* Number of lost nodes whose loss is not proved. The loss of a node is proved unless a
-     * remaining neighbour reports as up a link to this node, or a link to lost nodes that are
-     * connected to it. It is also proved if the neighbour now has another link at the same port. */
+    /* Number of lost nodes that may still be there. A lost node may still be there if a remaining
+     * port that was linked to it reports LinkUp, but has no link in the new snapshot. The same
+     * holds for all lost nodes that are connected to such a node. The loss of all others is
+     * proved. */
     uint32_t unproved;
     /* The manager's own node had links in the former snapshot, and has none in the new one. */
     bool own_uplink;

@@ -214,13 +214,14 @@ int fab_discover_neighbour_take(struct fab_discover *d, const struct query *q,
 
 /* The functions of contest.c return NOMEM and no other error. */
 /* Returns true if the NodeInfo of the device behind a port has a GUID that was last seen at another
- * place. Then fills the claim *ret, about which discovery decides later. */
+ * place. Then fills the claim *ret, about which discovery decides later. The device behind the
+ * manager's own port makes no claim. */
 bool fab_discover_contested(const struct fab_discover *d, const struct known_node *near,
                             uint8_t near_port, const struct fab_node_info *info, struct claim *ret);
 int fab_discover_claim_add(struct fab_discover *d, const struct query *q, struct claim *claim);
-/* Call this function when no queries are left. The first call queues queries of the last places
- * of claimed GUIDs, and a later call decides about the claims. Returns false if there are no
- * claims. */
+/* Continues with the claims; the caller has no other queries left. The first call queues queries of
+ * the last places of claimed GUIDs, and a later call decides about the claims. Returns false if
+ * there are no claims. */
 bool fab_discover_claims_step(struct fab_discover *d);
 int fab_discover_identity_answered(const struct fab_discover *d, const struct query *q,
                                    const uint8_t *data);
@@ -258,13 +259,14 @@ bool fab_discover_targeted_wave(struct fab_discover *d);
 /* Removes the nodes without a directed route. Such a node may still have links, but they lead to
  * adapters, which do not forward packets. */
 int fab_discover_targeted_prune(struct fab_discover *d);
-/* Call this function when a link was lost whose other end is port far_port of `far`. The routes are
- * computed again before the next wave. In a targeted sweep, the port becomes a suspect if it is a
- * port of a switch; the port of an adapter is removed. */
+/* Handles the loss of a link whose other end is port far_port of `far`. The routes are computed
+ * again before the next wave. In a targeted sweep, the port becomes a suspect if it is a port of a
+ * switch, and the port of an adapter is removed. But a port whose PortInfo this sweep has queried
+ * already stays as it is. */
 int fab_discover_targeted_link_lost(struct fab_discover *d, struct known_node *far,
                                     uint8_t far_port);
-/* Call this function when a node is unresponsive. Routes then avoid the node. The ports of switches
- * that are linked to the node become suspects. */
+/* Handles an unresponsive node: the switch ports that are linked to it become suspects. The routes
+ * are computed again before the next wave, and then avoid the node. */
 int fab_discover_targeted_node_lost(struct fab_discover *d, const struct known_node *p);
 
 #endif

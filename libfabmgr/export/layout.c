@@ -118,7 +118,7 @@ static void wish_places(const struct fab_fabric *f, struct fab_export_picture *p
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* Returns the y of the upper row. */
+/* Returns the y of the highest row. */
 static uint32_t top_of(const struct fab_export_picture *p)
 {
     return (uint32_t)(FAB_EXPORT_HEAD * p->scale) + FAB_EXPORT_NAMES;

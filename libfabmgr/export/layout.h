@@ -6,8 +6,8 @@
 #include "libfabmgr/export/writer.h"
 
 #define FAB_EXPORT_MARGIN 60u /* around the picture, in pixels */
-/* Above the switches: title and legend, which are larger in wide pictures, and below them the names
- * of the upper row. */
+/* Heights in pixels of two strips above the highest row: NAMES for the names of its switches, and
+ * above it HEAD for title and legend, which are larger in wide pictures. */
 #define FAB_EXPORT_NAMES 60u
 #define FAB_EXPORT_HEAD 70u
 #define FAB_EXPORT_LEVELS 16u

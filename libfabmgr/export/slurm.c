@@ -2,9 +2,10 @@
 /*
  * Writes the tree of switches (slurm.h) in the formats of Slurm: topology.conf for topology/tree or
  * topology/block (topology.conf(5)), and topology.yaml with both topologies (topology.yaml(5), from
- * Slurm 25.05). In topology/block, each switch with hosts is a block. The smallest block has the
- * base block size; a larger block size is as many base blocks as a pod, and as the fabric, has,
- * rounded down to a power of two.
+ * Slurm 25.05). In topology/block, each switch with hosts is a block. The base block size is the
+ * number of hosts of the switch with the fewest hosts. A larger block size is the base block size
+ * times the number of switches with hosts in the smallest pod, rounded down to a power of two; the
+ * largest is the same for the fabric.
  *
  * The file is small, so it is written in one piece.
  */
@@ -88,8 +89,8 @@ static unsigned block_sizes(const struct fab_slurm_tree *tree, uint32_t *sizes)
     return count;
 }
 
-/* Calls `write` for each switch with hosts below a group (FAB_NONE: below none), so that switches
- * of a pod are neighbours. */
+/* Calls `write` for each switch with hosts below a group (FAB_NONE: for each in the fabric), group
+ * by group, so that the switches of a pod follow each other. */
 static void each_block(struct writing *w, uint32_t group,
                        void (*write)(struct writing *, const struct fab_slurm_switch *))
 {

@@ -43,8 +43,8 @@ struct fab_slurm_tree {
     uint32_t nameless; /* number of hosts whose names are GUIDs, because they have no own name */
     struct fab_arena arena;
 };
-/* locations: the operator's file with names of hosts; may be NULL. Returns NOMEM. The caller frees
- * the tree with fab_export_slurm_tree_fini even after an error. */
+/* Makes the tree of a fabric. locations: the operator's file with names of hosts; may be NULL.
+ * Returns NOMEM. The caller frees the tree with fab_export_slurm_tree_fini even after an error. */
 int fab_export_slurm_tree(const struct fab_fabric *f, const struct fab_locations *locations,
                           struct fab_slurm_tree *ret);
 void fab_export_slurm_tree_fini(struct fab_slurm_tree *t);

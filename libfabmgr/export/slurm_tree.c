@@ -165,7 +165,8 @@ static void separate_names(struct maker *m)
     }
 }
 
-/* In Slurm's SLURM_TOPOLOGY_ADDR, dots separate switches, so that names have none. */
+/* Names a switch by the first word of its name, or else by its GUID. Dots are replaced, because
+ * they separate switches in Slurm's SLURM_TOPOLOGY_ADDR. */
 static void name_switch(const struct fab_fabric *f, struct fab_slurm_switch *s)
 {
     if (first_word(f->nodes[s->sw].name, s->name) == 0)
@@ -221,8 +222,8 @@ static bool is_taken(const struct fab_slurm_tree *t, const struct fab_slurm_swit
     return false;
 }
 
-/* The groups of the first level that has any are pods; those above have the number of their level
- * in the name. */
+/* Names a group. The groups of the lowest tier are pods; the names of groups above them have the
+ * number of the tier. (A tier is a level of switches that has groups, from 1.) */
 static void name_group(const struct maker *m, struct fab_slurm_switch *g, uint32_t tier,
                        uint32_t number)
 {
@@ -270,7 +271,8 @@ static uint32_t merge(struct maker *m)
     return m->t->count - base;
 }
 
-/* Groups are numbered in the order of their first switches by name. */
+/* Names the new groups of a tier, and numbers them in the order of roots[]. A single group above
+ * all others is called "fabric". */
 static void name_groups(struct maker *m, uint32_t made, uint32_t tier)
 {
     struct fab_slurm_tree *t = m->t;

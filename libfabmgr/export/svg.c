@@ -22,14 +22,15 @@
 #define LABELS_MAX 64u /* in rows with more switches than this, names are only in the titles */
 #define LETTER 6.0     /* mean width of a letter of the legend */
 
-/* The classes of load: from this per mille of the rate of the link. */
+/* The classes of load. from: the lowest load of the class, in per mille of the rate of the link */
 static const struct {
     uint16_t from;
     const char *name;
 } loads[] = {{0, "< 10 %"},    {100, "10-25 %"}, {250, "25-50 %"},
              {500, "50-75 %"}, {750, "75-90 %"}, {900, "> 90 %"}};
 #define LOADS (sizeof loads / sizeof *loads)
-/* From these loads on, lines are drawn over others, and again over these. */
+/* Lines with a load of BUSY or more are drawn over those with less, and lines with HOT or more over
+ * both. */
 #define BUSY 500u
 #define HOT 750u
 #define PASSES 4u

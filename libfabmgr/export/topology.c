@@ -24,7 +24,7 @@ static int open_ibnetdiscover(struct fab_export *e)
     int rc = fab_fabric_clone(e->in.fabric, &e->copy);
     if (rc < 0)
         return rc;
-    /* this format shows NodeDescriptions and not the names that the operator gave */
+    /* text_write.c writes NodeDescriptions, so the names that people read take their place */
     for (uint32_t n = 0; n < e->copy->node_count; n++)
         memcpy(e->copy->nodes[n].desc, e->copy->nodes[n].name, sizeof e->copy->nodes[n].desc);
     for (uint32_t port = 0; e->in.lids != NULL && port < e->copy->port_count; port++) {

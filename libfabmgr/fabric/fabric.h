@@ -122,8 +122,8 @@ int fab_fabric_builder_link(struct fab_builder *b, uint32_t ref_a, uint8_t port_
                             uint8_t port_b);
 /* Removes the link of a port, if it has one. RANGE: no such port. */
 int fab_fabric_builder_unlink(struct fab_builder *b, uint32_t ref, uint8_t port);
-/* Finds the port at the other end of the link of a port. NOT_FOUND: the port has no link. RANGE: no
- * such port. */
+/* Finds the port at the other end of the link of a port. NOT_FOUND: there is no such port, or the
+ * port has no link. */
 int fab_fabric_builder_peer(const struct fab_builder *b, uint32_t ref, uint8_t port,
                             uint32_t *ret_ref, uint8_t *ret_port);
 /* Removes the node and its links. Returns OK or INVAL. */

@@ -13,8 +13,8 @@ void fab_fabric_lost_fini(struct fab_lost *l)
     *l = (struct fab_lost){0};
 }
 
-/* Returns only NOMEM as an error. A node that cannot be added, because another device has its GUID
- * now, is left out. */
+/* Adds a node that is gone. Leaves it out if the fabric has a node with its GUID. Returns OK or
+ * NOMEM. */
 static int add_node(struct fab_builder *b, const struct fab_lost_node *n)
 {
     const struct fab_node_info info = {
@@ -28,7 +28,8 @@ static int add_node(struct fab_builder *b, const struct fab_lost_node *n)
     return rc == FAB_E_NOMEM ? rc : FAB_OK;
 }
 
-/* The builder refuses a link with a port that has another link. */
+/* Adds a link that is gone. Leaves it out if a node is missing, or if a port has another link now.
+ * Returns OK or NOMEM. */
 static int add_cable(struct fab_builder *b, const struct fab_lost_cable *c)
 {
     uint32_t ref[2];
@@ -39,7 +40,8 @@ static int add_cable(struct fab_builder *b, const struct fab_lost_cable *c)
     return rc == FAB_E_NOMEM ? rc : FAB_OK;
 }
 
-/* The builder gives all nodes their NodeDescriptions as names, and knows no aggregation nodes. */
+/* Copies names and the member `aggregation`, because the builder does not keep them: it gives all
+ * nodes their NodeDescriptions as names. */
 static void copy_names(const struct fab_fabric *f, const struct fab_lost *lost,
                        struct fab_fabric *to)
 {

@@ -70,8 +70,8 @@ bool fab_health_counters_increased(const struct fab_counters *was, const struct 
 #define FAB_COUNTERS_KEPT 16 /* number of samples that a history keeps */
 
 struct fab_counter_rule {
-    /* A sample counts for this many microseconds after its reading. The newest sample always
-     * counts. */
+    /* A sample counts if the middle of its time span is less than this many microseconds before the
+     * last reading. The newest sample always counts. */
     uint64_t within_us;
     /* A link is unhealthy if the counter rose by at least this much within within_us; 0: the
      * counter does not make a link unhealthy. */
@@ -101,8 +101,8 @@ uint32_t fab_health_sample_count(const struct fab_health_history *h);
 uint64_t fab_health_recent_increase(const struct fab_health_history *h,
                                     const struct fab_counter_rule *rule, enum fab_counter which,
                                     uint64_t *ret_us);
-/* Returns the counter that exceeds its threshold by the largest factor; FAB_COUNTERS: no counter
- * exceeds its threshold. of_cable: consider only the counters of the physical link. */
+/* Returns the counter that rose by the largest multiple of its threshold; FAB_COUNTERS: no counter
+ * rose by its threshold or more. of_cable: consider only the counters of the physical link. */
 enum fab_counter fab_health_worst_counter(const struct fab_health_history *h,
                                           const struct fab_counter_rule *rule, bool of_cable);
 

@@ -29,10 +29,10 @@ struct fab_damping {
     uint64_t flap_us[FAB_DAMPING_FLAPS]; /* a ring buffer; use fab_health_damping_flap_time */
     /* Number of flaps since the struct was initialized to zero. */
     uint64_t flaps;
-    /* number of earliest flaps (included in `flaps`) that no longer count towards a hold-down,
-     * because a hold-down or a reset came after them */
+    /* how many of these flaps, the earliest ones, no longer count towards a hold-down, because a
+     * hold-down or a reset came after them */
     uint64_t discounted;
-    /* duration of the present or last hold-down in us; 0: the link was never held down */
+    /* duration of the present or last hold-down in us; 0: there was none since the last reset */
     uint64_t hold_down_us;
     /* Time in us at which the link came up; 0: the link is down. */
     uint64_t up_us;

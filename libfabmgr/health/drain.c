@@ -78,8 +78,8 @@ static bool has_used_neighbour(const struct drainer *d, uint32_t sw)
     return false;
 }
 
-/* The hosts of a drained switch need its neighbours. Makes those drained neighbours keep their ISLs
- * that have no hosts of their own. */
+/* The hosts of drained switch `sw` need its neighbours, which are all drained, too. Those
+ * neighbours that have no hosts keep their ISLs. */
 static void keep_neighbours(struct drainer *d, uint32_t sw)
 {
     const struct fab_fabric *f = d->f;

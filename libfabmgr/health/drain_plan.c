@@ -115,7 +115,8 @@ static bool is_enough(const struct planner *p, const struct share *s)
     return (uint64_t)(s->links - s->out) * 100 >= (uint64_t)p->keep_percent * s->links;
 }
 
-/* Returns whether all neighbours of a switch of the batch, and their pods, keep enough ISLs. */
+/* Returns whether all neighbours of a switch that are not in the batch keep enough ISLs, and each
+ * pod that has an ISL of the switch keeps enough ISLs to switches of `top`. */
 static bool may_join(const struct planner *p, uint32_t sw)
 {
     const struct fab_fabric *f = p->f;

@@ -22,7 +22,8 @@ struct fab_drain_plan {
 };
 /* Divides the switches in the bitset `of` into batches. keep_percent: share of ISLs that must stay,
  * 1 to 100. No batch has both switches with hosts and switches without hosts. A switch is in no
- * batch if, without it, another switch would keep too few ISLs or be cut off. Returns NOMEM. */
+ * batch if, without it, another switch or a pod would keep too few ISLs, or a part of the fabric
+ * would be cut off. Returns NOMEM. */
 int fab_health_drain_plan(const struct fab_fabric *f, const uint64_t *of, uint32_t keep_percent,
                           struct fab_drain_plan *ret);
 void fab_health_drain_plan_fini(struct fab_drain_plan *p);

@@ -59,8 +59,9 @@ void fab_health_floor_exclude(struct fab_floor *fl, uint32_t a, uint32_t b);
  * would keep too few uplinks. */
 bool fab_health_floor_permits(const struct fab_floor *fl, uint32_t a, uint32_t b,
                               struct fab_floor_group *ret);
-/* Returns the group that keeps the smallest share of its uplinks if a link between these switches
- * is lost. Returns false if the link is no uplink of a leaf or pod. */
+/* A link between two switches can be an uplink of several leaves and pods. Sets *ret to the one
+ * that has the smallest share of its uplinks left. Returns false if the link is an uplink of
+ * none. */
 bool fab_health_floor_tightest(const struct fab_floor *fl, uint32_t a, uint32_t b,
                                struct fab_floor_group *ret);
 

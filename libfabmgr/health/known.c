@@ -15,7 +15,7 @@ struct fab_known_port {
 };
 struct fab_known_switch {
     uint64_t guid;
-    uint32_t level;              /* when the switch was in the fabric last */
+    uint32_t level;              /* its level when it was last in the fabric */
     uint8_t ports;               /* number of ports */
     struct fab_known_port *port; /* [ports + 1] */
 };
@@ -184,8 +184,9 @@ static bool is_up(const struct fab_known *k, const struct fab_fabric *f, uint32_
     return fab_fabric_isl_is_up(f, fab_fabric_port_id(f, node, num));
 }
 
-/* Returns whether fab_health_known_lost lists the known link of this port: the link is not up, and
- * this end is the one with the lower index. (The other end has the same link.) */
+/* Returns whether fab_health_known_lost lists the known link of this port: the link is not up at
+ * either end, and of its two switches, this one has the lower index, so that each link is listed
+ * once. */
 static bool is_listed(const struct fab_known *k, const struct fab_fabric *f, uint32_t sw,
                       uint8_t num)
 {

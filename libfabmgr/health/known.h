@@ -10,8 +10,9 @@
 #include "libfabmgr/health/floor.h"
 
 struct fab_known; /* immutable, with a reference count that any thread may change */
-/* Makes the links of `was` (NULL: none) and all links between switches that are up in the fabric.
- * Returns NOMEM. */
+/* Makes a set of known links from those of `was` (NULL: none) and all links between switches that
+ * are up in the fabric. Links whose ports are connected to other ports now are left out. Returns
+ * NOMEM. */
 int fab_health_known_next(const struct fab_known *was, const struct fab_fabric *f,
                           struct fab_known **ret);
 struct fab_known *fab_health_known_ref(struct fab_known *k); /* k may be NULL */

@@ -189,8 +189,9 @@ static int order_positions(const void *a, const void *b)
     return (x->adapter > y->adapter) - (x->adapter < y->adapter);
 }
 
-/* Corrects the rails of adapters of one host that have the same name, or no name: gives them their
- * positions as rails. The only adapter of a host gets no rail if it has no name. */
+/* Corrects the rails of adapters of one host that have the same name, or no name: gives all but the
+ * first of them their positions as rails. The only adapter of a host gets no rail if it has no
+ * name. */
 static void separate_equal_names(struct fab_hosts *h)
 {
     for (uint32_t i = 0; i < h->count; i++) {

@@ -3,12 +3,12 @@
  * Finds hosts (servers with one or more adapters), their rails, and the contents of racks.
  *
  * Adapters belong to one host if the operator's file of locations (libfabmgr/policy/locations.h)
- * gives them the same host name. If the file gives none, the first word of the node's name is
- * the name of the host, and the rest is the name of the adapter ("node-0001 mlx5_0",
+ * gives them the same host name. If the file gives none, the first word of the node's name is the
+ * name of the host, and the rest is the name of the adapter ("node-0001 mlx5_0",
  * "node-0001/mlx5_0"). But if more than FAB_HOST_ADAPTERS_MAX adapters have this word, or if two of
- * them have the same NodeDescription, the word is a default text of the vendor. Each of these
- * adapters then counts as a host of its own, with the node GUID as its name; only those with the
- * same system image GUID are one host.
+ * them have the same name, the word is a default text of the vendor. Each of these adapters then
+ * counts as a host of its own, with the node GUID as its name; only those with the same system
+ * image GUID are one host.
  *
  * The adapters of a host are sorted by name, and numbers in names count by value. Among the hosts
  * with an adapter of the same name, the host with the most adapters decides the rail: it is the
@@ -31,7 +31,7 @@ const struct fab_location *fab_hosts_location(const struct fab_locations *locati
 
 struct fab_host_adapter {
     uint32_t node;
-    /* name of the adapter, such as "mlx5_0"; "": the NodeDescription has only one word */
+    /* name of the adapter, such as "mlx5_0"; "": the name of the node has only one word */
     const char *name;
     uint32_t rail; /* from 1; 0: no host with several adapters has an adapter of this name */
 };

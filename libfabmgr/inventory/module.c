@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The addresses are those of the specifications: bytes 0 to 127 are the lower memory, bytes 128 to
- * 255 those of a page. The two specifications have the same values at other addresses, so a table
- * has the addresses of each.
+ * Decodes the memory of modules. The addresses are those of the specifications: bytes 0 to 127 are
+ * the lower memory, bytes 128 to 255 those of a page. The two specifications have the same values
+ * at other addresses, so a table has the addresses of each.
  */
 #include "libfabmgr/inventory/module.h"
 
@@ -26,7 +26,7 @@ static const struct {
     uint8_t flat_mask; /* bit of byte 2: the module has only page 0 */
     uint8_t limits_page;
     uint8_t temperature, vendor, part, revision, serial, date, connector;
-    uint8_t sum_last; /* the byte after it has the sum of the bytes from 128 */
+    uint8_t sum_last; /* the next byte is the checksum of bytes 128 to this one */
 } layouts[LAYOUTS] = {
     [SFF8636] = {0x04, 3, 22, 148, 168, 184, 196, 212, 130, 190},
     [CMIS] = {0x80, 2, 14, 129, 148, 164, 166, 182, 203, 221},

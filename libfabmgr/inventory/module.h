@@ -23,7 +23,7 @@ struct fab_module_memory {
     uint8_t bytes[FAB_MODULE_PARTS][FAB_MCIA_BYTES];
 };
 /* Sets page, address and size of the request that reads a part. Returns false if the module does
- * not have the part, or if it cannot be known, because FAB_MODULE_STATUS was not read. */
+ * not have the part, or if FAB_MODULE_STATUS was not read, so that this is not known. */
 bool fab_inventory_module_request(const struct fab_module_memory *m, enum fab_module_part part,
                                   struct fab_reg_mcia *ret);
 

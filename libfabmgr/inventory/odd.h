@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the devices whose firmware differs from that of their peers. */
+/* Finds the devices with odd firmware: another version than most devices of the same model. */
 #ifndef LIBFABMGR_INVENTORY_ODD_H
 #define LIBFABMGR_INVENTORY_ODD_H
 
@@ -7,17 +7,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Devices with the same model are peers. Both texts must not be NULL. */
+/* A device. Neither text may be NULL. version "": not known. */
 struct fab_firmware {
     const char *model, *version;
     size_t tag; /* for the caller */
-    /* Results. usual: the version that more than half of the peers have; NULL: there is none, or
-     * the device has fewer than two peers. odd: the device has another version than `usual`. */
+    /* Results. usual: the version of more than half of the devices with this model; NULL: there is
+     * none, the model is "", or there are fewer than three such devices. odd: the version of the
+     * device is known, and is not `usual`. */
     const char *usual;
     bool odd;
 };
-/* Sets the results of all devices. Devices with the model "" or the version "" have no peers.
- * Changes the order of all[]. */
+/* Sets the results of all devices. Changes the order of all[]. */
 void fab_inventory_find_odd(struct fab_firmware *all, size_t count);
 
 #endif

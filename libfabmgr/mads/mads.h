@@ -153,12 +153,12 @@ bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE]
  * returned as undelivered; the session retries it as after a time-out. */
 bool fab_mads_input(struct fab_mads *m, uint64_t now, uint16_t slid, const uint8_t *mad, size_t len,
                     bool failed);
-/* Call this function if the manager is not allowed to send the MAD that fab_mads_output has just
- * stored. The request of the MAD ends with the status DENIED. */
+/* Ends the request of the MAD that fab_mads_output has just stored, with the status DENIED. The
+ * caller does so if the manager is not allowed to send this MAD. */
 void fab_mads_refuse(struct fab_mads *m, const uint8_t mad[FAB_MAD_SIZE]);
 void fab_mads_expire(struct fab_mads *m, uint64_t now); /* handles requests that timed out */
 /* Returns the latest time at which the caller must call fab_mads_expire; UINT64_MAX: nothing is in
- * flight. */
+ * flight, and no request waits to be sent again after BUSY. */
 uint64_t fab_mads_deadline(const struct fab_mads *m);
 /* Returns true if the session has nothing to do: no request is in flight or queued, and the source
  * had no request when the session called it after the last request ended. */

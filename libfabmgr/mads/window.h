@@ -18,10 +18,10 @@ struct fab_window {
 void fab_mads_window_init(struct fab_window *w, uint32_t start, uint32_t max);
 /* Returns true if one more request may be sent while in_flight requests are outstanding. */
 bool fab_mads_window_room(struct fab_window *w, uint32_t in_flight);
-/* Call this function when a response has arrived in time. The window may grow. */
+/* Notes that a response has arrived in time, so that the window may grow (window.c). */
 void fab_mads_window_answer(struct fab_window *w);
-/* Call this function when a request is lost. sent_at and now: when it was sent, and the present
- * time, both in us. */
+/* Notes that a request is lost, and halves the window, but at most once in a round trip. sent_at
+ * and now: when the request was sent, and the present time, both in us. */
 void fab_mads_window_loss(struct fab_window *w, uint64_t sent_at, uint64_t now);
 
 #endif

@@ -246,9 +246,9 @@ void fab_mcast_tree_clear(struct fab_mcast_trees *t, struct fab_mcast_tree *tree
 
 /* ---- roots ----------------------------------------------------------------------------------- */
 
-/* Chooses the root of the tree. If the tree follows a guide, this is the root of `sw` in the guide.
- * Otherwise it is the core switch with a path to `sw` that is the root of the fewest trees, or `sw`
- * itself if there is none. Returns OK or NOMEM. */
+/* Chooses the root of the tree. If the tree follows a guide that contains `sw`, this is the root of
+ * `sw` in the guide. Otherwise it is the core switch with a path to `sw` that is the root of the
+ * fewest trees, or `sw` itself if there is none. Returns OK or NOMEM. */
 static int choose_root(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw)
 {
     uint32_t best = sw;

@@ -40,7 +40,8 @@ int fab_mcast_distances_update(struct fab_mcast_distances *w, const struct fab_m
  * memory ran out. The array is valid until the next call. */
 const uint16_t *fab_mcast_distances_to(struct fab_mcast_distances *w, uint32_t root, uint32_t slot);
 /* Returns true if the last change of the net changed no distance to this root. Returns false if
- * these distances were not computed before the change. */
+ * these distances were not computed before the change, or if some switch has no MFT entry `slot`,
+ * so that the distances are never kept. */
 bool fab_mcast_distances_unchanged(const struct fab_mcast_distances *w, uint32_t root,
                                    uint32_t slot);
 

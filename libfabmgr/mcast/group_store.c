@@ -3,11 +3,11 @@
  * Stores multicast groups by MGID and their members by GUID. Assigns multicast LIDs (MLIDs) to
  * groups.
  *
- * A new group gets the lowest free MLID. If less than an eighth of the MLIDs is free, an IPv6
- * solicited-node group shares an MLID with other solicited-node groups of the same partition; there
- * is about one such group for each IPv6 address. (IBA permits several groups with one MLID, because
- * adapters compare the MGID.) If no MLID is free, other IP groups share MLIDs in the same way.
- * Groups of other protocols never share.
+ * A new group gets the lowest free MLID. If less than an eighth of the MLIDs is free (enum
+ * fab_mcast_share changes this), an IPv6 solicited-node group shares an MLID with other
+ * solicited-node groups of the same partition; there is about one such group for each IPv6 address.
+ * (IBA permits several groups with one MLID, because adapters compare the MGID.) If no MLID is
+ * free, other IP groups share MLIDs in the same way. Groups of other protocols never share.
  */
 #include "libfabmgr/mcast/group_store.h"
 
@@ -68,8 +68,10 @@ bool fab_mcast_store_is_needed(const struct fab_mcast_group *group)
 
 /* ---- multicast LIDs -------------------------------------------------------------------------- */
 
-/* Kinds of multicast groups: groups of IPv6 solicited-node addresses, other IP groups, and
- * groups of other protocols. A group shares an MLID only with groups of the same kind. */
+/* Kinds of multicast groups. SOLICITED: groups of IPv6 solicited-node addresses. IP: other IP
+ * groups, except broadcast groups. OTHER: broadcast groups, and groups of other protocols. A group
+ * of kind IP or SOLICITED shares an MLID only with groups of the same kind; a group of kind OTHER
+ * shares none. */
 enum kind_of { OTHER, IP, SOLICITED };
 
 static enum kind_of kind_of(const uint64_t mgid[2])

@@ -164,7 +164,7 @@ bool fab_mcast_group_matches(const struct fab_mcast_group *group,
     return agrees(&ask, &group->is);
 }
 
-/* Returns true if the MTU and the rate in the request permit the port to receive packets of the
+/* Returns true if neither the MTU nor the rate of the port (0: unknown) is lower than that of the
  * group. */
 static bool can_receive(const struct fab_mcast_request *ask,
                         const struct fab_wire_mc_member_record *is)

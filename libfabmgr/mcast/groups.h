@@ -86,7 +86,8 @@ int fab_mcast_groups_new(const struct fab_fabric *f, struct fab_mcast_groups **r
  * (fab_mcast_net_new). Takes over the net, also if it fails. Returns OK or NOMEM. */
 int fab_mcast_groups_new_over(struct fab_mcast_net *net, struct fab_mcast_groups **ret);
 void fab_mcast_groups_free(struct fab_mcast_groups *g); /* g may be NULL */
-/* These functions adapt the trees to the fabric, or to the net, `now`. They return OK or NOMEM. */
+/* These functions adapt the trees to the fabric, or to the net, `now`. The second function takes
+ * over the net, also if it fails. They return OK or NOMEM. */
 int fab_mcast_groups_update(struct fab_mcast_groups *g, const struct fab_fabric *now);
 int fab_mcast_groups_update_over(struct fab_mcast_groups *g, struct fab_mcast_net *now);
 const struct fab_mcast_group *fab_mcast_groups_find(const struct fab_mcast_groups *g,
@@ -110,7 +111,7 @@ struct fab_mcast_request {
     uint64_t comp_mask;
     /* GUID of the port to which PortGID belongs; 0: it is the GUID in PortGID */
     uint64_t port_guid;
-    /* MTU and rate of the port, as encoded in MCMemberRecord */
+    /* MTU and rate of the port, as encoded in MCMemberRecord; 0: unknown */
     uint8_t mtu, rate;
     /* PacketLifeTime that a new group gets if the request has none */
     uint8_t life;
@@ -128,13 +129,15 @@ struct fab_mcast_request {
  * free and none can be shared, or memory ran out. */
 uint16_t fab_mcast_groups_join(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
                                struct fab_wire_mc_member_record *ret);
-/* Removes the requested bits from the JoinState of a member. If no full member remains, removes the
- * group with all its members. Returns the status of the answer: 0 or an enum fab_sa_status. */
+/* Removes the requested bits from the JoinState of a member. If no full member remains, and the
+ * group is not configured, removes the group with all its members. Returns the status of the
+ * answer: 0 or an enum fab_sa_status. If it is 0, *ret is the record of the answer; its JoinState
+ * has the removed bits. */
 uint16_t fab_mcast_groups_leave(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
                                 struct fab_wire_mc_member_record *ret);
 /* Restores a group that existed before the manager was restarted. Does nothing if the group exists.
- * The group gets its former MLID if that is free, otherwise another MLID. Returns LIMIT if no MLID
- * is left, or NOMEM. */
+ * The group gets its former MLID if that is free, or if groups of the same kind can share it;
+ * otherwise another MLID. Returns LIMIT if no MLID is left, or NOMEM. */
 int fab_mcast_groups_restore(struct fab_mcast_groups *g,
                              const struct fab_wire_mc_member_record *is);
 /* Restores a member of a group, which counts in the quota of its port. A proxy membership counts in
@@ -150,8 +153,9 @@ int fab_mcast_groups_restored(struct fab_mcast_groups *g);
  * fab_mcast_groups_joined_by how many memberships it requested. */
 uint32_t fab_mcast_groups_created_by(const struct fab_mcast_groups *g, uint64_t port_guid);
 uint32_t fab_mcast_groups_joined_by(const struct fab_mcast_groups *g, uint64_t port_guid);
-/* Removes the members with this GUID from all groups. Call this function when the port has left the
- * fabric for good. */
+/* Removes the members with this GUID from all groups. Also removes the groups that then have no
+ * full member and are not configured. Call this function when the port has left the fabric for
+ * good. */
 void fab_mcast_groups_drop_member(struct fab_mcast_groups *g, uint64_t guid);
 /* Returns true if any group has a member with this GUID. */
 bool fab_mcast_groups_has_member(const struct fab_mcast_groups *g, uint64_t guid);
@@ -160,8 +164,9 @@ bool fab_mcast_groups_has_member(const struct fab_mcast_groups *g, uint64_t guid
  * whichever is less. */
 uint32_t fab_mcast_groups_room(const struct fab_mcast_groups *g);
 /* Marks as fixed the multicast groups that the partitions p configure, and no others. Fixed groups
- * exist even without members. p == NULL: no group is configured. Returns NOMEM, or LIMIT if
- * *ret_left_out groups got no MLID. */
+ * exist even without members: creates those that are missing. Removes groups that are neither fixed
+ * nor have a full member. p == NULL: no group is configured. New groups get the PacketLifeTime
+ * `life`. Returns NOMEM, or LIMIT if *ret_left_out groups got no MLID. */
 int fab_mcast_groups_configure(struct fab_mcast_groups *g, const struct fab_partitions *p,
                                uint8_t life, size_t *ret_left_out);
 

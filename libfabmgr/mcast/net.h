@@ -68,7 +68,8 @@ static inline uint8_t fab_mcast_net_num(const struct fab_mcast_net *n, uint32_t 
 {
     return (uint8_t)(switch_port - n->first_port[n->node[switch_port]]);
 }
-/* Returns the id of the node at the other end of the port's link; FAB_NONE: no link. */
+/* Returns the id of the switch at the other end of the port's link; FAB_NONE: the link does not
+ * work, or does not lead to a switch with an MFT. */
 static inline uint32_t fab_mcast_net_peer_node(const struct fab_mcast_net *n, uint32_t port)
 {
     return n->peer[port] != FAB_NONE ? n->node[n->peer[port]] : FAB_NONE;

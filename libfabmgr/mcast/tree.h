@@ -87,12 +87,12 @@ static inline uint32_t fab_mcast_tree_slot(const struct fab_mcast_tree *tree)
 /* Functions of branches.c. before: [switch_count] for each switch, the port of the former branch,
  * which the new branch uses if possible; NULL: there were no branches. */
 
-/* Extends the tree to the member, if there is a path. After NOMEM, the tree has lost its
+/* Extends the tree to the member, if there is a path. After NOMEM, the tree may have lost its
  * branches. */
 int fab_mcast_tree_attach(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                           struct fab_mcast_tree_member *m, const uint32_t *before);
 /* Extends the tree to all its members. If the root reaches none of them, chooses another root and
- * tries once more. After NOMEM, the tree has lost its branches. */
+ * tries once more. After NOMEM, the tree may have lost its branches. */
 int fab_mcast_tree_attach_all(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                               const uint32_t *before);
 void fab_mcast_tree_detach(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,

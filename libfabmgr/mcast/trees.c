@@ -81,7 +81,7 @@ uint32_t fab_mcast_trees_room(const struct fab_mcast_trees *t, uint32_t *ret_swi
     return t->room;
 }
 
-/* ---- the tree of a LID ----------------------------------------------------------------------- */
+/* ---- the tree of an MLID --------------------------------------------------------------------- */
 
 static struct fab_mcast_tree *tree_of(const struct fab_mcast_trees *t, uint16_t mlid)
 {

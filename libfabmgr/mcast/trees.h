@@ -9,8 +9,8 @@
  *
  * Trees have the shortest paths to their roots, and ignore the unicast routes. So on topologies
  * other than trees, unicast and multicast packets together can deadlock. fab_verify_multicast
- * (libfabmgr/verify/multicast.h) finds out. The owner then lets all trees follow a guide
- * (libfabmgr/spanning), which is a spanning tree that is safe with the unicast routes.
+ * (libfabmgr/verify/multicast.h) finds out whether they can. If so, the owner lets all trees follow
+ * a guide (libfabmgr/spanning), which is a spanning tree that is safe with the unicast routes.
  */
 #ifndef LIBFABMGR_MCAST_TREES_H
 #define LIBFABMGR_MCAST_TREES_H

@@ -133,7 +133,8 @@ static void put_setting(struct exporting *x, const char *name, size_t name_len, 
         fab_base_text_addf(&x->rest, "%.*s\n", (int)(name_len < 200 ? name_len : 200), name);
 }
 
-/* Reads the lines "path: value" of the settings. */
+/* Converts each setting, from the lines "path: value", to an option, to a root switch, or to a line
+ * of x->rest. */
 static void put_settings(struct exporting *x)
 {
     for (const char *at = x->in->settings; *at != '\0';) {

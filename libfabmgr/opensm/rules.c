@@ -198,15 +198,29 @@ const char *fab_opensm_engine(const char *name, size_t len)
     return NULL;
 }
 
+/* Returns true if a list of names, with ", " between them, has this name. */
+static bool has_name(const char *list, const char *name)
+{
+    size_t len = strlen(name);
+    for (const char *at = list; *at != '\0'; at += strspn(at, ", ")) {
+        size_t next = strcspn(at, ", ");
+        if (next == len && strncmp(at, name, len) == 0)
+            return true;
+        at += next;
+    }
+    return false;
+}
+
 static void add_engine(struct fab_text *t, const char *name)
 {
-    if (strstr(fab_base_text_get(t), name) == NULL)
+    if (!has_name(fab_base_text_get(t), name))
         fab_base_text_addf(t, "%s%s", t->len > 0 ? ", " : "", name);
 }
 
 /* Converts the list of engines. OpenSM falls back to minhop unless the list has no_fallback;
- * instead of minhop, the function appends updn, which supports every topology. *ret_missing: an
- * engine that fabricd does not have. */
+ * instead of minhop, the function appends updn, which supports every topology. tables: there is a
+ * file of tables, which the engine "file" needs. *ret_missing becomes true if fabricd does not have
+ * an engine of the list, or has no tables for "file". */
 static void convert_engines(const char *list, bool tables, struct fab_text *t, bool *ret_missing)
 {
     bool fallback = true;

@@ -97,7 +97,9 @@ static int compare_keys(const void *x, const void *y)
 }
 
 /* Lists the P_Keys of a port, sorted by partition. If the port has a full and a limited key of a
- * partition, lists only the full key. Returns the number of keys. */
+ * partition, lists only the full key. Leaves out invalid P_Keys (base 0) and, for the port of the
+ * manager, the default P_Key, because it does not make the manager a sender. Returns the number of
+ * keys. */
 static uint32_t keys_of(const struct incast *c, uint32_t port, uint16_t ret[KEYS_MOST])
 {
     uint32_t has, count = 0, kept = 0;

@@ -8,7 +8,8 @@
 #include "libfabmgr/wire/wire.h"
 
 /* Returns true if the PortInfo of the port must be written, because a field on which traffic
- * depends differs. These fields are addresses, keys, GID prefix, MTU, VLs and P_Key enforcement. */
+ * depends differs. These fields are addresses, M_Key and GID prefix and, except at port 0 of a
+ * switch (is_port0), MTU, VLs and P_Key enforcement. */
 bool fab_plan_port_differs(const struct fab_port_info *now, const struct fab_port_info *want,
                            bool is_port0);
 /* Returns true if a timer or threshold differs. These fields alone do not always justify a write,

@@ -30,7 +30,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/lft_order_internal.h"
 
-/* maximum number of switches on a path; a longer path counts as not arriving */
+/* a path over this number of switches, or more, counts as not arriving */
 #define HOPS_MOST 64u
 
 /* ---- paths ----------------------------------------------------------------------------------- */
@@ -67,8 +67,9 @@ static uint32_t old_hop(const struct fab_lft_ordering *o, uint32_t sw)
                              : FAB_LFT_ORDERING_DROPS;
 }
 
-/* Returns the number of switches on the path from sw to the destination; FAB_NONE: the path does
- * not arrive. next(o, sw) returns the switch after sw, either by the old or by the new entries. */
+/* Returns 1 + the number of switches on the path from sw to the destination; FAB_NONE: the path
+ * does not arrive. next(o, sw) returns the switch after sw, either by the old or by the new
+ * entries. */
 static uint32_t length(struct fab_lft_ordering *o, uint32_t sw,
                        uint32_t (*next)(const struct fab_lft_ordering *, uint32_t))
 {

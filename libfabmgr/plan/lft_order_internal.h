@@ -14,10 +14,10 @@
 #define FAB_LFT_ORDERING_ENDPORT (FAB_NONE - 2)
 
 struct fab_lft_ordering_item { /* a block to write */
-    /* drops: number of entries that drop packets until they are written. distance: number of
-     * switches on the longest new path of an entry. wave: the writes of one block number are sent
-     * wave by wave, the lowest first. waits: number of edges (constraints) that end at this item.
-     * edge: first edge that begins at this item, or FAB_NONE. */
+    /* drops: number of entries that drop packets until they are written. distance: 1 + the number
+     * of switches on the longest new path of an entry. wave: the writes of one block number are
+     * sent wave by wave, the lowest first. waits: number of edges (constraints) that end at this
+     * item. edge: first edge that begins at this item, or FAB_NONE. */
     uint32_t sw, drops, distance, wave, waits, edge;
     /* Bitsets of the 64 entries. differs: the old and new values differ. changed: the entry
      * differs, and its LID is in use. written: earlier parts of this block have written the entry.

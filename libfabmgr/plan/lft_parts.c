@@ -94,7 +94,7 @@ static int release_any(struct fab_lft_ordering *o, const uint32_t *items, uint32
 
 /* Called if each block has an entry that must wait for another switch, so that no block can be
  * written whole. Chooses the switch with the most entries that need not wait, and writes these
- * entries. */
+ * entries. If all entries must wait, removes the soft constraints instead. */
 static int write_largest_part(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count,
                               uint32_t *queued)
 {

@@ -19,10 +19,10 @@
  * VLARB writes the VL arbitration tables of switch ports if there are several VLs. A VL gets its
  * share before packets use it, and keeps a share until no packet uses it any more.
  *
- * SL2VL, SL2VL_LINE and SL2VL_PAIR write SL-to-VL tables. The first stage uses writes that set the
- * tables for all pairs of ports of a switch, the second writes for all pairs with one port, and the
- * third writes for single pairs. With one VL, only tables that are known to be different are
- * written.
+ * SL2VL, SL2VL_LINE and SL2VL_PAIR write SL-to-VL tables. A write of the first stage sets the
+ * tables of all pairs of ports of a switch. A write of the second stage sets those of all pairs
+ * with one in port, or with one out port. A write of the third stage sets the table of one pair.
+ * With one VL, only tables that are known to be different are written.
  *
  * ISLS_UP takes the ports of ISLs from Armed to Active, before any table of another switch leads
  * into their links.
@@ -93,11 +93,11 @@ void fab_plan_observed_set_block(struct fab_observed *o, uint32_t sw, uint32_t b
                                  const uint8_t entries[FAB_LFT_BLOCK]);
 /* Marks all LFT blocks of switch sw as unknown. */
 void fab_plan_observed_forget(struct fab_observed *o, uint32_t sw);
-/* Call this function if switch sw did not acknowledge an LFT write. Its known blocks become
- * doubtful, and count as unknown until fab_plan_observed_presume is called. */
+/* Makes the known LFT blocks of switch sw doubtful, because sw did not acknowledge an LFT write.
+ * They count as unknown until fab_plan_observed_presume is called. */
 void fab_plan_observed_doubt(struct fab_observed *o, uint32_t sw);
-/* Call this function before a plan is made, after the manager has tried to read the doubtful
- * blocks. Blocks that it could not read then count as known, with their former entries. */
+/* Makes all blocks that are still doubtful count as known, with their former entries. Call this
+ * function before a plan is made, after the manager has tried to read these blocks. */
 void fab_plan_observed_presume(struct fab_observed *o);
 bool fab_plan_observed_is_doubtful(const struct fab_observed *o, uint32_t sw, uint32_t block);
 bool fab_plan_observed_is_known(const struct fab_observed *o, uint32_t sw, uint32_t block);
@@ -249,9 +249,9 @@ void fab_plan_fini(struct fab_plan *p);
 void fab_plan_vls_begin(const struct fab_plan_input *in, const struct fab_plan *plan,
                         struct fab_observed *o);
 int fab_plan_vls_done(const struct fab_plan_input *in, struct fab_observed *o);
-/* Does for one device what fab_plan_vls_done does for all devices. The VL tables of the device
- * become unknown after NOMEM, or if the mapping of SLs to VLs has changed since the last
- * fab_plan_vls_done. */
+/* Does for one device what fab_plan_vls_done does for all devices. After NOMEM, the VL tables of
+ * the device are unknown. Changes nothing if the mapping of SLs to VLs has changed since the last
+ * fab_plan_vls_done; tables that fab_plan_vls_begin marked as unknown then stay unknown. */
 int fab_plan_vls_done_at(const struct fab_plan_input *in, struct fab_observed *o, uint32_t node);
 /* Encodes a write: the 64 bytes of the attribute, and the attribute modifier. Returns INVAL if
  * op->attr_id is not one of the attributes that struct fab_plan_op lists. */

@@ -35,7 +35,7 @@ struct fab_scrub_item { /* an attribute that the scrub reads */
     uint32_t mod; /* attribute modifier */
     uint16_t attr_id;
 };
-/* Finds the next attribute that the turn must read, and moves *at behind it. To limit the time of a
+/* Finds the next attribute that the turn must read, and moves *at past it. To limit the time of a
  * call, examines at most `steps` attributes that devices could have. Returns false if it found no
  * attribute. If at->over is then true, the turn is complete; otherwise the caller must call
  * again. */
@@ -63,9 +63,9 @@ bool fab_plan_scrub_differs(const struct fab_plan_input *in, const struct fab_sc
  * port. A sweep must then read the device again, and a comparison would be meaningless. */
 bool fab_plan_scrub_is_stale(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                              const uint8_t *data);
-/* Records in `o` the tables that the device holds, so that the next plan writes what differs from
- * the target. SwitchInfo and PortInfo are part of the snapshot, not of `o`, so a sweep must read
- * them again. */
+/* Records in `o` the tables that the device holds, and marks VL tables as unknown, so that the next
+ * plan writes what differs from the target. SwitchInfo and PortInfo are part of the snapshot, not
+ * of `o`, so a sweep must read them again. */
 void fab_plan_scrub_record(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                            const uint8_t *data, struct fab_observed *o);
 /* Compares two blocks of 16-bit entries, as P_Key tables and multicast forwarding tables have.

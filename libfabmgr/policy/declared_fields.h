@@ -76,7 +76,7 @@ int fab_policy_end_classes(struct declared_reader *r);
 int fab_policy_read_congestion(struct declared_reader *r, uint32_t map);
 int fab_policy_read_isolation(struct declared_reader *r, uint32_t list);
 int fab_policy_read_approvals(struct declared_reader *r, uint32_t list);
-/* Reads all lists of names; list[count]. */
+/* Reads the names of all documents. list[count]: the document nodes of the lists. */
 int fab_policy_read_names(struct declared_reader *r, const uint32_t *list, size_t count);
 
 #endif

@@ -203,7 +203,8 @@ static void lines_fini(struct lines *l)
     free(l->line);
 }
 
-/* Splits a copy of the text. Paths and values then are strings that follow each other. */
+/* Splits a copy of the text into lines "PATH: VALUE", and each line into two strings: the path, and
+ * directly after its NUL the value. Ignores lines of another form. */
 static int lines_init(const char *text, struct lines *ret)
 {
     struct lines l = {.text = strdup(text)};

@@ -51,7 +51,7 @@ struct reader {
     unsigned count;
     bool named; /* the row with the names of the columns was read */
     const struct fab_location *location;
-    struct entries racks; /* for each row of the file that has a rack and its row */
+    struct entries racks; /* one for each line that gives a rack and the row of the rack */
 };
 
 /* ---- rows ------------------------------------------------------------------------------------ */

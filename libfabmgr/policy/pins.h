@@ -59,7 +59,8 @@ enum fab_pin_reason {
     FAB_PIN_NEW,
     FAB_PIN_FULL, /* there are FAB_PINS_MAX pins already */
 };
-/* A node with a name that an operator must approve. Until then, no pattern matches this name. */
+/* A node whose name waits for the approval of an operator. Before the approval, no pattern matches
+ * this name. */
 struct fab_pin_waiting {
     uint64_t guid;
     char name[FAB_PIN_NAME_LEN]; /* the name that the node shows */

@@ -125,7 +125,8 @@ static bool within(const struct fab_ranges *r, bool has, uint64_t value)
     return false;
 }
 
-/* Returns true if a range contains the P_Key without its membership bit. */
+/* Returns true if a range contains the P_Key, with or without its membership bit, or if there are
+ * no ranges. */
 static bool has_pkey(const struct fab_ranges *r, uint16_t pkey)
 {
     uint16_t base = pkey & 0x7fff;

@@ -54,7 +54,7 @@ void fab_qos_note_text(const struct fab_classes *c, const struct fab_qos_report 
                        char *text, size_t len);
 /* Returns the share of a port's bandwidth, per mille, that VL arbitration guarantees to class
  * `level`. The worst case counts: all other classes have packets of the link's MTU to send. With a
- * single class, returns 1000. */
+ * single class, returns 1000. Returns 0 if several classes share the only VL of the port. */
 uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *p,
                            const struct fab_vls *v, uint32_t port, uint8_t level);
 
@@ -82,7 +82,8 @@ struct fab_qos_path {
 int fab_qos_matcher_init(struct fab_qos_matcher *m, const struct fab_fabric *f,
                          const struct fab_policy *p, const struct fab_pkeys *pkeys);
 void fab_qos_matcher_fini(struct fab_qos_matcher *m);
-/* Returns the number of the path's class; -1: no rule applies, so the path belongs to class 0. */
+/* Returns the number of the path's class; -1: neither a rule nor the SL of the partition (match.c)
+ * selects a class, so the path belongs to class 0. */
 int fab_qos_match(const struct fab_qos_matcher *m, const struct fab_qos_path *path);
 
 #endif

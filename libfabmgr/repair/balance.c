@@ -199,7 +199,7 @@ static void recount_column(struct fab_repair *r, const struct fab_lft *lft, stru
     fab_repair_column_end(r);
 }
 
-/* Counts the paths again to each LID of moved[], which is sorted by LID. */
+/* Counts the paths to each LID of moved[] again. moved[] is sorted by LID. */
 static void recount(struct fab_repair *r, const struct fab_lft *lft, struct queue *q)
 {
     const struct fab_repair_balance *l = &r->balance;

@@ -91,8 +91,8 @@ static bool is_connected(struct job *j, uint32_t sw)
 /* Counts an entry whose packets do not reach the LID, in d->cut or d->lost. The entry is cut if no
  * living links connect the switch with the destination. The entry is lost if living links connect
  * the switch with the destination, but no endport sends to an endport through this entry. An engine
- * should then compute new tables soon. Otherwise the repair is not possible, and the function
- * returns UNSUPPORTED. */
+ * should then compute new tables soon. If an endport does send to an endport through it, the repair
+ * is not possible, and the function returns UNSUPPORTED. */
 static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
 {
     struct fab_repair *r = j->r;
@@ -137,7 +137,8 @@ static int list_newly_dead(struct job *j)
     return FAB_OK;
 }
 
-/* Returns true if the entries of the LID are to be rebalanced. */
+/* Returns true if the entries of the LID are to be rebalanced. Sets the members `last` and `more`
+ * of the window. */
 static bool is_rebalanced(struct job *j, uint32_t lid, size_t knowns)
 {
     struct fab_repair_window *w = j->window;

@@ -299,7 +299,8 @@ static inline uint8_t fab_repair_column_entry(const struct fab_repair_column *c,
  * tile is empty afterwards. */
 void fab_repair_tile_load(struct fab_repair *r, const struct fab_lft *lft, uint32_t first,
                           uint32_t count);
-/* Returns how many consecutive LIDs, from `first` on, the same switch delivers. */
+/* Returns how many consecutive LIDs, from `first` on, the same switch delivers; at most as many as
+ * fit into a tile. */
 uint32_t fab_repair_tile_width(const struct fab_repair *r, uint32_t first);
 
 /* functions of column/column.c */
@@ -322,8 +323,8 @@ uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry
 int fab_repair_column_relax(struct fab_repair *r);
 
 #define FAB_REPAIR_PREFETCH_MAX 16 /* maximum number of entries in one call */
-/* The decisions about affected[count] will read certain table entries. Brings these entries into
- * the processor's cache (column/prefetch.c). Each element is LID << 32 | switch. */
+/* Brings into the processor's cache the table entries that the decisions about affected[count] will
+ * probably read (column/prefetch.c). Each element of affected[] is LID << 32 | switch. */
 void fab_repair_prefetch(struct fab_repair *r, const struct fab_lft *lft, const uint64_t *affected,
                          size_t count);
 
@@ -401,7 +402,8 @@ static inline bool fab_repair_may_reach(const struct fab_repair *r, uint32_t sw,
 }
 
 /* functions of affected.c */
-/* Finds the entries of the active tables that lead into links of d->dead. *ret_key gets LID << 32 |
+/* Finds the entries of the active tables that lead into links of d->dead. Omits the entries of
+ * switches without a living link, and may omit entries of the overlay. *ret_key gets LID << 32 |
  * switch for each such entry, ascending; the caller frees this array. Returns NOMEM. */
 int fab_repair_find_affected(const struct fab_repair *r, const struct fab_lft *lft,
                              const struct fab_repair_delta *d, uint64_t **ret_key,
@@ -421,7 +423,8 @@ struct fab_repair_window {
     bool more;
 };
 /* Computes a delta (delta.c) with the set of labels number `label_set`. window: the LIDs to
- * rebalance; NULL: no rebalance. Returns UNSUPPORTED (fab_repair_plan) or NOMEM. */
+ * rebalance; NULL: no rebalance. Returns UNSUPPORTED (fab_repair_plan), BUSY if *r->stop is not 0,
+ * or NOMEM. */
 int fab_repair_delta_make(struct fab_repair *r, uint32_t label_set, const struct fab_lft *lft,
                           const uint32_t *dead, size_t count, struct fab_repair_window *window,
                           struct fab_repair_delta *ret, char *why, size_t why_len);

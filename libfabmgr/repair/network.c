@@ -5,8 +5,8 @@
  * repair share its network. The network has no pointers into the fabric or its tables, so these may
  * be freed.
  *
- * It takes 13 bytes per port of a switch, 4 more per port for each VL and each set of labels, and 5
- * bytes per LID.
+ * It takes 5 bytes per port of a switch, 4 more per port for each VL and each set of labels, up to
+ * 20 bytes per switch, and up to 5 bytes per LID.
  */
 #include "libfabmgr/repair/internal.h"
 

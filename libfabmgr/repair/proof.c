@@ -149,7 +149,7 @@ static bool carries_endports(struct fab_repair *r, uint32_t sw)
 
 /* Decides whether a path that does not reach the destination is allowed. Returns OK if no living
  * links connect the switch with the destination, or if no endport sends to an endport through the
- * switch. Otherwise returns `status`, the result of follow_path. */
+ * switch (at most d->lost times). Otherwise returns `status`, the result of follow_path. */
 static int excused(struct proof *p, uint32_t sw, int status)
 {
     if (status != FAB_E_INVAL && status != FAB_E_UNREACHABLE)

@@ -9,9 +9,9 @@
  * of this value still works, and no other path is shorter. Otherwise the entry keeps its active
  * value under the same condition. If neither value meets this condition, the LID and the switch
  * select one of the shortest paths, so that the new paths spread over all of these
- * (column/column.c). A rebalance, which may follow, compares the loads of links (balance.c). So
- * equal baselines, active tables and sets of dead links give equal results, and without dead links,
- * the tables equal the baseline byte for byte. A repair never changes service levels.
+ * (column/column.c). So equal baselines, active tables and sets of dead links give equal results,
+ * and without dead links, the tables equal the baseline byte for byte. A rebalance, which may
+ * follow, compares the loads of links (balance.c). A repair never changes service levels.
  *
  * The proof uses labels. A channel is an ISL in one direction, on one virtual lane. Each channel
  * has a number, its label, such that packets continue from a channel only on channels with greater

@@ -18,7 +18,8 @@ struct work {
     const struct fab_standing *in;
     uint32_t switches;
     uint64_t *reached; /* bitset of the switches whose paths lead to the LID */
-    /* [switches] the entry of each switch */
+    /* [switches] entry: the entry of each switch for the LID. mixed: a copy of entry[] while it
+     * mixes held and fresh entries */
     uint8_t *entry, *mixed;
     /* [switches] For each switch i, the list of the switches whose entries lead to i: it begins
      * with first[i], and more[] has the next switch of the list. */
@@ -33,8 +34,8 @@ static uint32_t leads_to(const struct fab_fabric *f, uint32_t sw, uint8_t entry)
     return peer < f->switch_count && fab_fabric_isl_is_up(f, port) ? peer : FAB_NONE;
 }
 
-/* Writes the switch to which the owner of the LID is connected, and the entry of this switch.
- * Returns false if no path to the LID is needed. */
+/* Finds the switch to which the owner of the LID is connected, and the port by which this switch
+ * delivers packets to the owner. Returns false if no path to the LID is needed. */
 static bool find_end(const struct fab_standing *in, uint32_t lid, uint32_t *ret_sw,
                      uint8_t *ret_entry)
 {

@@ -22,9 +22,9 @@ struct fab_standing_count {
 };
 /*
  * Makes tables that keep each held entry whose path leads to the LID. The other switches get their
- * fresh entry if its path then leads to the LID. If fewer switches reach the LID with these entries
- * than with the fresh tables, all switches get the fresh entries for this LID. Entries of LIDs that
- * no port has do not change.
+ * fresh entries. If fewer switches reach the LID with these entries than with the fresh tables, all
+ * switches get the fresh entries for this LID. A LID keeps its held entries if no port owns it, or
+ * if its owner is not connected to a switch.
  *
  * The result may have cycles of channel dependencies. The caller proves it before the tables are
  * used. Returns OK, or NOMEM.

@@ -28,8 +28,8 @@ struct fab_route_engine {
     /* Computes *ret_lft and, if the engine needs several VLs, *ret_vls. Before the call, the caller
      * has set all bytes of *ret_vls to zero. The caller frees both with fab_target_lft_fini and
      * fab_target_vls_fini. why[] gets a sentence for the operator. Returns UNSUPPORTED if the
-     * engine cannot route the topology, or a port has too few VLs; why[] then names the switch or
-     * the link. Returns INVAL if the LIDs belong to another fabric, or NOMEM. */
+     * engine cannot route the topology, or a port has too few VLs; why[] then has the reason.
+     * Returns INVAL if the LIDs belong to another fabric, or NOMEM. */
     int (*run)(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len);
     /* true: a fault may change the SLs of paths that do not use the failed link or switch */

@@ -49,8 +49,9 @@ static bool port_of_lid(const struct fab_sa_query *q, uint16_t lid, uint32_t *re
     return true;
 }
 
-/* Returns the router port for a subnet prefix: the configured port, or else the first router
- * port of the fabric. Returns FAB_NONE if no router leads to that subnet. */
+/* Returns the router port for a subnet prefix: the port that the configured route for this prefix
+ * names or, if it names none, the first router port of the fabric. Returns FAB_NONE if no route
+ * matches the prefix, or if the fabric has no such port. */
 static uint32_t router_for(const struct fab_sa *sa, uint64_t prefix)
 {
     const struct fab_fabric *f = sa->view->fabric;
@@ -415,13 +416,18 @@ const struct fab_sa_kind fab_sa_kind_path = {
 
 /* ---- traces ---------------------------------------------------------------------------------- */
 
+/* Returns the DLID that the request names, or else the base LID of its destination. */
+static uint32_t trace_dlid(const struct fab_sa_query *q)
+{
+    return q->dlid ? q->dlid : q->sa->view->target->lids.base[q->to[0]];
+}
+
 /* Returns the number of TraceRecords: one for each node of the path, including both endports. There
  * is only one path, because begin_trace requires both endports. */
 static uint32_t count_nodes(const struct fab_sa_query *q, uint32_t port)
 {
-    const struct fab_lids *lids = &q->sa->view->target->lids;
     struct fab_sa_path path_found;
-    if (q->to_count != 1 || fab_sa_path(q->sa, port, lids->base[q->to[0]], &path_found) != FAB_OK)
+    if (q->to_count != 1 || fab_sa_path(q->sa, port, trace_dlid(q), &path_found) != FAB_OK)
         return 0;
     /* The two further nodes are the endports. If the path ends at a switch, the number is one too
      * high. */
@@ -449,7 +455,7 @@ static void follow_nodes(const struct fab_sa_query *q, uint32_t src, uint32_t li
 static bool fill_trace(struct fab_sa_query *q, uint32_t src, uint32_t k, void *ret)
 {
     const struct fab_fabric *f = q->sa->view->fabric;
-    uint32_t lid = q->dlid ? q->dlid : q->sa->view->target->lids.base[q->to[0]], in, out;
+    uint32_t lid = trace_dlid(q), in, out;
     struct fab_wire_trace_record *r = ret;
     /* a trace must begin at an adapter or router, not at a switch */
     if (fab_fabric_node_is_switch(f, fab_fabric_port(f, src)->node))

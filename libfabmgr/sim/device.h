@@ -71,7 +71,7 @@ struct sim_switch {
 };
 struct sim_node {
     bool silent, powered_off;
-    bool old_firmware; /* the node has older firmware than its peers */
+    bool old_firmware; /* the node has older firmware than others of its model */
     int8_t heat;       /* degrees Celsius by which its ASIC is hotter than usual */
     /* true: the node answers NodeInfo with the values in `as` instead of its own */
     bool impersonates;
@@ -292,15 +292,14 @@ bool fab_sim_return_directed(struct fab_sim *s, const struct fab_mad *mad, uint1
 /* sets the links of all ports to the state after power-on */
 void fab_sim_links_start(struct fab_sim *s);
 void fab_sim_link_train(struct fab_sim *s, uint32_t port);
-void fab_sim_link_trained(struct fab_sim *s, uint32_t port); /* call this when training has ended */
+void fab_sim_link_trained(struct fab_sim *s, uint32_t port); /* ends the training */
 void fab_sim_link_down(struct fab_sim *s, uint32_t port, uint8_t phys);
 /* rate.c: sets the width and speed at both ends of a link. Returns false if the two ends have no
  * width or no speed in common. */
 bool fab_sim_link_negotiate(struct fab_sim *s, uint32_t near, uint32_t far);
 /* Returns the PortPhysicalState that a port has while its link is down. */
 uint8_t fab_sim_link_down_state(const struct fab_sim *s, uint32_t port);
-/* Sets a port to its state after power-on, with the link down. Call this function when the node of
- * the port boots. */
+/* Sets a port, whose node boots, to its state after power-on, with the link down. */
 void fab_sim_link_power_on(struct fab_sim *s, uint32_t port);
 void fab_sim_link_flap(struct fab_sim *s, const struct sim_event *e);
 int fab_sim_link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint32_t *ret_port);
@@ -370,8 +369,8 @@ void fab_sim_samples_due(struct fab_sim *s, uint32_t sampler);
 void fab_sim_count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t add);
 /* Updates the traffic counters of a port to the present time. */
 void fab_sim_traffic_update(struct fab_sim *s, uint32_t port);
-/* Call this function when an LFT entry has changed. The traffic follows the new entries after
- * REROUTED_US (traffic.c). */
+/* Notes that an LFT entry has changed. The traffic follows the new entries after REROUTED_US
+ * (traffic.c). */
 void fab_sim_traffic_rerouted(struct fab_sim *s);
 void fab_sim_traffic_fini(struct fab_sim *s);
 /* Updates those counters of a port that rise with time (fab_sim_increment). Call this function

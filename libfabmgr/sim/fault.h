@@ -45,7 +45,8 @@ int fab_sim_delay(struct fab_sim *s, uint32_t node, uint32_t late_us, uint32_t s
 /* Makes the module at a port (port 0: the ASIC of the node) this many degrees Celsius hotter than
  * usual, -100 to 100. */
 int fab_sim_heat(struct fab_sim *s, uint32_t node, uint8_t port, int degrees);
-/* Gives the node older firmware than its peers have. */
+/* Gives the node older firmware than other devices of its model have; `old` false ends the
+ * fault. */
 int fab_sim_old_firmware(struct fab_sim *s, uint32_t node, bool old);
 
 enum fab_sim_corruption {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What devices and modules say about themselves: vendor class 0x0a with GeneralInfo and
- * AccessRegister. The models, serial numbers and cables are invented, but as
- * varied as in a real fabric: they follow from the GUID of the node, so that they are the same in
- * every run. A device belongs to the generation of its fastest port. About one device in 64 has
- * older firmware than its peers. The two ends of a cable have one serial number; a fibre has an
- * optic with its own serial number at each end.
+ * AccessRegister. The models, serial numbers and cables are invented, but as varied as in a real
+ * fabric: they follow from the GUID of the node, so that they are the same in every run. A device
+ * belongs to the generation of its fastest port. About one device in 64 has older firmware than
+ * others of its model. The two ends of a cable have one serial number; a fibre has an optic with
+ * its own serial number at each end.
  */
 #include <stdio.h>
 

@@ -43,9 +43,10 @@ static size_t speed_of(const struct fab_port_info *info)
     return i;
 }
 
-/* Returns true if a port enables the width or speed with bit `code`. usual_enabled and usual: the
- * enabled bits and the active bit in the snapshot. If the snapshot shows the active bit as not
- * enabled, this bit counts as enabled until a Set changes the enabled bits. */
+/* Returns true if a port enables the width or speed with bit `code`. enabled: its enabled bits; 0:
+ * all are enabled. usual_enabled and usual: the enabled bits and the active bit in the snapshot. If
+ * the snapshot shows the active bit as not enabled, this bit counts as enabled until a Set changes
+ * the enabled bits. */
 static bool enables(uint8_t enabled, uint8_t code, uint8_t usual_enabled, uint8_t usual)
 {
     return enabled == 0 || (enabled & code) != 0 || (enabled == usual_enabled && code == usual);

@@ -13,6 +13,8 @@
  *   smp.c, port_info.c, tables.c   answers of the subnet management agent
  *   gsi.c, perf.c, counters.c, samples.c, congestion.c
  *                                  general services: counters, congestion control
+ *   inventory.c                    what devices and modules say about themselves
+ *   traffic.c                      background traffic
  *   trap.c                         traps
  *   link.c, rate.c                 link states, width and speed
  *   node.c                         faults of nodes
@@ -20,7 +22,8 @@
  *   items.c                        growing arrays of items with keys
  *   outbox.c                       MADs for managers
  *
- * The simulator has no data traffic and no virtual lanes.
+ * The simulator moves no data packets and has no virtual lanes. Background traffic exists only as
+ * rates, from which the counters of ports are computed.
  */
 #include "libfabmgr/sim/sim.h"
 

@@ -186,8 +186,7 @@ uint16_t fab_sim_mft(const struct fab_sim *s, uint32_t sw, uint16_t mlid, unsign
 }
 
 /* Handles P_KeyTable, and returns the status of the answer. The attribute modifier has the block in
- * bits 0-15 and the port in bits 16-31.
- * */
+ * bits 0-15 and the port in bits 16-31. */
 uint16_t fab_sim_handle_pkeys(struct request *r)
 {
     uint32_t block = r->mod & 0xffff, num = r->mod >> 16, port;

@@ -159,7 +159,8 @@ void fab_sim_trap_port_state(struct fab_sim *s, uint32_t sw)
     raise_notice(s, own, &notice);
 }
 
-/* Fills the DataDetails of trap 144: the LID at byte 2 and the new CapabilityMask at byte 6. */
+/* Sends trap 144, if the port can send traps. DataDetails have the LID at byte 2 and the new
+ * CapabilityMask at byte 6. */
 void fab_sim_trap_capability(struct fab_sim *s, uint32_t port)
 {
     if (!can_send_traps(s, port))
@@ -169,9 +170,10 @@ void fab_sim_trap_capability(struct fab_sim *s, uint32_t port)
     raise_notice(s, port, &notice);
 }
 
-/* Fills the DataDetails of trap 256 (IBA 14.2.5.1): the requester's LID at byte 2, DrSLID at 4, the
- * method at 6, the attribute at 8, its modifier at 10, the M_Key at 14, the length of the return
- * path at 23 (bit 7: directed route; bit 6: truncated), and the return path from 24 on. */
+/* Sends trap 256, if the port can send traps. DataDetails (IBA 14.2.5.1) have the requester's LID
+ * at byte 2, DrSLID at 4, the method at 6, the attribute at 8, its modifier at 10, the M_Key at 14,
+ * the length of the return path at 23 (bit 7: directed route; bit 6: truncated), and the return
+ * path from 24 on. */
 void fab_sim_trap_bad_key(struct fab_sim *s, struct position at, uint16_t slid,
                           const struct fab_mad *mad, const uint8_t *bytes)
 {

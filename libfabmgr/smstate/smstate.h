@@ -55,8 +55,8 @@ const struct fab_sm_info *fab_smstate_successor(const struct fab_smstate *s,
 /* Returns the highest priority, at most `priority`, at which the manager `guid` does not beat the
  * manager `other`; -1: it beats `other` even with priority 0. */
 int fab_smstate_priority_below(uint8_t priority, uint64_t guid, const struct fab_sm_info *other);
-/* The manager `guid` has accepted the role of master from this manager, or beats it as another
- * master. This manager goes to standby and watches `guid`. */
+/* Makes this manager go to standby and poll the manager `guid`, which has accepted the role of
+ * master from this manager, or beats it as another master. */
 void fab_smstate_step_down(struct fab_smstate *s, uint64_t guid);
 /* Makes a manager in standby discover the fabric again, because its snapshot is outdated. The
  * caller begins a heavy sweep. */

@@ -97,8 +97,9 @@ static struct fab_choice_row *add_row(struct comparison *c, const struct fab_eng
 /* Returns true if the SLs of the tables *t allow them to replace the first engine's tables. If the
  * first tables use only SL 0, *t must also use only SL 0, and must not need more VLs. If the first
  * tables use other SLs, tables with SL 0 alone may replace them. Tables with other SLs may do so
- * only if the first engine changes SLs after faults anyway (moves_sls). Tables with SLs by pair of
- * switches may replace only tables with SLs by pair, because local repairs do not support them. */
+ * only if the first engine changes SLs after faults anyway (moves_sls). Local repairs do not
+ * support tables with SLs by pair of switches, so these may replace only tables that also have SLs
+ * by pair. */
 static bool lanes_fit(const struct comparison *c, const struct fab_engine_choice *t)
 {
     const struct fab_engine_choice *first = c->first;

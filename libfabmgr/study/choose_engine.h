@@ -37,9 +37,9 @@ struct fab_engine_choice {
  *
  * Tables of later engines must pass the proof. If the first tables use SL 0 only, the other tables
  * must also use SL 0 only, and must not need more VLs. If the first engine keeps the SLs of paths
- * under faults (struct fab_route_engine.moves_sls), the other tables must use SL 0 only. Tables
- * with SLs by pair of switches may replace only tables with SLs by pair, because local repairs do
- * not support them.
+ * under faults (struct fab_route_engine.moves_sls), the other tables must use SL 0 only. Local
+ * repairs do not support tables with SLs by pair of switches, so these may replace only tables that
+ * also have SLs by pair.
  *
  * Nothing is compared unless the chain is "auto", *in->flawed is true and the fabric is small
  * enough. choice->why tells the operator if hosts must use other SLs than 0, and choice->record has

@@ -17,7 +17,8 @@
 /* What happens on the path from a switch to the destination; a greater value takes precedence. */
 enum fate { UNKNOWN, CLEAN, NEAR, HIT };
 
-/* A switch with sources: whole[] counts those whose own link works, cut those whose link fails. */
+/* A switch with sources. whole: number of sources whose own link works. cut: number of sources
+ * whose own link fails. */
 struct source {
     uint32_t sw, whole, cut;
 };

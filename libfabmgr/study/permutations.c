@@ -188,7 +188,7 @@ int fab_study_measure_shifts(const struct fab_measurement *f, struct fab_quality
 
 struct sorted_end {
     const char *name; /* description of the node */
-    uint64_t guid;    /* GUID of the port */
+    uint64_t guid;    /* GUID of the node */
     uint8_t num;
     uint32_t index;
 };

@@ -80,8 +80,8 @@ struct fab_quality_shift {
     bool every;
 };
 /* Shifts of the same endports in other orders than the topological one, because jobs order their
- * ranks as they like: by node name, by port GUID, and at random. All figures are means over these
- * orders and the topological one. A job has only its own order. */
+ * ranks as they like: by NodeDescription, by node GUID, and at random. All figures are means over
+ * these orders and the topological one. A job has only its own order. */
 struct fab_quality_orders {
     uint32_t count;   /* number of orders */
     double max;       /* mean of fab_quality_shift.max */
@@ -114,8 +114,8 @@ struct fab_quality {
     uint32_t channels; /* number of channels of the fabric */
     /* number of ordered pairs of measured endports that the tables connect */
     uint64_t pairs;
-    /* number of ordered pairs of measured endports that the tables do not connect; other figures
-     * exclude these pairs */
+    /* number of ordered pairs of measured endports that the tables do not connect; the other
+     * figures exclude these pairs, except that bandwidths count their flows with 0 */
     uint64_t lost;
     struct fab_quality_all all;
     /* lower limit, for any routing, of the number of flows on one channel in the worst permutation

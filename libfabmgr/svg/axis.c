@@ -11,7 +11,8 @@
 static const char *const prefixes[] = {"", "k", "M", "G", "T", "P"};
 #define PREFIXES (sizeof prefixes / sizeof *prefixes)
 
-/* Returns the index of the largest prefix whose unit is at most `value`. */
+/* Returns the index of the prefix with which `value` has at most three digits before the point when
+ * it is rounded. *ret_unit: the number for which this prefix stands, such as 1000 for "k" */
 static size_t prefix_of(double value, double *ret_unit)
 {
     size_t i = 0;

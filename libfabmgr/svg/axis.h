@@ -10,8 +10,8 @@
 /* An axis of values from 0 to `top`, with a tick at each multiple of `step`. */
 struct fab_svg_axis {
     double top, step;
-    /* All labels show their value divided by `unit`, with the prefix of the SI that stands for it
-     * before the name of the unit: "", "k", "M", "G", "T" or "P". */
+    /* Labels show values divided by `unit`, a power of 1000. prefix: the SI prefix for this power,
+     * which is written before the name of the unit: "", "k", "M", "G", "T" or "P". */
     double unit;
     const char *prefix;
     int decimals;
@@ -31,7 +31,8 @@ void fab_svg_number(double value, char text[FAB_SVG_LABEL]);
 struct fab_svg_times {
     int64_t from, to, first, step; /* seconds of local time; first: the first tick */
 };
-/* from, to: local time in seconds since 1970 (Unix time plus the offset of the time zone). */
+/* Returns an axis from `from` to `to` whose step gives at most about `ticks` ticks. Times are local
+ * times in seconds since 1970 (Unix time plus the offset of the time zone). */
 struct fab_svg_times fab_svg_times(int64_t from, int64_t to, unsigned ticks);
 /* Writes the time of a tick: the day (such as "Nov 23") if the tick is at midnight or the step is a
  * day or more; otherwise "14:05" or "14:05:30". */

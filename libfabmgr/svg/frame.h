@@ -30,7 +30,7 @@ struct fab_svg_legend {
 void fab_svg_legend_add(struct fab_text *t, struct fab_svg_legend *l, const char *class,
                         const char *name);
 
-/* Where times are in a chart: from `left` to `right`. */
+/* The axis of time of a chart. left, right: the x of its first and last time */
 struct fab_svg_scale {
     struct fab_svg_times times;
     double left, right;

@@ -42,8 +42,7 @@ void fab_target_arb_cache_fini(struct fab_arb_cache *b)
     *b = (struct fab_arb_cache){0};
 }
 
-/* ---- the share of each VL ---------------------------------------------------------------------
- */
+/* ---- the share of each VL -------------------------------------------------------------------- */
 
 uint32_t fab_target_class_share(const struct fab_classes *c, uint8_t class)
 {
@@ -344,8 +343,7 @@ bool fab_target_arb_has_block(const struct fab_arb *a, const struct fab_port_inf
     return cap > (block % 2 ? 0u : BLOCK) && (a->whole || block == 1);
 }
 
-/* ---- guarantees -------------------------------------------------------------------------------
- */
+/* ---- guarantees ------------------------------------------------------------------------------ */
 
 /* Returns how many packets of `mtu` bytes the VLs of the bitset `lanes` may send together in one
  * cycle of the table. Sets *ret_least to the smallest number of packets that one of these VLs may

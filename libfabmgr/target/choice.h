@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* at most 16 engines of a chain, and two results of local search */
+/* room for the 16 engines of a chain, and for results of local search */
 #define FAB_CHOICE_ROWS 20
 
 enum fab_choice_outcome {
@@ -24,15 +24,17 @@ enum fab_choice_outcome {
 /* Figures of tables that were compared (libfabmgr/study/quality.h). A lower figure is better,
  * except for the two bandwidths. */
 struct fab_choice_figures {
-    /* all-to-all traffic: greatest channel load, and the same divided by the mean load */
+    /* for all-to-all traffic. max_load: greatest channel load. imbalance: max_load divided by the
+     * mean channel load. */
     double max_load, imbalance;
     /* mean of the squared channel loads */
     double squares;
-    /* Greatest number of flows on a channel: of the worst shift, and the mean over all shifts.
-     * Both are means over several orders of the endports (struct fab_quality_orders). */
+    /* worst_shift: greatest number of flows on a channel in the worst shift. mean_shift: mean over
+     * all shifts of the greatest number of flows on a channel. Both are means over several orders
+     * of the endports (struct fab_quality_orders). */
     double worst_shift, mean_shift;
-    /* fraction (0..1) of an endport's bandwidth that a flow gets: in shifts, as the mean over these
-     * orders, and in random permutations */
+    /* Fraction (0..1) of an endport's bandwidth that a flow gets. shift_bandwidth: in shifts, as
+     * the mean over these orders. permutation_bandwidth: in random permutations. */
     double shift_bandwidth, permutation_bandwidth;
 };
 struct fab_choice_row {
@@ -67,7 +69,8 @@ const struct fab_choice_row *fab_target_choice_taken(const struct fab_choice *c)
 /* Makes one sentence for operators from the record: the sentence of the chosen engine about its
  * tables, and the reason for the choice. */
 void fab_target_choice_sentence(const struct fab_choice *c, char *ret, size_t len);
-/* Lists the engines without tables, as "ENGINE: REASON; ENGINE: REASON". */
+/* Lists the engines whose tables cannot be used, and those that made none, as "ENGINE: REASON;
+ * ENGINE: REASON". */
 void fab_target_choice_rejected(const struct fab_choice *c, char *ret, size_t len);
 
 #endif

@@ -7,8 +7,9 @@
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/policy/policy.h"
 
-/* Time in microseconds after the first GUID was pinned to a host name. The other adapters of the
- * host may appear later; their GUIDs are also pinned if they first appear within this time. */
+/* Time in microseconds. When the first GUID is pinned to a host name, the other adapters of the
+ * host may still be missing. Their GUIDs are also pinned to the name if they first appear within
+ * this time. */
 #define FAB_PINS_TOGETHER_US UINT64_C(120000000)
 
 /* The times at which the manager first found each host. If all bytes are zero, no host was found
@@ -29,17 +30,19 @@ struct fab_pins_input {
      * not its member `pins`. */
     const struct fab_policy *policy;
     const struct fab_pins *was;
-    /* input and output; the function adds hosts that are new */
+    /* input and output; fab_target_pins_update adds the hosts that are new */
     struct fab_pins_arrivals *arrivals;
     /* time of the manager's clock in us; not 0 */
     uint64_t now_us;
     int64_t unix_us;
 };
-/* Makes pins for all hosts and routers whose description matches a pattern for the first time. Also
- * finds the nodes that must wait for an approval, because their pin has another name, or because
- * the host name is pinned to another GUID. If no GUID is pinned to a host name yet, all hosts of
- * this fabric that show this name are pinned to it. A pattern that consists only of stars matches
- * every name, and counts as no pattern. Returns NOMEM. */
+/* Keeps all present pins, and makes pins for the adapters and routers without a pin whose
+ * description matches a pattern. Also finds the nodes that must wait for an approval instead: their
+ * description matches a pattern that their pin does not match, their host name is pinned to another
+ * GUID, the policy demands an approval for every pin, or there are FAB_PINS_MAX pins already. If no
+ * GUID is pinned to a host name yet, all hosts of this fabric that show this name are pinned to it.
+ * A pattern that consists only of stars matches every name, and counts as no pattern. Returns
+ * NOMEM. */
 int fab_target_pins_update(const struct fab_pins_input *in, struct fab_pins **ret);
 /* Returns true if both sets have the same pins and the same waiting nodes. Times are not
  * compared. */

@@ -110,8 +110,8 @@ void fab_target_pkeys_block(const struct fab_pkeys *p, uint32_t port, uint32_t b
 }
 
 /* Returns the number of entries of the port's P_Key table. For an external port of a switch it is
- * PartitionEnforcementCap of SwitchInfo, for other ports PartitionCap of NodeInfo; 0 if such a port
- * has no LID. */
+ * PartitionEnforcementCap of SwitchInfo. For any other port it is PartitionCap of NodeInfo, or 0 if
+ * the port has no LID. */
 uint32_t fab_target_pkeys_capacity(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_port *p = fab_fabric_port(f, port);

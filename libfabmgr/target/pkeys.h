@@ -58,9 +58,9 @@ const uint16_t *fab_target_pkeys_table_or_default(const struct fab_pkeys *p, uin
  * fab_target_pkeys_table_or_default returns. */
 bool fab_target_pkeys_has(const struct fab_pkeys *p, uint32_t port, uint16_t pkey);
 /* Returns the P_Key with which port a can communicate with port b, as a PathRecord contains it; 0:
- * they cannot communicate. If there are several such keys, returns the first one in a's table. If
- * `wanted` is not 0, considers only this partition. Uses the tables of
- * fab_target_pkeys_table_or_default. */
+ * they cannot communicate. If a and b are the same port, every key of its table serves, also a
+ * limited one. If there are several such keys, returns the first one in a's table. If `wanted` is
+ * not 0, considers only this partition. Uses the tables of fab_target_pkeys_table_or_default. */
 uint16_t fab_target_pkeys_common(const struct fab_pkeys *p, uint32_t a, uint32_t b,
                                  uint16_t wanted);
 /* Copies a block of the port's table to ret; entries beyond the end of the table are 0. */
@@ -94,8 +94,7 @@ static inline bool fab_target_pkeys_match(uint16_t a, uint16_t b)
            (fab_target_pkey_is_full(a) || fab_target_pkey_is_full(b));
 }
 
-/* ---- what ports hold, by port and block; an absent block is unknown ---------------------------
- */
+/* ---- what ports hold, by port and block; an absent block is unknown -------------------------- */
 
 void fab_target_held_pkeys_forget(struct fab_blocks *h, uint32_t port);
 /* Records the enforcement that the manager last set at a switch port. If the port then reports

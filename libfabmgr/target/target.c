@@ -214,8 +214,7 @@ bool fab_target_lft_same(const struct fab_lft *a, const struct fab_lft *b)
     return same;
 }
 
-/* ---- references -------------------------------------------------------------------------------
- */
+/* ---- references ------------------------------------------------------------------------------ */
 
 struct fab_target *fab_target_new(void)
 {

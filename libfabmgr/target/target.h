@@ -124,7 +124,8 @@ static inline const uint8_t *fab_target_lft_run(const struct fab_lft *t, uint32_
     *ret_count = page < rest ? page : rest;
     return fab_target_lft_entry(t, sw, lid);
 }
-/* Returns true if both tables have the same `top` and the same entries. */
+/* Returns true if both tables have the same number of switches, the same `top` and the same
+ * entries. */
 bool fab_target_lft_same(const struct fab_lft *a, const struct fab_lft *b);
 static inline uint32_t fab_target_lft_blocks(const struct fab_lft *t)
 {

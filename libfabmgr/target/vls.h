@@ -42,7 +42,7 @@ struct fab_vls {
     /* number of classes of ports, at least 1 */
     uint8_t classes;
     /* vl[i][o][sl] is the VL on which a switch forwards a packet of SL `sl` from a port of class i
-     * to a port of class o. Adapters send SL `sl` on VL vl[0][0][sl]. */
+     * to a port of class o. Adapters send packets of SL `sl` on VL vl[0][0][sl]. */
     uint8_t vl[FAB_VL_CLASSES][FAB_VL_CLASSES][FAB_SLS];
     /* In this struct, traffic classes are called levels, because `class` means a class of ports.
      * The engine chooses an SL and a VL for each path. If it chose SL e and VL v, packets of level

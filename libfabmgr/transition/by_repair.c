@@ -18,7 +18,8 @@
  *   - switches that get their tables in stage EARLY, because they are cut off, have no write in the
  *     repair that must wait for another one. Their writes come before all others, which is one of
  *     the orders that the repair allows;
- *   - the repair drains no entry, and no SL or VL changes.
+ *   - the repair drains no entry and has no stale entries;
+ *   - no SL or VL changes, or depends on the path or on the ports, and no switch is silent.
  *
  * If a check fails, the caller must order the writes in another way (plan_order.c).
  */

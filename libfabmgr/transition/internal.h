@@ -101,7 +101,8 @@ void fab_transition_order_fini(struct fab_transition_order *o);
  * dependencies have a cycle. */
 bool fab_transition_order_sort(struct fab_transition_order *o);
 /* Adapts the order to the dependencies of d->list[], which are already in d->deps. If they close a
- * cycle, or the search takes too long, removes them from d->deps and returns false. */
+ * cycle, the search takes too long, or memory runs out (d->failed), removes them from d->deps and
+ * returns false. */
 bool fab_transition_order_add(struct fab_transition_order *o);
 
 #endif

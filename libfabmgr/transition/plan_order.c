@@ -272,8 +272,9 @@ static int order_routes(const struct fab_plan_input *in, struct fab_transition *
     return FAB_OK;
 }
 
-/* Makes all writes of stage ROUTES wait for the writes that restore blocks. Until all doubtful
- * blocks are restored, the switches may hold a mixture that the proof does not know. */
+/* If the plan restores doubtful blocks, makes all writes of stage ROUTES wait for the writes that
+ * restore them. Until all doubtful blocks are restored, the switches may hold a mixture that the
+ * proof does not know. */
 static void await_restored(struct fab_plan *plan)
 {
     const uint32_t *start = plan->stage_start;

@@ -20,7 +20,8 @@
 
 struct fab_transition_outcome {
     enum fab_transition_verdict verdict;
-    uint32_t steps, rounds, drained; /* members of struct fab_transition with the same names */
+    uint32_t steps, rounds, drained; /* sums over the stages EARLY and ROUTES of the members
+                                      * step_count, rounds and drained of struct fab_transition */
     uint64_t lost_pairs;
     uint32_t unknown;
     uint64_t sl_pairs;
@@ -44,8 +45,8 @@ int fab_transition_order_plan(const struct fab_plan_input *in, const struct fab_
 /* Like fab_transition_order_plan, in time proportional to the change, if the new tables are a
  * repair of the old ones (by_repair.c). `d` is this repair, with its writes in order. These writes
  * name switches by their ids in in->fabric; FAB_NONE: the switch is absent. Returns NOT_FOUND, with
- * the plan unchanged, if the plan has other writes than the repair, or if the repair drains
- * entries. Also returns NOMEM. */
+ * the plan unchanged, if a check of by_repair.c fails, for example because the plan has other
+ * writes than the repair, or because the repair drains entries. Also returns NOMEM. */
 int fab_transition_order_by_repair(const struct fab_plan_input *in, const struct fab_vls *old_vls,
                                    const struct fab_repair_delta *d, struct fab_plan *plan,
                                    struct fab_transition_outcome *ret);

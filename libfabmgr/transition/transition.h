@@ -44,10 +44,9 @@
  *   - Tables that have no cycle on a single VL have none on several VLs. So VLs are considered only
  *     if there is a cycle without them.
  *
- * Three possibilities are not considered: a detour over intermediate tables (for example, up/down
- * tables) could avoid draining; SL-to-VL tables could be changed after the forwarding tables, if
- * only that order is safe; and a mixture counts as unsafe even if its cycle needs packets that no
- * host can send.
+ * Three possibilities are not used: intermediate tables (for example, up/down tables) could avoid
+ * draining; SL-to-VL tables could be changed after the forwarding tables, if only that order is
+ * safe; and a mixture could count as safe if its cycle needs packets that no host can send.
  */
 #ifndef LIBFABMGR_TRANSITION_TRANSITION_H
 #define LIBFABMGR_TRANSITION_TRANSITION_H
@@ -137,7 +136,8 @@ struct fab_transition {
     /* The writes, sorted by step, then by block, then by switch. */
     struct fab_transition_write *writes;
     uint32_t step_count, write_count;
-    /* number of rounds: 1 + the number of steps for which `settle` is set */
+    /* number of rounds: 1 + the number of steps for which `settle` is set; 0 if there are no
+     * steps */
     uint32_t rounds;
     uint32_t drained; /* number of LIDs that are drained */
     /* the largest value of lost_pairs of any step */
@@ -151,8 +151,8 @@ struct fab_transition {
     /* true: a mixture of old and new SL-to-VL tables may have a cycle */
     bool unproven_lanes;
 };
-/* Makes the steps of a transition. Returns NOMEM; INVAL if the tables belong to another fabric;
- * BUSY if in->stopped returned true. */
+/* Makes the steps of a transition. Returns NOMEM; INVAL if the tables belong to another fabric, or
+ * if SLs, VLs or port classes are out of range; BUSY if in->stopped returned true. */
 int fab_transition_make(const struct fab_transition_input *in, struct fab_transition *ret);
 void fab_transition_fini(struct fab_transition *t);
 /* Makes a copy of the snapshot without the ISLs that are not Active. These carry no data packets,

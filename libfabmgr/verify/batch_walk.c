@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Walks a batch together: the LIDs that one destination switch delivers. Most LFT entries for these
- * LIDs are alike:
+ * Follows the paths to all LIDs of a batch together. A batch has the LIDs that one destination
+ * switch delivers. Most LFT entries for these LIDs are alike:
  *
  *   - A "uniform" switch forwards all LIDs of the batch by one port. It needs one step and one
  *     dependency for the whole batch.
@@ -70,8 +70,8 @@ struct fab_verify_batch_walk {
     /* [switches] number of switches on the path to the LIDs of the batch; 0: not known; ON_PATH:
      * being computed. Valid for switches in reps[]. */
     uint16_t *depth;
-    /* [switches] index in collected[] of the first word of the switch; valid for class
-     * representatives */
+    /* [switches] index of the first bitset of the switch in collected[], in units of `words` words;
+     * valid for class representatives */
     uint32_t *collected_at;
     /* Dependencies of class representatives that were not yet copied to the other switches of the
      * class. Each port of a representative has a bitset of `words` words. Its bits are the ports of
@@ -401,12 +401,14 @@ static bool note_uniform(struct fab_verify_batch_walk *s, const struct fab_verif
 }
 
 /* Computes depth[sw], the number of switches on the path from `sw`. Returns false if this number is
- * not the same for all LIDs of the batch. */
+ * not the same for all LIDs of the batch, if some LID is not reached, or if the search is nested
+ * more than NESTING times. */
 static bool resolve(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b, uint32_t sw,
                     uint32_t nesting);
 
-/* Computes depth[] of the next switches of a switch that spreads the LIDs over several ports.
- * Returns false if the next switches have different depths. */
+/* Computes depth[] of the next switches of a switch that spreads the LIDs over several ports, and
+ * sets *ret_depth to it. Returns false if the next switches have different depths, or if resolve()
+ * fails for one of them. */
 static bool resolve_spread(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                            uint32_t sw, uint32_t nesting, uint16_t *ret_depth)
 {

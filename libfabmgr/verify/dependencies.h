@@ -40,8 +40,8 @@ static inline bool fab_verify_deps_has(const struct fab_verify_deps *c, uint32_t
     return (*fab_verify_deps_word(c, channel, next_num, next_vl) >> (next_num - 1) % 64 & 1) != 0;
 }
 
-/* Sets the bit of port next_num of the next switch, which must not be port 0. `words` points to the
- * bits that one channel has for one VL of the next switch. */
+/* Sets the bit of port next_num of the next switch. Does nothing for port 0, which has no link.
+ * `words` points to the bits that one channel has for one VL of the next switch. */
 static inline void fab_verify_deps_set(uint64_t *words, uint8_t next_num)
 {
     if (next_num > 0)

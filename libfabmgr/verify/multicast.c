@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Checks the masks of each MLID (multicast.h), and collects the channel dependencies of those that
- * pass. The MFT blocks are sorted by MLID group and switch, so the time is proportional to the
- * number of blocks and of ports in masks.
+ * pass. The MFT blocks are sorted by MLID group, so the time is proportional to the number of
+ * blocks and of ports in masks.
  */
 #include "libfabmgr/verify/multicast.h"
 
@@ -28,8 +28,7 @@ struct check {
     const struct fab_fabric *f;
     uint32_t n;
     struct fab_arena arena;
-    /* [count] indices of the MFT blocks, sorted by MLID group, then by switch, then by group of 16
-     * ports */
+    /* [count] indices of the MFT blocks, sorted by MLID group */
     uint32_t *order;
     /* group_at[g]: index in order[] of the first block of MLID group g */
     uint32_t group_at[FAB_VERIFY_MLID_GROUPS + 1];

@@ -5,8 +5,8 @@
 
 #include "libfabmgr/verify/verify.h"
 
-/* Follows a path as fab_verify_trace does, but returns INVAL instead of UNREACHABLE in two cases:
- * the last port of the trace has no working link, or an LFT entry is a port that does not exist. */
+/* Follows a path as fab_verify_trace does, but returns INVAL instead of UNREACHABLE if an LFT entry
+ * on the path is a port that does not exist, or a port without a working link. */
 int fab_verify_trace_strict(const struct fab_verify_input *in, uint32_t src_port, uint32_t dlid,
                             struct fab_verify_trace *ret);
 

@@ -63,7 +63,8 @@ struct fab_verify_input {
     /* maximum number of switches on a path; 0: no limit */
     uint32_t max_hops;
     const struct fab_vls *vls; /* NULL: one VL */
-    /* limits of the devices; NULL: not checked */
+    /* the policy, which limits the VLs of the links; NULL: the limits of the devices are not
+     * checked */
     const struct fab_policy *policy;
     /* thread pool; NULL: the calling thread does all the work */
     const struct fab_pool *pool;

@@ -190,8 +190,8 @@ static bool walk_together(struct fab_verify_walk *w, const struct fab_verify_bat
 }
 
 /* Follows the paths to all LIDs of a batch together. If this cannot tell whether packets arrive,
- * takes each LID as a batch of its own. If that fails, too, follows the paths to the LID switch by
- * switch (walk_generally). */
+ * tries again with each LID as a batch of its own. If this fails for a LID, too, uses the general
+ * method for this LID (walk_generally). */
 static void walk_batch(struct fab_verify_walk *w, uint32_t first_lid,
                        const struct fab_verify_batch *b)
 {
@@ -218,8 +218,9 @@ static void count_back_to_back(struct fab_verify_walk *w, uint32_t owner)
 
 /* ---- all LIDs -------------------------------------------------------------------------------- */
 
-/* Copies the entries of all switches for 256 LIDs into the tiles, so that the entries of one LID
- * are adjacent. The LFTs are far apart in memory, so they are prefetched. */
+/* Copies the entries of all switches for 256 LIDs into the tiles. In a tile, the entries of a
+ * switch for 64 LIDs are followed by those of the next switch. The LFTs are far apart in memory, so
+ * they are prefetched. */
 static void load_tiles(struct fab_verify_walk *w, uint32_t first_lid)
 {
     const struct fab_lft *lft = w->graph->in->lft;

@@ -63,7 +63,9 @@ struct fab_verify_batch {
 int fab_verify_batch_walk_new(const struct fab_verify_deps *deps,
                               struct fab_verify_batch_walk **ret);
 void fab_verify_batch_walk_free(struct fab_verify_batch_walk *s);
-/* For each tile (64 LIDs), the caller calls _begin, walks the batches of the tile, and calls _end.
+/* The walk collects dependencies once for all switches of an equivalence class that have the same
+ * entries. These functions copy them to each of these switches. For each tile (64 LIDs), the caller
+ * calls _begin, which takes the entries of the tile, walks the batches of the tile, and calls _end.
  * After all tiles, the caller calls _finish. */
 void fab_verify_batch_walk_begin(struct fab_verify_batch_walk *s, const uint8_t *tile,
                                  struct fab_verify_deps *deps);

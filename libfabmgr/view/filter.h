@@ -2,9 +2,9 @@
 /*
  * Selects the nodes and ports that a user's text names, for lists and for commands that change
  * several objects. The text is "" (everything), a node (as in fab_view_find_node), the name of a
- * host, which names all its adapters, a pattern for
- * the names of nodes (libfabmgr/base/glob.h), or either of them with "/PORT", where PORT is a
- * number or a pattern for numbers: "leaf-0[1-8]", "leaf-01/3", "leaf-01/[1-4]".
+ * host, which names all its adapters, or a pattern for the names of nodes (libfabmgr/base/glob.h).
+ * A node or a pattern may have "/PORT" after it, where PORT is a number or a pattern for numbers:
+ * "leaf-0[1-8]", "leaf-01/3", "leaf-01/[1-4]".
  *
  * A pattern matches a node if it matches its whole name, the first word of its name, its
  * NodeDescription, or the name of its host in the operator's file of locations.
@@ -21,7 +21,7 @@ struct fab_view_filter {
     const char *what;
     bool pattern;  /* NODE is a pattern */
     uint32_t node; /* the only node; FAB_NONE: all nodes, or those that match the pattern */
-    /* lengths of NODE in `what`, and whether "/PORT" follows it */
+    /* length of NODE in `what`, and whether "/PORT" follows it */
     size_t node_len;
     bool has_port;
     /* the node that was compared last, and whether it matched */

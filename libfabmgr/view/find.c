@@ -7,9 +7,9 @@
  * are first compared exactly, and then without regard to case. There are four kinds of matches, and
  * better ones have precedence: nodes with exactly this name; nodes whose first word is the text
  * (the adapter "host-1 mlx5_0" for "host-1"); nodes whose names begin with the text ("host-10
- * mlx5_0"); adapters of the host that has this name in the operator's file of locations. If several
- * nodes match equally well, the error message lists the first of them. If no node matches, the
- * message suggests the most similar name.
+ * mlx5_0"); nodes with exactly this NodeDescription, or else adapters of the host that has this
+ * name in the operator's file of locations. If several nodes match equally well, the error message
+ * lists the first of them. If no node matches, the message suggests the most similar name.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -144,7 +144,8 @@ static bool begins_with(const struct search *s, const char *name)
 }
 
 /* Sorts all nodes whose names begin with the text by how well they match. If there are none, takes
- * the nodes whose NodeDescription matches, because the operator may have given them other names. */
+ * the nodes whose NodeDescription is the text, because the operator may have given them other
+ * names. */
 static void collect(const struct search *s, struct matches ret[MATCHES])
 {
     const struct fab_fabric *f = s->v->fabric;

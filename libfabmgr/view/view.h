@@ -36,11 +36,12 @@ struct fab_verify_input fab_view_verify_input(const struct fab_view *v);
 
 /* Finds the port that a user's text names. The port must have a LID. The text is a LID ("12",
  * "0x1a"), the GUID of a port or node (see fab_view_read_number), or a node name. A node name is
- * the whole NodeDescription, or else its first word, or else its beginning. If no name matches,
- * case does not matter. Only one node may match. "/PORT" may follow the text. Without "/PORT", a
- * node with several ports that have LIDs is ambiguous, unless its GUID is also the GUID of one of
- * these ports. Returns NOT_FOUND, or EXISTS (the text is ambiguous), with a message in why[].
- * fab_view_find_node finds a node in the same way. */
+ * the whole name of a node, or else the first word of the name, or else its beginning, or else the
+ * whole NodeDescription, or else the name of its host in the operator's file of locations. If
+ * nothing matches, case does not matter. Only one node may match. "/PORT" may follow the text.
+ * Without "/PORT", a node with several ports that have LIDs is ambiguous, unless its GUID is also
+ * the GUID of one of these ports. Returns NOT_FOUND, or EXISTS (the text is ambiguous), with a
+ * message in why[]. fab_view_find_node finds a node in the same way. */
 int fab_view_find_port(const struct fab_view *v, const char *what, uint32_t *ret_port, char *why,
                        size_t why_len);
 int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret_node, char *why,

@@ -4,10 +4,11 @@
  *
  *     bench_counters [PORTS [DAYS [INTERVAL [LIMIT_MIB]]]]
  *
- * Writes DAYS (3) days of rounds of PORTS (69,984: 11,664 hosts in a fat tree of radix 36) ports
- * with one sample in INTERVAL (60) seconds, in virtual time, into a directory in TMPDIR. Nine of
- * ten ports have traffic that changes by up to a tenth with each sample, and by a random factor
- * twice an hour; one of 200 ports has errors.
+ * Writes DAYS days (default 3) of samples of PORTS ports (default 69,984, as of 11,664 hosts in a
+ * fat tree of radix 36), one sample each INTERVAL seconds (default 60) of virtual time, into a
+ * directory in TMPDIR. LIMIT_MIB (default 4096) is the maximum size of the history. On nine of ten
+ * ports, the rate changes by up to a tenth with each sample, and every 30th sample on average has
+ * a new random rate, which may be 0. One of 200 ports has errors in a third of its samples.
  */
 #include <stdio.h>
 #include <stdlib.h>

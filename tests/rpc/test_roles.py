@@ -389,7 +389,7 @@ def refusals_are_told_and_counted():
                 assert refused(other.call("RotateKey"), "RotateKey", 4, "viewer")
         events = [e for e in fabricd.fabric.ListEvents(page_size=1000).events if e.type == "call-refused"]
         told = [e.message for e in reversed(events)]
-        assert {e.subject for e in events} == {"sm"}, events
+        assert {e.subject for e in events} == {"manager"}, events
         assert len(told) == 2, told
         assert f"uid {STRANGER} has the role viewer, but called DisablePort" in told[0], told
         assert "other call" not in told[0], told

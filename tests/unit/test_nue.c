@@ -331,9 +331,9 @@ static bool fits(const struct fab_nue *d, uint32_t s, uint32_t arc)
     return true;
 }
 
-/* Checks the alternatives of each switch, which are the arcs that packets may use in any
- * combination. They must be exactly the arcs with equal path lengths for which fits() holds, and
- * the chosen arc must be one of them. Returns the number of arcs with this path length that are no
+/* Checks the alternatives of each switch: the arcs that its packets may use, whichever alternatives
+ * other switches use. They must be exactly the arcs on shortest paths for which fits() holds, and
+ * the chosen arc must be one of them. Returns the number of arcs on shortest paths that are no
  * alternatives. */
 static unsigned check_alternatives(const struct fab_nue *d)
 {

@@ -103,6 +103,7 @@ START_TEST(engines_are_renamed_and_get_the_fallback)
         {"ftree,updn", "routing.engine: fattree, updn", FAB_OPENSM_TAKEN},
         {"torus-2QoS,no_fallback", "routing.engine: torus", FAB_OPENSM_TAKEN},
         {"dfsssp, nue", "routing.engine: dfsssp, nue, updn", FAB_OPENSM_TAKEN},
+        {"dfsssp, sssp, dfsssp", "routing.engine: dfsssp, sssp, updn", FAB_OPENSM_TAKEN},
         {"lash,updn", "routing.engine: updn", FAB_OPENSM_DECIDE},
         {"lash", "", FAB_OPENSM_DECIDE},
         {"file", "", FAB_OPENSM_DECIDE},

@@ -79,7 +79,7 @@ START_TEST(plans_of_other_entries_are_refused)
             struct fab_repair_delta d = {0};
             struct fab_repair_contingency *c = &all[i].all.row[row];
             if (c->plan == NULL || find_after_changes(&all[i], c, &all[i].lft, &d) != FAB_OK)
-                continue; /* there is no plan, or it changes the labels of links */
+                continue; /* there is no plan, or it has other labels */
             fab_repair_delta_fini(&d);
             exchanges += check_other_entries(&all[i], c);
             plans++;

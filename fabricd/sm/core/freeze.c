@@ -245,7 +245,7 @@ static void emit_frozen(const struct sm *s)
     char limit[32] = "";
     if (f->until_us)
         snprintf(limit, sizeof(limit), "%" PRId64 " s", left > 0 ? (left + 999999) / 1000000 : 0);
-    event_emit(s->in.bus, manager_frozen, .subject = "sm", .mode = sm_freeze_mode_name(f->mode),
+    event_emit(s->in.bus, manager_frozen, .subject = "manager", .mode = sm_freeze_mode_name(f->mode),
                .by = f->by, .limit = limit, .reason = f->reason);
 }
 
@@ -290,7 +290,7 @@ int sm_resume(struct sm *s, const char *by)
     snprintf(z->now.by, sizeof(z->now.by), "%s", by);
     loop_timer_cancel(z->timer);
     save(s);
-    event_emit(s->in.bus, manager_resumed, .subject = "sm", .by = by, .postponed = postponed);
+    event_emit(s->in.bus, manager_resumed, .subject = "manager", .by = by, .postponed = postponed);
     use_settings(s);
     sm_cause_set(s, "the manager was resumed");
     sm_request(s, waiting);

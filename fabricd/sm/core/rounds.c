@@ -125,7 +125,7 @@ static void note_failure(struct sm *s, const char *text)
     enum sm_on_failure then = s->run.round->on_failure;
     if (then == SM_FAILURE_IGNORED)
         return;
-    event_emit(s->in.bus, sweep_failed, .subject = "sm", .reason = text);
+    event_emit(s->in.bus, sweep_failed, .subject = "manager", .reason = text);
     if (then == SM_FAILURE_HEAVY_SWEEP)
         sm_request_heavy(s);
     else

@@ -532,8 +532,8 @@ static uint32_t best_label(struct fab_repair *r, uint32_t sw)
     return greatest;
 }
 
-/* Marks a CUT switch pending again, if a switch that was decided later now gives it a path. Any
- * label of its channels is allowed, because no switch sends packets to a CUT switch. */
+/* Marks a CUT switch pending again, if a switch that was decided later now gives it a path. No
+ * switch sends packets to a CUT switch, so no label of the channel that it chooses is too small. */
 static void retry_cut(struct fab_repair *r, uint32_t sw)
 {
     struct fab_repair_column *c = &r->column;

@@ -18,7 +18,8 @@
  * entries. The labels of the new entries are greater than before. So the paths of all neighbours
  * that send to these switches still ascend.
  *
- * Each search reads all channels, so the searches of one plan are limited to WORK_MAX channels.
+ * Each search reads all channels. So no further search begins when the searches of one repair have
+ * read WORK_MAX channels.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-/* maximum number of channels that the searches of one repair may read in all; this takes about 100
- * ms */
+/* number of channels that the searches of one repair together may read; this takes about 100 ms */
 #define WORK_MAX 8000000
 
 struct relaxation {

@@ -301,8 +301,8 @@ static const struct fab_repair_contingency *row_of(const struct fab_repair_conti
     return near != NULL ? near : row_of_switch(c, r, b->peer_sw[port], marked - r->deads);
 }
 
-/* Fills d->dead with the ids of all ports whose bits are set in r->is_dead. marked: number of these
- * ports. */
+/* Fills d->dead with the ids of all ports whose bits are set in r->is_dead, and d->relabel with the
+ * switches that are then relabelled. marked: number of these ports. */
 static int list_marked(struct fab_repair *r, struct fab_repair_delta *d, size_t marked)
 {
     d->dead = fab_base_alloc_array(marked, sizeof(*d->dead));

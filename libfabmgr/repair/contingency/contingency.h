@@ -141,7 +141,8 @@ uint32_t fab_repair_contingency_untouched(const struct fab_repair_contingency_ma
 /* Computes the contingency of the next failure, in the order of order.c. If `keep` is true, stores
  * the plan in ret->plan, which the caller unrefs. Returns NOT_FOUND if nothing is left to compute.
  * Returns BUSY if fab_repair_contingency_stop_at interrupted it; a later call computes this
- * contingency. Also returns NOMEM, or the error of a proof that failed (fab_repair_prove). */
+ * contingency. Also returns NOMEM, or the error of a proof that failed (fab_repair_prove); the next
+ * call then goes on with the failure after this one. */
 int fab_repair_contingency_next(struct fab_repair_contingency_maker *m, bool keep,
                                 struct fab_repair_contingency *ret);
 

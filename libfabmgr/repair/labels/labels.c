@@ -134,7 +134,7 @@ struct chains {
     uint64_t *next;
     /* [ports] number of channels from which packets continue on each channel */
     uint32_t *dependants;
-    /* [ports] number of channels in dependants[] that have no label yet */
+    /* [ports] how many of the channels that dependants[] counts have no label yet */
     uint32_t *remaining;
     /* [ports] rank of each channel; the channel with the lowest rank gets its label first */
     uint32_t *rank;

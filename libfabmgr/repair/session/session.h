@@ -7,8 +7,8 @@
  * engine runs. A host that leaves and returns causes no writes, and links that come back get their
  * former entries.
  *
- * Only one thread at a time may use a session. Only the thread that owns the
- * session may change the tables; references of other threads keep the old entries (base/pages.h).
+ * Only one thread at a time may use a session. Only the thread that owns the session may change the
+ * tables; references of other threads keep the old entries (base/pages.h).
  */
 #ifndef LIBFABMGR_REPAIR_SESSION_SESSION_H
 #define LIBFABMGR_REPAIR_SESSION_SESSION_H
@@ -41,8 +41,9 @@ int fab_repair_session_new(const struct fab_repair_input *in, struct fab_repair_
 void fab_repair_session_fini(struct fab_repair_session *t);
 /* Copies tables, VLs and engine from `former` to *target, and repairs the tables for the present
  * fabric. The caller has set the LIDs of *target. Sets t->leaves_out. Returns NOT_FOUND if the
- * fabric has a new node, link or LID. Also returns the errors of fab_repair_plan and
- * fab_repair_prove. After a failure, *t can only be freed. */
+ * fabric has a new node, link or LID, or if nodes are missing and the SLs or VLs are stored by LID,
+ * switch or port id. Also returns the errors of fab_repair_plan and fab_repair_prove. After a
+ * failure, *t can only be freed. */
 int fab_repair_session_update(struct fab_repair_session *t, const struct fab_target *former,
                               const struct fab_fabric *fabric, struct fab_target *target);
 

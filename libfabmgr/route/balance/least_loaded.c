@@ -6,10 +6,11 @@
  *
  * Switches are visited from the farthest to the nearest. So all traffic that arrives at a switch is
  * known before the switch is visited: flow[] counts the hosts whose packets to the DLID arrive. A
- * DLID with flow takes the port with the least load. The load is the number of pairs of hosts
- * routed over the port, times port_slow. Among ports of equal load, the DLID takes the D-mod-k
- * port, or else the next port after it. The D-mod-k port is the candidate with the index (number /
- * divider) mod number of candidates.
+ * DLID with flow takes the D-mod-k port if the load of this port exceeds the least load by at most
+ * a slack. Otherwise it takes the port with the least load, or the first such port after the
+ * D-mod-k port. The load is the number of pairs of hosts routed over the port, times port_slow. The
+ * D-mod-k port is the one with the index (number / divider) mod number of ports, among all ports
+ * that lead up or among the candidates that lead down (make_slots).
  *
  * In a complete fat tree, all loads are often equal; the result is then D-mod-k, which balances all
  * links. In other topologies, the loads differ, and the choice by load balances the links. The

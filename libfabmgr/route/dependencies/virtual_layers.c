@@ -138,8 +138,7 @@ static void count_all(struct layers *l,
     }
 }
 
-/* ---- all paths to one LID move together
- * -------------------------------------------------------- */
+/* ---- all paths to one LID move together ------------------------------------------------------ */
 
 /* Adds `change` to the count of each dependency that a path from any switch to the LID causes.
  * change: 1, or UINT32_MAX for -1. */
@@ -176,8 +175,7 @@ static void move_trees(void *ctx, uint32_t from, uint32_t to)
     }
 }
 
-/* ---- all paths between two switches move together
- * ---------------------------------------------- */
+/* ---- all paths between two switches move together -------------------------------------------- */
 
 static uint8_t *layer_of(const struct layers *l, uint32_t lid, uint32_t from)
 {

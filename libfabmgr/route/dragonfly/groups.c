@@ -5,7 +5,8 @@
  * Dragonfly: two switches of one group have nearly all other switches of the group as common
  * neighbours; two switches of different groups have few. So a threshold for the number of common
  * neighbours separates local links from global links. find_cliques() tries all thresholds, from the
- * greatest down, until each component of local links is nearly a clique and there are enough hubs.
+ * greatest down, until each component of local links is nearly a clique. list_hubs() then checks
+ * that there is a hub and that most groups are linked.
  *
  * Dragonfly+: switches with hosts are leaves. Leaves and spines that links connect with each other
  * form a group. A switch without hosts may be a leaf that lost its hosts: it has no links to
@@ -256,8 +257,8 @@ static bool are_mostly_linked(const struct search *x)
     return linked * 4 >= pairs * 3;
 }
 
-/* Returns the number of links that most pairs of groups have between them, if it is the number of
- * at least three quarters of the pairs; otherwise 1. */
+/* If at least three quarters of the pairs of groups have the same number of links between them, and
+ * it is not 0, returns this number; otherwise 1. */
 static uint32_t usual_links(const struct search *x)
 {
     const struct fab_global_link *link;

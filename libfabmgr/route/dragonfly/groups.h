@@ -36,8 +36,9 @@ struct fab_groups {
      * 1 for packets that leave it. List k is pivot[pivot_at[k]] to pivot[pivot_at[k + 1] - 1]. */
     uint32_t *pivot_at; /* [2 * count + 1] */
     uint32_t *pivot;    /* [switches] */
-    /* If two groups have fewer links between them than `usual`, hubs carry what the missing links
-     * would carry. 1: hubs carry only the traffic of groups without any link between them. */
+    /* Number of links that two groups should have between them. If they have fewer, hubs carry what
+     * the missing links would carry. 1: hubs carry only the traffic of groups without any link
+     * between them. */
     uint32_t usual;
     /* [hubs] the hubs: the groups with at least `usual` links to each other group */
     uint32_t *hub;
@@ -45,7 +46,7 @@ struct fab_groups {
     bool *is_hub; /* [count] whether each group is a hub */
 };
 /* Both functions also recognise topologies that lack some links. They return NOMEM, or UNSUPPORTED
- * if the topology is of another kind; why[] then names a switch or link. */
+ * if the topology is of another kind; why[] then has a sentence. */
 
 /* Finds groups in which all switches have links to each other, with links between all groups: the
  * dragonfly of Kim et al., ISCA 2008. */

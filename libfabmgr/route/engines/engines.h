@@ -25,11 +25,11 @@ extern const struct fab_route_engine fab_route_engine_dfsssp;
 int fab_route_vls_check(const struct fab_route_input *in, unsigned need, char *why, size_t why_len);
 /* Returns the number of VLs that an engine may use, but at most `most`. */
 uint8_t fab_route_vls_up_to(const struct fab_route_input *in, uint8_t most);
-/* Returns the number of VLs that an engine uses in whole fabrics. The engine needs `need` VLs, and
- * up to `more` further VLs if links are missing. It reserves the further VLs, as far as the ISLs
- * have them, so that a missing link changes no SL-to-VL table. It reserves none if there are
- * several traffic classes. It also reserves none if `need` is 1 and the operator maps SLs to VLs
- * (qos.sl2vl), because this mapping is used only with one VL. */
+/* Returns the number of VLs that an engine uses while no link is missing. The engine then needs
+ * `need` VLs, and up to `more` further VLs if links are missing. It reserves the further VLs, as
+ * far as the ISLs have them, so that a missing link changes no SL-to-VL table. It reserves none if
+ * there are several traffic classes. It also reserves none if `need` is 1 and the operator maps SLs
+ * to VLs (qos.sl2vl), because this mapping is used only with one VL. */
 uint8_t fab_route_vls_reserve(const struct fab_route_input *in, uint8_t need, uint8_t more);
 
 #endif

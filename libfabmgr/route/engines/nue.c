@@ -18,7 +18,8 @@
  * spread over them.
  *
  * In the paper, each destination LID has a search of its own. Here one search serves all LIDs of a
- * destination switch, and dependencies that ascend and then descend need no search for cycles.
+ * destination switch, and the dependencies of paths that ascend and then descend need no search for
+ * cycles.
  */
 #include <stdio.h>
 #include <stdlib.h>

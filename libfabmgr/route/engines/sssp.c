@@ -172,8 +172,8 @@ static void copy_entries(struct sssp *s, uint32_t sw, const struct fab_dlid *fro
     fab_target_lft_row(&s->lft, sw)[to->lid] = to->port;
 }
 
-/* The LIDs of a switch then use only the paths to its first `shared` hosts, which are assigned to
- * the LIDs by round robin. */
+/* Makes the LIDs of each switch with hosts use only the paths to its first `shared` hosts, by round
+ * robin. */
 static void share_paths(struct sssp *s)
 {
     struct fab_dlid dlids[FAB_DLIDS_MAX];

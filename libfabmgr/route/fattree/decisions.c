@@ -29,10 +29,9 @@ static bytes16 all(uint8_t x)
 
 /* A run of consecutive neighbours with equal path lengths to all destinations of the batch. Either
  * all neighbours of the run have a higher rank than the switch, or none has. (An upper neighbour
- * may have a lower rank, since single_root.c reverses links.) All elements
- * of a vector are equal. count: number of neighbours; higher: number of neighbours with a higher
- * rank; last: the last neighbour; single_port: the port to the last neighbour, if a single link
- * leads to it. */
+ * may have a lower rank, since single_root.c reverses links.) All elements of a vector are equal.
+ * count: number of neighbours; higher: number of neighbours with a higher rank; last: the last
+ * neighbour; single_port: the port to the last neighbour, if a single link leads to it. */
 struct nbr_run {
     const struct row *paths;
     bytes16 count, higher, last, single_port;

@@ -77,7 +77,9 @@ static void count_dlids(const struct fab_tree *t, const struct fab_lids *lids, u
     qsort(first, l->dests, sizeof(*first), by_lid);
 }
 
-/* Lists DLIDs: of adapters and routers if `ends` is true, otherwise of port 0 of switches. */
+/* Adds DLIDs to l->dlid[]: those of adapters and routers if `ends` is true, otherwise those of port
+ * 0 of switches. next[]: for each switch, the index in l->dlid[] at which its next DLID is
+ * stored. */
 static void list_dlids(const struct fab_tree *t, const struct fab_lids *lids, bool ends,
                        uint32_t *next, struct fab_dmodk *l)
 {

@@ -125,7 +125,8 @@ int64_t fab_route_move_load_delta(const struct fab_link_load *b, const struct fa
 int64_t fab_route_move_flows_delta(struct fab_link_load *b, const struct fab_local_move *d,
                                    int64_t enough);
 /* Returns by how much the move would change the number of conflicts. A conflict is an ordered pair
- * of flows of all-to-all that go to different endports and share a channel. */
+ * of flows of all-to-all that go to different endports and share a channel; it counts as many times
+ * as the slowness of the channel says. */
 int64_t fab_route_move_conflicts_delta(const struct fab_link_load *b,
                                        const struct fab_local_move *d);
 /* Carries out a move. The caller may carry out at most FAB_LINK_LOAD_FLOWS / 2 moves more than it

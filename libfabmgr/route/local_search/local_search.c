@@ -332,8 +332,9 @@ static bool reduce_conflicts_of(struct search *s, uint32_t end)
     return changed;
 }
 
-/* Reduces conflicts (pairs of flows to different endports that share a link) in PASSES passes over
- * all entries. Neither the greatest load nor the greatest number of flows of a shift may grow. */
+/* Reduces conflicts (pairs of flows to different endports that share a link) in at most PASSES
+ * passes over all entries. Neither the greatest load nor the greatest number of flows of a shift
+ * may grow. */
 static void reduce_conflicts(struct search *s)
 {
     fab_route_link_load_set_bounds(&s->loads, fab_route_link_load_max(&s->loads),

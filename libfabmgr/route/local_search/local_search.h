@@ -28,8 +28,8 @@ struct fab_local_search_input {
  * greatest number of flows of a shift on one channel. Equal input gives equal tables.
  *
  * The function leaves tables unchanged, and returns FAB_OK, if they are too large, do not connect
- * all endports, or have no numbering with ascending channels. Returns NOMEM, with the tables
- * unchanged, if there is no memory.
+ * all endports, or have no numbering with ascending channels. Returns NOMEM if there is no memory;
+ * the tables are then unchanged, or improved in part.
  */
 int fab_route_local_search(const struct fab_local_search_input *in, struct fab_lft *lft);
 

@@ -200,8 +200,8 @@ static void consider(struct fab_nue *d, uint32_t in)
     d->best[r] = in;
 }
 
-/* Returns how many levels of the search the arc spans: one, or more if its load is above
- * normal_load. */
+/* Returns how many levels of the search the arc spans: one, or more if its load is normal_load or
+ * greater. */
 static uint32_t span(const struct fab_nue *d, uint32_t arc)
 {
     if (d->normal_load == 0)

@@ -101,7 +101,8 @@ static void leave_out(struct slow_links *l, uint32_t sw)
     }
 }
 
-/* Lower switches come first, because the flows at a switch depend on its links down. */
+/* Finds the slow links that are left out. Visits lower switches first, because the flows at a
+ * switch depend on its links down. */
 static void find_links(struct slow_links *l)
 {
     for (unsigned rank = 0; rank <= UINT8_MAX; rank++) {

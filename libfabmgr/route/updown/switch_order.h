@@ -32,7 +32,8 @@ static inline bool fab_route_order_is_up(const struct fab_order *o, uint32_t fro
     return o->pos[to] > o->pos[from];
 }
 
-/* Makes several orders of the switches, and returns the one with the shortest legal paths. Returns
+/* Makes several orders of the switches, and returns the one with the shortest legal paths. If the
+ * policy names root switches of this fabric, makes only the order that starts from them. Returns
  * NOMEM if there is no memory. */
 int fab_route_order_find(const struct fab_graph *g, const struct fab_fabric *f,
                          const struct fab_policy *p, struct fab_order *ret);
