@@ -43,12 +43,14 @@ struct cc_input {
  * FORMAT if the key file cannot be read or written. */
 int cc_new(const struct cc_input *in, struct cc **ret);
 void cc_free(struct cc *cc);
-void cc_reload(struct cc *cc); /* call this function after the configuration changed */
+/* Call this function after the configuration changed. Uses a changed CC_Key, has all settings
+ * computed again, and tries unresponsive devices again. */
+void cc_reload(struct cc *cc);
 
 enum cc_state {
-    CC_PENDING,    /* the device was not read yet */
+    CC_PENDING,    /* the device must be read, and programmed if its settings differ */
     CC_PROGRAMMED, /* the device has the computed settings */
-    /* the device does not support congestion control or does not answer */
+    /* the device does not support congestion control, or has never answered */
     CC_UNSUPPORTED,
     /* the device has a CC_Key that the manager does not know */
     CC_FOREIGN_KEY,
@@ -116,15 +118,15 @@ bool cc_device_of(const struct cc *cc, const struct fab_fabric *f, uint32_t port
  * support congestion control: switches, and ports of adapters. */
 void cc_get_key_status(const struct cc *cc, struct sm_key_status *ret);
 /* Starts a rotation of the CC_Key: makes a new random key, writes the new and the present key to
- * the key file, and begins to change the key of all devices. If give_up is true, devices that
- * may still have the previous key do not prevent the rotation. If managers share the key, the
- * rotation begins when a majority has confirmed the new key, unless `local` is true.
+ * the key file, and begins to change the key of all devices. If give_up is true, devices that may
+ * still have the previous key do not prevent the rotation. If managers share the key, the rotation
+ * begins when a majority has confirmed the new key, unless `local` is true: then it begins at once.
  *
  * On an error, why[] has a sentence. Returns UNSUPPORTED if fabricd did not generate the key or
- * no device is programmed. Returns DENIED if another manager is master, or if another
- * manager would not learn the new key. Returns BUSY if devices are being programmed, or the last
- * rotation is not complete. Returns EXISTS if give_up is false and some devices may still have the
- * previous key; the manager would lose access to them. Also returns IO or NOMEM. */
+ * congestion.apply is not set. Returns DENIED if another manager is master, or if another manager
+ * would not learn the new key. Returns BUSY if devices are being programmed, or the last rotation
+ * is not complete. Returns EXISTS if give_up is false and some devices may still have the previous
+ * key; the manager would lose access to them. Also returns IO or NOMEM. */
 int cc_key_rotate(struct cc *cc, bool give_up, bool local, char *why, size_t why_len);
 
 /* The congestion log of a device. cc_logs lists the logs of all devices of one node. With node_guid

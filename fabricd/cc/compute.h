@@ -26,7 +26,7 @@ struct cc_wanted { /* a device and its computed settings */
     uint8_t ports; /* number of ports of the node */
 };
 struct cc_work {
-    /* congestion control, which gets the result; NULL: the computation was cancelled */
+    /* the congestion control that gets the result; NULL: the computation was cancelled */
     struct cc *cc;
     /* The following members are the input of the task. */
     /* the task has a reference to the fabric, which is released when the computation ends */

@@ -92,9 +92,9 @@ static void found_foreign(struct cc_job *j, const struct fab_cc_key_info *info)
     cc_key_is(j->cc, cc_job_device(j), CC_KEY_FOREIGN);
     if (current(j) == 0 || info->lease == 0) {
         cc_job_finish(j, CC_FOREIGN_KEY, false);
+    } else if (!info->protect) {
         /* the lease has ended, or the protect bit is clear and the device shows its key to every
          * request */
-    } else if (!info->protect) {
         give(j, info->key);
     } else if (!j->lease_begun) {
         j->lease_begun = j->starts_lease = true;
@@ -173,8 +173,8 @@ void cc_key_failed(struct cc_job *j, const struct fab_mads_answer *a)
         wait_for_lease(j);
     } else if (j->set) {
         ask_back(j);
-        /* a device may ignore a Get with a wrong key, so the job also tries the other key */
     } else if (!ask_other(j)) {
+        /* a device may ignore a Get with a wrong key; here the job has tried both keys */
         cc_job_finish(j, d->key == CC_KEY_UNREAD ? CC_UNSUPPORTED : CC_FAILED, true);
     }
 }

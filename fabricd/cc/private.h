@@ -127,8 +127,9 @@ struct cc_keys { /* state of key.c */
      * events that were emitted, and that were left out, in this minute. */
     uint64_t minute_us;
     uint32_t emitted, left_out;
-    /* Members of share.c. proposed: the row has a new key that this manager does not use yet,
-     * because no majority has confirmed it. */
+    /* Members of share.c. proposed: the row of the database by which managers share the key
+     * (fabricd/store/shared_key.h) has a new key that this manager does not use yet, because no
+     * majority has confirmed it. */
     bool proposed, told_unreadable;
     uint64_t row_mark; /* store_mark after the row was last changed; 0: it was not */
     uint64_t shared_state;
@@ -191,7 +192,8 @@ bool cc_applies(const struct cc *cc); /* returns whether congestion.apply is set
 void cc_tell_outcome(struct cc *cc);
 
 /* ---- advise.c ---- */
-/* Emits advice as events, once in each counter interval. */
+/* Computes advice once in each counter interval, and emits it as events, at most one event of each
+ * kind in an hour. */
 void cc_report_advice(struct cc *cc, uint64_t now);
 
 /* ---- devices.c ---- */
@@ -233,7 +235,9 @@ void cc_key_failed(struct cc_job *j, const struct fab_mads_answer *a);
 int cc_keys_init(struct cc *cc);
 void cc_keys_fini(struct cc *cc);
 void cc_keys_reload(struct cc *cc);
-/* Counts the devices that do not have the current key yet. If there are none, ends the rotation. */
+/* Counts the devices that do not have the current key yet. If there are none, ends the rotation.
+ * Once a minute, also emits an event with the number of events about key violations that were left
+ * out. */
 void cc_keys_tick(struct cc *cc, uint64_t now);
 /* Returns the CC_Key of a device, for the header of requests. */
 uint64_t cc_key_of(const struct cc *cc, const struct cc_device *d);
@@ -244,7 +248,8 @@ void cc_key_is(struct cc *cc, struct cc_device *d, enum cc_key key);
 void cc_key_watch(struct cc *cc, struct cc_device *d, const struct fab_cc_key_info *info);
 
 bool cc_is_master(const struct cc *cc);
-/* Uses the contents of the key file, which was written before. Takes over `file`, if it returns OK.
+/* Uses the keys in `file`, which the caller has already written to the key file: cancels all
+ * requests, and has the keys of all devices read again. Takes over `file`, if it returns OK.
  * Otherwise returns NOMEM, with a sentence in why[]. */
 int cc_keys_use(struct cc *cc, struct store_m_key *file, char *why, size_t why_len);
 
@@ -253,17 +258,19 @@ bool cc_keys_shared(const struct cc *cc); /* this manager shares its CC_Key */
 /* Returns whether all other managers in the fabric, and those in subnet.managers, share the CC_Key
  * with this one. */
 bool cc_keys_shared_with_others(const struct cc *cc);
-/* Changes the row, if this manager is master, after a change of the file that loses no key. */
+/* Writes the contents of the key file to the shared row, if this manager is master and no new key
+ * is proposed. Call this function after the file has changed. */
 void cc_keys_tell(struct cc *cc);
-/* Changes the row, and uses the new key when a majority has confirmed the row. Returns NOMEM or IO,
- * with a sentence in why[]. */
+/* Writes `file` to the shared row; cc_share_tick uses the new key when a majority has confirmed the
+ * row. Returns an error of store_put_shared_key, with a sentence in why[]. */
 int cc_keys_propose(struct cc *cc, const struct store_m_key *file, char *why, size_t why_len);
 /* Uses the CC_Key that the managers share, if it has changed. */
 void cc_share_tick(struct cc *cc);
 
 /* ---- log.c ---- */
 void cc_log_tick(void *ctx);
-void cc_log_stop(struct cc *cc); /* call this function after the requests were cancelled */
+/* Forgets the requests for logs. Call this function after the requests were cancelled. */
+void cc_log_stop(struct cc *cc);
 
 /* ---- attrs.c: the value that each attribute of a device must have ---- */
 /* Changes the attribute in `data` (FAB_GS_DATA bytes, as read from the device) to the computed

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shares the file cc_key with the other managers of the fabric (fabricd/store/shared_key.h), if
- * replication.wrapping_key is set and fabricd makes the CC_Key. fabricd/sm/keys/share.c does the
- * same for the M_Key, and describes why the row wins over the file.
+ * Shares the file cc_key with the other managers of the fabric by a row of the database
+ * (fabricd/store/shared_key.h), if replication.wrapping_key is set and fabricd makes the CC_Key.
+ * fabricd/sm/keys/share.c does the same for the M_Key, and describes why the row wins over the
+ * file.
  */
 #include <stdio.h>
 
@@ -88,7 +89,7 @@ static void load(struct cc *cc)
     store_m_key_fini(&row);
 }
 
-/* What load() depends on, as a number: it is called again when this number changes. */
+/* Returns a number that changes when load() must be called again. */
 static uint64_t state_of(const struct cc *cc)
 {
     return replica_changes(cc->in.replica) << 2 | (uint64_t)replica_is_level(cc->in.replica) << 1 |

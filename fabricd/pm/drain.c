@@ -202,7 +202,8 @@ static uint64_t bytes_per_s(const struct drain_port *p)
     return us > 0 ? (uint64_t)((double)words * 4e6 / (double)us) : 0;
 }
 
-/* Reports the busiest port when all ports were read twice. */
+/* When each port has two readings or could not be read, reports the busiest port to the subnet
+ * manager. A port that could not be read counts as busy. */
 static void conclude(struct pm *pm, const struct pm_drain *d)
 {
     char busy[PM_PLACE_LEN] = "";

@@ -35,9 +35,12 @@ struct pm_input {
  * FORMAT if the store could not be read. */
 int pm_new(const struct pm_input *in, struct pm **ret);
 void pm_free(struct pm *pm);
-/* Call this function when another manager has changed the store. Returns as pm_new. */
+/* Reads the exemptions from the store again. Call this function when another manager has changed
+ * the store. Returns NOMEM, IO or FORMAT. */
 int pm_load(struct pm *pm);
-void pm_reload(struct pm *pm); /* call this function after the configuration changed */
+/* Starts or stops the reading of counters, if counters.interval has changed. Call this function
+ * after the configuration changed. */
+void pm_reload(struct pm *pm);
 
 struct pm_status {
     /* Numbers since the start. reads: reads of the counters of a port. failed: requests that
@@ -97,9 +100,9 @@ struct pm_rates {
     uint8_t port;
     uint16_t code[FAB_COLUMNS]; /* codes of rates and errors (libfabmgr/counters/column.h) */
 };
-/* Writes the `most` ports with the greatest values to ret[], the greatest value first. *ret_ports:
- * number of all ports with a sample; for waits and errors, only ports with a value above 0 count.
- * Returns NOMEM. */
+/* Writes the `most` ports with the greatest values of `by` to ret[], the greatest value first.
+ * *ret_ports: number of all ports with a sample; for waits and errors, only ports with a value
+ * above 0 count. Returns NOMEM. */
 int pm_top(const struct pm *pm, enum counters_by by, uint32_t most, struct pm_rates *ret,
            uint32_t *ret_count, uint32_t *ret_ports);
 

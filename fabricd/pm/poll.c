@@ -261,8 +261,8 @@ static bool unpack(const struct pm_node *n, uint8_t port, const uint8_t *attr, s
     return true;
 }
 
-/* Takes a new reading of the traffic counters of a port. `reset` is true: an error counter is lower
- * than before, so the traffic counters were probably cleared, too. */
+/* Takes a new reading of the traffic counters of a port. `reset` must be true if an error counter
+ * is lower than before, because the traffic counters were then probably cleared, too. */
 static void take_traffic(struct pm *pm, struct pm_node *n, uint8_t port,
                          const struct fab_traffic *now, bool reset)
 {
@@ -345,7 +345,8 @@ static void take_data(struct pm *pm, struct pm_node *n, uint8_t port, const uint
 }
 
 /* Unpacks an attribute with detailed counters. Returns false if the node did not answer, or
- * answered for another port; the node then does not support the attribute. */
+ * answered for another port; in both cases the caller assumes that the node does not support the
+ * attribute. */
 static bool unpack_details(const struct pm_node *n, uint8_t port, enum pm_ask ask,
                            const uint8_t *attr, size_t len, struct fab_perf_details *ret)
 {

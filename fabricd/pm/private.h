@@ -206,11 +206,12 @@ struct fab_counter_rule pm_rule(const struct pm *pm);
 uint64_t pm_recovery_us(const struct pm *pm);
 /* Returns the entry of the watched link at this port; NULL: the link is not watched. */
 struct pm_watch *pm_watch_of(struct pm *pm, uint64_t guid, uint8_t port);
-/* After a read of a port, compares its counters with the thresholds. `was` and `now` are the
- * values of the last two reads. */
+/* Handles a new reading of a port: watches its link from the first increase of an error counter,
+ * and compares the increases with the thresholds. `was` and `now` have the last two readings. */
 void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *was,
              const struct pm_port *now);
-/* Isolates the links with the most errors among the links that wait for isolation. */
+/* Updates isolations and exemptions, and isolates the links with the most errors among the links
+ * that wait for isolation. */
 void pm_act(struct pm *pm);
 
 /* ---- drain.c ---- */
@@ -222,11 +223,11 @@ void pm_drains_fini(struct pm *pm);
  * This function loads the list of exempt links from the store. Returns NOMEM, IO or FORMAT. */
 int pm_exempt_load(struct pm *pm);
 bool pm_is_exempt(const struct pm *pm, const struct pm_watch *w);
-/* Call this function when a link is still unhealthy. If the link is exempt, it stays exempt for
- * longer. */
+/* If the link is exempt, prolongs the exemption, so that it ends at the earliest after the recovery
+ * time from now. Call this function when a counter of the link has crossed its threshold. */
 void pm_exempt_extend(struct pm *pm, const struct pm_watch *w);
-/* Gets the list of isolated links from the subnet manager. A link becomes exempt if it was
- * released since the last update while it was unhealthy. */
+/* Gets the list of isolated links from the subnet manager. A link becomes exempt if it was released
+ * since the last update while it was unhealthy or not watched. */
 void pm_isolations_update(struct pm *pm);
 /* Ends the exemptions of links that have recovered. */
 void pm_exempt_expire(struct pm *pm);

@@ -191,7 +191,7 @@ static uint64_t guid_at(const struct change *c, uint32_t place)
 }
 
 /* Sets the alias GUID at an index of the port, and stores it; guid 0 removes it. Does nothing if
- * another port uses the GUID. Returns NOMEM. */
+ * the GUID is in use: by a device, or as an alias GUID of another port. Returns NOMEM. */
 static int put(const struct change *c, uint32_t place, uint64_t guid)
 {
     uint64_t old = guid_at(c, place);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Detects the events that subscribers receive as reports (IBA 14.4.10-12, 14.2.5.1). An endport
- * comes into service (notice 64) or goes out of service (notice 65). A multicast group is created
- * (notice 66) or deleted (notice 67). Traps of devices are reported, too.
+ * Detects the events that subscribers receive as reports (IBA 14.4.10-12, 14.2.5.1). These are: an
+ * endport comes into service (notice 64) or goes out of service (notice 65); a multicast group is
+ * created (notice 66) or deleted (notice 67); a device sends a trap.
  *
  * After each new view, the manager compares the sorted list of the GUIDs of endports in service
  * with the list for the view before. The list holds no reference to a view, because a local repair

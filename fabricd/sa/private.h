@@ -9,8 +9,8 @@
 #include "libfabmgr/sa/sa.h"
 
 /* Limits of the responses in progress that have many records. SA_JOBS: number of these responses.
- * SA_TABLE_MOST: their total size in bytes. SA_TABLE_EACH: total size in bytes of those to one
- * port; this limit does not apply to a request with the sa_key. */
+ * SA_TABLE_MOST: their total size in bytes. SA_TABLE_EACH: total size in bytes of the responses to
+ * one port; this limit does not apply to a request with the sa_key. */
 #define SA_JOBS 256
 #define SA_TABLE_MOST (256u << 20)
 #define SA_TABLE_EACH (64u << 20)

@@ -12,7 +12,7 @@
 /* maximum number of answers that wait for the database */
 #define SA_HELD 1024
 
-/* An endport in service. */
+/* An endport, or port 0 of a switch, that is in service. */
 struct sa_end {
     uint64_t guid;
     /* the first P_Keys of the port; a 0 ends the list if it has fewer than FAB_NOTICE_KEYS */
@@ -60,7 +60,7 @@ int sa_registry_start(struct sa *s);
 /* Replaces services and subscriptions by those in the store. */
 int sa_registry_load(struct sa *s);
 void sa_registry_stop(struct sa *s);
-/* Call this function before a registration is carried out. Returns BUSY if the database cannot be
+/* Checks whether a registration may be carried out now. Returns BUSY if the database cannot be
  * written, if too many records wait for the store's writer, or if too many answers wait for the
  * database (in total, or to the sender of this request). */
 int sa_keep_ready(struct sa *s, const struct transport_mad *mad);

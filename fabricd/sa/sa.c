@@ -9,9 +9,10 @@
  * A sweep does not delay answers, because a published view does not change during a sweep. Before
  * the first view is published, the status of answers is BUSY.
  *
- * A request gets no answer in three cases. This manager is not master. Or the SM_Key in the request
- * is neither 0 nor the sa_key (15.2.1.1, C15-0.1.5). Or the port of the requester sends more
- * requests per second than the quota permits (quota.c).
+ * A request gets no answer if it is malformed, and in four other cases. This manager is not master.
+ * Or it hands over to the next master, and the request is a Set or Delete. Or the SM_Key in the
+ * request is neither 0 nor the sa_key (15.2.1.1, C15-0.1.5). Or the port of the requester sends
+ * more requests per second than the quota permits (quota.c).
  */
 #include "fabricd/sa/sa.h"
 

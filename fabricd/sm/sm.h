@@ -52,7 +52,8 @@ struct sm_input {
     /* What the managers of the fabric share; NULL: this manager knows only its own store. */
     struct replica *replica;
     /* Called after the manager has loaded its decisions from the store again, because another
-     * manager changed them. Folders of higher rank then load their own data again. May be NULL. */
+     * manager changed them. The folders that use this one, such as fabricd/sa, then load their own
+     * data again. May be NULL. */
     void (*loaded)(void *ctx);
     void *loaded_ctx;
     /* The folder of the file m_key (fabricd/store/m_key.h). NULL: keys are kept in memory only. */
@@ -70,7 +71,7 @@ struct sm_input {
 /* Creates the subnet manager. Returns OK; NOMEM; IO if the store or the key file cannot be read;
  * DENIED if other users can read the key file; or FORMAT if it is damaged. */
 int sm_new(const struct sm_input *in, struct sm **ret);
-void sm_start(struct sm *s); /* begins the first sweep */
+void sm_start(struct sm *s); /* sets IsSM at the manager's port, and begins the first sweep */
 /* Call this function when the device of the transport is gone. The manager ends its round, refuses
  * requests, and neither sweeps nor answers until sm_device_back is called. It keeps the published
  * view for readers. reason: a phrase for operators. */
@@ -79,8 +80,9 @@ void sm_device_lost(struct sm *s, const char *reason);
  * tables as after a start, because the switches may have been restarted, too. */
 void sm_device_back(struct sm *s);
 void sm_free(struct sm *s);
-/* Takes over the changed policy of the configuration, and requests new tables. Returns OK or NOMEM;
- * after NOMEM the old policy stays. */
+/* Takes over the changed policy of the configuration, and requests new tables. In mode
+ * SM_REPAIRS_ONLY, only the priority changes now, and the rest waits until the manager is resumed.
+ * Returns OK or NOMEM; after NOMEM the old policy stays. */
 int sm_reload(struct sm *s);
 
 #define SM_REROUTE_BOUNDS 14
@@ -157,8 +159,8 @@ struct sm_status {
      * another attribute. They are forged, or a device is faulty. */
     uint64_t smps_mismatched;
     uint32_t window, in_flight;
-    /* Number of unresponsive ports: the link is up, but the device at its other end does not
-     * answer. */
+    /* Number of unresponsive ports (the link is up, but the device at its other end does not
+     * answer) and of silent switches. Devices that are not approved do not count. */
     uint32_t unresponsive;
     uint32_t master_lid;
     uint64_t master_guid;
@@ -223,8 +225,9 @@ typedef bool sm_notice_wanted(void *ctx);
  * listener. */
 void sm_on_notice(struct sm *s, sm_notice_wanted *wanted, sm_notice *fn, void *ctx);
 
-/* Fills in SMInfo (IBA 14.2.5.13) of the other subnet managers, as last received, without managers
- * in the state not-active. Returns how many managers there are; ret gets at most `max` of them. */
+/* Fills in SMInfo (IBA 14.2.5.13) of the other subnet managers that are trusted, as last received,
+ * without managers in the state not-active and without a master that stopped answering. Returns how
+ * many managers there are; ret gets at most `max` of them. */
 uint32_t sm_others(const struct sm *s, struct fab_sm_info *ret, uint32_t max);
 /* Returns whether a new key may come into use: all other managers that this manager sees or that
  * subnet.managers lists would get it (fabricd/replica). shared: this manager shares the key. */
@@ -285,7 +288,8 @@ void sm_contingency_row(const struct sm *s, const struct fab_repair_contingency 
 const struct fab_repair_contingency *sm_contingency_of(const struct sm *s, bool is_switch,
                                                        uint32_t id);
 
-/* A port whose peer did not answer in the last sweep. `place` is the name of the port. */
+/* A port whose peer did not answer in the last sweep, or port 0 of a silent switch. `place` is the
+ * name of the port. */
 struct sm_unresponsive {
     char place[128];
     int status;
@@ -300,8 +304,9 @@ struct sm_flapping {
     uint64_t flaps; /* number of flaps counted so far */
     /* The link flapped more often than the configuration allows. */
     bool flapping;
-    /* The link is held down, that is, excluded from the routes. A flapping link is not held down if
-     * it connects a host or if a part of the fabric would be unreachable without it. */
+    /* The link is excluded from the routes: it is held down, isolated or drained. A flapping link
+     * is not held down if it connects a host or if a part of the fabric would be unreachable
+     * without it. */
     bool held;
     bool up; /* the link is up now */
     /* Time in microseconds for which the link must stay up before it is released; 0: it is not
@@ -328,17 +333,18 @@ int sm_link_release_check(const struct sm *s, uint64_t node_guid, uint8_t port);
  * operator requested the isolation.
  *
  * Errors with a sentence in why[]: UNREACHABLE (a node would be cut off), LIMIT (a switch would
- * have more than flapping.max_excluded_percent of its links excluded), NOT_FOUND (the port has
- * no link that is up), EXISTS (the link is isolated already). Other errors: DENIED (another
- * manager is master), BUSY (no fabric is known yet), NOMEM. */
+ * have more than flapping.max_excluded_percent of its links excluded, or a leaf or pod would have
+ * too few uplinks), NOT_FOUND (the port has no link that is up), EXISTS (the link is isolated
+ * already). Other errors: DENIED (another manager is master), BUSY (no fabric is known yet),
+ * NOMEM. */
 int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operated,
                     const char *cause, char *why, size_t why_len);
 /* Returns what sm_link_isolate would return, with its sentence. */
 int sm_link_isolate_check(struct sm *s, uint64_t node_guid, uint8_t port, bool operated, char *why,
                           size_t why_len);
 /* Finds out whether sm_link_isolate would accept all these links, one after the other. Links that
- * are isolated already are accepted. On an error of sm_link_isolate, *ret_link is the index of the
- * link, and why[] has a sentence. A fabric must be known. */
+ * are isolated or excluded already are accepted. On an error of sm_link_isolate, *ret_link is the
+ * index of the link, and why[] has a sentence. A fabric must be known. */
 int sm_isolate_check(struct sm *s, const struct store_port *link, size_t count, size_t *ret_link,
                      char *why, size_t why_len);
 struct sm_isolation {
@@ -353,7 +359,8 @@ struct sm_isolation {
 };
 /* Returns how many links are isolated; ret gets at most `max` of them. */
 uint32_t sm_isolations(const struct sm *s, struct sm_isolation *ret, uint32_t max);
-/* What a link is for the capacity of its leaf or pod (libfabmgr/health/floor.h). */
+/* Tells whether a link is an uplink of a leaf or pod, and how many uplinks these have and need
+ * (libfabmgr/health/floor.h). */
 struct sm_capacity {
     uint64_t guid; /* the caller sets guid and port to an end of the link */
     uint8_t port;
@@ -421,7 +428,7 @@ struct sm_drain_info {
     char busy[128];
     uint64_t busy_bytes_per_s;
 };
-/* Finds out which links of snapshot f routes would avoid because of a drain. v: the view with the
+/* Finds the links of snapshot f that routes would avoid because of a drain. v: the view with the
  * active tables. Returns OK, INVAL, NOT_FOUND or NOMEM. The caller calls fab_health_drain_fini. */
 int sm_drain_preview(const struct fab_view *v, const struct fab_fabric *f,
                      const struct sm_drain_request *q, struct fab_drain *ret, char *why,
@@ -458,8 +465,8 @@ uint32_t sm_drain_ports(const struct sm *s, uint32_t id, struct sm_drain_port *r
  * becomes DRAINED. */
 void sm_drain_measured(struct sm *s, uint32_t id, const char *busy, uint64_t bytes_per_s);
 
-/* Returns whether this manager is master, no round runs and no fault is pending. Work of low
- * priority may then start. */
+/* Returns whether work of low priority may start: this manager is master, a view is published, no
+ * round runs and no fault is pending. */
 bool sm_is_quiet(const struct sm *s);
 
 /* sm_mgroup_join and sm_mgroup_leave change multicast groups at once. The MFTs are written soon
@@ -658,12 +665,12 @@ struct sm_freeze_status {
      * itself. 0: never. */
     int64_t since_us, until_us;
     char by[128], reason[256]; /* who set the mode, and why */
-    /* Numbers of writes that the last sweep would have sent: all writes, those of LFT blocks, and
-     * the switches of these blocks. */
+    /* What the last sweep would have written. writes: number of all writes. blocks: number of LFT
+     * blocks among them. switches: number of switches that have these blocks. */
     uint32_t writes, blocks, switches;
     /* New nodes and links that the last sweep found, and that are not used yet. */
     uint32_t new_nodes, new_links;
-    /* number of Sets that reached the transport and were not admitted */
+    /* number of Sets that the transport did not send, because the mode forbids them */
     uint64_t refused;
     char postponed[400]; /* what waits until the manager is resumed; "": nothing */
     /* the loss that a further sweep must confirm before the manager acts on it; "": none */
@@ -715,10 +722,10 @@ void sm_get_key_status(const struct sm *s, struct sm_key_status *ret);
  * ports outside of the fabric that may still have the previous key do not prevent the rotation.
  *
  * On an error, why[] has a sentence. Returns UNSUPPORTED if fabricd did not generate the key.
- * Returns DENIED if another manager is master, or if another manager is present or configured that
- * would not learn the new key. Returns BUSY if no fabric is known yet, a sweep runs, or
- * the last rotation is not complete. Returns EXISTS if ports outside of the fabric would be lost
- * and give_up is false. Also returns IO or NOMEM. */
+ * Returns DENIED if another manager is master, if this manager is frozen, or if another manager is
+ * present or configured that would not learn the new key. Returns BUSY if no fabric is known yet, a
+ * sweep runs, or the last rotation is not complete. Returns EXISTS if ports outside of the fabric
+ * would be lost and give_up is false. Also returns IO or NOMEM. */
 int sm_key_rotate(struct sm *s, bool give_up, bool local, char *why, size_t why_len);
 
 #endif

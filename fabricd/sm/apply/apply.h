@@ -24,7 +24,8 @@ void sm_apply_ask(struct sm *s);
  * master; 0: asks all hosts that have another master. */
 void sm_apply_inherit(struct sm *s, uint32_t former_sm_lid);
 /* Compares s->policy with the policy of new settings. If the timers or error thresholds of ports
- * differ, the next plan writes them, too. Call this function before s->policy is replaced. */
+ * differ, the next plan writes them, too. From now on, the manager adopts no tables (standing.c).
+ * Call this function before s->policy is replaced. */
 void sm_apply_reload(struct sm *s);
 
 /* ---- the repair session, from which local repairs start (repair_state.c) --------------------- */
@@ -36,8 +37,8 @@ const struct fab_repair_session *sm_repair_session_of(const struct sm *s);
 /* Starts a worker task that makes the repair session (libfabmgr/repair) of the active tables. Local
  * repairs need this session. */
 void sm_repair_prepare(struct sm *s);
-/* Allocates memory that the next local repair will need. This can take some milliseconds, so the
- * caller calls the function after the writes of a repair have ended. */
+/* Allocates memory that the next local repair will need. This can take some milliseconds, so call
+ * the function after the writes of a repair have ended. */
 void sm_repair_prepare_memory(struct sm *s);
 /* Frees the repair session, so that an engine must compute the next tables. */
 void sm_repair_forget(struct sm *s);
@@ -51,9 +52,10 @@ int sm_program_take(struct sm *s, struct fab_plan *plan);
  * these ISLs. The function also sets the PortInfo of these ports in the snapshot to the values
  * that the writes will establish. Returns OK or NOMEM. */
 int sm_program_links(struct sm *s, const uint32_t *port, size_t count, struct fab_plan *ret);
-/* Call this function when the first write of a local repair is sent. It emits paths-paused if pairs
- * have no path while entries of drained LIDs drop packets. lost_pairs: number of these pairs;
- * drained: number of drained LIDs; rounds: number of rounds of the transition. */
+/* Call this function after sm_program_take, before the first write of a local repair is sent. It
+ * emits paths-paused if pairs have no path while entries of drained LIDs drop packets. lost_pairs:
+ * number of these pairs; drained: number of drained LIDs; rounds: number of rounds of the
+ * transition. */
 void sm_transition_repair(struct sm *s, uint64_t lost_pairs, uint32_t drained, uint32_t rounds);
 /* Returns the plan that phase "planning" of this round has made; NULL: it has made none. */
 const struct fab_plan *sm_program_plan(const struct sm *s);
@@ -98,9 +100,9 @@ void sm_report_reroute(struct sm *s);
 /* Makes the record of a reroute. Call this function after the view was published. */
 void sm_reroute_record(struct sm *s);
 /* Requests a reroute if this repair, or an earlier one that no engine has replaced yet, left paths
- * out. Call this function after the publication of a view whose tables come from a local repair.
- * lost: this repair left some switches without a route to each other, or would have had to write
- * fixed tables. */
+ * out. Call this function after the publication of a local repair, and when a sweep has derived
+ * tables from a repair. lost: this repair left some switches without a route to each other, or
+ * would have had to write fixed tables. */
 void sm_reroute_repaired(struct sm *s, bool lost);
 /* Call this function when a reroute begins: an operator requested it, the settings changed, or a
  * local repair was incomplete. It sets s->run.cause, the text that the record of the reroute
@@ -119,8 +121,8 @@ void sm_rebalance_postponed(struct sm *s, bool awaited);
 void sm_rebalance_yield(struct sm *s);
 const char *sm_rebalance_outcome(const struct sm *s);
 
-/* Call this function when the manager loses the role of master or its port. When it is master
- * again, it adopts the tables that the switches then hold (standing.c). */
+/* Lets the manager adopt the tables that the switches hold when it is master again (standing.c).
+ * Call this function when the manager loses the role of master or its port. */
 void sm_standing_await(struct sm *s);
 /* Returns whether this manager may adopt tables, because it has none of its own. */
 bool sm_standing_awaited(const struct sm *s);
@@ -153,8 +155,8 @@ struct fab_baseline *sm_baseline_barrier(const struct sm *s);
 /* Call this function after the settings were read again. If a change of subnet.unapproved changes
  * which devices sweeps leave out, the function requests a heavy sweep. */
 void sm_baseline_reload(struct sm *s);
-/* Call this function before `ctx` is freed. For changes of the baseline that were requested with
- * this ctx, done() is then not called. */
+/* Drops the callbacks done() of changes of the baseline that were requested with this ctx. Call
+ * this function before `ctx` is freed. */
 void sm_baseline_edit_forget(struct sm *s, void *ctx);
 
 extern const struct sm_phase sm_phase_baseline, sm_phase_pins, sm_phase_read_tables,

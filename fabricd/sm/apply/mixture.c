@@ -75,9 +75,8 @@ static void drop(struct sm *s, void *ctx)
     judging_free(j);
 }
 
-/* Makes the tables that the switches would hold if all failed writes had taken effect. If the
- * entries of a block are unknown, and no write of this block failed, the block gets the entries of
- * the target. */
+/* Makes the tables that the switches would hold if all failed writes had taken effect. At a switch
+ * without failed writes, blocks whose entries are unknown get the entries of the target. */
 static int complete(const struct sm_judging *j, struct fab_lft *ret)
 {
     const struct fab_observed *o = &j->model.observed;

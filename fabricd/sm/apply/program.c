@@ -607,8 +607,9 @@ static void note_refusing(struct sm *s)
         sm_refusing_keep(s, &refused);
 }
 
-/* Call this function after the last write of the round. It notes the time, and emits the events
- * about failed writes and about the end of the transition. */
+/* Call this function after the last write of the round. It updates the lists of failed writes and
+ * of the nodes at which writes failed, notes the time, and emits the events about failed writes and
+ * about the end of the transition. */
 static void end_writes(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;

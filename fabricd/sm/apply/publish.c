@@ -32,7 +32,8 @@ static uint64_t sent_in_round(const struct sm *s)
 
 struct comparison {
     struct fab_view *view; /* a reference to the published view; NULL: no view is published */
-    /* The snapshot of `view`; NULL: no view is published yet. */
+    /* The snapshot of `view`. NULL: no view is published yet, or its snapshot is the one of the
+     * model, so there is nothing to compare. */
     const struct fab_fabric *old;
     struct fab_fabric *now;
     struct fab_change *changes;

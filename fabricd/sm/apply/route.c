@@ -167,8 +167,9 @@ void sm_route_drop_replaced(struct sm *s)
     *old = (struct sm_replaced){0};
 }
 
-/* Call this function before the results of the routing task are taken. A round with a sweep has no
- * active tables at this point, because its snapshot may have other ids. */
+/* Keeps the active tables, their verdict and what belongs to them in s->apply->replaced, before the
+ * results of the routing task replace them. Keeps nothing if there are no active tables: a round
+ * with a sweep has no active tables at this point if its snapshot has other ids or links. */
 static void keep_replaced(struct sm *s)
 {
     struct sm_replaced *old = &s->apply->replaced;

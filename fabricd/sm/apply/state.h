@@ -85,8 +85,8 @@ struct sm_programming {
     /* Number of LFT writes that failed or were not sent. */
     uint32_t failed_tables;
     uint32_t failed, reported, blocks, switches, writes;
-    /* Numbers of writes that were not sent because the manager is frozen: all writes, the writes of
-     * LFT blocks, and the switches of these blocks. */
+    /* What was not sent because the manager is frozen: number of all writes, of LFT blocks among
+     * them, and of switches that have these blocks. */
     uint32_t withheld, withheld_blocks, withheld_switches;
     bool barred; /* no write of the plan is sent, because the manager is frozen (program.c) */
     /* Until the readback, the number of switches whose ports may have changed without a trap. After
@@ -210,8 +210,9 @@ struct sm_reproof {    /* state of reproof.c */
     struct sm_reproof_job *job; /* the proof under way; NULL: none */
     /* The worker task that computes a slice of `job`; NULL: no slice runs. */
     struct loop_task *task;
-    /* Manager's clock when local repairs were published since all tables were last proved: the
-     * first one (due_us; 0: there was none), and the last one (repaired_us). */
+    /* due_us: manager's clock when the first local repair since the last proof of all tables was
+     * published; 0: there was none. repaired_us: manager's clock when the last local repair was
+     * published. */
     uint64_t due_us, repaired_us;
     /* Number of local repairs published since the manager started. */
     uint64_t repairs;
@@ -222,7 +223,7 @@ struct sm_reproof {    /* state of reproof.c */
     uint64_t proofs, failures; /* numbers of background proofs */
     uint64_t cpu_ns;           /* processor time of the background proofs */
 };
-struct sm_route_job; /* a routing task, defined in route.c */
+struct sm_route_job; /* a routing task, defined in route_job.h */
 struct planning;     /* a planning task, defined in plan.c */
 /* The tables that phase "routing" of a round without a sweep replaced. If a fault interrupts the
  * round before its first write, they are restored, and a local repair of them can begin. */
@@ -247,24 +248,29 @@ struct sm_degraded {
     uint32_t count;
 };
 
-/* Functions of standing.c. sm_standing_exist returns whether there are tables to adopt: new
- * switches have no routes, and a copy of their tables would only cost time. sm_standing_copy copies
- * the tables that the switches hold, on a worker thread. sm_standing_complete makes complete tables
- * of them (libfabmgr/repair/standing.h), on a worker thread; few: only if less than a quarter of
- * the blocks must be written. It returns OK or NOMEM, and *ret is set only if x->differs is set.
- * sm_standing_report reports adopted tables, and lets a rebalance follow. */
+/* Functions of standing.c. */
 struct sm_standing;
+/* Returns whether this manager may adopt tables, and the switches may hold some. Switches that were
+ * just powered on have no routes, and a copy of their tables would only cost time. */
 bool sm_standing_exist(const struct sm *s);
+/* Copies the tables that the switches hold, on a worker thread. If memory runs out, *ret does not
+ * change. */
 void sm_standing_copy(const struct fab_observed *o, struct sm_standing *ret);
+/* Completes the tables that the switches hold (libfabmgr/repair/standing.h), on a worker thread.
+ * few: only if less than a quarter of the blocks must be written. Sets x->differs if the completed
+ * tables need fewer writes than `t`, the tables of the engine; *ret is set only then. Returns OK or
+ * NOMEM. */
 int sm_standing_complete(struct sm_standing *x, const struct fab_fabric *f,
                          const struct fab_target *t, bool few, struct fab_lft *ret);
-/* Does the same as sm_standing_complete by a local repair for the lost links, so that the changes
- * are those of the faults alone, and makes the repair session. Returns NOT_FOUND if the repair is
- * not possible: no lost links are known, or they are not the only reason for missing paths. */
+/* Does the same as sm_standing_complete, but by a local repair for the lost links, which changes
+ * only entries that the lost links make necessary. Also makes the repair session. Returns NOT_FOUND
+ * if the repair is not possible: no lost links are known, or they are not the only reason for
+ * missing paths. */
 int sm_standing_repair(struct sm_standing *x, const struct sm_sealed *of, bool few,
                        struct fab_repair_session *ret_session, struct fab_lft *ret);
 /* Moves the tables to adopt, and a copy of the list of lost links, to *ret. */
 void sm_standing_take(struct sm *s, struct sm_standing *ret);
+/* Reports adopted tables, and lets a rebalance follow. Ends the adoption of tables. */
 void sm_standing_report(struct sm *s, const struct sm_standing *x);
 void sm_standing_fini(struct sm_standing *x);
 
@@ -374,8 +380,8 @@ void sm_repair_state_fini(struct sm *s);
 /* Functions of pins.c. */
 int sm_pins_init(struct sm *s);
 int sm_pins_load(struct sm *s); /* replaces the pins by those in the store */
+/* Replaces the baseline by that in the store. Returns OK, NOMEM or IO. */
 int sm_baseline_load(struct sm *s);
-/* replaces the baseline by that in the store */ /* returns OK, NOMEM or IO */
 void sm_pins_fini(struct sm *s);
 
 /* Functions of baseline.c. */
@@ -439,10 +445,10 @@ void sm_plan_stop(struct sm *s);
 struct fab_transition_outcome;
 int sm_transition_init(struct sm *s); /* returns OK or NOMEM */
 void sm_transition_fini(struct sm *s);
-/* Call this function when the first write of a plan is sent. It emits an event if mixtures of
- * tables may have a loop or a cycle of channel dependencies. It emits another event if pairs lose
- * their path for a while. order_us: time in us that proving and ordering the writes took.
- * by_labels: the labels of a local repair proved the order. */
+/* Call this function when a plan is made, before its first write is sent. It emits an event if
+ * mixtures of tables may have a loop or a cycle of channel dependencies. It emits another event if
+ * pairs lose their path for a while. order_us: time in us that proving and ordering the writes
+ * took. by_labels: the labels of a local repair proved the order. */
 void sm_transition_begin(struct sm *s, const struct fab_transition_outcome *o, bool by_labels,
                          uint64_t order_us);
 /* Returns how long to wait until all packets in flight have left the fabric, in microseconds. */
@@ -526,8 +532,9 @@ void sm_reproof_fini(struct sm *s);
 /* Call this function when the view of a local repair was published. It notes that the tables
  * need a background proof. */
 void sm_reproof_repaired(struct sm *s);
-/* Call sm_reproof_whole when a round has proved all new tables, so that no background proof is
- * needed. Call sm_reproof_published after the view with these tables was published. */
+/* sm_reproof_whole notes that a round has proved all new tables, and drops the background proof,
+ * which is no longer needed. sm_reproof_published notes that the view with these tables was
+ * published. */
 void sm_reproof_whole(struct sm *s, uint64_t duration_us);
 void sm_reproof_published(struct sm *s);
 void sm_reproof_get_status(const struct sm *s, struct sm_proof *ret);

@@ -143,7 +143,7 @@ static inline bool sm_can_repair(const struct sm *s)
 /* Creates the state of the core and sets the timers of light and heavy sweeps. Returns OK or
  * NOMEM. */
 int sm_core_init(struct sm *s);
-/* Calls the callbacks of all callers that wait for a round, also of a round that has not begun. */
+/* Calls the callbacks of all callers that wait for a round, even if their round has not begun. */
 void sm_waiters_end(struct sm *s, int status, const char *text);
 /* Drops the worker task of the running phase. Call this function before the state of the other
  * folders is freed. */
@@ -164,11 +164,13 @@ enum sm_request {
      * M_Key. */
     SM_REQUEST_KEYS = 32
 };
-/* Set, test and clear requests. `requests` is a bitset of enum sm_request. */
+/* sm_request sets requests, sm_is_requested tests whether any of them is set, and sm_request_met
+ * clears them. The arguments are bitsets of enum sm_request. While the manager is frozen,
+ * sm_request keeps some requests until it is resumed (sm_freeze_keep). */
 void sm_request(struct sm *s, unsigned requests);
 bool sm_is_requested(const struct sm *s, unsigned any_of);
 void sm_request_met(struct sm *s, unsigned requests);
-/* Clears those of these requests that are set, and returns them. */
+/* Clears these requests, and returns which of them were set. */
 unsigned sm_take_requests(struct sm *s, unsigned requests);
 /* Requests one heavy sweep instead of the requested targeted sweeps. */
 void sm_request_heavy(struct sm *s);
@@ -215,7 +217,7 @@ void sm_request_retry(struct sm *s);
 void sm_request_retry_reset(struct sm *s);
 /* Notes whether writes to this node failed in the last round that wrote to it. */
 void sm_refusing_set(struct sm *s, uint64_t node_guid, bool refuses);
-/* Forgets what is noted about all other nodes. */
+/* Notes that writes failed at these nodes, and forgets what is noted about all other nodes. */
 void sm_refusing_keep(struct sm *s, const struct sm_guids *nodes);
 bool sm_is_refusing(const struct sm *s, uint64_t node_guid);
 /* Notes that an event about failed writes names this node. Returns false if no further event is
@@ -234,8 +236,8 @@ void sm_cause_carry_over(struct sm *s);
  * the manager is frozen and does not run such a round. */
 int sm_wait(struct sm *s, enum sm_round_kind kind, sm_done *done, void *ctx);
 void sm_wait_forget(struct sm *s, void *ctx);
-/* Call this function when a background heavy sweep begins. Callers that wait for a heavy sweep then
- * wait for this sweep. */
+/* Makes the callers that wait for a heavy sweep wait for the background heavy sweep that begins
+ * now. */
 void sm_wait_for_background(struct sm *s);
 
 /* ---- rounds (rounds.c, runner.c) ------------------------------------------------------------- */
@@ -251,8 +253,8 @@ void sm_round_widen(struct sm *s);
 /* Aborts the running round because of a fault, and requests it again. Does nothing if the running
  * phase may not be interrupted. */
 void sm_round_postpone(struct sm *s);
-/* Call this function if links failed and no local repair was possible. The next targeted sweep then
- * starts at once, even if traps keep coming. */
+/* Ends the time in which targeted sweeps must wait (sm_targets_wait). Call this function if links
+ * failed and no local repair was possible. */
 void sm_pace_urgent(struct sm *s);
 /* Returns true while targeted sweeps must wait, because such sweeps changed the tables several
  * times within seconds (pace.c). Meanwhile, local repairs route around failed links, but do not

@@ -31,8 +31,8 @@ unsigned sm_freeze_keep(struct sm *s, unsigned requests);
  * wait. They must wait in mode "repairs only": the active tables stay the basis of local repairs,
  * and the new settings might forbid these tables. */
 bool sm_freeze_keeps_settings(struct sm *s);
-/* Notes the numbers of writes of a plan that were not sent: all writes, those of LFT blocks, and
- * the switches of these blocks. */
+/* Notes what a plan would have written, had the mode permitted it. writes: number of all writes.
+ * blocks: number of LFT blocks among them. switches: number of switches that have these blocks. */
 void sm_freeze_note_plan(struct sm *s, uint32_t writes, uint32_t blocks, uint32_t switches);
 /* Notes how many new nodes and links the last sweep found, which the manager does not use yet. */
 void sm_freeze_note_gains(struct sm *s, uint32_t nodes, uint32_t links);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small sets of node GUIDs, in the order in which the GUIDs were added (guids.h). */
+/* Small sets of node GUIDs (guids.h). */
 #include "fabricd/sm/core/guids.h"
 
 bool sm_guids_have(const struct sm_guids *g, uint64_t guid)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small sets of node GUIDs that keep the order in which the GUIDs were added. */
+/* Small sets of node GUIDs, in the order in which the GUIDs were added. Only sm_guids_remove
+ * changes the order: the last GUID takes the place of the removed one. */
 #ifndef FABRICD_SM_CORE_GUIDS_H
 #define FABRICD_SM_CORE_GUIDS_H
 

@@ -141,7 +141,8 @@ bool sm_is_settling(const struct sm *s);
 /* Functions of pace.c. */
 int sm_pace_init(struct sm *s); /* returns OK or NOMEM */
 void sm_pace_fini(struct sm *s);
-/* Call sm_pace_begun when a round begins, and sm_pace_ended when it has ended. */
+/* Call sm_pace_begun when a round begins, and sm_pace_ended when it has ended. If the round changed
+ * the tables, sm_pace_ended takes a token, and begins a pause if the bucket is empty. */
 void sm_pace_begun(struct sm *s);
 void sm_pace_ended(struct sm *s);
 bool sm_probes_wait(const struct sm *s);

@@ -28,7 +28,9 @@ struct sm_contingency_job {
     /* The state of the session (its number of commits) for which the plan in earlier[] is valid. */
     uint64_t valid_at[SLICE_CASES];
     struct fab_repair_contingency made[SLICE_CASES];
-    uint32_t confirmed[SLICE_CASES]; /* rows whose plans are still valid */
+    /* indices in row[] of struct fab_repair_contingencies: cases whose plans in earlier[] are still
+     * valid */
+    uint32_t confirmed[SLICE_CASES];
     /* cases: number of cases that this slice has handled. count: length of made[]. confirms: length
      * of confirmed[]. */
     uint32_t cases, count, confirms;

@@ -11,7 +11,8 @@
 int sm_fault_init(struct sm *s); /* returns OK or NOMEM */
 void sm_fault_fini(struct sm *s);
 /* Call this function when a round with a port probe and local repair has ended. It requests the
- * targeted sweep that checks the result of the probe. */
+ * targeted sweep that checks the result of the probe. No sweep is needed if the cause was a trap
+ * and the probe found only links that are held down. */
 void sm_probe_ended(struct sm *s, int status);
 /* Returns whether there are nodes that a port probe has read and that no targeted sweep has read
  * after it. */
@@ -23,8 +24,8 @@ void sm_contingency_prepare(struct sm *s);
 /* Pauses the computation of contingency plans at once, because a fault may have to be handled. */
 void sm_contingency_yield(struct sm *s);
 
-/* Sets the timer of the next step of the incremental rebalance, if one is due later. Drops a step
- * that was computed for an earlier state of the repair session. */
+/* Sets the timer of the next step of the incremental rebalance, if a step is due. Drops a step that
+ * was computed for an earlier state of the repair session. */
 void sm_step_prepare(struct sm *s);
 /* Returns whether a step was computed and must be carried out. */
 bool sm_step_waits(const struct sm *s);

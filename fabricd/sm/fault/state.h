@@ -194,9 +194,10 @@ bool sm_lost_switch_give_up(struct sm *s);
 /* Call this function before the first read of a suspect. Returns true if the suspect is a neighbour
  * of a failed switch, so that the probe must not read all ports of the suspect now. */
 bool sm_lost_switch_skips(struct sm *s, uint32_t suspect, uint32_t node);
-/* Call this function when the probe has sent the reads of all suspects. After the answers, the
- * probe goes through the suspects again, and reads the neighbours of failed switches that sent
- * their trap for another reason. */
+/* Makes the probe go through the suspects again if it has skipped ports of neighbours of failed
+ * switches, and all reads are answered. The probe then reads all ports of those neighbours whose
+ * trap the failed switch does not explain. Call this function when the probe has come to the end of
+ * the suspects. */
 void sm_lost_switch_read_again(struct sm *s);
 /* Returns whether the probe, which goes through the suspects again, need not read this suspect. */
 bool sm_lost_switch_is_read(const struct sm *s, uint32_t suspect);

@@ -230,7 +230,8 @@ static void report(struct sm *s, const struct sm_other *o)
                .reason = reason_of(s, o));
 }
 
-/* Returns whether this election asked the port of `o`, which an earlier election refused. */
+/* Returns whether this election asked the port of `o`, which an earlier election refused, or no
+ * manager can be asked there any more. */
 static bool is_asked(const struct sm *s, const struct sm_other *o)
 {
     const struct sm_election *x = &s->ha->election;

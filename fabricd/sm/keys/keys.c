@@ -138,8 +138,8 @@ int sm_keys_use(struct sm *s, struct store_m_key *file, char *why, size_t why_le
     return FAB_OK;
 }
 
-/* The contents of the key file after a change to these keys. Returns NOMEM, with a sentence in
- * why[]. */
+/* Computes the contents that the key file must have after a change to `keys`; does not write the
+ * file. Returns NOMEM, with a sentence in why[]. */
 static int next_file(struct sm *s, const struct fab_m_keys *keys, const struct fab_m_keys *former,
                      struct store_m_key *ret, char *why, size_t why_len)
 {

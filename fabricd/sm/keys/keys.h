@@ -12,13 +12,16 @@
  * file becomes the previous key. Returns OK, NOMEM, IO, DENIED or FORMAT. */
 int sm_keys_init(struct sm *s);
 void sm_keys_fini(struct sm *s);
-/* Call this function after new settings have changed the M_Keys. former: the M_Keys before the
- * change, which stay in use if the key file cannot be written. */
+/* Call this function after new settings were read. If they changed the M_Keys, writes the new keys
+ * to the key file, and changes the ports to them. former: the M_Keys before the change, which stay
+ * in use if the key file cannot be written. */
 void sm_keys_reload(struct sm *s, const struct fab_m_keys *former);
 /* Call this function when this manager became master, and when rows of another manager came: uses
  * the M_Key that the managers share. */
 void sm_keys_load(struct sm *s);
-void sm_keys_round_ended(struct sm *s, int status); /* call this function after every round */
+/* Ends the rotation when no port of the fabric must be changed any more; otherwise requests a round
+ * that changes keys. Call this function after every round. */
+void sm_keys_round_ended(struct sm *s, int status);
 
 extern const struct sm_phase sm_phase_identify_keys, sm_phase_change_keys;
 

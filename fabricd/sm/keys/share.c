@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shares the key file with the other managers of the fabric (fabricd/store/shared_key.h), if
- * replication.wrapping_key is set and fabricd makes the M_Key.
+ * Shares the key file with the other managers of the fabric, if replication.wrapping_key is set and
+ * fabricd makes the M_Key. A row of the replicated table shared_key has the contents of the file
+ * (fabricd/store/shared_key.h).
  *
- * The row of the replicated table wins over the file, because a manager uses a new key only after a
- * majority has confirmed the row. A rotation therefore begins with the row. If the master is killed
- * before the row is confirmed, no port has the new key; afterwards, the next master has both keys
- * and completes the rotation.
+ * The row wins over the file, because a manager uses a new key only after a majority has confirmed
+ * the row. A rotation therefore begins with the row. If the master is killed before the row is
+ * confirmed, no port has the new key; afterwards, the next master has both keys and completes the
+ * rotation.
  */
 #include <stdio.h>
 

@@ -52,7 +52,8 @@ struct sm_keys {
     bool doubts;
     /* Pending while the manager must not ask again the ports that rejected the new key. */
     struct loop_timer *retry;
-    /* Members of share.c. share: pending while the row of the key must be looked at again.
+    /* Members of share.c. The row is the row of the database by which managers share the key
+     * (fabricd/store/shared_key.h). share: pending while the manager must read the row again.
      * proposed: the row has a new key that this manager does not use yet, because no majority has
      * confirmed it. */
     struct loop_timer *share;
@@ -64,8 +65,9 @@ struct sm_keys {
 bool sm_keys_must_change(const struct sm *s, uint32_t port);
 
 /* ---- keys.c ---- */
-/* Uses the contents of the key file, which was written before. Takes over `file`, if it returns
- * OK. Otherwise returns NOMEM, with a sentence in why[]. */
+/* Uses the keys in `file`, which the caller has already written to the key file, and requests a
+ * round that changes the ports to them. Takes over `file`, if it returns OK. Otherwise returns
+ * NOMEM, with a sentence in why[]. */
 int sm_keys_use(struct sm *s, struct store_m_key *file, char *why, size_t why_len);
 
 /* ---- share.c ---- */
@@ -73,12 +75,13 @@ bool sm_keys_shared(const struct sm *s); /* this manager shares its M_Key */
 /* Returns whether all other managers in the fabric, and those in subnet.managers, share the M_Key
  * with this one. */
 bool sm_keys_shared_with_others(const struct sm *s);
-/* Changes the row. Returns NOMEM or IO, with a sentence in why[]. */
+/* Writes `file` to the row. Returns an error of store_put_shared_key, with a sentence in why[]. */
 int sm_keys_put_row(struct sm *s, const struct store_m_key *file, char *why, size_t why_len);
-/* Changes the row, if this manager is master, after a change of the file that loses no key. */
+/* Writes the contents of the key file to the row, if this manager is master and no new key is
+ * proposed. Call this function after the file has changed. */
 void sm_keys_tell(struct sm *s);
-/* Changes the row, and uses the new key when a majority has confirmed the row. Returns NOMEM or IO,
- * with a sentence in why[]. */
+/* Writes `file` to the row. The timer `share` uses the new key when a majority has confirmed the
+ * row. Returns an error of store_put_shared_key, with a sentence in why[]. */
 int sm_keys_propose(struct sm *s, const struct store_m_key *file, char *why, size_t why_len);
 void sm_keys_on_share(void *sm); /* the timer */
 

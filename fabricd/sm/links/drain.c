@@ -94,8 +94,6 @@ static int check_new(const struct sm *s, const struct sm_drain_request *q, char 
     return FAB_OK;
 }
 
-/* Makes entries of the drain for the links of out[], and counts in *ret_added those that had none.
- * Returns OK, or LIMIT if the list is full. */
 int sm_drain_add_links(struct sm *s, const struct sm_drain *d, const uint32_t *out, uint32_t count,
                        uint32_t *ret_added)
 {
@@ -116,7 +114,6 @@ int sm_drain_add_links(struct sm *s, const struct sm_drain *d, const uint32_t *o
     return FAB_OK;
 }
 
-/* Requests the rounds that move traffic away from all links of the drain. */
 void sm_drain_leave_links(struct sm *s, const struct sm_drain *d)
 {
     for (uint32_t i = 0; i < s->links->count; i++)
@@ -347,8 +344,7 @@ void sm_drain_moved(struct sm *s, struct sm_flap *e)
         sm_drain_keep(s, d);
 }
 
-/* ---- list, init and fini
- * --------------------------------------------------------------------------- */
+/* ---- list, init and fini --------------------------------------------------------------------- */
 
 bool sm_drain_excludes(const struct sm *s, uint64_t node_guid, uint8_t port)
 {

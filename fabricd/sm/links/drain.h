@@ -17,8 +17,9 @@ static inline bool sm_drain_has(const struct sm_flap *e, const struct sm_drain *
 }
 /* Writes the name of the drain for events, such as "switch spine-1", and returns text. */
 const char *sm_drain_subject(const struct sm_drain *d, char *text, size_t len);
-/* Makes entries of the drain for the links of out[], and counts in *ret_added those that had none.
- * Returns OK, or LIMIT if the list is full. */
+/* Adds links to the drain. out[count]: the id of a port of each link. Leaves out links that belong
+ * to a drain already; *ret_added increases by the number of the others. Returns OK, or LIMIT if the
+ * list is full. */
 int sm_drain_add_links(struct sm *s, const struct sm_drain *d, const uint32_t *out, uint32_t count,
                        uint32_t *ret_added);
 /* Requests the rounds that move traffic away from all links of the drain. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Follows the progress of drains: which links table entries still use, which links of ended drains
- * are in the routes again, and which ports must be idle.
+ * Follows the progress of drains: which links are still used by table entries, which links of ended
+ * drains are in the routes again, and which ports must be idle.
  */
 #include <stdio.h>
 #include <string.h>

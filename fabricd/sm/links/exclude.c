@@ -78,8 +78,8 @@ static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
             fab_fabric_port(f, b)->peer != a);
 }
 
-/* Returns whether the link is down and must stay excluded, because it is isolated or held down. If
- * it comes up between two sweeps, routes must not use it. */
+/* Returns whether the link is down and must stay excluded, because it is isolated, drained or held
+ * down. If it comes up between two sweeps, routes must not use it. */
 static bool stays_out(const struct sm_flap *e)
 {
     return e->damping.up_us == 0 &&

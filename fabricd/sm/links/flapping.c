@@ -254,7 +254,8 @@ uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->links->count; i++) {
         if (s->links->list[i].damping.flaps == 0)
-            /* This link is in the list only because it is isolated. It has never flapped. */
+            /* This link is in the list only because it is isolated or drained. It has never
+             * flapped. */
             continue;
         if (n < max)
             ret[n] = describe(&s->links->list[i]);

@@ -38,20 +38,20 @@ void sm_flap_note_down(struct sm *s, const struct fab_fabric *f, const struct sm
  * unless the link is held down or one of its switches is missing as well. */
 void sm_flap_removed(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                      const struct fab_change *c);
-/* Stores in ret[] the port ids of links that are up and flapped recently, at most `max`. Returns
+/* Stores in ret[] the port ids of ISLs that are up and flapped recently, at most `max`. Returns
  * their number. */
 uint32_t sm_flap_recent(const struct sm *s, uint32_t *ret, uint32_t max);
 uint32_t sm_flap_held(const struct sm *s); /* returns the number of links held down */
-/* Removes the held-down and isolated links from a new snapshot before the model adopts the
- * snapshot. Returns OK or NOMEM. */
+/* Removes the held-down, isolated and drained links from a new snapshot before the model adopts the
+ * snapshot, except those that must stay in use. Returns OK or NOMEM. */
 int sm_flap_exclude(struct sm *s, struct fab_fabric *f);
 enum sm_flap_probe { SM_FLAP_NOT_HELD, SM_FLAP_HELD, SM_FLAP_HELD_CHANGED };
-/* Notes whether a port probe found the port up. Returns NOT_HELD if its link is not held down. For
- * a held-down link, returns HELD, or HELD_CHANGED if the link was down before and is up now, or the
- * reverse. */
+/* Notes whether a port probe found the port up. Returns NOT_HELD if its link is not excluded. For
+ * an excluded link (held down, isolated or drained), returns HELD, or HELD_CHANGED if the link was
+ * down before and is up now, or the reverse. */
 enum sm_flap_probe sm_flap_probed(struct sm *s, uint32_t port, bool up);
 /* Returns whether the link of this port of the snapshot must stay out of service when it comes up,
- * because it is isolated or held down. */
+ * because it is isolated, drained or held down. */
 bool sm_flap_bars(const struct sm *s, uint32_t port);
 /* Notes that a link of the snapshot has come up. */
 void sm_flap_note_up(struct sm *s, const struct sm_link *c);
@@ -68,11 +68,11 @@ int sm_link_exclude(struct fab_fabric *f, uint32_t port);
 /* Returns whether the link of this port is isolated or drained, and excluded from the routes. (A
  * reinstated link is not.) */
 bool sm_is_isolated_out(const struct sm *s, uint64_t node_guid, uint8_t port);
-/* Call this function after a view was published. If counters.on_errors is "disable", it disables a
- * port of each isolated link. */
+/* Requests that the switch port of each isolated host be disabled and, if counters.on_errors is
+ * "disable", a port of each other isolated link. Call this function after a view was published. */
 void sm_isolate_settle(struct sm *s);
-/* Returns whether the link of this port was isolated or drained after the last sweep or repair, so
- * that routes may still use it. */
+/* Returns whether the link of this port is isolated or drained, but not excluded from the routes:
+ * it was isolated or drained after the last sweep or repair, or it is reinstated. */
 bool sm_isolate_due(const struct sm *s, uint32_t port);
 /* Notes that a local repair has excluded this isolated link from the routes. */
 void sm_isolate_done(struct sm *s, const struct sm_link *c);
@@ -115,7 +115,7 @@ extern const struct sm_phase sm_phase_port;
 
 /* ---- excluded links over which packets still pass (excluded.c) ---- */
 
-/* Lists the links that are up, but not in the snapshot. These are links of silent switches, and
+/* A list of links that are up, but not in the snapshot. These are links of silent switches, and
  * links with Active ports that are or were isolated or held down. The caller frees the list with
  * free(). */
 struct sm_excluded {

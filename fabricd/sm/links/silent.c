@@ -77,8 +77,8 @@ static void drop_at(struct sm *s, uint32_t i)
     s->links->silent[i] = s->links->silent[--s->links->silents];
 }
 
-/* Drops the entries of switches that answered again REMEMBERED_US ago. If the list is still
- * full, drops one entry of a switch that answers. */
+/* Drops the entries of switches that answered again REMEMBERED_US ago. If the list is full, drops
+ * at least one entry of a switch that answers, even if it is younger. */
 static void drop_old(struct sm *s)
 {
     uint64_t now = clock_now_us();

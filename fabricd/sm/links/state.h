@@ -18,7 +18,8 @@ struct sm_flap {
     char place[2][SM_PLACE_LEN];
     struct fab_damping damping;
     bool isl; /* the link is an ISL */
-    /* The link is excluded: it is removed from the model's snapshot. */
+    /* The link is excluded: it is removed from the model's snapshot, except the link of a
+     * misbehaving host. */
     bool out;
     /* The link is isolated until an operator releases it. The members below are valid only for an
      * isolated link. */
@@ -187,10 +188,11 @@ int sm_drains_init(struct sm *s);    /* returns OK or NOMEM */
 int sm_drains_load(struct sm *s);    /* loads the drains from the store; returns OK, NOMEM or IO */
 void sm_drains_forget(struct sm *s); /* forgets all drains, before they are loaded again */
 void sm_drains_fini(struct sm *s);
-/* Call this function after the sweep has set e->out of a drained link. was_out: the value of e->out
- * before the sweep. */
+/* Emits drain-suspended if routes use a drained link again. Call this function after the sweep has
+ * set e->out of the link. was_out: the value of e->out before the sweep. */
 void sm_drain_taken(struct sm *s, const struct sm_flap *e, bool was_out);
-/* Call this function if a port of the drained link is now connected to another port. */
+/* Removes a link from its drain. Call this function if a port of the link is now connected to
+ * another port. */
 void sm_drain_moved(struct sm *s, struct sm_flap *e);
 
 /* Functions of isolation.c. */

@@ -17,15 +17,15 @@ void sm_multicast_swept(struct sm *s);
 /* Call this function after a view was published. It sets a timer that updates the multicast trees
  * and the MFTs. */
 void sm_multicast_changed(struct sm *s);
-/* Call this function when a local repair removed links. The multicast trees are updated 20 ms
- * later, unless an update is already due earlier. */
+/* Sets a timer that updates the multicast trees after 20 ms, unless an update is already due. Call
+ * this function when a local repair changed tables. */
 void sm_multicast_repaired(struct sm *s);
 void sm_multicast_reload(struct sm *s);
 /* Call this function when another manager may have written MFTs. All MFT blocks then count as
  * unknown. */
 void sm_multicast_forget(struct sm *s);
-/* Fills in the next request that reads or writes an MFT block. few: does so only if at most 64 such
- * requests are left. Returns false if no request was filled in. */
+/* Fills in the next request that reads or writes an MFT block. few: fills in a request only if at
+ * most 64 such requests are left. Returns false if no request was filled in. */
 bool sm_mfts_next(struct sm *s, bool few, struct fab_mads_request *ret);
 
 /* Functions for the scrub, which reads known MFT blocks again (mft_writes.c). `number` identifies

@@ -53,7 +53,8 @@ static void plan_fini(struct sm_multicast *m)
     m->next = m->outstanding = 0;
 }
 
-/* Cancels all unanswered MFT requests. Blocks whose write was not answered count as unknown. */
+/* Cancels the running proof and all unanswered MFT requests. Blocks whose write was not answered
+ * count as unknown. */
 void sm_mfts_drop(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;

@@ -54,7 +54,8 @@ struct sm_multicast {
     bool configured; /* the groups of the configuration exist */
     /* An event has reported that no free MLID is left. */
     bool full;
-    /* [number of switches in struct fab_mcast_net] LinearFDBTop of each switch in the last sweep */
+    /* [number of switches in struct fab_mcast_net] LinearFDBTop that each switch had when the trees
+     * were last updated for a fabric */
     uint16_t *top;
     struct loop_tasks tasks;
     /* The stored groups, until a worker task has made groups of them. */
@@ -178,9 +179,10 @@ void sm_joint_lend(struct sm_multicast *m, struct sm_joint_proof *ret);
 int sm_joint_compute(struct sm_joint_proof *p);
 int sm_joint_guide(struct sm_joint_proof *p, const struct fab_multicast_verdict *v);
 void sm_joint_proof_fini(struct sm_joint_proof *p);
-/* Call this function when the proof of the MLID groups in the bitset `groups` has ended with
- * verdict `v`; witness: the cycle that it found. *ret_again: the trees now follow a new spanning
- * tree, and must be proved again. Returns OK or NOMEM. */
+/* Takes the result of a joint proof, and emits multicast-deadlock if a cycle remains. Call this
+ * function when the proof of the MLID groups in the bitset `groups` has ended with verdict `v`.
+ * witness: the cycle that it found. *ret_again: the trees now follow a new spanning tree, and must
+ * be proved again. Returns OK or NOMEM. */
 int sm_joint_done(struct sm *s, struct sm_joint_proof *p, const uint64_t *groups,
                   const struct fab_multicast_verdict *v, const char *witness, bool *ret_again);
 

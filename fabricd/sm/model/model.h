@@ -101,8 +101,8 @@ int sm_model_load_places(struct sm_model *m, struct store *store);
  * lease or a known place. The leases must not be lent. */
 bool sm_model_knows_port_guid(const struct sm_model *m, uint64_t guid);
 /*
- * Lends the model to the worker task of a phase. The task may call sm_model_adopt, sm_model_reserve
- * and sm_model_keep_leases on *ret.
+ * Lends the model to the worker task of a phase. The task may call sm_model_adopt,
+ * sm_model_reserve, sm_model_keep_leases and sm_model_writable on *ret.
  *
  * *ret gets a reference to the snapshot, and takes over the observed tables and the leases. Until
  * sm_model_take_back is called, the model itself has neither observed tables nor leases.
@@ -147,10 +147,10 @@ void sm_sealed_fini(struct sm_sealed *x);
 
 /* Returns the name of an attribute, for example "PortInfo". */
 const char *sm_attr_name(uint16_t attr_id);
-/* Writes the name of a node, for example "leaf-3". If the node has no description, writes its GUID,
- * for example "0x0002c90200000010". */
 /* Gives the nodes of a new snapshot the operator's names. */
 void sm_names_give(struct fab_fabric *f, const struct fab_node_names *names);
+/* Writes the name of a node, for example "leaf-3". If the node has no description, writes its GUID,
+ * for example "0x0002c90200000010". */
 void sm_node_name(const struct fab_fabric *f, uint32_t node, char name[SM_PLACE_LEN]);
 void sm_port_name(const struct fab_fabric *f, uint32_t port, char name[SM_PLACE_LEN]);
 /* Writes the name of a port of a node that may have left the fabric. GUID 0: the manager's own

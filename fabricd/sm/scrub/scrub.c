@@ -100,9 +100,9 @@ static void note_violations(const struct fab_fabric *f, uint32_t node, uint32_t 
     }
 }
 
-/* Counts the requests of a turn that is about to begin, and reads the violation counters of the
- * ports. Each call handles some of the nodes, because all nodes of a fabric with 44,000 hosts would
- * block the event loop for 10 ms. Returns true when all nodes are counted. */
+/* Counts the requests of a turn that is about to begin, and copies the violation counters of the
+ * ports from the snapshot. Each call handles some of the nodes, because all nodes of a fabric with
+ * 44,000 hosts would block the event loop for 10 ms. Returns true when all nodes are counted. */
 static bool count_requests(struct sm *s, enum fab_scrub_turn which)
 {
     struct sm_scrub *c = s->scrub;
@@ -476,7 +476,8 @@ void sm_scrub_reload(struct sm *s)
 }
 
 /* Call this function when a round has ended. If no write of the round failed, the function removes
- * the nodes of the round from `differing`, because all their settings have been written again. */
+ * the nodes of the round from `differing`, because all their settings have been written again. A
+ * sweep of the whole fabric removes all nodes. */
 void sm_scrub_round_ended(struct sm *s, int status)
 {
     struct sm_guids *differing = &s->scrub->differing;

@@ -7,12 +7,15 @@
 
 int sm_scrub_init(struct sm *s); /* returns OK or NOMEM */
 void sm_scrub_fini(struct sm *s);
-void sm_scrub_reload(struct sm *s); /* call this function when the configuration changed */
+/* Starts all turns again, with the present sweep.scrub_interval. Call this function when the
+ * configuration changed. */
+void sm_scrub_reload(struct sm *s);
 /* Cancels the unanswered requests of the scrub, and starts its turns from their beginning. */
 void sm_scrub_drop(struct sm *s);
 /* Fills in the next request of the scrub. Returns false if there is none now. */
 bool sm_scrub_next(struct sm *s, struct fab_mads_request *ret);
-void sm_scrub_round_ended(struct sm *s, int status); /* call this function after every round */
+/* Notes which nodes a round has restored. Call this function after every round. */
+void sm_scrub_round_ended(struct sm *s, int status);
 void sm_scrub_get_status(const struct sm *s, struct sm_status *ret);
 
 #endif

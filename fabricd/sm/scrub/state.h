@@ -23,8 +23,8 @@ enum sm_scrub_state {
 };
 struct sm_scrub_slot {
     enum sm_scrub_state state;
-    /* The attribute to read. The caller looks up its ids `node` and `port` again before each
-     * use. */
+    /* The attribute to read. Its ids `node` and `port` are looked up again before each use, because
+     * a new snapshot may have other ids. */
     struct fab_scrub_item item;
     uint64_t guid; /* GUID of the node that is read */
     uint8_t num;   /* number of the port that is read */
@@ -71,11 +71,11 @@ struct sm_scrub {
      * targeted sweep of these nodes begins, which restores the settings. */
     struct sm_guids found;
     struct sm_guids differing; /* nodes whose settings are not restored yet */
-    /* [violation_ports] M_Key violation counters by port id, at the start of this turn and of the
-     * previous one. */
+    /* [violation_ports] M_Key violation counters by port id. [0]: at the start of the previous
+     * turn; NULL: not known. [1]: at the start of this turn. */
     uint16_t *violations[2];
-    /* The M_Key violation counters that are read while the requests of the next turn are
-     * counted. */
+    /* The M_Key violation counters that are copied from the snapshot while the requests of the next
+     * turn are counted. */
     uint16_t *violations_now;
     uint32_t violation_ports;
     bool mft_differs; /* an MFT is not restored yet */

@@ -102,8 +102,7 @@ static void on_time(void *ctx)
     sm_schedule(s);
 }
 
-/* ---- gains while the manager is frozen --------------------------------------------------------
- */
+/* ---- gains while the manager is frozen ------------------------------------------------------- */
 
 int sm_sweep_leave_gains(struct sm *s, const struct fab_fabric *now)
 {

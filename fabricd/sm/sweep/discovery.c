@@ -89,8 +89,8 @@ static bool dismiss(struct sm *s, const struct fab_fabric *now)
     return true;
 }
 
-/* Checks the new snapshot, and removes held-down links, isolated links and links of silent switches
- * from it. Call this function before the model adopts the snapshot. */
+/* Checks the new snapshot, and removes from it held-down, isolated and drained links, and links of
+ * silent switches. Call this function before the model adopts the snapshot. */
 int sm_sweep_judge(struct sm *s)
 {
     if (dismiss(s, s->sweep->found))

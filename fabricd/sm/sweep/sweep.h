@@ -35,14 +35,15 @@ bool sm_background_ready(const struct sm *s);
  * heavy sweep began. */
 bool sm_background_behind(const struct sm *s);
 bool sm_background_next(struct sm *s, struct fab_mads_request *ret);
-/* Struct sm_wiring calls this function as node_touched. */
+/* Notes that a node may have changed while the background heavy sweep runs. Struct sm_wiring has
+ * this function as node_touched. */
 void sm_background_touch(struct sm *s, uint64_t guid);
 
 extern const struct sm_phase sm_phase_light, sm_phase_prepare, sm_phase_discover, sm_phase_seal,
     sm_phase_adopt;
 
-/* Returns the number of unresponsive ports. Devices that sweeps left out because they are not
- * approved do not count. */
+/* Returns the number of unresponsive ports and silent switches. Devices that sweeps left out
+ * because they are not approved do not count. */
 uint32_t sm_unresponsive_count(const struct sm *s);
 
 /* Call this function when the manager loses the role of master. It forgets a sudden loss that was

@@ -14,7 +14,8 @@ void sm_wiring_rehearse(struct sm_wiring *ret);
 
 int sm_take_over_init(struct sm *s); /* returns OK or NOMEM */
 void sm_take_over_fini(struct sm *s);
-/* Call this function when another manager is master, or will be elected. */
+/* Gives up the lead of the replication. Call this function when another manager is master, or will
+ * be elected. */
 void sm_take_over_end(struct sm *s);
 /* This phase loads what other managers decided, before a sweep uses it. */
 extern const struct sm_phase sm_phase_load;
