@@ -493,8 +493,8 @@ static inline void assert_set(struct world *w, const uint32_t *ports, uint32_t c
     w->later_sets += want > 0;
 }
 
-/* The writes are sorted by their step. Within a step, the writes that matter to most endports come
- * first. */
+/* Checks that the writes are sorted by their step, and that within a step, the writes that matter
+ * to most endports come first. */
 static inline void assert_write_order(const struct world *w, const struct fab_repair_delta *d)
 {
     uint32_t steps = 0;
