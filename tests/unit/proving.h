@@ -272,8 +272,8 @@ static inline struct fab_fabric *with_faults(const struct fab_fabric *f, struct 
 }
 
 /* Frees f. Lets several links and switches fail at once. Each time, the engine must either route
- * the fabric or refuse it with a reason. At most `odd` percent of the routed fabrics may fail the
- * proof. */
+ * the fabric or refuse it with a reason. In at most `odd` percent of the rounds, the tables may
+ * fail the proof. */
 static inline void mostly_survives(const char *engine, struct fab_fabric *f, struct fab_prng *prng,
                                    unsigned rounds, unsigned odd, const char *what)
 {

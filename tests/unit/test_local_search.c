@@ -218,7 +218,7 @@ START_TEST(one_link_less)
 }
 END_TEST
 
-/* Switches in a line, each with one host. */
+/* Makes a fabric of switches in a line, each with one host. */
 static struct fab_fabric *line(uint32_t switches)
 {
     struct fab_torus_spec spec = {

@@ -85,7 +85,8 @@ static bool is_isl(const struct fab_fabric *f, uint32_t port)
     return fab_fabric_port_is_up(f, port) && peer != FAB_NONE && fab_fabric_node_is_switch(f, peer);
 }
 
-/* An ISL carries data packets if one end is Active and the other end at least Armed. */
+/* Returns true if the port is of an ISL that carries data packets: one end is Active, and the other
+ * end at least Armed. */
 static bool carries(const struct fab_fabric *f, uint32_t port)
 {
     if (!is_isl(f, port))

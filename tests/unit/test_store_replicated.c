@@ -253,7 +253,7 @@ static void run_sql(const char *sql)
     sqlite3_close(db);
 }
 
-/* Three nodes with a port and a link: two are gone, since 100 and 200; the third is present. */
+/* Adds three nodes to the database: two are gone, since 100 and 200; the third is present. */
 static void add_nodes(void)
 {
     run_sql("INSERT INTO node(guid, kind, description, ports, vendor_id, device_id, first_seen, "
