@@ -862,9 +862,10 @@ static void ordering_fini(struct fab_lft_ordering *o)
     free(o->parts);
 }
 
-/* If the constraints of two entries contradict each other, one block is written in two parts. If the
- * two constraints of one entry contradict each other, they are dropped if they are soft. If they are
- * strict, which would be an internal error, a block is written too early, and counted as unordered. */
+/* If the constraints of two entries contradict each other, one block is written in two parts. If
+ * the two constraints of one entry contradict each other, they are dropped if they are soft. If
+ * they are strict, which would be an internal error, a block is written too early, and counted as
+ * unordered. */
 START_TEST(contradictions_are_resolved)
 {
     struct fab_lft_ordering o;
