@@ -27,7 +27,8 @@ void anonymizer_learn(struct anonymizer *a, enum pseudonym_kind kind, const char
 /* Learns the names in a part. `part` is the file name of the part, which shows what kind of texts
  * it has. */
 void anonymizer_read(struct anonymizer *a, const char *part, const char *text, size_t len);
-/* Call this function when all parts were read, and before any is written. */
+/* Gives each learned name its pseudonym. Call this function when all parts were read, and before
+ * any is written. */
 void anonymizer_seal(struct anonymizer *a);
 /* Writes a part with pseudonyms, and checks that no original is left in it. */
 void anonymizer_write(struct anonymizer *a, const char *part, const char *text, size_t len,

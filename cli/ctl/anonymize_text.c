@@ -69,7 +69,8 @@ static size_t uid_len(const char *text, size_t len)
 
 /* ---- texts of any kind ----------------------------------------------------------------------- */
 
-/* Replaces a known name at the beginning of the text. Returns its length; 0: there is none. */
+/* Handles a known name at the beginning of the text, as the pass requires. Returns its length, with
+ * that of the device name after it; 0: there is none. */
 static size_t known(struct anonymize_text *t, const char *text, size_t len)
 {
     size_t n = 0;

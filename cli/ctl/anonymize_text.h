@@ -19,7 +19,7 @@ struct anonymize_text {
     struct pseudonyms *pseudonyms;
     enum anonymize_pass pass;
     bool strict; /* true: words that fabricd's sources do not have are replaced */
-    /* for ANONYMIZE_WRITE; otherwise NULL */
+    /* where ANONYMIZE_WRITE writes the text; NULL in the other passes */
     struct fab_text *to;
     int status; /* the first error */
 };

@@ -9,7 +9,7 @@
  *     NAME.pem  the certificate that was issued last for NAME
  *     NAME.key  the private key of this certificate
  *     NAME.pem.SERIAL  a certificate that a renewal replaced, and that stays valid until it expires
- *     .NAME.key  a new key, between the moments at which NAME.pem and NAME.key are replaced
+ *     .NAME.key  a new key, until NAME.pem has its certificate and it can become NAME.key
  *
  * All keys are for the NIST curve P-256 and have mode 0600. Each file is replaced as a whole. If a
  * command is killed between the two files of a name, the next command completes or undoes its work.
@@ -26,8 +26,8 @@
 /* the name of the authority itself in lists and for renewals */
 #define AUTHORITY_OWN_NAME "ca"
 
-/* The functions below that return int return OK, IO, NOMEM, or what their comments say. After a
- * failure, why[] has a sentence. */
+/* The functions below that return int return OK, IO, NOMEM, or what their comments say, and after a
+ * failure a sentence in why[]. */
 struct authority;
 /* Makes an authority that is valid for this number of days. If the directory does not exist, also
  * makes the directory. EXISTS: the directory has an authority; nothing was changed. */

@@ -178,7 +178,8 @@ static int is_waiting_key(const struct dirent *entry)
 }
 
 /* Moves a waiting key to NAME.key if NAME.pem is its certificate. Otherwise removes the key,
- * because the command that made it was interrupted before it replaced the certificate. */
+ * because the command that made it was interrupted before it replaced the certificate. Returns IO
+ * if the file has no key, although NAME.pem exists. */
 static int settle_key(const struct authority *a, const char *waiting, char *why, size_t why_len)
 {
     char file[AUTHORITY_FILE_LEN];
@@ -230,7 +231,8 @@ static bool is_former(const char *file, const char *name)
            strspn(file + len + 5, "0123456789ABCDEF") == strlen(file + len + 5);
 }
 
-/* Keeps a certificate of the name under its serial number. */
+/* Writes a certificate of the name to NAME.pem.SERIAL, where it stays when a renewal replaces
+ * NAME.pem. */
 static int keep_former(const struct authority *a, const char *name, X509 *cert, char *why,
                        size_t why_len)
 {

@@ -51,9 +51,11 @@ int authority_add_formers(const struct authority *a, const char *name, const X50
 int authority_no_memory(char *why, size_t why_len); /* returns NOMEM */
 int authority_fail(int rc, char *why, size_t why_len, const char *path, const char *file,
                    const char *reason); /* returns rc */
-/* Returns true if the text can be the name of a file and of a host. */
+/* Returns true if the text has 1 to AUTHORITY_NAME_MAX letters, digits and . @ _ - and begins with
+ * a letter or a digit. */
 bool authority_is_name(const char *text);
-/* INVAL: the text cannot be the name of a certificate. */
+/* Checks the name of a certificate, which must satisfy authority_is_name, and is not "ca" or "crl".
+ * Returns OK or INVAL. */
 int authority_check_name(const char *name, char *why, size_t why_len);
 
 bool authority_is_expired(const X509 *cert);

@@ -113,7 +113,8 @@ const char *role_name(unsigned role)
     return names[role < sizeof names / sizeof names[0] ? role : 0];
 }
 
-/* Returns true if the method needs no higher role than the help names for the command. */
+/* Returns true if the method needs no higher role than the method of the command, or is the
+ * command's optional method. c == NULL: true. */
 static bool may_call(const struct cmd *c, const char *method)
 {
     return c == NULL || role_of(method) <= role_of(c->method) ||

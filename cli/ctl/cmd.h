@@ -144,7 +144,8 @@ extern const struct cmd cmd_status, cmd_version, cmd_help, cmd_sweep, cmd_rerout
 /* ---- roles ----------------------------------------------------------------------------------- */
 
 /* Returns the role (enum Role of access.proto) that callers of the method need; the proto files
- * have it as an option. `method` is a full name as in struct cmd. */
+ * have it as an option. Returns the role administrator if they do not have it. `method` is a full
+ * name as in struct cmd. */
 unsigned role_of(const char *method);
 const char *role_name(unsigned role); /* returns "viewer", for example */
 
@@ -174,7 +175,8 @@ int complain(int exit_code, const char *fmt, ...) __attribute__((format(printf, 
 int confirm(const struct session *s, const char *question, const char *refusal);
 /* Returns the argument of an option for a field of a request; "" if the option was not given. */
 char *word_of(const char *given);
-/* Returns the exit code. If a file of this name exists, prints an error. */
+/* Checks that no file of this name exists; if there is one, prints an error. Returns the exit
+ * code. */
 int check_absent(const char *file);
 
 /* Parses the first argument of the command, "NODE/PORT", into the node name and the port number.

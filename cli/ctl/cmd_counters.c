@@ -184,7 +184,9 @@ static const char *const error_counters[] = {"SymbolErrorCounter",
                                              "VL15Dropped"};
 #define ERROR_COUNTERS (sizeof error_counters / sizeof *error_counters)
 
-/* Finds the value or the error counter that the option --counter names. */
+/* Finds the value (an index of counters[]) or the error counter that the option --counter names.
+ * The result that it does not name is COUNTER_COUNT or NULL; with name NULL, both are. Prints an
+ * error for any other name. Returns the exit code. */
 static int parse_counter(const char *name, size_t *ret_value, const char **ret_error)
 {
     *ret_value = COUNTER_COUNT;
@@ -203,7 +205,7 @@ static int parse_counter(const char *name, size_t *ret_value, const char **ret_e
                     name);
 }
 
-/* Prints one value of all samples. */
+/* Prints one value of all samples: the error counter or, if `error` is NULL, counters[value]. */
 static void say_counter(struct out *o, const struct port_samples *p, size_t value,
                         const char *error)
 {
@@ -407,7 +409,7 @@ static void say_link(struct session *s, const struct port_samples *a, const stru
     out_record_end(o);
 }
 
-/* Draws the link; if the port has no link now, only the port. */
+/* Draws both ports of the link or, if there is no link now, only the first port. */
 static int draw_link(const struct port_samples *a, const struct port_samples *b)
 {
     char name[2][SHOW_LEN];

@@ -26,8 +26,8 @@
 
 /* ---- the cost -------------------------------------------------------------------------------- */
 
-/* Asks for the figures of the routes without the drained links. *ret stays NULL if the drain leaves
- * out no link, or more links than WhatIf accepts. */
+/* Asks for the figures of the routes without the drained links. *ret stays NULL if no link is
+ * drained, or if there are more links than WhatIf accepts. */
 static int ask_cost(struct session *s, const Fabric__V1__GetDrainPreviewResponse *p,
                     Fabric__V1__QualityOptions *options, Fabric__V1__WhatIfResponse **ret)
 {
@@ -111,7 +111,8 @@ static Fabric__V1__DrainKind kind_of(const char *word)
     return FABRIC__V1__DRAIN_KIND__DRAIN_KIND_UNSPECIFIED;
 }
 
-/* Reads --for and --until. */
+/* Reads the end of the drain from --for or --until. *ret stays unchanged if neither was given;
+ * otherwise it becomes `room`, which gets the time. Returns the exit code. */
 static int read_end(const struct session *s, Google__Protobuf__Timestamp *room,
                     Google__Protobuf__Timestamp **ret)
 {
@@ -128,7 +129,8 @@ static int read_end(const struct session *s, Google__Protobuf__Timestamp *room,
     return EXIT_OK;
 }
 
-/* Waits until the drain with this number is drained. */
+/* Waits until the drain with this number is in the state drained, and prints it. Prints an error if
+ * the drain ends before that. Returns the exit code. */
 static int wait_drained(struct session *s, uint32_t id)
 {
     for (;;) {

@@ -38,7 +38,8 @@ static void say_field(struct out *o, const Fabric__V1__Event__FieldsEntry *f)
         out_text(o, f->key, NULL, OUT_PLAIN, f->value->text);
 }
 
-/* journal: the journal of the sequence number; NULL: that of this manager. */
+/* Prints an event. journal: the journal to which its sequence number belongs; NULL or "": that of
+ * this manager, which is not printed. */
 static void say_row(struct out *o, const Fabric__V1__Event *e, const char *journal)
 {
     out_row(o);
@@ -133,11 +134,14 @@ struct watching {
     /* sequence number after which the next call must begin, if the manager ended the call because
      * this client is too slow; 0: the call ended for another reason */
     uint64_t resume_after;
-    bool again; /* the next call begins at the place in a journal that was seen before */
-    bool over;  /* the user wants no more events */
+    /* The manager has another journal, which was seen before: the next call begins at the last
+     * event that was seen of it. */
+    bool again;
+    bool over; /* the user wants no more events */
 };
 
-/* Makes this journal the first one. Returns whether it was seen before, but was not the first. */
+/* Makes this journal the first one in seen[]. Returns whether it was in seen[] before, but not as
+ * the first. */
 static bool go_to_journal(struct watching *w, const char *journal)
 {
     struct place_in_journal here = {.sequence = 0};
@@ -185,7 +189,7 @@ static bool each(void *ctx, const ProtobufCMessage *message)
     return !w->over;
 }
 
-/* Connects again until a manager answers. */
+/* Tries to connect again, once a second, until a manager answers. */
 static void connect_again(struct session *s)
 {
     struct fab_client_error error;

@@ -82,7 +82,7 @@ static int export(struct session *s, const struct format *formats)
     return sink_close(&sink, s->file, rc);
 }
 
-/* --slurm is the short form of --format slurm. */
+/* Runs `topo export`. --slurm is the short form of --format slurm. */
 static int export_topo(struct session *s)
 {
     if (s->slurm && s->format != NULL)

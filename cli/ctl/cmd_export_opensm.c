@@ -31,8 +31,8 @@ static void free_ports(struct ports *p)
     free(p->port);
 }
 
-/* Adds a port, unless it is an external port of a switch, which has no GUID. Returns false if there
- * is no memory. */
+/* Adds a port, unless it has no GUID (external ports of switches have none), or its values are not
+ * valid. Returns false if there is no memory. */
 static bool add_port(struct ports *p, const Fabric__V1__Port *m)
 {
     if (m->guid[0] == '\0' || m->port == NULL || m->lid > UINT16_MAX)
@@ -102,8 +102,8 @@ static char *setting_of(const char *settings, const char *path)
     return NULL;
 }
 
-/* Reads the file that a setting of the manager names. If this host does not have it, prints a
- * warning. */
+/* Returns the text of the file that a setting of the manager names. Returns NULL if the setting is
+ * not set, or if the file cannot be read on this host; in the latter case, prints a warning. */
 static char *read_set(const char *settings, const char *path, size_t *ret_len)
 {
     char *file = setting_of(settings, path), *text = NULL;

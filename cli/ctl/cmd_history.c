@@ -312,8 +312,8 @@ static void say(struct session *s, struct history *h, uint64_t most)
     out_record_end(o);
 }
 
-/* Call this function if the history is empty, because the user's name for the object may be wrong.
- * Prints an error if no node has this name, or if the name is ambiguous. */
+/* Prints an error if no node has the name that the user gave for the object, or if the name is
+ * ambiguous. Called if the history is empty. Returns the exit code. */
 static int check_name(struct session *s)
 {
     Fabric__V1__GetNodeRequest q = FABRIC__V1__GET_NODE_REQUEST__INIT;

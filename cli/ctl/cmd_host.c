@@ -45,7 +45,7 @@ static const char *text_of(const char *text)
     return text != NULL ? text : "";
 }
 
-/* Writes rack, row and slot. In text output, rack and row share one column. */
+/* Writes rack, row and slot; the row only in JSON output. */
 static void say_location(struct out *o, const Fabric__V1__Location *l)
 {
     out_text(o, "rack", "RACK", OUT_PLAIN, l != NULL ? text_of(l->rack) : "");

@@ -137,7 +137,7 @@ static void say_pair(struct out *o, const Fabric__V1__Path *p)
     out_row_end(o);
 }
 
-/* The row of a pair whose source or destination is not in the fabric. */
+/* Prints the row of a pair whose source or destination is not in the fabric. */
 static void say_missing(struct out *o, char *source, char *destination, char *problem)
 {
     Fabric__V1__Path p = FABRIC__V1__PATH__INIT;
@@ -150,7 +150,8 @@ static void say_missing(struct out *o, char *source, char *destination, char *pr
     say_pair(o, &p);
 }
 
-/* Asks for the path of one pair, and prints its row. A pair without a path sets *unsound. */
+/* Asks for the path of one pair, and prints its row. If the pair has no path, sets *unsound to
+ * true. */
 static int ask_pair(struct session *s, char *source, char *destination, bool *unsound)
 {
     Fabric__V1__TracePathRequest q = FABRIC__V1__TRACE_PATH_REQUEST__INIT;
@@ -190,8 +191,9 @@ static int show_pairs(struct session *s, const struct job *from, const struct jo
     return rc == EXIT_OK && unsound ? EXIT_UNSOUND : rc;
 }
 
-/* Finds the endports that an argument names: the nodes of the fabric that match a pattern with * or
- * ?, or the names of a list. A text with a bracket or comma that is no list is a name. */
+/* Finds the endports that an argument names. An argument with * or ? is a pattern for the nodes of
+ * the fabric. Any other argument is a list of names, such as "node[1-4],login1". An item whose
+ * brackets have no list of numbers is one name. */
 static int find_ends(struct session *s, const char *usage, char *text, struct job *ret)
 {
     struct matched m = {0};

@@ -39,7 +39,7 @@ static int relink_cable(struct session *s)
                          : rc;
 }
 
-/* Parses the option --width, such as "1x". Without the option, *ret_lanes is 0. */
+/* Parses the option --width, such as "1x". Without the option, *ret_lanes stays unchanged. */
 static int parse_width(const struct session *s, uint32_t *ret_lanes)
 {
     static const uint32_t lanes[] = {1, 2, 4, 8, 12};

@@ -257,7 +257,7 @@ static void say_alarms(struct out *o, const Fabric__V1__Status *s)
     }
 }
 
-/* Writes which sections of fabricd.yaml the applied policy replaces. */
+/* Writes the version of the applied policy, and which sections of fabricd.yaml it replaces. */
 static void say_policy(struct out *o, const Fabric__V1__Status *s)
 {
     char sections[SHOW_WORDS_LEN];

@@ -90,7 +90,8 @@ static void draw(const struct top *t)
     fab_base_text_fini(&f.text);
 }
 
-/* Returns true if the key asks for new data at once. */
+/* Does what the key means: ends, pauses, or changes the order of the ports. Returns true if new
+ * data must be requested at once. */
 static bool obey(struct top *t, int key)
 {
     static const char ranks[] = "?dpwe"; /* in the order of PortRank */

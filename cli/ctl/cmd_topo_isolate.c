@@ -29,7 +29,8 @@ static bool is_wrong_isl(const struct fab_cabling_check *c, const struct fab_cab
     }
 }
 
-/* Isolates the link of a port. Writes the result, and returns true if the link is isolated. */
+/* Isolates the link of a port. Returns true if the link is isolated now, even if it was isolated
+ * before; otherwise *ret_error has the reason. */
 static bool isolate_port(struct session *s, const struct fab_cabling_check *c, uint32_t port,
                          struct fab_client_error *ret_error)
 {
@@ -47,7 +48,8 @@ static bool isolate_port(struct session *s, const struct fab_cabling_check *c, u
     return ret_error->code == FAB_GRPC_OK || ret_error->code == FAB_GRPC_ALREADY_EXISTS;
 }
 
-/* Isolates the link of a difference and prints the result. Returns the exit code. */
+/* Isolates the link of a difference, unless --dry-run was given, and prints the result. Returns the
+ * exit code. */
 static int isolate_one(struct session *s, const struct fab_cabling_check *c,
                        const struct fab_cabling_difference *d)
 {

@@ -43,7 +43,8 @@ static void offer_words(const struct line *l, const char *words)
     }
 }
 
-/* Offers the names that a list command prints, each followed by `end`. */
+/* Offers the names that a list command prints, each followed by `end`. argument: the argument of
+ * the list command; NULL: it gets none. */
 static void offer_names(const struct line *l, const struct cmd *list, const char *argument,
                         const char *end)
 {
@@ -126,7 +127,7 @@ static void offer_argument(const struct line *l, const char *argument)
             offer_names(l, name_lists[i].list, NULL, "");
 }
 
-/* Offers the values of the argument that stands at the place of the present word. */
+/* Offers the values of the argument whose place the present word has. */
 static void offer_arguments(const struct line *l)
 {
     const char *usage = l->cmd->args != NULL ? l->cmd->args : "";

@@ -25,8 +25,8 @@ struct contexts {
     char *current; /* the key `current` of the files; NULL: not set */
     char *chosen;  /* chosen by 'fabricctl context use'; NULL: none */
 };
-/* Reads the files and the choice. Files that do not exist count as empty. Prints an error. Returns
- * the exit code; call contexts_fini in any case. */
+/* Reads the files and the choice. Files that do not exist count as empty. If a file cannot be used,
+ * prints the error. Returns the exit code; call contexts_fini in any case. */
 int contexts_load(struct contexts *ret);
 void contexts_fini(struct contexts *c);
 /* Returns the context with this name. Prints an error and returns NULL if there is none. */
@@ -34,20 +34,22 @@ const struct context *contexts_find(const struct contexts *c, const char *name);
 /* Returns the name of the context for commands without the option --context: the chosen one, or
  * that of the key `current`. NULL: there is none. */
 const char *contexts_default(const struct contexts *c);
-/* Stores the choice of a context, or forgets it if the name is NULL. Prints an error. Returns the
- * exit code. */
+/* Stores the choice of a context, or forgets it if the name is NULL. If this fails, prints the
+ * error. Returns the exit code. */
 int contexts_choose(const char *name);
 
 /* Fills in the members of the options that the user has not given on the command line: from the
- * context (NULL: none), or else from the environment. */
+ * context (NULL: none) or else from the environment. If neither has an address, it becomes the
+ * default address. */
 void contexts_connect(const struct context *c, struct fab_client_options *options);
-/* Writes the name of the configuration file of the user; "": there is no home directory. */
+/* Writes the name of the configuration file of the user; "": neither XDG_CONFIG_HOME nor HOME names
+ * a directory. */
 void contexts_user_file(char *path, size_t size);
 
 /* ---- for contexts*.c only ---- */
 
-/* Adds the contexts of a file, except those whose names *c already has. Prints an error. Returns
- * the exit code. */
+/* Adds the contexts of a file, except those whose names *c already has. If the file cannot be used,
+ * prints the error. Returns the exit code. */
 int contexts_read(struct contexts *c, const char *path);
 
 #endif

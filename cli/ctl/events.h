@@ -20,7 +20,8 @@ int fetch_events(struct session *s, Fabric__V1__ListEventsRequest *q, uint64_t m
 void free_events(struct events *e);
 
 /* Fills the filter of a request from the options --since, --until and --severity. times[] is the
- * memory for the times in the request. Returns the exit code; prints an error. */
+ * memory for the times in the request. If an option is not valid, prints the error. Returns the
+ * exit code. */
 int read_event_filter(const struct session *s, Google__Protobuf__Timestamp times[2],
                       Fabric__V1__ListEventsRequest *q);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Adds the links that the manager excludes from its routes to an exported fabric. */
+/* Adds to an exported fabric the links that it lacks because they are isolated or held down. */
 #ifndef CLI_CTL_EXCLUDED_H
 #define CLI_CTL_EXCLUDED_H
 

@@ -104,7 +104,8 @@ static void name_objects(const struct expansion *e, char *text, size_t size)
         snprintf(text + used, size - used, ", and %zu more", all - named);
 }
 
-/* Prints what the patterns match, and asks whether to change these objects. */
+/* If the command changes something, prints what the patterns match, and asks whether to change
+ * these objects. Does not ask if --dry-run was given, or if the command itself asks. */
 static int confirm_objects(const struct session *s, const struct expansion *e)
 {
     char names[600] = "", question[120], refusal[800];
@@ -156,7 +157,8 @@ static int run_joined(struct session *s, const struct expansion *e, const char *
     return rc;
 }
 
-/* Runs the command for one object of each argument. `number` selects the combination. */
+/* Runs the command for one combination of objects, one of each argument. `number` selects the
+ * combination. */
 static int run_combination(struct session *s, struct expansion *e, size_t number,
                            const char *context)
 {

@@ -30,7 +30,7 @@ static size_t bytes_of(const char *text, unsigned columns)
     return n;
 }
 
-/* Blanks are written only when something follows them in their row. */
+/* Appends blanks. They are written only when something follows them in their row. */
 static void put_blanks(struct frame *f, unsigned count)
 {
     count = count < f->width - f->column ? count : f->width - f->column;

@@ -64,7 +64,8 @@ static int say_unread(const char *path, int status)
                                                 : "out of memory");
 }
 
-/* Reads the file at folder/name into place `kind`. Returns NOT_FOUND without a message. */
+/* Reads the file folder/name to f->text[kind]. Returns NOT_FOUND without a message. After any other
+ * error, prints the error and sets *ret_code to its exit code. */
 static int try_file(struct import_files *f, unsigned kind, const char *folder, const char *name,
                     int *ret_code)
 {
@@ -102,8 +103,9 @@ static int read_named(const struct import_places *p, struct import_files *f, uns
     const char *slash = strrchr(value, '/');
     const char *name = slash != NULL ? slash + 1 : value;
     int r = try_file(f, kind, p->dir, name, &code);
-    /* If an option has the path of OpenSM's template, the file need not belong to this copy of a
-     * configuration. */
+    /* An option may still have the path of OpenSM's template, below /etc/opensm. If the user named
+     * a folder (--dir), such a file on this host need not belong to the configuration in the
+     * folder. */
     bool own = strncmp(value, "/etc/opensm/", 12) != 0 || !p->dir_given;
     if (r == FAB_E_NOT_FOUND && value[0] == '/' && own)
         try_file(f, kind, "", value, &code);

@@ -28,13 +28,14 @@ void import_files_free(struct import_files *f);
 
 /* Reads a file. Returns OK or another status, without a message; the caller frees the text. */
 int import_file_read(const char *path, char **ret_text, size_t *ret_len);
-/* Makes an absolute path of a folder that need not exist. Returns the exit code. */
+/* Makes an absolute path of a folder that need not exist. If the path is too long, prints an error.
+ * Returns the exit code. */
 int import_absolute(const char *folder, char ret[IMPORT_PATH_LEN]);
 
-/* Writes a file into the folder. force: a file with this name is renamed to NAME.former; otherwise
- * it is an error. Prints the error and returns the exit code. */
+/* Writes a file into the folder, and replaces a file with this name. force: first renames that file
+ * to NAME.former. Prints the error and returns the exit code. */
 int import_file_write(const char *folder, const struct fab_opensm_output *o, bool force);
-/* Returns the exit code. If one of the files exists, prints an error. */
+/* Checks that none of the files exists; if one exists, prints an error. Returns the exit code. */
 int import_files_absent(const char *folder, const struct fab_opensm_output *o, size_t count);
 
 #endif

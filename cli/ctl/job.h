@@ -19,8 +19,8 @@ void job_fini(struct job *job);
 /* Adds the names in a comma-separated list to the job; commas within [...] do not separate names.
  * Returns false if memory ran out. Exported for tests. */
 bool job_split(struct job *job, const char *list);
-/* Adds all names of a list such as "node[1-4],login1" to the job, each of them separately. A list
- * with more than `most` names is an error. Prints the error; returns the exit code. */
+/* Adds all names of a list such as "node[1-4],login1" to the job, each of them separately. If the
+ * list has more than `most` names, or memory ran out, prints an error. Returns the exit code. */
 int job_expand(struct job *job, const char *list, size_t most);
 /* Adds a name to the job. If the number in this name follows that in the previous name, both names
  * become one range, such as "node[01-16]". Returns false if memory ran out. */

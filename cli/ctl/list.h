@@ -18,7 +18,7 @@ struct list {
     void (*say_row)(struct out *o, const void *item);
     /* text that is printed if the list is empty; NULL: no text */
     const char *none;
-    /* maximum number of rows that are printed without the option -n; 0: all */
+    /* maximum number of rows that are printed without the option -n; 0: all rows, even with -n */
     size_t count;
     /* The list ends before the first row whose field `time` is earlier; NULL: all rows. Only for
      * lists whose newest row comes first. */

@@ -85,7 +85,8 @@ static int match_nodes(struct session *s, const char *pattern, Fabric__V1__NodeT
     return rc;
 }
 
-/* Commands for links take only ports with a link, and each link once. */
+/* Returns true for a command about links, which takes only ports with a link, and each link
+ * once. */
 static bool is_for_links(const struct session *s)
 {
     return strcmp(s->cmd->noun, "link") == 0 ||
@@ -167,7 +168,7 @@ static int match_racks(struct session *s, const char *pattern, struct matched *r
     return rc;
 }
 
-/* The drains of the kind that is the first argument of the command. */
+/* Finds the drains of the kind that is the first argument of the command. */
 static int match_drains(struct session *s, const char *pattern, struct matched *ret)
 {
     const Fabric__V1__ListDrainsRequest q = FABRIC__V1__LIST_DRAINS_REQUEST__INIT;
@@ -200,7 +201,8 @@ static int match_gone(struct session *s, const char *pattern, struct matched *re
     return rc;
 }
 
-/* The nodes that wait for an approval of their names or, with --forget, that have a pinned name. */
+/* Finds the nodes that wait for an approval of their names or, with --forget, those that have a
+ * pinned name. */
 static int match_pins(struct session *s, const char *pattern, struct matched *ret)
 {
     Fabric__V1__ListNodePinsRequest q = FABRIC__V1__LIST_NODE_PINS_REQUEST__INIT;
@@ -222,8 +224,8 @@ static int match_pins(struct session *s, const char *pattern, struct matched *re
     return rc;
 }
 
-/* The devices that wait for an approval or, for topo disapprove, that are approved. A device is
- * listed once for each of its ports. */
+/* Finds the devices that wait for an approval or, for topo disapprove, those that are approved. The
+ * manager lists a device once for each of its ports; it is added once. */
 static int match_baseline(struct session *s, const char *pattern, struct matched *ret)
 {
     Fabric__V1__ListBaselineRequest q = FABRIC__V1__LIST_BASELINE_REQUEST__INIT;

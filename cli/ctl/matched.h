@@ -27,7 +27,8 @@ bool name_matches(const char *pattern, const char *name);
 /* Returns true if the pattern matches the port (NODE/PORT), its node, or the first word of its
  * node; port NULL: false. */
 bool port_matches(const char *pattern, const Fabric__V1__PortRef *port);
-/* Adds an object; argument NULL: it is the name. */
+/* Adds an object. argument NULL: the command gets the name. Prints an error if there are too many
+ * objects. Returns the exit code. */
 int matched_add(struct matched *m, const char *name, const char *argument);
 void matched_fini(struct matched *m);
 

@@ -43,10 +43,10 @@ struct out *out_new(enum out_format format, FILE *to, bool colour);
  * its tables. From other outputs, these formats print the rows only if there is no value before
  * the first table; otherwise they print only the values. */
 void out_is_list(struct out *o);
-/* Tables are printed without the line of column names. */
+/* Leaves out the line of column names above each table. */
 void out_no_headers(struct out *o);
-/* Which rows of the tables are printed, and in which order. Members that are NULL select nothing. A
- * column is named by its key or its label; case does not matter. */
+/* Which rows of the tables are printed, and in which order. A member that is NULL leaves the rows
+ * as they are. A column is named by its key or its label; case does not matter. */
 struct out_rows {
     const char *sort; /* column to sort by; "-COLUMN": the greatest value first */
     /* Only rows whose column "state" or "rate" matches the pattern (* is any text), or has it as a

@@ -10,7 +10,7 @@
 
 /* Reads the passphrase: the first line of the file, or of standard input if the file is "-". If
  * file is NULL, asks for the passphrase on the terminal; if `new` is true, asks twice. The caller
- * erases ret[]. Returns the exit code; prints an error. */
+ * erases ret[]. If this fails, prints the error. Returns the exit code. */
 int passphrase_read(const char *file, bool new, char ret[PASSPHRASE_MOST + 1]);
 
 #endif

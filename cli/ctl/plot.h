@@ -45,7 +45,7 @@ struct plot_entry {
     const char *text;
     enum plot_kind kind;
 };
-/* entries: in the order of time. */
+/* Draws the history of an object. entries: in the order of time. */
 int plot_history(const char *object, const struct plot_entry *entries, size_t count);
 
 /* The next functions are for the files plot_*.c and the commands. */

@@ -43,7 +43,7 @@ struct pseudonym {
      * is replaced only in fields that have a name. */
     bool common;
     bool used;            /* true: its pseudonym was written */
-    uint32_t same_as;     /* index of another name with the same pseudonym */
+    uint32_t same_as;     /* index of the name whose pseudonym it gets, too; its own index: none */
     uint32_t number;      /* number in the pseudonym; valid after the seal */
     unsigned char mac[8]; /* MAC of the original; the numbers follow the order of the MACs */
 };
@@ -77,8 +77,9 @@ const struct pseudonym *pseudonyms_find(const struct pseudonyms *p, const char *
                                         size_t *ret_len);
 /* Writes the pseudonym of an original that pseudonyms_find has returned. */
 void pseudonyms_write(struct pseudonyms *p, const struct pseudonym *original, struct fab_text *to);
-/* Returns the pseudonym of a number. If GUIDs differ only in their last 8 bits, so do their
- * pseudonyms, because the GUIDs of a node and of its ports differ in this way. */
+/* Returns the pseudonym of a number; a number that was not learned is returned as it is. If GUIDs
+ * differ only in their last 8 bits, so do their pseudonyms, because the GUIDs of a node and of its
+ * ports differ in this way. */
 uint64_t pseudonyms_number(struct pseudonyms *p, enum pseudonym_kind kind, uint64_t original);
 /* Returns true if the number was learned as an original and is not also a pseudonym. */
 bool pseudonyms_is_original(const struct pseudonyms *p, enum pseudonym_kind kind, uint64_t number);

@@ -6,7 +6,7 @@
 #include "cli/ctl/options.h"
 
 /* Finds the manager that the options, the environment and the contexts name, and completes
- * o->client. Prints an error. Returns the exit code. */
+ * o->client. If there is no such context, prints an error. Returns the exit code. */
 int choose_manager(struct options *o);
 /* Runs the command, and returns the exit code. */
 int run(const struct cmd *c, struct options *o);

@@ -29,7 +29,8 @@ static void put(const char *text, size_t len)
     }
 }
 
-/* Only functions that signal handlers may call. */
+/* Sets the terminal to the mode of the screen. Calls only functions that signal handlers may
+ * call. */
 static void enter(void)
 {
     struct termios raw = before;

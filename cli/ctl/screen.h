@@ -12,7 +12,8 @@
 
 /* Returns true if standard input and standard output are a terminal that can place its cursor. */
 bool screen_is_possible(void);
-/* Returns false if the terminal cannot be set. */
+/* Changes to the alternate screen, and sets the terminal so that single keys can be read. Returns
+ * false if this is not possible. */
 bool screen_open(void);
 void screen_close(void);
 /* Writes the number of columns and rows; 80 and 24 if the terminal does not know them. */

@@ -60,12 +60,13 @@ void out_time(struct out *o, const char *label, const Google__Protobuf__Timestam
 /* Writes a time as show_time_utc formats it, in JSON output only. */
 void out_time_utc(struct out *o, const char *key, const Google__Protobuf__Timestamp *t);
 
-/* Writes the time at which all tables were last proved. `p` may be NULL. */
+/* Writes when and in which generation all tables were last proved, and the numbers of background
+ * proofs. `p` may be NULL. */
 void out_proof(struct out *o, const Fabric__V1__WholeProof *p);
 
 /* Prints the sentence of a manager that says what it did, or what it would do. */
 void say_message(struct out *o, const char *message);
-/* Prints a text of one or several lines without changes, in text output only. */
+/* Prints a text of one or several lines, in text output only. Lines are cut at 500 bytes. */
 void show_lines(struct out *o, const char *text);
 /* Prints the rejected engines, one on each line, in text output only. The text has the form "dor:
  * no grid: ...; nue: ...". */

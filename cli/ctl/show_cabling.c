@@ -275,8 +275,8 @@ struct extent {
     size_t most; /* maximum number of rows; 0: all */
 };
 
-/* Returns true if one more row may be printed; *count rows came before it. Prints a blank line
- * before the first row. */
+/* Counts one more row in *count, and returns true if it may be printed. Prints a blank line before
+ * the first row. */
 static bool may_say(struct out *o, const struct extent *x, size_t *count)
 {
     if (*count == 0)

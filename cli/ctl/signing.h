@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes and signs the certificates and revocation lists of a small authority; authority.h has the
- * files. All functions return NULL if memory ran out; the caller owns the result. */
+/* Makes and signs the certificates and revocation lists of a small authority; authority.h describes
+ * its files. The functions that make something return NULL if memory ran out; the caller owns the
+ * result. */
 #ifndef CLI_CTL_SIGNING_H
 #define CLI_CTL_SIGNING_H
 

@@ -19,7 +19,7 @@ struct sink {
  * exit code. */
 int sink_open(struct sink *s, const char *file);
 /* Closes the output file. `rc` is the exit code so far; if `rc` is EXIT_OK, renames the file to its
- * final name. Returns the exit code of the command. */
+ * final name, otherwise removes it. Returns the exit code of the command. */
 int sink_close(struct sink *s, const char *file, int rc);
 
 #endif

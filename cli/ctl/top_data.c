@@ -114,7 +114,8 @@ static bool is_same_port(const Fabric__V1__PortRef *x, const Fabric__V1__PortRef
            strcmp(x->node_guid, y->node_guid) == 0;
 }
 
-/* Adds a link, unless it is in the list with a worse state. */
+/* Adds a link. Returns NULL if the link is already in the list, with a worse state, or if memory
+ * ran out. */
 static struct top_link *add(struct top_data *d, const char *state, enum out_tone tone,
                             const Fabric__V1__PortRef *a, const Fabric__V1__PortRef *b)
 {

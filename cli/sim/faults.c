@@ -483,7 +483,8 @@ static int report(const struct fault_call *o, int status, const char *where)
     return CMD_FAILED;
 }
 
-/* Causes the fault at all cables of a node. Returns FAB_OK even if the node has no cable. */
+/* Causes the fault at all cables of a node. Returns FAB_OK even if the fault fails at some ports,
+ * for example because they have no cable. */
 static int at_all_ports(const struct fault_call *o, struct place at)
 {
     unsigned last = fab_sim_fabric(o->sim)->nodes[at.node].num_ports;

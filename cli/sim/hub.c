@@ -509,7 +509,8 @@ static bool get_node_info(struct hub *h, struct hub_client *c, uint8_t data[DATA
 }
 
 /* Answers a control request with data from PortInfo. The first byte of the request is the port
- * number; 0 means the client's own port. Returns true if `data` has the answer. */
+ * number; 0, or a number that the node does not have, means the client's own port. Returns true if
+ * `data` has the answer. */
 static bool get_port_info(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
     uint8_t wanted = data[0];

@@ -79,8 +79,8 @@ void hub_init(struct hub *h, struct fab_sim *sim, uint32_t first_node,
 bool hub_control(struct hub *h, uint32_t pid, uint8_t *datagram, size_t len);
 /* Handles a datagram with a MAD from a client. The function modifies the datagram. */
 void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len);
-/* Sets the present time. Returns each request without an answer for HUB_PATIENCE_MS to its client
- * as lost. The owner calls this function regularly. */
+/* Sets the present time. Returns each request that got no answer within HUB_PATIENCE_MS to its
+ * client as lost. The owner calls this function regularly. */
 void hub_tick(struct hub *h, uint64_t now_ms);
 /* Delivers MADs that devices sent by themselves, such as traps. The owner calls this function after
  * faults. */

@@ -20,10 +20,11 @@ struct ring { /* all bytes zero: the ring is empty */
 enum ring_state { RING_EMPTY, RING_BLOCKED, RING_DEAD };
 
 void ring_fini(struct ring *r);
-/* Returns false if the ring is full. */
+/* Appends a datagram. Returns false if the ring is full or memory ran out. */
 bool ring_put(struct ring *r, const uint8_t packet[HUB_PACKET_SIZE]);
-/* Sends as many datagrams of the ring as the socket accepts. Returns RING_DEAD if no process is
- * at the other end. */
+/* Sends as many datagrams of the ring as the socket accepts. Returns RING_EMPTY if all were
+ * sent, RING_BLOCKED if the socket accepts no more now, or RING_DEAD if no process is at the
+ * other end. */
 enum ring_state ring_send(struct ring *r, int fd);
 
 #endif

@@ -5,7 +5,8 @@
  *
  *     tests/bench/bench_discover [RADIX [WINDOW]]
  *
- * The fabric is a 3-level fat tree. The defaults are 36 and 256.
+ * The fabric is a 3-level fat tree of radix RADIX (default 36). WINDOW (256) is the maximum number
+ * of requests in flight.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,8 +41,8 @@ static int measure_whole(struct drive *r, struct fab_fabric **ret_found)
     return 0;
 }
 
-/* Measures the time of the simulator alone: repeats the same Get of PortInfo to a node three
- * hops away. */
+/* Measures the time of the simulator alone: repeats a Get of PortInfo to a node three hops away,
+ * and then the Sets of its LFT blocks. */
 static void measure_sim(struct drive *r, const struct fab_path *path)
 {
     enum { TIMES = 300000 };

@@ -47,7 +47,8 @@ static void must(int status)
         exit(EXIT_FAILURE);
 }
 
-/* Measures the time to make the next snapshot when one link is lost, as in a targeted discovery. */
+/* Measures the times to make, seal, copy, search and compare the next snapshot after the loss of
+ * one link, as in a targeted discovery. */
 static void run_change(struct round *r, const struct fab_fabric *f)
 {
     struct fab_fabric *next = NULL, *clone = NULL, *island = NULL;

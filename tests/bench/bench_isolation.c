@@ -51,7 +51,8 @@ static const struct scenario {
 };
 #define SCENARIOS (sizeof scenarios / sizeof *scenarios)
 
-/* What one of the two calls bad. */
+/* Which links fabricd (ours) or the published thresholds call bad, and the sums over several
+ * runs. */
 struct verdict {
     double found_min[LINKS]; /* minutes since the links are bad; negative: before; NAN: never */
     uint32_t healthy, bad;   /* numbers of links */
@@ -130,8 +131,8 @@ static void reset(struct verdict *v)
         v->found_min[i] = __builtin_nan("");
 }
 
-/* Adds the links of a run to the sums. A bad link that was called bad before it was bad is a false
- * positive, and is not found. */
+/* Adds the links of a run to the sums. A bad link that was called bad before it was bad counts as a
+ * false positive, and not as found. */
 static void sum_up(struct verdict *v)
 {
     for (uint32_t i = 0; i < LINKS; i++) {

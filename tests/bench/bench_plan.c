@@ -102,8 +102,8 @@ static void time_fault(const char *what, const struct fab_fabric *f, const struc
     fab_fabric_builder_free(b);
 }
 
-/* Returns a port of a switch of this rank whose link leads to a higher rank; for the highest
- * rank, a port whose link leads down. */
+/* Returns a port of a switch of this rank whose link leads to a switch of a higher rank; FAB_NONE:
+ * there is none. */
 static uint32_t port_of_rank(const struct fab_fabric *f, const struct fab_ranks *r, unsigned rank)
 {
     for (uint32_t port = 0; port < f->port_count; port++) {

@@ -33,7 +33,7 @@ static void print(const char *engine, const struct fab_quality *q)
            q->random.median, q->bisection.mean);
 }
 
-/* Returns the result of the verification in one or two words. */
+/* Returns a word for the result of the verification. */
 static const char *judge(const struct fab_fabric *f, const struct fab_lids *lids,
                          const struct fab_lft *lft, const struct fab_vls *vls)
 {

@@ -106,8 +106,7 @@ static const struct kind kinds[] = {
 };
 
 /*
- * Measures the memory of the devices. First writes to every page of this memory, as switching on
- * all devices does.
+ * Measures the memory of the devices of a fat tree of three levels.
  */
 static int weigh(uint32_t radix)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks of the history of counters: any bytes are refused, or are a block that has bytes again. */
+/* Fuzzes blocks of the history of counters. Any input is refused, or decoded to a block. If this
+ * block is encoded and decoded again, it has as many ports and samples. */
 #include <stdlib.h>
 
 #include "libfabmgr/base/status.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fuzzes the files of an applied policy. Any input is refused with a message, or gives sections
- * within the limits of the policy, whose lines do not differ from themselves. */
+ * within the limits of the policy. The lines that describe these sections, compared with
+ * themselves, show no difference. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzzes files as OpenSM's guid2lid. Any input is refused with a line, or gives ranges of LIDs that
- * do not overlap. */
+/* Fuzzes files in the format of OpenSM's guid2lid. Any input is refused with the number of a line,
+ * or gives ranges of LIDs that do not overlap. */
 #include <assert.h>
 
 #include "libfabmgr/base/status.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzzes node-name-maps. Any input is refused with a line, or gives names that are not empty. */
+/* Fuzzes node-name-maps. Any input is refused with the number of a line, or gives names that are
+ * not empty. */
 #include <assert.h>
 #include <string.h>
 

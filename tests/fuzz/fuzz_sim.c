@@ -78,7 +78,7 @@ static void fault(struct fab_sim *s, uint8_t what, uint8_t node, uint8_t port)
         fab_sim_detach(s, node, port);
 }
 
-/* r: a complete record. */
+/* Sends the MAD of a record into the fabric. r: a complete record. */
 static void send(struct fab_sim *s, const uint8_t r[RECORD])
 {
     uint8_t mad[FAB_MAD_SIZE] = {0}, reply[FAB_MAD_SIZE];

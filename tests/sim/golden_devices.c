@@ -191,8 +191,8 @@ static void print_sl2vl(FILE *out, uint64_t table)
     fputc('\n', out);
 }
 
-/* Prints the SL-to-VL tables of a node, with one line for consecutive input ports that have the
- * same table. */
+/* Prints the SL-to-VL tables of a node for one output port, with one line for consecutive input
+ * ports that have the same table. */
 static void read_sl2vl(struct golden_items *to, const struct fab_sim *sim, uint32_t node,
                        uint8_t port)
 {
@@ -405,8 +405,9 @@ static char *changed_fields(const char *now, const char *before)
     return end(&t);
 }
 
-/* Returns the text that is printed for item i: all its fields or, with `before`, the fields that
- * differ from it. Returns NULL if no field differs. */
+/* Returns the text that is printed for item i: the whole text of the item or, for PortInfo and
+ * SwitchInfo, the fields that differ from `before`. Returns NULL if nothing differs from `before`
+ * or, without `before`, if the attribute was never written. */
 static char *text_of(const struct golden_items *now, const struct golden_items *before, size_t i)
 {
     const struct golden_item *item = &now->item[i];

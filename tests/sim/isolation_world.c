@@ -10,7 +10,7 @@ const struct noise world_noise = {.symbols_per_min = 1.5, .warming = 0.3, .burst
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* A random number of a Poisson distribution (Knuth). */
+/* Returns a random number of a Poisson distribution (Knuth). */
 static uint32_t poisson(struct world *w, double mean)
 {
     double limit = exp(-mean), product = 1;
@@ -31,7 +31,8 @@ static uint64_t *sum_of(struct isl *l, enum fab_sim_counter counter, int end)
                                             : NULL;
 }
 
-/* end: 0 for the leaf, 1 for the spine */
+/* Adds errors to a counter at one end of a link, and to the sum of this end. end: 0 for the leaf, 1
+ * for the spine. */
 static void add_at(struct world *w, struct isl *l, int end, enum fab_sim_counter counter,
                    uint32_t errors)
 {
@@ -69,7 +70,8 @@ static void add_noise(struct world *w, const struct noise *n, struct isl *l, dou
         add(w, l, FAB_SIM_LINK_ERROR_RECOVERY, 12);
 }
 
-/* One end of a bad link has the errors. */
+/* Adds the errors of STEP_S seconds to a bad link, always at the spine. minute: minutes since the
+ * link became bad. */
 static void add_bad(struct world *w, struct isl *l, double minute)
 {
     static const struct {

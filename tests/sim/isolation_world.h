@@ -48,11 +48,13 @@ extern const struct noise world_noise; /* 1.5 errors, 0.3, and a burst an hour *
 /* Brings the fabric up, and reads its counters for the first time. */
 void world_begin(struct world *w, uint64_t seed);
 void world_end(struct world *w);
-/* All links of one leaf become WARM, and ten links bad: at random, or all at one leaf. */
+/* Makes all links of one leaf WARM, and ten links bad: ten random links, or random links of one
+ * leaf. */
 void world_make_bad(struct world *w, bool at_one_leaf);
-/* Adds the errors of STEP_S seconds. minute: since the links are bad. */
+/* Adds the errors of STEP_S seconds to all links. minute: minutes since the links became bad. */
 void world_add_errors(struct world *w, const struct noise *n, double minute);
-/* One healthy link goes down and comes up again, as when somebody touches the cable. */
+/* Takes a random link down and up again, as when somebody touches the cable. If the link is bad,
+ * does nothing. */
 void world_flap_one(struct world *w);
 /* Returns the link of a port. */
 struct isl *world_isl(struct world *w, uint64_t guid, uint8_t port);

@@ -587,7 +587,6 @@ static void cut_off(struct fab_fabric *f, uint32_t node)
     }
 }
 
-/* Returns the fabric with the links of the simulation and the port states of the devices. */
 struct fab_fabric *lab_devices(struct lab *lab)
 {
     struct fab_fabric *f;

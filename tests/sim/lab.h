@@ -147,7 +147,7 @@ void lab_receive_from(struct lab *lab, uint16_t slid, const uint8_t bytes[FAB_MA
 /* Lets devices repeat their traps until the manager has repressed all of them, for at most a third
  * of a second. */
 void lab_repeat_traps(struct lab *lab);
-/* The node stops answering. NULL: all nodes answer again. */
+/* Makes the node stop answering, and the node before it answer again. NULL: all nodes answer. */
 void lab_silence(struct lab *lab, const char *node);
 uint32_t lab_node(struct lab *lab, const char *name);
 uint64_t lab_node_guid(struct lab *lab, const char *name);
@@ -155,14 +155,14 @@ uint64_t lab_node_guid(struct lab *lab, const char *name);
 /* Checks the devices: every link that is up is Active at both ends, every endport has a LID that no
  * other has, and fab_verify proves the tables. The node lab->silent and its links are left out. */
 void lab_assert_good(struct lab *lab);
-/* In a copy of the fabric, takes all links down that are not Active at both ends, because such
+/* Takes all links of f, a copy of the fabric, down that are not Active at both ends, because such
  * links carry no data. */
 void lab_take_inactive_down(struct fab_fabric *f);
-/* Verifies tables by fab_verify. tables: what lab_tables has returned; NULL: the tables that the
- * devices hold now. */
+/* Verifies tables by fab_verify, over the links that are Active, as if the fabric had one VL.
+ * tables: what lab_tables has returned; NULL: the tables that the devices hold now. */
 void lab_judge(struct lab *lab, const uint8_t *tables, struct fab_verdict *ret);
-/* Returns the fabric with the links of the simulation and the port states of the devices. The
- * caller drops the reference. */
+/* Returns the fabric with the links of the simulation and the port states of the devices, but
+ * without the links of lab->silent. The caller drops the reference. */
 struct fab_fabric *lab_devices(struct lab *lab);
 /* Reads the LIDs of the endports and switches of lab_devices from the devices. */
 void lab_read_lids(const struct fab_fabric *f, struct fab_lids *ret);

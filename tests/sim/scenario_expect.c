@@ -268,7 +268,8 @@ CONDITION(has_no_event)
     return !has_event(s, line, why);
 }
 
-/* The condition "events TYPE|any least|most N": the number of events of this type. */
+/* The condition "events TYPE|any least|most N": the number of events of this type; any: of all
+ * types except trap-received. */
 CONDITION(has_events)
 {
     if (strcmp(word(line, 1), "any") == 0)

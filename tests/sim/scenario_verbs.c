@@ -158,8 +158,8 @@ VERB(do_quiet)
     return SCENARIO_DONE;
 }
 
-/* Starts the performance manager, which reads error counters; scenarios run without it by
- * default. */
+/* Configures the performance manager, which reads error counters; without this verb, scenarios run
+ * without it. */
 VERB(do_counters)
 {
     static const char *const ways[] = {"report", "isolate", "disable"};
@@ -184,7 +184,7 @@ VERB(do_narrow)
 }
 
 /* Gives the manager a state directory, so that its state survives a kill. The directory is removed
- * after the scenario. */
+ * after the scenario, unless the option -k of run_scenarios names one. */
 VERB(do_state)
 {
     static const char template[] = "/tmp/fabricd-scenario.XXXXXX";

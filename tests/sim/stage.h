@@ -87,12 +87,15 @@ void stage_summary_free(struct stage_summary *y);
 void stage_summary_event(struct stage_summary *y, const struct event *e);
 void stage_summary_mad(struct stage_summary *y,
                        const uint8_t *bytes); /* counts a MAD of the manager */
-/* Call this function before the statement is carried out. */
+/* Writes what happened since the last statement, and then this statement, unless it is an
+ * expectation. Call this function before the statement is carried out. */
 void stage_summary_line(struct stage *s, const struct scenario_line *line);
-void stage_summary_manager_goes(struct stage *s); /* call this before the manager is freed */
+/* Writes what happened since the last statement. Call this function before the manager is freed. */
+void stage_summary_manager_goes(struct stage *s);
 
-/* Functions of scenario_power.c, for lines "off" and "on" with the option "spread". Each returns
- * NOT_FOUND if no node matches, or NOMEM. */
+/* Functions of scenario_power.c, for the lines "off" and "on" with the option "spread": they switch
+ * the nodes off or on at random times within spread_us. Each returns NOT_FOUND if no node matches,
+ * or NOMEM. */
 int stage_power_off(struct stage *s, const struct scenario_line *line, uint64_t spread_us);
 int stage_power_on(struct stage *s, const struct scenario_line *line, uint64_t spread_us);
 void stage_outages_free(struct stage *s);

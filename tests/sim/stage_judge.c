@@ -75,8 +75,8 @@ static void take_out(struct fab_fabric *f, uint64_t guid, uint8_t port)
             FAB_PHYS_POLLING;
 }
 
-/* Removes the links that the manager has excluded from the routes, because these links need not
- * work. */
+/* Removes the links that the manager holds down, or has isolated and not reinstated, because these
+ * links need not work. */
 static void take_held_out(struct stage *s, struct fab_fabric *f)
 {
     struct sm_flapping flaps[64];

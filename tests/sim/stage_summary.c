@@ -198,7 +198,7 @@ static void print_phases(struct stage_summary *y, const struct sm *sm)
     y->phase_count = count;
 }
 
-/* Prints a counter of the manager if it has changed since the last statement. */
+/* Prints by how much a counter of the manager has risen since the last statement, if it has. */
 static void print_change(struct stage_summary *y, const char *name, uint64_t before, uint64_t now)
 {
     if (now != before)

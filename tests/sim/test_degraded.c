@@ -161,7 +161,7 @@ START_TEST(each_degraded_link_is_found_after_its_trap)
 }
 END_TEST
 
-/* Many links become degraded at once. All are found, and one summary event names them. */
+/* Many links become degraded at once. All are found, and at most eight events report them. */
 START_TEST(many_degraded_links_get_one_event)
 {
     struct lab lab;

@@ -35,7 +35,8 @@ static bool is_lost(struct lab *lab)
     return lost;
 }
 
-/* Without a port, the manager sends no requests, and refuses requests of callers. */
+/* Checks that, without its port, the manager sends no requests, and refuses requests of callers.
+ * Then gives the port back. */
 static void find_again(struct lab *lab)
 {
     struct sm_status s;

@@ -130,7 +130,8 @@ static bool is_no_change(const char *field, size_t len)
            strncmp(field + len - 8, "NoChange", 8) == 0;
 }
 
-/* Notes the fields of a Set that differ in the answer, such as ClientReregister and PortState. */
+/* Notes the fields of a Set(PortInfo) that differ in the answer, such as ClientReregister and
+ * PortState. */
 static void note_transient(struct position at, const struct fab_mad *mad, const uint8_t *want,
                            const uint8_t *is)
 {

@@ -2,10 +2,12 @@
 /*
  * Lets each allocation of the loop thread during a change of mastership fail once: this manager
  * accepts a hand-over, hands over, or takes over from a master that died. The manager must go on,
- * must get the role (or give it away) after all, and must leave right tables behind.
+ * must get the role (or give it away) after all, and must leave correct tables in the
+ * switches.
  *
- * Allocations fail from the first MAD on that the manager sends or receives, for SECONDS of virtual
- * time, and not in the functions of Check, so that none of the test itself fails.
+ * In each run, one allocation fails. It is one of those in the SECONDS of virtual time after the
+ * first MAD that the manager sends or receives. Allocations of Check do not count, so that no
+ * allocation of the test itself fails.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -460,7 +460,6 @@ static void join_in_lab(struct lab *lab, const char *name, uint32_t group)
     join_as(lab, name, group, 1);
 }
 
-/* A restart writes no MFT. A join writes only the MFTs of the switches on the new branch. */
 /* Number of further calls of fab_mcast_net_new that find no memory. */
 static unsigned nets_refused;
 
@@ -519,6 +518,7 @@ START_TEST(stored_groups_survive_a_lack_of_memory)
 }
 END_TEST
 
+/* A restart writes no MFT. A join writes only the MFTs of the switches on the new branch. */
 START_TEST(groups_and_tables_survive_a_restart)
 {
     struct lab lab;
@@ -699,7 +699,7 @@ START_TEST(no_deadlock_on_a_torus)
 }
 END_TEST
 
-/* So with the VLs for detours, after faults. */
+/* On a torus that also has the VLs for detours, there is no cycle either, not even after faults. */
 START_TEST(no_deadlock_on_a_damaged_torus)
 {
     struct lab lab;

@@ -188,9 +188,9 @@ struct outcome {
     char story[STORY_ROOM];
 };
 
-/* Replays a recording with the policy of the recorded run, except for the LMC. quiet: the manager
- * makes no periodic sweeps. The loop in virtual time must be freed before this thread uses another
- * loop. */
+/* Replays a recording with the policy of the recorded run, except that the LMC is `lmc`. quiet: the
+ * manager makes no periodic sweeps. The loop in virtual time must be freed before this thread uses
+ * another loop. */
 static void replay(const uint8_t *bytes, size_t len, uint8_t lmc, bool quiet, struct outcome *ret)
 {
     struct rig *x = malloc(sizeof(*x));

@@ -89,7 +89,8 @@ START_TEST(leases_run_out)
 }
 END_TEST
 
-/* Stops all files from growing. SQLite takes this for a full disk. */
+/* full: stops all files from growing, which SQLite takes for a full disk. Otherwise lets them grow
+ * again. */
 static void set_disk(bool full)
 {
     struct rlimit limit;

@@ -134,7 +134,7 @@ START_TEST(finds_cables_that_changed_places)
 }
 END_TEST
 
-/* The numbers of links that a repair corrects are those of a fresh count. */
+/* Checks that the numbers of links, which a repair corrects, are those of a fresh count. */
 static void assert_census(struct lab *lab)
 {
     struct fab_view *v = sm_view(lab->sm);
@@ -185,7 +185,7 @@ START_TEST(mends_tables_in_place)
         /* The limit: a probe of all 36 ports at both ends of the link, one read of another
          * neighbour of each end, and the writes. A sweep would take more. */
         ck_assert_uint_le(e->smps_sent - before_it.smps_sent, 2 * 36 + 2 + last.blocks);
-        assert_census(&lab); /* before the first repair, nobody asked for it */
+        assert_census(&lab); /* the census exists since the first repair */
     }
     lab_run(&lab, 3, lab_is_idle, "the look that checks");
     ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);

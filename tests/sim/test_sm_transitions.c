@@ -224,7 +224,7 @@ static unsigned rounds_wanted(void)
 
 /* ---- switches that return -------------------------------------------------------------------- */
 
-/* Takes the links of a switch up or down, except those to the switch `other`. */
+/* Takes the ISLs of a switch up or down, except those to the switch `other`. */
 static void set_links(struct lab *lab, uint32_t sw, uint32_t other, bool up)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);

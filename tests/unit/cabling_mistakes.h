@@ -301,7 +301,7 @@ static inline bool make_mistake(struct mistakes *m, enum mistake_kind kind, stru
     }
 }
 
-/* Takes down `count` cables that no mistake has used. */
+/* Takes down up to `count` cables that no mistake has used. Returns how many it took down. */
 static inline unsigned take_down(struct mistakes *m, unsigned count)
 {
     struct mistake ignored = {0};

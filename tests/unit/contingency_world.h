@@ -26,7 +26,8 @@ static inline struct fab_lft copy_of(const struct fab_lft *t)
     return copy;
 }
 
-/* Takes over f. lmc: each endport has 1 << lmc LIDs. */
+/* Routes f by the engine, and makes a repair of the tables. Takes over f. lmc: each endport has 1
+ * << lmc LIDs. */
 static inline struct world world_with(const char *name, struct fab_fabric *f, const char *engine,
                                       uint8_t lmc)
 {

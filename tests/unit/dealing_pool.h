@@ -13,7 +13,8 @@ static inline void deal(void *ctx, uint32_t count, fab_pool_task *task, void *ar
         task(arg, i, (i + 1) % *workers);
 }
 
-/* The pool refers to *workers. */
+/* Returns a pool that acts as if it had *workers threads. The pool keeps the pointer, so *workers
+ * must exist as long as the pool. */
 static inline struct fab_pool dealing_pool(uint32_t *workers)
 {
     return (struct fab_pool){.workers = *workers, .run = deal, .ctx = workers};

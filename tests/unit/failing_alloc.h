@@ -44,8 +44,9 @@ void *__wrap_realloc(void *old, size_t size)
 }
 
 /* Runs `scenario` with its first allocation failing, then with its second, and so on until no
- * allocation fails. Each time, the scenario must return NOMEM and free everything (which the
- * sanitizer checks). Returns the number of allocations of the scenario. */
+ * allocation fails. Each time, the scenario must return `nomem`, its status for "no memory", and
+ * free everything (which the sanitizer checks). Returns the number of allocations of the
+ * scenario. */
 static inline uint64_t fail_each_allocation(int (*scenario)(void), int nomem)
 {
     for (uint64_t n = 0;; n++) {

@@ -145,7 +145,8 @@ static inline uint32_t switch_of(const struct world *w, uint32_t port)
     return peer < w->now->switch_count && fab_fabric_port_is_up(w->now, port) ? peer : FAB_NONE;
 }
 
-/* Finds the connected components of the switches. */
+/* Finds the connected components of the switches: island[] has the same number for all switches of
+ * a component. */
 static inline void find_components(const struct world *w, uint32_t *island)
 {
     const struct fab_fabric *f = w->now;
@@ -307,7 +308,8 @@ static inline void set_dead(struct world *w, uint32_t port, bool dead)
     fab_base_bits_put(w->dead, fab_fabric_port(w->whole, port)->peer, dead);
 }
 
-/* Lets a link, or all links of a switch, fail or return; links return more often than they fail. */
+/* Lets a link, or all links of a switch, fail or return; links return more often than they fail.
+ * Returns GROUPS, because the trees of all groups may change. */
 static inline uint32_t change_fabric(struct world *w)
 {
     bool dies =

@@ -213,8 +213,8 @@ static inline struct tally switch_faults(const char *engine, const struct made *
 }
 
 /* Frees f. Lets each link and each switch fail alone. Each time, the engine must route the fabric,
- * its tables must pass the proof, and no path may get another SL. No missing link may change
- * SL-to-VL tables. */
+ * and its tables must pass the proof. No path may get another SL, except when one particular switch
+ * fails. No missing link may change SL-to-VL tables. */
 static inline void survives(const char *engine, struct fab_fabric *f, const char *what)
 {
     struct made before = made_by(engine, f);
@@ -223,7 +223,7 @@ static inline void survives(const char *engine, struct fab_fabric *f, const char
     struct tally switches = switch_faults(engine, &before, what);
     ck_assert_uint_eq(cables.refused + cables.unproven + cables.changed + cables.remapped, 0);
     ck_assert_uint_eq(switches.refused + switches.unproven, 0);
-    ck_assert_uint_le(switches.changed, 1); /* the failure of one of the switches may change SLs */
+    ck_assert_uint_le(switches.changed, 1); /* one of the switches may be this particular one */
     made_fini(&before);
 }
 
@@ -272,8 +272,8 @@ static inline struct fab_fabric *with_faults(const struct fab_fabric *f, struct 
 }
 
 /* Frees f. Lets several links and switches fail at once. Each time, the engine must either route
- * the fabric or refuse it with a reason. At most `odd` percent of the routed fabrics may fail the
- * proof. */
+ * the fabric or refuse it with a reason. In at most `odd` percent of the rounds, the tables may
+ * fail the proof. */
 static inline void mostly_survives(const char *engine, struct fab_fabric *f, struct fab_prng *prng,
                                    unsigned rounds, unsigned odd, const char *what)
 {

@@ -219,7 +219,7 @@ static inline void put_write(const struct world *w, struct fab_lft *lft,
 }
 
 /* Returns a text that says what is wrong with the present mixture of tables; NULL if it is correct.
- * before[]: the pairs that had a path before the first write. */
+ * before[]: the pairs that had a path before the first write; NULL if paths may be lost. */
 static inline const char *fault_of(const struct world *w, const struct fab_fabric *f,
                                    const struct fab_lft *lft, const bool *before, bool *after)
 {
@@ -237,8 +237,9 @@ static inline const char *fault_of(const struct world *w, const struct fab_fabri
 }
 
 /* Applies the writes of a delta one by one, in a random order. in_steps: only the writes of the
- * same step change places. After each write, all paths that worked before must still work, and
- * there must be no loop and no cycle. Returns NULL, or a text that says what went wrong. */
+ * same step change places. After each write, there must be no loop and no cycle, and all paths that
+ * worked before must still work, unless the delta drains entries. Returns NULL, or a text that says
+ * what went wrong. */
 static inline const char *watch_writes(const struct world *w, const struct fab_fabric *f,
                                        const struct fab_repair_delta *d, struct fab_prng *prng,
                                        bool in_steps)
@@ -355,8 +356,8 @@ static inline void assert_repeatable(struct world *w, const uint32_t *dead, uint
     fab_repair_free(clone);
 }
 
-/* Called with a delta that the test has damaged and that still passes the proof. Checks that the
- * tables are correct even so. */
+/* Proves a delta that the test has damaged. If it passes the proof, checks that the tables are
+ * correct even so. */
 static inline void check_spoiled(struct world *w, const struct fab_fabric *f,
                                  const struct fab_repair_delta *bad)
 {
@@ -493,8 +494,8 @@ static inline void assert_set(struct world *w, const uint32_t *ports, uint32_t c
     w->later_sets += want > 0;
 }
 
-/* The writes are sorted by their step. Within a step, the writes that matter to most endports come
- * first. */
+/* Checks that the writes are sorted by their step, and that within a step, the writes that matter
+ * to most endports come first. */
 static inline void assert_write_order(const struct world *w, const struct fab_repair_delta *d)
 {
     uint32_t steps = 0;

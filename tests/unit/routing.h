@@ -119,7 +119,8 @@ static inline struct fab_fabric *fat_tree(uint32_t radix, uint32_t levels, uint3
 /* ---- damaged fabrics ------------------------------------------------------------------------- */
 
 /* Frees f. Returns the fabric without some links and switches: each ISL fails with the probability
- * `cables`, and each switch with the probability `switches`. The result may be partitioned. */
+ * `cables`, and each switch but the first with the probability `switches`. The result may be
+ * partitioned. */
 static inline struct fab_fabric *damaged(struct fab_fabric *f, struct fab_prng *prng, double cables,
                                          double switches)
 {

@@ -123,7 +123,8 @@ static inline struct fab_builder *leaf_spine(void)
     return b;
 }
 
-/* Makes a view of the fabric in the builder. LIDs are in the order of port ids. */
+/* Makes a view of the fabric in the builder. LIDs are in the order of port ids; the first is
+ * `lid`. */
 static inline struct fab_view *make_view(const struct fab_builder *b, uint64_t generation,
                                          uint32_t lid)
 {

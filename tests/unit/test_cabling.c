@@ -170,7 +170,7 @@ static void forget_names(struct mistakes *m)
         ck_assert_int_eq(fab_fabric_builder_set_desc(m->b, i, name, sizeof name - 1), 0);
 }
 
-/* Returns the fabric that a manager at the first adapter port with a link sees. */
+/* Returns the fabric that the manager sees. */
 static struct fab_fabric *seen(struct mistakes *m)
 {
     struct fab_fabric *all = NULL, *f = NULL;
@@ -340,7 +340,8 @@ static struct end random_end(struct mistakes *m)
     return e;
 }
 
-/* Exchanges the cable ends at two random ports. One of the ports may be free. */
+/* Exchanges the cable ends at two random ports, unless both are ends of the same cable. One of the
+ * ports may be free. */
 static void exchange_ends(struct mistakes *m)
 {
     struct end a = random_end(m), b = random_end(m);

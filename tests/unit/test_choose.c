@@ -240,7 +240,8 @@ static struct fab_choice_figures figures(double load, double shift, double bandw
                                        .permutation_bandwidth = 0.5};
 }
 
-/* Which tables are better, and which local search may replace. */
+/* Checks which of two tables counts as better, and which tables local search may put in place of
+ * others. */
 START_TEST(tolerances)
 {
     struct fab_choice_figures x = figures(10, 4, 0.5), y;

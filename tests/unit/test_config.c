@@ -613,8 +613,6 @@ static unsigned lines(const char *text)
     return count;
 }
 
-/* If lines of a partitions or QoS file are ignored, the first ignored lines are logged, and the
- * rest are counted. */
 /* The memory behind the last value of the file is no value. Here it looks like one at 1:1, because
  * malloc() returns zeroed memory. */
 START_TEST(a_place_without_a_value_is_named_alone)
@@ -634,6 +632,8 @@ START_TEST(a_place_without_a_value_is_named_alone)
 }
 END_TEST
 
+/* If lines of a partitions or QoS file are ignored, the first ignored lines are logged, and the
+ * rest are counted. */
 START_TEST(what_is_ignored_is_logged)
 {
     static const struct {

@@ -313,7 +313,7 @@ START_TEST(a_damaged_history_is_set_aside)
 }
 END_TEST
 
-/* A block that is damaged while the history is open. */
+/* A block is damaged while the history is open. It is replaced, and the next samples are stored. */
 START_TEST(a_damaged_block_is_set_aside)
 {
     put_rounds(START + 60, START + 600);
@@ -380,7 +380,7 @@ START_TEST(kills_lose_no_written_round)
         c = NULL;
         ck_assert_int_eq(
             ask("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"), 0);
-        now += 600; /* later than any round that was written, but not told */
+        now += 600; /* the killed process may have written rounds that it did not report */
     }
     ck_assert_int_gt(now, START + 6000);
 }

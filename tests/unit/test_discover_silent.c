@@ -183,8 +183,8 @@ START_TEST(keeps_all_that_is_behind_silent_switches)
 END_TEST
 
 /* leaf-003 and spine-001 are silent, and the only cable of leaf-003 leads to spine-001. Only the
- * snapshot shows this cable, so leaf-003 is found when spine-001 has been taken from it, in
- * whatever order the silent switches are listed. */
+ * former snapshot shows this cable. So discovery can keep leaf-003 only after it has taken
+ * spine-001 from that snapshot. It must do so in whatever order the silent switches are listed. */
 START_TEST(keeps_a_silent_switch_that_only_a_silent_switch_sees)
 {
     struct bench x = bench_new();

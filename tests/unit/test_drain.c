@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Drains: which links they leave out, and batches of a rolling maintenance, on many fabrics with
- * random switches. */
+/* Drains: which links they take out of the routes, and batches of a rolling maintenance, on many
+ * fabrics with random switches. */
 #include <string.h>
 
 #include "libfabmgr/base/bitset.h"
@@ -73,8 +73,8 @@ static bool is_out(const struct fab_drain *d, const struct fab_fabric *f, uint32
     return false;
 }
 
-/* Joins the switches over the ISLs that stay, without those that `without` has. Returns the number
- * of the other switches that are not in the set of the first one of them. */
+/* Finds the sets of switches that are connected by the ISLs that stay, if the switches in `without`
+ * do not exist. Returns the number of switches outside of the set of the first switch. */
 static uint32_t count_apart(const struct fab_fabric *f, const struct fab_drain *d,
                             const uint64_t *without)
 {
@@ -147,8 +147,8 @@ static void check(const struct fab_fabric *f, const uint64_t *set, const uint64_
         seen.needed += d.needed > 0;
         /* The manager reaches every switch. */
         ck_assert_uint_eq(count_apart(f, &d, none), 0);
-        /* Without hosts, and if no host of the drain needs it, a switch keeps one ISL, and all
-         * others do without it. */
+        /* If no host needs the drained switches, those of them without hosts keep at least one ISL
+         * each, and all other switches are connected without them. */
         if (d.needed == 0)
             ck_assert_uint_eq(count_apart(f, &d, bare), 0);
         for (uint32_t sw = 0; sw < f->switch_count && d.needed == 0; sw++) {

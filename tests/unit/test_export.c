@@ -364,8 +364,9 @@ static void lose_node(const struct fab_fabric *f, struct fab_builder *b, struct 
     ck_assert_int_eq(fab_fabric_builder_remove_node(b, node), FAB_OK);
 }
 
-/* Without node `node`, or without the link of port `port`: the file of the whole fabric is the one
- * from before the loss. Returns true if the file of what is left differs. */
+/* Removes the node `node` or, if it is FAB_NONE, the link of port `port`. Checks that the file of
+ * the restored fabric is the one from before the loss. Returns true if the file of the fabric that
+ * is left differs from it. */
 static bool differs_after(const struct fab_fabric *f, const char *before, uint32_t node,
                           uint32_t port)
 {

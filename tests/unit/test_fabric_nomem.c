@@ -127,7 +127,7 @@ static int run_next(void)
     return status == FAB_OK ? r : status;
 }
 
-/* The manager's port is at a switch without links to other switches. */
+/* Finds the reachable part of the fabric when the manager's switch has no links. */
 static int run_island(void)
 {
     struct fab_fabric *f = NULL, *island = NULL;

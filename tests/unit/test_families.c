@@ -38,7 +38,7 @@ static bool has_host(const struct fab_fabric *f, uint32_t sw)
 }
 
 /* Returns the distance from one switch to the farthest switch with a host, in ISLs. All switches
- * with hosts must be reachable. */
+ * must be reachable. */
 static uint32_t eccentricity(const struct fab_fabric *f, uint32_t from, uint32_t *far,
                              uint32_t *queue)
 {

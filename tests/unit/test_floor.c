@@ -50,7 +50,7 @@ static bool lower(uint32_t *value, uint32_t to)
     return change;
 }
 
-/* Levels and pods by repeated passes over all links. */
+/* Finds levels and pods by repeated passes over all links. */
 static void find_rules(struct rules *r, const struct fab_fabric *f)
 {
     bool more = true;
@@ -103,8 +103,9 @@ static bool keeps_limit(const struct rules *r, const uint64_t *out, uint32_t s, 
     return gone * 100 <= r->max_percent * all;
 }
 
-/* A group of uplinks that has lost more than the floor permits must at least have lost none of them
- * by isolation: the failed links alone may break the floor. */
+/* Returns whether a group of uplinks keeps the floor: enough uplinks are left, or none is isolated,
+ * because failed links alone may break the floor. up: number of links that have not failed. out:
+ * how many of them are isolated. */
 static bool keeps_floor(const struct rules *r, uint32_t up, uint32_t out, uint32_t failed)
 {
     return out == 0 || up - out >= (up + failed) * r->min_percent / 100;
@@ -249,7 +250,7 @@ static size_t fail_some(struct fab_fabric *f, struct fab_prng *prng, struct fab_
     return count;
 }
 
-/* Compares with the search link by link. */
+/* Compares the chosen links with those of a search link by link, which must be the same. */
 static void check_order(const struct rules *r, const struct fab_isolation_rule *rule,
                         const struct fab_isolation_link *link, size_t count,
                         const struct fab_isolation *got, const char *what)

@@ -2,9 +2,9 @@
 /*
  * Compares the simulated devices with tests/unit/golden/sim.golden. The file has digests of the
  * answers to Gets and Sets of all attributes, of the traps, and of the attributes that the devices
- * have afterwards. The values are from a fixed seed. It has them without faults and with each kind
- * of fault. Other tests check whether answers are correct; this test shows whether they changed.
- * UPDATE_GOLDEN=1 rewrites the file.
+ * have afterwards. The values are from a fixed seed. There are digests without faults and with each
+ * kind of fault. Other tests check whether answers are correct; this test shows whether they
+ * changed. UPDATE_GOLDEN=1 rewrites the file.
  */
 #include <string.h>
 

@@ -20,7 +20,7 @@ static uint64_t below(struct fab_prng *p, uint64_t bound)
     return fab_base_prng_below(p, bound);
 }
 
-/* A random number whose number of bits is random, too. */
+/* Returns a random number whose number of bits is random, too. */
 static uint64_t any_number(struct fab_prng *p)
 {
     return fab_base_prng_next(p) >> below(p, 64);

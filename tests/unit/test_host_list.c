@@ -153,7 +153,7 @@ START_TEST(expansion_is_bounded)
 }
 END_TEST
 
-/* Reads a text, and writes the jobs as "ID=HOSTS;". */
+/* Reads a text, and compares its jobs with `want`, where each job is "ID=HOSTS;". */
 static void assert_jobs(const char *text, const char *want)
 {
     struct fab_job_reader r = {.job = ""};

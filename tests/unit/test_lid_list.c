@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files as OpenSM's guid2lid. Each error names its line. */
+/* Files in the format of OpenSM's guid2lid. Each error names its line. */
 #include <stdio.h>
 #include <string.h>
 

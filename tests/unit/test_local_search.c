@@ -218,7 +218,7 @@ START_TEST(one_link_less)
 }
 END_TEST
 
-/* Switches in a line, each with one host. */
+/* Makes a fabric of switches in a line, each with one host. */
 static struct fab_fabric *line(uint32_t switches)
 {
     struct fab_torus_spec spec = {
@@ -228,8 +228,8 @@ static struct fab_fabric *line(uint32_t switches)
     return sealed(b);
 }
 
-/* The longest path over 65 switches has 64 hops, of which the link loads keep a list. The tables of
- * longer lines are left alone. */
+/* The list of the hops of a path has room for 64 hops, as many as the longest path in a line of 65
+ * switches has. The loads of longer lines are refused. */
 START_TEST(paths_of_64_hops_are_counted)
 {
     for (uint32_t switches = 64; switches <= 67; switches++) {

@@ -8,7 +8,7 @@
 #include "libfabmgr/fabric/generate.h"
 #include "tests/unit/testing.h"
 
-/* A fabric of 4 leaves with 3 hosts each, and 2 spines. The manager is at host-0001. */
+/* Makes a fabric of 4 leaves with 3 hosts each, and 2 spines. The manager is at host-0001. */
 static struct fab_fabric *make(void)
 {
     const struct fab_leaf_spine_spec spec = {

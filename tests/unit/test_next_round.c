@@ -88,8 +88,8 @@ START_TEST(an_unknown_fabric_is_swept)
 }
 END_TEST
 
-/* The rules in the order of urgency. The first row applies whose `facts` are all true while the
- * fact `without` is false. */
+/* The rules in the order of urgency. The first row counts for which all `facts` are true, and the
+ * fact `without` is false (0: there is none). */
 static const struct {
     unsigned facts, without;
     enum sm_round_kind kind;

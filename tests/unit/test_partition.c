@@ -496,8 +496,8 @@ START_TEST(checking_is_switched_on_before_adapters_only)
 }
 END_TEST
 
-/* Applies each kind of selector to a switch, a host, a router and the manager's own port, and checks
- * which of the four it matches. */
+/* Applies each kind of selector to a switch, a host, a router and the manager's own port, and
+ * checks which of the four it matches. */
 START_TEST(selectors_match_ports)
 {
     struct fab_fabric *f = leaf_spine(1, 0, 4);

@@ -103,7 +103,7 @@ START_TEST(p_keys_have_fifteen_bits)
 {
     struct fab_partitions *p = read_text("a=0x8011:ALL;\n0x12:ALL;\nb=17:ALL;b:ALL;c=0:ALL;");
     ck_assert_uint_eq(p->partitions, 5);
-    ck_assert_uint_eq(p->partition[1].pkey, 0x11); /* b is a second name of this partition */
+    ck_assert_uint_eq(p->partition[1].pkey, 0x11); /* b=17 is the same partition */
     ck_assert_str_eq(p->partition[1].name, "a");
     ck_assert_uint_eq(p->partition[2].pkey, 0x12);
     ck_assert_str_eq(p->partition[2].name, "");

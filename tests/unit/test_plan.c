@@ -705,7 +705,8 @@ static void mark_port(struct port_marks *m, struct fab_observed *o, const struct
     ck_assert_int_eq(fab_target_blocks_put(&o->pkeys, port, 0, block), FAB_OK);
 }
 
-/* What is known of a port stays with it; what was known of nodes that are gone is forgotten. */
+/* Checks that what is known of a port stays with it, and that what was known of nodes that are gone
+ * is forgotten. */
 static void assert_marks(struct port_marks *m, const struct fab_observed *o,
                          const struct fab_fabric *whole, const struct fab_fabric *now)
 {
@@ -840,7 +841,7 @@ static void order_two(struct fab_lft_ordering *o, bool soft, uint8_t other_entry
     o->ops = NULL;
 }
 
-/* Both blocks are written in two parts, first entry 9 alone. */
+/* Checks that both blocks are written in two parts, first entry 9 alone. */
 static void assert_parts(const struct fab_lft_ordering *o, const uint32_t waves[4])
 {
     ck_assert_uint_eq(o->part_count, 4);
@@ -861,9 +862,10 @@ static void ordering_fini(struct fab_lft_ordering *o)
     free(o->parts);
 }
 
-/* If the constraints of two entries contradict each other, one block is written in two parts. If the
- * two constraints of one entry contradict each other, they are dropped if they are soft. If they are
- * strict, which would be an internal error, a block is written too early, and counted as unordered. */
+/* If the constraints of two entries contradict each other, one block is written in two parts. If
+ * the two constraints of one entry contradict each other, they are dropped if they are soft. If
+ * they are strict, which would be an internal error, a block is written too early, and counted as
+ * unordered. */
 START_TEST(contradictions_are_resolved)
 {
     struct fab_lft_ordering o;

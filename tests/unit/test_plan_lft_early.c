@@ -85,7 +85,8 @@ static bool is_isl(const struct fab_fabric *f, uint32_t port)
     return fab_fabric_port_is_up(f, port) && peer != FAB_NONE && fab_fabric_node_is_switch(f, peer);
 }
 
-/* An ISL carries data packets if one end is Active and the other end at least Armed. */
+/* Returns true if the port is of an ISL that carries data packets: one end is Active, and the other
+ * end at least Armed. */
 static bool carries(const struct fab_fabric *f, uint32_t port)
 {
     if (!is_isl(f, port))
@@ -137,7 +138,8 @@ static void find_connected(const struct fab_fabric *f, uint32_t from, bool *ret)
     }
 }
 
-/* `self` is the manager's port, and `at` the switch at which this port is. */
+/* Checks which switches count as cut off: those that no ISLs connect with the switch `at`. self:
+ * the manager's port; at: the switch at which it is, or FAB_NONE. */
 static void check_cut_off(struct fab_fabric *f, uint32_t self, uint32_t at)
 {
     struct fab_plan_cut_off c;
@@ -205,7 +207,8 @@ static bool expected_restore(const struct world *w, uint32_t sw, uint32_t block)
     return w->in.restore && w->doubtful[sw] && fab_plan_observed_is_known(&w->observed, sw, block);
 }
 
-/* No write is expected of the blocks from x->next on, up to `end`. */
+/* Checks that no write is expected of the blocks from x->next on, up to `end`. Then x->next is
+ * `end`. */
 static void assert_none(struct writes *x, uint32_t end)
 {
     for (; x->next < end; x->next++) {

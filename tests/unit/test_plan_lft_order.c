@@ -294,7 +294,8 @@ static void activate(struct fab_fabric *f)
         fab_fabric_edit_port(f, port)->info.port_state = FAB_STATE_ACTIVE;
 }
 
-/* Plans and applies three changes: some faults, then more faults, then the return of all links. */
+/* Plans and applies three changes: some faults, then more faults, then the return of all links.
+ * With `lone`, the third change undoes only the second. */
 static void there_and_back(struct fab_fabric *f, const char *engine, struct fab_prng *prng,
                            bool lone, struct tally *t)
 {

@@ -583,7 +583,8 @@ static void spoil_item(const struct fab_plan_input *in, const struct fab_scrub_i
     }
 }
 
-/* A table that differs counts as unknown; the tables of all other ports stay known. */
+/* Checks that, after the scrub has read a table that differs, this table counts as unknown, and the
+ * tables of all other ports stay known. */
 static void assert_forgotten(struct world *w, const struct fab_plan_input *in,
                              const struct fab_scrub_item *item, const uint8_t *data)
 {

@@ -296,7 +296,6 @@ START_TEST(all_blocks_of_a_table_are_written)
 }
 END_TEST
 
-/* Shares that the tables cannot guarantee are not reported as guaranteed. */
 /* A class uses the VLs of the classes of ports that exist, and of the SLs that paths use. */
 START_TEST(only_vls_in_use_are_counted)
 {

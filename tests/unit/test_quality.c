@@ -367,8 +367,8 @@ static uint32_t lowest_lid(const struct fab_measurement *m, uint32_t leaf)
     return lowest;
 }
 
-/* The order has the leaves of one pod next to each other, sorted by their lowest LIDs. The pods are
- * sorted by their lowest LIDs, too. */
+/* Checks that, in the order, the leaves of one pod are next to each other, sorted by their lowest
+ * LIDs. The pods are sorted by their lowest LIDs, too. */
 static void assert_order(const struct fab_measurement *m, const struct fab_fabric *f)
 {
     const uint32_t pod = 3;

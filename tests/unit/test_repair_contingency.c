@@ -256,7 +256,7 @@ START_TEST(plans_at_hand_are_repairs)
 }
 END_TEST
 
-/* The counts in the collection are those of its rows. */
+/* Checks that the counts in the collection are those of its rows. */
 static void assert_counts(const struct fab_repair_contingencies *c)
 {
     size_t plans = 0, known = 0, current = 0;

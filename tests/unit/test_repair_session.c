@@ -107,7 +107,8 @@ static uint32_t baseline_switch(const struct world *w, uint32_t sw)
     return fab_fabric_node_by_guid(w->whole, w->now->nodes[sw].guid);
 }
 
-/* The tables of the session, which have the ids of the baseline, are those of the target. */
+/* Checks that the tables of the session, which have the ids of the baseline, are those of the
+ * target. */
 static void assert_tables(struct world *w)
 {
     const struct fab_lft *own = fab_repair_session_tables(&w->session, w->target);
@@ -122,8 +123,8 @@ static void assert_tables(struct world *w)
                               fab_target_lft_at(own, baseline_switch(w, sw), lid));
 }
 
-/* The changes that the session reports lead from the tables before (by ids of the baseline) to the
- * present ones. The session reports them once. */
+/* Checks that the changes that the session reports lead from the tables before (by ids of the
+ * baseline) to the present ones, and that the session reports them once. */
 static void assert_last(struct world *w, struct fab_lft *before)
 {
     struct fab_repair_delta d, none;

@@ -350,7 +350,8 @@ static void assert_loads(const struct world *w, const int64_t *want, const int64
                       port, (long long)is[port], (long long)want[port]);
 }
 
-/* Counts the loads, and compares them with those by pairs of endports. */
+/* Lets the repair count the link loads, and compares them with a count of the paths of each pair of
+ * endports, which want[] gets. */
 static void assert_counted(const struct world *w, int64_t *want)
 {
     ck_assert_uint_gt(count_paths(w, &w->lft, want), 0);

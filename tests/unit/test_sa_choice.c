@@ -326,7 +326,8 @@ static bool path_of(struct place *x, uint32_t a, uint32_t b,
     return table(x, ret, sizeof *ret, 1) == 1;
 }
 
-/* The SL depends on the class and on the pair; classes limit the properties of paths. */
+/* Checks that the SL depends on the class and on the pair, and that classes limit the properties of
+ * paths. */
 static void ask_for_classes(struct fab_fabric *f, const char *engine)
 {
     struct place x = place_with(f, engine, 0, true, two_classes());

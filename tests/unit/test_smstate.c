@@ -214,7 +214,7 @@ START_TEST(repeated_losses_hold_a_manager_for_a_growing_time)
     uint64_t now = 5;
     fab_smstate_holds_lost(&h, 0x10, now);
     ck_assert_uint_eq(fab_smstate_holds_until(&h, 0x10, first, now),
-                      0); /* the first loss is free */
+                      0); /* the first loss has no hold */
     for (uint64_t hold = first; hold < 3 * hour; hold *= 2) {
         uint64_t due = now + 1 + (hold < hour ? hold : hour);
         now++;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tables of an earlier manager that are completed for the present fabric
- * (libfabmgr/repair/standing.h). Random faults are made to random entries and links; the completed
- * tables must reach what the fresh tables reach, and keep every entry whose path leads to its LID.
+ * (libfabmgr/repair/standing.h). The test damages random entries and takes random links down; the
+ * completed tables must reach what the fresh tables reach, and keep every entry whose path leads to
+ * its LID.
  */
 #include <string.h>
 
@@ -63,7 +64,7 @@ static void verify(const struct bench *b, const struct fab_fabric *f, const stru
     ck_assert_int_eq(fab_verify(&in, ret), FAB_OK);
 }
 
-/* Takes some ISLs down, but none without which an endport is unreachable by the fresh tables. */
+/* Returns a copy of the fabric without `count` random ISLs. */
 static struct fab_fabric *cut_links(const struct bench *b, struct fab_prng *prng, uint32_t count)
 {
     struct fab_fabric *f;

@@ -117,7 +117,7 @@ struct seen {
     char text[200], fields[200];
 };
 
-/* Writes the fields as lines "name=value". */
+/* Writes each field as "name=value;". */
 static void list_fields(const struct event *e, char *to, size_t len)
 {
     size_t used = 0;

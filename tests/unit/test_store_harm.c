@@ -160,7 +160,7 @@ static void write_for_ever(int pipe_fd, unsigned from)
     }
 }
 
-/* Checks that the database has all leases of exactly one of the sets 0 to `last`. */
+/* Checks that the database has all leases of exactly one of the sets 0 to `last`, or no leases. */
 static void assert_one_whole_set(struct store *s, unsigned last)
 {
     struct fab_lease *got = NULL, want[SET_SIZE];

@@ -253,7 +253,7 @@ static void run_sql(const char *sql)
     sqlite3_close(db);
 }
 
-/* Three nodes with a port and a link: two are gone, since 100 and 200; the third is present. */
+/* Adds three nodes to the database: two are gone, since 100 and 200; the third is present. */
 static void add_nodes(void)
 {
     run_sql("INSERT INTO node(guid, kind, description, ports, vendor_id, device_id, first_seen, "
@@ -272,7 +272,8 @@ static int64_t nodes(void)
 START_TEST(nodes_that_an_operator_forgets_are_told_to_the_others)
 {
     add_nodes();
-    store_forget_gone(s, 150, UINT32_MAX); /* by their age, which each manager does by itself */
+    /* Every manager forgets by age, so the others are not told. */
+    store_forget_gone(s, 150, UINT32_MAX);
     ck_assert_int_eq(nodes(), 2);
     ck_assert_int_eq(ask("SELECT count(*) FROM forgotten_node"), 0);
     store_forget_node(s, LEAF + 1);

@@ -412,7 +412,8 @@ START_TEST(ports_share_partitions)
 }
 END_TEST
 
-/* Each port has one key more than the port before it. */
+/* Makes P_Key tables where each port has one key more than the port before it. The first port has
+ * `keys_before` keys. */
 static struct fab_pkeys keys_of_ports(uint32_t ports, uint32_t keys_before)
 {
     struct fab_pkeys p = {.ports = ports};

@@ -223,8 +223,7 @@ static bool round_has_cycle(const struct world *w)
     return cycle;
 }
 
-/* At the beginning of a round, the only packets in flight are those that used the present tables.
- */
+/* Begins a round: the only packets in flight are those that used the present tables. */
 static void begin_round(struct world *w)
 {
     memset(w->depends, 0, w->size * w->size / 8 + 8);

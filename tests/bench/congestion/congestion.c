@@ -152,8 +152,9 @@ static double converges(const struct run *r)
     return (double)((bin - first) * BIN) / US;
 }
 
-/* Returns the time in us from the end of the congestion until the sender LAST reaches nine tenths
- * of `goal` Gb/s; -1: it does not reach them before the end of the run. */
+/* Returns the time in us from the end of the congestion until the sender LAST reaches nine
+ * tenths of `goal` Gb/s; -1: it does not reach them before the end of the run; 0: there is no
+ * such sender. */
 static double recovers(const struct run *r, double goal)
 {
     const struct plan *p = r->plan;
@@ -198,7 +199,7 @@ static double jain(const struct run *r)
 }
 
 /* Returns the rate at which the targets of the incasts receive, from time `from` to the end of the
- * incasts. The rate is given as a fraction (0 to 1) of hot_gbps. */
+ * incasts, as a fraction (0 to 1) of hot_gbps; 0: there is no incast. */
 static double hot(const struct run *r, uint64_t from)
 {
     const struct plan *p = r->plan;
@@ -206,8 +207,8 @@ static double hot(const struct run *r, uint64_t from)
     return p->hot_gbps > 0 ? took / p->hot_gbps : 0;
 }
 
-/* For incasts of bursts, returns the shortest possible duration of a burst divided by the actual
- * duration. */
+/* For incasts of bursts, returns the shortest possible duration of a burst divided by the mean
+ * duration; 0: there are no bursts. */
 static double swift(const struct run *r)
 {
     const struct plan *p = r->plan;
@@ -311,7 +312,7 @@ static bool is_tried(const struct scenario *x, enum who who)
     return who != TOLD || x->one_end;
 }
 
-/* Returns true if the comma-separated list contains the name. */
+/* Returns true if the comma-separated list contains the name, or if list is NULL. */
 static bool is_listed(const char *list, const char *name)
 {
     size_t length = strlen(name);

@@ -25,7 +25,7 @@ struct scene {
     uint32_t leaf; /* number of endports of a leaf */
 };
 /* Makes the fabric `name`: "64", "324", "648" or "2000", the number of endports. slow: the endports
- * of the first leaf have a tenth of the rate of the other endports. */
+ * of the first leaf have 14 Gb/s, about a seventh of the rate of the other endports. */
 void scene_init(struct scene *s, const char *name, bool slow);
 void scene_fini(struct scene *s);
 
