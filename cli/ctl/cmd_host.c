@@ -141,7 +141,7 @@ static int show(struct session *s)
     Fabric__V1__GetHostResponse *r = NULL;
     q.host = s->argv[0];
     int rc = ask(s, "GetHost", &q.base, &fabric__v1__get_host_response__descriptor, &r);
-    if (rc == EXIT_OK)
+    if (rc == EXIT_OK && r->host != NULL)
         say(s->out, r->host);
     free_reply(r);
     return rc;

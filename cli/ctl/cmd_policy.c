@@ -116,6 +116,10 @@ static int plan_and_apply(struct session *s, Fabric__V1__ApplyPolicyRequest *q)
         ask(s, "PlanPolicy", &ask_plan.base, &fabric__v1__plan_policy_response__descriptor, &r);
     if (rc != EXIT_OK)
         return rc;
+    if (r->plan == NULL) {
+        free_reply(r);
+        return complain(EXIT_FAILED, "nothing was applied: the manager sent no plan");
+    }
     out_record(s->out, NULL);
     say_plan(s->out, r->plan, s->diff);
     if (!s->diff && !s->dry_run) {

@@ -143,7 +143,7 @@ SHOWN = """status | version | whoami | node list | node list --gone | node show 
     cc export --roce --format sonic | path a b | route show a | route verify | route explain | route quality | route compare a b
     route whatif a/1 | route contingency | route contingency a | reroute list | reroute show 3 | topo baseline
     topo approve --dry-run | node forget a --dry-run | event list | history a | topo list
-    topo diff a b | port top | port history a/1 | link history a/1"""
+    topo diff a b | port top | port history a/1 | link history a/1 | host show a | policy rollback 0 --yes"""
 # Commands that are tested once: the test compares the request and the output.
 ASKED = """port top --by wait -n 7 --since 2023-11-15T00:00:00Z | port top --by x | port history a/2 --counter SymbolErrorCounter
     port history a/2 --counter wait --since 2023-11-15T00:00:00Z --until 2023-11-16T00:00:00Z -n 9 | port history a/2 --counter x
