@@ -99,7 +99,7 @@ static void say_links(struct watching *w, const struct fab_cabling_check *c)
         snprintf(text, sizeof text, "; %.1f a minute, about %s left", rate, when);
     out_textf(o, "Links", left == 0 ? OUT_GOOD : OUT_WARN,
               "%" PRIu32 " of %" PRIu32 " planned links are up and as planned (%" PRIu64 " %%)%s",
-              c->correct, planned, (uint64_t)c->correct * 100 / planned, text);
+              c->correct, planned, planned > 0 ? (uint64_t)c->correct * 100 / planned : 100, text);
     out_number(o, "planned_links", NULL, OUT_PLAIN, planned);
     out_number(o, "correct_links", NULL, OUT_PLAIN, c->correct);
     out_real(o, "links_per_minute", NULL, OUT_PLAIN, rate, 1);

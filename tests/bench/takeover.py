@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""takeover.py [--build DIR] [--times N] [--fabric LEAVES,SPINES,HOSTS]
+"""takeover.py [--build DIR] [--times N] [--fabric LEAVES,SPINES,HOSTS | --tree RADIX,LEVELS] [--phases]
 
 Measures take-overs by a standby fabricd on ibsim. The master is killed (kill -9) or hangs (SIGSTOP), and in the
 same instant a cable between a leaf and a spine is pulled. Prints, for each of the two, the median and the worst
 time until the standby manager is master and until the last LFT block is sent, and the numbers of LFT blocks. The
 same cables are also pulled under a master that works: its blocks are those of the fault.
 
-Then measures restarts: three cables are pulled, the manager repairs the routes, is killed, and is started again.
+With --tree, the fabric is a fat tree (36,3: 11,664 hosts), and only kill -9 is measured. With --phases, also prints
+the times of the phases of the heavy sweep that takes over; the manager then logs much more.
+
+Without --tree, also measures restarts: three cables are pulled, the manager repairs the routes, is killed, and is started again.
 Prints the LFT blocks that the new process writes.
 
 umadcount counts what each manager sends. As root, the program raises net.unix.max_dgram_qlen.
@@ -28,11 +31,17 @@ from against_opensm import TOP, Counts, Ibsim, environment, wait_for, work_folde
 from faults import Topology, quiet  # noqa: E402
 
 
+def seconds_of(stamp):
+    """Unix time of a time in the log."""
+    whole, _, part = stamp.partition('.')
+    return calendar.timegm(time.strptime(whole, '%Y-%m-%dT%H:%M:%S')) + float('0.' + (part or '0'))
+
+
 class Manager:
     def __init__(self, build, folder, ibsim, counter, name, host):
         self.folder, self.build, self.env = folder, build, environment(ibsim, counter, folder + '/' + name)
         self.env['SIM_HOST'] = host
-        self.name, self.process = name, None
+        self.name, self.process, self.options = name, None, []
 
     def start(self):
         if os.path.exists(self.folder + '/' + self.name):
@@ -40,7 +49,7 @@ class Manager:
         self.log = '%s/%s.log' % (self.folder, self.name)
         self.process = subprocess.Popen(
             [self.build + '/fabricd/fabricd', '--umad', '--state-dir', '%s/%s.state' % (self.folder, self.name),
-             '--listen', 'unix:%s/%s.sock' % (self.folder, self.name)],
+             '--listen', 'unix:%s/%s.sock' % (self.folder, self.name), *self.options],
             env=self.env, cwd=self.folder, stdout=open(self.log, 'w'), stderr=subprocess.STDOUT)
 
     def counts(self):
@@ -51,8 +60,20 @@ class Manager:
         m = re.search(r'^(\S+)Z\s+\S+\s+%s:' % kind, open(self.log).read(), re.M)
         if not m:
             return None
-        whole, _, part = m[1].partition('.')
-        return calendar.timegm(time.strptime(whole, '%Y-%m-%dT%H:%M:%S')) + float('0.' + (part or '0'))
+        return seconds_of(m[1])
+
+    def phases(self):
+        """Milliseconds of each phase of the heavy sweep that ended first after this manager became master, as text."""
+        text = open(self.log).read()
+        text = text[text.index(' sm-master:'):]
+        lines = re.findall(r'^(\S+)Z\s+\S*\s*sm: (.*)$', text, re.M)
+        begun = next(i for i, x in enumerate(lines) if x[1] == 'heavy sweep begins')
+        over = next(i for i, x in enumerate(lines) if x[1].startswith('heavy sweep done'))
+        steps = [x for x in lines[begun:over + 1] if re.match(r'[a-z -]+$|heavy sweep done', x[1])]
+        at = [seconds_of(x[0]) for x in steps]
+        routed = [x[1] for x in lines[begun:over] if x[1].startswith('routed')]
+        return ', '.join('%s %.0f' % (re.sub('^heavy sweep begins', 'loading', steps[i][1]), 1e3 * (at[i + 1] - at[i]))
+                         for i in range(len(steps) - 1) if at[i + 1] - at[i] > 0.004) + '; ' + ' '.join(routed)[:90]
 
     def await_event(self, kind, seconds=30):
         if not wait_for(lambda: self.event(kind), seconds):
@@ -104,6 +125,7 @@ def take_over(o, counter, topology, cable, sign):
     x = Bench(o, counter, topology)
     try:
         x.up(x.a)
+        x.b.options = ['--log-level', 'debug'] if o.phases else []
         x.b.start()
         x.b.await_event('sm-standby')
         time.sleep(0.7)
@@ -114,6 +136,8 @@ def take_over(o, counter, topology, cable, sign):
         x.b.await_event('sweep-done')
         written(x.b)
         c = x.b.counts()
+        if o.phases:
+            print('#', x.b.phases(), flush=True)
         return master, c.last_lft / 1e9 - before if c.lft else 0, c.lft
     finally:
         x.close()
@@ -162,22 +186,28 @@ def main():
     parser.add_argument('--build', default=TOP + '/build')
     parser.add_argument('--times', type=int, default=20)
     parser.add_argument('--fabric', default='36,18,18')
+    parser.add_argument('--tree')
+    parser.add_argument('--phases', action='store_true')
     o = parser.parse_args()
     o.build = os.path.abspath(o.build)
     folder, counter = work_folder()
-    leaves, spines, hosts = o.fabric.split(',')
     topology = folder + '/fabric.net'
-    subprocess.run([o.build + '/cli/fabsim', 'generate', 'leaf-spine', '--leaves', leaves, '--spines', spines, '--hosts',
-                    hosts, '-o', topology], check=True)
+    kind, numbers, names = ('fat-tree', o.tree, ('radix', 'levels')) if o.tree else (
+        'leaf-spine', o.fabric, ('leaves', 'spines', 'hosts'))
+    sizes = [x for name, n in zip(names, numbers.split(',')) for x in ('--' + name, n)]
+    subprocess.run([o.build + '/cli/fabsim', 'generate', kind, *sizes, '-o', topology], check=True)
     cables = Topology(topology).draw('leaf', max(o.times, 3), 1)
     alone = [fault_alone(o, counter, topology, c) for c in cables[:min(5, o.times)]]
     show('fault alone: LFT blocks', alone, 'blocks')
-    for name, sign in (('kill -9', signal.SIGKILL), ('SIGSTOP', signal.SIGSTOP)):
+    signs = (('kill -9', signal.SIGKILL), ('SIGSTOP', signal.SIGSTOP))
+    for name, sign in signs[:1] if o.tree else signs:
         results = [take_over(o, counter, topology, c, sign) for c in cables[:o.times]]
         print('%s, %d times' % (name, len(results)))
         show('  standby is master after', [r[0] for r in results], 's')
         show('  last LFT block sent after', [r[1] for r in results], 's')
         show('  LFT blocks', [r[2] for r in results], 'blocks')
+    if o.tree:
+        return
     blocks = [restart(o, counter, topology, cables[i:i + 3]) for i in range(0, min(o.times, 15), 3)]
     print('restart after three pulled cables: LFT blocks of the first and second restart', blocks)
 

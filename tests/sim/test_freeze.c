@@ -124,6 +124,9 @@ START_TEST(the_mode_is_stored)
     char why[200];
     ck_assert_int_eq(sm_freeze(lab.sm, SM_REPAIRS_ONLY, 0, "a test", "", why, sizeof(why)),
                      FAB_E_DENIED);
+    freeze(&lab, SM_NO_WRITES); /* a second freeze does not forget that writes were withheld */
+    ck_assert_int_eq(sm_freeze(lab.sm, SM_REPAIRS_ONLY, 0, "a test", "", why, sizeof(why)),
+                     FAB_E_DENIED);
     ck_assert_int_eq(sm_reroute(lab.sm, NULL, NULL), FAB_E_DENIED);
     ck_assert_int_eq(sm_resume(lab.sm, "a test"), FAB_OK);
     ck_assert_int_eq(sm_resume(lab.sm, "a test"), FAB_E_EXISTS);

@@ -45,8 +45,9 @@ END_TEST
 
 START_TEST(every_row_is_complete)
 {
-    static const char *const about[] = {"link",  "port",   "node",      "fabric", "manager",
-                                        "class", "engine", "transport", "drain", "policy", "target"};
+    static const char *const about[] = {"link",    "port",   "node",   "fabric",
+                                        "manager", "class",  "engine", "transport",
+                                        "drain",   "policy", "target"};
     const struct event_row *row = &event_rows[_i];
     const struct event_row *of = &event_rows[row->of];
     bool known = false;

@@ -266,7 +266,7 @@ END_TEST
 static uint8_t port_to(const struct fab_fabric *f, uint32_t from, uint32_t to)
 {
     for (unsigned p = 1; p <= f->nodes[from].num_ports; p++) {
-        uint32_t peer = fab_fabric_port(f, fab_fabric_port_id(f, from, p))->peer;
+        uint32_t peer = fab_fabric_port(f, fab_fabric_port_id(f, from, (uint8_t)p))->peer;
         if (peer != FAB_NONE && fab_fabric_port(f, peer)->node == to)
             return (uint8_t)p;
     }

@@ -245,8 +245,9 @@ static void emit_frozen(const struct sm *s)
     char limit[32] = "";
     if (f->until_us)
         snprintf(limit, sizeof(limit), "%" PRId64 " s", left > 0 ? (left + 999999) / 1000000 : 0);
-    event_emit(s->in.bus, manager_frozen, .subject = "manager", .mode = sm_freeze_mode_name(f->mode),
-               .by = f->by, .limit = limit, .reason = f->reason);
+    event_emit(s->in.bus, manager_frozen, .subject = "manager",
+               .mode = sm_freeze_mode_name(f->mode), .by = f->by, .limit = limit,
+               .reason = f->reason);
 }
 
 int sm_freeze(struct sm *s, enum sm_freeze mode, uint64_t for_us, const char *by,
@@ -264,6 +265,8 @@ int sm_freeze(struct sm *s, enum sm_freeze mode, uint64_t for_us, const char *by
     f.until_us = for_us ? f.since_us + (int64_t)for_us : 0;
     copy_printable(f.by, sizeof(f.by), by);
     copy_printable(f.reason, sizeof(f.reason), reason);
+    if (mode == SM_NO_WRITES && sm_freeze_bars_writes(s))
+        f.writes = z->now.writes; /* they stay withheld, so only a resumption allows repairs */
     f.new_nodes = z->now.new_nodes;
     f.new_links = z->now.new_links;
     z->now = f;

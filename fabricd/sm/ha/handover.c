@@ -154,6 +154,14 @@ static void send(struct sm *s)
         fail(s, "HANDOVER could not be sent");
 }
 
+/* Ends an attempt that did not begin in time. The next one begins later, because this manager drops
+ * registrations while it waits. */
+static void put_off(struct sm *s)
+{
+    sm_handover_forget(s);
+    s->ha->handover.not_before_us = clock_now_us() + AGAIN_US;
+}
+
 /* Sends HANDOVER as soon as the other manager can know everything and no round runs, so that no
  * change is left half done. */
 static void on_time(void *ctx)
@@ -165,7 +173,7 @@ static void on_time(void *ctx)
     if (ready || (late && h->by_command))
         send(s);
     else if (late)
-        sm_handover_forget(s);
+        put_off(s);
     else
         loop_timer_set(h->timer, LOOK_US);
 }

@@ -108,6 +108,7 @@ int sm_drain_add_links(struct sm *s, const struct sm_drain *d, const uint32_t *o
         if (!e)
             return FAB_E_LIMIT;
         e->drain = d->info.id;
+        e->reinstated = false;
         e->returning = false;
         *ret_added += 1;
     }

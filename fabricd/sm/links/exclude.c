@@ -212,6 +212,7 @@ static int exclude(struct sm *s, struct fab_fabric *f, struct sm_flap *e, uint32
     bool was = e->out;
     e->out = at != FAB_NONE || stays_out(e) || unseen(f, e);
     int r = at != FAB_NONE ? sm_link_exclude(f, at) : FAB_OK;
+    e->reinstated = (e->isolated || e->drain) && !e->out;
     if (e->isolated)
         sm_isolate_taken(s, e, was);
     if (e->drain)

@@ -208,6 +208,7 @@ static int decide(struct sm *s, uint32_t port, bool operated, char *why, size_t 
 void sm_isolate_begin(struct sm *s, struct sm_flap *e, const char *cause)
 {
     e->isolated = true;
+    e->reinstated = false;
     e->isolated_us = clock_unix_us();
     snprintf(e->cause, sizeof(e->cause), "%s", cause);
     keep(s, e);
@@ -233,7 +234,8 @@ bool sm_isolate_due(const struct sm *s, uint32_t port)
     const struct fab_fabric *f = s->model.fabric;
     const struct sm_flap *e = sm_flap_find(s, f->nodes[fab_fabric_port(f, port)->node].guid,
                                            fab_fabric_port(f, port)->num);
-    return e && (e->isolated || (e->drain && !e->returning)) && !e->out && !e->offence;
+    return e && (e->isolated || (e->drain && !e->returning)) && !e->out && !e->reinstated &&
+           !e->offence;
 }
 
 void sm_isolate_done(struct sm *s, const struct sm_link *c)

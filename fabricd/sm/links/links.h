@@ -71,8 +71,9 @@ bool sm_is_isolated_out(const struct sm *s, uint64_t node_guid, uint8_t port);
 /* Requests that the switch port of each isolated host be disabled and, if counters.on_errors is
  * "disable", a port of each other isolated link. Call this function after a view was published. */
 void sm_isolate_settle(struct sm *s);
-/* Returns whether the link of this port is isolated or drained, but not excluded from the routes:
- * it was isolated or drained after the last sweep or repair, or it is reinstated. */
+/* Returns whether the link of this port is isolated or drained, but not yet excluded from the
+ * routes: it was isolated or drained after the last sweep or repair. (Returns false for a link that
+ * the last sweep reinstated.) */
 bool sm_isolate_due(const struct sm *s, uint32_t port);
 /* Notes that a local repair has excluded this isolated link from the routes. */
 void sm_isolate_done(struct sm *s, const struct sm_link *c);

@@ -27,6 +27,9 @@ struct sm_flap {
     bool operated; /* an operator requested the isolation */
     /* The link is isolated because its host misbehaved (offenders.c). */
     bool offence;
+    /* The last sweep left the link in the routes although it is isolated or drained, because nodes
+     * would be unreachable without it. */
+    bool reinstated;
     /* The manager has requested that a port of the link be disabled. */
     bool setting;
     int64_t isolated_us; /* Unix time of the isolation, in microseconds */
