@@ -191,8 +191,9 @@ static int show_pairs(struct session *s, const struct job *from, const struct jo
     return rc == EXIT_OK && unsound ? EXIT_UNSOUND : rc;
 }
 
-/* Finds the endports that an argument names. An argument with * or ? is a pattern for the nodes of
- * the fabric. Any other argument is a list of names, such as "node[1-4],login1". An item whose
+/* Lists the sources or destinations that an argument names. An argument with * or ? is a pattern:
+ * the function adds the GUID of each node whose name matches, also of switches. Any other argument
+ * is a list of names, such as "node[1-4],login1", which the manager looks up later. An item whose
  * brackets have no list of numbers is one name. */
 static int find_ends(struct session *s, const char *usage, char *text, struct job *ret)
 {

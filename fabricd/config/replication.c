@@ -68,7 +68,8 @@ static bool parse_digits(const char *text, uint8_t *ret, size_t bytes)
     return good;
 }
 
-/* No message shows the value, because somebody may have written the key itself there. */
+/* Reads the setting replication.wrapping_key. If its value is neither file:PATH nor
+ * credential:NAME, the message does not show the value, because the value may be the key itself. */
 static int take_wrapping_key(const char *value, struct report *report, struct config_replication *r)
 {
     char *text = NULL;

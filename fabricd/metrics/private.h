@@ -23,8 +23,9 @@ struct metrics_form {
 /* The results of metrics_form_choose. */
 enum metrics_choice { METRICS_CHOSEN, METRICS_BAD_QUERY, METRICS_NOT_ACCEPTABLE };
 /*
- * Chooses the form of a page. query: the part of the target after "?", or "". accept: the values of
- * all Accept headers, joined by commas; "": the request has none. names: the names of the settings.
+ * Chooses the form of a page. query: the part of the URL after "?", or "". accept: the values of all
+ * Accept headers, joined by commas; "": the request has none. names: the setting metrics.names,
+ * which the query can override.
  */
 enum metrics_choice metrics_form_choose(const char *query, const char *accept,
                                         enum config_metrics_names names, struct metrics_form *ret);

@@ -176,8 +176,10 @@ struct pm_link {
     /* rise: how much `counter` rose. span_us: the time in us in which it rose. */
     uint64_t rise, span_us;
     int64_t since_us; /* when the link last became unhealthy */
-    /* number of windows in which a counter crossed its threshold, and how many are required before
-     * the link is isolated (counters.confirm) */
+    /* windows: number of windows (counters.within; libfabmgr/health/persistence.h) in which a
+     * counter of the link itself crossed its threshold, at the end of the link that has more of
+     * them. windows_required: how many the manager requires before it isolates the link
+     * (counters.confirm) */
     uint32_t windows, windows_required;
     /* reason why the last attempt to isolate the link was refused; "": none was refused */
     char skipped[256];

@@ -14,7 +14,9 @@ struct policy {
     struct fab_policy base;       /* the policy of fabricd.yaml; only the sections are used */
     /* calls policy_settle; set: the decisions of the version in force are not made yet */
     struct loop_timer *settle;
-    uint32_t pending; /* changes of the baseline that are under way */
+    /* Number of unfinished requests that change the baseline of devices. When it is 0 again, the
+     * store notes that the decisions of the version in force are made. */
+    uint32_t pending;
 };
 
 /* The text of a stored version, read as a policy. */

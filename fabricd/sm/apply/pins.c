@@ -8,7 +8,8 @@
  * approval is not stored, because the manager computes it from the pins and the fabric.
  *
  * The manager emits at most one event about a node in 10 minutes. If the name of the node changes
- * again in this time, the event about the last name follows after the 10 minutes.
+ * again in this time, the event about the last name follows in the first round after the 10
+ * minutes.
  */
 #include <inttypes.h>
 #include <stdio.h>
