@@ -76,7 +76,7 @@ struct inventory {
     uint32_t tokens; /* requests that may be sent until the next timer tick */
     bool odd_due;    /* firmware must be compared again */
     bool compared;   /* firmware was compared since the start */
-    uint64_t odd_us; /* manager's clock in us of the last comparison */
+    uint64_t odd_us; /* manager's clock in us when firmware was last compared */
     uint64_t requests, failed;
     struct inventory_firmware firmware[INVENTORY_FIRMWARES];
     uint32_t firmware_count;

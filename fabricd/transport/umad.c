@@ -45,8 +45,8 @@
 /* maximum number of requests in flight on a simulated port with a longer queue; a socket buffer
  * holds 166 MADs */
 #define WINDOW_SIM 160
-/* Time in us without any incoming MAD after which the transport assumes that all requests in flight
- * are lost. */
+/* Time in us without any incoming MAD after which, on a simulated port with a full window, all
+ * requests in flight are assumed to be lost. */
 #define SWALLOWED_US 10000000u
 /* maximum number of incoming MADs that are passed to the receivers together */
 #define BATCH 64

@@ -32,8 +32,8 @@ struct known_node {
     bool answered; /* at least one query was answered */
     /* This discovery has accepted a NodeInfo with the GUID of the node (contest.c). */
     bool identified;
-    /* The walk of the node was queued, because the node must be read again. So its data in the base
-     * snapshot are out of date. */
+    /* The walk of the node was queued: the node is new, or must be read again. Its data come from
+     * this discovery, not from the base snapshot. */
     bool walked;
     /* find_paths has put off this switch, because it is silent or has probably failed. The search
      * continues behind the switch only after it has visited all other switches. */

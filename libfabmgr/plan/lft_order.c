@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Orders the LFT writes. Writes that end packet loss come first, and no write creates a loop while
- * other writes are under way.
+ * Orders the LFT writes. Writes that end packet loss come first. If a safe order exists, no write
+ * creates a loop while other writes are under way; the member `unordered` of the plan counts the
+ * writes without one.
  *
  *   lft_constraints.c  finds which writes must precede which, for one destination
  *   lft_parts.c        makes the writes of one block, in parts where necessary
  *
  * The analysis stops after FAB_LFT_ORDERING_STEPS steps, for instance when all tables change at
- * once. The remaining blocks are not analysed (`unchecked`): switches that drop packets are written
- * first, then switches near the destination.
+ * once. The remaining blocks are not analysed (`unchecked`): they are written in the order of
+ * switches, and may cause loops.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -66,10 +66,10 @@ static void find_ranges(struct fab_batch *b)
         b->ranges = 0;
 }
 
-/* Sets span[] for each destination switch of the batch. A destination switch has a run of
- * consecutive LIDs, and may have one further LID. A destination switch follows the one before it if
- * its run starts just after that switch's run, and its further LID is just after that switch's
- * further LID. */
+/* Sets span[] for each destination switch of the batch. FAB_SPAN_NONE: it has more than one LID
+ * outside its run of consecutive LIDs. FAB_SPAN_FOLLOWS: the switch before it is not FAB_SPAN_NONE,
+ * its run starts just after that switch's run, and either both have no further LID, or its further
+ * LID is just after that switch's further LID. FAB_SPAN_BEGINS: all others. */
 static void join_columns(struct fab_batch *b)
 {
     const struct fab_dmodk_dest *dest = b->dmodk->dest + b->first;
