@@ -68,8 +68,6 @@ int out_close(struct out *o)
     int rc = ferror(o->to) ? FAB_E_IO : FAB_OK;
     if (o->failed)
         rc = FAB_E_NOMEM;
-    free(o->cells);
-    fab_base_arena_fini(&o->texts);
     free(o);
     return rc;
 }

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/arena.h"
+
 #define KEY_LEN 160
 
 struct field {

@@ -4,7 +4,6 @@
 #define CLI_CTL_OUTPUT_FORMAT_H
 
 #include "cli/ctl/output.h"
-#include "libfabmgr/base/arena.h"
 
 /* How JSON prints a value: TEXT with quotes, BARE without quotes, NONE as null. */
 enum value_kind { VALUE_TEXT, VALUE_BARE, VALUE_NONE };
@@ -52,11 +51,11 @@ struct out {
     const struct out_column *columns;
     size_t column_count;
     bool in_row, failed;
-    /* Text only: the cells of the present table, row by row. row_cell: the first cell of the
-     * present row */
-    struct cell *cells;
-    struct fab_arena texts; /* the texts of the cells */
-    size_t cell_count, cell_room, row_cell;
+    /* Text only: the cells of the present table, row by row, in a list of buffers. row_count:
+     * number of complete rows; column: the next column of the present row */
+    struct cell_buffer *cells, *last_cells;
+    size_t row_count, column;
+    size_t widths[OUT_COLUMNS_MAX]; /* the greatest width of the cells of each column */
     /* JSON and YAML only. depth: number of open objects and arrays; first: the innermost of them is
      * still empty */
     unsigned depth;

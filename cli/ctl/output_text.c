@@ -7,6 +7,7 @@
  */
 #include "cli/ctl/output_format.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,23 +54,68 @@ static void record_end(struct out *o)
     (void)o;
 }
 
+/* The cells of a table, one after the other: each is its width, its tone and its text with the
+ * final NUL. A table can have hundreds of thousands of cells, and most of the time to print them
+ * would go to memory that is touched for the first time. */
+struct cell_buffer {
+    struct cell_buffer *next;
+    size_t used, size;
+    char bytes[];
+};
+#define BUFFER_SIZE 65536u
+#define CELL_HEAD (sizeof(uint32_t) + 1)
+
+static char *room_for(struct out *o, size_t need)
+{
+    struct cell_buffer *b = o->last_cells;
+    if (b == NULL || b->size - b->used < need) {
+        size_t size = need > BUFFER_SIZE ? need : BUFFER_SIZE;
+        b = malloc(sizeof *b + size);
+        if (b == NULL)
+            return NULL;
+        *b = (struct cell_buffer){.size = size};
+        *(o->last_cells != NULL ? &o->last_cells->next : &o->cells) = b;
+        o->last_cells = b;
+    }
+    b->used += need;
+    return b->bytes + b->used - need;
+}
+
 static void add_cell(struct out *o, const char *text, enum out_tone tone)
 {
-    if (o->cell_count == o->cell_room) {
-        size_t room = o->cell_room == 0 ? 256 : o->cell_room * 2;
-        struct cell *cells = reallocarray(o->cells, room, sizeof *cells);
-        if (cells == NULL) {
-            o->failed = true;
-            return;
-        }
-        o->cells = cells;
-        o->cell_room = room;
-    }
-    const char *copy = fab_base_arena_text(&o->texts, text, strlen(text));
-    if (copy == NULL)
+    size_t len = strlen(text), width = out_width(text);
+    if (o->failed || o->column == o->column_count)
+        return;
+    char *at = room_for(o, CELL_HEAD + len + 1);
+    const uint32_t stored = (uint32_t)width;
+    if (at == NULL) {
         o->failed = true;
-    else
-        o->cells[o->cell_count++] = (struct cell){copy, out_width(text), tone};
+        return;
+    }
+    memcpy(at, &stored, sizeof stored);
+    at[sizeof stored] = (char)tone;
+    memcpy(at + CELL_HEAD, text, len + 1);
+    if (width > o->widths[o->column])
+        o->widths[o->column] = width;
+    o->column++;
+}
+
+/* A place in the buffers. */
+struct reader {
+    const struct cell_buffer *buffer;
+    size_t at;
+};
+
+static struct cell read_cell(struct reader *r)
+{
+    uint32_t width;
+    if (r->at == r->buffer->used)
+        *r = (struct reader){.buffer = r->buffer->next};
+    const char *at = r->buffer->bytes + r->at;
+    memcpy(&width, at, sizeof width);
+    const struct cell c = {at + CELL_HEAD, width, (enum out_tone)at[sizeof width]};
+    r->at += CELL_HEAD + strlen(c.text) + 1;
+    return c;
 }
 
 static void value(struct out *o, const struct value *v)
@@ -114,51 +160,65 @@ static void put_header(struct out *o, const size_t *widths)
 
 static void drop_cells(struct out *o)
 {
-    fab_base_arena_fini(&o->texts);
-    o->cell_count = 0;
+    for (struct cell_buffer *b = o->cells, *next; b != NULL; b = next) {
+        next = b->next;
+        free(b);
+    }
+    o->cells = o->last_cells = NULL;
+    o->row_count = o->column = 0;
+}
+
+/* Sets the widths of the columns to those of their labels. */
+static void reset_widths(struct out *o)
+{
+    for (size_t i = 0; i < o->column_count; i++)
+        o->widths[i] = out_width(o->columns[i].label);
 }
 
 static void table(struct out *o, const char *key)
 {
     (void)key;
     drop_cells(o);
+    reset_widths(o);
 }
 
 static void row(struct out *o)
 {
-    o->row_cell = o->cell_count;
+    o->column = 0;
 }
 
-/* Ends a row of a table. If memory ran out, drops the incomplete row. */
+static void put_rows(struct out *o)
+{
+    struct reader r = {.buffer = o->cells};
+    struct cell cells[OUT_COLUMNS_MAX];
+    for (size_t i = 0; i < o->row_count; i++) {
+        for (size_t k = 0; k < o->column_count; k++)
+            cells[k] = read_cell(&r);
+        put_row(o, cells, o->widths);
+    }
+}
+
+/* Ends a row of a table. If memory ran out, this row and the next ones are not printed. */
 static void row_end(struct out *o)
 {
-    if (o->failed)
-        o->cell_count = o->row_cell;
-    if (!o->live || o->cell_count == o->row_cell)
+    while (!o->failed && o->column < o->column_count)
+        add_cell(o, "-", OUT_PLAIN);
+    o->row_count += !o->failed;
+    if (!o->live)
         return;
-    size_t widths[OUT_COLUMNS_MAX];
-    for (size_t i = 0; i < o->column_count; i++)
-        widths[i] = out_width(o->columns[i].label);
-    put_row(o, o->cells + o->row_cell, widths);
+    reset_widths(o);
+    put_rows(o);
     drop_cells(o);
 }
 
 static void table_end(struct out *o)
 {
-    size_t widths[OUT_COLUMNS_MAX] = {0};
     /* a table without columns appears only in JSON */
     if (o->column_count == 0)
         return;
-    for (size_t i = 0; i < o->column_count; i++)
-        widths[i] = out_width(o->columns[i].label);
-    for (size_t i = 0; i < o->cell_count; i++) {
-        if (o->cells[i].width > widths[i % o->column_count])
-            widths[i % o->column_count] = o->cells[i].width;
-    }
-    if (o->cell_count > 0 && o->headers)
-        put_header(o, widths);
-    for (size_t i = 0; i + o->column_count <= o->cell_count; i += o->column_count)
-        put_row(o, o->cells + i, widths);
+    if (o->row_count > 0 && o->headers)
+        put_header(o, o->widths);
+    put_rows(o);
     drop_cells(o);
 }
 
@@ -168,5 +228,5 @@ static void note(struct out *o, enum out_tone tone, const char *line)
     fputc('\n', o->to);
 }
 
-const struct out_ops out_text_ops = {false, true,    record,    record_end, value, table,
-                                     row,   row_end, table_end, note,       NULL};
+const struct out_ops out_text_ops = {false, true,    record,    record_end, value,     table,
+                                     row,   row_end, table_end, note,       drop_cells};

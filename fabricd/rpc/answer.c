@@ -16,14 +16,33 @@ void *answer_alloc(struct answer *a, size_t count, size_t item)
     return fab_base_arena_alloc(&a->arena, count, item);
 }
 
+/* Returns the length of the longest beginning of a text that every reader can show as it is. */
+static size_t plain_length(const char *text)
+{
+    size_t len = 0;
+    while (text[len] >= ' ' && text[len] <= '~')
+        len++;
+    return len;
+}
+
 char *answer_text(struct answer *a, const char *text)
 {
-    size_t len = strlen(text);
+    size_t len = plain_length(text);
+    if (text[len] == '\0') { /* almost every text */
+        const char *copy = fab_base_arena_text(&a->arena, text, len);
+        return (char *)(uintptr_t)(copy != NULL ? copy : protobuf_c_empty_string);
+    }
+    len += strlen(text + len);
     char *clean = answer_alloc(a, 3 * len + 1, 1);
     if (clean == NULL)
         return (char *)(uintptr_t)protobuf_c_empty_string;
     fab_grpc_utf8_clean(text, len, clean, 3 * len + 1);
     return clean;
+}
+
+char *answer_constant(const char *text)
+{
+    return (char *)(uintptr_t)text; /* a reply is only read */
 }
 
 char *answer_lines(struct answer *a, const char *text)

@@ -32,6 +32,8 @@ void *answer_alloc(struct answer *a, size_t count, size_t item);
 /* answer_text copies a text, and replaces bytes that are not valid UTF-8. The functions that return
  * a text never return NULL; if memory ran out, they return an empty string. */
 char *answer_text(struct answer *a, const char *text);
+/* Returns a text of the program itself, such as "EDR", without a copy. */
+char *answer_constant(const char *text);
 /* Like answer_text, but keeps line ends. */
 char *answer_lines(struct answer *a, const char *text);
 /* Writes a GUID as a text such as "0x0002c90300a1b2c3"; "" if guid is 0. */

@@ -38,6 +38,13 @@ static inline bool fab_fabric_condition_is_degraded(const struct fab_link_condit
 {
     return c->degraded_width || c->degraded_speed;
 }
+/* Returns true if fab_fabric_condition_text would write "", as for most links. */
+static inline bool fab_fabric_condition_is_best(const struct fab_link_condition *c)
+{
+    return !fab_fabric_condition_is_degraded(c) && !c->restricted_width[0] &&
+           !c->restricted_width[1] && !c->restricted_speed[0] && !c->restricted_speed[1] &&
+           !c->unequal_width && !c->unequal_speed;
+}
 /* Returns true if the port has a link that is up and degraded. */
 bool fab_fabric_link_is_degraded(const struct fab_fabric *f, uint32_t port);
 

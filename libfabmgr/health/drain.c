@@ -339,28 +339,51 @@ static uint32_t find_levels(const struct fab_fabric *f, uint32_t *level, uint32_
     return top;
 }
 
-int fab_health_drain_pod(const struct fab_fabric *f, uint32_t sw, uint64_t *ret)
+/* Sets pod[] of all switches that sw reaches without passing through a switch of level `top`. */
+static void flood(const struct fab_fabric *f, const uint32_t *level, uint32_t top, uint32_t sw,
+                  uint32_t *pod, uint32_t *queue)
 {
-    uint32_t *level = calloc(f->switch_count + 1u, sizeof(*level)), head = 0, tail = 0;
-    uint32_t *queue = calloc(f->switch_count + 1u, sizeof(*queue));
-    int r = level && queue ? FAB_OK : FAB_E_NOMEM;
-    uint32_t top = r == FAB_OK ? find_levels(f, level, queue) : 0;
-    if (r == FAB_OK && level[sw] == top)
-        r = FAB_E_NOT_FOUND;
-    if (r == FAB_OK) {
-        fab_base_bits_set(ret, sw);
-        queue[tail++] = sw;
-    }
+    uint32_t head = 0, tail = 0;
+    pod[sw] = sw;
+    queue[tail++] = sw;
     while (head < tail) {
         uint32_t at = queue[head++];
         for (uint32_t i = 1; i <= f->nodes[at].num_ports; i++) {
             uint32_t port = fab_fabric_port_id(f, at, (uint8_t)i),
                      far = fab_fabric_peer_node(f, port);
-            if (fab_fabric_isl_is_up(f, port) && level[far] != top && fab_base_bits_add(ret, far))
-                queue[tail++] = far;
+            if (!fab_fabric_isl_is_up(f, port) || level[far] == top || pod[far] != FAB_NONE)
+                continue;
+            pod[far] = sw;
+            queue[tail++] = far;
         }
     }
+}
+
+int fab_health_drain_pods(const struct fab_fabric *f, uint32_t *ret_pod)
+{
+    uint32_t *level = calloc(f->switch_count + 1u, sizeof(*level));
+    uint32_t *queue = calloc(f->switch_count + 1u, sizeof(*queue));
+    int r = level && queue ? FAB_OK : FAB_E_NOMEM;
+    uint32_t top = r == FAB_OK ? find_levels(f, level, queue) : 0;
+    for (uint32_t sw = 0; r == FAB_OK && sw < f->switch_count; sw++)
+        ret_pod[sw] = FAB_NONE;
+    for (uint32_t sw = 0; r == FAB_OK && sw < f->switch_count; sw++)
+        if (level[sw] != top && ret_pod[sw] == FAB_NONE)
+            flood(f, level, top, sw, ret_pod, queue);
     free(level);
     free(queue);
+    return r;
+}
+
+int fab_health_drain_pod(const struct fab_fabric *f, uint32_t sw, uint64_t *ret)
+{
+    uint32_t *pod = calloc(f->switch_count + 1u, sizeof(*pod));
+    int r = pod ? fab_health_drain_pods(f, pod) : FAB_E_NOMEM;
+    if (r == FAB_OK && pod[sw] == FAB_NONE)
+        r = FAB_E_NOT_FOUND;
+    for (uint32_t i = 0; r == FAB_OK && i < f->switch_count; i++)
+        if (pod[i] == pod[sw])
+            fab_base_bits_set(ret, i);
+    free(pod);
     return r;
 }

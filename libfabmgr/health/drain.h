@@ -54,5 +54,8 @@ void fab_health_drain_fini(struct fab_drain *d);
  * the switches that sw reaches without passing through the switches that are farthest from hosts.
  * Returns NOMEM, or NOT_FOUND if sw itself is farthest from hosts and belongs to no pod. */
 int fab_health_drain_pod(const struct fab_fabric *f, uint32_t sw, uint64_t *ret);
+/* Sets ret_pod[] of each switch to the lowest id of the switches of its pod, or to FAB_NONE if it
+ * belongs to none. Returns NOMEM. */
+int fab_health_drain_pods(const struct fab_fabric *f, uint32_t *ret_pod);
 
 #endif

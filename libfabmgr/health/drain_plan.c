@@ -43,29 +43,13 @@ static uint32_t count_hosts(const struct fab_fabric *f, uint32_t sw)
 
 /* ---- pods ------------------------------------------------------------------------------------ */
 
-/* A switch is farthest from hosts if fab_health_drain_pod finds no pod for it. */
+/* A switch that belongs to no pod is farthest from hosts. */
 static int find_pods(struct planner *p)
 {
-    const struct fab_fabric *f = p->f;
-    uint64_t *set = fab_base_bits_new(f->switch_count);
-    int r = set ? FAB_OK : FAB_E_NOMEM;
-    for (uint32_t sw = 0; sw < f->switch_count; sw++)
-        p->pod[sw] = FAB_NONE;
-    for (uint32_t sw = 0; r == FAB_OK && sw < f->switch_count; sw++) {
-        if (p->pod[sw] != FAB_NONE)
-            continue;
-        fab_base_bits_zero(set, f->switch_count);
-        r = fab_health_drain_pod(f, sw, set);
-        if (r == FAB_E_NOT_FOUND) {
+    int r = fab_health_drain_pods(p->f, p->pod);
+    for (uint32_t sw = 0; r == FAB_OK && sw < p->f->switch_count; sw++)
+        if (p->pod[sw] == FAB_NONE)
             fab_base_bits_set(p->top, sw);
-            r = FAB_OK;
-            continue;
-        }
-        for (uint32_t i = 0; r == FAB_OK && i < f->switch_count; i++)
-            if (fab_base_bits_get(set, i))
-                p->pod[i] = sw;
-    }
-    free(set);
     return r;
 }
 

@@ -259,6 +259,27 @@ START_TEST(pods_of_a_tree)
 }
 END_TEST
 
+START_TEST(all_pods_at_once)
+{
+    struct fab_fabric *f = tree(4, 3);
+    uint32_t *pod = calloc(f->switch_count, sizeof *pod);
+    uint32_t pods = 0, tops = 0;
+    ck_assert_int_eq(fab_health_drain_pods(f, pod), FAB_OK);
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        tops += pod[sw] == FAB_NONE;
+        pods += pod[sw] == sw;
+        ck_assert(pod[sw] == FAB_NONE || pod[pod[sw]] == pod[sw]);
+        ck_assert(pod[sw] == FAB_NONE || pod[sw] <= sw);
+    }
+    ck_assert_uint_eq(tops, 4);
+    ck_assert_uint_eq(pods, 4);
+    ck_assert_uint_eq(pod[find(f, "leaf-003")], pod[find(f, "spine-004")]);
+    ck_assert_uint_ne(pod[find(f, "leaf-003")], pod[find(f, "leaf-002")]);
+    free(pod);
+    fab_fabric_unref(f);
+}
+END_TEST
+
 static uint32_t isls_of(const struct fab_fabric *f, uint32_t sw, const uint32_t *batch_of,
                         uint32_t batch)
 {
@@ -328,6 +349,7 @@ int main(void)
     tcase_add_test(t, random_drains_keep_all_hosts);
     tcase_add_test(t, one_switch_of_a_tree);
     tcase_add_test(t, pods_of_a_tree);
+    tcase_add_test(t, all_pods_at_once);
     tcase_add_test(t, batches_keep_their_share);
     suite_add_tcase(s, t);
     return test_run(s);
