@@ -135,13 +135,19 @@ static int approve(struct session *s)
 static int disapprove(struct session *s)
 {
     Fabric__V1__DisapproveBaselineRequest q = FABRIC__V1__DISAPPROVE_BASELINE_REQUEST__INIT;
+    Fabric__V1__DisapproveBaselineResponse *r = NULL;
     if (s->all == (s->argc > 0))
         return complain(EXIT_USAGE, "either nodes or --all is expected");
     q.all = s->all;
     q.n_nodes = (size_t)s->argc;
     q.nodes = s->argv;
-    return ask(s, "DisapproveBaseline", &q.base,
-               &fabric__v1__disapprove_baseline_response__descriptor, NULL);
+    q.dry_run = s->dry_run;
+    int rc = ask(s, "DisapproveBaseline", &q.base,
+                 &fabric__v1__disapprove_baseline_response__descriptor, &r);
+    if (rc == EXIT_OK && s->dry_run)
+        say_message(s->out, r->message);
+    free_reply(r);
+    return rc;
 }
 
 #define NODES_MOST 1000
@@ -160,10 +166,10 @@ const struct cmd cmd_topo_approve = {
 const struct cmd cmd_topo_disapprove = {
     .noun = "topo",
     .verb = "disapprove",
-    .args = "NODE... | --all [--yes] [--local] [--reason TEXT]",
+    .args = "NODE... | --all [--dry-run] [--yes] [--local] [--reason TEXT]",
     .summary = "drop nodes from the baseline, or the whole baseline",
     .max_args = NODES_MOST,
-    .options = "rAlU",
+    .options = "rAlUD",
     .slow = true,
     .method = "fabric.v1.FabricService/DisapproveBaseline",
     .run = disapprove,

@@ -190,6 +190,22 @@ static void say_result(struct out *o, const Fabric__V1__HandOverResponse *r, boo
     out_record_end(o);
 }
 
+static int rehearse_hand_over(struct session *s, Fabric__V1__HandOverRequest *q)
+{
+    Fabric__V1__HandOverResponse *r = NULL;
+    q->dry_run = true;
+    int rc = ask(s, "HandOver", &q->base, &fabric__v1__hand_over_response__descriptor, &r);
+    if (rc == EXIT_OK) {
+        out_record(s->out, NULL);
+        out_text(s->out, "message", "Hand-over", OUT_PLAIN, r->message);
+        out_text(s->out, "new_master", NULL, OUT_PLAIN, r->guid);
+        out_bool(s->out, "confirmed", NULL, OUT_PLAIN, false);
+        out_record_end(s->out);
+    }
+    free_reply(r);
+    return rc;
+}
+
 static int hand_over(struct session *s)
 {
     Fabric__V1__HandOverRequest q = FABRIC__V1__HAND_OVER_REQUEST__INIT;
@@ -197,6 +213,8 @@ static int hand_over(struct session *s)
     bool master = false;
     if (s->to != NULL)
         q.to = (char *)(uintptr_t)s->to;
+    if (s->dry_run)
+        return rehearse_hand_over(s, &q);
     fprintf(stderr, "handing the role of master over to %s, and waiting for the new master\n",
             s->to != NULL ? s->to : "the best manager in standby");
     int rc = ask(s, "HandOver", &q.base, &fabric__v1__hand_over_response__descriptor, &r);
@@ -238,6 +256,7 @@ static int priority(struct session *s)
                         "expected",
                         s->argv[0]);
     q.priority = q.configured ? 0 : (uint32_t)n;
+    q.dry_run = s->dry_run;
     int rc = ask(s, "SetManagerPriority", &q.base,
                  &fabric__v1__set_manager_priority_response__descriptor, &r);
     if (rc == EXIT_OK) {
@@ -259,9 +278,9 @@ const struct cmd cmd_ha_status = {
 const struct cmd cmd_ha_handover = {
     .noun = "ha",
     .verb = "handover",
-    .args = "[--to MANAGER] [--reason TEXT]",
+    .args = "[--to MANAGER] [--dry-run] [--reason TEXT]",
     .summary = "make another manager master; this one stays standby",
-    .options = "rH",
+    .options = "rHD",
     .slow = true,
     .method = "fabric.v1.FabricService/HandOver",
     .run = hand_over,
@@ -269,10 +288,10 @@ const struct cmd cmd_ha_handover = {
 const struct cmd cmd_ha_priority = {
     .noun = "ha",
     .verb = "priority",
-    .args = "[N|default] [--reason TEXT]",
+    .args = "[N|default] [--dry-run] [--reason TEXT]",
     .summary = "show the priority of this manager, or set it until its next start",
     .max_args = 1,
-    .options = "r",
+    .options = "rD",
     .method = "fabric.v1.FabricService/GetManagers",
     .optional = "fabric.v1.FabricService/SetManagerPriority",
     .run = priority,

@@ -106,12 +106,25 @@ static void show_progress(const struct session *s, const Fabric__V1__GetKeyRespo
                 k ? k->devices : r->ports, k ? "devices" : "ports", is_rotating(s, r) ? "" : "\n");
 }
 
+static int rehearse_rotation(struct session *s, Fabric__V1__RotateKeyRequest *q)
+{
+    Fabric__V1__RotateKeyResponse *r = NULL;
+    q->dry_run = true;
+    int rc = ask(s, "RotateKey", &q->base, &fabric__v1__rotate_key_response__descriptor, &r);
+    if (rc == EXIT_OK)
+        say_message(s->out, r->message);
+    free_reply(r);
+    return rc;
+}
+
 static int rotate(struct session *s)
 {
     Fabric__V1__RotateKeyRequest q = FABRIC__V1__ROTATE_KEY_REQUEST__INIT;
     Fabric__V1__GetKeyResponse *r = NULL;
     q.give_up_absent = s->give_up_absent;
     q.kind = s->cc ? FABRIC__V1__KEY_KIND__KEY_KIND_CC_KEY : FABRIC__V1__KEY_KIND__KEY_KIND_M_KEY;
+    if (s->dry_run)
+        return rehearse_rotation(s, &q);
     int rc = ask(s, "RotateKey", &q.base, &fabric__v1__rotate_key_response__descriptor, NULL);
     bool rotating = true;
     for (unsigned i = 0; rc == EXIT_OK && rotating && i < WAIT_S * 1000 / POLL_MS; i++) {
@@ -139,8 +152,8 @@ const struct cmd cmd_key_show = {
 const struct cmd cmd_key_rotate = {
     .noun = "key",
     .verb = "rotate",
-    .args = "[--cc] [--give-up-absent] [--local] [--reason TEXT]",
-    .options = "rCGl",
+    .args = "[--cc] [--give-up-absent] [--dry-run] [--local] [--reason TEXT]",
+    .options = "rCGlD",
     .summary = "give a new random M_Key (or CC_Key) to all ports, and wait until they have it",
     .slow = true,
     .method = "fabric.v1.FabricService/RotateKey",

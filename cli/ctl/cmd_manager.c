@@ -84,6 +84,7 @@ static int freeze(struct session *s)
     limit.seconds = (int64_t)seconds;
     q.limit = s->duration != NULL ? &limit : NULL;
     q.no_writes = s->no_writes;
+    q.dry_run = s->dry_run;
     int rc = ask(s, "FreezeManager", &q.base, &fabric__v1__freeze_manager_response__descriptor, &r);
     if (rc == EXIT_OK)
         say_result(s->out, r->message);
@@ -93,8 +94,9 @@ static int freeze(struct session *s)
 
 static int resume(struct session *s)
 {
-    const Fabric__V1__ResumeManagerRequest q = FABRIC__V1__RESUME_MANAGER_REQUEST__INIT;
+    Fabric__V1__ResumeManagerRequest q = FABRIC__V1__RESUME_MANAGER_REQUEST__INIT;
     Fabric__V1__ResumeManagerResponse *r = NULL;
+    q.dry_run = s->dry_run;
     int rc = ask(s, "ResumeManager", &q.base, &fabric__v1__resume_manager_response__descriptor, &r);
     if (rc == EXIT_OK)
         say_result(s->out, r->message);
@@ -112,18 +114,18 @@ const struct cmd cmd_manager_status = {
 const struct cmd cmd_manager_freeze = {
     .noun = "manager",
     .verb = "freeze",
-    .args = "[--no-writes] [--for TIME] [--reason TEXT]",
+    .args = "[--no-writes] [--for TIME] [--dry-run] [--reason TEXT]",
     .summary = "let the manager write only repairs, or nothing",
-    .options = "r65",
+    .options = "r65D",
     .method = "fabric.v1.FabricService/FreezeManager",
     .run = freeze,
 };
 const struct cmd cmd_manager_resume = {
     .noun = "manager",
     .verb = "resume",
-    .args = "[--reason TEXT]",
+    .args = "[--dry-run] [--reason TEXT]",
     .summary = "let the manager write again, and do what was postponed",
-    .options = "r",
+    .options = "rD",
     .method = "fabric.v1.FabricService/ResumeManager",
     .run = resume,
 };

@@ -19,14 +19,21 @@
 
 static int reroute(struct session *s)
 {
-    const Fabric__V1__RerouteRequest q = FABRIC__V1__REROUTE_REQUEST__INIT;
-    return ask(s, "Reroute", &q.base, &fabric__v1__reroute_response__descriptor, NULL);
+    Fabric__V1__RerouteRequest q = FABRIC__V1__REROUTE_REQUEST__INIT;
+    Fabric__V1__RerouteResponse *r = NULL;
+    q.dry_run = s->dry_run;
+    int rc = ask(s, "Reroute", &q.base, &fabric__v1__reroute_response__descriptor, &r);
+    if (rc == EXIT_OK && s->dry_run)
+        say_message(s->out, r->message);
+    free_reply(r);
+    return rc;
 }
 
 static int rebalance(struct session *s)
 {
-    const Fabric__V1__RebalanceRequest q = FABRIC__V1__REBALANCE_REQUEST__INIT;
+    Fabric__V1__RebalanceRequest q = FABRIC__V1__REBALANCE_REQUEST__INIT;
     Fabric__V1__RebalanceResponse *r = NULL;
+    q.dry_run = s->dry_run;
     int rc = ask(s, "Rebalance", &q.base, &fabric__v1__rebalance_response__descriptor, &r);
     if (rc == EXIT_OK) {
         out_record(s->out, NULL);
@@ -164,21 +171,21 @@ static int show(struct session *s)
 
 const struct cmd cmd_reroute = {
     .noun = "reroute",
-    .args = "[--reason TEXT]",
+    .args = "[--dry-run] [--reason TEXT]",
     .summary = "compute, verify and program new tables for the known fabric",
     .slow = true,
     .method = "fabric.v1.FabricService/Reroute",
-    .options = "r",
+    .options = "rD",
     .run = reroute,
 };
 const struct cmd cmd_route_rebalance = {
     .noun = "route",
     .verb = "rebalance",
-    .args = "[--reason TEXT]",
+    .args = "[--dry-run] [--reason TEXT]",
     .summary = "compute new tables, and program them if they spread traffic better",
     .slow = true,
     .method = "fabric.v1.FabricService/Rebalance",
-    .options = "r",
+    .options = "rD",
     .run = rebalance,
 };
 const struct cmd cmd_reroute_list = {

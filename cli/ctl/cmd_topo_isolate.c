@@ -29,8 +29,9 @@ static bool is_wrong_isl(const struct fab_cabling_check *c, const struct fab_cab
     }
 }
 
-/* Isolates the link of a port. Returns true if the link is isolated now, even if it was isolated
- * before; otherwise *ret_error has the reason. */
+/* Isolates the link of a port, or, with --dry-run, asks the manager whether it would. Returns true
+ * if the link is or would be isolated, even if it was isolated before; otherwise *ret_error has the
+ * reason. */
 static bool isolate_port(struct session *s, const struct fab_cabling_check *c, uint32_t port,
                          struct fab_client_error *ret_error)
 {
@@ -40,6 +41,7 @@ static bool isolate_port(struct session *s, const struct fab_cabling_check *c, u
     snprintf(guid, sizeof guid, "0x%016" PRIx64,
              c->fabric->nodes[fab_cabling_site_of(c, port)->observed].guid);
     q.node = guid;
+    q.dry_run = s->dry_run;
     q.port_number = fab_cabling_port_number(c, port);
     fab_client_call(s->client, s->cmd->method, &q.base,
                     &fabric__v1__isolate_link_response__descriptor, &m, ret_error);
@@ -48,14 +50,14 @@ static bool isolate_port(struct session *s, const struct fab_cabling_check *c, u
     return ret_error->code == FAB_GRPC_OK || ret_error->code == FAB_GRPC_ALREADY_EXISTS;
 }
 
-/* Isolates the link of a difference, unless --dry-run was given, and prints the result. Returns the
- * exit code. */
+/* Isolates the link of a difference, or asks whether the manager would, and prints the result.
+ * Returns the exit code. */
 static int isolate_one(struct session *s, const struct fab_cabling_check *c,
                        const struct fab_cabling_difference *d)
 {
     struct fab_client_error error = {.code = FAB_GRPC_OK};
     char a[SHOW_CABLING_PORT], b[SHOW_CABLING_PORT], link[2 * SHOW_CABLING_PORT + 4];
-    bool done = s->dry_run || isolate_port(s, c, d->a, &error);
+    bool done = isolate_port(s, c, d->a, &error);
     snprintf(link, sizeof link, "%s - %s", show_cabling_port(c, d->a, a),
              show_cabling_port(c, d->b, b));
     out_row(s->out);

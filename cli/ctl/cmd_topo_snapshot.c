@@ -18,6 +18,7 @@ static int make(struct session *s)
     Fabric__V1__MakeSnapshotRequest q = FABRIC__V1__MAKE_SNAPSHOT_REQUEST__INIT;
     Fabric__V1__MakeSnapshotResponse *r = NULL;
     q.name = s->argv[0];
+    q.dry_run = s->dry_run;
     int rc = ask(s, "MakeSnapshot", &q.base, &fabric__v1__make_snapshot_response__descriptor, &r);
     if (rc == EXIT_OK)
         say_message(s->out, r->message);
@@ -30,6 +31,7 @@ static int forget(struct session *s)
     Fabric__V1__DeleteSnapshotRequest q = FABRIC__V1__DELETE_SNAPSHOT_REQUEST__INIT;
     Fabric__V1__DeleteSnapshotResponse *r = NULL;
     q.name = s->argv[0];
+    q.dry_run = s->dry_run;
     int rc =
         ask(s, "DeleteSnapshot", &q.base, &fabric__v1__delete_snapshot_response__descriptor, &r);
     if (rc == EXIT_OK)
@@ -223,11 +225,11 @@ static int diff(struct session *s)
 const struct cmd cmd_topo_snapshot = {
     .noun = "topo",
     .verb = "snapshot",
-    .args = "NAME [--forget] [--reason TEXT]",
+    .args = "NAME [--forget] [--dry-run] [--reason TEXT]",
     .summary = "store the present topology under a name, or forget a snapshot",
     .min_args = 1,
     .max_args = 1,
-    .options = "rF",
+    .options = "rFD",
     .method = "fabric.v1.FabricService/MakeSnapshot",
     .run = snapshot,
 };

@@ -128,6 +128,8 @@ void cc_get_key_status(const struct cc *cc, struct sm_key_status *ret);
  * is not complete. Returns EXISTS if give_up is false and some devices may still have the previous
  * key; the manager would lose access to them. Also returns IO or NOMEM. */
 int cc_key_rotate(struct cc *cc, bool give_up, bool local, char *why, size_t why_len);
+/* Returns what cc_key_rotate would return before it makes the new key, with its sentence. */
+int cc_key_rotate_check(const struct cc *cc, bool give_up, char *why, size_t why_len);
 
 /* The congestion log of a device. cc_logs lists the logs of all devices of one node. With node_guid
  * 0, it lists all devices that logged anything or have no log. It writes at most `max` logs to

@@ -220,6 +220,12 @@ static void complete(struct cc *cc)
                .absent = file->count);
 }
 
+/* Returns true if a device that the key file lists no longer has the previous key. */
+static bool has_left_previous(const struct cc_device *d)
+{
+    return d->key == CC_KEY_CURRENT || d->key == CC_KEY_FOREIGN || refuses_class(d);
+}
+
 /* The key file lists the devices that may have the previous key. Removes from this list the devices
  * that no longer have it, and returns their number. Also counts the devices that do not have the
  * current key yet (cc->keys.due). */
@@ -232,8 +238,7 @@ static size_t strike_out(struct cc *cc)
         const struct cc_device *d = &cc->devices[i];
         const uint64_t *listed = store_m_key_find(&k->file, d->port_guid);
         k->due += is_behind(d);
-        if (done && listed &&
-            (d->key == CC_KEY_CURRENT || d->key == CC_KEY_FOREIGN || refuses_class(d)))
+        if (done && listed && has_left_previous(d))
             done[listed - k->file.port] = 1;
     }
     size_t struck = done ? store_m_key_strike(&k->file, done) : 0;
@@ -337,10 +342,20 @@ static int rotate_to(struct cc *cc, uint64_t key, bool local, char *why, size_t 
     return r;
 }
 
-int cc_key_rotate(struct cc *cc, bool give_up, bool local, char *why, size_t why_len)
+/* Returns how many devices that the key file lists may still have the previous key. */
+static size_t count_former(const struct cc *cc)
+{
+    size_t count = cc->keys.file.count;
+    for (uint32_t i = 0; i < cc->device_count; i++)
+        if (store_m_key_find(&cc->keys.file, cc->devices[i].port_guid) &&
+            has_left_previous(&cc->devices[i]))
+            count -= count > 0;
+    return count;
+}
+
+int cc_key_rotate_check(const struct cc *cc, bool give_up, char *why, size_t why_len)
 {
     const struct store_m_key *file = &cc->keys.file;
-    uint64_t key;
     if (!cc->in.config->cc_key_generated)
         return refuse(FAB_E_UNSUPPORTED, why, why_len,
                       file->current != 0
@@ -369,16 +384,26 @@ int cc_key_rotate(struct cc *cc, bool give_up, bool local, char *why, size_t why
     if (cc->generation == 0 || cc->waiting > 0)
         return refuse(FAB_E_BUSY, why, why_len,
                       "devices are being programmed; try again in a moment");
-    if (strike_out(cc) > 0)
-        keep_or_log(cc);
-    if (file->count > 0 && !give_up) {
+    size_t former = count_former(cc);
+    if (former > 0 && !give_up) {
         snprintf(why, why_len,
                  "%zu device%s (absent or without an answer) may still have the previous key, and "
                  "would be lost until the lease of that key ends; bring them back, or give "
                  "them up with 'fabricctl key rotate --cc --give-up-absent'",
-                 file->count, fab_base_plural_s(file->count));
+                 former, fab_base_plural_s(former));
         return FAB_E_EXISTS;
     }
+    return FAB_OK;
+}
+
+int cc_key_rotate(struct cc *cc, bool give_up, bool local, char *why, size_t why_len)
+{
+    uint64_t key;
+    int r = cc_key_rotate_check(cc, give_up, why, why_len);
+    if (r != FAB_OK)
+        return r;
+    if (strike_out(cc) > 0)
+        keep_or_log(cc);
     if (store_key_random(&key) != FAB_OK)
         return refuse(FAB_E_IO, why, why_len, "the operating system has no random numbers");
     return rotate_to(cc, key, local, why, why_len);

@@ -66,7 +66,7 @@ void request_end(struct call *c, int status, const char *text, const ProtobufCMe
 void request_rehearsed(struct call *c, const char *object, const ProtobufCMessage *m, char **field,
                        const char *fmt, ...)
 {
-    char text[400];
+    char text[600];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);

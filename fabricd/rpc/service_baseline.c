@@ -431,6 +431,30 @@ static void drop_all(struct call *c)
         request_refuse(c, rc, "the baseline stays");
 }
 
+static void rehearse_drop_all(struct call *c)
+{
+    Fabric__V1__DisapproveBaselineResponse m = FABRIC__V1__DISAPPROVE_BASELINE_RESPONSE__INIT;
+    int rc = sm_baseline_clear_check(call_rpc(c)->in.sm);
+    if (rc == FAB_E_NOT_FOUND)
+        call_finish(c, FAB_GRPC_NOT_FOUND, "there is no baseline");
+    else if (rc < 0)
+        request_refuse(c, rc, "the baseline stays");
+    else
+        request_rehearsed(c, "baseline", &m.base, &m.message,
+                          "the baseline would be dropped, and every device accepted");
+}
+
+static void rehearse_disapproval(struct call *c, const Fabric__V1__DisapproveBaselineRequest *q)
+{
+    call_audit_change(c, NULL, "unchanged (dry run)");
+    note_nodes(c, q->n_nodes, q->nodes);
+    request_begin(c);
+    int rc = sm_baseline_disapprove_check(call_rpc(c)->in.sm, q->nodes, (uint32_t)q->n_nodes,
+                                          on_disapproved, c);
+    if (rc < 0)
+        request_refuse(c, rc, "the approvals stay");
+}
+
 void disapprove_baseline(struct call *c, const void *request)
 {
     const Fabric__V1__DisapproveBaselineRequest *q = request;
@@ -441,7 +465,11 @@ void disapprove_baseline(struct call *c, const void *request)
         return;
     }
     if (q->all) {
-        drop_all(c);
+        q->dry_run ? rehearse_drop_all(c) : drop_all(c);
+        return;
+    }
+    if (q->dry_run) {
+        rehearse_disapproval(c, q);
         return;
     }
     note_nodes(c, q->n_nodes, q->nodes);

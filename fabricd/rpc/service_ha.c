@@ -11,6 +11,7 @@
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/request.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/smstate/smstate.h"
 
 static Fabric__V1__ManagerRole role_of_state(uint8_t state)
 {
@@ -143,6 +144,39 @@ static void on_handed_over(void *ctx, int status, const char *message)
     request_end(ctx, status, message, &m.base, &m.message);
 }
 
+/* Returns the name of the place of another manager; "": not known. */
+static const char *place_of(const struct sm_manager *others, uint32_t count, uint64_t guid)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (others[i].guid == guid)
+            return others[i].place;
+    return "";
+}
+
+static void rehearse_hand_over(struct call *c, uint64_t guid)
+{
+    Fabric__V1__HandOverResponse m = FABRIC__V1__HAND_OVER_RESPONSE__INIT;
+    struct sm *sm = call_rpc(c)->in.sm;
+    struct sm_manager others[SM_MANAGERS_MAX];
+    struct sm_ha_status s;
+    uint32_t count = sm_managers(sm, others, SM_MANAGERS_MAX);
+    uint64_t to = 0;
+    uint8_t priority = 0;
+    char why[400], text[24], lower[80] = "";
+    if (sm_hand_over_check(sm, guid, &to, &priority, why, sizeof why) < 0) {
+        call_finish(c, FAB_GRPC_FAILED_PRECONDITION, "refused: %s", why);
+        return;
+    }
+    sm_get_ha_status(sm, &s);
+    if (priority != s.priority)
+        snprintf(lower, sizeof lower, " with priority %u (now: %u)", priority, s.priority);
+    snprintf(text, sizeof text, "0x%016" PRIx64, to);
+    m.guid = text;
+    request_rehearsed(c, "manager", &m.base, &m.message,
+                      "the manager %s at %s would become master; this manager would stay standby%s",
+                      text, place_of(others, count, to), lower);
+}
+
 void hand_over(struct call *c, const void *request)
 {
     const Fabric__V1__HandOverRequest *q = request;
@@ -150,6 +184,10 @@ void hand_over(struct call *c, const void *request)
     uint64_t guid = q->to[0] != '\0' ? find_manager(c, q->to) : 0;
     if (q->to[0] != '\0' && guid == 0)
         return;
+    if (q->dry_run) {
+        rehearse_hand_over(c, guid);
+        return;
+    }
     call_audit_object(c, "manager");
     request_begin(c);
     int rc = sm_hand_over(call_rpc(c)->in.sm, guid, on_handed_over, c, why, sizeof why);
@@ -158,6 +196,38 @@ void hand_over(struct call *c, const void *request)
 }
 
 /* ---- priority -------------------------------------------------------------------------------- */
+
+/* Writes what follows in the election from a new priority of this manager, if it is master, as the
+ * end of a sentence; "": nothing. */
+static void describe_election(struct sm *sm, const struct sm_ha_status *s, uint8_t priority,
+                              char *ret, size_t len)
+{
+    struct sm_manager others[SM_MANAGERS_MAX];
+    uint32_t count = sm_managers(sm, others, SM_MANAGERS_MAX);
+    const struct sm_manager *best = NULL;
+    *ret = '\0';
+    for (uint32_t i = 0; s->state == FAB_SM_MASTER && i < count; i++) {
+        const struct sm_manager *o = &others[i];
+        if (o->trusted && o->state == FAB_SM_STANDBY && o->held_us == 0 &&
+            fab_smstate_beats(o->priority, o->guid, priority, s->guid) &&
+            (best == NULL || fab_smstate_beats(o->priority, o->guid, best->priority, best->guid)))
+            best = o;
+    }
+    if (best != NULL)
+        snprintf(ret, len,
+                 "; the manager 0x%016" PRIx64
+                 " at %s would then have precedence and become master",
+                 best->guid, best->place);
+}
+
+static void rehearse_priority(struct call *c, const struct sm_ha_status *s, uint8_t priority)
+{
+    Fabric__V1__SetManagerPriorityResponse m = FABRIC__V1__SET_MANAGER_PRIORITY_RESPONSE__INIT;
+    char after[240];
+    describe_election(call_rpc(c)->in.sm, s, priority, after, sizeof after);
+    request_rehearsed(c, "manager", &m.base, &m.message, "the priority would be %u (now: %u)%s",
+                      priority, s->priority, after);
+}
 
 void set_manager_priority(struct call *c, const void *request)
 {
@@ -168,6 +238,10 @@ void set_manager_priority(struct call *c, const void *request)
     char was[32], text[240];
     sm_get_ha_status(sm, &s);
     uint32_t priority = q->configured ? s.set_priority : q->priority;
+    if (q->dry_run && priority <= SM_PRIORITY_MAX) {
+        rehearse_priority(c, &s, (uint8_t)priority);
+        return;
+    }
     call_audit_object(c, "manager");
     snprintf(was, sizeof was, "priority %u", s.priority);
     snprintf(text, sizeof text, "priority %u", priority);

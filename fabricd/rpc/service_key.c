@@ -8,6 +8,7 @@
 #include "fabric/v1/key.pb-c.h"
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/request.h"
+#include "libfabmgr/base/plural.h"
 #include "libfabmgr/base/status.h"
 
 /* Copies the members that both messages, about the M_Key and about the CC_Key, have. */
@@ -57,6 +58,29 @@ static void key_status(const struct rpc_input *in, bool cc, struct sm_key_status
         sm_get_key_status(in->sm, ret);
 }
 
+static void rehearse_rotation(struct call *c, const Fabric__V1__RotateKeyRequest *q)
+{
+    Fabric__V1__RotateKeyResponse m = FABRIC__V1__ROTATE_KEY_RESPONSE__INIT;
+    const struct rpc_input *in = &call_rpc(c)->in;
+    bool cc = q->kind == FABRIC__V1__KEY_KIND__KEY_KIND_CC_KEY;
+    const char *name = cc ? "CC_Key" : "M_Key";
+    struct sm_key_status k;
+    char why[512] = "", given_up[80] = "";
+    int rc = cc ? cc_key_rotate_check(in->cc, q->give_up_absent, why, sizeof why)
+                : sm_key_rotate_check(in->sm, q->give_up_absent, why, sizeof why);
+    if (rc != FAB_OK) {
+        call_finish(c, fab_grpc_code_of(rc), "the %s would not be rotated: %s", name, why);
+        return;
+    }
+    key_status(in, cc, &k);
+    if (k.absent > 0)
+        snprintf(given_up, sizeof given_up, "; %u absent %s%s would be given up", k.absent,
+                 cc ? "device" : "port", fab_base_plural_s(k.absent));
+    request_rehearsed(
+        c, name, &m.base, &m.message, "%u %s%s would get a new %s (now: number %" PRIu64 ")%s",
+        k.ports, cc ? "device" : "port", fab_base_plural_s(k.ports), name, k.generation, given_up);
+}
+
 void rotate_key(struct call *c, const void *request)
 {
     const Fabric__V1__RotateKeyRequest *q = request;
@@ -73,6 +97,10 @@ void rotate_key(struct call *c, const void *request)
     }
     if (cc && !in->cc) {
         call_finish(c, FAB_GRPC_UNIMPLEMENTED, "this manager has no congestion control");
+        return;
+    }
+    if (q->dry_run) {
+        rehearse_rotation(c, q);
         return;
     }
     key_status(in, cc, &k);

@@ -59,6 +59,24 @@ static bool read_limit(struct call *c, const Google__Protobuf__Duration *limit, 
     return true;
 }
 
+static void rehearse_freeze(struct call *c, enum sm_freeze mode, uint64_t limit_us)
+{
+    Fabric__V1__FreezeManagerResponse m = FABRIC__V1__FREEZE_MANAGER_RESPONSE__INIT;
+    struct sm *sm = call_rpc(c)->in.sm;
+    struct sm_freeze_status now;
+    char why[240], limit[60] = "until 'fabricctl manager resume'";
+    if (sm_freeze_check(sm, mode, why, sizeof why) != FAB_OK) {
+        call_finish(c, FAB_GRPC_FAILED_PRECONDITION, "refused: %s", why);
+        return;
+    }
+    sm_get_freeze(sm, &now);
+    if (limit_us != 0)
+        snprintf(limit, sizeof limit, "for %.0f s", (double)limit_us / 1e6);
+    request_rehearsed(c, "manager", &m.base, &m.message,
+                      "the manager would be frozen %s (%s; now: %s)", limit,
+                      sm_freeze_mode_name(mode), sm_freeze_mode_name(now.mode));
+}
+
 void freeze_manager(struct call *c, const void *request)
 {
     const Fabric__V1__FreezeManagerRequest *q = request;
@@ -70,6 +88,10 @@ void freeze_manager(struct call *c, const void *request)
     uint64_t limit_us;
     if (!read_limit(c, q->limit, &limit_us))
         return;
+    if (q->dry_run) {
+        rehearse_freeze(c, mode, limit_us);
+        return;
+    }
     sm_get_freeze(sm, &was);
     call_audit_change(c, sm_freeze_mode_name(was.mode), sm_freeze_mode_name(mode));
     call_audit_object(c, "manager");
@@ -84,13 +106,30 @@ void freeze_manager(struct call *c, const void *request)
     request_end(c, FAB_OK, text, &m.base, &m.message);
 }
 
+static void rehearse_resume(struct call *c)
+{
+    Fabric__V1__ResumeManagerResponse m = FABRIC__V1__RESUME_MANAGER_RESPONSE__INIT;
+    struct sm_freeze_status now;
+    sm_get_freeze(call_rpc(c)->in.sm, &now);
+    if (now.mode == SM_NOT_FROZEN)
+        request_rehearsed(c, "manager", &m.base, &m.message, "the manager is not frozen");
+    else
+        request_rehearsed(
+            c, "manager", &m.base, &m.message, "the manager would be resumed, and would sweep%s%s",
+            now.postponed[0] != '\0' ? "; it would do what was postponed: " : "", now.postponed);
+}
+
 void resume_manager(struct call *c, const void *request)
 {
+    const Fabric__V1__ResumeManagerRequest *q = request;
     Fabric__V1__ResumeManagerResponse m = FABRIC__V1__RESUME_MANAGER_RESPONSE__INIT;
     struct sm *sm = call_rpc(c)->in.sm;
     struct sm_freeze_status was;
     char text[480];
-    (void)request;
+    if (q->dry_run) {
+        rehearse_resume(c);
+        return;
+    }
     sm_get_freeze(sm, &was);
     call_audit_change(c, sm_freeze_mode_name(was.mode), sm_freeze_mode_name(SM_NOT_FROZEN));
     call_audit_object(c, "manager");

@@ -4,6 +4,8 @@
  */
 #include "fabricd/rpc/server.h"
 
+#include <stdio.h>
+
 #include "fabric/v1/status.pb-c.h"
 #include "fabricd/base/clock.h"
 #include "fabricd/base/process.h"
@@ -119,9 +121,38 @@ static void on_rebalanced(void *ctx, int status, const char *message)
     request_end(ctx, status, message, &m.base, &m.message);
 }
 
+static void rehearse_sweep(struct call *c)
+{
+    Fabric__V1__SweepResponse m = FABRIC__V1__SWEEP_RESPONSE__INIT;
+    struct sm *sm = call_rpc(c)->in.sm;
+    struct sm_status s;
+    char now[60] = "", last[60] = "";
+    int rc = sm_sweep_check(sm);
+    if (rc < 0) {
+        request_refuse(c, rc, "no sweep would be begun");
+        return;
+    }
+    sm_get_status(sm, &s);
+    struct fab_view *v = sm_view(sm);
+    if (v != NULL)
+        snprintf(now, sizeof now, " (now: %u nodes, %u links)", v->fabric->node_count,
+                 v->fabric->link_count);
+    fab_view_unref(v);
+    if (s.last_sweep_us > 0)
+        snprintf(last, sizeof last, "; the last one took %.1f ms", (double)s.last_sweep_us / 1e3);
+    request_rehearsed(
+        c, "fabric", &m.base, &m.message, "a heavy sweep would read the whole fabric%s%s%s", now,
+        last,
+        sm_is_frozen(sm) ? "; the manager is frozen, so the sweep would write nothing new" : "");
+}
+
 void sweep(struct call *c, const void *request)
 {
-    (void)request;
+    const Fabric__V1__SweepRequest *q = request;
+    if (q->dry_run) {
+        rehearse_sweep(c);
+        return;
+    }
     call_audit_object(c, "fabric");
     request_begin(c);
     int rc = sm_sweep(call_rpc(c)->in.sm, on_swept, c);
@@ -129,9 +160,29 @@ void sweep(struct call *c, const void *request)
         request_refuse(c, rc, "no sweep was begun");
 }
 
+/* Answers the dry run of a reroute or of a rebalance. */
+static void rehearse_routes(struct call *c, bool if_better, sm_done *done)
+{
+    call_audit_change(c, NULL, "unchanged (dry run)");
+    call_audit_object(c, "routes");
+    request_begin(c);
+    int rc = sm_reroute_dry_run(call_rpc(c)->in.sm, if_better, done, c);
+    if (rc == FAB_E_BUSY)
+        call_finish(c, FAB_GRPC_UNAVAILABLE,
+                    "the tables were not computed: a sweep or another dry run is under way; try "
+                    "again in a moment");
+    else if (rc < 0)
+        request_refuse(c, rc,
+                       if_better ? "no rebalance would be begun" : "no reroute would be begun");
+}
+
 void reroute(struct call *c, const void *request)
 {
-    (void)request;
+    const Fabric__V1__RerouteRequest *q = request;
+    if (q->dry_run) {
+        rehearse_routes(c, false, on_rerouted);
+        return;
+    }
     call_audit_object(c, "routes");
     request_begin(c);
     int rc = sm_reroute(call_rpc(c)->in.sm, on_rerouted, c);
@@ -141,7 +192,11 @@ void reroute(struct call *c, const void *request)
 
 void rebalance(struct call *c, const void *request)
 {
-    (void)request;
+    const Fabric__V1__RebalanceRequest *q = request;
+    if (q->dry_run) {
+        rehearse_routes(c, true, on_rebalanced);
+        return;
+    }
     call_audit_object(c, "routes");
     request_begin(c);
     int rc = sm_rebalance(call_rpc(c)->in.sm, on_rebalanced, c);

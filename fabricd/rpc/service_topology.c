@@ -8,6 +8,7 @@
 #include "fabric/v1/topology.pb-c.h"
 #include "fabricd/base/clock.h"
 #include "fabricd/rpc/convert.h"
+#include "fabricd/rpc/request.h"
 #include "fabricd/rpc/study.h"
 #include "fabricd/store/snapshots.h"
 #include "libfabmgr/base/plural.h"
@@ -150,6 +151,14 @@ void make_snapshot(struct call *c, const void *request)
         fab_base_arena_fini(&a.arena);
         return;
     }
+    if (q->dry_run) {
+        fab_base_arena_fini(&a.arena);
+        request_rehearsed(c, q->name, &m.base, &m.message,
+                          "snapshot \"%s\" would be made: %u node%s and %u link%s", q->name,
+                          v->fabric->node_count, fab_base_plural_s(v->fabric->node_count),
+                          v->fabric->link_count, fab_base_plural_s(v->fabric->link_count));
+        return;
+    }
     call_audit_object(c, "%s", q->name);
     store_put_snapshot(store,
                        &(struct store_snapshot){
@@ -183,6 +192,12 @@ void delete_snapshot(struct call *c, const void *request)
     if (find_snapshot(&all, q->name) == NULL) {
         refuse_unknown(c, q->name);
         fab_base_arena_fini(&a.arena);
+        return;
+    }
+    if (q->dry_run) {
+        fab_base_arena_fini(&a.arena);
+        request_rehearsed(c, q->name, &m.base, &m.message, "snapshot \"%s\" would be deleted",
+                          q->name);
         return;
     }
     call_audit_object(c, "%s", q->name);

@@ -7,6 +7,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/apply/changes.c \
 	%D%/apply/classes.c \
 	%D%/apply/degraded.c \
+	%D%/apply/dry_run.c \
 	%D%/apply/failed_blocks.c \
 	%D%/apply/fixed.c \
 	%D%/apply/guid_info.c \

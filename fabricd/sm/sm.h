@@ -528,10 +528,17 @@ int sm_mft_copy_text(const struct sm_mft_copy *c, const struct fab_multicast_ver
  * Before a ctx is freed, sm_forget must drop its callbacks. */
 typedef void sm_done(void *ctx, int status, const char *message);
 int sm_sweep(struct sm *s, sm_done *done, void *ctx);   /* requests a heavy sweep */
+int sm_sweep_check(const struct sm *s);                 /* returns what sm_sweep would return */
 int sm_reroute(struct sm *s, sm_done *done, void *ctx); /* computes new tables without a sweep */
 /* Requests a rebalance: an engine computes new tables, which replace the active ones only if they
  * spread load better. */
 int sm_rebalance(struct sm *s, sm_done *done, void *ctx);
+/* Computes and proves the tables of a reroute (or of a rebalance, if if_better is true) in the
+ * background, and changes nothing. `done` gets OK and a sentence that says which writes would
+ * follow, or why the active tables would stay. REFUSED: no engine has tables that pass their proof.
+ * Returns what sm_reroute would return; or BUSY: no tables are active, a sweep is under way, or
+ * another dry run is. */
+int sm_reroute_dry_run(struct sm *s, bool if_better, sm_done *done, void *ctx);
 /* Disables or enables a port (PortPhysicalState, IBA 14.2.5.6). Returns DENIED if another manager
  * is master or the manager is frozen, BUSY if no fabric is known yet, or NOMEM. `done` gets DENIED
  * if disabling would cut off the manager, the port itself or a part of the fabric. `by` is as for
@@ -602,6 +609,12 @@ int sm_baseline_approve(struct sm *s, const struct fab_place *place, uint32_t co
 int sm_baseline_disapprove(struct sm *s, char *const *name, uint32_t count, const char *by,
                            sm_done *done, void *ctx);
 int sm_baseline_clear(struct sm *s, const char *by, sm_done *done, void *ctx);
+/* sm_baseline_disapprove_check only finds out what sm_baseline_disapprove would do. Returns the
+ * same errors, and `done` gets them, or a sentence that says what would be done.
+ * sm_baseline_clear_check returns what sm_baseline_clear would return. */
+int sm_baseline_disapprove_check(struct sm *s, char *const *name, uint32_t count, sm_done *done,
+                                 void *ctx);
+int sm_baseline_clear_check(const struct sm *s);
 void sm_forget(struct sm *s, void *ctx);
 
 /* ---- several managers (IBA 14.4.1) ---- */
@@ -644,6 +657,10 @@ uint32_t sm_managers(const struct sm *s, struct sm_manager *ret, uint32_t max);
 /* Hands the role of master over to the manager with this port GUID; 0: to the best manager in
  * standby. `done` is called as sm_sweep says. DENIED: refused; *ret_why has the reason. */
 int sm_hand_over(struct sm *s, uint64_t guid, sm_done *done, void *ctx, char *ret_why, size_t len);
+/* Returns what sm_hand_over would return. OK: *ret_guid is the port GUID of the manager that would
+ * get the role, and *ret_priority the priority that this manager would then have. */
+int sm_hand_over_check(const struct sm *s, uint64_t guid, uint64_t *ret_guid, uint8_t *ret_priority,
+                       char *ret_why, size_t len);
 /* Returns true while this manager hands over: from the command or decision until the role has
  * changed or the hand-over has failed. Meanwhile, no registration of a host may be accepted,
  * because the other manager would not know it. */
@@ -684,6 +701,8 @@ const char *sm_freeze_mode_name(enum sm_freeze mode);
  * withheld writes in mode SM_NO_WRITES and `mode` is another mode. */
 int sm_freeze(struct sm *s, enum sm_freeze mode, uint64_t for_us, const char *by,
               const char *reason, char *why, size_t why_len);
+/* Returns what sm_freeze would return, with its sentence. */
+int sm_freeze_check(const struct sm *s, enum sm_freeze mode, char *why, size_t why_len);
 /* Ends the freeze, and requests the postponed work. Returns EXISTS if the manager is not frozen. */
 int sm_resume(struct sm *s, const char *by);
 
@@ -727,5 +746,7 @@ void sm_get_key_status(const struct sm *s, struct sm_key_status *ret);
  * sweep runs, or the last rotation is not complete. Returns EXISTS if ports outside of the fabric
  * would be lost and give_up is false. Also returns IO or NOMEM. */
 int sm_key_rotate(struct sm *s, bool give_up, bool local, char *why, size_t why_len);
+/* Returns what sm_key_rotate would return before it makes the new key, with its sentence. */
+int sm_key_rotate_check(const struct sm *s, bool give_up, char *why, size_t why_len);
 
 #endif

@@ -445,6 +445,20 @@ int sm_hand_over(struct sm *s, uint64_t guid, sm_done *done, void *ctx, char *re
     return later(s, done, ctx);
 }
 
+/* The manager 0x20 would get the role. */
+int sm_hand_over_check(const struct sm *s, uint64_t guid, uint64_t *ret_guid, uint8_t *ret_priority,
+                       char *ret_why, size_t len)
+{
+    (void)s;
+    if (guid == 0x30) {
+        snprintf(ret_why, len, "the manager at leaf-001/3 is not trusted");
+        return FAB_E_DENIED;
+    }
+    *ret_guid = 0x20;
+    *ret_priority = guid == 0 ? 2 : 3;
+    return FAB_OK;
+}
+
 void sm_get_freeze(const struct sm *s, struct sm_freeze_status *ret)
 {
     (void)s;
@@ -475,12 +489,18 @@ const char *sm_freeze_mode_name(enum sm_freeze mode)
     return mode == SM_NO_WRITES ? "no writes" : mode == SM_REPAIRS_ONLY ? "repairs only" : "normal";
 }
 
+int sm_freeze_check(const struct sm *s, enum sm_freeze mode, char *why, size_t why_len)
+{
+    (void)s;
+    snprintf(why, why_len, "49 writes were withheld");
+    return mode == SM_NO_WRITES ? FAB_OK : FAB_E_DENIED;
+}
+
 int sm_freeze(struct sm *s, enum sm_freeze mode, uint64_t for_us, const char *by,
               const char *reason, char *why, size_t why_len)
 {
-    (void)s, (void)for_us, (void)by, (void)reason;
-    snprintf(why, why_len, "49 writes were withheld");
-    return mode == SM_NO_WRITES ? FAB_OK : FAB_E_DENIED;
+    (void)for_us, (void)by, (void)reason;
+    return sm_freeze_check(s, mode, why, why_len);
 }
 
 int sm_resume(struct sm *s, const char *by)
@@ -495,14 +515,20 @@ int sm_set_priority(struct sm *s, uint8_t priority)
     return priority <= SM_PRIORITY_MAX ? FAB_OK : FAB_E_RANGE;
 }
 
-int sm_key_rotate(struct sm *s, bool give_up, bool local, char *why, size_t why_len)
+int sm_key_rotate_check(const struct sm *s, bool give_up, char *why, size_t why_len)
 {
     if (refusal() < 0)
         return refusal();
-    (void)s, (void)local;
+    (void)s;
     if (!give_up)
         snprintf(why, why_len, "2 ports outside of the fabric may still have the previous key");
     return give_up ? FAB_OK : FAB_E_EXISTS;
+}
+
+int sm_key_rotate(struct sm *s, bool give_up, bool local, char *why, size_t why_len)
+{
+    (void)local;
+    return sm_key_rotate_check(s, give_up, why, why_len);
 }
 
 int sm_link_release_check(const struct sm *s, uint64_t node_guid, uint8_t port)
@@ -821,6 +847,24 @@ static int later(struct sm *s, sm_done *done, void *ctx)
     return FAB_E_BUSY;
 }
 
+int sm_sweep_check(const struct sm *s)
+{
+    (void)s;
+    return refusal();
+}
+
+/* The dry run of a reroute succeeds; that of a rebalance finds another dry run under way. */
+int sm_reroute_dry_run(struct sm *s, bool if_better, sm_done *done, void *ctx)
+{
+    (void)s;
+    if (refusal() < 0)
+        return refusal();
+    if (if_better)
+        return FAB_E_BUSY;
+    done(ctx, FAB_OK, "a reroute would write 3 entries in 2 blocks on 2 switches");
+    return FAB_OK;
+}
+
 int sm_sweep(struct sm *s, sm_done *done, void *ctx)
 {
     if (refusal() < 0)
@@ -967,8 +1011,9 @@ int sm_baseline_take(struct sm *s, const char *by, sm_done *done, void *ctx)
                count - links, links);
 }
 
-int sm_baseline_disapprove(struct sm *s, char *const *name, uint32_t count, const char *by,
-                           sm_done *done, void *ctx)
+/* Removes the approval of nodes, or only finds out whether this is possible. */
+static int disapprove(struct sm *s, char *const *name, uint32_t count, bool dry_run, sm_done *done,
+                      void *ctx)
 {
     if (refusal() < 0)
         return refusal();
@@ -976,7 +1021,6 @@ int sm_baseline_disapprove(struct sm *s, char *const *name, uint32_t count, cons
     uint64_t *guid = calloc(count + 1u, sizeof *guid);
     size_t wrong;
     char why[160];
-    (void)by;
     int rc = guid == NULL
                  ? FAB_E_NOMEM
                  : fab_discover_names_find(s->baseline, s->view->fabric, name, count, guid, &wrong);
@@ -988,21 +1032,45 @@ int sm_baseline_disapprove(struct sm *s, char *const *name, uint32_t count, cons
         done(ctx, rc, why);
         return FAB_OK;
     }
-    rc = rc == FAB_OK ? fab_discover_baseline_without(s->baseline, guid, count, &now) : rc;
+    if (rc == FAB_OK && !dry_run)
+        rc = fab_discover_baseline_without(s->baseline, guid, count, &now);
     free(guid);
+    if (rc == FAB_OK && dry_run)
+        return say(rc, done, ctx, "%u nodes would no longer be approved", count, 0);
     rc = rc == FAB_OK ? set_baseline(s, now) : rc;
     return say(rc, done, ctx,
                count == 1 ? "%u node is no longer approved" : "%u nodes are no longer approved",
                count, 0);
 }
 
-int sm_baseline_clear(struct sm *s, const char *by, sm_done *done, void *ctx)
+int sm_baseline_disapprove(struct sm *s, char *const *name, uint32_t count, const char *by,
+                           sm_done *done, void *ctx)
+{
+    (void)by;
+    return disapprove(s, name, count, false, done, ctx);
+}
+
+int sm_baseline_disapprove_check(struct sm *s, char *const *name, uint32_t count, sm_done *done,
+                                 void *ctx)
+{
+    return disapprove(s, name, count, true, done, ctx);
+}
+
+int sm_baseline_clear_check(const struct sm *s)
 {
     if (refusal() < 0)
         return refusal();
+    return s->baseline != NULL ? FAB_OK : FAB_E_NOT_FOUND;
+}
+
+int sm_baseline_clear(struct sm *s, const char *by, sm_done *done, void *ctx)
+{
+    int rc = sm_baseline_clear_check(s);
     (void)by;
-    int rc = s->baseline != NULL ? set_baseline(s, NULL) : FAB_E_NOT_FOUND;
-    return say(rc, done, ctx, "the baseline is dropped; every device is accepted", 0, 0);
+    if (rc != FAB_OK)
+        return rc;
+    return say(set_baseline(s, NULL), done, ctx,
+               "the baseline is dropped; every device is accepted", 0, 0);
 }
 
 /* ---- pinned names ---------------------------------------------------------------------------- */

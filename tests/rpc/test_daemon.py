@@ -637,7 +637,61 @@ def every_change_is_audited():
         assert done.returncode == 5 and json.loads(done.stdout)["bad"] == 3, done
 
 
+def writes(text):
+    """The numbers of entries, blocks and switches that the sentence of a dry run names."""
+    return tuple(map(int, re.search(r"would write (\d+) entr(?:y|ies) in (\d+) blocks? on (\d+) switch", text).groups()))
+
+
+def a_dry_run_says_what_follows():
+    """A dry run of each change that this manager accepts leaves everything as it was. That of a reroute has the numbers
+    of the reroute that follows."""
+    place = Place()
+    place.write("fabricd.yaml", "routing: {rebalance_after: 0}\nsubnet: {m_key: generated}\n")
+    subprocess.run([FABSIM, "generate", "leaf-spine", "--leaves", "6", "--spines", "4", "--hosts", "4", "-o",
+                    place.topology], check=True)
+    with place.daemon():
+        assert "would write no LFT block" in place.ctl("reroute", "--dry-run")
+        assert "skipped: the tables are already the engine's" in place.ctl("route", "rebalance", "--dry-run")
+        place.ctl("topo", "approve")
+        before = [place.json("status")["generation"], place.json("key", "show")["generation"],
+                  len(place.json("topo", "baseline")["entries"])]
+        assert "1 node would no longer be approved; they would stay" in place.ctl("topo", "disapprove", "host-0001", "--dry-run")
+        assert 'no node "nobody" is approved' in place.ctl("topo", "disapprove", "nobody", "--dry-run", code=4)
+        assert "the baseline would be dropped" in place.ctl("topo", "disapprove", "--all", "--dry-run")
+        assert 'snapshot "x" would be made: 34 nodes and 48 links' in place.ctl("topo", "snapshot", "x", "--dry-run")
+        assert 'no snapshot "x"' in place.ctl("topo", "snapshot", "x", "--forget", "--dry-run", code=4)
+        assert "34 ports would get a new M_Key (now: number 1)" in place.ctl("key", "rotate", "--dry-run")
+        assert "would be frozen until 'fabricctl manager resume' (repairs only; now: normal)" in place.ctl(
+            "manager", "freeze", "--dry-run")
+        assert "the manager is not frozen" in place.ctl("manager", "resume", "--dry-run")
+        assert "the priority would be 3 (now: " in place.ctl("ha", "priority", "3", "--dry-run")
+        assert "no trusted subnet manager is in standby" in place.ctl("ha", "handover", "--dry-run", code=1)
+        assert "a heavy sweep would read the whole fabric (now: 34 nodes, 48 links)" in place.ctl("sweep", "--dry-run")
+        assert before == [place.json("status")["generation"], place.json("key", "show")["generation"],
+                          len(place.json("topo", "baseline")["entries"])]
+        assert not place.json("topo", "list")["snapshots"] and place.json("manager", "status")["mode"] == "normal"
+        rows = records(place, "--method", "Re*")
+        assert {r["after"] for r in rows} == {"unchanged (dry run)"} and len(rows) >= 3, rows
+        # After a link was lost and is back, the tables are those of local repairs, and not an engine's.
+        for verb in ("unlink", "relink"):
+            count = len(place.json("reroute", "list")["reroutes"])
+            place.ctl("sim", verb, "leaf-001/5")
+            wait_until(lambda: len(place.json("reroute", "list")["reroutes"]) > count)
+        wait_until(lambda: place.json("status")["state"] == "idle")
+        count = len(place.json("reroute", "list")["reroutes"])
+        place.ctl("sim", "unlink", "leaf-002/5")
+        wait_until(lambda: len(place.json("reroute", "list")["reroutes"]) > count)
+        wait_until(lambda: place.json("status")["state"] == "idle")
+        place.ctl("sweep")  # the model gets a snapshot that the view has not
+        text = place.ctl("reroute", "--dry-run")
+        place.ctl("reroute")
+        last = place.json("reroute", "list", "-n", "1")["reroutes"][0]
+        assert writes(text) == (last["entries"], last["blocks"], last["switches"]), (text, last)
+        assert "would write no LFT block" in place.ctl("reroute", "--dry-run")
+
+
 main([
+    a_dry_run_says_what_follows,
     every_change_is_audited,
     partitions_are_listed_and_changed,
     traffic_classes_are_listed_and_chosen,

@@ -335,15 +335,30 @@ def a_change_of_many_objects_is_confirmed():
 
 
 def a_dry_run_changes_nothing():
-    with fake() as s:
+    with fake(env={"CONGESTION": "1"}) as s:
         a = s.address
         for line, message in (("port disable leaf-001/2", "its link to host-0002/1 would go down, which cuts off"),
                               ("port disable leaf-001/5", "would go down, and routes would avoid it"),
                               ("port enable leaf-001/2", "leaf-001/2 is enabled already"),
                               ("link release leaf-001/3", "would be released"),
-                              ("link isolate leaf-001/4", "would be isolated")):
+                              ("link isolate leaf-001/4", "would be isolated"),
+                              ("ha handover", "0x0000000000000020 at leaf-001/2 would become master; this manager would "
+                                              "stay standby with priority 2 (now: 3)"),
+                              ("ha priority 2", "the priority would be 2 (now: 3)"),
+                              ("manager freeze --no-writes --for 90s", "would be frozen for 90 s (no writes; now: repairs"),
+                              ("manager resume", "it would do what was postponed: the set-up of 1 new node"),
+                              ("key rotate --give-up-absent", "would get a new M_Key"),
+                              ("key rotate --cc", "9 devices would get a new CC_Key (now: number 5)"),
+                              ("sweep", "a heavy sweep would read the whole fabric (now: "),
+                              ("reroute", "a reroute would write 3 entries in 2 blocks on 2 switches")):
             assert message in json.loads(succeeds(a, *line.split(), "--dry-run", "-o", "json"))["message"], line
             assert message in succeeds(a, *line.split(), "--dry-run"), line
+        assert "is not trusted" in fails(1, a, "ha", "handover", "--to", "host-0003", "--dry-run")
+        assert "49 writes were withheld" in fails(1, a, "manager", "freeze", "--dry-run")
+        assert "would not be rotated: 2 ports" in fails(1, a, "key", "rotate", "--dry-run")
+        assert "another dry run is under way" in fails(3, a, "route", "rebalance", "--dry-run")
+        fails(2, a, "ha", "priority", "16", "--dry-run")
+        assert "there is no baseline" in fails(4, a, "topo", "disapprove", "--all", "--dry-run")
         assert "lose its way" in fails(1, a, "port", "disable", "leaf-001/1", "--dry-run")
         fails(4, a, "link", "release", "leaf-001/1", "--dry-run")
 

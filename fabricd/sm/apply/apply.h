@@ -158,6 +158,7 @@ void sm_baseline_reload(struct sm *s);
 /* Drops the callbacks done() of changes of the baseline that were requested with this ctx. Call
  * this function before `ctx` is freed. */
 void sm_baseline_edit_forget(struct sm *s, void *ctx);
+void sm_dry_run_forget(struct sm *s, const void *ctx);
 
 extern const struct sm_phase sm_phase_baseline, sm_phase_pins, sm_phase_read_tables,
     sm_phase_address, sm_phase_route, sm_phase_pkeys, sm_phase_partition, sm_phase_plan,

@@ -45,6 +45,8 @@ struct sm_baseline_edit {
     /* [count] for EDIT_DISAPPROVE: node GUIDs that the worker found for these names. */
     uint64_t *guid;
     uint32_t count;
+    /* EDIT_DISAPPROVE: only find out what the change would be */
+    bool dry_run;
     struct fab_fabric *view; /* the published snapshot */
     int64_t unix_us;         /* time of the change */
     /* The baseline before the change; NULL: there was none. */
@@ -269,8 +271,12 @@ static void say(const struct sm_baseline_edit *e, char *ret, size_t len)
         snprintf(ret, len, "approved %u place%s", e->count, fab_base_plural_s(e->count));
         break;
     case EDIT_DISAPPROVE:
-        snprintf(ret, len, "%u node%s no longer approved", e->count,
-                 e->count == 1 ? " is" : "s are");
+        if (e->dry_run)
+            snprintf(ret, len, "%u node%s would no longer be approved", e->count,
+                     fab_base_plural_s(e->count));
+        else
+            snprintf(ret, len, "%u node%s no longer approved", e->count,
+                     e->count == 1 ? " is" : "s are");
         break;
     case EDIT_CLEAR:
         snprintf(ret, len, "the baseline is dropped; every device is accepted");
@@ -363,6 +369,20 @@ static void commit(struct sm *s, struct sm_baseline_edit *e)
     sm_schedule(s);
 }
 
+static void finish_dry_run(struct sm *s, const struct sm_baseline_edit *e)
+{
+    static const char *const effects[] = {
+        [CONFIG_ALLOW] = "; they would stay in use, because subnet.unapproved is allow",
+        [CONFIG_QUARANTINE] = "; their ports would only be in the quarantine partition",
+        [CONFIG_EXCLUDE] = "; they would get no LID and no routes",
+    };
+    char text[240];
+    say(e, text, sizeof(text));
+    size_t len = strlen(text);
+    snprintf(text + len, sizeof(text) - len, "%s", effects[s->apply->baseline.mode]);
+    finish(s, FAB_OK, text);
+}
+
 static void on_made(void *owner, void *ctx)
 {
     struct sm *s = owner;
@@ -372,6 +392,8 @@ static void on_made(void *owner, void *ctx)
         fail(s, FAB_E_DENIED);
     else if (e->status != FAB_OK)
         fail(s, e->status);
+    else if (e->dry_run)
+        finish_dry_run(s, e);
     else if (e->version != s->apply->baseline.version && ++e->tries < TRIES_MOST)
         release_job(e); /* begin_next starts the computation of this edit again */
     else
@@ -396,7 +418,7 @@ static int begin(struct sm *s, struct sm_baseline_edit *e)
     static const struct loop_task_ops ops = {"baseline", work, on_made, on_dropped};
     struct sm_baseline *b = &s->apply->baseline;
     int r = check_role(s);
-    if (r == FAB_OK && !sm_run_busy(s))
+    if (r == FAB_OK && !sm_run_busy(s) && !e->dry_run)
         r = sm_baseline_job_new(s, s->model.fabric, NULL, &e->job);
     if (r != FAB_OK)
         return r;
@@ -491,9 +513,25 @@ int sm_baseline_disapprove(struct sm *s, char *const *name, uint32_t count, cons
     return request(s, new_disapproval(name, count), by, done, ctx);
 }
 
+int sm_baseline_disapprove_check(struct sm *s, char *const *name, uint32_t count, sm_done *done,
+                                 void *ctx)
+{
+    struct sm_baseline_edit *e = new_disapproval(name, count);
+    if (e)
+        e->dry_run = true;
+    return request(s, e, "", done, ctx);
+}
+
+int sm_baseline_clear_check(const struct sm *s)
+{
+    int r = check_role(s);
+    return r == FAB_OK && !s->apply->baseline.set && !s->apply->baseline.edits ? FAB_E_NOT_FOUND
+                                                                               : r;
+}
+
 int sm_baseline_clear(struct sm *s, const char *by, sm_done *done, void *ctx)
 {
-    if (check_role(s) == FAB_OK && !s->apply->baseline.set && !s->apply->baseline.edits)
+    if (sm_baseline_clear_check(s) == FAB_E_NOT_FOUND)
         return FAB_E_NOT_FOUND;
     return request(s, edit_new(EDIT_CLEAR, 0), by, done, ctx);
 }

@@ -415,6 +415,7 @@ void sm_apply_fini(struct sm *s)
     if (!a)
         return;
     sm_rebalance_fini(s);
+    sm_dry_run_fini(s);
     sm_reproof_fini(s);
     sm_transition_fini(s);
     sm_baseline_edit_fini(s);

@@ -213,23 +213,28 @@ int sm_rebalance_order(const struct fab_fabric *f, const struct fab_target *acti
     return FAB_OK;
 }
 
-void sm_rebalance_skipped(struct sm *s, const struct sm_gain *gain, const char *why)
+void sm_rebalance_objection(const struct sm_gain *gain, const char *why, char ret[SM_OBJECTION_LEN])
 {
-    char reason[220];
     if (why)
-        snprintf(reason, sizeof(reason), "no engine has other tables (%.150s)", why);
+        snprintf(ret, SM_OBJECTION_LEN, "no engine has other tables (%.150s)", why);
     else if (gain->same)
-        snprintf(reason, sizeof(reason), "the tables are already the engine's");
+        snprintf(ret, SM_OBJECTION_LEN, "the tables are already the engine's");
     else if (gain->unsafe)
-        snprintf(reason, sizeof(reason),
+        snprintf(ret, SM_OBJECTION_LEN,
                  "no order of the table writes is free of deadlocks without dropping packets "
                  "(congestion product %" PRIu64 ", active tables %" PRIu64 ")",
                  gain->now, gain->was);
     else
-        snprintf(reason, sizeof(reason),
+        snprintf(ret, SM_OBJECTION_LEN,
                  "the engine's tables spread traffic no better (congestion product %" PRIu64
                  ", active tables %" PRIu64 ")",
                  gain->now, gain->was);
+}
+
+void sm_rebalance_skipped(struct sm *s, const struct sm_gain *gain, const char *why)
+{
+    char reason[SM_OBJECTION_LEN];
+    sm_rebalance_objection(gain, why, reason);
     snprintf(s->apply->rebalance.outcome, sizeof(s->apply->rebalance.outcome),
              "rebalance skipped: %s", reason);
     event_emit(s->in.bus, rebalance_skipped, .subject = "fabric", .reason = reason);

@@ -305,6 +305,7 @@ struct sm_apply {
     /* Fires when packets have left the fabric and the next writes may be sent. */
     struct loop_timer *settle;
     struct sm_rebalance rebalance;
+    struct sm_dry_run *dry_run; /* the running dry run of a reroute or rebalance, or NULL */
     struct sm_reproof reproof;
     struct sm_pins pins;
     struct sm_baseline baseline;
@@ -521,10 +522,17 @@ static inline bool sm_gains(const struct sm_gain *g)
 {
     return !g->same && g->now < g->was && !g->unsafe;
 }
+/* Writes why a rebalance keeps the active tables. why: as for sm_rebalance_skipped. */
+#define SM_OBJECTION_LEN 220
+void sm_rebalance_objection(const struct sm_gain *gain, const char *why,
+                            char ret[SM_OBJECTION_LEN]);
 /* Emits rebalance-skipped. why: the reasons why no engine could compute tables. NULL: the tables of
  * an engine were no better than the active ones, or had no safe order. */
 void sm_rebalance_skipped(struct sm *s, const struct sm_gain *gain, const char *why);
 void sm_rebalance_report(struct sm *s);
+
+/* Functions of dry_run.c. */
+void sm_dry_run_fini(struct sm *s);
 
 /* Functions of reproof.c. */
 int sm_reproof_init(struct sm *s); /* returns OK or NOMEM */

@@ -235,6 +235,8 @@ void sm_cause_carry_over(struct sm *s);
  * work (struct sm_round.serves). Returns OK; NOMEM; or DENIED if another manager is master, or if
  * the manager is frozen and does not run such a round. */
 int sm_wait(struct sm *s, enum sm_round_kind kind, sm_done *done, void *ctx);
+/* Returns what sm_wait would return if there is memory. */
+int sm_wait_check(const struct sm *s, enum sm_round_kind kind);
 void sm_wait_forget(struct sm *s, void *ctx);
 /* Makes the callers that wait for a heavy sweep wait for the background heavy sweep that begins
  * now. */

@@ -250,10 +250,9 @@ static void emit_frozen(const struct sm *s)
                .reason = f->reason);
 }
 
-int sm_freeze(struct sm *s, enum sm_freeze mode, uint64_t for_us, const char *by,
-              const char *reason, char *why, size_t why_len)
+int sm_freeze_check(const struct sm *s, enum sm_freeze mode, char *why, size_t why_len)
 {
-    struct sm_freezing *z = &s->core->freeze;
+    const struct sm_freezing *z = &s->core->freeze;
     if (mode != SM_NO_WRITES && sm_freeze_bars_writes(s) && z->now.writes > 0) {
         snprintf(why, why_len,
                  "%u write%s were withheld, so local repairs do not know what the switches hold; "
@@ -261,6 +260,16 @@ int sm_freeze(struct sm *s, enum sm_freeze mode, uint64_t for_us, const char *by
                  z->now.writes, fab_base_plural_s(z->now.writes));
         return FAB_E_DENIED;
     }
+    return FAB_OK;
+}
+
+int sm_freeze(struct sm *s, enum sm_freeze mode, uint64_t for_us, const char *by,
+              const char *reason, char *why, size_t why_len)
+{
+    struct sm_freezing *z = &s->core->freeze;
+    int r = sm_freeze_check(s, mode, why, why_len);
+    if (r != FAB_OK)
+        return r;
     struct sm_freeze_status f = {.mode = mode, .since_us = clock_unix_us()};
     f.until_us = for_us ? f.since_us + (int64_t)for_us : 0;
     copy_printable(f.by, sizeof(f.by), by);

@@ -206,10 +206,15 @@ static void take_cause(struct sm *s)
 
 /* ---- callers that wait ----------------------------------------------------------------------- */
 
-int sm_wait(struct sm *s, enum sm_round_kind kind, sm_done *done, void *ctx)
+int sm_wait_check(const struct sm *s, enum sm_round_kind kind)
 {
     bool waits = kind == SM_ROUND_REROUTE || kind == SM_ROUND_REBALANCE;
-    if (sm_is_standby(s) || (waits && sm_is_frozen(s)))
+    return sm_is_standby(s) || (waits && sm_is_frozen(s)) ? FAB_E_DENIED : FAB_OK;
+}
+
+int sm_wait(struct sm *s, enum sm_round_kind kind, sm_done *done, void *ctx)
+{
+    if (sm_wait_check(s, kind) != FAB_OK)
         return FAB_E_DENIED;
     struct sm_waiter *w = malloc(sizeof(*w));
     if (!w)

@@ -293,17 +293,38 @@ static void objection(const struct sm *s, const struct sm_other *o, char *ret, s
             o->place);
 }
 
-int sm_hand_over(struct sm *s, uint64_t guid, sm_done *done, void *ctx, char *ret_why, size_t len)
+/* Returns the manager that gets the role by this command; NULL: *ret_why says why none does. */
+static const struct sm_other *find_successor(const struct sm *s, uint64_t guid,
+                                             uint8_t *ret_priority, char *ret_why, size_t len)
 {
-    struct sm_handover *h = &s->ha->handover;
     const struct sm_other *o = guid ? other_of(s, guid) : best_standby(s);
     objection(s, o, ret_why, len);
     if (ret_why[0])
+        return NULL;
+    *ret_priority = (uint8_t)fab_smstate_priority_below(s->role.priority, s->role.guid, &o->info);
+    return o;
+}
+
+int sm_hand_over_check(const struct sm *s, uint64_t guid, uint64_t *ret_guid, uint8_t *ret_priority,
+                       char *ret_why, size_t len)
+{
+    const struct sm_other *o = find_successor(s, guid, ret_priority, ret_why, len);
+    if (!o)
         return FAB_E_DENIED;
-    int priority = fab_smstate_priority_below(s->role.priority, s->role.guid, &o->info);
+    *ret_guid = o->info.guid;
+    return FAB_OK;
+}
+
+int sm_hand_over(struct sm *s, uint64_t guid, sm_done *done, void *ctx, char *ret_why, size_t len)
+{
+    struct sm_handover *h = &s->ha->handover;
+    uint8_t priority;
+    const struct sm_other *o = find_successor(s, guid, &priority, ret_why, len);
+    if (!o)
+        return FAB_E_DENIED;
     h->done = done;
     h->ctx = ctx;
-    begin(s, o, (uint8_t)priority, true);
+    begin(s, o, priority, true);
     return FAB_OK;
 }
 

@@ -251,10 +251,9 @@ static int rotate_to(struct sm *s, const struct fab_m_keys *key, bool local, cha
     return r;
 }
 
-int sm_key_rotate(struct sm *s, bool give_up, bool local, char *why, size_t why_len)
+int sm_key_rotate_check(const struct sm *s, bool give_up, char *why, size_t why_len)
 {
     const struct store_m_key *file = &s->keys->file;
-    struct fab_m_keys key = {0};
     if (!s->in.config->m_key_generated)
         return refuse(FAB_E_UNSUPPORTED, why, why_len,
                       fab_policy_m_keys_set(&s->policy.m_keys)
@@ -277,6 +276,15 @@ int sm_key_rotate(struct sm *s, bool give_up, bool local, char *why, size_t why_
                  file->count, fab_base_plural_s(file->count));
         return FAB_E_EXISTS;
     }
+    return FAB_OK;
+}
+
+int sm_key_rotate(struct sm *s, bool give_up, bool local, char *why, size_t why_len)
+{
+    struct fab_m_keys key = {0};
+    int r = sm_key_rotate_check(s, give_up, why, why_len);
+    if (r != FAB_OK)
+        return r;
     bool derived = s->in.config->m_key_derived;
     if ((derived ? store_m_key_new_secret(&key) : store_key_random(&key.number)) != FAB_OK)
         return refuse(FAB_E_IO, why, why_len, "the operating system has no random numbers");

@@ -53,6 +53,11 @@ void sm_heavy_postponed(struct sm *s, bool awaited)
     }
 }
 
+int sm_sweep_check(const struct sm *s)
+{
+    return sm_wait_check(s, SM_ROUND_HEAVY);
+}
+
 int sm_sweep(struct sm *s, sm_done *done, void *ctx)
 {
     int r = sm_wait(s, SM_ROUND_HEAVY, done, ctx);

@@ -292,4 +292,5 @@ void sm_forget(struct sm *s, void *ctx)
     sm_handover_drop(s, ctx);
     sm_port_forget(s, ctx);
     sm_baseline_edit_forget(s, ctx);
+    sm_dry_run_forget(s, ctx);
 }

@@ -163,21 +163,21 @@ class AsyncFabric:
         """Returns the sequence number of the newest event."""
         return await self._call(calls.last_sequence())
 
-    async def isolate(self, port: Any, *, reason: str = "") -> str:
+    async def isolate(self, port: Any, *, dry_run: bool = False, reason: str = "") -> str:
         """Takes the link at this port out of the routes. Raises Refused if nodes would be cut off."""
-        return await self._call(calls.isolate(port), reason)
+        return await self._call(calls.isolate(port, dry_run), reason)
 
-    async def release(self, port: Any, *, reason: str = "") -> str:
+    async def release(self, port: Any, *, dry_run: bool = False, reason: str = "") -> str:
         """Lets routes use the link at this port again."""
-        return await self._call(calls.release(port), reason)
+        return await self._call(calls.release(port, dry_run), reason)
 
-    async def disable_port(self, port: Any, *, reason: str = "") -> str:
+    async def disable_port(self, port: Any, *, dry_run: bool = False, reason: str = "") -> str:
         """Disables a port until enable_port()."""
-        return await self._call(calls.disable_port(port), reason)
+        return await self._call(calls.disable_port(port, dry_run), reason)
 
-    async def enable_port(self, port: Any, *, reason: str = "") -> str:
+    async def enable_port(self, port: Any, *, dry_run: bool = False, reason: str = "") -> str:
         """Enables a port that was disabled."""
-        return await self._call(calls.enable_port(port), reason)
+        return await self._call(calls.enable_port(port, dry_run), reason)
 
     async def drains(self) -> List[drain_pb2.Drain]:
         """Lists what is drained for maintenance, and how far each drain is."""
@@ -197,9 +197,9 @@ class AsyncFabric:
         ended its work when drains() shows the state "drained". `until` is a time, or how long the drain lasts."""
         return await self._call(calls.drain(name, kind, until, force), reason)
 
-    async def undrain(self, name: str, kind: str = "switch", *, reason: str = "") -> str:
+    async def undrain(self, name: str, kind: str = "switch", *, dry_run: bool = False, reason: str = "") -> str:
         """Ends a drain."""
-        return await self._call(calls.undrain(name, kind), reason)
+        return await self._call(calls.undrain(name, kind, dry_run), reason)
 
     async def policy(self, version: int = 0) -> Optional[policy_pb2.PolicyVersion]:
         """Returns a version of the applied policy with its text, by default that in force. None: there is none."""
@@ -233,13 +233,13 @@ class AsyncFabric:
         """Applies an earlier version again, as a new version; 0 is fabricd.yaml alone."""
         return await self._call(calls.rollback_policy(version, confirmed), reason)
 
-    async def sweep(self, *, reason: str = "") -> str:
+    async def sweep(self, *, dry_run: bool = False, reason: str = "") -> str:
         """Runs a heavy sweep, and returns when it has ended."""
-        return await self._call(calls.sweep(), reason)
+        return await self._call(calls.sweep(dry_run), reason)
 
-    async def reroute(self, *, reason: str = "") -> str:
+    async def reroute(self, *, dry_run: bool = False, reason: str = "") -> str:
         """Computes and programs new tables, and returns when it has ended."""
-        return await self._call(calls.reroute(), reason)
+        return await self._call(calls.reroute(dry_run), reason)
 
     async def export(self, format: str) -> bytes:
         """Returns the fabric or its tables as a file, such as "slurm", "dot", "json" or "ibnetdiscover"."""

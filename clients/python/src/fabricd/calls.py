@@ -180,24 +180,28 @@ def export(file_format: str) -> export_pb2.ExportRequest:
     return export_pb2.ExportRequest(format=text.enum_value(export_pb2.ExportFormat, file_format, "format"))
 
 
-def isolate(which: Any) -> Call[str]:
+def isolate(which: Any, dry_run: bool) -> Call[str]:
     name, number = text.one_port(which)
-    return Call("IsolateLink", link_pb2.IsolateLinkRequest(node=name, port_number=number), _message)
+    request = link_pb2.IsolateLinkRequest(node=name, port_number=number, dry_run=dry_run)
+    return Call("IsolateLink", request, _message)
 
 
-def release(which: Any) -> Call[str]:
+def release(which: Any, dry_run: bool) -> Call[str]:
     name, number = text.one_port(which)
-    return Call("ReleaseLink", link_pb2.ReleaseLinkRequest(node=name, port_number=number), _message)
+    request = link_pb2.ReleaseLinkRequest(node=name, port_number=number, dry_run=dry_run)
+    return Call("ReleaseLink", request, _message)
 
 
-def disable_port(which: Any) -> Call[str]:
+def disable_port(which: Any, dry_run: bool) -> Call[str]:
     name, number = text.one_port(which)
-    return Call("DisablePort", port_pb2.DisablePortRequest(node=name, port_number=number), _message)
+    request = port_pb2.DisablePortRequest(node=name, port_number=number, dry_run=dry_run)
+    return Call("DisablePort", request, _message)
 
 
-def enable_port(which: Any) -> Call[str]:
+def enable_port(which: Any, dry_run: bool) -> Call[str]:
     name, number = text.one_port(which)
-    return Call("EnablePort", port_pb2.EnablePortRequest(node=name, port_number=number), _message)
+    request = port_pb2.EnablePortRequest(node=name, port_number=number, dry_run=dry_run)
+    return Call("EnablePort", request, _message)
 
 
 def _kind(kind: str) -> Any:
@@ -223,16 +227,16 @@ def drain(name: str, kind: str, until: Optional[When], force: bool) -> Call[drai
     return Call("StartDrain", request, lambda r: r.drain)
 
 
-def undrain(name: str, kind: str) -> Call[str]:
-    return Call("EndDrain", drain_pb2.EndDrainRequest(name=name, kind=_kind(kind)), _message)
+def undrain(name: str, kind: str, dry_run: bool) -> Call[str]:
+    return Call("EndDrain", drain_pb2.EndDrainRequest(name=name, kind=_kind(kind), dry_run=dry_run), _message)
 
 
-def sweep() -> Call[str]:
-    return Call("Sweep", status_pb2.SweepRequest(), _message)
+def sweep(dry_run: bool) -> Call[str]:
+    return Call("Sweep", status_pb2.SweepRequest(dry_run=dry_run), _message)
 
 
-def reroute() -> Call[str]:
-    return Call("Reroute", route_pb2.RerouteRequest(), _message)
+def reroute(dry_run: bool) -> Call[str]:
+    return Call("Reroute", route_pb2.RerouteRequest(dry_run=dry_run), _message)
 
 
 def plan_policy(policy: Policy) -> Call[policy_pb2.PolicyPlan]:

@@ -161,21 +161,21 @@ class Fabric:
         """Returns the sequence number of the newest event."""
         return self._call(calls.last_sequence())
 
-    def isolate(self, port: Any, *, reason: str = "") -> str:
+    def isolate(self, port: Any, *, dry_run: bool = False, reason: str = "") -> str:
         """Takes the link at this port out of the routes. Raises Refused if nodes would be cut off."""
-        return self._call(calls.isolate(port), reason)
+        return self._call(calls.isolate(port, dry_run), reason)
 
-    def release(self, port: Any, *, reason: str = "") -> str:
+    def release(self, port: Any, *, dry_run: bool = False, reason: str = "") -> str:
         """Lets routes use the link at this port again."""
-        return self._call(calls.release(port), reason)
+        return self._call(calls.release(port, dry_run), reason)
 
-    def disable_port(self, port: Any, *, reason: str = "") -> str:
+    def disable_port(self, port: Any, *, dry_run: bool = False, reason: str = "") -> str:
         """Disables a port until enable_port()."""
-        return self._call(calls.disable_port(port), reason)
+        return self._call(calls.disable_port(port, dry_run), reason)
 
-    def enable_port(self, port: Any, *, reason: str = "") -> str:
+    def enable_port(self, port: Any, *, dry_run: bool = False, reason: str = "") -> str:
         """Enables a port that was disabled."""
-        return self._call(calls.enable_port(port), reason)
+        return self._call(calls.enable_port(port, dry_run), reason)
 
     def drains(self) -> List[drain_pb2.Drain]:
         """Lists what is drained for maintenance, and how far each drain is."""
@@ -195,9 +195,9 @@ class Fabric:
         ended its work when drains() shows the state "drained". `until` is a time, or how long the drain lasts."""
         return self._call(calls.drain(name, kind, until, force), reason)
 
-    def undrain(self, name: str, kind: str = "switch", *, reason: str = "") -> str:
+    def undrain(self, name: str, kind: str = "switch", *, dry_run: bool = False, reason: str = "") -> str:
         """Ends a drain."""
-        return self._call(calls.undrain(name, kind), reason)
+        return self._call(calls.undrain(name, kind, dry_run), reason)
 
     def policy(self, version: int = 0) -> Optional[policy_pb2.PolicyVersion]:
         """Returns a version of the applied policy with its text, by default that in force. None: there is none."""
@@ -231,13 +231,13 @@ class Fabric:
         """Applies an earlier version again, as a new version; 0 is fabricd.yaml alone."""
         return self._call(calls.rollback_policy(version, confirmed), reason)
 
-    def sweep(self, *, reason: str = "") -> str:
+    def sweep(self, *, dry_run: bool = False, reason: str = "") -> str:
         """Runs a heavy sweep, and returns when it has ended."""
-        return self._call(calls.sweep(), reason)
+        return self._call(calls.sweep(dry_run), reason)
 
-    def reroute(self, *, reason: str = "") -> str:
+    def reroute(self, *, dry_run: bool = False, reason: str = "") -> str:
         """Computes and programs new tables, and returns when it has ended."""
-        return self._call(calls.reroute(), reason)
+        return self._call(calls.reroute(dry_run), reason)
 
     def export(self, format: str) -> bytes:
         """Returns the fabric or its tables as a file, such as "slurm", "dot", "json" or "ibnetdiscover"."""
