@@ -23,8 +23,8 @@ struct metrics_form {
 /* The results of metrics_form_choose. */
 enum metrics_choice { METRICS_CHOSEN, METRICS_BAD_QUERY, METRICS_NOT_ACCEPTABLE };
 /*
- * Chooses the form of a page. query: the part of the URL after "?", or "". accept: the values of all
- * Accept headers, joined by commas; "": the request has none. names: the setting metrics.names,
+ * Chooses the form of a page. query: the part of the URL after "?", or "". accept: the values of
+ * all Accept headers, joined by commas; "": the request has none. names: the setting metrics.names,
  * which the query can override.
  */
 enum metrics_choice metrics_form_choose(const char *query, const char *accept,
