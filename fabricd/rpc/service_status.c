@@ -129,7 +129,7 @@ static void rehearse_sweep(struct call *c)
     char now[60] = "", last[60] = "";
     int rc = sm_sweep_check(sm);
     if (rc < 0) {
-        request_refuse(c, rc, "no sweep would be begun");
+        request_refuse(c, rc, "no sweep would begin");
         return;
     }
     sm_get_status(sm, &s);
@@ -172,8 +172,7 @@ static void rehearse_routes(struct call *c, bool if_better, sm_done *done)
                     "the tables were not computed: a sweep or another dry run is under way; try "
                     "again in a moment");
     else if (rc < 0)
-        request_refuse(c, rc,
-                       if_better ? "no rebalance would be begun" : "no reroute would be begun");
+        request_refuse(c, rc, if_better ? "no rebalance would begin" : "no reroute would begin");
 }
 
 void reroute(struct call *c, const void *request)

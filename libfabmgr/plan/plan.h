@@ -210,8 +210,8 @@ struct fab_plan_input {
      * registrations */
     bool ask;
     /* LID of the former master, if the store has what hosts registered with it; 0: there is none.
-     * An endport that is up and still has this MasterSMLID is told the new one, but is not asked
-     * to register again. */
+     * If an endport that is up still has this MasterSMLID, the plan writes the new one without
+     * ClientReregister. */
     uint32_t former_sm_lid;
     /* fab_plan_make calls this function at intervals. If the function returns true, fab_plan_make
      * stops and returns BUSY. NULL: fab_plan_make never stops early. */

@@ -29,9 +29,11 @@ struct fab_doc_node {
     const char *key;  /* key of an element of a mapping; NULL: the node is no such element */
     const char *text; /* only for FAB_DOC_TEXT */
     struct fab_doc_place at, key_at;
-    uint32_t first, last, next; /* first and last child, and next sibling; 0: none */
+    /* first, last: ids of the first and of the last element of this list or mapping. next: id of
+     * the element that follows this one. 0: none. */
+    uint32_t first, last, next;
 };
-/* All files of one policy. Node 0 is a list whose children are the documents. */
+/* All files of one policy. Node 0 is a list whose elements are the documents. */
 struct fab_doc {
     struct fab_doc_node *node; /* [count] */
     size_t count;
