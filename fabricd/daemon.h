@@ -32,7 +32,8 @@ struct daemon {
     bool rehearsal_good;
     struct recording recording; /* the recording that --replay plays */
     struct replica *replica;    /* NULL: the state is not replicated */
-    bool had_keys[2];           /* [enum store_key_of] the key file was there before this start */
+    /* [enum store_key_of] true: the key file existed before this start */
+    bool had_keys[2];
     struct sm *sm;
     struct counters *history; /* history of counters; NULL: fabricd keeps none */
     struct pm *pm;
@@ -71,7 +72,7 @@ int daemon_take_keys(struct daemon *d, struct config *c, char *why);
 /* shared_keys.c. Notes which key files there are, before daemon_take_keys makes them. */
 void daemon_note_keys(struct daemon *d);
 /* At the start, takes over the keys that the managers share. Returns the errors of
- * daemon_take_keys, or UNSUPPORTED if this manager does not understand what they share. */
+ * daemon_take_keys, or UNSUPPORTED if this manager does not understand the shared state. */
 int daemon_adopt_keys(struct daemon *d, char *why);
 /* Reads the settings again (SIGHUP). A worker thread does this, because `rpc.roles` has names of
  * users, and the directory server that knows these names may take long to answer. ctx: the

@@ -89,8 +89,8 @@ static bool lid_changes(const struct sm_rehearsal *r, uint32_t port, bool *ret_n
     return then != 0 && now != then;
 }
 
-/* Counts the LFT entries of a switch that differ from those that the switch holds. In a block that
- * could not be read, all entries with a route count. */
+/* Counts the new LFT entries of a switch that differ from the entries that the switch holds. If a
+ * block could not be read, all its new entries that have a route count. */
 static uint32_t entries_of(const struct sm_rehearsal *r, uint32_t sw)
 {
     const struct fab_observed *o = r->observed;
