@@ -62,8 +62,9 @@ struct inventory_node {
     uint16_t fan_rpm[FAB_INVENTORY_FANS]; /* rotations per minute; 0: the device lacks this fan */
     struct inventory_module *modules;     /* [module_count], by port */
     size_t module_count;
-    /* The version of more than half of the devices of this model; "": there is none, or there are
-     * fewer than three such devices. odd: this device has another version. */
+    /* The firmware version that more than half of the devices of this model have; "": there is no
+     * such version, or there are fewer than three devices of the model. odd: this device has
+     * another version. */
     char usual[FAB_INVENTORY_FIRMWARE];
     bool odd;
 };
