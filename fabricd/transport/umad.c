@@ -85,7 +85,8 @@ struct umad_transport {
     struct waiter *waiter;
     /* number of requests in flight; counted on simulated ports only */
     uint32_t owed;
-    /* time in us at which the last MAD arrived, or the first of the requests in flight was sent */
+    /* time in us of the last of these events: a MAD arrived, or a request was sent while no other
+     * request was in flight */
     uint64_t heard_us;
     /* Name of the CA and number of the port, with which the transport can open the port again. */
     char ca[UMAD_CA_NAME_LEN];
