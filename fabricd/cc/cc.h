@@ -35,7 +35,7 @@ struct cc_input {
      * counters are not known. */
     void (*seen)(void *ctx, struct fab_congestion_observed *ret);
     void *seen_ctx;
-    /* With them, managers share the CC_Key; NULL: they do not. */
+    /* By this store and its replication, managers share the CC_Key; NULL: they do not share it. */
     struct store *store;
     struct replica *replica;
 };

@@ -90,7 +90,7 @@ static void forget_devices(struct cc *cc)
         *d = cc->devices[--cc->device_count];
         if (i < cc->device_count)
             (void)fab_base_map_put(&cc->index, d->port_guid,
-                                   i); /* cannot fail, because the key exists */
+                                   i); /* cannot fail, because the map has an entry for this GUID */
     }
 }
 

@@ -131,7 +131,8 @@ struct cc_keys { /* state of key.c */
      * (fabricd/store/shared_key.h) has a new key that this manager does not use yet, because no
      * majority has confirmed it. */
     bool proposed, told_unreadable;
-    uint64_t row_mark; /* store_mark after the row was last changed; 0: it was not */
+    /* store_mark() of this manager's last change of the shared row; 0: no change since the start */
+    uint64_t row_mark;
     uint64_t shared_state;
 };
 
