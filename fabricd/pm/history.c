@@ -37,7 +37,7 @@ static bool grow_columns(struct counters_round *r, uint32_t ports)
     uint32_t *peer = reallocarray(r->peer, room, sizeof(*peer));
     if (!peer)
         return false;
-    memset(peer + r->room, 0xff, (room - r->room) * sizeof(*peer)); /* FAB_NONE */
+    memset(peer + r->room, 0xff, (room - r->room) * sizeof(*peer)); /* each element is FAB_NONE */
     r->peer = peer;
     r->room = room;
     return true;
