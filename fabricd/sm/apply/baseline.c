@@ -82,7 +82,7 @@ static void append(struct sm_baseline_job *j, const struct fab_unapproved *u,
 }
 
 /* Sorts the list by place. Discovery can find a link from both ends and then lists its place twice;
- * only one of these entries is kept. */
+ * the function keeps one of the two entries. */
 static void sort(struct sm_baseline_job *j)
 {
     uint32_t kept = 0;

@@ -42,7 +42,7 @@ struct sm_baseline_edit {
     struct fab_place *place; /* [count] for EDIT_APPROVE */
     /* [count] for EDIT_DISAPPROVE: the nodes, as the operator named them */
     char **name;
-    /* [count] for EDIT_DISAPPROVE: node GUIDs that the worker found for these names. */
+    /* [count] for EDIT_DISAPPROVE: node GUIDs that the worker found for the names in `name`. */
     uint64_t *guid;
     uint32_t count;
     /* EDIT_DISAPPROVE: only find out what the change would be */

@@ -41,9 +41,9 @@ struct sm_judging {
     struct fab_fabric *carrying;
     /* [failed_count] the writes that were sent and failed */
     struct sm_failed_block *failed;
-    uint32_t *failed_sw; /* [failed_count] the switches of these writes */
+    uint32_t *failed_sw; /* [failed_count] the switch of each element of `failed` */
     uint32_t failed_count;
-    uint64_t *refused; /* bitset of these switches */
+    uint64_t *refused; /* bitset of the switches in `failed_sw` */
     struct fab_verdict verdict;
     int status; /* BUSY: the verification was stopped */
     /* The loop thread sets `stop` to a value other than 0 if the verification must end early. */

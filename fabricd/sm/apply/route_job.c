@@ -194,8 +194,9 @@ static int adopt(struct sm_route_job *j, bool few)
     return r == FAB_OK && j->standing.differs ? try_standing(j, &standing) : r;
 }
 
-/* Returns whether the tables that the switches hold can be adopted before engines are compared.
- * They cannot with traffic classes, because the VLs of the target are not complete at that time. */
+/* Returns whether the tables that the switches hold can be adopted before engines are compared. If
+ * there are several traffic classes, the answer is no, because the VLs of the target are not
+ * complete at that time. */
 static bool may_adopt(const struct sm_route_job *j)
 {
     return j->standing.any && j->fixed.needed == 0 &&

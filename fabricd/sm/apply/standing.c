@@ -25,8 +25,8 @@
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/route/route.h"
 
-/* Maximum number of lost links that are remembered. After the loss of more, no local repair would
- * be possible either. */
+/* Maximum number of lost links that are remembered. If more links are lost, no local repair is
+ * possible. */
 #define LOST_MOST 1024u
 /* If less than 1/NEAR of the blocks must be written, other engines are not compared. */
 #define NEAR 4
@@ -74,7 +74,7 @@ static uint32_t quarter_of(const struct fab_target *t)
     return t->lft.switch_count * fab_target_lft_blocks(&t->lft) / NEAR;
 }
 
-/* Decides whether these tables may replace those of the engine. */
+/* Decides whether the tables that the switches hold may replace the tables of the engine. */
 static void weigh(struct sm_standing *x, const struct fab_target *t, bool few)
 {
     uint32_t most = quarter_of(t);

@@ -76,8 +76,9 @@ struct sm_wiring {
      * struct sm_facts that the core does not know. */
     void (*before_choice)(struct sm *s);
     void (*add_facts)(const struct sm *s, struct sm_facts *facts);
-    void (*round_ended)(struct sm *s, int status); /* called before the next round is chosen */
-    /* Called after the next round was chosen, and perhaps begun. */
+    /* called when a round has ended, before the next one is chosen */
+    void (*round_ended)(struct sm *s, int status);
+    /* Called when a round has ended, after the core has begun the next round, if there is one. */
     void (*round_over)(struct sm *s);
     void (*repair_state_made)(struct sm *s);
     /* The core calls node_touched if the state of a node changed or may have changed. */
@@ -170,7 +171,7 @@ enum sm_request {
 void sm_request(struct sm *s, unsigned requests);
 bool sm_is_requested(const struct sm *s, unsigned any_of);
 void sm_request_met(struct sm *s, unsigned requests);
-/* Clears these requests, and returns which of them were set. */
+/* Clears the requests in the bitset `requests`, and returns which of them were set. */
 unsigned sm_take_requests(struct sm *s, unsigned requests);
 /* Requests one heavy sweep instead of the requested targeted sweeps. */
 void sm_request_heavy(struct sm *s);

@@ -256,7 +256,7 @@ int sm_link_isolate_check(struct sm *s, uint64_t node_guid, uint8_t port, bool o
     snprintf(why, why_len, "%s", "");
     if (!s->model.view)
         return sm_is_standby(s) ? FAB_E_DENIED : FAB_E_BUSY;
-    if (!sm_is_master(s)) /* for example, a manager that was in standby and sweeps again */
+    if (!sm_is_master(s)) /* for example, the manager was in standby and now sweeps again */
         return FAB_E_DENIED;
     if (e && e->isolated) {
         snprintf(why, why_len, "it is isolated already");

@@ -9,7 +9,8 @@
 #include "fabricd/sm/links/state.h"
 #include "libfabmgr/base/status.h"
 
-/* Returns true for links that are candidates themselves, because the list has them as excluded. */
+/* Returns whether the list (list.c) has the link as excluded. fab_health_known_lost does not count
+ * such a link as failed, because the rules count excluded links separately. */
 static bool is_excluded(void *ctx, uint64_t guid, uint8_t port)
 {
     const struct sm_flap *e = sm_flap_find(ctx, guid, port);
