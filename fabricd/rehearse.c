@@ -67,8 +67,8 @@ static const char *const names[ATTRIBUTES] = {
 
 struct counts {
     uint32_t writes[ATTRIBUTES], devices[ATTRIBUTES], all;
-    uint32_t *by_node; /* [node_count * ATTRIBUTES] */
-    uint32_t *entries; /* [switch_count] number of LFT entries of the switch that change */
+    uint32_t *by_node; /* [node_count * ATTRIBUTES] number of writes by node and attribute */
+    uint32_t *entries; /* [switch_count] number of LFT entries that change in each switch */
     uint64_t entries_all;
     uint32_t kept, new,
         changed; /* numbers of ports that keep their LID, get a first LID, or get another LID */
