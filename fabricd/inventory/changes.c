@@ -168,7 +168,8 @@ static void take_read(struct inventory *inv, struct inventory_entry *e, struct i
 {
     struct inventory_node was = e->node;
     struct inventory_node *n = &v->read;
-    memcpy(n->name, was.name, sizeof(n->name)); /* the node may have a new name since the start */
+    /* the node may have got a new name while the visit ran */
+    memcpy(n->name, was.name, sizeof(n->name));
     n->current = was.current;
     n->state = INVENTORY_READ;
     if (v->whole) {

@@ -45,7 +45,7 @@ const char *inventory_state_name(enum inventory_state state);
 struct inventory_module {
     struct store_module known;
     int16_t now; /* temperature in 0.125 degrees Celsius, or FAB_NO_TEMPERATURE */
-    bool hot;    /* its temperature is above a limit */
+    bool hot;    /* true: the temperature of the module is above a limit */
 };
 struct inventory_node {
     uint64_t guid;
@@ -54,10 +54,10 @@ struct inventory_node {
     uint32_t vendor_id;
     uint8_t state;   /* enum inventory_state */
     bool current;    /* false: the node is gone */
-    int64_t read_us; /* Unix time at which it was last read completely; 0: never */
+    int64_t read_us; /* Unix time in us at which the node was last read completely; 0: never */
     struct fab_inventory_device device;
     uint32_t uptime_s; /* time in s for which the device had run at read_us; 0: not known */
-    struct fab_temperature temperature; /* of the ASIC */
+    struct fab_temperature temperature; /* temperature of the ASIC */
     bool hot;
     uint16_t fan_rpm[FAB_INVENTORY_FANS]; /* rotations per minute; 0: the device lacks this fan */
     struct inventory_module *modules;     /* [module_count], by port */
@@ -79,8 +79,10 @@ void inventory_each_gone(const struct inventory *inv,
                          void (*fn)(void *ctx, const struct inventory_node *n), void *ctx);
 
 struct inventory_status {
-    uint64_t requests, failed; /* requests sent since the start, and those without a result */
-    /* numbers of nodes of the fabric by state, and of those with odd firmware */
+    /* numbers since the start: requests that were sent, and requests that failed */
+    uint64_t requests, failed;
+    /* [enum inventory_state] number of nodes of the fabric in this state. odd: number of nodes with
+     * odd firmware */
     uint32_t state[4], odd;
     uint32_t hot;     /* number of devices and modules above a limit */
     uint32_t modules; /* number of modules known in the fabric */

@@ -12,7 +12,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define AT_ONCE 512u /* nodes that one call compares */
+#define AT_ONCE 512u /* maximum number of nodes that one call compares */
 
 struct inventory_entry *inventory_entry_of(const struct inventory *inv, uint64_t guid)
 {
