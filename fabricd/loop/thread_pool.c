@@ -23,7 +23,7 @@ struct helper {
 
 struct pool {
     struct fab_pool lent;
-    struct helper helper[WORKERS_MAX]; /* [lent.workers]; helper[0] is the caller */
+    struct helper helper[WORKERS_MAX]; /* [lent.workers] helper[0] is the thread of the caller */
     /* locked by the caller that uses the pool */
     pthread_mutex_t taken;
     pthread_mutex_t lock; /* guards the members below */
