@@ -119,7 +119,7 @@ struct cc_keys { /* state of key.c */
     /* Number of devices without the current key. Devices that the manager has given up do not
      * count. */
     uint32_t due;
-    uint64_t counted_us; /* when `due` was last counted */
+    uint64_t counted_us; /* manager's clock in us when `due` was last counted */
     /* true: the member `key` of a device has changed since `due` was last counted */
     bool moved;
     /* At most KEY_EVENTS events cc-key-violation and cc-key-exposed are emitted in a minute.
