@@ -146,8 +146,9 @@ struct pm {
     uint32_t drain_count;
     struct loop_timer *drain_timer;
     uint64_t reads, failed;
-    uint32_t waiting;        /* requests in flight */
-    uint32_t most_in_flight; /* greatest number of requests to one node at a time */
+    uint32_t waiting; /* requests in flight */
+    /* greatest number of requests that were in flight to one node at a time, since the start */
+    uint32_t most_in_flight;
     /* samples of the present pass; NULL: no sample yet, or no history is kept */
     struct counters_round *round;
     int64_t round_began_s; /* Unix time in s at which the present round began */
