@@ -34,7 +34,7 @@ struct sm;
 /* The result of a rehearsal: what the first sweep of this manager as master would write. */
 struct sm_rehearsal {
     int status;        /* result of the round */
-    const char *alarm; /* why there are no new tables; "": there are */
+    const char *alarm; /* why there are no new tables; "": there are new tables */
     /* the fabric as it was read; NULL: the sweep failed */
     const struct fab_fabric *fabric;
     const struct fab_observed *observed; /* the tables as they were read */
@@ -100,8 +100,8 @@ struct sm_phase_time {
     const char *round, *phase;
     uint64_t count;               /* number of times that the phase ended */
     uint64_t wall_us, longest_us; /* sum and maximum of the phase's durations in us */
-    /* Sums of CPU time in ns. loop_ns: the loop thread while the phase ran, including other work.
-     * worker_ns: the worker task of the phase. */
+    /* Sums of CPU time in ns. loop_ns: time of the loop thread while the phase ran, including other
+     * work. worker_ns: time of the worker task of the phase. */
     uint64_t loop_ns, worker_ns;
 };
 enum sm_key { SM_KEY_M, SM_KEY_P, SM_KEY_Q, SM_KEYS }; /* the kinds of keys: M_Key, P_Key, Q_Key */
@@ -464,9 +464,9 @@ struct sm_drain_port {
 /* Returns the number of ports whose counters must be idle, for a drain in the state DRAINING or
  * DRAINED. Writes at most `max` of them to ret[]. */
 uint32_t sm_drain_ports(const struct sm *s, uint32_t id, struct sm_drain_port *ret, uint32_t max);
-/* Takes the traffic of the ports of a drain between two readings. `busy` is the name of the port
- * with the most traffic; "": all ports are idle. A drain in the state DRAINING whose ports are idle
- * becomes DRAINED. */
+/* Tells the manager how much traffic the ports of a drain had between two readings. `busy` is the
+ * name of the port with the most traffic; "": all ports are idle. A drain in the state DRAINING
+ * whose ports are idle becomes DRAINED. */
 void sm_drain_measured(struct sm *s, uint32_t id, const char *busy, uint64_t bytes_per_s);
 
 /* Returns whether work of low priority may start: this manager is master, a view is published, no
@@ -612,8 +612,8 @@ int sm_baseline_approve(struct sm *s, const struct fab_place *place, uint32_t co
 int sm_baseline_disapprove(struct sm *s, char *const *name, uint32_t count, const char *by,
                            sm_done *done, void *ctx);
 int sm_baseline_clear(struct sm *s, const char *by, sm_done *done, void *ctx);
-/* sm_baseline_disapprove_check only finds out what sm_baseline_disapprove would do. Returns the
- * same errors, and `done` gets them, or a sentence that says what would be done.
+/* sm_baseline_disapprove_check only finds out what sm_baseline_disapprove would do. It returns the
+ * same errors. `done` gets such an error, or a sentence about the changes that would be made.
  * sm_baseline_clear_check returns what sm_baseline_clear would return. */
 int sm_baseline_disapprove_check(struct sm *s, char *const *name, uint32_t count, sm_done *done,
                                  void *ctx);

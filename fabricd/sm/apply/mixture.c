@@ -207,8 +207,8 @@ static int begin(struct sm *s)
 }
 
 /* Returns true if the verdict does not describe the tables that the switches hold. There are two
- * cases. Either table writes failed; or the round only wrote what earlier rounds had failed to
- * write, and the verdict is still that of the earlier mixture. */
+ * cases. In the first, table writes failed. In the second, the round only wrote what earlier rounds
+ * had failed to write, and the verdict is still that of the earlier mixture. */
 static bool is_outdated(const struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;

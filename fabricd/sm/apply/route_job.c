@@ -203,9 +203,9 @@ static bool may_adopt(const struct sm_route_job *j)
            fab_policy_classes_count(j->of.policy.classes) <= 1;
 }
 
-/* Runs the engines of the chain in order, until the tables of one pass the proof. "auto" may then
- * choose a better engine, unless the tables that the switches hold are adopted: a take-over must
- * not wait for a comparison. If no engine succeeds, the verdict is that of the last engine. */
+/* Runs the engines of the chain in order, until the tables of an engine pass the proof. "auto" may
+ * then choose a better engine, unless the tables that the switches hold are adopted: a take-over
+ * must not wait for a comparison. If no engine succeeds, the verdict is that of the last engine. */
 static int run_chain(struct sm_route_job *j, const struct fab_route_chain *chain)
 {
     for (uint32_t i = 0; i < chain->count; i++) {
@@ -257,10 +257,10 @@ static int route(struct sm_route_job *j)
 }
 
 /* Makes the new tables as a repair of the former ones for the present fabric. Returns false if this
- * is not possible, so that an engine must compute the tables. The function accepts tables without
- * some paths from and to switches. The alternative is an engine, and a sweep does not yield to
- * faults while an engine computes; the reroute that adds the paths later does yield
- * (reroutes.c). */
+ * is not possible, so that an engine must compute the tables. The function accepts tables that lack
+ * some paths from and to switches. Otherwise an engine would have to run in this round, and a sweep
+ * does not yield to faults while an engine computes. The reroute that adds the paths later does
+ * yield (reroutes.c). */
 static bool follow(struct sm_route_job *j)
 {
     if (!j->session.state || !sm_classes_fit(&j->of.policy, &j->former->vls))

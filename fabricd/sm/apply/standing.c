@@ -9,9 +9,9 @@
  * them, and compares no other engines.
  *
  * If links were lost since an earlier sweep of this manager, for example in the instant of a
- * take-over, the tables are first regarded as those of the fabric with these links. A local repair
- * for the lost links then changes what it would have changed if this manager had been master, in
- * the same order of writes.
+ * take-over, the manager first treats the tables as those of the fabric that still had these links.
+ * A local repair for the lost links then changes what it would have changed if this manager had
+ * been master, in the same order of writes.
  *
  * Adopted tables may spread traffic less evenly than those of the engine. A rebalance follows after
  * the quiet time (rebalance.c). If the tables come from an engine that the settings no longer name,
@@ -164,7 +164,8 @@ int sm_standing_repair(struct sm_standing *x, const struct sm_sealed *of, bool f
     if (r == FAB_OK) {
         fab_repair_standing_compare(&in, &now, &x->count);
         weigh(x, t, few);
-        /* Unlike the tables of the engine, a repair needs only one write for each block. */
+        /* Prefer the repair even if it changes more blocks than the tables of the engine: a repair
+         * writes each block only once. */
         x->differs |= x->count.fresh_blocks > 0 && x->count.blocks < quarter_of(t);
     }
     if (r == FAB_OK && x->differs)

@@ -207,7 +207,7 @@ struct sm_judging;
 struct sm_reproof_job; /* a background proof, defined in reproof.c */
 struct sm_reproof {    /* state of reproof.c */
     struct loop_timer *timer;
-    struct sm_reproof_job *job; /* the proof under way; NULL: none */
+    struct sm_reproof_job *job; /* the running background proof; NULL: none runs */
     /* The worker task that computes a slice of `job`; NULL: no slice runs. */
     struct loop_task *task;
     /* due_us: manager's clock when the first local repair since the last proof of all tables was
@@ -229,8 +229,8 @@ struct planning;     /* a planning task, defined in plan.c */
  * round before its first write, the manager restores these tables, so that a local repair can
  * begin. */
 struct sm_replaced {
-    struct fab_target *target; /* NULL: nothing can be restored */
-    uint64_t tables;           /* value of model.tables */
+    struct fab_target *target; /* the replaced tables; NULL: there are none that can be restored */
+    uint64_t tables;           /* number of the replaced tables (model.tables) */
     struct fab_verdict verdict;
     uint64_t lost_pairs, left_out;
     bool unproved; /* a background proof of the replaced tables was due */

@@ -40,8 +40,8 @@ struct sm_run {
     bool computed; /* tables were computed in this round */
     /* The new tables come from a contingency plan, which was computed before the fault. */
     bool by_contingency;
-    /* Generation of the view of the local repair whose tables this round replaces by better
-     * balanced ones; 0: the round replaces no such tables. */
+    /* If the round replaces the tables of a local repair by better balanced ones: the generation of
+     * the view that the repair published. Otherwise 0. */
     uint64_t follows;
     /* Cause of the round, as a phrase for operators. */
     char cause[96];
@@ -49,7 +49,8 @@ struct sm_run {
      * (computed_us), and proved them (proved_us). 0: the round has not reached or does not have
      * this step. */
     uint64_t known_us, computed_us, proved_us;
-    /* Numbers of nodes and links that this round lost and gained. The other members are not set. */
+    /* Numbers of nodes and links that this round lost and gained; no other member of the struct is
+     * set. */
     struct reroute changed;
 };
 
@@ -291,7 +292,7 @@ void sm_run_give_up_if(struct sm *s, fab_mads_match *matches, void *arg);
 /* Adds cpu_ns to the sum of CPU time that the metrics show for the worker task of the running
  * phase. */
 void sm_phase_time_worker(struct sm *s, uint64_t cpu_ns);
-/* Drops the running round, and does not call the callers that wait for this round. */
+/* Drops the running round. Does not call the callbacks of the callers that wait for this round. */
 void sm_run_abort(struct sm *s);
 
 /* Returns whether a requested change of M_Keys must run before the next targeted sweep, because

@@ -92,8 +92,8 @@ struct sm_round {
     /* Bitset of enum sm_request: the requests that this round fulfils. They are cleared when the
      * round begins. */
     unsigned meets;
-    /* Bitset of 1 << kind, for kinds of rounds. When this round ends, the core calls the callers
-     * that wait for a round of one of these kinds. */
+    /* Bitset of 1 << kind, for kinds of rounds. When this round ends, the core calls the callbacks
+     * of the callers that wait for a round of one of these kinds. */
     unsigned serves;
     enum sm_engine_use engine;
     enum sm_on_failure on_failure;

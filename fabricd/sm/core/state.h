@@ -125,7 +125,8 @@ void sm_requests_fini(struct sm *s);
 void sm_requests_begun(struct sm *s);
 bool sm_sweep_overdue(const struct sm *s);
 void sm_probes_to_targets(struct sm *s);
-/* Calls all callers that wait for the running round. status and text: the outcome of the round. */
+/* Calls the callbacks of all callers that wait for the running round. status and text: the outcome
+ * of the round. */
 void sm_waiters_call(struct sm *s, int status, const char *text);
 /* Returns whether a caller waits for the running round. */
 bool sm_waiters_any(const struct sm *s);

@@ -164,8 +164,8 @@ static void drop_job(void *owner, void *ctx)
     sm_contingency_job_free(ctx);
 }
 
-/* Gives the worker task the plans of the next cases that were computed for an earlier state of the
- * repair session. */
+/* Gives the worker task the plans that the next cases have from an earlier state of the repair
+ * session. */
 static void lend_plans(const struct sm_contingency_state *a, struct sm_contingency_job *j)
 {
     for (uint32_t i = 0; i < SLICE_CASES; i++) {

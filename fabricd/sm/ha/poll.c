@@ -59,10 +59,11 @@ void sm_ha_rediscover(struct sm *s)
     sweep_and_elect(s);
 }
 
-/* After a hand-over by command, this manager may show a priority below its own one (handover.c).
- * The master has its own priority again, which may be higher than the one it had in standby. This
- * manager then raises its priority again. Otherwise each hand-over between the two managers would
- * lower both priorities, until no hand-over is possible. */
+/* After a hand-over by command, this manager may show a lower priority than its own (handover.c).
+ * The new master shows its own priority again, which may be higher than the priority that it showed
+ * in standby. This manager may then raise its priority, as long as the master keeps precedence.
+ * Otherwise each hand-over between the two managers would lower both priorities, until no hand-over
+ * is possible. */
 static void raise_priority(struct sm *s, const struct fab_sm_info *master)
 {
     int highest = fab_smstate_priority_below(s->ha->priority, s->role.guid, master);

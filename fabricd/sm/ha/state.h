@@ -17,7 +17,7 @@
 /* Another manager: its last SMInfo and its place in the fabric. */
 struct sm_other {
     struct fab_sm_info info;
-    struct fab_path path; /* directed route to its port */
+    struct fab_path path; /* directed route to the manager's port */
     uint64_t node_guid;
     uint8_t port_num;
     uint16_t lid;
@@ -136,7 +136,7 @@ struct sm_ha {
      * master is known. */
     struct sm_other master;
     uint64_t master_guid;
-    /* `master` when this manager became master. */
+    /* The value of `master` when this manager became master: the former master. */
     struct sm_other former_master;
     /* ActCount of this manager's SMInfo (IBA 14.2.5.13). */
     uint32_t activity;
@@ -183,7 +183,7 @@ void sm_other_answered(struct sm *s, struct sm_other *o, const struct fab_sm_inf
 
 int sm_watch_init(struct sm *s); /* returns OK or NOMEM */
 void sm_watch_fini(struct sm *s);
-void sm_watch_begin(struct sm *s); /* begins to watch the managers of the list */
+void sm_watch_begin(struct sm *s); /* begins to read the SMInfo of the other managers regularly */
 /* Drops the requests in flight. Call this function before the list of other managers changes. */
 void sm_watch_cancel(struct sm *s);
 /* Call this function when the answers of an election have arrived. It notes the trusted managers
@@ -207,7 +207,7 @@ void sm_handover_consider(struct sm *s);
 void sm_handover_tell(struct sm *s, const struct sm_other *master);
 /* Returns true if the ACKNOWLEDGE of this manager ends the hand-over that is under way. */
 bool sm_handover_acknowledged(struct sm *s, const struct fab_sm_info *from);
-/* Ends the hand-over that is under way without a result. */
+/* Drops the hand-over that is under way. If HANDOVER was sent, restores the former priority. */
 void sm_handover_forget(struct sm *s);
 /* Returns the time (manager's clock) until which this manager does not hand over to the manager
  * with this port GUID; 0: a hand-over is permitted now. */

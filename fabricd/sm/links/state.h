@@ -11,7 +11,7 @@
 
 #define SM_CAUSE_LEN 160
 
-/* A link that flapped recently or is isolated. */
+/* A link that flapped recently, is isolated, or belongs to a drain. */
 struct sm_flap {
     uint64_t guid[2]; /* GUIDs of the nodes at both ends */
     uint8_t port[2];

@@ -29,7 +29,7 @@ struct sm_mft_proof {
     struct sm_mft_sealed sealed;
     struct sm_joint_proof joint;
     struct fab_multicast_verdict verdict;
-    char *text; /* the first failure; NULL: none */
+    char *text; /* text about the first failure; NULL: none */
     int status;
 };
 
