@@ -7,8 +7,8 @@
  * config -> store -> bus -> alerts -> transport (umad or the simulated fabric) -> policy -> replica
  * -> sm -> pm -> inventory -> cc -> sa -> rpc -> metrics
  *
- * With --replay, the transport is a recording, and the loop runs in virtual time. Besides these,
- * fabricd then starts only the store, the bus, sm and pm.
+ * With --replay, the transport is a recording, and the loop runs in virtual time. Besides the
+ * transport, fabricd then starts only the store, the bus, sm and pm.
  *
  * struct daemon owns all parts. If a part does not start, fabricd prints one line with the reason,
  * and stops the other parts.

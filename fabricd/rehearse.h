@@ -6,8 +6,8 @@
 #include "fabricd/daemon.h"
 #include "fabricd/sm/sm.h"
 
-/* Makes the state directory of the rehearsal, a copy of the configured one, and sets
- * config.state_dir to it. Returns an error and why[]. */
+/* Makes the state directory of the rehearsal: a copy of the state directory in the settings. Sets
+ * config.state_dir to the copy. Returns an error and why[]. */
 int rehearse_prepare(struct daemon *d, char *why);
 /* Removes the state directory of the rehearsal. */
 void rehearse_clean(struct daemon *d);
