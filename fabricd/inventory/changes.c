@@ -294,8 +294,8 @@ void inventory_find_odd(struct inventory *inv)
     if (inv->count > 0 && list_firmware(inv, &o)) {
         fab_inventory_find_odd(o.all, o.count);
         count_firmware(inv, &o);
-        /* o.all[].usual points to a version in the entries, and this loop does not move the entries
-         */
+        /* o.all[].usual points into the entries; the pointers stay valid, because this loop does
+         * not move the entries */
         for (size_t i = 0; i < o.count; i++) {
             struct inventory_node *n = &inv->entries[o.all[i].tag].node;
             uint32_t before = o.fresh;

@@ -3,8 +3,8 @@
  * The inventory: what the devices of the fabric and their modules say about themselves, by vendor
  * attributes (libfabmgr/wire/vendor.h). The manager visits every device once in each interval and
  * reads its temperatures more often. It sends few requests at a time, and only while the subnet
- * manager is idle. Unless the setting inventory.read permits it, it sends none. All functions must
- * be called on the loop thread.
+ * manager is idle. It sends none if the setting inventory.read does not permit it. All functions
+ * must be called on the loop thread.
  */
 #ifndef FABRICD_INVENTORY_INVENTORY_H
 #define FABRICD_INVENTORY_INVENTORY_H
@@ -90,8 +90,8 @@ struct inventory_status {
 void inventory_get_status(const struct inventory *inv, struct inventory_status *ret);
 
 #define INVENTORY_FIRMWARES 64u /* maximum number of rows of inventory_firmwares */
-/* Number of devices of the fabric with this model and this firmware, when firmware was last
- * compared. */
+/* A row of inventory_firmwares: the number of devices of the fabric that had this model and this
+ * firmware when firmware was last compared. */
 struct inventory_firmware {
     uint16_t device_id;
     char psid[17], version[FAB_INVENTORY_FIRMWARE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The entries of the inventory, one for each node. An entry stays when its node leaves the fabric,
- * so that a node that returns is compared with what it was before.
+ * The entries of the inventory, one for each node. When a node leaves the fabric, its entry stays.
+ * If the node returns, the inventory compares the node with this entry.
  */
 #include <stdlib.h>
 #include <string.h>

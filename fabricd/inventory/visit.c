@@ -4,8 +4,8 @@
  * capabilities say whether the device has registers. A device that refuses a register lacks what
  * the register describes, and the visit goes on. If a request gets no answer, the visit ends.
  *
- * Nothing that a device says is trusted. A visit sends a number of requests that is bounded by the
- * number of ports, whatever the answers are.
+ * The manager does not trust what a device says. Whatever the answers are, the number of requests
+ * of a visit is limited by the number of ports.
  */
 #include <stdlib.h>
 #include <string.h>
