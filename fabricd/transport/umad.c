@@ -109,8 +109,8 @@ static bool try_again(void)
     return errno == EAGAIN || errno == ENOMEM || errno == ENOBUFS;
 }
 
-/* Returns true if `error` of a send means that the device is gone: an adapter that was removed, or
- * a simulator that ended, whose socket refuses connections. */
+/* Returns true if the error of a send means that the device is gone: the adapter was removed, or
+ * the simulator ended and its socket refuses connections. */
 static bool means_lost(int error)
 {
     return error == ENODEV || error == ENXIO || error == ECONNREFUSED || error == ECONNRESET ||
