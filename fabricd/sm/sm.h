@@ -63,8 +63,8 @@ struct sm_input {
      * follows the real time. */
     bool recorded;
     /* If it is not NULL, the manager only rehearses: it reads the fabric once, calls this function
-     * with the result, which is valid during the call, and does nothing more. It takes no part in
-     * the election. The transport should pass only Gets (transport_readonly_open). */
+     * with the result, and does nothing more. The result is valid during the call. It takes no part
+     * in the election. The transport should pass only Gets (transport_readonly_open). */
     void (*rehearsed)(void *ctx, const struct sm_rehearsal *r);
     void *rehearsed_ctx;
 };
@@ -739,10 +739,11 @@ struct sm_key_status {
     char names[256];
 };
 void sm_get_key_status(const struct sm *s, struct sm_key_status *ret);
-/* Starts a rotation: makes a new random M_Key, writes the new and the present key to the key
- * file, and requests a round that writes the new key to all ports. If managers share the key, this
- * happens when a majority has confirmed the new key, unless `local` is true. If give_up is true,
- * ports outside of the fabric that may still have the previous key do not prevent the rotation.
+/* Starts a rotation: makes a new random M_Key, writes the new and the present key to the key file,
+ * and requests a round that writes the new key to all ports. If managers share the key, this
+ * happens when a majority has confirmed the new key. If `local` is true, it happens at once. If
+ * give_up is true, ports outside of the fabric that may still have the previous key do not prevent
+ * the rotation.
  *
  * On an error, why[] has a sentence. Returns UNSUPPORTED if fabricd did not generate the key.
  * Returns DENIED if another manager is master, if this manager is frozen, or if another manager is

@@ -173,8 +173,8 @@ static int try_standing(struct sm_route_job *j, struct fab_lft *standing)
 }
 
 /* Replaces the engine's tables by those that the switches hold, if these pass the proof. Missing
- * paths are completed first, by a local repair if this is possible. few: adopt them only if few
- * writes complete them. */
+ * paths are completed first, by a local repair if this is possible. If `few` is true, adopts the
+ * tables only if few writes complete them. */
 static int adopt(struct sm_route_job *j, bool few)
 {
     struct fab_lft standing = {0};

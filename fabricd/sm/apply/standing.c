@@ -116,9 +116,9 @@ static int connect_lost(const struct sm_standing *x, const struct fab_fabric *f,
     return r;
 }
 
-/* Repairs the held tables (`former`), which were made for the fabric `before`, for the present
- * fabric. Makes the repair session, and writes the repaired tables to *ret. Returns NOT_FOUND if
- * the repair is not possible, or would leave out paths. */
+/* Repairs the tables `former`, which the switches hold, for the present fabric. These tables were
+ * made for the fabric `before`. Makes the repair session, and writes the repaired tables to *ret.
+ * Returns NOT_FOUND if the repair is not possible, or would leave out paths. */
 static int repair(const struct sm_sealed *of, const struct fab_fabric *before,
                   const struct fab_target *former, struct fab_repair_session *ret_session,
                   struct fab_lft *ret)

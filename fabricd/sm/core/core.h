@@ -191,9 +191,9 @@ void sm_request_probe(struct sm *s, uint64_t node_guid);
  * repair is possible, otherwise a targeted sweep. */
 void sm_request_ports(struct sm *s, uint64_t node_guid);
 /* Call this function with the SwitchInfo that a switch sent. If the switch reports that the state
- * of a port changed (PortStateChange, IBA 14.2.5.4), the function calls sm_request_ports, unless a
- * targeted sweep will soon read the switch anyway. If the LinearFDBTop is not the value that the
- * manager wrote, the switch was reset; the function then requests a targeted sweep. */
+ * of a port changed (PortStateChange, IBA 14.2.5.4), the function calls sm_request_ports. It does
+ * not if a targeted sweep will soon read the switch anyway. If the LinearFDBTop is not the value
+ * that the manager wrote, the switch was reset; the function then requests a targeted sweep. */
 void sm_request_if_changed(struct sm *s, uint32_t sw, const struct fab_switch_info *info);
 /* Notes that this switch did not answer a port probe. Until a sweep ends or routes change, the
  * manager answers traps of this switch by a targeted sweep and not by another probe. */

@@ -2,7 +2,7 @@
 /*
  * Passes the notices of devices to the listener of sm_on_notice. Before that, the manager reads
  * PortInfo of the device by its directed route. If the device does not answer, or has another LID,
- * the manager assumes that it did not send the notice.
+ * the manager assumes that the notice did not come from this device.
  *
  * A read may get no answer because a link on the directed route has just failed. The manager
  * therefore repeats the read after AGAIN_US, by the directed route that it knows then. It makes at

@@ -41,8 +41,8 @@ struct sm_probe { /* result of a port probe */
     bool more;
 };
 #define SM_LOST_SWITCHES 8
-/* A port probe reads all ports of this many suspects in any case. More than one is needed, because
- * the failed switch itself may be among them if it sent a trap before it failed. */
+/* A port probe reads all ports of this many suspects in any case. One would not be enough: the
+ * failed switch itself is a suspect if it sent a trap before it failed. */
 #define SM_FIRST_SUSPECTS 3
 /* State of lost_switch.c. Bit i of each bitset stands for the suspect run.suspects[i]. */
 struct sm_lost_switches {
@@ -183,8 +183,8 @@ void sm_probe_fini(struct sm_probe *p);
 /* Call this function when the probe has found that the link of this port failed. It starts to find
  * out whether the switch at the other end has failed. */
 void sm_lost_switch_note(struct sm *s, uint32_t port);
-/* Finds the next port that the probe must read to find out which switches failed and which links
- * these switches had. Returns false if there is none now. */
+/* Finds the next port to read, so that the probe learns which switches failed and which links they
+ * had. Returns false if there is none now. */
 bool sm_lost_switch_next(struct sm *s, uint32_t *ret_port);
 /* Returns whether the probe must wait for answers of the first suspects before it reads the next
  * suspect. */

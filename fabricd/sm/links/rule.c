@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rules by which links may be excluded: the settings, and the links between switches that have
- * failed, which count for the capacity floor (libfabmgr/health/floor.h). Links that failed before
- * the manager started, and are still down, are not known.
+ * The rules by which links may be excluded. They consist of the settings, and of the links between
+ * switches that have failed: failed links count for the capacity floor (libfabmgr/health/floor.h).
+ * Links that failed before the manager started, and are still down, are not known.
  */
 #include <stdlib.h>
 
