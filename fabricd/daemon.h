@@ -65,9 +65,9 @@ void daemon_note(struct daemon *d, enum fab_grpc_code result, const char *method
 /* Creates d->policy, which replaces sections of the settings by those of the applied policy in
  * force. Returns the errors of policy_new, with why[]. */
 int daemon_start_policy(struct daemon *d, char *why);
-/* Reads the keys that the settings leave to fabricd from their key files, or makes them: the M_Key
- * ("generated" or "derived"), the CC_Key ("generated"), and the sa_key if it is not set. Logs a
- * warning for keys that are publicly known. Returns OK, or an error and why[]. */
+/* Handles the keys that the settings leave to fabricd. Reads each of them from its key file, or
+ * makes it: the M_Key ("generated" or "derived"), the CC_Key ("generated"), and the sa_key if it is
+ * not set. Logs a warning for keys that are publicly known. Returns OK, or an error and why[]. */
 int daemon_take_keys(struct daemon *d, struct config *c, char *why);
 /* shared_keys.c. Notes which key files there are, before daemon_take_keys makes them. */
 void daemon_note_keys(struct daemon *d);
