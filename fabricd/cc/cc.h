@@ -35,7 +35,8 @@ struct cc_input {
      * counters are not known. */
     void (*seen)(void *ctx, struct fab_congestion_observed *ret);
     void *seen_ctx;
-    /* By this store and its replication, managers share the CC_Key; NULL: they do not share it. */
+    /* The store and the replication by which managers share the CC_Key; NULL: managers do not share
+     * it. */
     struct store *store;
     struct replica *replica;
 };

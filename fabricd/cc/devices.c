@@ -94,8 +94,8 @@ static void forget_devices(struct cc *cc)
     }
 }
 
-/* Makes the manager try devices again that it had given up because they did not answer. Called
- * after the settings file was read again. */
+/* Makes the manager try again the devices that it had given up because they did not answer. Call
+ * this function after the settings file was read again. */
 static void try_again(struct cc *cc)
 {
     for (uint32_t i = 0; i < cc->device_count; i++) {
