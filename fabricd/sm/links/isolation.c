@@ -99,9 +99,10 @@ static const struct fab_fabric *known(const struct sm *s)
     return s->model.fabric ? s->model.fabric : s->model.view->fabric;
 }
 
-/* Decides for each link of port[ports] whether it may be excluded in addition to those before it
- * and to all other excluded links (libfabmgr/health/isolation.h). Links whose exclusion was
- * requested count as excluded. operated: an operator isolates the links. Returns OK or NOMEM. */
+/* Decides for each link of port[ports] whether it may be excluded (libfabmgr/health/isolation.h).
+ * For this decision, three kinds of links count as excluded: accepted links before it in port[],
+ * all links that are already excluded, and links whose exclusion was requested. operated: an
+ * operator isolates the links. Returns OK or NOMEM. */
 static int ask(struct sm *s, const uint32_t *port, size_t ports, bool operated,
                struct fab_isolation *ret)
 {
