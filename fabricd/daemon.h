@@ -32,7 +32,8 @@ struct daemon {
     bool rehearsal_good;
     struct recording recording; /* the recording that --replay plays */
     struct replica *replica;    /* NULL: the state is not replicated */
-    bool had_keys[2];           /* [enum store_key_of] the key file was there before this start */
+    /* [enum store_key_of] true: the key file existed before this start */
+    bool had_keys[2];
     struct sm *sm;
     struct counters *history; /* history of counters; NULL: fabricd keeps none */
     struct pm *pm;
@@ -64,14 +65,14 @@ void daemon_note(struct daemon *d, enum fab_grpc_code result, const char *method
 /* Creates d->policy, which replaces sections of the settings by those of the applied policy in
  * force. Returns the errors of policy_new, with why[]. */
 int daemon_start_policy(struct daemon *d, char *why);
-/* Reads the keys that the settings leave to fabricd from their key files, or makes them: the M_Key
- * ("generated" or "derived"), the CC_Key ("generated"), and the sa_key if it is not set. Logs a
- * warning for keys that are publicly known. Returns OK, or an error and why[]. */
+/* Handles the keys that the settings leave to fabricd. Reads each of them from its key file, or
+ * makes it: the M_Key ("generated" or "derived"), the CC_Key ("generated"), and the sa_key if it is
+ * not set. Logs a warning for keys that are publicly known. Returns OK, or an error and why[]. */
 int daemon_take_keys(struct daemon *d, struct config *c, char *why);
 /* shared_keys.c. Notes which key files there are, before daemon_take_keys makes them. */
 void daemon_note_keys(struct daemon *d);
 /* At the start, takes over the keys that the managers share. Returns the errors of
- * daemon_take_keys, or UNSUPPORTED if this manager does not understand what they share. */
+ * daemon_take_keys, or UNSUPPORTED if this manager does not understand the shared state. */
 int daemon_adopt_keys(struct daemon *d, char *why);
 /* Reads the settings again (SIGHUP). A worker thread does this, because `rpc.roles` has names of
  * users, and the directory server that knows these names may take long to answer. ctx: the

@@ -7,8 +7,8 @@
  * config -> store -> bus -> alerts -> transport (umad or the simulated fabric) -> policy -> replica
  * -> sm -> pm -> inventory -> cc -> sa -> rpc -> metrics
  *
- * With --replay the transport is a recording, the loop runs in virtual time, and only the store,
- * the bus, sm and pm are started besides.
+ * With --replay, the transport is a recording, and the loop runs in virtual time. Besides the
+ * transport, fabricd then starts only the store, the bus, sm and pm.
  *
  * struct daemon owns all parts. If a part does not start, fabricd prints one line with the reason,
  * and stops the other parts.
@@ -595,8 +595,8 @@ static void give_up(int signo)
     _exit(EXIT_FAILURE);
 }
 
-/* Stops all parts. Flushes the store before it closes the port, because closing the port may hang
- * until give_up ends the process. The second alarm limits the time of a reload that waits for the
+/* Stops all parts. Flushes the store first: closing the port may hang, and the first alarm
+ * (give_up) then ends the process. The second alarm limits the time of a reload that waits for the
  * name service, and the time of exit handlers of libraries. */
 static void stop(struct daemon *d)
 {

@@ -2,8 +2,8 @@
 /*
  * Records and restores the state on which a run depends besides incoming MADs: LID leases, ports
  * that an operator disabled, pinned names, and the settings. fabricd records this state at the
- * start. A replay writes them to a store in a temporary directory, so that it needs only the
- * recording.
+ * start. A replay writes the recorded state to a store in a temporary directory, so that the replay
+ * needs only the recording.
  *
  * Commands over the RPC and reloads of the settings are not recorded. If such a command or reload
  * caused MADs, a replay reports these MADs as differences.

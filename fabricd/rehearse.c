@@ -67,8 +67,8 @@ static const char *const names[ATTRIBUTES] = {
 
 struct counts {
     uint32_t writes[ATTRIBUTES], devices[ATTRIBUTES], all;
-    uint32_t *by_node; /* [node_count * ATTRIBUTES] */
-    uint32_t *entries; /* [switch_count] number of LFT entries of the switch that change */
+    uint32_t *by_node; /* [node_count * ATTRIBUTES] number of writes by node and attribute */
+    uint32_t *entries; /* [switch_count] number of LFT entries that change in each switch */
     uint64_t entries_all;
     uint32_t kept, new,
         changed; /* numbers of ports that keep their LID, get a first LID, or get another LID */
@@ -89,8 +89,8 @@ static bool lid_changes(const struct sm_rehearsal *r, uint32_t port, bool *ret_n
     return then != 0 && now != then;
 }
 
-/* Counts the LFT entries of a switch that differ from those that the switch holds. In a block that
- * could not be read, all entries with a route count. */
+/* Counts the new LFT entries of a switch that differ from the entries that the switch holds. If a
+ * block could not be read, all its new entries that have a route count. */
 static uint32_t entries_of(const struct sm_rehearsal *r, uint32_t sw)
 {
     const struct fab_observed *o = r->observed;

@@ -6,10 +6,10 @@
 #include "fabricd/daemon.h"
 #include "fabricd/sm/sm.h"
 
-/* Makes the state directory of the rehearsal, a copy of the configured one, and sets
- * config.state_dir to it. Returns an error and why[]. */
+/* Makes the state directory of the rehearsal: a copy of the state directory in the settings. Sets
+ * config.state_dir to the copy. Returns an error and why[]. */
 int rehearse_prepare(struct daemon *d, char *why);
-/* Removes the copy. */
+/* Removes the state directory of the rehearsal. */
 void rehearse_clean(struct daemon *d);
 /* Prints the result, and stops the loop. ctx: the daemon. */
 void rehearse_report(void *ctx, const struct sm_rehearsal *r);

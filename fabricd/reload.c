@@ -165,8 +165,8 @@ int daemon_take_keys(struct daemon *d, struct config *c, char *why)
 }
 
 /* Returns the setting that would change a key while a rotation of this key is not complete; NULL:
- * none. The manager would then lose access to the ports or devices that still have the previous
- * key. */
+ * none. By such a change, the manager would lose access to the ports or devices that still have the
+ * previous key. */
 static const char *third_key(const struct daemon *d, const struct config *now)
 {
     const struct config *old = &d->config;

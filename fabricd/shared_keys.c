@@ -53,7 +53,7 @@ static int adopt(struct daemon *d, enum store_key_of of, bool derived, char *why
         return FAB_OK;
     }
     r = read_file(d->config.state_dir, of, &file, why);
-    if (r == FAB_OK && !d->had_keys[of]) /* no port has the key that was just made */
+    if (r == FAB_OK && !d->had_keys[of]) /* fabricd has just made this key, so no port has it */
         file.generated = false;
     if (r == FAB_OK && confirmed && row.generated && row.secret.set == derived &&
         !store_m_key_same(&row, &file))

@@ -19,7 +19,7 @@ struct store_watch {
     struct store *store;
     const char *directory;
     struct loop_timer *timer;
-    uint64_t failures; /* count at the last call of the timer */
+    uint64_t failures; /* number of failures at the last call of the timer */
     /* true: store-failing was emitted, and store-recovered was not yet */
     bool told;
     uint64_t since_us;

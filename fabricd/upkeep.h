@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Work on the database that is done each hour. The upkeep forgets nodes and links that have been
- * gone for longer than the settings permit. Once a day, it makes a snapshot of the topology if the
- * topology has changed, unless the settings keep no automatic snapshots. (The store itself trims
- * the event journal and the audit log when it writes to them.)
+ * gone for longer than the settings permit. Once a day, it also makes a snapshot of the topology.
+ * It makes none if the topology has not changed, or if the settings keep no automatic snapshots.
+ * (The store itself trims the event journal and the audit log when it writes to them.)
  */
 #ifndef FABRICD_UPKEEP_H
 #define FABRICD_UPKEEP_H

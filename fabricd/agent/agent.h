@@ -27,8 +27,8 @@ struct fab_mads *agent_mads(struct agent *a);
 /* Sends the MADs that the session permits now. Call this function after you have submitted requests
  * to the session. */
 void agent_pump(struct agent *a);
-/* Sends an answer to the sender of the MAD `to`, without changes to the bytes. Returns the errors
- * of transport_send. After BUSY, the agent does not try again. */
+/* Sends the bytes of `mad` unchanged, as an answer to the sender of the MAD `to`. Returns the
+ * errors of transport_send. After BUSY, the agent does not try again. */
 int agent_reply(struct agent *a, const struct transport_mad *to, const uint8_t mad[FAB_MAD_SIZE]);
 
 #endif

@@ -14,7 +14,7 @@ void process_describe(struct fab_text *to);
 /* What this process uses. A value that cannot be read is 0. */
 struct process_use {
     uint64_t cpu_us;         /* CPU time of all threads since the start */
-    uint64_t resident_bytes; /* memory now */
+    uint64_t resident_bytes; /* resident memory now */
 };
 void process_get_use(struct process_use *ret);
 

@@ -9,8 +9,8 @@
 enum tls_file { TLS_FILE_CERT, TLS_FILE_CA, TLS_FILE_CRL, TLS_FILES };
 
 struct tls_expiry {
-    /* For each file, two times about the certificate or revocation list that is the first in this
-     * file to expire. */
+    /* For each file, the times of the certificate or revocation list in this file that expires
+     * first. */
     struct {
         int64_t at_s;   /* Unix time in seconds of the expiry; 0: nothing in the file expires */
         int64_t warn_s; /* Unix time in seconds from which on operators are warned */

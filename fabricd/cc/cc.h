@@ -35,7 +35,8 @@ struct cc_input {
      * counters are not known. */
     void (*seen)(void *ctx, struct fab_congestion_observed *ret);
     void *seen_ctx;
-    /* With them, managers share the CC_Key; NULL: they do not. */
+    /* The store and the replication by which managers share the CC_Key; NULL: managers do not share
+     * it. */
     struct store *store;
     struct replica *replica;
 };
@@ -120,7 +121,8 @@ void cc_get_key_status(const struct cc *cc, struct sm_key_status *ret);
 /* Starts a rotation of the CC_Key: makes a new random key, writes the new and the present key to
  * the key file, and begins to change the key of all devices. If give_up is true, devices that may
  * still have the previous key do not prevent the rotation. If managers share the key, the rotation
- * begins when a majority has confirmed the new key, unless `local` is true: then it begins at once.
+ * begins when a majority has confirmed the new key. If `local` is true, the rotation begins at
+ * once.
  *
  * On an error, why[] has a sentence. Returns UNSUPPORTED if fabricd did not generate the key or
  * congestion.apply is not set. Returns DENIED if another manager is master, or if another manager

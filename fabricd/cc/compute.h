@@ -29,7 +29,7 @@ struct cc_work {
     /* the congestion control that gets the result; NULL: the computation was cancelled */
     struct cc *cc;
     /* The following members are the input of the task. */
-    /* the task has a reference to the fabric, which is released when the computation ends */
+    /* the task holds this reference to the fabric until the computation ends */
     struct fab_fabric *fabric;
     struct fab_policy policy;
     /* [port_count] base LID of each port; 0: none */

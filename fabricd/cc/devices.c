@@ -90,12 +90,12 @@ static void forget_devices(struct cc *cc)
         *d = cc->devices[--cc->device_count];
         if (i < cc->device_count)
             (void)fab_base_map_put(&cc->index, d->port_guid,
-                                   i); /* cannot fail, because the key exists */
+                                   i); /* cannot fail, because the map has an entry for this GUID */
     }
 }
 
-/* Makes the manager try devices again that it had given up because they did not answer. Called
- * after the settings file was read again. */
+/* Makes the manager try again the devices that it had given up because they did not answer. Call
+ * this function after the settings file was read again. */
 static void try_again(struct cc *cc)
 {
     for (uint32_t i = 0; i < cc->device_count; i++) {

@@ -220,7 +220,8 @@ static void complete(struct cc *cc)
                .absent = file->count);
 }
 
-/* Returns true if a device that the key file lists no longer has the previous key. */
+/* d: a device in the list of the key file. Returns true if the device no longer has the previous
+ * key. */
 static bool has_left_previous(const struct cc_device *d)
 {
     return d->key == CC_KEY_CURRENT || d->key == CC_KEY_FOREIGN || refuses_class(d);
@@ -342,7 +343,8 @@ static int rotate_to(struct cc *cc, uint64_t key, bool local, char *why, size_t 
     return r;
 }
 
-/* Returns how many devices that the key file lists may still have the previous key. */
+/* Returns the number of devices in the list of the key file that may still have the previous key.
+ */
 static size_t count_former(const struct cc *cc)
 {
     size_t count = cc->keys.file.count;

@@ -116,8 +116,8 @@ static void found_current(struct cc_job *j, const struct fab_cc_key_info *info)
         give(j, current(j));
 }
 
-/* Asks the device with the other key in the key file. Returns false if it was already asked with
- * both keys. */
+/* Asks the device with the other key in the key file. Returns false if the job has already asked
+ * with both keys. */
 static bool ask_other(struct cc_job *j)
 {
     uint64_t other = j->key == current(j) ? former(j) : current(j);

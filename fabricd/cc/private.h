@@ -119,7 +119,7 @@ struct cc_keys { /* state of key.c */
     /* Number of devices without the current key. Devices that the manager has given up do not
      * count. */
     uint32_t due;
-    uint64_t counted_us; /* when `due` was last counted */
+    uint64_t counted_us; /* manager's clock in us when `due` was last counted */
     /* true: the member `key` of a device has changed since `due` was last counted */
     bool moved;
     /* At most KEY_EVENTS events cc-key-violation and cc-key-exposed are emitted in a minute.
@@ -127,11 +127,12 @@ struct cc_keys { /* state of key.c */
      * events that were emitted, and that were left out, in this minute. */
     uint64_t minute_us;
     uint32_t emitted, left_out;
-    /* Members of share.c. proposed: the row of the database by which managers share the key
-     * (fabricd/store/shared_key.h) has a new key that this manager does not use yet, because no
-     * majority has confirmed it. */
+    /* Members of share.c. Managers share the key by a row of the database
+     * (fabricd/store/shared_key.h). proposed: the row has a new key. No majority has confirmed this
+     * key yet, so this manager does not use it. */
     bool proposed, told_unreadable;
-    uint64_t row_mark; /* store_mark after the row was last changed; 0: it was not */
+    /* store_mark() of this manager's last change of the shared row; 0: no change since the start */
+    uint64_t row_mark;
     uint64_t shared_state;
 };
 
@@ -186,9 +187,9 @@ struct cc {
 /* ---- cc.c ---- */
 void cc_tick(void *ctx);
 bool cc_applies(const struct cc *cc); /* returns whether congestion.apply is set */
-/* Emits an event with the number of devices in each state. Emits none while a device is pending, or
- * if nothing has changed since the last such event: no device was programmed, and the number of
- * devices without settings is the same. */
+/* Emits an event with the number of devices in each state. While a device is pending, emits none.
+ * Also emits none if no device was programmed since the last such event, and the number of devices
+ * without settings is still the same. */
 void cc_tell_outcome(struct cc *cc);
 
 /* ---- advise.c ---- */

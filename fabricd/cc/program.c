@@ -9,7 +9,7 @@
  * device with a foreign key does not answer a Set, so the manager does not program it. A device
  * that does not support the class or does not answer gets the state unsupported. The manager asks
  * an unresponsive device CC_TRIES times, at growing intervals, and again after the settings file
- * was read again. The manager asks a device that may have the previous CC_Key without this limit.
+ * was read again. This limit does not apply to a device that may have the previous CC_Key.
  *
  * The manager reads a programmed device again every LOOK_INTERVALS counter intervals. Another
  * program may have changed the settings, or the device may have restarted. If the settings differ,

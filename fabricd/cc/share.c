@@ -89,15 +89,16 @@ static void load(struct cc *cc)
     store_m_key_fini(&row);
 }
 
-/* Returns a number that changes when load() must be called again. */
+/* Returns a number. When the number changes, load() must be called again. */
 static uint64_t state_of(const struct cc *cc)
 {
     return replica_changes(cc->in.replica) << 2 | (uint64_t)replica_is_level(cc->in.replica) << 1 |
            cc_is_master(cc);
 }
 
-/* Returns true in two cases. Either the last change of the row is not in the database yet, so that
- * the database has an older row than the file. Or no majority has confirmed a new key. */
+/* Returns true if the last change of the shared row is not in the database yet, because the row
+ * there is then older than the file. Also returns true if a new key is proposed, and no majority
+ * has confirmed it. */
 static bool waits(const struct cc *cc)
 {
     const struct cc_keys *k = &cc->keys;

@@ -14,7 +14,8 @@
 #define PLACE_LEN (FAB_NODE_DESC_LEN + 5)
 /* A temperature is normal again if it is this much below its limit, in 0.125 degrees Celsius. */
 #define HYSTERESIS (5 * 8)
-#define RETRY_US (600 * UINT64_C(1000000)) /* after a visit without an answer */
+/* time in us from a visit without an answer to the next visit */
+#define RETRY_US (600 * UINT64_C(1000000))
 /* Maximum number of devices with odd firmware that get an event each. If a comparison finds more,
  * a single event names the first of them. */
 #define ODD_EVENTS 8u
@@ -27,8 +28,8 @@ static uint64_t degrees(int16_t temperature)
     return temperature > 0 ? (uint64_t)temperature / 8 : 0;
 }
 
-/* Returns true if a temperature has reached its limit, or has reached it before and is not yet
- * HYSTERESIS below it. */
+/* Returns true if a temperature has reached its limit. A temperature that reached the limit before
+ * counts until it is HYSTERESIS below the limit. */
 static bool is_hot(bool was_hot, int16_t now, int16_t limit)
 {
     if (now == FAB_NO_TEMPERATURE || limit == FAB_NO_TEMPERATURE)
@@ -36,8 +37,8 @@ static bool is_hot(bool was_hot, int16_t now, int16_t limit)
     return was_hot ? now > limit - HYSTERESIS : now >= limit;
 }
 
-/* Returns the lower limit of a module: that of the warning or, if it has none, that of the alarm.
- */
+/* Returns the temperature at which the module is hot: its warning limit or, if it has none, its
+ * alarm limit. */
 static int16_t module_limit(const struct fab_module *m)
 {
     return m->warning != FAB_NO_TEMPERATURE ? m->warning : m->temperature.limit;
@@ -167,7 +168,8 @@ static void take_read(struct inventory *inv, struct inventory_entry *e, struct i
 {
     struct inventory_node was = e->node;
     struct inventory_node *n = &v->read;
-    memcpy(n->name, was.name, sizeof(n->name)); /* the node may have a new name since the start */
+    /* the node may have got a new name while the visit ran */
+    memcpy(n->name, was.name, sizeof(n->name));
     n->current = was.current;
     n->state = INVENTORY_READ;
     if (v->whole) {
@@ -181,7 +183,7 @@ static void take_read(struct inventory *inv, struct inventory_entry *e, struct i
     if (v->whole && has_changed(&was, n))
         keep(inv, n);
     e->node = *n;
-    n->modules = NULL; /* the entry has them now */
+    n->modules = NULL; /* the modules belong to the entry now */
     free(was.modules);
 }
 
@@ -222,7 +224,7 @@ struct odd {
     struct fab_firmware *all; /* [count] */
     char (*model)[24];        /* [count] */
     size_t count;
-    uint32_t fresh; /* number of devices that were not odd in the comparison before */
+    uint32_t fresh; /* number of odd devices that were not odd in the comparison before */
     char names[NAMES_LEN];
 };
 
@@ -292,8 +294,8 @@ void inventory_find_odd(struct inventory *inv)
     if (inv->count > 0 && list_firmware(inv, &o)) {
         fab_inventory_find_odd(o.all, o.count);
         count_firmware(inv, &o);
-        /* o.all[].usual points to a version in the entries, and this loop does not move the entries
-         */
+        /* o.all[].usual points into the entries; the pointers stay valid, because this loop does
+         * not move the entries */
         for (size_t i = 0; i < o.count; i++) {
             struct inventory_node *n = &inv->entries[o.all[i].tag].node;
             uint32_t before = o.fresh;

@@ -16,9 +16,10 @@
 #include "libfabmgr/base/status.h"
 
 #define TICKS 10u
-#define ODD_US UINT64_C(5000000) /* least time between two comparisons of firmware */
-#define COMPARE_US 2000u         /* time between two parts of the comparison with a new view */
-#define SCAN 4096u               /* maximum number of entries that a tick looks at */
+#define ODD_US UINT64_C(5000000) /* minimum time in us between two comparisons of firmware */
+/* time in us between two parts of the comparison with a new view */
+#define COMPARE_US 2000u
+#define SCAN 4096u /* maximum number of entries that a tick looks at */
 
 /* Vendor ids of devices that have the attributes: Mellanox, Voltaire and Bull, which sell devices
  * of Mellanox. */
@@ -106,8 +107,8 @@ static bool see_view(struct inventory *inv)
     return good;
 }
 
-/* Takes over a new view, a part of it in each call. Returns false if this is not finished, or if
- * there is no view that can be read. */
+/* Takes over a new view, a part of it in each call. Returns false if parts of the view are left, or
+ * if there is no view that can be read. */
 static bool follow_view(struct inventory *inv)
 {
     if (!inv->view && !see_view(inv))
@@ -121,9 +122,9 @@ static bool follow_view(struct inventory *inv)
     return r == FAB_OK && done;
 }
 
-/* Returns true if firmware must be compared now. The first comparison after the start, with the
- * versions in the store, is due at once; each later one when all devices of the fabric were read,
- * and at least ODD_US after the one before. */
+/* Returns true if firmware must be compared now. The first comparison after the start is due at
+ * once, and uses the versions in the store. A later comparison is due when all devices of the
+ * fabric were read, and ODD_US after the last comparison at the earliest. */
 static bool odd_is_due(const struct inventory *inv)
 {
     if (!inv->odd_due || (inv->compared && clock_now_us() - inv->odd_us < ODD_US))

@@ -3,8 +3,8 @@
  * The inventory: what the devices of the fabric and their modules say about themselves, by vendor
  * attributes (libfabmgr/wire/vendor.h). The manager visits every device once in each interval and
  * reads its temperatures more often. It sends few requests at a time, and only while the subnet
- * manager is idle. Unless the setting inventory.read permits it, it sends none. All functions must
- * be called on the loop thread.
+ * manager is idle. It sends none if the setting inventory.read does not permit it. All functions
+ * must be called on the loop thread.
  */
 #ifndef FABRICD_INVENTORY_INVENTORY_H
 #define FABRICD_INVENTORY_INVENTORY_H
@@ -45,7 +45,7 @@ const char *inventory_state_name(enum inventory_state state);
 struct inventory_module {
     struct store_module known;
     int16_t now; /* temperature in 0.125 degrees Celsius, or FAB_NO_TEMPERATURE */
-    bool hot;    /* its temperature is above a limit */
+    bool hot;    /* true: the temperature of the module is above a limit */
 };
 struct inventory_node {
     uint64_t guid;
@@ -54,16 +54,17 @@ struct inventory_node {
     uint32_t vendor_id;
     uint8_t state;   /* enum inventory_state */
     bool current;    /* false: the node is gone */
-    int64_t read_us; /* Unix time at which it was last read completely; 0: never */
+    int64_t read_us; /* Unix time in us at which the node was last read completely; 0: never */
     struct fab_inventory_device device;
     uint32_t uptime_s; /* time in s for which the device had run at read_us; 0: not known */
-    struct fab_temperature temperature; /* of the ASIC */
+    struct fab_temperature temperature; /* temperature of the ASIC */
     bool hot;
     uint16_t fan_rpm[FAB_INVENTORY_FANS]; /* rotations per minute; 0: the device lacks this fan */
     struct inventory_module *modules;     /* [module_count], by port */
     size_t module_count;
-    /* The version of more than half of the devices of this model; "": there is none, or there are
-     * fewer than three such devices. odd: this device has another version. */
+    /* The firmware version that more than half of the devices of this model have; "": there is no
+     * such version, or there are fewer than three devices of the model. odd: this device has
+     * another version. */
     char usual[FAB_INVENTORY_FIRMWARE];
     bool odd;
 };
@@ -78,8 +79,10 @@ void inventory_each_gone(const struct inventory *inv,
                          void (*fn)(void *ctx, const struct inventory_node *n), void *ctx);
 
 struct inventory_status {
-    uint64_t requests, failed; /* requests sent since the start, and those without a result */
-    /* numbers of nodes of the fabric by state, and of those with odd firmware */
+    /* numbers since the start: requests that were sent, and requests that failed */
+    uint64_t requests, failed;
+    /* [enum inventory_state] number of nodes of the fabric in this state. odd: number of nodes with
+     * odd firmware */
     uint32_t state[4], odd;
     uint32_t hot;     /* number of devices and modules above a limit */
     uint32_t modules; /* number of modules known in the fabric */
@@ -87,8 +90,8 @@ struct inventory_status {
 void inventory_get_status(const struct inventory *inv, struct inventory_status *ret);
 
 #define INVENTORY_FIRMWARES 64u /* maximum number of rows of inventory_firmwares */
-/* Number of devices of the fabric with this model and this firmware, when firmware was last
- * compared. */
+/* A row of inventory_firmwares: the number of devices of the fabric that had this model and this
+ * firmware when firmware was last compared. */
 struct inventory_firmware {
     uint16_t device_id;
     char psid[17], version[FAB_INVENTORY_FIRMWARE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The entries of the inventory, one for each node. An entry stays when its node leaves the fabric,
- * so that a node that returns is compared with what it was before.
+ * The entries of the inventory, one for each node. When a node leaves the fabric, its entry stays.
+ * If the node returns, the inventory compares the node with this entry.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define AT_ONCE 512u /* nodes that one call compares */
+#define AT_ONCE 512u /* maximum number of nodes that one call compares */
 
 struct inventory_entry *inventory_entry_of(const struct inventory *inv, uint64_t guid)
 {

@@ -12,7 +12,7 @@
 
 struct inventory_entry {
     struct inventory_node node;
-    uint16_t lid; /* to which requests are sent; 0: the node has none */
+    uint16_t lid; /* LID to which requests are sent; 0: the node has none */
     uint8_t ports;
     bool busy;    /* the device is visited now */
     bool in_view; /* used while the entries are compared with a new view */
@@ -47,7 +47,7 @@ struct inventory_visit {
     /* What the step is about: the fan, the port, the number of its module, the part of its memory,
      * and the first sensor. */
     uint8_t fan, port, index, part;
-    uint16_t fans; /* bitset */
+    uint16_t fans; /* bitset of the fans that the device has */
     uint16_t sensor;
     struct fab_module_memory memory;
     /* What the visit has read, for inventory_take. */
@@ -72,7 +72,7 @@ struct inventory {
     struct fab_view *view;
     uint32_t next_node;
     struct inventory_visit visits[INVENTORY_VISITS];
-    uint32_t number; /* of the last visit */
+    uint32_t number; /* number of the last visit */
     uint32_t tokens; /* requests that may be sent until the next timer tick */
     bool odd_due;    /* firmware must be compared again */
     bool compared;   /* firmware was compared since the start */
@@ -87,8 +87,8 @@ struct inventory {
 struct inventory_entry *inventory_entry_of(const struct inventory *inv, uint64_t guid);
 /* Loads the inventory from the store. Returns NOMEM, IO or FORMAT. */
 int inventory_load(struct inventory *inv);
-/* Compares the entries with some nodes of a view, beginning with inv->next_node. `*ret_done`: that
- * was the last of them. Returns NOMEM. */
+/* Compares the entries with some nodes of a view, beginning with inv->next_node. *ret_done is true
+ * after the last node of the view. Returns NOMEM. */
 int inventory_compare(struct inventory *inv, const struct fab_view *v, bool *ret_done);
 void inventory_nodes_fini(struct inventory *inv);
 

@@ -4,8 +4,8 @@
  * capabilities say whether the device has registers. A device that refuses a register lacks what
  * the register describes, and the visit goes on. If a request gets no answer, the visit ends.
  *
- * Nothing that a device says is trusted. A visit sends a number of requests that is bounded by the
- * number of ports, whatever the answers are.
+ * The manager does not trust what a device says. Whatever the answers are, the number of requests
+ * of a visit is limited by the number of ports.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static void end_general(struct inventory_visit *v, bool has_registers)
     v->step = has_registers ? STEP_SYSTEM : STEP_END;
 }
 
-/* Adapters have no fans. */
+/* For an adapter, skips the steps of the fans, because adapters have none. */
 static void end_system(struct inventory_visit *v)
 {
     if (v->read.type == FAB_NODE_SWITCH)
@@ -84,7 +84,7 @@ static void put_register(struct fab_mads_request *r, uint16_t id, const void *va
     uint8_t bytes[FAB_VENDOR_REGISTER_MOST];
     r->attr_id = FAB_VENDOR_ACCESS_REGISTER;
     r->attr_mod = id;
-    /* The fields that say what to read are in the first bytes of all registers. */
+    /* In each register, the first bytes are the fields that select what is read. */
     if (value && fab_wire_attr_pack(fab_wire_register(id), value, bytes, sizeof(bytes)) == FAB_OK)
         memcpy(r->data + AT_REGISTER, bytes, sizeof(r->data) - AT_REGISTER);
 }

@@ -21,7 +21,7 @@ struct hold {
     loop_delay_fn *delay;
     void *ctx;
     struct held_job *first; /* jobs that have not begun */
-    /* [worker] virtual time in us at which its last job begins */
+    /* [worker] virtual time in us at which the last job of this worker begins */
     uint64_t busy_until[HOLD_WORKERS];
 };
 

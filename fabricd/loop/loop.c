@@ -30,8 +30,9 @@
 /* time in us at which virtual time begins; not 0, because several modules use the time 0 as "no
  * time" */
 #define VIRTUAL_START_US 1000000
-/* Number of timers for which there is room at first, and room for the time limits of connections,
- * which are no timers of this file. */
+/* Numbers of pending timers for which libevent gets memory in advance. ROOM_AT_FIRST: the timers of
+ * this file, at first. ROOM_OF_OTHERS: the timers by which libevent limits the times of
+ * connections. */
 #define ROOM_AT_FIRST 128
 #define ROOM_OF_OTHERS 128
 
@@ -301,10 +302,10 @@ static void on_timer(evutil_socket_t fd, short what, void *ctx)
     t->fn(t->ctx);
 }
 
-/* libevent needs memory when more timers are pending than ever before. loop_timer_set could not set
- * the timer then, and what waits for the timer would wait for ever. So this function makes as many
- * timers pending as may ever be, and ends them again: libevent keeps the room. Returns OK or
- * NOMEM. */
+/* libevent allocates memory when more timers are pending than ever before. If this failed in
+ * loop_timer_set, the timer would never fire. So this function sets as many timers as can be
+ * pending at the same time, and frees them again; libevent keeps the memory. Returns OK or NOMEM.
+ */
 static int make_room(struct loop *l)
 {
     const struct timeval far = {.tv_sec = 3600};

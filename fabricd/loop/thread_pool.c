@@ -23,7 +23,7 @@ struct helper {
 
 struct pool {
     struct fab_pool lent;
-    struct helper helper[WORKERS_MAX]; /* [lent.workers]; helper[0] is the caller */
+    struct helper helper[WORKERS_MAX]; /* [lent.workers] helper[0] is the thread of the caller */
     /* locked by the caller that uses the pool */
     pthread_mutex_t taken;
     pthread_mutex_t lock; /* guards the members below */
@@ -71,7 +71,8 @@ static void *help(void *ctx)
 static void run_together(struct pool *c, uint32_t count, fab_pool_task *body, void *arg)
 {
     pthread_mutex_lock(&c->lock);
-    /* A thread that woke up late may still be looking for work, although no piece is left. */
+    /* Wait until no helper is at work: a thread that woke up late may still be looking for a piece,
+     * although none is left. */
     while (c->busy > 0)
         pthread_cond_wait(&c->idle, &c->lock);
     c->body = body;

@@ -15,7 +15,7 @@
 #include "fabricd/pm/private.h"
 #include "libfabmgr/base/status.h"
 
-/* time between two readings */
+/* time in us between two readings */
 #define READ_US 2000000u
 /* This rate corresponds to about 28 management packets per second. A link of 100 Gb/s carries 1.5
  * million times as much. */
@@ -24,7 +24,7 @@
 #define AT_ATTR (FAB_PERF_DATA - 24)
 
 struct reading {
-    uint64_t at_us; /* 0: none */
+    uint64_t at_us; /* time in us of the reading; 0: there is none */
     uint64_t xmit, rcv;
 };
 struct drain_port {
@@ -35,7 +35,8 @@ struct drain_port {
 };
 struct pm_drain {
     uint32_t id;
-    uint16_t epoch; /* changes with the list of ports, so that late answers are recognised */
+    /* a number that changes with the list of ports; late answers have another number */
+    uint16_t epoch;
     bool seen;
     uint32_t waiting; /* requests in flight */
     struct drain_port *port;
@@ -241,7 +242,8 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     if (a->status != FAB_OK || a->len <= AT_ATTR ||
         !unpack(p, a->data + AT_ATTR, a->len - AT_ATTR, &p->last)) {
         p->last = (struct reading){0};
-        /* The device may lack this attribute, so the next reading uses the other one. */
+        /* The node may lack the attribute that was requested. The next reading therefore uses the
+         * other attribute: PortCounters instead of PortCountersExtended, or the reverse. */
         p->stuck = true;
         p->narrow = !p->narrow;
         p->before = (struct reading){0};

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collects the samples of a pass in a round, which goes to the history when the pass ends
- * (fabricd/store/counters.h), and emits events about the history.
+ * Collects the samples of a pass in a round of counters. When the pass ends, the round goes to the
+ * history (fabricd/store/counters.h). This file also emits events about the history.
  *
- * The down time of a link counts at each port that was up before. The events link-down and link-up
- * show when it begins and ends. If many links fail at once, a single summary event reports all of
- * them, so each pass also checks the state of the ports.
+ * The down time of a link counts at each port of the link that was up before. It begins with the
+ * event link-down, and ends with link-up. If many links fail at once, a single summary event
+ * reports all of them, and does not name each link. Each pass therefore also checks the state of
+ * the ports.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static bool grow_columns(struct counters_round *r, uint32_t ports)
     uint32_t *peer = reallocarray(r->peer, room, sizeof(*peer));
     if (!peer)
         return false;
-    memset(peer + r->room, 0xff, (room - r->room) * sizeof(*peer)); /* FAB_NONE */
+    memset(peer + r->room, 0xff, (room - r->room) * sizeof(*peer)); /* each element is FAB_NONE */
     r->peer = peer;
     r->room = room;
     return true;

@@ -172,14 +172,14 @@ struct pm_link {
     bool of_cable;
     /* Index in end[] of the port where a counter last crossed its threshold. */
     uint8_t at;
-    enum fab_counter counter; /* the counter that crossed last; FAB_COUNTERS: none */
+    enum fab_counter counter; /* the counter that last crossed its threshold; FAB_COUNTERS: none */
     /* rise: how much `counter` rose. span_us: the time in us in which it rose. */
     uint64_t rise, span_us;
-    int64_t since_us; /* when the link last became unhealthy */
+    int64_t since_us; /* Unix time in us at which the link last became unhealthy */
     /* windows: number of windows (counters.within; libfabmgr/health/persistence.h) in which a
-     * counter of the link itself crossed its threshold, at the end of the link that has more of
-     * them. windows_required: how many the manager requires before it isolates the link
-     * (counters.confirm) */
+     * counter that shows faults of the link itself crossed its threshold. The windows are counted
+     * for each end of the link, and this is the higher number. windows_required: number of windows
+     * that the manager requires before it isolates the link (counters.confirm) */
     uint32_t windows, windows_required;
     /* reason why the last attempt to isolate the link was refused; "": none was refused */
     char skipped[256];

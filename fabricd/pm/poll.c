@@ -502,7 +502,8 @@ static bool poll_port(struct pm *pm, const struct fab_view *v, uint32_t port)
         note_down(pm, v, p);
         return false;
     }
-    size_t i = (size_t)(a - pm->nodes); /* adding a node may move the array */
+    /* adding a node may move the array, so remember the index */
+    size_t i = (size_t)(a - pm->nodes);
     struct pm_node *b = p->peer != FAB_NONE ? read_port(pm, v, p->peer) : NULL;
     if (b)
         pm_history_link(pm, &pm->nodes[i], p->num, b, fab_fabric_port(v->fabric, p->peer)->num);

@@ -146,8 +146,9 @@ struct pm {
     uint32_t drain_count;
     struct loop_timer *drain_timer;
     uint64_t reads, failed;
-    uint32_t waiting;        /* requests in flight */
-    uint32_t most_in_flight; /* greatest number of requests to one node at a time */
+    uint32_t waiting; /* requests in flight */
+    /* greatest number of requests that were in flight to one node at a time, since the start */
+    uint32_t most_in_flight;
     /* samples of the present pass; NULL: no sample yet, or no history is kept */
     struct counters_round *round;
     int64_t round_began_s; /* Unix time in s at which the present round began */
@@ -223,8 +224,8 @@ void pm_drains_fini(struct pm *pm);
  * This function loads the list of exempt links from the store. Returns NOMEM, IO or FORMAT. */
 int pm_exempt_load(struct pm *pm);
 bool pm_is_exempt(const struct pm *pm, const struct pm_watch *w);
-/* If the link is exempt, prolongs the exemption, so that it ends at the earliest after the recovery
- * time from now. Call this function when a counter of the link has crossed its threshold. */
+/* If the link is exempt, prolongs the exemption: it does not end before the recovery time has
+ * passed from now on. Call this function when a counter of the link has crossed its threshold. */
 void pm_exempt_extend(struct pm *pm, const struct pm_watch *w);
 /* Gets the list of isolated links from the subnet manager. A link becomes exempt if it was released
  * since the last update while it was unhealthy or not watched. */

@@ -22,8 +22,8 @@
 #include "libfabmgr/base/status.h"
 
 #define WATCH_MOST 1024
-/* Number of consecutive windows (counters.within) in which no counter may cross its threshold, so
- * that a link counts as recovered. */
+/* A link has recovered if no counter crossed its threshold in this number of consecutive windows
+ * (counters.within). */
 #define RECOVERED_AFTER 5
 /* maximum number of isolations that are requested in one timer tick */
 #define ACTS 8
@@ -239,7 +239,7 @@ static void isolate(struct pm *pm, struct pm_watch *w)
              fab_health_counter_kinds[w->counter].name, w->place[w->at], w->rise,
              (double)w->span_us / 1e6);
     int r = sm_link_isolate(pm->in.sm, w->guid[0], w->port[0], false, cause, why, sizeof(why));
-    /* makes no further attempt to isolate the link until its counters are read again */
+    /* the manager makes no further attempt to isolate the link until it reads the counters again */
     w->wanted = false;
     if (r == FAB_OK || r == FAB_E_EXISTS) {
         w->isolated = true;

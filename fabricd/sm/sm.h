@@ -33,8 +33,8 @@
 struct sm;
 /* The result of a rehearsal: what the first sweep of this manager as master would write. */
 struct sm_rehearsal {
-    int status;        /* of the round */
-    const char *alarm; /* why there are no new tables; "": there are */
+    int status;        /* result of the round */
+    const char *alarm; /* why there are no new tables; "": there are new tables */
     /* the fabric as it was read; NULL: the sweep failed */
     const struct fab_fabric *fabric;
     const struct fab_observed *observed; /* the tables as they were read */
@@ -63,8 +63,8 @@ struct sm_input {
      * follows the real time. */
     bool recorded;
     /* If it is not NULL, the manager only rehearses: it reads the fabric once, calls this function
-     * with the result, which is valid during the call, and does nothing more. It takes no part in
-     * the election. The transport should pass only Gets (transport_readonly_open). */
+     * with the result, and does nothing more. The result is valid during the call. It takes no part
+     * in the election. The transport should pass only Gets (transport_readonly_open). */
     void (*rehearsed)(void *ctx, const struct sm_rehearsal *r);
     void *rehearsed_ctx;
 };
@@ -100,8 +100,8 @@ struct sm_phase_time {
     const char *round, *phase;
     uint64_t count;               /* number of times that the phase ended */
     uint64_t wall_us, longest_us; /* sum and maximum of the phase's durations in us */
-    /* Sums of CPU time in ns. loop_ns: the loop thread while the phase ran, including other work.
-     * worker_ns: the worker task of the phase. */
+    /* Sums of CPU time in ns. loop_ns: time of the loop thread while the phase ran, including other
+     * work. worker_ns: time of the worker task of the phase. */
     uint64_t loop_ns, worker_ns;
 };
 enum sm_key { SM_KEY_M, SM_KEY_P, SM_KEY_Q, SM_KEYS }; /* the kinds of keys: M_Key, P_Key, Q_Key */
@@ -225,12 +225,13 @@ typedef bool sm_notice_wanted(void *ctx);
  * listener. */
 void sm_on_notice(struct sm *s, sm_notice_wanted *wanted, sm_notice *fn, void *ctx);
 
-/* Fills in SMInfo (IBA 14.2.5.13) of the other subnet managers that are trusted, as last received,
- * without managers in the state not-active and without a master that stopped answering. Returns how
+/* Fills in the last received SMInfo (IBA 14.2.5.13) of the other subnet managers that are trusted.
+ * Leaves out managers in the state not-active, and a master that stopped answering. Returns how
  * many managers there are; ret gets at most `max` of them. */
 uint32_t sm_others(const struct sm *s, struct fab_sm_info *ret, uint32_t max);
-/* Returns whether a new key may come into use: all other managers that this manager sees or that
- * subnet.managers lists would get it (fabricd/replica). shared: this manager shares the key. */
+/* Returns whether a new key may come into use. It may if all other managers would get the key
+ * (fabricd/replica). The other managers are those that this manager sees and those that
+ * subnet.managers lists. shared: this manager shares the key. */
 bool sm_others_share_keys(const struct sm *s, bool shared);
 
 /* Writes a block of a port's GUIDInfo (IBA 14.2.5.5). `done` is called as libfabmgr/mads/mads.h
@@ -283,8 +284,9 @@ void sm_suspect_link(struct sm *s, uint64_t node_guid, uint8_t port);
  * plan as `row`. */
 void sm_contingency_row(const struct sm *s, const struct fab_repair_contingency *row,
                         struct fab_repair_contingency *ret);
-/* Returns the contingency plan for a failure; NULL: the plan is not computed yet. id: id in the
- * published view of the switch that fails (is_switch), or of a port of the link that fails. */
+/* Returns the contingency plan for a failure; NULL: the plan is not computed yet. is_switch true:
+ * `id` is the switch that fails. is_switch false: `id` is a port of the link that fails. The ids
+ * are those of the published view. */
 const struct fab_repair_contingency *sm_contingency_of(const struct sm *s, bool is_switch,
                                                        uint32_t id);
 
@@ -343,8 +345,9 @@ int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operate
 int sm_link_isolate_check(struct sm *s, uint64_t node_guid, uint8_t port, bool operated, char *why,
                           size_t why_len);
 /* Finds out whether sm_link_isolate would accept all these links, one after the other. Links that
- * are isolated or excluded already are accepted. On an error of sm_link_isolate, *ret_link is the
- * index of the link, and why[] has a sentence. A fabric must be known. */
+ * are isolated or excluded already are accepted. If sm_link_isolate would refuse a link, the
+ * function returns the same error; *ret_link is then the index of this link, and why[] has a
+ * sentence. A fabric must be known. */
 int sm_isolate_check(struct sm *s, const struct store_port *link, size_t count, size_t *ret_link,
                      char *why, size_t why_len);
 struct sm_isolation {
@@ -368,10 +371,11 @@ struct sm_capacity {
      * the smallest share of its uplinks in use. */
     bool is_uplink;
     bool pod;
-    char name[128];   /* of the leaf, or of a switch of the pod */
-    uint32_t uplinks; /* number of its uplinks, with those that failed since the manager started */
-    uint32_t in_use;  /* number of uplinks that routes may use now */
-    uint32_t least;   /* number of uplinks that must stay in use */
+    char name[128]; /* name of the leaf, or of a switch of the pod */
+    /* number of uplinks of the leaf or pod, with those that failed since the manager started */
+    uint32_t uplinks;
+    uint32_t in_use; /* number of uplinks that routes may use now */
+    uint32_t least;  /* number of uplinks that must stay in use */
 };
 /* Describes the links of list[count]. Returns NOMEM. */
 int sm_link_capacities(const struct sm *s, struct sm_capacity *list, uint32_t count);
@@ -409,7 +413,7 @@ struct sm_drain_request {
     uint8_t link_port;
     /* The drain counts as drained even if the counters of the hosts are not idle. */
     bool force;
-    int64_t until_us; /* Unix time in microseconds at which the drain ends; 0: it does not */
+    int64_t until_us; /* Unix time in microseconds at which the drain ends; 0: no time limit */
     const char *by, *reason;
 };
 struct sm_drain_info {
@@ -421,7 +425,7 @@ struct sm_drain_info {
     /* Unix times in microseconds; until_us 0: the drain has no time limit */
     int64_t since_us, until_us;
     uint32_t links; /* number of links that routes must avoid */
-    uint32_t used;  /* number of these links that routes or old entries still use */
+    uint32_t used;  /* number of links of the drain that routes or old entries still use */
     uint32_t hosts; /* number of endports connected to the drained switches */
     /* Name of the port that had the most traffic between its last two readings, and this traffic in
      * bytes per second; "": no port has traffic, or there are no readings. */
@@ -460,9 +464,9 @@ struct sm_drain_port {
 /* Returns the number of ports whose counters must be idle, for a drain in the state DRAINING or
  * DRAINED. Writes at most `max` of them to ret[]. */
 uint32_t sm_drain_ports(const struct sm *s, uint32_t id, struct sm_drain_port *ret, uint32_t max);
-/* Takes the traffic of the ports of a drain between two readings. `busy` is the name of the port
- * with the most traffic; "": all ports are idle. A drain in the state DRAINING whose ports are idle
- * becomes DRAINED. */
+/* Tells the manager how much traffic the ports of a drain had between two readings. `busy` is the
+ * name of the port with the most traffic; "": all ports are idle. A drain in the state DRAINING
+ * whose ports are idle becomes DRAINED. */
 void sm_drain_measured(struct sm *s, uint32_t id, const char *busy, uint64_t bytes_per_s);
 
 /* Returns whether work of low priority may start: this manager is master, a view is published, no
@@ -514,10 +518,10 @@ struct sm_mft_copy;
  * if no groups are known yet; or NOMEM. */
 int sm_copy_mfts(const struct sm *s, struct sm_mft_copy **ret);
 void sm_mft_copy_free(struct sm_mft_copy *c); /* c may be NULL */
-/* Verifies the multicast trees in the copy, and the channel dependencies of multicast and
- * unicast packets together. Does not check the dependencies if the unicast tables are for
- * another fabric. Any thread may call this function. Returns what fab_verify_multicast returns.
- * sm_mft_copy_text works as fab_verify_multicast_text. */
+/* Verifies the multicast trees in the copy, and the channel dependencies of multicast and unicast
+ * packets together. Does not check the dependencies if the unicast tables are for another fabric.
+ * Any thread may call this function. Returns what fab_verify_multicast returns. sm_mft_copy_text
+ * works like fab_verify_multicast_text. */
 int sm_mft_copy_verify(const struct sm_mft_copy *c, const struct fab_verify_input *unicast,
                        struct fab_multicast_verdict *ret);
 int sm_mft_copy_text(const struct sm_mft_copy *c, const struct fab_multicast_verdict *v,
@@ -536,8 +540,8 @@ int sm_rebalance(struct sm *s, sm_done *done, void *ctx);
 /* Computes and proves the tables of a reroute (or of a rebalance, if if_better is true) in the
  * background, and changes nothing. `done` gets OK and a sentence that says which writes would
  * follow, or why the active tables would stay. REFUSED: no engine has tables that pass their proof.
- * Returns what sm_reroute would return; or BUSY: no tables are active, a sweep is under way, or
- * another dry run is. */
+ * Returns what sm_reroute would return; or BUSY if no tables are active, a sweep runs, or another
+ * dry run has not ended. */
 int sm_reroute_dry_run(struct sm *s, bool if_better, sm_done *done, void *ctx);
 /* Disables or enables a port (PortPhysicalState, IBA 14.2.5.6). Returns DENIED if another manager
  * is master or the manager is frozen, BUSY if no fabric is known yet, or NOMEM. `done` gets DENIED
@@ -592,25 +596,24 @@ struct sm_unapproved {
  * that are not approved, sorted by place. Both are valid until the caller returns to the loop. */
 const struct fab_baseline *sm_baseline(const struct sm *s);
 const struct sm_unapproved *sm_unapproved(const struct sm *s, uint32_t *ret_count);
-/* sm_baseline_take makes the present fabric the baseline. sm_baseline_approve approves devices
- * at these places; an earlier approval of the same port or place is replaced.
- * sm_baseline_disapprove removes the approval of the nodes with these names (a name, its first
- * word, or a GUID) and, if a node is a switch, of the hosts connected to it. sm_baseline_clear
- * removes the baseline.
+/* sm_baseline_take makes the present fabric the baseline. sm_baseline_approve approves devices at
+ * these places; an earlier approval of the same port or place is replaced. sm_baseline_disapprove
+ * removes the approval of the nodes with these names (a name, its first word, or a GUID) and, if a
+ * node is a switch, of the hosts connected to it. sm_baseline_clear removes the baseline.
  *
  * A worker thread makes the changes, one after the other. `done` is called when the change is in
  * the database, so that it survives a crash. At that time the manager may not have finished acting
  * on the change. `by` is the operator's name. Errors: NOT_FOUND (a node is not in the baseline, or
  * there is no baseline), INVAL (several nodes have one of these names), BUSY (no fabric is known
- * yet), DENIED (another manager is master), NOMEM; `done` also gets them. */
+ * yet), DENIED (another manager is master), NOMEM. `done` may get the same errors. */
 int sm_baseline_take(struct sm *s, const char *by, sm_done *done, void *ctx);
 int sm_baseline_approve(struct sm *s, const struct fab_place *place, uint32_t count, const char *by,
                         sm_done *done, void *ctx);
 int sm_baseline_disapprove(struct sm *s, char *const *name, uint32_t count, const char *by,
                            sm_done *done, void *ctx);
 int sm_baseline_clear(struct sm *s, const char *by, sm_done *done, void *ctx);
-/* sm_baseline_disapprove_check only finds out what sm_baseline_disapprove would do. Returns the
- * same errors, and `done` gets them, or a sentence that says what would be done.
+/* sm_baseline_disapprove_check only finds out what sm_baseline_disapprove would do. It returns the
+ * same errors. `done` gets such an error, or a sentence about the changes that would be made.
  * sm_baseline_clear_check returns what sm_baseline_clear would return. */
 int sm_baseline_disapprove_check(struct sm *s, char *const *name, uint32_t count, sm_done *done,
                                  void *ctx);
@@ -633,29 +636,30 @@ struct sm_ha_status {
     uint64_t master_guid;
     bool handing_over; /* a hand-over is under way */
     int64_t since_us;  /* Unix time at which the state last changed */
-    char why[200];     /* why it changed */
+    char why[200];     /* why the state last changed */
 };
 void sm_get_ha_status(const struct sm *s, struct sm_ha_status *ret);
 /* Another manager that this one sees. */
 struct sm_manager {
     uint64_t guid, node_guid; /* guid: GUID of the manager's port */
-    char name[128];           /* name of its node; "": not known */
-    char place[128];          /* name of the switch port to which it is connected */
+    char name[128];           /* name of the manager's node; "": not known */
+    char place[128];          /* name of the switch port to which the manager is connected */
     uint16_t lid;
     uint8_t priority, state;
     bool trusted;
-    uint32_t activity;  /* ActCount of its last SMInfo */
-    bool advancing;     /* the last ActCount differs from the one before */
-    uint64_t silent_us; /* time in us since its last SMInfo */
-    /* Time in microseconds for which this manager does not hand over to the other one, because the
-     * other one repeatedly lost the role; 0: no such time. */
+    uint32_t activity;  /* ActCount in the manager's last SMInfo */
+    bool advancing;     /* the last two values of ActCount differ */
+    uint64_t silent_us; /* time in us since the manager's last SMInfo */
+    /* Time in microseconds until this manager may hand over to the other manager, which repeatedly
+     * lost the role of master; 0: no wait. */
     uint64_t held_us;
 };
 /* Fills in the other managers that the last election or a later answer showed, and returns their
  * number, at most `max`. */
 uint32_t sm_managers(const struct sm *s, struct sm_manager *ret, uint32_t max);
 /* Hands the role of master over to the manager with this port GUID; 0: to the best manager in
- * standby. `done` is called as sm_sweep says. DENIED: refused; *ret_why has the reason. */
+ * standby. `done` is called as for sm_sweep. DENIED: the hand-over is refused, and *ret_why has the
+ * reason. */
 int sm_hand_over(struct sm *s, uint64_t guid, sm_done *done, void *ctx, char *ret_why, size_t len);
 /* Returns what sm_hand_over would return. OK: *ret_guid is the port GUID of the manager that would
  * get the role, and *ret_priority the priority that this manager would then have. */
@@ -735,10 +739,11 @@ struct sm_key_status {
     char names[256];
 };
 void sm_get_key_status(const struct sm *s, struct sm_key_status *ret);
-/* Starts a rotation: makes a new random M_Key, writes the new and the present key to the key
- * file, and requests a round that writes the new key to all ports. If managers share the key, this
- * happens when a majority has confirmed the new key, unless `local` is true. If give_up is true,
- * ports outside of the fabric that may still have the previous key do not prevent the rotation.
+/* Starts a rotation: makes a new random M_Key, writes the new and the present key to the key file,
+ * and requests a round that writes the new key to all ports. If managers share the key, this
+ * happens when a majority has confirmed the new key. If `local` is true, it happens at once. If
+ * give_up is true, ports outside of the fabric that may still have the previous key do not prevent
+ * the rotation.
  *
  * On an error, why[] has a sentence. Returns UNSUPPORTED if fabricd did not generate the key.
  * Returns DENIED if another manager is master, if this manager is frozen, or if another manager is

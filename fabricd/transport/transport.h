@@ -110,9 +110,10 @@ void transport_tell_lost(struct transport *t, const char *reason);
 void transport_hand_up(struct transport *t, const struct transport_mad *mads, size_t count);
 void transport_close(struct transport *t); /* t may be NULL */
 
-/* Opens a port of an adapter. `where` is "CA", "CA:PORT", or NULL or "" for the first InfiniBand
- * port that is active or whose link is up. Returns BUSY if another subnet manager is registered at
- * the port, NOT_FOUND, DENIED, INVAL, IO or NOMEM, with a sentence for the operator in why[]. */
+/* Opens a port of an adapter. `where` is "CA" or "CA:PORT". If it is NULL or "", the function opens
+ * the first InfiniBand port that is active or whose link is up. Returns BUSY if another subnet
+ * manager is registered at the port, NOT_FOUND, DENIED, INVAL, IO or NOMEM, with a sentence for the
+ * operator in why[]. */
 int transport_umad_open(struct loop *l, const char *where, struct transport **ret, char *why,
                         size_t why_len);
 /* Like transport_umad_open, but the port gets only answers to the requests of this process. So

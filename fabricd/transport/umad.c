@@ -85,7 +85,8 @@ struct umad_transport {
     struct waiter *waiter;
     /* number of requests in flight; counted on simulated ports only */
     uint32_t owed;
-    /* time in us at which the last MAD arrived, or the first of the requests in flight was sent */
+    /* time in us of the last of these events: a MAD arrived, or a request was sent while no other
+     * request was in flight */
     uint64_t heard_us;
     /* Name of the CA and number of the port, with which the transport can open the port again. */
     char ca[UMAD_CA_NAME_LEN];
@@ -108,8 +109,8 @@ static bool try_again(void)
     return errno == EAGAIN || errno == ENOMEM || errno == ENOBUFS;
 }
 
-/* Returns true if `error` of a send means that the device is gone: an adapter that was removed, or
- * a simulator that ended, whose socket refuses connections. */
+/* Returns true if the error of a send means that the device is gone: the adapter was removed, or
+ * the simulator ended and its socket refuses connections. */
 static bool means_lost(int error)
 {
     return error == ENODEV || error == ENXIO || error == ECONNREFUSED || error == ECONNRESET ||

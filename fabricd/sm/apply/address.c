@@ -42,7 +42,8 @@ struct assignment {
     struct fab_address_note *notes;
     size_t note_count;
     bool adopts;
-    struct sm_standing standing; /* if `adopts` is set: the tables that the switches hold */
+    /* valid only if `adopts` is true: the tables that the switches hold */
+    struct sm_standing standing;
     int status;
 };
 

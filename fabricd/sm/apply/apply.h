@@ -20,8 +20,9 @@ void sm_apply_fini(struct sm *s);
 int sm_apply_load(struct sm *s);
 /* Asks all hosts to register again (ClientReregister) when their ports are next written. */
 void sm_apply_ask(struct sm *s);
-/* Does not ask hosts only because their MasterSMLID is this one, which is the LID of the former
- * master; 0: asks all hosts that have another master. */
+/* Notes that the store has the registrations of hosts with the former master. A host whose
+ * MasterSMLID is still former_sm_lid then need not register again. 0: all hosts that have another
+ * master must register again. */
 void sm_apply_inherit(struct sm *s, uint32_t former_sm_lid);
 /* Compares s->policy with the policy of new settings. If the timers or error thresholds of ports
  * differ, the next plan writes them, too. From now on, the manager adopts no tables (standing.c).
@@ -99,10 +100,10 @@ void sm_report_gained_rates(struct sm *s, const struct sm_link *gained, uint32_t
 void sm_report_reroute(struct sm *s);
 /* Makes the record of a reroute. Call this function after the view was published. */
 void sm_reroute_record(struct sm *s);
-/* Requests a reroute if this repair, or an earlier one that no engine has replaced yet, left paths
- * out. Call this function after the publication of a local repair, and when a sweep has derived
- * tables from a repair. lost: this repair left some switches without a route to each other, or
- * would have had to write fixed tables. */
+/* Requests a reroute if a local repair left out paths, and no engine has replaced its tables yet.
+ * Call this function after the publication of a local repair, and when a sweep has derived tables
+ * from a repair. lost: this repair left some switches without a route to each other, or would have
+ * had to write fixed tables. */
 void sm_reroute_repaired(struct sm *s, bool lost);
 /* Call this function when a reroute begins: an operator requested it, the settings changed, or a
  * local repair was incomplete. It sets s->run.cause, the text that the record of the reroute

@@ -82,7 +82,7 @@ static void append(struct sm_baseline_job *j, const struct fab_unapproved *u,
 }
 
 /* Sorts the list by place. Discovery can find a link from both ends and then lists its place twice;
- * only one of these entries is kept. */
+ * the function keeps one of the two entries. */
 static void sort(struct sm_baseline_job *j)
 {
     uint32_t kept = 0;
@@ -170,10 +170,11 @@ static void emit(struct sm *s, const struct sm_unapproved *unapproved)
                    .holder = u->holder, .effect = effect);
 }
 
-/* Returns false if an event about this switch port was emitted within TELL_EVERY_US. Otherwise
- * returns true and notes the new event. If TELL_MOST events were already emitted in this period,
- * the function instead adds 1 to b->untold and returns true: the caller then emits no event,
- * because the summary event counts the device. */
+/* Decides whether the device at this switch port may be reported now. Returns false if an event
+ * about the port was emitted within TELL_EVERY_US. Returns true if the caller may emit an event,
+ * and notes its time. If TELL_MOST events were already emitted in this period, adds 1 to b->untold
+ * and returns true. The caller must then emit no event, because the summary event counts the
+ * device. */
 static bool may_tell(struct sm_baseline *b, const struct fab_place *p)
 {
     uint64_t now_us = clock_now_us(), key = fab_base_mix64(p->near_guid) + p->near_port;

@@ -39,20 +39,20 @@ enum edit_kind { EDIT_TAKE, EDIT_APPROVE, EDIT_DISAPPROVE, EDIT_CLEAR };
 struct sm_baseline_edit {
     enum edit_kind kind;
     char by[FAB_APPROVED_BY_LEN];
-    struct fab_place *place; /* [count] for EDIT_APPROVE */
+    struct fab_place *place; /* [count] for EDIT_APPROVE: the places to approve */
     /* [count] for EDIT_DISAPPROVE: the nodes, as the operator named them */
     char **name;
-    /* [count] for EDIT_DISAPPROVE: node GUIDs that the worker found for these names. */
+    /* [count] for EDIT_DISAPPROVE: node GUIDs that the worker found for the names in `name`. */
     uint64_t *guid;
     uint32_t count;
     /* EDIT_DISAPPROVE: only find out what the change would be */
     bool dry_run;
     struct fab_fabric *view; /* the published snapshot */
-    int64_t unix_us;         /* time of the change */
+    int64_t unix_us;         /* Unix time of the change, in microseconds */
     /* The baseline before the change; NULL: there was none. */
     struct fab_baseline *before;
     struct fab_baseline *after;  /* the changed baseline; NULL: the change removes the baseline */
-    struct sm_baseline_job *job; /* NULL: no comparison */
+    struct sm_baseline_job *job; /* comparison of the fabric with `after`; NULL: none */
     uint32_t hosts, links;       /* EDIT_TAKE: numbers of approved places */
     /* a sentence that says what is wrong with the request; "": the text for `status` is enough */
     char wrong[WRONG_LEN];

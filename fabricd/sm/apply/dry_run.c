@@ -23,7 +23,7 @@ struct sm_dry_run {
     bool if_better;            /* the dry run of a rebalance */
     sm_done *done;             /* NULL: no caller waits */
     void *ctx;
-    /* numbers of entries and LFT blocks that differ, and of the switches with these blocks */
+    /* numbers of LFT entries, of LFT blocks and of switches that differ */
     uint32_t entries, blocks, switches;
 };
 
@@ -149,7 +149,7 @@ void sm_dry_run_forget(struct sm *s, const void *ctx)
 
 void sm_dry_run_fini(struct sm *s)
 {
-    s->apply->dry_run = NULL; /* loop_tasks_orphan lets the task free it */
+    s->apply->dry_run = NULL; /* loop_tasks_orphan makes the task free the dry run */
 }
 
 /* ---- the request ----------------------------------------------------------------------------- */
@@ -181,8 +181,9 @@ static int make_job(struct sm *s, struct fab_view *v, bool if_better, struct sm_
 }
 
 /* Returns true if both snapshots have the same nodes, and so the same ids. sm_fixed_take reads the
- * model, which has another snapshot than the view after writes of ports and after a sweep that
- * found no change, and other nodes after a sweep that was aborted. */
+ * model, whose snapshot may differ from that of the view. After writes of ports, or after a sweep
+ * that found no change, both have the same nodes. After an aborted sweep, the model may have other
+ * nodes, and ids of the view would be wrong there. */
 static bool has_same_nodes(const struct fab_fabric *a, const struct fab_fabric *b)
 {
     bool same = a->node_count == b->node_count && a->switch_count == b->switch_count;
@@ -227,5 +228,5 @@ int sm_reroute_dry_run(struct sm *s, bool if_better, sm_done *done, void *ctx)
                                             .owner = s,
                                             .ctx = x,
                                             .place = LOOP_TASK_BACKGROUND};
-    return loop_task_start(s->in.loop, &config, NULL); /* on an error, x is freed */
+    return loop_task_start(s->in.loop, &config, NULL); /* on an error, on_dropped frees x */
 }

@@ -6,9 +6,10 @@
  *
  * If routes cannot avoid a silent switch, the proof of new tables includes the entries that this
  * switch holds. Tables with a loop or a cycle of channel dependencies are not accepted. A pair of
- * endports can lose its path only because of a fixed entry, for example an entry that leads to a
- * failed link. Such pairs are counted, and stay lost until the switch answers. The VLs of such a
- * switch cannot change either, so new tables must use the VLs of the active tables.
+ * endports may have no path for the only reason that a fixed entry drops its packets, for example
+ * because the entry leads to a failed link. The manager counts such pairs; they stay lost until the
+ * switch answers. The VLs of such a switch cannot change either, so new tables must use the VLs of
+ * the active tables.
  *
  * If the manager does not know an entry of a silent switch, it assumes the entry that the engine
  * computed.

@@ -41,9 +41,9 @@ struct sm_judging {
     struct fab_fabric *carrying;
     /* [failed_count] the writes that were sent and failed */
     struct sm_failed_block *failed;
-    uint32_t *failed_sw; /* [failed_count] the switches of these writes */
+    uint32_t *failed_sw; /* [failed_count] the switch of each element of `failed` */
     uint32_t failed_count;
-    uint64_t *refused; /* bitset of these switches */
+    uint64_t *refused; /* bitset of the switches in `failed_sw` */
     struct fab_verdict verdict;
     int status; /* BUSY: the verification was stopped */
     /* The loop thread sets `stop` to a value other than 0 if the verification must end early. */
@@ -207,8 +207,8 @@ static int begin(struct sm *s)
 }
 
 /* Returns true if the verdict does not describe the tables that the switches hold. There are two
- * cases. Either table writes failed; or the round only wrote what earlier rounds had failed to
- * write, and the verdict is still that of the earlier mixture. */
+ * cases. In the first, table writes failed. In the second, the round only wrote what earlier rounds
+ * had failed to write, and the verdict is still that of the earlier mixture. */
 static bool is_outdated(const struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;

@@ -206,8 +206,8 @@ static int leave(struct sm *s)
         return FAB_OK;
     int r = j->status;
     if (r == FAB_OK && j->was != p->set) {
-        /* An operator changed the pins while the task ran. Its result is dropped, and the pins are
-         * computed here from the changed set. */
+        /* An operator changed the pins while the task ran. The loop thread drops the result of the
+         * task, and computes the pins again from the changed set. */
         fab_policy_pins_unref(j->made);
         j->made = NULL;
         j->in.was = p->set;

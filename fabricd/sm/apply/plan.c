@@ -33,7 +33,7 @@ struct planning { /* the worker task owns all members */
     struct fab_plan plan;
     struct sm_excluded *excluded;
     struct fab_plan_lost *lost;
-    struct fab_view *view; /* the published view; NULL: none with tables */
+    struct fab_view *view; /* the published view; NULL: no view with tables is published */
     /* the local repair that made the target from the tables before it; empty if an engine made the
      * target */
     struct fab_repair_delta repair;

@@ -133,8 +133,8 @@ uint32_t sm_program_failed(const struct sm *s)
     return s->apply->program.failed;
 }
 
-/* While only repairs are allowed, ISLs that are not Active remain so. The tables of a plan that
- * would bring such links up may use these links, so no write of the plan is sent. */
+/* In mode "repairs only", the manager brings up no ISLs. If a plan would bring up ISLs, its tables
+ * may use them. The manager then sends no write of the plan. */
 static void bar_set_up(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;

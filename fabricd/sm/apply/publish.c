@@ -281,7 +281,8 @@ static int publish_changes(struct sm *s, const struct comparison *c)
 static int leave(struct sm *s)
 {
     struct comparison *c = sm_phase_task_take(s);
-    bool old_tables = has_tables(s->model.view); /* publishing may free the old view */
+    /* sm_publish may free the old view, so look at it now */
+    bool old_tables = has_tables(s->model.view);
     int r = c->status;
     if (r == FAB_OK && c->old)
         sm_report_changes(s, c->old, c->now, c->changes, c->count);

@@ -14,7 +14,7 @@
  * The task reads a view, whose tables do not change. It runs in slices of SLICE_US of processor
  * time, and takes at most contingency.cpu percent of one core. While the task exists, no
  * contingencies are computed. A trap ends the running slice after at most 256 further destination
- * LIDs (sm_reproof_yield). While a round runs, no slice begins, unless the first unproved local
+ * LIDs (sm_reproof_yield). While a round runs, a slice begins only if the first unproved local
  * repair is more than LONGEST_US ago.
  *
  * The background proof may find a failure that the incremental proofs did not find. The manager

@@ -6,7 +6,7 @@
  * Times in a record are relative to the trap that caused the reroute, or to the start of the round
  * if no trap caused it.
  *
- * If a spine fails that leads up to the root of the up/down order, a local repair may have to leave
+ * If a spine with links up to the root of the up/down order fails, a local repair may have to leave
  * out paths from and to switches. Hosts do not use these paths, but the traps of some switches may
  * not reach the manager. A second reroute, the refinement, adds these paths. With 11,664 hosts,
  * planning the refinement takes 1 to 3 s, and a further fault interrupts it.

@@ -168,8 +168,8 @@ void sm_route_drop_replaced(struct sm *s)
 }
 
 /* Keeps the active tables, their verdict and what belongs to them in s->apply->replaced, before the
- * results of the routing task replace them. Keeps nothing if there are no active tables: a round
- * with a sweep has no active tables at this point if its snapshot has other ids or links. */
+ * results of the routing task replace them. If there are no active tables, keeps nothing. This is
+ * so in a round with a sweep if the new snapshot has other ids or links than the one before. */
 static void keep_replaced(struct sm *s)
 {
     struct sm_replaced *old = &s->apply->replaced;

@@ -173,8 +173,8 @@ static int try_standing(struct sm_route_job *j, struct fab_lft *standing)
 }
 
 /* Replaces the engine's tables by those that the switches hold, if these pass the proof. Missing
- * paths are completed first, by a local repair if this is possible. few: adopt them only if few
- * writes complete them. */
+ * paths are completed first, by a local repair if this is possible. If `few` is true, adopts the
+ * tables only if few writes complete them. */
 static int adopt(struct sm_route_job *j, bool few)
 {
     struct fab_lft standing = {0};
@@ -194,17 +194,18 @@ static int adopt(struct sm_route_job *j, bool few)
     return r == FAB_OK && j->standing.differs ? try_standing(j, &standing) : r;
 }
 
-/* Returns whether the tables that the switches hold can be adopted before engines are compared.
- * They cannot with traffic classes, because the VLs of the target are not complete at that time. */
+/* Returns whether the tables that the switches hold can be adopted before engines are compared. If
+ * there are several traffic classes, the answer is no, because the VLs of the target are not
+ * complete at that time. */
 static bool may_adopt(const struct sm_route_job *j)
 {
     return j->standing.any && j->fixed.needed == 0 &&
            fab_policy_classes_count(j->of.policy.classes) <= 1;
 }
 
-/* Runs the engines of the chain in order, until the tables of one pass the proof. "auto" may then
- * choose a better engine, unless the tables that the switches hold are adopted: a take-over must
- * not wait for a comparison. If no engine succeeds, the verdict is that of the last engine. */
+/* Runs the engines of the chain in order, until the tables of an engine pass the proof. "auto" may
+ * then choose a better engine, unless the tables that the switches hold are adopted: a take-over
+ * must not wait for a comparison. If no engine succeeds, the verdict is that of the last engine. */
 static int run_chain(struct sm_route_job *j, const struct fab_route_chain *chain)
 {
     for (uint32_t i = 0; i < chain->count; i++) {
@@ -256,10 +257,10 @@ static int route(struct sm_route_job *j)
 }
 
 /* Makes the new tables as a repair of the former ones for the present fabric. Returns false if this
- * is not possible, so that an engine must compute the tables. The function accepts tables without
- * some paths from and to switches. The alternative is an engine, and a sweep does not yield to
- * faults while an engine computes; the reroute that adds the paths later does yield
- * (reroutes.c). */
+ * is not possible, so that an engine must compute the tables. The function accepts tables that lack
+ * some paths from and to switches. Otherwise an engine would have to run in this round, and a sweep
+ * does not yield to faults while an engine computes. The reroute that adds the paths later does
+ * yield (reroutes.c). */
 static bool follow(struct sm_route_job *j)
 {
     if (!j->session.state || !sm_classes_fit(&j->of.policy, &j->former->vls))

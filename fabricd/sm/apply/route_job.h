@@ -23,7 +23,7 @@ struct sm_route_job {
     uint64_t lost_pairs;
     /* A repair may leave out paths from and to switches. */
     bool may_leave_out;
-    bool left_out; /* the repair has left out such paths */
+    bool left_out; /* the repair has left out paths from and to switches */
     /* No engine may run, because the manager is frozen. */
     bool no_engine;
     struct sm_standing standing; /* the tables that the switches hold; empty: not adopted */

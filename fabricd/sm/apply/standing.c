@@ -9,9 +9,9 @@
  * them, and compares no other engines.
  *
  * If links were lost since an earlier sweep of this manager, for example in the instant of a
- * take-over, the tables are first regarded as those of the fabric with these links. A local repair
- * for the lost links then changes what it would have changed if this manager had been master, in
- * the same order of writes.
+ * take-over, the manager first treats the tables as those of the fabric that still had these links.
+ * A local repair for the lost links then changes what it would have changed if this manager had
+ * been master, in the same order of writes.
  *
  * Adopted tables may spread traffic less evenly than those of the engine. A rebalance follows after
  * the quiet time (rebalance.c). If the tables come from an engine that the settings no longer name,
@@ -25,8 +25,8 @@
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/route/route.h"
 
-/* Maximum number of lost links that are remembered. After the loss of more, no local repair would
- * be possible either. */
+/* Maximum number of lost links that are remembered. If more links are lost, no local repair is
+ * possible. */
 #define LOST_MOST 1024u
 /* If less than 1/NEAR of the blocks must be written, other engines are not compared. */
 #define NEAR 4
@@ -74,7 +74,7 @@ static uint32_t quarter_of(const struct fab_target *t)
     return t->lft.switch_count * fab_target_lft_blocks(&t->lft) / NEAR;
 }
 
-/* Decides whether these tables may replace those of the engine. */
+/* Decides whether the tables that the switches hold may replace the tables of the engine. */
 static void weigh(struct sm_standing *x, const struct fab_target *t, bool few)
 {
     uint32_t most = quarter_of(t);
@@ -116,9 +116,9 @@ static int connect_lost(const struct sm_standing *x, const struct fab_fabric *f,
     return r;
 }
 
-/* Repairs the held tables (`former`), which were made for the fabric `before`, for the present
- * fabric. Makes the repair session, and writes the repaired tables to *ret. Returns NOT_FOUND if
- * the repair is not possible, or would leave out paths. */
+/* Repairs the tables `former`, which the switches hold, for the present fabric. These tables were
+ * made for the fabric `before`. Makes the repair session, and writes the repaired tables to *ret.
+ * Returns NOT_FOUND if the repair is not possible, or would leave out paths. */
 static int repair(const struct sm_sealed *of, const struct fab_fabric *before,
                   const struct fab_target *former, struct fab_repair_session *ret_session,
                   struct fab_lft *ret)
@@ -164,7 +164,8 @@ int sm_standing_repair(struct sm_standing *x, const struct sm_sealed *of, bool f
     if (r == FAB_OK) {
         fab_repair_standing_compare(&in, &now, &x->count);
         weigh(x, t, few);
-        /* Unlike the tables of the engine, a repair needs only one write for each block. */
+        /* Prefer the repair even if it changes more blocks than the tables of the engine: a repair
+         * writes each block only once. */
         x->differs |= x->count.fresh_blocks > 0 && x->count.blocks < quarter_of(t);
     }
     if (r == FAB_OK && x->differs)

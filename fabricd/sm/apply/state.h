@@ -77,8 +77,8 @@ struct sm_programming {
     /* Bitset, by index in the plan, of writes that are sent and not answered. */
     uint64_t *asked;
     /* Bitset of the LFT block numbers (LID / 64) for which a write failed at any switch. In this
-     * round, the manager sends no more writes of blocks with these numbers that wait for other
-     * writes. */
+     * round, the manager sends no further write of a block with such a number if the write has to
+     * wait for other writes. */
     uint64_t failed_block[16];
     /* The round sends no further writes; a later round sends the rest. */
     bool stopped;
@@ -103,7 +103,7 @@ struct sm_programming {
     uint64_t *written;
     /* Number of LFT entries that this round has changed. */
     uint32_t entries;
-    /* Number of these entries that are for LIDs of adapters or routers. */
+    /* Number of LFT entries for LIDs of adapters or routers that this round has changed. */
     uint32_t to_ends;
     uint64_t first_write_us, last_write_us;
 };
@@ -207,7 +207,7 @@ struct sm_judging;
 struct sm_reproof_job; /* a background proof, defined in reproof.c */
 struct sm_reproof {    /* state of reproof.c */
     struct loop_timer *timer;
-    struct sm_reproof_job *job; /* the proof under way; NULL: none */
+    struct sm_reproof_job *job; /* the running background proof; NULL: none runs */
     /* The worker task that computes a slice of `job`; NULL: no slice runs. */
     struct loop_task *task;
     /* due_us: manager's clock when the first local repair since the last proof of all tables was
@@ -220,19 +220,20 @@ struct sm_reproof {    /* state of reproof.c */
     /* Proof of the new tables of a round, until a view with them is published; time_us is 0 if
      * there is none. */
     struct sm_whole_proof fresh;
-    uint64_t proofs, failures; /* numbers of background proofs */
+    uint64_t proofs, failures; /* numbers of background proofs, and of those that found a failure */
     uint64_t cpu_ns;           /* processor time of the background proofs */
 };
 struct sm_route_job; /* a routing task, defined in route_job.h */
 struct planning;     /* a planning task, defined in plan.c */
 /* The tables that phase "routing" of a round without a sweep replaced. If a fault interrupts the
- * round before its first write, they are restored, and a local repair of them can begin. */
+ * round before its first write, the manager restores these tables, so that a local repair can
+ * begin. */
 struct sm_replaced {
-    struct fab_target *target; /* NULL: nothing can be restored */
-    uint64_t tables;           /* value of model.tables */
+    struct fab_target *target; /* the replaced tables; NULL: there are none that can be restored */
+    uint64_t tables;           /* number of the replaced tables (model.tables) */
     struct fab_verdict verdict;
     uint64_t lost_pairs, left_out;
-    bool unproved; /* a background proof of these tables was due */
+    bool unproved; /* a background proof of the replaced tables was due */
 };
 /* Bytes for the list of names in a summary event. */
 #define SM_NAMES_LEN 160
@@ -329,7 +330,7 @@ struct sm_apply {
      * registrations. */
     bool ask;
     bool asking; /* the running plan sets ClientReregister */
-    /* As fab_plan_input.former_sm_lid. */
+    /* LID of the former master, as in fab_plan_input.former_sm_lid; 0: none. */
     uint32_t former_sm_lid;
 
     /* mixed: table writes failed, so `verdict` is that of a mixture of old and new tables.
@@ -346,7 +347,7 @@ struct sm_apply {
 
     uint64_t generation; /* generation of the last published view */
     uint64_t sweeps, last_sweep_us, last_reroute_us;
-    uint64_t links_lost, links_gained; /* numbers since the start */
+    uint64_t links_lost, links_gained; /* numbers of links lost and gained since the start */
     /* Ring buffer of SM_REROUTES records; NULL: no reroute yet. */
     struct reroute *reroutes;
     uint64_t reroute_count;
@@ -433,8 +434,8 @@ void sm_failed_note(struct sm *s, const struct fab_plan_op *op, bool sent);
  * the writes of each round. sm_failed_begin removes all blocks from the list, except doubtful
  * ones. sm_failed_prune removes the blocks whose write failed but whose contents are now known. */
 void sm_failed_begin(struct sm *s);
-/* Returns a new array of the lost writes of doubtful blocks, which the caller frees; NULL: no
- * memory. */
+/* Returns a new array with one failed write for each doubtful block, which the caller frees; NULL:
+ * no memory. */
 struct fab_plan_lost *sm_failed_lost(const struct sm *s, uint32_t *ret_count);
 void sm_failed_prune(struct sm *s);
 
@@ -522,7 +523,7 @@ static inline bool sm_gains(const struct sm_gain *g)
 {
     return !g->same && g->now < g->was && !g->unsafe;
 }
-/* Writes why a rebalance keeps the active tables. why: as for sm_rebalance_skipped. */
+/* Writes why a rebalance keeps the active tables. `why` is described at sm_rebalance_skipped. */
 #define SM_OBJECTION_LEN 220
 void sm_rebalance_objection(const struct sm_gain *gain, const char *why,
                             char ret[SM_OBJECTION_LEN]);
@@ -560,11 +561,11 @@ int sm_classes_compose(const struct sm_sealed *of, struct sm_classes *ret);
 struct sm_fixed {
     uint32_t count;  /* number of silent switches */
     uint32_t needed; /* number of silent switches that routes cannot avoid */
-    uint32_t *sw;    /* [count] ids of these switches */
+    uint32_t *sw;    /* [count] ids of the silent switches */
     /* [count] 1: entries of this silent switch are known; 0: none is known. */
     uint8_t *known;
     uint32_t top;
-    uint8_t *entry; /* [count][top + 1] */
+    uint8_t *entry; /* [count][top + 1] LFT entries that the silent switches hold */
 };
 int sm_fixed_take(const struct sm *s, struct sm_fixed *ret); /* returns OK or NOMEM */
 void sm_fixed_fini(struct sm_fixed *x);
@@ -572,8 +573,8 @@ void sm_fixed_fini(struct sm_fixed *x);
  * this changed an entry of a switch that routes cannot avoid. Returns OK or NOMEM. */
 int sm_fixed_apply(const struct sm_fixed *x, const struct fab_fabric *f, struct fab_target *t,
                    bool *ret_changed);
-/* Returns whether the fabric can use the VLs `now` instead of `was`. If routes cannot avoid a
- * silent switch, `now` and `was` must be the same, because the SL-to-VL tables of this switch
+/* Returns whether the fabric can change from the VLs `was` to the VLs `now`. If routes cannot avoid
+ * a silent switch, `now` and `was` must be the same, because the SL-to-VL tables of this switch
  * cannot be written. */
 bool sm_fixed_accepts_vls(const struct sm_fixed *x, const struct fab_vls *was,
                           const struct fab_vls *now);

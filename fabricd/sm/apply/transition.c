@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Emits two kinds of events about the change from old to new tables. Either pairs lose their path
- * for a while, or mixtures of old and new tables may have a loop or a cycle of channel
- * dependencies.
+ * Emits two kinds of events about the change from old to new tables. One says that pairs lose their
+ * path for a while. The other says that mixtures of old and new tables may have a loop or a cycle
+ * of channel dependencies.
  *
  * Between two rounds of a transition, the manager pauses until packets that were sent before have
  * left the fabric. Some pairs have no path during this pause, so it must be short. A switch

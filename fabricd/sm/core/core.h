@@ -40,8 +40,8 @@ struct sm_run {
     bool computed; /* tables were computed in this round */
     /* The new tables come from a contingency plan, which was computed before the fault. */
     bool by_contingency;
-    /* Generation of the view of the local repair whose tables this round replaces by better
-     * balanced ones; 0: the round replaces no such tables. */
+    /* If the round replaces the tables of a local repair by better balanced ones: the generation of
+     * the view that the repair published. Otherwise 0. */
     uint64_t follows;
     /* Cause of the round, as a phrase for operators. */
     char cause[96];
@@ -49,7 +49,8 @@ struct sm_run {
      * (computed_us), and proved them (proved_us). 0: the round has not reached or does not have
      * this step. */
     uint64_t known_us, computed_us, proved_us;
-    /* Numbers of nodes and links that this round lost and gained. The other members are not set. */
+    /* Numbers of nodes and links that this round lost and gained; no other member of the struct is
+     * set. */
     struct reroute changed;
 };
 
@@ -76,8 +77,9 @@ struct sm_wiring {
      * struct sm_facts that the core does not know. */
     void (*before_choice)(struct sm *s);
     void (*add_facts)(const struct sm *s, struct sm_facts *facts);
-    void (*round_ended)(struct sm *s, int status); /* called before the next round is chosen */
-    /* Called after the next round was chosen, and perhaps begun. */
+    /* called when a round has ended, before the next one is chosen */
+    void (*round_ended)(struct sm *s, int status);
+    /* Called when a round has ended, after the core has begun the next round, if there is one. */
     void (*round_over)(struct sm *s);
     void (*repair_state_made)(struct sm *s);
     /* The core calls node_touched if the state of a node changed or may have changed. */
@@ -170,7 +172,7 @@ enum sm_request {
 void sm_request(struct sm *s, unsigned requests);
 bool sm_is_requested(const struct sm *s, unsigned any_of);
 void sm_request_met(struct sm *s, unsigned requests);
-/* Clears these requests, and returns which of them were set. */
+/* Clears the requests in the bitset `requests`, and returns which of them were set. */
 unsigned sm_take_requests(struct sm *s, unsigned requests);
 /* Requests one heavy sweep instead of the requested targeted sweeps. */
 void sm_request_heavy(struct sm *s);
@@ -189,9 +191,9 @@ void sm_request_probe(struct sm *s, uint64_t node_guid);
  * repair is possible, otherwise a targeted sweep. */
 void sm_request_ports(struct sm *s, uint64_t node_guid);
 /* Call this function with the SwitchInfo that a switch sent. If the switch reports that the state
- * of a port changed (PortStateChange, IBA 14.2.5.4), the function calls sm_request_ports, unless a
- * targeted sweep will soon read the switch anyway. If the LinearFDBTop is not the value that the
- * manager wrote, the switch was reset; the function then requests a targeted sweep. */
+ * of a port changed (PortStateChange, IBA 14.2.5.4), the function calls sm_request_ports. It does
+ * not if a targeted sweep will soon read the switch anyway. If the LinearFDBTop is not the value
+ * that the manager wrote, the switch was reset; the function then requests a targeted sweep. */
 void sm_request_if_changed(struct sm *s, uint32_t sw, const struct fab_switch_info *info);
 /* Notes that this switch did not answer a port probe. Until a sweep ends or routes change, the
  * manager answers traps of this switch by a targeted sweep and not by another probe. */
@@ -290,7 +292,7 @@ void sm_run_give_up_if(struct sm *s, fab_mads_match *matches, void *arg);
 /* Adds cpu_ns to the sum of CPU time that the metrics show for the worker task of the running
  * phase. */
 void sm_phase_time_worker(struct sm *s, uint64_t cpu_ns);
-/* Drops the running round, and does not call the callers that wait for this round. */
+/* Drops the running round. Does not call the callbacks of the callers that wait for this round. */
 void sm_run_abort(struct sm *s);
 
 /* Returns whether a requested change of M_Keys must run before the next targeted sweep, because

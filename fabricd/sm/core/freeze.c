@@ -88,7 +88,7 @@ bool sm_freeze_keeps_settings(struct sm *s)
     return s->core->freeze.settings;
 }
 
-/* Uses the settings that waited. */
+/* Puts into use the reloaded settings that had to wait until the manager is resumed. */
 static void use_settings(struct sm *s)
 {
     bool waited = s->core->freeze.settings;
@@ -275,7 +275,8 @@ int sm_freeze(struct sm *s, enum sm_freeze mode, uint64_t for_us, const char *by
     copy_printable(f.by, sizeof(f.by), by);
     copy_printable(f.reason, sizeof(f.reason), reason);
     if (mode == SM_NO_WRITES && sm_freeze_bars_writes(s))
-        f.writes = z->now.writes; /* they stay withheld, so only a resumption allows repairs */
+        /* the writes that were withheld are still missing, so only sm_resume may permit repairs */
+        f.writes = z->now.writes;
     f.new_nodes = z->now.new_nodes;
     f.new_links = z->now.new_links;
     z->now = f;

@@ -24,8 +24,8 @@ bool sm_freeze_admits(const struct sm *s, uint16_t attr_id);
 bool sm_freeze_bars_writes(const struct sm *s);
 /* Returns true in mode "repairs only": no engine may run, and new nodes and links wait. */
 bool sm_freeze_bars_engine(const struct sm *s);
-/* Removes from these requests (enum sm_request) those that must wait until the manager is resumed,
- * keeps them for that time, and returns the others. */
+/* requests: a bitset of enum sm_request. Keeps the requests that must wait until the manager is
+ * resumed, and returns the others. */
 unsigned sm_freeze_keep(struct sm *s, unsigned requests);
 /* Returns whether reloaded settings must wait until the manager is resumed, and notes that they
  * wait. They must wait in mode "repairs only": the active tables stay the basis of local repairs,

@@ -26,9 +26,9 @@ static enum sm_round_kind most_urgent(const struct sm_facts *f)
     }
     if (f->port && !f->frozen)
         return SM_ROUND_PORT;
-    /* The round that takes over a background heavy sweep also sweeps nodes that changed during that
-     * sweep. If it waited until no node changes, it would never run in a fabric that changes all
-     * the time. */
+    /* The round that takes over a background heavy sweep also reads the nodes that changed while
+     * this sweep ran. If the round waited until no node changes, it would never run in a fabric
+     * that changes all the time. */
     if (f->background_ready && f->background_behind && !f->heavy)
         return SM_ROUND_HEAVY;
     if (f->targets)

@@ -89,11 +89,11 @@ enum sm_on_failure { SM_FAILURE_IGNORED, SM_FAILURE_RETRY, SM_FAILURE_HEAVY_SWEE
 struct sm_round {
     const char *name;
     const struct sm_phase *const *phases; /* the phases in their order, NULL-terminated */
-    /* The requests that this round fulfils, and that are cleared when it begins (bits of enum
-     * sm_request). */
+    /* Bitset of enum sm_request: the requests that this round fulfils. They are cleared when the
+     * round begins. */
     unsigned meets;
-    /* Bitset of 1 << kind: the callers that wait for a round of one of these kinds are called when
-     * this round ends. */
+    /* Bitset of 1 << kind, for kinds of rounds. When this round ends, the core calls the callbacks
+     * of the callers that wait for a round of one of these kinds. */
     unsigned serves;
     enum sm_engine_use engine;
     enum sm_on_failure on_failure;

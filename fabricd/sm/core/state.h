@@ -63,7 +63,8 @@ struct sm_core {
 
     /* Members of m_key.c: M_Keys of requests. */
     struct fab_m_keys previous_m_keys;
-    bool m_keys_rotate; /* ports are being changed from the previous to the present keys */
+    /* a key rotation is under way: some ports may still have the previous M_Key */
+    bool m_keys_rotate;
     /* True: ports may need different M_Keys (sm_m_keys_are_mixed). */
     bool m_keys_mixed;
     /* Directed routes to devices that answered only requests with the previous or the listed M_Key.
@@ -124,7 +125,8 @@ void sm_requests_fini(struct sm *s);
 void sm_requests_begun(struct sm *s);
 bool sm_sweep_overdue(const struct sm *s);
 void sm_probes_to_targets(struct sm *s);
-/* Calls all callers that wait for the running round. status and text: the outcome of the round. */
+/* Calls the callbacks of all callers that wait for the running round. status and text: the outcome
+ * of the round. */
 void sm_waiters_call(struct sm *s, int status, const char *text);
 /* Returns whether a caller waits for the running round. */
 bool sm_waiters_any(const struct sm *s);

@@ -2,14 +2,14 @@
 /*
  * Passes the notices of devices to the listener of sm_on_notice. Before that, the manager reads
  * PortInfo of the device by its directed route. If the device does not answer, or has another LID,
- * the manager assumes that it did not send the notice.
+ * the manager assumes that the notice did not come from this device.
  *
- * A read may get no answer because a link on the directed route has just failed. It is therefore
- * repeated after AGAIN_US, up to READS_MOST reads in all, each by the directed route that the
- * manager knows at that time.
+ * A read may get no answer because a link on the directed route has just failed. The manager
+ * therefore repeats the read after AGAIN_US, by the directed route that it knows then. It makes at
+ * most READS_MOST reads for a notice.
  *
- * At most CHECKS notices wait for a read, and at most CHECKS_A_SOURCE of one source LID. Further
- * notices are counted and not passed on.
+ * At most CHECKS notices wait for a read, and at most CHECKS_A_SOURCE of one source LID. The
+ * manager only counts further notices, and does not pass them on.
  */
 #include <stdlib.h>
 
@@ -38,7 +38,7 @@ struct sm_trap_forward {
     sm_notice_wanted *wanted;
     sm_notice *fn;
     void *ctx;
-    uint64_t unconfirmed; /* as sm_trap_unconfirmed returns */
+    uint64_t unconfirmed; /* number of notices that were not passed on (sm_trap_unconfirmed) */
     struct loop_timer *timer;
     struct check check[CHECKS];
 };

@@ -51,7 +51,7 @@ struct row {
     struct fab_path path;
     /* Number (256 to 259) of the trap that the manager is confirming. */
     uint16_t trap;
-    struct fab_violation violation; /* the data of this trap */
+    struct fab_violation violation; /* the data of the trap that the manager is confirming */
 };
 
 struct sm_violations {

@@ -44,9 +44,9 @@ static size_t budget(const struct sm *s)
     return (size_t)s->in.config->contingency_mb << 20;
 }
 
-/* Frees one plan of an earlier state, to make room for a new one. The case of this plan must not be
- * handled yet for the present state. The search begins at the last case. Returns false if there is
- * no such plan. */
+/* Frees one plan of an earlier state, to make room for a new one. The function frees only a plan
+ * whose case was not handled yet for the present state. The search begins at the last case. Returns
+ * false if there is no such plan. */
 static bool evict_last(struct sm_contingency_state *a)
 {
     size_t left = fab_repair_contingency_left(a->maker);
@@ -164,8 +164,8 @@ static void drop_job(void *owner, void *ctx)
     sm_contingency_job_free(ctx);
 }
 
-/* Gives the worker task the plans of the next cases that were computed for an earlier state of the
- * repair session. */
+/* Gives the worker task the plans that the next cases have from an earlier state of the repair
+ * session. */
 static void lend_plans(const struct sm_contingency_state *a, struct sm_contingency_job *j)
 {
     for (uint32_t i = 0; i < SLICE_CASES; i++) {
@@ -319,7 +319,7 @@ void sm_contingency_prepare(struct sm *s)
     if (budget(s) == 0 || !sm_repair_ready(s) || sm_run_busy(s))
         return;
     if (a->task)
-        return; /* done() calls this function again */
+        return; /* when the task ends, done() calls this function again */
     take_over(s);
     if (!is_behind(s))
         return;

@@ -14,10 +14,9 @@ void sm_fault_fini(struct sm *s);
  * targeted sweep that checks the result of the probe. No sweep is needed if the cause was a trap
  * and the probe found only links that are held down. */
 void sm_probe_ended(struct sm *s, int status);
-/* Returns whether there are nodes that a port probe has read and that no targeted sweep has read
- * after it. */
+/* Returns whether port probes have read nodes that no targeted sweep has read since then. */
 bool sm_probe_unchecked(const struct sm *s);
-/* As sm_probe_unchecked, but for one node. */
+/* Like sm_probe_unchecked, but for one node. */
 bool sm_probe_check_waits(const struct sm *s, uint64_t node_guid);
 /* Drops contingency plans of other tables, and starts to compute the missing plans. */
 void sm_contingency_prepare(struct sm *s);

@@ -105,8 +105,8 @@ static void drop(struct sm *s, void *ctx)
     sm_repair_search_free(ctx);
 }
 
-/* Computes the repair on a worker thread. The worker task owns x from now on; on NOMEM, x is
- * freed. */
+/* Computes the repair on a worker thread. The worker task owns x from now on; on NOMEM, the
+ * function frees x. */
 static int compute_on_worker(struct sm *s, struct sm_repair_search *x)
 {
     static const struct sm_phase_work search_work = {work, drop};

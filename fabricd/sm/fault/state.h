@@ -41,8 +41,8 @@ struct sm_probe { /* result of a port probe */
     bool more;
 };
 #define SM_LOST_SWITCHES 8
-/* A port probe reads all ports of this many suspects in any case. More than one is needed, because
- * the failed switch itself may be among them if it sent a trap before it failed. */
+/* A port probe reads all ports of this many suspects in any case. One would not be enough: the
+ * failed switch itself is a suspect if it sent a trap before it failed. */
 #define SM_FIRST_SUSPECTS 3
 /* State of lost_switch.c. Bit i of each bitset stands for the suspect run.suspects[i]. */
 struct sm_lost_switches {
@@ -52,17 +52,19 @@ struct sm_lost_switches {
     uint32_t doubt[SM_LOST_SWITCHES], other[SM_LOST_SWITCHES];
     uint32_t doubts;
     uint32_t node[SM_LOST_SWITCHES]; /* [count] switches that have probably failed */
-    /* [count] for each failed switch: the number of its next port. The switch itself cannot be
-     * read, so the probe reads the port at the other end of the link of each of its ports. */
+    /* [count] for each failed switch: the number of its port that the probe handles next. The
+     * switch itself cannot be read, so the probe reads the port at the other end of each of its
+     * links. */
     uint8_t next[SM_LOST_SWITCHES];
     uint32_t count;
-    uint32_t pending[SM_FIRST_SUSPECTS]; /* unanswered reads of the first suspects */
+    /* number of unanswered reads of each of the first suspects */
+    uint32_t pending[SM_FIRST_SUSPECTS];
     /* The probe knows all failed switches (node[]), so it may read the other suspects. */
     bool decided;
     /* narrow: suspects of which the probe at first reads only the ports to a failed switch. reread:
      * narrow suspects whose trap had another reason, so that the probe reads all their ports. */
     uint64_t narrow[SM_GUIDS_MOST / 64], reread[SM_GUIDS_MOST / 64];
-    bool any; /* narrow is not empty */
+    bool any; /* the bitset `narrow` is not empty */
     /* The probe has read all suspects and goes through them again. Of the suspects before `end`, it
      * now reads only those in `reread`. */
     bool again;
@@ -124,8 +126,8 @@ struct sm_repair_search {
     struct fab_repair *copy;
     /* The tables of the repair session, for the worker task. */
     struct fab_lft tables;
-    /* The contingency plan for these links; NULL: there is none. plan_commits: the state of the
-     * session (its number of commits) for which the plan is known to be valid. */
+    /* The contingency plan for the failed links; NULL: there is none. plan_commits: the state of
+     * the session (its number of commits) for which the plan is known to be valid. */
     struct fab_repair_stored_plan *plan;
     uint64_t plan_commits;
     struct fab_repair_delta delta;
@@ -134,8 +136,9 @@ struct sm_repair_search {
     int status;
     char why[200];
     bool by_contingency;
-    bool refuted;                      /* the delta failed its proof, at `unproved` */
-    struct fab_repair_change unproved; /* with the ids of the repair session */
+    bool refuted; /* the delta failed its proof, at `unproved` */
+    /* the change at which the proof failed, with the ids of the repair session */
+    struct fab_repair_change unproved;
     uint64_t computed_us, proved_us;
 };
 struct sm_fault {
@@ -147,7 +150,7 @@ struct sm_fault {
     uint32_t next_suspect, next_port;
     struct sm_probe probe;
     struct sm_lost_switches lost;
-    /* Nodes that a port probe has read, and that no targeted sweep has read after it. */
+    /* Nodes that a port probe has read, and that no targeted sweep has read since then. */
     struct sm_guids unchecked;
     struct loop_timer *check_timer;
     struct sm_contingency_state contingency;
@@ -180,8 +183,8 @@ void sm_probe_fini(struct sm_probe *p);
 /* Call this function when the probe has found that the link of this port failed. It starts to find
  * out whether the switch at the other end has failed. */
 void sm_lost_switch_note(struct sm *s, uint32_t port);
-/* Finds the next port that the probe must read to find out which switches failed and which links
- * these switches had. Returns false if there is none now. */
+/* Finds the next port to read, so that the probe learns which switches failed and which links they
+ * had. Returns false if there is none now. */
 bool sm_lost_switch_next(struct sm *s, uint32_t *ret_port);
 /* Returns whether the probe must wait for answers of the first suspects before it reads the next
  * suspect. */
@@ -204,8 +207,8 @@ bool sm_lost_switch_is_read(const struct sm *s, uint32_t suspect);
 /* Returns whether no further reads are needed: sm_lost_switch_next has no port left, and the probe
  * need not go through the suspects again. */
 bool sm_lost_switch_done(const struct sm *s);
-/* Call this function when the unanswered reads are given up. The probe then does not go through the
- * suspects again. */
+/* Call this function when the probe has cancelled the unanswered reads. The probe then does not go
+ * through the suspects again. */
 void sm_lost_switch_stop(struct sm *s);
 
 /* Returns whether the probe has found that this switch has probably failed. */
@@ -234,7 +237,7 @@ bool sm_return_is(struct sm *s, uint32_t port, const struct fab_port_info *now);
 int sm_return_add(struct sm *s, uint32_t port, const struct fab_port_info *now);
 /* Fills in the next request that verifies a returned link. Returns false if there is none. */
 bool sm_return_next(struct sm *s, struct fab_mads_request *ret);
-/* Returns whether an answer with this tag is that of a request that verifies a returned link. */
+/* Returns whether this is the tag of a request that verifies a returned link. */
 bool sm_return_is_answer(uint64_t tag);
 void sm_return_answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a);
 /* returns whether all requests that verify returned links were sent */

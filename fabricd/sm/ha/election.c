@@ -51,8 +51,8 @@ static int by_guid(const void *a, const void *b)
 }
 
 /* Adds strangers to the ports that this sweep asks. Strangers are asked in the ascending order of
- * their GUIDs, beginning after the last stranger of the previous sweep. After the highest GUID
- * follows the lowest. */
+ * their GUIDs, beginning after the last stranger of the previous sweep. The lowest GUID follows the
+ * highest. */
 static void add_in_turn(struct sm *s, struct stranger *all, size_t count)
 {
     struct sm_election *x = &s->ha->election;
@@ -230,8 +230,8 @@ static void report(struct sm *s, const struct sm_other *o)
                .reason = reason_of(s, o));
 }
 
-/* Returns whether this election asked the port of `o`, which an earlier election refused, or no
- * manager can be asked there any more. */
+/* o: a manager that an earlier election refused. Returns true if this election has asked the port
+ * of `o`, or if no manager can be asked at this port any more. */
 static bool is_asked(const struct sm *s, const struct sm_other *o)
 {
     const struct sm_election *x = &s->ha->election;
@@ -242,8 +242,8 @@ static bool is_asked(const struct sm *s, const struct sm_other *o)
     return port == FAB_NONE || !sm_election_is_manager_port(s, port);
 }
 
-/* Removes managers from the list of refused managers: those that this election has asked again, and
- * those that have left the fabric. */
+/* Removes from the list of refused managers those that this election has asked again, and those
+ * that have left the fabric. */
 static void keep_refused(struct sm *s)
 {
     struct sm_ha *ha = s->ha;

@@ -162,8 +162,9 @@ static void put_off(struct sm *s)
     s->ha->handover.not_before_us = clock_now_us() + AGAIN_US;
 }
 
-/* Sends HANDOVER as soon as the other manager can know everything and no round runs, so that no
- * change is left half done. */
+/* Sends HANDOVER as soon as no round runs and the other manager can know all that was stored, so
+ * that no change is left half done. After SETTLE_US, sends it in any case if an operator requested
+ * the hand-over; otherwise puts off the hand-over. */
 static void on_time(void *ctx)
 {
     struct sm_handover *h = ctx;
@@ -215,7 +216,8 @@ void sm_handover_tell(struct sm *s, const struct sm_other *master)
     struct sm_handover *h = &s->ha->handover;
     struct fab_mads_request req;
     sm_handover_forget(s);
-    h->to = *master; /* the request refers to the path, which must stay valid */
+    /* the request refers to the path in h->to, which stays valid until the answer comes */
+    h->to = *master;
     make_request(s, &h->to, &req);
     req.once = true;
     req.ctx = h;
@@ -293,7 +295,8 @@ static void objection(const struct sm *s, const struct sm_other *o, char *ret, s
             o->place);
 }
 
-/* Returns the manager that gets the role by this command; NULL: *ret_why says why none does. */
+/* Returns the manager that gets the role by this command; NULL: no manager gets it, and *ret_why
+ * has the reason. */
 static const struct sm_other *find_successor(const struct sm *s, uint64_t guid,
                                              uint8_t *ret_priority, char *ret_why, size_t len)
 {

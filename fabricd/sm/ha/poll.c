@@ -17,11 +17,12 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/ha/state.h"
 
-/* Time that this manager waits for a better manager that does not become master. */
+/* Maximum time in us that this manager waits for a manager with precedence to become master. */
 #define WAIT_US UINT64_C(30000000)
-/* Age of SMInfo up to which an election need not read it again: more than an interval of watch.c,
- * and less than the time after which the master counts as gone, because another manager may be gone
- * with it. */
+/* Maximum age in us of a manager's SMInfo that an election may use without another read. It is
+ * longer than the interval of the reads in watch.c. It is shorter than the time after which the
+ * master counts as gone: a manager that was lost together with the master must not count as
+ * present. */
 #define LATELY_US UINT64_C(800000)
 
 static uint64_t interval_us(const struct sm *s)
@@ -58,10 +59,11 @@ void sm_ha_rediscover(struct sm *s)
     sweep_and_elect(s);
 }
 
-/* After a hand-over by command, this manager may show a priority below its own one (handover.c).
- * The master has its own priority again, which may be higher than the one it had in standby. This
- * manager then raises its priority again. Otherwise each hand-over between the two managers would
- * lower both priorities, until no hand-over is possible. */
+/* After a hand-over by command, this manager may show a lower priority than its own (handover.c).
+ * The new master shows its own priority again, which may be higher than the priority that it showed
+ * in standby. This manager may then raise its priority, as long as the master keeps precedence.
+ * Otherwise each hand-over between the two managers would lower both priorities, until no hand-over
+ * is possible. */
 static void raise_priority(struct sm *s, const struct fab_sm_info *master)
 {
     int highest = fab_smstate_priority_below(s->ha->priority, s->role.guid, master);

@@ -17,7 +17,7 @@
 /* Another manager: its last SMInfo and its place in the fabric. */
 struct sm_other {
     struct fab_sm_info info;
-    struct fab_path path; /* directed route to its port */
+    struct fab_path path; /* directed route to the manager's port */
     uint64_t node_guid;
     uint8_t port_num;
     uint16_t lid;
@@ -25,7 +25,8 @@ struct sm_other {
     bool trusted;
     /* The ActCount in the last SMInfo of the manager differed from the one before. */
     bool advancing;
-    uint64_t answered_us; /* our clock when the manager last answered with SMInfo */
+    /* this manager's clock when the other manager last answered with SMInfo */
+    uint64_t answered_us;
     /* Name of the switch port to which the manager is connected. */
     char place[SM_PLACE_LEN];
 };
@@ -39,7 +40,7 @@ struct sm_election { /* state of election.c */
     /* Node GUID of the last stranger (election.c) that a sweep asked; 0: begin with the lowest
      * GUID. */
     uint64_t last_guid;
-    /* Our clock at the last event sm-ports-many; 0: none yet. */
+    /* Manager's clock at the last event sm-ports-many; 0: none yet. */
     uint64_t many_us;
 };
 /* The polls of the master by a standby manager (poll.c). */
@@ -55,13 +56,15 @@ struct sm_poll {
 };
 /* Reads the SMInfo of the other managers between elections (watch.c). */
 struct sm_watch {
-    struct sm *s; /* the context of the reads, as in struct sm_poll */
+    /* The context of the reads is this struct and not struct sm, so that the end of a round does
+     * not cancel the reads. */
+    struct sm *s;
     struct loop_timer *timer;
     struct fab_path paths[SM_MAX_OTHERS]; /* directed routes of the requests in flight */
     /* A manager that no election has found yet, and that this manager asks for its SMInfo. Only the
      * members for its place in the fabric are set. path.hops 0: no such manager is asked. */
     struct sm_other stranger;
-    bool stranger_asked; /* the request was sent */
+    bool stranger_asked; /* the request to `stranger` was sent */
     /* Trusted managers that did not answer in an election, although their ports have IsSM set.
      * Their processes may hang. The manager asks them in turn. */
     struct sm_other missing[SM_MISSING_MOST];
@@ -70,15 +73,18 @@ struct sm_watch {
     /* The other master that the last event sm-two-masters named; 0: there was none since this
      * manager became master. */
     uint64_t second_guid;
-    uint64_t master_us; /* our clock when this manager last became master */
+    uint64_t master_us; /* manager's clock when it last became master */
 };
 /* The hand-over that this manager, as master, has begun (handover.c). */
 struct sm_handover {
-    struct sm *s;             /* the context of the request, as in struct sm_poll */
-    struct loop_timer *timer; /* for the wait before HANDOVER is sent */
+    /* The context of the request is this struct and not struct sm, so that the end of a round does
+     * not cancel the request. */
+    struct sm *s;
+    struct loop_timer *timer; /* fires when the manager must check whether HANDOVER can be sent */
     bool pending;
-    bool sent;         /* HANDOVER was sent */
-    uint64_t until_us; /* manager's clock at which the wait ends */
+    bool sent; /* HANDOVER was sent */
+    /* manager's clock at which the wait for a suitable time to send HANDOVER ends */
+    uint64_t until_us;
     struct sm_other to;
     /* this manager's priority before the hand-over, and in HANDOVER */
     uint8_t former_priority, priority;
@@ -125,12 +131,12 @@ struct sm_ha {
      * lower after a hand-over by command, until this manager is master again. */
     uint8_t priority;
     int64_t since_us; /* Unix time at which the state of this manager last changed */
-    char why[200];    /* why it changed, a clause for operators */
+    char why[200];    /* why the state last changed, as a clause for operators */
     /* The master while this manager is in standby. path.hops is FAB_PATH_UNKNOWN if no route to the
      * master is known. */
     struct sm_other master;
     uint64_t master_guid;
-    /* `master` when this manager became master. */
+    /* The value of `master` when this manager became master: the former master. */
     struct sm_other former_master;
     /* ActCount of this manager's SMInfo (IBA 14.2.5.13). */
     uint32_t activity;
@@ -177,7 +183,7 @@ void sm_other_answered(struct sm *s, struct sm_other *o, const struct fab_sm_inf
 
 int sm_watch_init(struct sm *s); /* returns OK or NOMEM */
 void sm_watch_fini(struct sm *s);
-void sm_watch_begin(struct sm *s); /* begins to watch the managers of the list */
+void sm_watch_begin(struct sm *s); /* begins to read the SMInfo of the other managers regularly */
 /* Drops the requests in flight. Call this function before the list of other managers changes. */
 void sm_watch_cancel(struct sm *s);
 /* Call this function when the answers of an election have arrived. It notes the trusted managers
@@ -201,7 +207,7 @@ void sm_handover_consider(struct sm *s);
 void sm_handover_tell(struct sm *s, const struct sm_other *master);
 /* Returns true if the ACKNOWLEDGE of this manager ends the hand-over that is under way. */
 bool sm_handover_acknowledged(struct sm *s, const struct fab_sm_info *from);
-/* Ends the hand-over that is under way without a result. */
+/* Drops the hand-over that is under way. If HANDOVER was sent, restores the former priority. */
 void sm_handover_forget(struct sm *s);
 /* Returns the time (manager's clock) until which this manager does not hand over to the manager
  * with this port GUID; 0: a hand-over is permitted now. */
@@ -217,7 +223,7 @@ void sm_poll_end(struct sm *s);
 
 /* ---- trust.c --------------------------------------------------------------------------------- */
 
-/* Returns whether each election reads SMInfo from the manager at this port. It does if
+/* Returns whether each election reads SMInfo from the manager at this port. This is so if
  * subnet.managers lists the switch port to which the manager is connected, or if the manager has
  * proved itself before. */
 bool sm_trust_known(const struct sm *s, uint32_t port);

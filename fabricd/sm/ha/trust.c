@@ -3,8 +3,8 @@
  * Decides which other managers are trusted, and which requesters may see a key.
  *
  * SMInfo is answered by software that any administrator of a host can replace. A GUID, a priority
- * or a source LID therefore proves nothing. Only a key proves the sender, or the switch port
- * through which a manager answers.
+ * or a source LID therefore proves nothing. Only two things prove who the sender is: a key, and the
+ * switch port through which a manager answers.
  *
  * If the operator configures an M_Key or lists managers (subnet.managers), other managers must
  * prove themselves. A manager has three ways to do so: it answers with the right SM_Key, it has

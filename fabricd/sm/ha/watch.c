@@ -10,9 +10,10 @@
  * such managers at every MISSING_TICKS-th read.
  *
  * If an unknown manager asks this manager for its SMInfo over a directed route, this manager asks
- * the unknown manager for its SMInfo. In this manner, the master finds a new manager even if the
- * trap 144 about IsSM was lost, a manager whose link was down learns that another manager is
- * master, too, and a standby manager, which does not sweep, learns of managers that came later.
+ * the unknown manager for its SMInfo. This helps in three cases. The master finds a new manager
+ * even if the trap 144 about IsSM was lost. A manager whose link was down learns that another
+ * manager is master, too. A standby manager, which does not sweep, learns of managers that came
+ * later.
  */
 #include <string.h>
 
@@ -30,7 +31,8 @@
 
 /* ---- two masters ---- */
 
-/* Emits one event for each second master, which names both and says which of them yields. */
+/* Emits one event for each second master. The event names both masters, and says which of them
+ * yields. */
 static void report_two(struct sm *s, const struct sm_other *o, bool yields)
 {
     struct sm_watch *w = &s->ha->watch;
@@ -47,8 +49,8 @@ static bool takes_precedence(const struct sm *s, const struct sm_other *o)
     return fab_smstate_beats(o->info.priority, o->info.guid, s->role.priority, s->role.guid);
 }
 
-/* Handles the SMInfo of another master. By IBA 14.4.1, the one of two masters that does not have
- * precedence hands over. */
+/* Handles the SMInfo of another master. Of two masters, the one without precedence hands over (IBA
+ * 14.4.1). */
 static void meet_master(struct sm *s, const struct sm_other *o)
 {
     struct sm_other better = *o;
@@ -97,8 +99,8 @@ static void consider(struct sm *s)
 
 /* ---- requests ---- */
 
-/* Advances to the manager that must be asked next, of those that may hang. Returns false if none is
- * due. */
+/* Among the managers that may hang, advances to the one that must be asked next. Returns false if
+ * none is due. */
 static bool ask_missing(struct sm_watch *w)
 {
     if (w->missing_count == 0 || !sm_is_master(w->s) ||

@@ -288,7 +288,7 @@ static int leave(struct sm *s)
     return FAB_OK;
 }
 
-/* Drops the changes whose requests are unanswered. A heavy sweep then finds out which keys these
+/* Drops the changes whose requests are unanswered. A heavy sweep then finds out which keys the
  * ports have. */
 static void abort_change(struct sm *s)
 {

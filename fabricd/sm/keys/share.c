@@ -37,8 +37,8 @@ static struct store_sharing sharing(const struct sm *s)
                                   .subnet_prefix = s->policy.subnet_prefix};
 }
 
-/* Returns whether the last change of the row is not in the database yet. The row there is then
- * older than the file. */
+/* Returns whether the last change of the shared row is not in the database yet. The row in the
+ * database is then older than the key file. */
 static bool is_queued(const struct sm *s)
 {
     return s->keys->row_mark != 0 && store_written(s->in.store, s->keys->row_mark) != STORE_WRITTEN;

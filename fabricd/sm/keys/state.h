@@ -58,7 +58,8 @@ struct sm_keys {
      * confirmed it. */
     struct loop_timer *share;
     bool proposed, told_unsuited;
-    uint64_t row_mark; /* store_mark after the row was last changed; 0: it was not */
+    /* store_mark() of this manager's last change of the shared row; 0: no change since the start */
+    uint64_t row_mark;
 };
 
 /* Returns whether the port has a known M_Key that the current M_Key must replace. */
@@ -75,14 +76,15 @@ bool sm_keys_shared(const struct sm *s); /* this manager shares its M_Key */
 /* Returns whether all other managers in the fabric, and those in subnet.managers, share the M_Key
  * with this one. */
 bool sm_keys_shared_with_others(const struct sm *s);
-/* Writes `file` to the row. Returns an error of store_put_shared_key, with a sentence in why[]. */
+/* Writes `file` to the shared row. Returns an error of store_put_shared_key, with a sentence in
+ * why[]. */
 int sm_keys_put_row(struct sm *s, const struct store_m_key *file, char *why, size_t why_len);
-/* Writes the contents of the key file to the row, if this manager is master and no new key is
- * proposed. Call this function after the file has changed. */
+/* Writes the contents of the key file to the shared row, if this manager is master and no new key
+ * is proposed. Call this function after the file has changed. */
 void sm_keys_tell(struct sm *s);
-/* Writes `file` to the row. The timer `share` uses the new key when a majority has confirmed the
- * row. Returns an error of store_put_shared_key, with a sentence in why[]. */
+/* Writes `file` to the shared row. The timer `share` uses the new key when a majority has confirmed
+ * the row. Returns an error of store_put_shared_key, with a sentence in why[]. */
 int sm_keys_propose(struct sm *s, const struct store_m_key *file, char *why, size_t why_len);
-void sm_keys_on_share(void *sm); /* the timer */
+void sm_keys_on_share(void *sm); /* callback of the timer `share` */
 
 #endif

@@ -3,12 +3,12 @@
  * Drains: links, switches and hosts that an operator takes out of service for maintenance. A drain
  * is kept over restarts until an operator ends it, or until its time is over.
  *
- * The links of a drain (libfabmgr/health/drain.h) are entries of the list in list.c, and leave
- * the routes as isolated links do: they stay up while the tables change, so that packets of old
- * entries still arrive. A drain of a host has no links; it only watches counters.
+ * The links of a drain (libfabmgr/health/drain.h) are entries of the list in list.c, and leave the
+ * routes as isolated links do: they stay up while the tables change, so that packets of old entries
+ * still arrive. A drain of a host has no links; it only watches counters.
  *
- * A drain is moving until no entry of a forwarding table that a switch is known to hold leads over
- * one of its links. Then it is draining until fabricd/pm has found that the counters are idle.
+ * A drain is moving while table entries that switches are known to hold lead over its links. Then
+ * it is draining until fabricd/pm has found that the counters are idle.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -238,8 +238,8 @@ int sm_drain_start(struct sm *s, const struct sm_drain_request *q, uint32_t *ret
 
 /* ---- end ------------------------------------------------------------------------------------- */
 
-/* If another drain drains a switch without hosts at one end of this link, the link moves from its
- * ended drain to that drain. Returns whether it does. */
+/* If another drain drains a switch without hosts at one end of this link, the link moves from the
+ * ended drain `from` to that drain. Returns whether the link moves. */
 static bool hand_over(struct sm *s, struct sm_flap *e, const struct sm_drain *from)
 {
     for (int i = 0; i < 2; i++) {

@@ -18,8 +18,8 @@ static inline bool sm_drain_has(const struct sm_flap *e, const struct sm_drain *
 /* Writes the name of the drain for events, such as "switch spine-1", and returns text. */
 const char *sm_drain_subject(const struct sm_drain *d, char *text, size_t len);
 /* Adds links to the drain. out[count]: the id of a port of each link. Leaves out links that belong
- * to a drain already; *ret_added increases by the number of the others. Returns OK, or LIMIT if the
- * list is full. */
+ * to a drain already. Increases *ret_added by the number of links that it added. Returns OK, or
+ * LIMIT if the list is full. */
 int sm_drain_add_links(struct sm *s, const struct sm_drain *d, const uint32_t *out, uint32_t count,
                        uint32_t *ret_added);
 /* Requests the rounds that move traffic away from all links of the drain. */
@@ -44,7 +44,7 @@ void sm_drain_settle(struct sm *s);
 
 /* Functions of drain_store.c. */
 void sm_drain_keep(struct sm *s, const struct sm_drain *d);   /* writes the drain to the store */
-void sm_drain_unkeep(struct sm *s, const struct sm_drain *d); /* removes it from the store */
+void sm_drain_unkeep(struct sm *s, const struct sm_drain *d); /* removes the drain from the store */
 int sm_drain_load(struct sm *s); /* loads all drains; returns OK, NOMEM or IO */
 
 #endif

@@ -94,8 +94,8 @@ static bool is_as_excluded(const struct fab_fabric *f, uint32_t port)
            fab_fabric_port(f, port)->info.phys_state == FAB_PHYS_LINKUP;
 }
 
-/* Returns true if the state of an excluded link that was up is not known now. The reason is that
- * the sweep did not read both nodes of the link, or that one of the nodes has left the fabric. */
+/* Returns true if the link is excluded and was up, but its state is not known now: the sweep did
+ * not read both nodes of the link, or one of the nodes has left the fabric. */
 static bool unseen(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);

@@ -99,9 +99,10 @@ static const struct fab_fabric *known(const struct sm *s)
     return s->model.fabric ? s->model.fabric : s->model.view->fabric;
 }
 
-/* Decides for each link of port[ports] whether it may be excluded in addition to those before it
- * and to all other excluded links (libfabmgr/health/isolation.h). Links whose exclusion was
- * requested count as excluded. operated: an operator isolates the links. Returns OK or NOMEM. */
+/* Decides for each link of port[ports] whether it may be excluded (libfabmgr/health/isolation.h).
+ * For this decision, three kinds of links count as excluded: accepted links before it in port[],
+ * all links that are already excluded, and links whose exclusion was requested. operated: an
+ * operator isolates the links. Returns OK or NOMEM. */
 static int ask(struct sm *s, const uint32_t *port, size_t ports, bool operated,
                struct fab_isolation *ret)
 {
@@ -256,7 +257,7 @@ int sm_link_isolate_check(struct sm *s, uint64_t node_guid, uint8_t port, bool o
     snprintf(why, why_len, "%s", "");
     if (!s->model.view)
         return sm_is_standby(s) ? FAB_E_DENIED : FAB_E_BUSY;
-    if (!sm_is_master(s)) /* for example, a manager that was in standby and sweeps again */
+    if (!sm_is_master(s)) /* for example, the manager was in standby and now sweeps again */
         return FAB_E_DENIED;
     if (e && e->isolated) {
         snprintf(why, why_len, "it is isolated already");

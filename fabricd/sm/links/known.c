@@ -84,5 +84,5 @@ void sm_known_note(struct sm *s)
                                             .ctx = n,
                                             .place = s->in.recorded ? LOOP_TASK_INLINE
                                                                     : LOOP_TASK_BACKGROUND};
-    (void)loop_task_start(s->in.loop, &config, NULL); /* an error is reported by drop() */
+    (void)loop_task_start(s->in.loop, &config, NULL); /* drop() reports an error */
 }

@@ -157,8 +157,8 @@ void sm_silent_release(struct sm *s, struct sm_silent *e)
 
 /* ---- excluding the links --------------------------------------------------------------------- */
 
-/* Stores in port[], which has room for 256, the ports of a switch that have a link which is up.
- * Returns their number. Returns 0 if a link leads to an adapter or router, because routes cannot
+/* Stores in port[] the ports of a switch whose links are up, and returns their number. port[] must
+ * have room for 256 ports. Returns 0 if a link leads to an adapter or router, because routes cannot
  * avoid such a switch. */
 static uint32_t isls_of(const struct fab_fabric *f, uint32_t node, uint32_t *port)
 {

@@ -11,7 +11,7 @@
 
 #define SM_CAUSE_LEN 160
 
-/* A link that flapped recently or is isolated. */
+/* A link that flapped recently, is isolated, or belongs to a drain. */
 struct sm_flap {
     uint64_t guid[2]; /* GUIDs of the nodes at both ends */
     uint8_t port[2];
@@ -52,7 +52,7 @@ struct sm_drains { /* state of drain.c */
     uint32_t last; /* the highest number that any drain had */
     /* Digest of the active LFTs before the first drain began; 0: not known. */
     uint64_t before;
-    struct loop_timer *timer; /* fires when the next drain ends by time */
+    struct loop_timer *timer; /* fires when the time limit of a drain is over */
 };
 struct sm_port_op {
     struct sm_port_op *next;
@@ -81,7 +81,7 @@ struct sm_silent {
     bool returning;
     /* The links of the switch are excluded from the snapshot. */
     bool avoided;
-    struct fab_silent_link *link; /* the excluded links */
+    struct fab_silent_link *link; /* [links] the excluded links of the switch */
     uint32_t links;
     uint32_t relapses; /* how often the switch became silent again */
     /* Number of polls in a row that the switch answered. */
@@ -152,7 +152,7 @@ struct sm_flap *sm_flap_add(struct sm *s, const struct fab_fabric *f, const stru
 bool sm_flap_is_barred(const struct sm *s, const struct sm_flap *e);
 
 /* Functions of rule.c. */
-/* The rules by which links may be excluded now. lost: memory of rule.lost. */
+/* The rules by which links may be excluded now. rule.lost points to the memory `lost`. */
 struct sm_rule {
     struct fab_isolation_rule rule;
     struct fab_lost_link *lost;

@@ -21,7 +21,8 @@
 
 #include "fabricd/sm/mcast/state.h"
 
-#define JOINT_MOST (UINT32_C(1) << 26) /* switches * LIDs */
+/* maximum number of LFT entries (switches * LIDs) for a joint proof */
+#define JOINT_MOST (UINT32_C(1) << 26)
 
 static bool is_small(const struct fab_view *v)
 {
@@ -78,7 +79,8 @@ void sm_joint_lend(struct sm_multicast *m, struct sm_joint_proof *ret)
     if (!m->joint.view)
         return;
     if (!m->joint.channels)
-        /* The channel dependencies of the trees that were proved before are lost. */
+        /* The channel dependencies of all trees are lost, so even trees that were proved must be
+         * proved again. */
         open_all(m);
     ret->view = fab_view_ref(m->joint.view);
     ret->channels = m->joint.channels;

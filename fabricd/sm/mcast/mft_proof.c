@@ -29,7 +29,7 @@ struct sm_mft_proof {
     struct sm_mft_sealed sealed;
     struct sm_joint_proof joint;
     struct fab_multicast_verdict verdict;
-    char *text; /* the first failure; NULL: none */
+    char *text; /* text about the first failure; NULL: none */
     int status;
 };
 
@@ -53,8 +53,8 @@ static bool is_wanted(const uint64_t *groups, uint32_t group)
     return !groups || fab_base_bits_get(groups, group);
 }
 
-/* Lists the MLIDs in these MLID groups, and counts the members of each MLID. Several multicast
- * groups may share an MLID. */
+/* Lists the MLIDs of the MLID groups in the bitset `groups` (NULL: of all), and counts the members
+ * of each MLID. Several multicast groups may share an MLID. */
 static int list_lids(const struct sm_multicast *m, const uint64_t *groups, uint32_t *of_slot,
                      struct sm_mft_sealed *ret)
 {
@@ -126,7 +126,8 @@ static int copy_blocks(const struct fab_blocks *from, const uint64_t *groups,
     return r;
 }
 
-/* Copies the MFT blocks in `blocks`, and the members of these MLID groups. */
+/* Copies the blocks in `blocks` and the members of the MLID groups in the bitset `groups` (NULL: of
+ * all). */
 static int seal(const struct sm_multicast *m, const struct fab_blocks *blocks,
                 const uint64_t *groups, struct sm_mft_sealed *ret)
 {

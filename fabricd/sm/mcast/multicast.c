@@ -45,7 +45,7 @@ void sm_multicast_kick(struct sm *s)
 struct reading { /* the worker task owns all members */
     struct fab_fabric *fabric;
     struct fab_mcast_net *net;
-    /* The task also makes the groups of `stored` and their trees. */
+    /* The task also makes groups from `stored`, and the trees of these groups. */
     bool makes;
     struct sm_stored_groups stored;
     struct fab_mcast_groups *groups;

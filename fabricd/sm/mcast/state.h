@@ -58,7 +58,7 @@ struct sm_multicast {
      * were last updated for a fabric */
     uint16_t *top;
     struct loop_tasks tasks;
-    /* The stored groups, until a worker task has made groups of them. */
+    /* The stored groups, until a worker task has made groups from them. */
     struct sm_stored_groups stored;
     /* The worker task that copies the links of the published fabric; NULL: none runs. */
     struct loop_task *reading;
@@ -66,7 +66,7 @@ struct sm_multicast {
      * the trees uses them. NULL: no links are copied, or the trees use them already. */
     struct fab_fabric *read_of;
     struct fab_mcast_net *read;
-    /* The groups that a worker task has made of `stored`, until they replace `groups`; NULL:
+    /* The groups that a worker task has made from `stored`, until they replace `groups`; NULL:
      * none. */
     struct fab_mcast_groups *made;
     /* The fabric for which the trees were computed; NULL: none. */

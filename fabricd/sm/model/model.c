@@ -46,9 +46,9 @@ static void forget_pkeys(struct fab_observed *o, const struct fab_fabric *f, uin
         fab_target_held_pkeys_forget(&o->pkeys, n->first_port + num);
 }
 
-/* Marks the tables of a switch as unknown in two cases. Its LinearFDBTop changed since the last
- * sweep, because the switch was reset. Or the switch was silent and answers again, so it may have
- * missed writes. */
+/* Marks the tables of two kinds of switches as unknown. If the LinearFDBTop of a switch changed
+ * since the last sweep, the switch was reset. If a silent switch answers again, it may have missed
+ * writes. */
 static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old,
                             const struct fab_fabric *now)
 {

@@ -72,8 +72,8 @@ struct sm_model {
  * NOMEM or BUSY. */
 int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool flawed,
                    const atomic_bool *stop, bool *ret_same);
-/* Takes ownership of these tables, and makes them the active ones. NULL: there are no active tables
- * any more. */
+/* Takes ownership of the tables `target`, and makes them the active ones. NULL: there are no active
+ * tables any more. */
 void sm_model_take_target(struct sm_model *m, struct fab_target *target);
 /* Takes back the tables that were active under the number `tables`, and takes ownership of them.
  * The snapshot must be the one for which these tables were active, and no write of later tables may
@@ -88,8 +88,8 @@ int sm_model_reserve(struct sm_model *m, uint32_t top);
  * the published view or another reader uses the snapshot. in_use: there is another reader.
  * Returns OK or NOMEM. */
 int sm_model_writable(struct sm_model *m, bool in_use);
-/* Adds leases for the listed LIDs whose port has no lease and that no lease has. `listed` may be
- * NULL. Returns OK or NOMEM. */
+/* Adds a lease for each entry of `listed`, if the port has no lease and no other lease has these
+ * LIDs. `listed` may be NULL. Returns OK or NOMEM. */
 int sm_model_add_leases(struct sm_model *m, const struct fab_lid_list *listed);
 /* Sets the LID leases: one for each port that has LIDs, and the old leases of absent ports whose
  * LIDs no other port has got. Returns OK or NOMEM. */

@@ -166,8 +166,8 @@ static void end_turn(struct sm *s, enum fab_scrub_turn which)
 }
 
 /* Finds the next MFT block. The turn over tables reads the blocks whose contents the manager knows.
- * The turn over VL tables reads the blocks that the manager never wrote, because they are far
- * more. */
+ * There are far more blocks that the manager never wrote, so the slower turn over VL tables reads
+ * them. */
 static bool next_mft(struct sm *s, enum fab_scrub_turn which, struct sm_scrub_slot *ret)
 {
     struct sm_scrub_turn *t = &s->scrub->turn[which];

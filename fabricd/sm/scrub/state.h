@@ -16,8 +16,8 @@ enum sm_scrub_state {
     /* The attribute will be read when no other request of the scrub to its device is in flight. */
     SM_SCRUB_WAITS,
     SM_SCRUB_ASKED, /* the attribute is being read */
-    /* The attribute differs from what the manager wrote. Next, the M_Key violation counter of
-     * its port is read. */
+    /* The attribute differs from what the manager wrote. Next, the scrub reads the M_Key violation
+     * counter of the port. */
     SM_SCRUB_DIFFERS,
     SM_SCRUB_TRACED /* the M_Key violation counter is being read */
 };
@@ -41,8 +41,8 @@ struct sm_scrub_turn {
     struct fab_scrub_at at;
     /* Index of the next known MFT block to read (sm_mfts_held_next). */
     uint32_t mft;
-    /* Only in FAB_SCRUB_LANES: position of the turn in the MFT blocks that the manager never
-     * wrote. */
+    /* Only in the turn over SL2VL and VLArbitration tables (FAB_SCRUB_LANES): position of the turn
+     * in the MFT blocks that the manager never wrote. */
     struct sm_mfts_scan scan;
     /* The requests of the next turn are being counted. */
     bool counts;

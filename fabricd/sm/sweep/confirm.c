@@ -8,8 +8,8 @@
  * number differs, one more sweep follows. If the neighbours report the links to lost nodes as down,
  * the loss is proved and needs no confirmation.
  *
- * While the manager's own node has no link, no snapshot replaces the former one: nothing could be
- * written, and all nodes are most likely still there. The pauses grow to ten seconds.
+ * While the manager's own node has no link, the former snapshot stays: the manager could write
+ * nothing, and most likely all nodes are still there. The pauses grow to ten seconds.
  *
  * This file also leaves new nodes and links out of the model while the manager is frozen.
  */

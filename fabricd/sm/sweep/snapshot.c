@@ -25,7 +25,7 @@ struct step {
     struct fab_baseline *baseline;
     struct fab_silent *silent;
     struct fab_fabric *former;
-    struct fab_node_names *names; /* the operator's */
+    struct fab_node_names *names; /* the names that the operator gave to nodes */
     uint64_t *suspects;
     uint32_t suspect_count;
     struct sm_guids failed; /* switches that have probably failed */
@@ -285,7 +285,7 @@ static int enter_adopt(struct sm *s)
     l->lent = true;
     l->finds_lost = sm_standing_awaited(s);
     l->flawed = s->model.view && !fab_verify_verdict_good(&s->model.view->verdict);
-    l->status = FAB_E_BUSY; /* result if the task is dropped before it runs */
+    l->status = FAB_E_BUSY; /* the result if the loop drops the task before it runs */
     sm_model_lend(&s->model, &l->model);
     s->sweep->adopting = &l->stop;
     return sm_phase_task_begin(s, &adopt_work, l);

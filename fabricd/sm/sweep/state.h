@@ -29,7 +29,7 @@ struct sm_confirming {
     struct loop_timer *timer; /* pending: the time of the next sweep has not come yet */
     /* number of successive sweeps that found the loss; 0: there is no loss */
     uint32_t sweeps;
-    /* number of nodes whose loss the last of these sweeps found and could not prove */
+    /* number of nodes whose loss is not proved, in the last sweep that found the loss */
     uint32_t unproved;
 };
 #define SM_DUPLICATES 256

@@ -8,10 +8,11 @@
  * example, must be removed from its snapshot. If etcd does not answer in this time, the manager
  * continues with what it has. If rows arrive later, it loads them and sweeps again.
  *
- * The manager asks hosts to register again only if registrations may be missing: it is not level
- * ASK_US after the end of the wait, or the former master took no part in the replication, or may
- * not have sent all of them before its last beat. Until this is decided, it asks no host only
- * because the MasterSMLID of its port is that of the former master.
+ * The manager asks hosts to register again only if registrations may be missing. This is so in
+ * three cases: this manager is not level ASK_US after the end of the wait; the former master took
+ * no part in the replication; or the former master may not have sent all registrations before its
+ * last beat. Until the manager has decided this, a host whose port has the MasterSMLID of the
+ * former master need not register again.
  */
 #include <stdlib.h>
 
@@ -82,7 +83,7 @@ const struct sm_phase sm_phase_load = {.name = "loading", .enter = enter_load};
 
 /* ---- asking hosts to register again ---------------------------------------------------------- */
 
-/* Returns true if the former master, if there was one, is the manager that led the replication. */
+/* Returns true if there was no former master, or if the former master led the replication. */
 static bool former_shared(const struct sm *s)
 {
     return sm_ha_former_master_lid(s) == 0 ||
@@ -180,10 +181,10 @@ const struct sm_phase sm_phase_take_over = {.name = "taking over",
                                             .leave = leave_wait,
                                             .abort = abort_wait};
 
-/* Called when rows of another manager have arrived. A master whose wait for them had ended loads
- * them now. A standby manager sweeps if the isolated or drained links differ from those that its
- * snapshot leaves out: otherwise it would not know the directed routes that the master uses, and
- * would refuse a hand-over. */
+/* Called when rows of another manager have arrived. If this manager is master and no longer waits
+ * for the rows, it loads them now. A standby manager sweeps if the isolated or drained links differ
+ * from those that its snapshot leaves out: otherwise it would not know the directed routes that the
+ * master uses, and would refuse a hand-over. */
 static void on_news(void *ctx)
 {
     struct sm *s = ctx;
