@@ -58,8 +58,8 @@ static void count_write(struct stage *s, const struct transport_mad *mad)
 static int tap_send(struct transport *base, const struct transport_mad *mad)
 {
     struct stage *s = ((struct stage_tap *)base)->stage;
-    /* The store's writer leaves out views that were replaced before it wrote them. In virtual time,
-     * it would depend on chance which views are left out. So wait for the writer. */
+    /* The writer of the store works in real time, and leaves out views that were replaced before it
+     * wrote them. Chance would decide which views these are, so the run waits for the writer. */
     if (s->store)
         store_flush(s->store);
     int r = transport_send(s->below, mad);

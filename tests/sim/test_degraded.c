@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links that come up at less than their best width or speed, in a tree of 648 hosts. Each is found
- * after its trap, and an event names it. A fabric without such links has no event. The seed chooses
- * the links and their widths and speeds.
+ * Links that come up at less than their best width or speed, in a tree of 648 hosts. The manager
+ * finds each of these links after its trap, and an event names the link. A fabric without such
+ * links has no event. The seed chooses the links and their widths and speeds.
  */
 #include <inttypes.h>
 #include <stdio.h>

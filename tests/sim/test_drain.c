@@ -331,8 +331,8 @@ static void remove_state(const char *path)
 }
 
 /* The manager is killed while the tables change, and again when the drain is complete. The new
- * manager keeps the drain, and who started it for which reason. After the end of the drain, the
- * tables are the same as before it. */
+ * manager keeps the drain, with the name of the operator and the reason. After the end of the
+ * drain, the tables are the same as before it. */
 START_TEST(a_drain_survives_restarts)
 {
     static struct lab lab;

@@ -134,7 +134,7 @@ START_TEST(finds_cables_that_changed_places)
 }
 END_TEST
 
-/* Checks that the numbers of links, which a repair corrects, are those of a fresh count. */
+/* Checks that the numbers of links, which a repair corrects, equal the numbers of a fresh count. */
 static void assert_census(struct lab *lab)
 {
     struct fab_view *v = sm_view(lab->sm);

@@ -32,7 +32,7 @@ START_TEST(yields_to_a_better_manager_and_takes_over)
 }
 END_TEST
 
-/* A standby manager knows the others, so it need not sweep to elect. */
+/* A standby manager already knows the other managers, so it need not sweep before it takes over. */
 START_TEST(takes_over_before_it_sweeps)
 {
     struct lab lab;
