@@ -72,8 +72,8 @@ static int ask(int fd, const char *text, size_t len, char *answer)
     ssize_t got = -1;
     if (send(fd, text, len, MSG_NOSIGNAL) >= 0 || errno == EPIPE)
         got = recv(fd, answer, COMMANDS_PACKET_MAX, 0);
-    /* After a refusal, the connection is reset, but the answer with the reason can still be
-     * read. */
+    /* The server resets the connection when it refuses the client. The answer with the reason can
+     * still be read. */
     if (got < 0 && errno == ECONNRESET)
         got = recv(fd, answer, COMMANDS_PACKET_MAX, 0);
     if (got > 0)

@@ -63,7 +63,7 @@ struct hub {
     /* id of the node to which a client is attached if it names no node */
     uint32_t first_node;
     struct hub_owner owner;
-    /* upper bound of the client ids in use: each of them is lower than this number */
+    /* all client ids in use are lower than this number */
     unsigned top;
     struct hub_client clients[HUB_CLIENTS];
     uint64_t now_ms; /* time of the last hub_tick */

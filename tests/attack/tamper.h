@@ -104,7 +104,8 @@ static inline struct sm_status status(struct lab *lab)
 
 struct target { /* an attribute of a device */
     uint32_t node;
-    /* the port whose LID the rogue uses, or the port whose PortInfo the rogue changes */
+    /* For PortInfo, the port that the rogue changes; for other attributes, the port whose LID the
+     * rogue uses. */
     uint8_t port;
     uint16_t attr_id;
     uint32_t mod;

@@ -62,9 +62,9 @@ static void forge(uint32_t tid, const struct fab_path *path)
     rogue.forged++;
 }
 
-/* The rogue guesses the transaction ID of the request to the victim, as IDs were made in earlier
- * versions. It tries the slots (low 20 bits) near the slot in its own ID, with all serial numbers
- * (upper 12 bits). */
+/* The rogue guesses the transaction ID of the request to the victim. It assumes that the manager
+ * makes IDs as earlier versions did. It tries the slots (low 20 bits) near the slot in its own ID,
+ * with all serial numbers (upper 12 bits). */
 static void guess(void *ctx)
 {
     (void)ctx;

@@ -30,7 +30,7 @@
 
 /* ---- changes of the baseline ----------------------------------------------------------------- */
 
-static bool made; /* the last change ended */
+static bool made; /* the last change of the baseline has ended */
 static int made_status;
 static char made_text[160];
 
@@ -360,7 +360,7 @@ START_TEST(each_change_says_what_it_did)
 END_TEST
 
 struct ending {
-    unsigned count; /* changes that ended */
+    unsigned count; /* number of changes that ended */
     int status[4];
     char text[4][160];
 };
@@ -372,8 +372,9 @@ static void on_end(void *ctx, int status, const char *message)
     snprintf(e->text[e->count++], sizeof e->text[0], "%s", message);
 }
 
-/* Changes of the baseline wait for the end of the sweep, and are made one after the other. The
- * second of two clears fails, because there is no baseline then. */
+/* Changes of the baseline wait for the end of the sweep. Then the manager makes them one after the
+ * other. Of the two requests to clear the baseline, the second fails, because the first has removed
+ * the baseline. */
 START_TEST(changes_wait_for_each_other)
 {
     struct lab lab;

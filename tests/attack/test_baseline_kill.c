@@ -56,7 +56,7 @@ static const struct row rows[] = {
 
 /* ---- changes of the baseline ----------------------------------------------------------------- */
 
-static bool made; /* the last change ended */
+static bool made; /* the last change of the baseline has ended */
 static int made_status;
 
 static void on_made(void *ctx, int status, const char *message)

@@ -361,7 +361,7 @@ static void change_fabric(unsigned what, bool back)
 static const struct killed_round {
     /* The manager is killed when at least this number of devices has the new key. */
     int devices;
-    int lost, back; /* links that fail, and links that return, as in change_fabric; -1: none */
+    int lost, back; /* what fails, and what returns, as numbers of change_fabric; -1: nothing */
 } killed_rounds[] = {{0, -1, -1},  {1, 0, -1},  {50, 1, -1},  {200, 2, 1},
                      {400, -1, 0}, {600, 1, 2}, {695, -1, 1}, {702, -1, -1}};
 

@@ -336,7 +336,8 @@ START_TEST(a_rotation_survives_faults_and_a_kill)
 }
 END_TEST
 
-/* Kills in the middle of a rotation while links and a switch are lost and come back. */
+/* The manager is killed several times during a rotation, while links and a switch fail and come
+ * back. */
 START_TEST(a_rotation_at_648_hosts_survives_faults_and_kills)
 {
     static const unsigned changed[] = {1, 100, 300, 500, 690};
@@ -364,7 +365,7 @@ START_TEST(a_rotation_at_648_hosts_survives_faults_and_kills)
     fab_sim_loss(w.lab.sim, 0);
     for (uint8_t i = 0; i < sizeof(changed) / sizeof(*changed); i++)
         lab_relink(&w.lab, "leaf-030", (uint8_t)(20 + i));
-    lab_relink(&w.lab, "leaf-013", 4); /* | the host at this port returns with its old key */
+    lab_relink(&w.lab, "leaf-013", 4); /* the host at this port returns with its old key */
     lab_run(&w.lab, 200, all_have_their_key, "the host that was away");
     lab_run(&w.lab, 30, lab_is_idle, "the end");
     assert_all_current(&w);

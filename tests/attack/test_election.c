@@ -247,7 +247,8 @@ START_TEST(a_better_manager_that_never_becomes_master_is_passed_over)
         ck_assert_str_eq(lab_event(&lab, "sm-passed-over")->subject, OTHER_PLACE);
         sweep(&lab);
         ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
-        lab.other.state = FAB_SM_MASTER; /* a master is accepted */
+        /* Now the other manager is master, so this manager accepts it. */
+        lab.other.state = FAB_SM_MASTER;
         ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
         lab_run(&lab, 10, lab_is_standby, "yielding");
         lab_close(&lab);
@@ -368,10 +369,10 @@ static uint64_t sm_key_of_reply(const struct lab *lab)
 }
 
 /* The rogue sends a directed-route request by LID, with the return path of the listed manager. No
- * switch corrects this return path, because the packet is LID routed. The manager recognizes the
- * packet by its source LID: it is permissive only if the whole route is directed (IBA 14.2.2.1). In
- * earlier versions, the rogue read the SM_Key, and its HANDOVER was accepted as one of the listed
- * manager. */
+ * switch corrects this return path, because the packet is LID routed. The manager recognizes such a
+ * packet by its source LID, which would be permissive if the whole route were directed (IBA
+ * 14.2.2.1). In earlier versions, the rogue could read the SM_Key, and the manager accepted a
+ * HANDOVER of the rogue as if the listed manager had sent it. */
 START_TEST(a_return_path_made_up_by_a_host_proves_nothing)
 {
     struct lab lab;
@@ -668,8 +669,9 @@ START_TEST(a_handover_like_that_of_opensm_is_accepted)
 }
 END_TEST
 
-/* The last answer to a read of SMInfo said that the former master is master. It handed over since,
- * and the sweep of the new master takes longer than the interval of the reads. */
+/* The new master last read SMInfo of the former master before the hand-over. In that answer, the
+ * former master was still master. The sweep of the new master takes longer than the interval of
+ * these reads, so it ends before the next read. The new master must not report two masters. */
 START_TEST(what_a_former_master_said_before_the_handover_does_not_count)
 {
     struct lab lab;
@@ -715,7 +717,7 @@ START_TEST(a_flood_of_forged_packets_makes_few_events)
 }
 END_TEST
 
-/* Each HANDOVER to a master requests a sweep. A thousand HANDOVERs cause only a few sweeps. */
+/* Each HANDOVER to a master requests a sweep. 200 HANDOVERs in 100 s cause only a few sweeps. */
 START_TEST(repeated_handovers_cause_few_sweeps)
 {
     struct lab lab;
@@ -733,7 +735,7 @@ START_TEST(repeated_handovers_cause_few_sweeps)
     for (int i = 0; i < 200; i++)
         ck_assert(send_control(&lab, OTHER, FAB_SM_HANDOVER, M_KEY, &from));
     sm_get_status(lab.sm, &after);
-    ck_assert_uint_le(after.sweeps - before.sweeps, 12); /* 100 s have passed */
+    ck_assert_uint_le(after.sweeps - before.sweeps, 12); /* the 200 HANDOVERs took 100 s */
     ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
     lab_assert_good(&lab);
     lab_close(&lab);

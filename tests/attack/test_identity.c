@@ -66,7 +66,7 @@ static void bring_up(struct lab *lab)
 {
     open_lab(lab, FAB_PIN_FIRST_SEEN, NULL);
     start(lab);
-    /* Time in s from the first adapter of a host on. An adapter that appears later needs an
+    /* When the first adapter of a host appeared 1000 s ago, a further adapter of this host needs an
      * approval to get the name of the host. */
     lab_run_for(lab, 1000);
     lab_forget_events(lab);
@@ -190,8 +190,8 @@ END_TEST
 
 START_TEST(a_member_of_one_partition_cannot_change_to_another)
 {
-    static const char *const names[] = {"host-0001",
-                                        "host-0009x"}; /* a name in use, and a free one */
+    /* A host has the first name. No host has the second one. */
+    static const char *const names[] = {"host-0001", "host-0009x"};
     for (size_t i = 0; i < 2; i++) {
         struct lab lab;
         bring_up(&lab);
@@ -283,7 +283,7 @@ START_TEST(with_approvals_only_no_name_counts_before)
     lab_run_for(&lab, 1);
     lab_run(&lab, 10, lab_is_idle, "approval");
     ck_assert(has_key(&lab, victim, ONE) && is_fast(&lab, victim));
-    call_itself(&lab, rogue, "host-0029"); /* no host has this name */
+    call_itself(&lab, rogue, "host-0029"); /* no host had this name before */
     recompute(&lab);
     ck_assert(!has_key(&lab, rogue, ONE) && waits(&lab, rogue));
     ck_assert_int_eq(sm_pin_approve_all(lab.sm, "tester", &count, NULL, NULL), FAB_OK);
@@ -357,7 +357,7 @@ START_TEST(the_adapters_of_a_host_share_its_name)
         }
         ck_assert(has_key(&lab, one, ONE) && has_key(&lab, two, ONE));
         ck_assert_uint_eq(lab_count_events(&lab, "node-name-changed"), 0);
-        /* an adapter that appears after this time needs an approval */
+        /* later than this, a further adapter needs an approval */
         lab_run_for(&lab, 1000);
         lab_relink(&lab, "leaf-006", 2);
         lab_run_for(&lab, 20);

@@ -63,7 +63,8 @@ static void open_watch(struct watch *w, struct fab_builder *builder, uint8_t pro
     w->lab.config.m_key_generated = true;
     w->lab.config.policy.m_key_protect = protection;
     w->lab.config.sweep.heavy_interval_s = 0;
-    w->lab.config.smp.window = protection > 1 ? 4 : 0; /* fewer ports are changed at a time */
+    /* With few requests in flight, the manager changes only a few ports at a time. */
+    w->lab.config.smp.window = protection > 1 ? 4 : 0;
     lab_begin(&w->lab, w->dir);
     sm_start(w->lab.sm);
     lab_run(&w->lab, 30, lab_is_ready, "bring-up");

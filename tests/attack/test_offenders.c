@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hosts that act as subnet managers although this manager does not trust them. It emits sm-refused,
- * and the settings in the group `offenders` can also make it disable the switch port of such a
- * host. It disables a port only if it is proved that the host is at this port.
+ * Hosts act as subnet managers although the manager under test does not trust them. The manager
+ * emits sm-refused. With the settings in the group `offenders`, it also disables the switch port of
+ * such a host, but only if it is proved that the host is at this port.
  *
  * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1).
  * The host that answers as a manager is host-0020 (leaf-005/4). Another rogue is host-0013

@@ -423,8 +423,8 @@ static unsigned count_answers(unsigned requests, uint64_t key)
     return scene.answers;
 }
 
-/* While the token bucket is full, a burst of requests is answered at once. Then the bucket gains as
- * many tokens a second as the quota `requests` says. */
+/* A host may send a burst of requests while its token bucket is full, and gets all answers at once.
+ * Then the bucket gains as many tokens a second as the quota `requests` says. */
 START_TEST(the_rate_of_requests_is_exact)
 {
     static const struct {

@@ -240,9 +240,9 @@ START_TEST(without_an_interval_nothing_is_read)
     lab.config.sweep.scrub_interval_s = INTERVAL_S;
     (void)sm_reload(lab.sm);
     lab_run_for(&lab, INTERVAL_S / 2.0);
-    lab_run_for(&lab, 5); /* between two light sweeps */
+    lab_run_for(&lab, 5); /* at this time, no light sweep runs */
     lab.config.sweep.scrub_interval_s = 0;
-    (void)sm_reload(lab.sm); /* ends the turn, and no other begins */
+    (void)sm_reload(lab.sm); /* the turn of the scrub ends, and no other turn begins */
     before = status(&lab).smps_sent;
     lab_run_for(&lab, 2);
     ck_assert_uint_eq(status(&lab).smps_sent, before);
@@ -453,13 +453,13 @@ static void disturb(struct lab *lab, const struct fab_mad *head, uint16_t dlid)
     (void)sm_reroute(lab->sm, NULL, NULL);
 }
 
-/* A round that runs during a read may change what is read, so the read is repeated. After eight
- * repetitions, the turn goes on with the next attribute. */
+/* If a round of the manager runs during a read of the scrub, it may change what the scrub reads. So
+ * the scrub repeats the read. After eight repetitions, it goes on with the next attribute. */
 START_TEST(a_read_that_is_always_disturbed_is_given_up)
 {
     struct lab lab;
     bring_up(&lab, INTERVAL_S);
-    lab_run_for(&lab, 1.5 * INTERVAL_S); /* the second turn has begun */
+    lab_run_for(&lab, 1.5 * INTERVAL_S); /* the second turn of the scrub has begun */
     uint64_t before = status(&lab).scrub_turns;
     disturbed = 0;
     ck_assert_int_eq(fab_sim_delay(lab.sim, lab_node(&lab, "leaf-002"), 5000, 0), FAB_OK);

@@ -5,8 +5,9 @@
  * manager must write nothing else. The test counts the writes of each attribute, and compares all
  * attributes of all devices before and after. Without the scrub, no change of a table is found.
  *
- * Changes made at once are at different devices, because the restoration of one device may restore
- * a second difference there before the scrub reads it.
+ * If several changes are made at once, they are at different devices. When the manager restores one
+ * setting of a device, it may also restore others of this device, and the scrub would then never
+ * report them.
  */
 #include "tests/attack/tamper.h"
 #include "tests/sim/golden_devices.h"

@@ -51,11 +51,15 @@ static const struct scenario {
 };
 #define SCENARIOS (sizeof scenarios / sizeof *scenarios)
 
-/* Which links fabricd (ours) or the published thresholds call bad, and the sums over several
- * runs. */
+/* The links that fabricd (ours) or the published thresholds call bad in one run, and sums over
+ * several runs. */
 struct verdict {
-    double found_min[LINKS]; /* minutes since the links are bad; negative: before; NAN: never */
-    uint32_t healthy, bad;   /* numbers of links */
+    /* Minutes from the time when the ten bad links became bad until this link was called bad.
+     * Negative: it was called bad before this time. NAN: it was never called bad. */
+    double found_min[LINKS];
+    /* sums: number of healthy links that were called bad, and number of bad links that were
+     * found */
+    uint32_t healthy, bad;
     double sum_min, most_min;
 };
 static struct world w;
@@ -131,8 +135,8 @@ static void reset(struct verdict *v)
         v->found_min[i] = __builtin_nan("");
 }
 
-/* Adds the links of a run to the sums. A bad link that was called bad before it was bad counts as a
- * false positive, and not as found. */
+/* Adds the links of a run to the sums. If a bad link was called bad before it was bad, it counts as
+ * healthy. */
 static void sum_up(struct verdict *v)
 {
     for (uint32_t i = 0; i < LINKS; i++) {

@@ -78,8 +78,8 @@ static void time_change(const char *what, const struct fab_fabric *f, const stru
     fab_plan_observed_fini(&at);
 }
 
-/* Measures the plan after a failure and the plan after its end. The failed link is that at `port`;
- * with `all`, all links of the switch with this port fail. */
+/* Measures the plan after a failure, and the plan after the links are back. `all`: all links of the
+ * switch with this port fail; otherwise, only the link of the port fails. */
 static void time_fault(const char *what, const struct fab_fabric *f, const struct fab_policy *p,
                        struct fab_target *whole, uint32_t port, bool all, const char *engine)
 {

@@ -259,8 +259,8 @@ static void run_each(struct world *w, uint32_t *fault)
             fab_fabric_port_is_up(f, port))
             fault[count++] = port;
     }
-    /* the first 300 links are always measured: in a tree, some of them belong to the root of the
-     * up/down order, and the repairs of these take longer; the rest are chosen at random */
+    /* Always measures the first 300 links, and chooses the others at random. In a tree, some of the
+     * first links belong to the root of the up/down order, and their repairs take longer. */
     if (count > EACH) {
         fab_base_prng_shuffle(&prng, fault + 300, count - 300);
         count = EACH;
@@ -404,8 +404,8 @@ static void run_plans(struct world *w)
     while (plans < PLANS && fab_repair_contingency_next(m, true, &c) == FAB_OK && !c.is_switch) {
         struct fab_repair_contingencies one;
         struct times back;
-        /* in a tree, the first leaf is the root of the up/down order; repairs of its links take
-         * twice as long, so only some of them are measured */
+        /* In a tree, the first leaf is the root of the up/down order. Repairs of its links take
+         * twice as long, so only a few of them are measured. */
         if (fab_fabric_port(w->f, c.id)->node == 0 && cases++ > PLANS / 8) {
             fab_repair_stored_plan_unref(c.plan);
             ready = now_us();
@@ -413,8 +413,8 @@ static void run_plans(struct world *w)
         }
         made += now_us() - ready;
         must(fab_repair_contingencies_init(&one, w->repair), "contingency", "");
-        /* All links are back, so the plan is for the present tables. Only its number of commits is
-         * too old. */
+        /* All links are back, so the plan fits the present tables. It must also have the present
+         * number of commits. */
         c.commits = one.commits;
         fab_repair_contingencies_add(&one, &c);
         bytes += c.plan_len;
@@ -452,7 +452,7 @@ static double next_version(struct world *w, struct fab_fabric **f, const uint32_
     struct fab_fabric *next;
     char why[200] = "";
     must(fab_repair_plan(w->repair, &w->lft, dead, count, &d, why, sizeof(why)), "plan", why);
-    fab_target_lft_prepare(&w->lft); /* as the manager does after each repair */
+    fab_target_lft_prepare(&w->lft); /* the manager does this after each repair */
     double start = now_us();
     must(fab_fabric_next(*f, &next), "next", "");
     if (count > 0)

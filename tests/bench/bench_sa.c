@@ -73,7 +73,7 @@ static struct fab_view *make_view(uint32_t radix, uint32_t levels, enum cables c
              &t->vls, why, sizeof(why)),
          "route");
     if (cables != ALIKE)
-        spoil(f, cables); /* the paths stay the same */
+        spoil(f, cables); /* slower links do not change the paths */
     must(fab_verify(&(struct fab_verify_input){.fabric = f,
                                                .lids = &t->lids,
                                                .lft = &t->lft,

@@ -11,16 +11,17 @@
  *
  * Prints two ratios for each trial. Both are 1 for the best routes that are possible.
  *
- *   - Worst shift: the bound, divided by the greatest load of a link in any shift. The load is the
- *     number of flows times the slowness of the link. The bound is that of the leaf, or the value
- * of the whole tree if that is greater. The bound of the leaf is the smallest m for which its
- *     uplinks can carry one flow of each host, if each uplink carries at most m / slowness flows.
- *     This is for the topological order of the hosts. In parentheses are the greatest loads as
- *     means over five orders (libfabmgr/study/quality.h), with slow links and in the whole tree.
+ *   - Worst shift: a bound, divided by the greatest load of a link in any shift. The load is the
+ *     number of flows times the slowness of the link. The bound is the greater one of two loads:
+ *     the greatest load in the tree without slow links, and the least load with which the uplinks
+ *     of the leaf can carry one flow of each host. The hosts are in topological order. The values
+ *     in parentheses are the greatest loads as means over five orders of the hosts
+ *     (libfabmgr/study/quality.h), with slow links and without them.
  *   - Bandwidth: the data that the flows from and to the leaf deliver in the traffic model, in
- *     eight shifts of random distance and in four random permutations, compared with the bound: the
- *     same data in the whole tree, times the remaining part of the capacity of the uplinks (flows
- *     may be divided for this bound), or times 1 if the hosts cannot use the missing part.
+ *     eight shifts of random distance and in four random permutations, divided by a bound. The
+ *     bound is the data that the flows deliver without slow links, times the part of the capacity
+ *     of the uplinks that is left (as if a flow could be divided among uplinks). If the hosts need
+ *     no more than this part, the bound is all data without slow links.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -49,7 +50,7 @@ struct routed {
     struct fab_vls vls;
     const char *engine;
     struct fab_quality q;
-    double delivered[2]; /* bytes: shifts, permutations */
+    double delivered[2]; /* bytes delivered: [0] in the shifts, [1] in the permutations */
 };
 struct leaf {
     uint32_t sw, hosts, up;

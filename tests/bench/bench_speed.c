@@ -79,7 +79,8 @@ static void measure_memset(const struct fab_fabric *f, const struct fab_lids *li
 {
     struct fab_lft lft;
     struct watch since = start();
-    must(fab_target_lft_init(&lft, f->switch_count, lids->top), "tables"); /* sets all bytes */
+    /* writes all bytes of the tables */
+    must(fab_target_lft_init(&lft, f->switch_count, lids->top), "tables");
     stop(since, &fig->cold);
     since = start();
     memset(lft.entries, (int)lids->top, lft.stride * lft.switch_count);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fuzzes backups. The input is used twice: as the whole file, and as the text in a container. Each
- * is restored, or refused with a sentence. If it is refused, the state directory is unchanged. */
+ * time, the restore succeeds, or fails with a message and leaves the state directory unchanged. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -65,7 +65,7 @@ static void restore(void)
     int status = store_restore(&b, &result, why, sizeof why);
     unsigned left = empty_folder(state);
     if (status != FAB_OK && (why[0] == '\0' || left > 0))
-        abort(); /* refused without a message, or with files that it left */
+        abort(); /* the restore failed without a message, or left files in the state directory */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzzes lists of hosts and of jobs. A list is expanded within its limits, and the names of an
- * expanded list, folded and expanded again, are the same names in the same order. */
+/* Fuzzes lists of hosts and of jobs. A list is refused, or expanded to a limited number of names.
+ * If these names are folded to a list again, and this list is expanded, the result is the same
+ * names in the same order. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct names {
     char *name[NAMES];
     size_t count;
-    bool plain; /* no name has a bracket or comma, so that folding keeps the names apart */
+    bool plain; /* no name has a bracket or comma, so a list can be made of the names */
 };
 
 static int collect(void *ctx, const char *name)

@@ -48,7 +48,7 @@ static void parse_m_keys(const uint8_t *data, size_t size)
         store_m_key_fini(&k);
 }
 
-/* Fuzzes the file guid2mkey: each GUID is listed once, and every key is found. */
+/* Fuzzes the file guid2mkey: each GUID is listed once, and the key of every GUID is found. */
 static void parse_list(const uint8_t *data, size_t size)
 {
     struct fab_m_key_list *l = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fuzzes opensm.conf and the files that it names: the input is opensm.conf, and after a line "%%"
- * the text of all other files. Every item has a fate, and the settings have no line that the input
- * could have added. */
+ * the text of all other files. The import must say for every option what became of it. In the
+ * resulting settings, each line must be a comment or begin with a lower-case letter, as names of
+ * settings do. This finds most lines of the input that the import copied as they are. */
 #include <assert.h>
 #include <string.h>
 

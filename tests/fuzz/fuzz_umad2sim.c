@@ -19,8 +19,8 @@ enum { PACKET, CONTROL, LINE, KINDS };
 enum { MAGIC = 0x10, EXACT_LENGTH = 0x20, RIGHT_PID = 0x40 };
 
 /* The owner of the hub in this test. The hub (cli/sim/hub.h) connects clients with the simulated
- * fabric, and calls its owner. This one accepts a limited number of packets, and stores which
- * clients are connected. */
+ * fabric, and calls its owner. The owner in this test accepts a limited number of packets, and
+ * stores which clients are connected. */
 struct owner {
     unsigned room;
     bool is_open[HUB_CLIENTS];

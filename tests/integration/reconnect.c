@@ -29,7 +29,7 @@ struct sim_client {
 #define CONTROL_SIZE 80
 
 static struct sim_client *client;
-static int fresh; /* libumad2sim has just connected itself */
+static int fresh; /* 1: libumad2sim has just connected to the simulator by itself */
 
 /* Called by libumad2sim, once. */
 int sim_client_init(struct sim_client *c);

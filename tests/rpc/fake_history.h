@@ -7,7 +7,7 @@
 
 /* Unix time at which the samples begin: 2026-11-20 00:00:00 UTC. */
 #define FAKE_HISTORY_BEGIN INT64_C(1795132800)
-#define FAKE_HISTORY_ROUNDS 60 /* one a minute */
+#define FAKE_HISTORY_ROUNDS 60 /* number of samples, one a minute */
 /*
  * Starts a history in the directory `dir`. It has one link, from leaf-001/3 to spine-001/1. In
  * minute n, the leaf sends n MB/s and counts n % 5 symbol errors. From minute 30 on, the spine

@@ -445,7 +445,7 @@ int sm_hand_over(struct sm *s, uint64_t guid, sm_done *done, void *ctx, char *re
     return later(s, done, ctx);
 }
 
-/* The manager 0x20 would get the role. */
+/* Says that the manager 0x20 would get the role. */
 int sm_hand_over_check(const struct sm *s, uint64_t guid, uint64_t *ret_guid, uint8_t *ret_priority,
                        char *ret_why, size_t len)
 {
@@ -574,7 +574,7 @@ int sm_find_guid(const struct sm *s, uint64_t guid)
     return FAB_E_NOT_FOUND;
 }
 
-/* Leaf-001 has 24 uplinks, of which it must keep 18. */
+/* Says that leaf-001 has 24 uplinks, of which it must keep 18. */
 int sm_link_capacities(const struct sm *s, struct sm_capacity *list, uint32_t count)
 {
     (void)s;
@@ -610,7 +610,7 @@ int sm_link_isolate_check(struct sm *s, uint64_t node_guid, uint8_t port, bool o
 
 const char *const sm_drain_kind_name[SM_DRAIN_KINDS] = {"link", "switch", "rack", "pod", "host"};
 
-/* Two drains: of a switch, and of a host that still sends. */
+/* Returns two drains: one of a switch, and one of a host that still sends. */
 uint32_t sm_drain_list(const struct sm *s, struct sm_drain_info *ret, uint32_t max)
 {
     static const struct sm_drain_info list[2] = {
@@ -765,7 +765,7 @@ int pm_top(const struct pm *pm, enum counters_by by, uint32_t most, struct pm_ra
     return FAB_OK;
 }
 
-/* Port 3 of leaf-001 sends 11 GB/s, and port 5 sends 1 GB/s. */
+/* Says that port 3 of leaf-001 sends 11 GB/s, and port 5 sends 1 GB/s. */
 bool pm_port_rates(const struct pm *pm, uint64_t node_guid, uint8_t port, struct pm_rates *ret)
 {
     (void)pm;
@@ -853,7 +853,8 @@ int sm_sweep_check(const struct sm *s)
     return refusal();
 }
 
-/* The dry run of a reroute succeeds; that of a rebalance finds another dry run under way. */
+/* The dry run of a reroute succeeds. The dry run of a rebalance fails, because another dry run is
+ * under way. */
 int sm_reroute_dry_run(struct sm *s, bool if_better, sm_done *done, void *ctx)
 {
     (void)s;
@@ -1011,7 +1012,7 @@ int sm_baseline_take(struct sm *s, const char *by, sm_done *done, void *ctx)
                count - links, links);
 }
 
-/* Removes the approval of nodes, or only finds out whether this is possible. */
+/* Removes the approval of nodes. dry_run: only finds out whether this is possible. */
 static int disapprove(struct sm *s, char *const *name, uint32_t count, bool dry_run, sm_done *done,
                       void *ctx)
 {

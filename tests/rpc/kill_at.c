@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A preload library, for tests of a power failure. The process kills itself before it renames,
- * removes or synchronizes a file for the time KILL_AT (environment, counted from 0).
+ * A preload library, for tests of a power failure. It counts the calls of renameat, unlinkat and
+ * fsync, from 0. The process kills itself before the call whose number is in the environment
+ * variable KILL_AT.
  */
 #include <dlfcn.h>
 #include <signal.h>

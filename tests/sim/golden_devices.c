@@ -76,7 +76,8 @@ char *golden_fields(const struct fab_attr *attr, const void *value, const char *
         next = line + len + 1;
         if (contains(skip, line, name))
             continue;
-        if (len > name + 30) { /* an array */
+        /* The value is an array, so it gets a line of its own. */
+        if (len > name + 30) {
             fprintf(t.out, "%s%.*s=%.*s\n", on_line > 0 ? "\n" : "", (int)name, line,
                     (int)(len - name - 2), line + name + 2);
             on_line = 0;
@@ -475,7 +476,8 @@ void golden_items_print(FILE *out, const struct fab_fabric *f, const struct gold
     for (size_t i = 0; i < now->count; i++)
         text[i] = text_of(now, before, i);
     print_lids(out, f, now, text);
-    for (size_t i = 0; i < now->count; i++) { /* in the order of the attributes */
+    /* Prints the attributes in the order in which they first occur in `now`. */
+    for (size_t i = 0; i < now->count; i++) {
         const char *attr = now->item[i].attr;
         for (size_t j = i; j < now->count; j++)
             if (text[j] != NULL && strcmp(now->item[j].attr, attr) == 0)

@@ -147,7 +147,8 @@ void world_begin(struct world *w, uint64_t seed)
                                 .config = &lab->config};
     ck_assert_int_eq(pm_new(&in, &w->pm), FAB_OK);
     find_isls(w);
-    lab_run_for(lab, 120); /* the first readings */
+    /* in this time, the performance manager reads the counters for the first time */
+    lab_run_for(lab, 120);
 }
 
 void world_end(struct world *w)

@@ -104,7 +104,7 @@ uint32_t lab_end_of(struct lab *lab, const struct fab_path *path)
 }
 
 /* Returns whether the other manager answers a SubnGet(SMInfo) that the manager sends along this
- * path. It answers all of them, unless silent_others is set. */
+ * path. If silent_others is set, this is the case only for paths to other_node. */
 static bool is_for_other(struct lab *lab, const struct fab_path *path)
 {
     if (!lab->silent_others)

@@ -35,7 +35,8 @@ struct lab {
     struct lab_event events[LAB_EVENTS];
     unsigned event_count;
     uint64_t sets_port_info, sets_lft, sets_switch_info, gets_lft;
-    uint64_t sets_by_lid; /* those of sets_lft that were LID routed */
+    /* the writes of LFT blocks that were LID routed; sets_lft counts them, too */
+    uint64_t sets_by_lid;
     uint64_t sets_mft, gets_mft;
     uint64_t sets_pkeys, gets_pkeys; /* writes and reads of P_Key table blocks */
     uint64_t sets;                   /* writes of any attribute */
@@ -63,10 +64,10 @@ struct lab {
     /* True: only `other_node` answers SubnGet(SMInfo); other nodes with IsSM do not answer. False:
      * every node answers as the other manager. */
     bool silent_others;
-    /* The other manager accepts HANDOVER, and is master then. */
+    /* True: the other manager accepts HANDOVER, and becomes master. */
     bool other_accepts;
-    unsigned handovers; /* number of HANDOVERs to it */
-    /* By node: number of SubnGets(SMInfo) to it while silent_others is set. */
+    unsigned handovers; /* number of HANDOVERs that the other manager got */
+    /* [node] number of SubnGets(SMInfo) that this node got while silent_others was set */
     uint8_t asked[256];
     /* The other manager shows other.sm_key only to requests with this M_Key, like OpenSM. */
     uint64_t other_m_key;
@@ -88,7 +89,7 @@ struct lab {
  * sm_start. state: the folder of its store; NULL: it has no store. */
 void lab_open(struct lab *lab, struct fab_builder *builder, const char *state);
 void lab_open_virtual(struct lab *lab, struct fab_builder *builder,
-                      const char *state); /* the same, in virtual time */
+                      const char *state); /* lab_open with a loop in virtual time */
 /* Frees the manager and its store. The fabric stays unchanged. */
 void lab_stop(struct lab *lab);
 void lab_begin(struct lab *lab, const char *state); /* starts a new manager on the same fabric */
@@ -133,8 +134,8 @@ void lab_end_other(struct lab *lab);
 bool lab_is_standby(struct lab *lab);
 uint8_t lab_role(struct lab *lab); /* enum fab_sm_state */
 
-/* Returns the directed route from a host to the manager, over the first spine. The fabric must be
- * one of lab_leaf_spine, and the host at another leaf than the manager. */
+/* Returns the directed route from a host to the manager, over the first spine. The fabric must have
+ * been made by lab_leaf_spine, and the host must not be at the leaf of the manager. */
 struct fab_path lab_path_from(struct lab *lab, const char *host);
 /* Returns the node at the end of a directed route of the manager; FAB_NONE: there is no link. */
 uint32_t lab_end_of(struct lab *lab, const struct fab_path *path);
@@ -152,11 +153,11 @@ void lab_silence(struct lab *lab, const char *node);
 uint32_t lab_node(struct lab *lab, const char *name);
 uint64_t lab_node_guid(struct lab *lab, const char *name);
 
-/* Checks the devices: every link that is up is Active at both ends, every endport has a LID that no
- * other has, and fab_verify proves the tables. The node lab->silent and its links are left out. */
+/* Checks the devices: every link that is up is Active at both ends, every endport has a LID of its
+ * own, and fab_verify proves the tables. The node lab->silent and its links are left out. */
 void lab_assert_good(struct lab *lab);
-/* Takes all links of f, a copy of the fabric, down that are not Active at both ends, because such
- * links carry no data. */
+/* Takes down the links of f, a copy of the fabric, that are not Active at both ends. Such links
+ * carry no data. */
 void lab_take_inactive_down(struct fab_fabric *f);
 /* Verifies tables by fab_verify, over the links that are Active, as if the fabric had one VL.
  * tables: what lab_tables has returned; NULL: the tables that the devices hold now. */

@@ -33,7 +33,8 @@ struct job {
     uint64_t seed;
     unsigned times;
     unsigned seconds_max;
-    const char *state_dir; /* the state of the manager is kept there (option -k); NULL: not kept */
+    /* Folder in which the manager keeps its state (option -k); NULL: the state is not kept. */
+    const char *state_dir;
     char *files[FILES_MAX];
     size_t file_count;
     unsigned tests, failed;

@@ -59,7 +59,8 @@ struct scenario_run_config {
     uint64_t seed;
     bool verbose;       /* prints the events to stdout */
     const char *folder; /* folder of the fabric files */
-    /* State directory for the verb "state", which is kept; NULL: a temporary one. */
+    /* State directory for the verb "state"; it is kept after the run. NULL: the run makes a
+     * temporary directory, and removes it. */
     const char *state_dir;
     FILE *summary; /* gets the summary (stage_summary.c); NULL: none */
     /* This file gets the text whose hash is `digest`; NULL: the text is not written. */

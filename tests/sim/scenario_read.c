@@ -52,7 +52,7 @@ static bool next_word(struct reader *r, char word[SCENARIO_WORD], size_t *ret_co
             word[len++] = r->line[r->at];
         r->at++;
     }
-    /* A word that does not fit in the buffer becomes "(too long)". No name is spelled so, so the
+    /* A word that does not fit in the buffer becomes "(too long)". This is not a valid name, so the
      * caller reports an error. A truncated word could be a valid name by accident. */
     if (len == SCENARIO_WORD)
         memcpy(word, "(too long)", sizeof("(too long)"));

@@ -58,8 +58,8 @@ static void count_write(struct stage *s, const struct transport_mad *mad)
 static int tap_send(struct transport *base, const struct transport_mad *mad)
 {
     struct stage *s = ((struct stage_tap *)base)->stage;
-    /* The store's writer leaves out views that were replaced before it wrote them. In virtual time,
-     * it would depend on chance which views are left out. So wait for the writer. */
+    /* The writer of the store works in real time, and leaves out views that were replaced before it
+     * wrote them. Chance would decide which views these are, so the run waits for the writer. */
     if (s->store)
         store_flush(s->store);
     int r = transport_send(s->below, mad);
@@ -84,7 +84,8 @@ static void tap_close(struct transport *base)
 }
 
 /* Returns whether the MAD is a ClassPortInfo (IBA 13.4.8.1) of performance management. Its
- * capability masks say whether the device has PortCountersExtended, and error counters there. */
+ * capability masks say whether the device supports PortCountersExtended, and whether this attribute
+ * has error counters. */
 static bool tells_of_more(const struct transport_mad *mad)
 {
     return mad->qp == 1 && mad->bytes[1] == FAB_CLASS_PERF && mad->bytes[16] == 0 &&
@@ -101,7 +102,7 @@ static void tap_receive(void *ctx, const struct transport_mad *mads, size_t coun
     for (size_t i = 0; i < count; i++) {
         struct transport_mad mad = mads[i];
         if (tells_of_more(&mad))
-            memset(mad.bytes + FAB_PERF_DATA + 2, 0, 5); /* both capability masks */
+            memset(mad.bytes + FAB_PERF_DATA + 2, 0, 5); /* clears both capability masks */
         transport_hand_up(&t->base, &mad, 1);
     }
 }

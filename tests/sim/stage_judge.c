@@ -133,8 +133,8 @@ bool stage_active(struct stage *s, char why[512])
     return up > 0 && bad == 0;
 }
 
-/* Returns whether the port must have a LID. It must be of a kind that has one, and its link must be
- * up; port 0 of a switch needs no link. */
+/* Returns whether the port must have a LID: the port can have one and its link is up, or the port
+ * is port 0 of a switch. */
 static bool wants_lid(const struct fab_fabric *f, uint32_t p)
 {
     return fab_fabric_port_has_lid(f, p) && fab_fabric_port(f, p)->present &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links that come up at less than their best width or speed, in a tree of 648 hosts. Each is found
- * after its trap, and an event names it. A fabric without such links has no event. The seed chooses
- * the links and their widths and speeds.
+ * Links that come up at less than their best width or speed, in a tree of 648 hosts. The manager
+ * finds each of these links after its trap, and an event names the link. A fabric without such
+ * links has no event. The seed chooses the links and their widths and speeds.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #define LINKS 20
 
 struct limit {
-    uint32_t port; /* id in the snapshot of the simulation: an end of the link */
+    uint32_t port; /* id in the snapshot of the simulation, of the port at one end of the link */
     unsigned lanes;
     const char *speed;
     char place[2][80]; /* names of the ports at both ends */
@@ -118,7 +118,9 @@ static bool is_named(const struct lab *lab, const char *type, const struct limit
 static void bring_up(struct lab *lab)
 {
     lab_open_virtual(lab, lab_leaf_spine(36, 18, 18), NULL);
-    lab->config.flapping.hold_down_s = 0; /* degrading a link takes it down */
+    /* The link trains again when the simulation degrades it. The manager must not hold it down for
+     * this. */
+    lab->config.flapping.hold_down_s = 0;
     sm_start(lab->sm);
     lab_run(lab, 60, lab_is_ready, "bring-up");
     ck_assert_uint_eq(sm_census(lab->sm).degraded_links, 0);
@@ -161,7 +163,8 @@ START_TEST(each_degraded_link_is_found_after_its_trap)
 }
 END_TEST
 
-/* Many links become degraded at once. All are found, and at most eight events report them. */
+/* Many links become degraded at once. The manager finds all of them, and reports them in at most
+ * eight events. */
 START_TEST(many_degraded_links_get_one_event)
 {
     struct lab lab;
@@ -193,8 +196,9 @@ START_TEST(many_degraded_links_get_one_event)
 }
 END_TEST
 
-/* A link that was down comes back slower, by a local repair: no sweep is needed to count and report
- * it. A degraded link is pulled and comes back at full speed, and is reported as restored. */
+/* A link that was down comes back with one lane. A local repair uses it again, and the manager
+ * counts and reports it as degraded without a sweep. Then the link goes down again, and comes back
+ * with all lanes. The manager reports it as restored. */
 START_TEST(a_link_comes_back_slower_and_then_whole)
 {
     struct lab lab;

@@ -196,7 +196,8 @@ static uint32_t assert_unused(struct lab *lab, uint32_t id)
     return count;
 }
 
-/* Drains, checks, ends the drain, and checks that the tables are those from before. */
+/* Drains, checks, and ends the drain. Checks that the tables are then the same as before the
+ * drain. */
 static void drain_and_back(struct lab *lab, uint32_t id, const uint8_t *before, size_t len)
 {
     await_state(lab, id, SM_DRAIN_DRAINING);
@@ -330,8 +331,8 @@ static void remove_state(const char *path)
 }
 
 /* The manager is killed while the tables change, and again when the drain is complete. The new
- * manager keeps the drain, with its person and reason. After the end of the drain, the tables are
- * those from before. */
+ * manager keeps the drain, with the name of the operator and the reason. After the end of the
+ * drain, the tables are the same as before it. */
 START_TEST(a_drain_survives_restarts)
 {
     static struct lab lab;
@@ -416,7 +417,7 @@ START_TEST(a_drain_that_cuts_is_refused)
     lab_assert_same_tables(&lab, before, len, true);
     ck_assert_uint_eq(lab.sets_lft, 0);
 
-    /* After the drain of one of them, the other is refused, too. */
+    /* While one of the two leaves is drained, the manager refuses to drain the other one, too. */
     q.nodes = 1;
     await_state(&lab, start(&lab, &q), SM_DRAIN_DRAINING);
     ck_assert_int_eq(sm_drain_start(lab.sm, &q, &id, why, sizeof(why)), FAB_E_EXISTS);
@@ -441,7 +442,7 @@ START_TEST(a_drain_outlasts_faults)
     uint32_t spine = switch_of(&lab, "spine-002");
     uint32_t id = drain_switch(&lab, spine, 0);
     await_state(&lab, id, SM_DRAIN_DRAINING);
-    lab.answered = NULL; /* faults interrupt traffic */
+    lab.answered = NULL; /* a fault may interrupt traffic, so the test stops checking each write */
     lab_unlink(&lab, "spine-002", 1);
     lab_run_for(&lab, 5);
     lab_run(&lab, 60, lab_is_idle, "an idle manager");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A frozen manager: no Set leaves the process, whoever wants to send it, and the mode survives a
- * restart. The scenarios freeze-*.scenario show what rounds do meanwhile.
+ * A frozen manager sends no Set, no matter which part of the program requests it. It is still
+ * frozen after a restart. The scenarios freeze-*.scenario show what rounds do meanwhile.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,8 +19,8 @@ static void note(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     answered = a->status;
 }
 
-/* Lets a part of the manager that knows nothing of the mode send a request to the leaf, and returns
- * the status of the answer. */
+/* Sends a request to the leaf in the name of a part of the manager that does not know whether the
+ * manager is frozen. Returns the status of the answer. */
 static int send(struct lab *lab, uint8_t method, uint16_t attr_id)
 {
     static const struct fab_path leaf = {.hops = 1, .port = {0, 1}};

@@ -362,7 +362,8 @@ static void read_settings(const char *name, struct config *ret)
     golden_path(FOLDER, folder, sizeof folder);
     ck_assert_ptr_nonnull(getcwd(before, sizeof before));
     ck_assert_int_eq(chdir(folder), 0);
-    /* printed as text, because everybody can read these files, and some have keys */
+    /* The text is loaded and not the file, because the manager refuses a file with keys that every
+     * user can read. */
     char text[8192];
     FILE *f = fopen(name, "r");
     ck_assert_ptr_nonnull(f);
@@ -568,7 +569,8 @@ static void print_step(void)
     fflush(run.events);
     fprintf(run.out, "Events\n%s", run.event_text);
     golden_items_read(&now, run.lab.sim);
-    memcpy(run.kinds, kinds, sizeof kinds); /* without the reads that are made above */
+    /* restores the numbers from before golden_items_read, whose reads must not count */
+    memcpy(run.kinds, kinds, sizeof kinds);
     run.kind_count = kind_count;
     fputs("MADs to devices\n", run.out);
     print_kinds();

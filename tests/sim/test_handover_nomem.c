@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets each allocation of the loop thread during a change of mastership fail once: this manager
+ * During a change of mastership, each allocation of the loop thread fails once: this manager
  * accepts a hand-over, hands over, or takes over from a master that died. The manager must go on,
- * must get the role (or give it away) after all, and must leave correct tables in the
- * switches.
+ * must get the role (or give it away) after all, and must leave correct tables in the switches.
  *
- * In each run, one allocation fails. It is one of those in the SECONDS of virtual time after the
- * first MAD that the manager sends or receives. Allocations of Check do not count, so that no
- * allocation of the test itself fails.
+ * In each run, one allocation fails. It is one of the allocations in the SECONDS of virtual time
+ * after the first MAD that the manager sends or receives. Allocations of Check do not count, so
+ * that no allocation of the test itself fails.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -29,8 +28,10 @@ void __real__mark_point(const char *file, int line);
 void __wrap__mark_point(const char *file, int line);
 
 static pthread_t loop_thread;
-static bool armed, waits;       /* allocations fail; they fail from the next MAD on */
-static uint64_t calls, fail_at; /* number of allocations since; the one that fails */
+/* armed: allocations are counted, and one of them fails. waits: the next MAD sets `armed`. */
+static bool armed, waits;
+/* number of allocations while armed; index of the allocation that fails */
+static uint64_t calls, fail_at;
 
 static bool fails(void)
 {
@@ -90,7 +91,7 @@ static void open_beside(struct lab *lab, uint8_t priority, uint8_t state)
     sm_start(lab->sm);
 }
 
-/* The other manager sends HANDOVER, and is standby then. */
+/* The other manager sends HANDOVER, and then is standby. */
 static void send_handover(struct lab *lab)
 {
     struct fab_sm_info from = lab->other;
@@ -158,7 +159,7 @@ START_TEST(each_allocation_may_fail)
         more = calls > fail_at;
         lab_close(&lab);
     }
-    ck_assert_uint_gt(fail_at, 300); /* allocations of the scenario */
+    ck_assert_uint_gt(fail_at, 300); /* a change of mastership makes more than 300 allocations */
 }
 END_TEST
 

@@ -11,13 +11,14 @@
 #include "tests/sim/isolation_world.h"
 
 #define MINUTES 15
-#define FLOOR 18 /* uplinks that a leaf must keep: 75 % of 25, rounded down */
+#define FLOOR 18 /* uplinks that a leaf must keep: 75 % of 25 uplinks, rounded down */
 
 static struct world t;
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* Checks that each leaf with an isolated link keeps its floor, by the snapshot in the view. */
+/* Checks in the snapshot of the view that each leaf with an isolated link keeps its capacity
+ * floor. */
 static void check_floor(const struct sm_isolation *list, uint32_t count)
 {
     struct fab_view *v = sm_view(t.lab.sm);

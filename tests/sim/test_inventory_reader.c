@@ -56,7 +56,7 @@ static void on_receive(void *ctx, const struct transport_mad *mads, size_t count
         for (size_t b = FAB_VENDOR_DATA; t.hostile && b < FAB_MAD_SIZE; b++)
             mad.bytes[b] = (uint8_t)(lab_random(&t.lab) % 4 == 0 ? 0x11 : lab_random(&t.lab));
         if (t.hostile && mad.bytes[17] == FAB_VENDOR_GENERAL_INFO)
-            memset(mad.bytes + FAB_VENDOR_DATA + 128, 0xff, 16); /* all capabilities */
+            memset(mad.bytes + FAB_VENDOR_DATA + 128, 0xff, 16); /* claims all capabilities */
         transport_hand_up(&t.wire, &mad, 1);
     }
 }
@@ -141,7 +141,8 @@ START_TEST(all_devices_are_read)
     ck_assert_uint_eq(status().modules, 2 * (16 + 8));
     ck_assert_uint_le(t.most_in_flight, 8);
     ck_assert_uint_eq(t.most_to_one, 1);
-    ck_assert_uint_le(t.sent, (t.last_us - t.first_us) / 10000 + 20); /* 100 per second */
+    /* at most 100 requests a second */
+    ck_assert_uint_le(t.sent, (t.last_us - t.first_us) / 10000 + 20);
     const struct inventory_node *leaf = node("leaf-001"), *host = node("host-0001");
     ck_assert_int_ne(leaf->read_us, 0);
     ck_assert_int_ne(leaf->temperature.now, FAB_NO_TEMPERATURE);
@@ -249,7 +250,7 @@ static void check_temperature(uint8_t port, const char *subject)
     ck_assert_uint_eq(lab_count_events(&t.lab, "temperature-high"), 1);
     ck_assert_str_eq(lab_event(&t.lab, "temperature-high")->subject, subject);
     ck_assert_uint_eq(status().hot, 1);
-    lab_run_for(&t.lab, 200); /* not reported again */
+    lab_run_for(&t.lab, 200); /* the manager does not report the same temperature again */
     ck_assert_uint_eq(lab_count_events(&t.lab, "temperature-high"), 1);
     ck_assert_int_eq(fab_sim_heat(t.lab.sim, leaf, port, 0), FAB_OK);
     lab_run_for(&t.lab, 70);

@@ -250,7 +250,8 @@ static void power(struct world *w)
     transport_sim_kick(w->transport);
 }
 
-/* Pulls or plugs a cable, or switches a switch off or on, but never the cable of the manager. */
+/* Pulls a cable or plugs it in again, or switches a switch off or on. Never pulls the cable of the
+ * manager. */
 static void change_fabric(struct world *w)
 {
     w->faults++;
@@ -788,8 +789,8 @@ static bool is_written_or_given_up(struct lab *lab)
     return is_written(lab) || status.unresponsive > 0;
 }
 
-/* A single unanswered request may have taken a route over a failed link. So multicast trees avoid a
- * switch only after a second request without an answer. */
+/* If a request gets no answer, its route may have used a failed link, so the switch need not be at
+ * fault. Multicast trees avoid a switch only after two requests without an answer. */
 START_TEST(one_unanswered_request_names_no_switch)
 {
     static const uint32_t lost[] = {1, 4, 5, 7, 8}; /* a request is sent four times */
@@ -840,8 +841,8 @@ START_TEST(the_event_names_the_setting_that_limits_mlids)
 }
 END_TEST
 
-/* A switch that does not answer is asked again after 1, 2, 4, 8 and 16 s, even if the manager has
- * just started. When the switch answers again, nothing needs to be written. */
+/* The manager asks a switch that does not answer again after 1, 2, 4, 8 and 16 s, even if the
+ * manager has just started. When the switch answers again, nothing needs to be written. */
 START_TEST(switches_that_do_not_answer_are_asked_less_and_less)
 {
     struct lab lab;

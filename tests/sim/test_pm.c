@@ -19,7 +19,8 @@
 #include "tests/support/golden.h"
 
 #define SENT_MOST 8192
-/* The performance manager may read up to this many ports before their time (assert_schedule). */
+/* In each tick, the performance manager reads this number of ports before they are due
+ * (assert_schedule). */
 #define EARLY 16
 
 struct sent {
@@ -140,9 +141,11 @@ static uint32_t find(uint64_t from_us, uint64_t to_us, uint16_t attr_id, uint16_
 }
 
 /* Checks at which times the performance manager reads the ports. A pass takes one interval, and
- * reads each linked port once, by its LID. In the interval, the time of a link is proportional to
- * the lower id of its ports. The performance manager wakes up whenever 16 ports are due, and at
- * least once a second. So it may read 16 ports before their time. */
+ * reads each linked port once, by its LID. Both ports of a link are due at the same time, which
+ * depends on the lower one of their ids: this id is to the number of ports as the time is to the
+ * interval. The performance manager has a tick whenever 16 more ports are due, and at least once a
+ * second. In each tick, it reads the ports that are due, and the next 16 ports before they are
+ * due. */
 static void assert_schedule(struct fab_builder *b, uint32_t interval_s, bool narrow)
 {
     const uint64_t interval = interval_s * UINT64_C(1000000);
@@ -248,9 +251,10 @@ static uint64_t first_request(uint16_t lid)
     return t.sent[i].us;
 }
 
-/* A shorter interval makes the running pass late. In each tick, the pass then examines at most 4096
- * ports, most of which have no link here. Before, it has examined the first 16 ports. So the next
- * tick ends after the port whose id is 16 + 4095. */
+/* The interval becomes shorter while a pass runs, so the pass is late. It has examined the first 16
+ * ports until then. A late pass examines at most 4096 ports in each tick, and most of these ports
+ * have no link here. So the next tick examines the ports up to id 16 + 4095, and the port after it
+ * waits for another tick. */
 START_TEST(a_late_pass_examines_few_ports_at_once)
 {
     const uint32_t last = EARLY + SCANNED - 1;

@@ -189,16 +189,16 @@ struct outcome {
 };
 
 /* Replays a recording with the policy of the recorded run, except that the LMC is `lmc`. quiet: the
- * manager makes no periodic sweeps. The loop in virtual time must be freed before this thread uses
- * another loop. */
+ * manager makes no periodic sweeps. A thread can use only one loop in virtual time, so the caller
+ * of this function must free its own loop first. */
 static void replay(const uint8_t *bytes, size_t len, uint8_t lmc, bool quiet, struct outcome *ret)
 {
     struct rig *x = malloc(sizeof(*x));
     char why[200] = "";
     begin(x, loop_new_virtual());
     x->config.policy.lmc = lmc;
-    /* The recording is damaged, and its times can be far in the future. Periodic sweeps until then
-     * would take too long. */
+    /* The recording is damaged, and its times can be far in the future. Until then, the manager
+     * would make too many periodic sweeps. */
     if (quiet)
         x->config.sweep.light_interval_s = x->config.sweep.heavy_interval_s = 0;
     int r = transport_replay_open(x->loop, bytes, len, stop_loop, x->loop, &x->transport, why,

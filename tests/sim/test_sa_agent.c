@@ -32,11 +32,11 @@ struct scene {
     struct transport wire; /* the agent's transport */
     struct sa *sa;
     struct asker askers[ASKERS];
-    /* count: number of requesters. finished[done]: the requesters in the order in which their
-     * requests were answered. */
+    /* count: number of requesters. done: number of requesters whose requests were answered.
+     * finished[done]: these requesters, in the order of their answers. */
     unsigned count, finished[ASKERS], done;
-    /* began[begun]: the requesters in the order in which the first segments of their answers
-     * arrived. */
+    /* begun: number of requesters that got the first segment of a table. began[begun]: these
+     * requesters, in the order in which these segments arrived. */
     unsigned began[ASKERS], begun;
     struct fab_prng prng;
     double loss;
@@ -322,9 +322,9 @@ START_TEST(hosts_take_turns)
 }
 END_TEST
 
-/* One host sends 2,000 requests, each of which takes the agent long. At the same time, 20 other
- * hosts send one request each. They are answered before the flooding host gets more than its
- * share. */
+/* One host sends 2,000 requests, and the agent needs much time for each of them. At the same time,
+ * 20 other hosts send one request each. The agent answers them before the flooding host gets more
+ * than its share. */
 START_TEST(floods_starve_nobody)
 {
     uint8_t mad[FAB_MAD_SIZE];

@@ -270,7 +270,8 @@ static uint16_t send_registration(unsigned kind)
     case MEMBERSHIP:
         return try_to_join(2, A_GROUP);
     default:
-        /* requests the second GUID of the first block; 0: the manager chooses it */
+        /* requests an alias GUID at index 1 of the first block; its value is 0, so the manager
+         * chooses it */
         ck_assert_int_eq(fab_wire_rec_pack(&fab_wire_guid_info_record, &guids, data, sizeof data),
                          FAB_OK);
         return ask(host_lid(3), FAB_METHOD_SET, FAB_SA_GUID_INFO_RECORD, 0, 3 | 2 << 4, data, 72);
@@ -318,14 +319,16 @@ static void set_refused(unsigned kind, bool refused)
 
 static void await_writable(void)
 {
-    /* without new rows, the writer tries every two seconds whether it can write */
+    /* when no new rows arrive, the writer of the store tries every two seconds whether it can
+     * write */
     for (int i = 0; i < 1000 && store_is_failing(scene.lab.store); i++)
         usleep(10000);
     ck_assert(!store_is_failing(scene.lab.store));
     store_flush(scene.lab.store);
 }
 
-/* The writer writes the queued rows some time after the database accepts rows again. */
+/* Waits until the table has this number of rows. The writer of the store writes queued rows some
+ * time after the database accepts rows again. */
 static void await_rows(unsigned kind, int rows)
 {
     for (int i = 0; i < 1000 && rows_of(kind) != rows; i++)
@@ -333,8 +336,8 @@ static void await_rows(unsigned kind, int rows)
     ck_assert_int_eq(rows_of(kind), rows);
 }
 
-/* A registration of each kind arrives while the disk is full. In half of the runs the host repeats
- * it. */
+/* A registration of each kind arrives while the disk is full. In half of the runs, the host sends
+ * it again later. */
 START_TEST(the_recovery_of_the_disk_stores_registrations)
 {
     unsigned kind = (unsigned)_i / 2;
@@ -342,8 +345,8 @@ START_TEST(the_recovery_of_the_disk_stores_registrations)
     signal(SIGXFSZ, SIG_IGN);
     open_scene(true);
     int before = rows_of(kind);
-    /* without this, an earlier event could fail first, and the manager would refuse the
-     * registration */
+    /* Writes what the store has queued. Otherwise, the row of an earlier event could be the first
+     * one that cannot be written, and the manager would refuse the registration. */
     store_flush(scene.lab.store);
     set_disk(true);
     ck_assert_uint_eq(send_registration(kind), FAB_SMP_BUSY);
@@ -359,8 +362,8 @@ START_TEST(the_recovery_of_the_disk_stores_registrations)
 }
 END_TEST
 
-/* The writer drops a record that violates the schema. The repetition by the host is refused first,
- * and stored when the database accepts it. */
+/* The writer of the store drops a record that violates the schema. The host sends the registration
+ * again. The manager refuses it until the database accepts the record, and then stores it. */
 START_TEST(the_repetition_of_a_dropped_registration_is_stored)
 {
     unsigned kind = (unsigned)_i;

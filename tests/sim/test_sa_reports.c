@@ -105,8 +105,8 @@ START_TEST(subscribers_hear_who_comes_and_goes)
 }
 END_TEST
 
-/* A host that does not answer gets the report again, and is then removed. Other hosts get the
- * report at once, and only once. */
+/* If a host does not answer a report, the manager sends it again, and then removes the
+ * subscription. Other hosts get the report at once, and only once. */
 START_TEST(who_does_not_answer_is_dropped)
 {
     open_scene(false);
@@ -338,9 +338,9 @@ START_TEST(ranges_of_lids_are_checked)
     ck_assert_uint_eq(subscribe_to(1, of[0], of[1]), 0);
     ck_assert_uint_eq(subscribe_to(1, of[2], 0), FAB_SA_REQ_INVALID);
     ck_assert_uint_eq(subscribe_to(1, of[1], of[2]),
-                      FAB_SA_REQ_INVALID); /* the last LID of the range is not permitted */
+                      FAB_SA_REQ_INVALID); /* refused: the last LID is not permitted */
     ck_assert_uint_eq(subscribe_to(1, of[2], of[4]),
-                      FAB_SA_REQ_INVALID); /* the first LID of the range is not permitted */
+                      FAB_SA_REQ_INVALID); /* refused: the first LID is not permitted */
     ck_assert_uint_eq(subscribe_to(1, 1, top), FAB_SA_REQ_INVALID);
     /* LIDRangeBegin 0xffff means all ports about which the host may receive reports */
     ck_assert_uint_eq(subscribe_to(1, 0xffff, 0), 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The background traffic of the simulated fabric. A manager has routed the fabric, so the flows
- * follow its tables. The counters of both ends of a link must agree at all times, and must rise
- * evenly except where an epoch ends.
+ * follow its tables. The counters of both ends of a link must agree at all times. They must rise
+ * evenly during an epoch of the traffic; the next epoch has other flows.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
@@ -49,7 +49,7 @@ START_TEST(both_ends_of_a_link_agree)
     lab_bring_up(&lab, lab_leaf_spine(8, 4, 8), NULL);
     ck_assert_int_eq(fab_sim_traffic(lab.sim, 0.5, 7), FAB_OK);
     uint64_t before = assert_agree(&lab);
-    /* 1000 s: at least three epochs */
+    /* 1000 s are at least three epochs */
     for (unsigned i = 0; i < 100; i++) {
         advance(&lab, 10 * SECOND_US);
         uint64_t now = assert_agree(&lab);
@@ -71,7 +71,7 @@ START_TEST(rates_change_only_where_an_epoch_ends)
     uint32_t port = fab_fabric_port_id(lab.sim->fabric, lab.sim->fabric->switch_count, 1);
     ck_assert_int_eq(fab_sim_traffic(lab.sim, 0.5, 7), FAB_OK);
     uint64_t before = read_words(&lab, port, FAB_SIM_XMIT_DATA);
-    for (unsigned i = 0; i < 1000; i++) { /* 300 s are an epoch */
+    for (unsigned i = 0; i < 1000; i++) { /* an epoch lasts 300 s */
         advance(&lab, SECOND_US);
         uint64_t now = read_words(&lab, port, FAB_SIM_XMIT_DATA), rose = now - before;
         changes += rose > rise + 1 || rise > rose + 1;

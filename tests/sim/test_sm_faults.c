@@ -134,7 +134,7 @@ START_TEST(finds_cables_that_changed_places)
 }
 END_TEST
 
-/* Checks that the numbers of links, which a repair corrects, are those of a fresh count. */
+/* Checks that the numbers of links, which a repair corrects, equal the numbers of a fresh count. */
 static void assert_census(struct lab *lab)
 {
     struct fab_view *v = sm_view(lab->sm);
@@ -414,11 +414,13 @@ START_TEST(steps_follow_a_repair_until_nothing_moves)
 }
 END_TEST
 
-/* The passes of the incremental rebalance over the LIDs, as __wrap_fab_repair_rebalance sees them.
- */
+/* The passes of the incremental rebalance over the LIDs. __wrap_fab_repair_rebalance counts
+ * them. */
 static struct {
-    size_t most;      /* number of entries after which a step ends; 0: that of the manager */
-    unsigned partial; /* number of steps that ended before the last LID */
+    /* a step ends when it has changed this number of entries; 0: the number that the manager
+     * gives */
+    size_t most;
+    unsigned partial; /* number of steps that ended before they came to the last LID */
     unsigned moves;   /* number of entries that the steps changed */
     bool still;       /* the running pass has begun at the first LID, and has changed nothing */
     bool settled;     /* the last whole pass changed nothing */
@@ -440,10 +442,10 @@ int __wrap_fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft,
     return status;
 }
 
-/* A step changes a bounded number of entries. So a pass over all LIDs may have several steps, and
- * the entries that later steps change may allow further changes for LIDs that the pass has left
- * behind. The steps therefore end only after a whole pass without a change, however short they are.
- */
+/* A step may change only a certain number of entries, so a pass over all LIDs may need several
+ * steps. The changes of a later step may make another change useful for a LID that the pass has
+ * already left behind. So the steps end only when a whole pass has changed nothing, no matter how
+ * short the steps are. */
 START_TEST(steps_end_with_a_pass_that_moves_nothing)
 {
     static const size_t most[] = {0, 12, 5, 2};
@@ -863,7 +865,7 @@ START_TEST(repairs_a_link_before_a_sweep_ends)
         lab_run(&lab, 10, lab_is_ready, "the manager is idle");
         swept = i == 0;
         if (i == 0) {
-            lab_unlink(&lab, "leaf-004", 6); /* a targeted sweep checks its repair */
+            lab_unlink(&lab, "leaf-004", 6); /* causes a repair, which a targeted sweep checks */
             lab_await(&lab, 3, "link-down");
         } else
             ck_assert_int_eq(sm_sweep(lab.sm, end_of_sweep, &swept), FAB_OK);

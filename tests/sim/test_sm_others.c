@@ -32,7 +32,7 @@ START_TEST(yields_to_a_better_manager_and_takes_over)
 }
 END_TEST
 
-/* A standby manager knows the others, so it need not sweep to elect. */
+/* A standby manager already knows the other managers, so it need not sweep before it takes over. */
 START_TEST(takes_over_before_it_sweeps)
 {
     struct lab lab;
@@ -172,7 +172,7 @@ START_TEST(hands_over_to_a_better_manager)
 }
 END_TEST
 
-/* A manager that does not accept HANDOVER is not asked all the time. */
+/* The other manager does not accept HANDOVER. This manager does not offer it all the time. */
 START_TEST(stays_master_if_nobody_accepts)
 {
     struct lab lab;
@@ -186,8 +186,9 @@ START_TEST(stays_master_if_nobody_accepts)
 }
 END_TEST
 
-/* The master hangs, this manager takes over, and the other one continues as master. Its process may
- * have hung so long that no sweep remembers it. */
+/* The other manager is master and stops answering, so this manager takes over. Then the other
+ * manager answers again, and still acts as master. In the second run, it was silent for 15 minutes,
+ * and this manager has forgotten it. */
 START_TEST(meets_a_master_that_hung)
 {
     struct lab lab;
@@ -205,8 +206,8 @@ START_TEST(meets_a_master_that_hung)
 }
 END_TEST
 
-/* A manager that was master twice and stopped answering is handed the role again only after
- * subnet.handover_hold. */
+/* This manager has handed the role to the other manager twice, and each time the other one stopped
+ * answering. This manager hands over for the third time only after subnet.handover_hold. */
 START_TEST(a_manager_that_keeps_losing_the_role_is_held)
 {
     struct lab lab;
@@ -232,8 +233,8 @@ START_TEST(a_manager_that_keeps_losing_the_role_is_held)
 }
 END_TEST
 
-/* After a hand-over by command, this manager shows a priority that does not beat the new master,
- * and has its own again when it is master. */
+/* After a hand-over by command, this manager shows a priority with which it does not take
+ * precedence over the new master. When it is master again, it shows its own priority. */
 START_TEST(hands_over_by_command)
 {
     struct lab lab;
@@ -250,7 +251,8 @@ START_TEST(hands_over_by_command)
     ck_assert_int_eq(o.count, 1);
     ck_assert_int_eq(o.status, FAB_OK);
     sm_get_ha_status(lab.sm, &ha);
-    ck_assert_uint_eq(ha.priority, 3); /* the port GUID of this manager is higher */
+    /* equal to the priority of the other manager, whose lower port GUID then gives it precedence */
+    ck_assert_uint_eq(ha.priority, 3);
     ck_assert_uint_eq(ha.own_priority, 5);
     ck_assert_uint_eq(ha.master_guid, 0x42);
     ck_assert_int_eq(sm_hand_over(lab.sm, 0, note, &o, why, sizeof why), FAB_E_DENIED);
@@ -262,7 +264,8 @@ START_TEST(hands_over_by_command)
 }
 END_TEST
 
-/* Another master appears that this one beats: it stays, and one event names both. */
+/* Another manager becomes master, over which this manager has precedence. This manager stays
+ * master, and reports the other master in a single event. */
 START_TEST(reports_a_second_master_once)
 {
     struct lab lab;
@@ -272,7 +275,7 @@ START_TEST(reports_a_second_master_once)
     ck_assert_uint_eq(lab_count_events(&lab, "sm-two-masters"), 1);
     ck_assert_uint_eq(lab_event(&lab, "sm-two-masters")->guid, 0x42);
     ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
-    lab.other.priority = 9; /* and now the other one is better */
+    lab.other.priority = 9; /* now the other manager has precedence */
     lab_run(&lab, 1, lab_is_standby, "yielding");
     lab_close(&lab);
 }
@@ -393,8 +396,8 @@ START_TEST(an_isolated_link_of_another_manager_is_in_the_list_once)
 }
 END_TEST
 
-/* A standby manager sweeps and elects again, for example because another one isolated a link. It
- * has a view of its own. */
+/* A standby manager sweeps and elects again, for example because another manager isolated a link.
+ * Meanwhile it refuses to isolate or release links and to disable ports, although it has a view. */
 START_TEST(a_manager_that_elects_again_decides_nothing)
 {
     struct lab lab;
@@ -426,7 +429,8 @@ START_TEST(refuses_to_cut_itself_off)
         /* both ends of the link of this manager's own port */
         {"leaf-001", 1, FAB_E_DENIED},
         {"host-0001", 1, FAB_E_DENIED},
-        /* the manager could not reach the port to enable it again */
+        /* the port of a host: when it is disabled, the manager cannot reach it to enable it
+         * again */
         {"host-0010", 1, FAB_E_DENIED},
         {"leaf-001", 99, FAB_E_NOT_FOUND},
         {"leaf-001", 0, FAB_E_NOT_FOUND},
@@ -445,8 +449,8 @@ START_TEST(refuses_to_cut_itself_off)
 }
 END_TEST
 
-/* Requests come in quick succession. Each takes account of the previous ones, although no sweep ran
- * in between. */
+/* Requests come in quick succession. The manager considers the earlier requests when it decides
+ * about a later one, although no sweep ran in between. */
 START_TEST(refuses_to_cut_off_a_part_in_a_hurry)
 {
     struct lab lab;

@@ -116,9 +116,9 @@ START_TEST(many_full_tables_are_counted)
 }
 END_TEST
 
-/* A port of a switch acknowledges partition enforcement, but does not enforce. The manager reports
- * the switches with such a port once, for any port number. Ports between switches need not
- * enforce. */
+/* In each case, the switch ports with one port number acknowledge partition enforcement, but do not
+ * enforce. A single event gives the number of switches that have a host at such a port. Ports
+ * between switches need not enforce. */
 START_TEST(switches_that_do_not_enforce_are_told_of)
 {
     static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * When links come back, a local repair uses them again. No sweep and no engine runs before the last
- * write, and the tables are byte for byte those before the failure.
+ * write, and the tables equal the tables before the failure byte for byte.
  *
  * Random fabrics lose and regain links at random, and the test checks each write of the manager.
  * The unanswered writes may take effect in any order. No mixture of tables may have a loop or a

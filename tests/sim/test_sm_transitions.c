@@ -420,7 +420,9 @@ static unsigned published, bad, uncertain;
 /* The verifications of all mixtures that failed writes may have left. */
 static struct {
     unsigned count;
-    bool unsafe; /* if entries differ, some mixture of them may deadlock */
+    /* true: the wrapper below returns STEPS in place of ANY_ORDER, as if a mixture could
+     * deadlock */
+    bool unsafe;
 } mixtures;
 
 int __real_fab_transition_make(const struct fab_transition_input *in, struct fab_transition *ret);
@@ -428,7 +430,8 @@ int __wrap_fab_transition_make(const struct fab_transition_input *in, struct fab
 int __wrap_fab_transition_make(const struct fab_transition_input *in, struct fab_transition *ret)
 {
     int status = __real_fab_transition_make(in, ret);
-    if (in->visits != 1) /* steps are wanted, not only whether all mixtures are safe */
+    /* The caller wants steps, and does not only ask whether all mixtures are safe. */
+    if (in->visits != 1)
         return status;
     mixtures.count++;
     if (mixtures.unsafe && ret->verdict == FAB_TRANSITION_ANY_ORDER)
@@ -539,10 +542,10 @@ static struct {
     /* Number of further LFT writes of the repair that reach their switch. */
     uint32_t accepted;
     bool lossy; /* later LFT writes are lost */
-    /* True: compare_verdicts must still be called after the repair. It is called when the next
-     * sweep begins. */
+    /* True: the next sweep begins after a repair, and must compare the verdicts. */
     bool awaited;
-    /* Number of calls of compare_verdicts (found), and of views with pairs without a path (bad). */
+    /* found: number of sweeps that compared the verdicts. bad: number of comparisons in which pairs
+     * were without a path. */
     uint32_t found, bad;
 } failing;
 

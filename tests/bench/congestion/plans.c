@@ -107,9 +107,10 @@ static uint32_t *shuffled(const struct scene *s, struct fab_prng *prng)
     return order;
 }
 
-/* Adds background flows beside an incast. Endports that take no part in the incast send by a shift
- * over leaves to endports that are not its target. These flows share links only with the incast. If
- * there is an incast, flows that share no link with it are left out. */
+/* Adds background flows beside an incast. busy: [ends] endports that take part in the incast. hot:
+ * [ends] targets of the incast. All other endports send by a shift over leaves, but not to targets.
+ * Such a flow can share links with the incast, but with no other background flow. If there is an
+ * incast, only the flows that share a link with it are added. */
 static void beside(const struct scene *s, struct plan *p, const bool *busy, const bool *hot,
                    struct fab_prng *prng)
 {
