@@ -14,8 +14,8 @@ struct fixture {
     struct loop *loop;
     struct agent *agent;
     struct transport_mad sent[KEPT];
-    /* sent_count: number of MADs that the transport accepted. busy: how many of the next sends it
-     * refuses. */
+    /* sent_count: number of MADs that the transport accepted. busy: number of further MADs that the
+     * transport will refuse. */
     unsigned sent_count, busy;
     int answers, timeouts, unsolicited;
     struct fab_path path;
