@@ -207,8 +207,8 @@ static void note_sender(void *ctx, const struct transport_mad *mad)
     ++*(int *)ctx;
 }
 
-/* Three agents share a transport: subnet management, one that reads counters, and one that answers
- * queries. */
+/* Three agents share a transport: one for subnet management, one that reads counters, and one that
+ * answers queries. */
 START_TEST(each_class_has_its_agent)
 {
     const struct fab_mads_config config = {

@@ -346,7 +346,8 @@ START_TEST(a_dead_disk_stops_nothing)
 }
 END_TEST
 
-/* The process is killed at random times; every round that was written is there. */
+/* The process is killed at random times. Afterwards the history must have every round that the
+ * process reported as written. */
 START_TEST(kills_lose_no_written_round)
 {
     struct fab_prng p;
