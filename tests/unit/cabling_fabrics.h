@@ -5,7 +5,8 @@
 
 #include "tests/unit/fabrics.h"
 
-/* Gives each switch some ports more, so that cables can be in wrong ports. */
+/* Gives each switch more ports, which have no cables, so that a mistake can put a cable into a
+ * wrong port. */
 static inline struct fab_fabric *with_free_ports(struct fab_builder *plain, uint32_t radix)
 {
     const struct fab_variation more = {.radix = radix};
@@ -48,7 +49,8 @@ static inline struct fab_fabric *rails_1280(void)
     return with_free_ports(b, 100);
 }
 
-/* Returns a real fabric; NULL: the folder of real fabrics is not given. */
+/* Returns a real fabric; NULL if FABRICD_TOPOLOGIES in the environment does not name the folder of
+ * real fabrics. */
 static inline struct fab_fabric *sat11(void)
 {
     const char *folder = getenv("FABRICD_TOPOLOGIES");

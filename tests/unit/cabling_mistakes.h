@@ -13,7 +13,7 @@
 enum mistake_kind {
     SWAP_AT_SWITCH, /* exchanges two cables of one switch */
     SWAP_BETWEEN,   /* exchanges two cables of any nodes */
-    RING,           /* moves the ends of 3 to 6 cables by one */
+    RING,           /* exchanges 3 to 6 cable ends in a cycle */
     WRONG_PORT,     /* moves the end of a cable to a free port of the same switch */
     WRONG_HOST,     /* puts an unknown host at the port of a planned host, which is off */
     SWAP_RAILS,     /* exchanges the cables of two adapters of one host */

@@ -34,8 +34,8 @@ static inline void fabric_set_random(unsigned count, uint64_t seed, fabric_set_c
 }
 
 /* Passes trees of two to four levels to `check`, with nodes in random order. The first 12 trees are
- * complete; in the rest, links and switches are missing. From the seventh tree on, nodes have other
- * GUIDs. */
+ * complete; in the rest, links and switches are missing. From the seventh tree on, the GUIDs of the
+ * nodes are changed, too. */
 static inline void fabric_set_trees(unsigned count, uint64_t seed, fabric_set_check *check,
                                     void *ctx)
 {

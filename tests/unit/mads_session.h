@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For tests of the MAD session (libfabmgr/mads/mads.h): a session, its requests, and their
- * results. */
+/* Functions for tests of the MAD session (libfabmgr/mads/mads.h). They make requests, record the
+ * results, and answer as a device. */
 #ifndef TESTS_UNIT_MADS_SESSION_H
 #define TESTS_UNIT_MADS_SESSION_H
 

@@ -28,7 +28,8 @@ struct walk {
     uint16_t mlid;
     /* [port_count] true: the MFT entry of the switch contains this port. */
     bool *named;
-    /* [port_count] how often a packet entered a switch by this port, or left it to an endport */
+    /* [port_count] how often a packet entered a switch by this port, or left it by this port to an
+     * endport */
     uint16_t *came;
     uint32_t steps;
 };
@@ -127,7 +128,7 @@ static inline void world_fini(struct world *w)
 
 static inline uint16_t mlid_of(uint32_t group)
 {
-    return (uint16_t)(FAB_MLID_FIRST + 30 + group * 7); /* the MLIDs are in several blocks */
+    return (uint16_t)(FAB_MLID_FIRST + 30 + group * 7); /* so the MLIDs are in several MFT blocks */
 }
 
 static inline uint64_t guid_of(const struct world *w, uint32_t end)
@@ -180,7 +181,8 @@ static inline void judge_from(struct world *w, struct walk *walk, uint32_t group
             continue;
         unsigned shall = w->member[to][group] == 1 &&
                          fab_mcast_trees_reaches(w->trees, walk->mlid, guid_of(w, to));
-        /* Check is called only after a failure, because each of its assertions writes to a file. */
+        /* The test asserts only after a failure, because the library Check writes each assertion to
+         * a file. */
         if (walk->came[out] != shall)
             ck_abort_msg("group %u: from %s to %s %u times, not %u", group,
                          w->now->nodes[fab_fabric_port(w->now, port)->node].desc,
@@ -222,7 +224,7 @@ static inline void judge_group(struct world *w, struct walk *walk, const uint32_
             judge_from(w, walk, group, from);
 }
 
-/* Checks the tree of the group `changed`; GROUPS: of all groups. */
+/* Checks the tree of the group `changed`; GROUPS: checks the trees of all groups. */
 static inline void judge(struct world *w, uint32_t changed)
 {
     uint32_t *island = calloc(w->now->switch_count + 1, sizeof(*island));
@@ -297,7 +299,7 @@ static inline void world_init(struct world *w, struct fab_fabric *f, uint64_t se
     w->member = calloc(w->ends, sizeof(*w->member));
     w->dead = fab_base_bits_new(f->port_count);
     ck_assert_int_eq(fab_mcast_trees_new(f, &w->trees), FAB_OK);
-    look(w); /* random fabrics may have several components */
+    look(w); /* if f is partitioned, w->now becomes the manager's part */
 }
 
 static inline void set_dead(struct world *w, uint32_t port, bool dead)

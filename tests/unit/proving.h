@@ -137,7 +137,7 @@ static inline uint64_t changed_sls(const struct made *before, const struct made 
     return changed;
 }
 
-/* Returns true if the SL-to-VL tables of all links that are left are those of `before`. */
+/* Returns true if all links that are left have the same SL-to-VL tables as in `before`. */
 static inline bool same_lanes(const struct made *before, const struct made *now)
 {
     const struct fab_vls *a = &before->t->vls, *b = &now->t->vls;
@@ -213,8 +213,8 @@ static inline struct tally switch_faults(const char *engine, const struct made *
 }
 
 /* Frees f. Lets each link and each switch fail alone. Each time, the engine must route the fabric,
- * and its tables must pass the proof. No path may get another SL, except when one particular switch
- * fails. No missing link may change SL-to-VL tables. */
+ * and its tables must pass the proof. The failure of a link must not change SLs or SL-to-VL tables.
+ * Only one of the switches may change SLs by its failure. */
 static inline void survives(const char *engine, struct fab_fabric *f, const char *what)
 {
     struct made before = made_by(engine, f);
@@ -223,7 +223,7 @@ static inline void survives(const char *engine, struct fab_fabric *f, const char
     struct tally switches = switch_faults(engine, &before, what);
     ck_assert_uint_eq(cables.refused + cables.unproven + cables.changed + cables.remapped, 0);
     ck_assert_uint_eq(switches.refused + switches.unproven, 0);
-    ck_assert_uint_le(switches.changed, 1); /* one of the switches may be this particular one */
+    ck_assert_uint_le(switches.changed, 1);
     made_fini(&before);
 }
 
@@ -271,9 +271,9 @@ static inline struct fab_fabric *with_faults(const struct fab_fabric *f, struct 
     return now;
 }
 
-/* Frees f. Lets several links and switches fail at once. Each time, the engine must either route
- * the fabric or refuse it with a reason. In at most `odd` percent of the rounds, the tables may
- * fail the proof. */
+/* Frees f. Lets several links and switches fail at once, `rounds` times. Each time, the engine must
+ * either route the fabric or refuse it with a reason. In at most `odd` percent of the rounds, the
+ * tables may fail the proof. */
 static inline void mostly_survives(const char *engine, struct fab_fabric *f, struct fab_prng *prng,
                                    unsigned rounds, unsigned odd, const char *what)
 {

@@ -52,7 +52,7 @@ static inline int route(struct world *w, const char *engine)
     char why[300];
     uint32_t weakest;
     int status = FAB_E_UNSUPPORTED;
-    /* The manager also halves the number of sets until the engine can route. */
+    /* If the engine cannot route with so many sets of VLs, the manager also halves their number. */
     for (uint8_t sets = w->p.classes->count; status != FAB_OK && sets > 0; sets /= 2) {
         w->p.lane_sets = sets;
         status =

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fabric under repair, and its judges. Three independent checks (the judges) follow each repair.
- * The first is the proof of the complete tables (libfabmgr/verify), which knows nothing of repairs.
- * The second is the same repair once more, which must change nothing. The third is a walk of every
- * pair of ports after every single write. REPAIR_STEPS=1000 in the environment makes the sequences
- * of faults longer.
+ * A fabric whose tables are repaired. Three independent checks follow each repair. The first is the
+ * proof of the complete tables (libfabmgr/verify), which knows nothing of repairs. The second is
+ * the same repair once more, which must change nothing. The third is a walk of every pair of ports
+ * after every single write. REPAIR_STEPS=1000 in the environment makes the sequences of faults
+ * longer.
  */
 #ifndef TESTS_UNIT_REPAIR_WORLD_H
 #define TESTS_UNIT_REPAIR_WORLD_H
@@ -34,7 +34,8 @@ struct world {
      * and compares the plans */
     bool sets_compared;
     unsigned unsafe, caught, harmless, later_sets;
-    /* number of deltas that lose entries and would not pass the proof if they claimed only one */
+    /* number of deltas that lose several entries, and fail the proof if they claim to lose only one
+     */
     unsigned unclaimed;
     unsigned done, refused, lost, parted, stepped, drained, rebalanced;
 };
@@ -236,10 +237,10 @@ static inline const char *fault_of(const struct world *w, const struct fab_fabri
     return free_of_cycles ? NULL : "a cycle";
 }
 
-/* Applies the writes of a delta one by one, in a random order. in_steps: only the writes of the
- * same step change places. After each write, there must be no loop and no cycle, and all paths that
- * worked before must still work, unless the delta drains entries. Returns NULL, or a text that says
- * what went wrong. */
+/* Applies the writes of a delta one by one, in a random order. in_steps: the order is random only
+ * within each step. After each write, there must be no loop and no cycle. All paths that worked
+ * before must still work, unless the delta drains entries. Returns NULL, or a text that says what
+ * went wrong. */
 static inline const char *watch_writes(const struct world *w, const struct fab_fabric *f,
                                        const struct fab_repair_delta *d, struct fab_prng *prng,
                                        bool in_steps)
@@ -320,7 +321,7 @@ static inline void assert_good_for_ends(const struct world *w, const struct fab_
     free(stack);
 }
 
-/* Checks that a second repair for the same dead links changes nothing, and that a clone agrees. */
+/* Checks that a second repair for the same dead links, which a clone computes, changes nothing. */
 static inline void assert_settled(struct world *w, const uint32_t *dead, uint32_t count)
 {
     struct fab_repair *clone = NULL;
@@ -356,8 +357,8 @@ static inline void assert_repeatable(struct world *w, const uint32_t *dead, uint
     fab_repair_free(clone);
 }
 
-/* Proves a delta that the test has damaged. If it passes the proof, checks that the tables are
- * correct even so. */
+/* Proves a delta that the test has damaged. If the delta passes the proof, checks that its tables
+ * are correct nevertheless. */
 static inline void check_spoiled(struct world *w, const struct fab_fabric *f,
                                  const struct fab_repair_delta *bad)
 {
@@ -390,7 +391,7 @@ static inline void spoil(struct world *w, const struct fab_fabric *f,
         size_t k = fab_base_prng_below(prng, d->changes);
         memcpy(bad.change, d->change, d->changes * sizeof(*bad.change));
         bad.changes = d->changes;
-        /* the delta claims more lost entries than it has */
+        /* some deltas claim more lost entries than they have */
         bad.lost = d->lost + (i % 3 == 0 ? 5 : 0);
         if (i % 2 == 0) {
             uint32_t ports = w->whole->nodes[bad.change[k].sw].num_ports;
@@ -404,7 +405,7 @@ static inline void spoil(struct world *w, const struct fab_fabric *f,
     free(bad.change);
 }
 
-/* Proves the delta as if it claimed to lose one entry only. */
+/* Proves a delta that loses several entries as if it lost only one. */
 static inline void claim_one(struct world *w, const struct fab_repair_delta *d)
 {
     struct fab_repair_delta one = *d;
@@ -571,8 +572,9 @@ static inline bool change_to(struct world *w, const bool *dead, struct fab_prng 
     return true;
 }
 
-/* Checks that a clone computes the same step, which is the delta *d. If the step before changed
- * entries, a commit without changes makes the clone count the paths to all LIDs. */
+/* Checks that a clone of the repair computes the same step of the rebalance, which is the delta *d.
+ * The clone first commits a repair that changes nothing. If the step before changed entries, this
+ * commit makes the clone count the paths to all LIDs. */
 static inline void assert_same_step(struct world *w, struct fab_repair *clone, size_t most,
                                     uint32_t at, const struct fab_repair_delta *d)
 {

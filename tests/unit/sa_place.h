@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For tests of subnet administration: routes a fabric, makes a view of it, and sends requests to
- * the subnet administration of this view. */
+/* Functions for tests of subnet administration. They route a fabric, make a view of it, and send
+ * requests to the subnet administration of this view. */
 #ifndef TESTS_UNIT_SA_PLACE_H
 #define TESTS_UNIT_SA_PLACE_H
 
@@ -96,7 +96,7 @@ static inline void want(struct place *x, const struct fab_rec *r, const void *fr
  * bytes. Returns the number of all records. */
 static inline uint32_t table(struct place *x, void *ret, size_t size, uint32_t room)
 {
-    /* The query is static, so that it still contains data of the request before. These data must
+    /* The query is static, so that it still contains data of the previous request. These data must
      * have no effect. */
     static struct fab_sa_query q;
     uint8_t bytes[FAB_REC_MAX];

@@ -19,7 +19,7 @@ struct lab {
     uint8_t up;    /* number of the port of `leaf` to a spine */
     uint32_t spine;
 };
-struct lab lab_new(void); /* the fabric is as after power-on */
+struct lab lab_new(void); /* makes a fabric that was just powered on */
 /* Makes a fabric whose devices have LIDs (node id + 1). All its links are Active. */
 struct lab lab_managed(void);
 /* does the same as lab_managed, and attaches a manager to the port of the first host */
@@ -37,8 +37,9 @@ int set_states(struct lab *x, uint32_t node, uint8_t port, uint8_t state, uint8_
 /* Sends a LID-routed SubnGet(NodeInfo), and returns the result of fab_sim_send. *ret_guid: node
  * GUID in the answer. */
 int ask_lid(struct lab *x, uint16_t dlid, uint64_t *ret_guid);
-/* Sends a request of general services by LID. data: FAB_GS_DATA bytes from offset 64 of the
- * request; gets those of the answer. Returns the status; -1: no answer. */
+/* Sends a request of general services by LID. data: FAB_GS_DATA bytes, which are the bytes from
+ * offset 64 of the request, and on return those of the answer. Returns the status; -1: no answer.
+ */
 int gs(struct lab *x, uint32_t node, uint8_t mgmt_class, uint8_t method, uint16_t attr,
        uint32_t mod, uint64_t key, uint8_t *data);
 /* Counts the arrived traps with this number. *ret and *ret_mail get the last one, unless they are

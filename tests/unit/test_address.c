@@ -158,7 +158,7 @@ START_TEST(invalid_lids_are_replaced)
     uint32_t ends[4];
     struct fab_fabric *f = four_ends(ends, (uint16_t[4]){0xc000, 0xffff, 5, 6});
     struct result r = assign(f, 1, NULL, 0);
-    /* LID 0xffff is invalid, because some devices report it when they have none. LID 5 is not
+    /* LID 0xffff causes no note, because some devices report it if they have no LID. LID 5 is not
      * aligned to the LMC. */
     ck_assert_uint_eq(r.note_count, 2);
     ck_assert_int_eq(r.notes[0].kind, FAB_NOTE_INVALID_LID);

@@ -14,8 +14,8 @@ struct fixture {
     struct loop *loop;
     struct agent *agent;
     struct transport_mad sent[KEPT];
-    /* sent_count: number of MADs that the transport accepted. busy: how many of the next sends it
-     * refuses. */
+    /* sent_count: number of MADs that the transport accepted. busy: number of further MADs that the
+     * transport will refuse. */
     unsigned sent_count, busy;
     int answers, timeouts, unsolicited;
     struct fab_path path;
@@ -207,8 +207,8 @@ static void note_sender(void *ctx, const struct transport_mad *mad)
     ++*(int *)ctx;
 }
 
-/* Three agents share a transport: subnet management, one that reads counters, and one that answers
- * queries. */
+/* Three agents share a transport: one for subnet management, one that reads counters, and one that
+ * answers queries. */
 START_TEST(each_class_has_its_agent)
 {
     const struct fab_mads_config config = {

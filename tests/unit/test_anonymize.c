@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pseudonyms in the parts of a support bundle: names, GUIDs and addresses in all spellings, in JSON
- * and in logs, and the parts that must stay. No original is left in random parts.
+ * Pseudonyms in the parts of a support bundle. They replace names, GUIDs and addresses in all
+ * spellings, in JSON and in logs. All other text stays. Random parts must not keep any original
+ * name.
  */
 #include <string.h>
 
@@ -164,8 +165,8 @@ START_TEST(reasons_go)
 }
 END_TEST
 
-/* The node GUID and the port GUIDs of an adapter stay neighbours; other GUIDs do not become
- * such. */
+/* The node GUID and the port GUIDs of an adapter are consecutive numbers, and their pseudonyms are
+ * consecutive, too. The pseudonyms of two adapters are not consecutive, even if their GUIDs are. */
 START_TEST(neighbors_stay)
 {
     struct pseudonyms *p;

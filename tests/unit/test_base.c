@@ -346,8 +346,8 @@ START_TEST(prng_gives_the_published_sequence)
 }
 END_TEST
 
-/* fab_base_prng_below multiplies a random number by the bound. It must reject the number if the low
- * 64 bits of the product are less than 2^64 mod bound, and only then. For some great bounds, it
+/* fab_base_prng_below multiplies a random number by the bound. It must reject the number if, and
+ * only if, the low 64 bits of the product are less than 2^64 mod bound. For some large bounds, it
  * rejects up to half of all numbers. */
 START_TEST(prng_below_rejects_what_would_be_uneven)
 {

@@ -103,9 +103,9 @@ static bool is_of_mistake(const struct fab_cabling_check *c, const struct mistak
     return false;
 }
 
-/* Checks the moves of a mistake: as many as needed, and all of one kind. A cable end moves
- * between the ports of the mistake's cables, or to the planned port if its own cable came from
- * elsewhere. */
+/* Checks the moves that correct a mistake: their number and their kind. Each move begins at a port
+ * of the mistake's cables. A cable end that moves alone (FAB_CABLING_MOVE) must come to its planned
+ * port. The other end of any other move must be at a port of the mistake's cables, too. */
 static void check_moves(const struct fab_cabling_check *c, const struct mistake *x, uint32_t group)
 {
     unsigned moves = 0;
@@ -188,8 +188,8 @@ static void place_manager(struct mistakes *m)
     fab_fabric_builder_set_self(m->b, p->node, p->num);
 }
 
-/* Makes mistakes in a fabric, takes some links down, and checks the report. names: the switches
- * have their names; otherwise all have the name of the factory. */
+/* Makes mistakes in a fabric, takes some links down, and checks the report. names: true if switches
+ * have names of their own; false if all have the name from the factory. */
 static void try_mistakes(const struct fab_fabric *plain, const struct fab_cabling_plan *plan,
                          uint64_t seed, unsigned down, bool names)
 {
@@ -370,7 +370,7 @@ static void set_cable(uint32_t *cable, uint32_t a, uint32_t b)
         cable[a] = b;
 }
 
-/* Makes the moves of a result. Checks that all cables are then as planned. */
+/* Makes the moves that the check proposes. Afterwards all cables must be as planned. */
 static void check_result(const struct fab_cabling_check *c)
 {
     uint32_t *cable = malloc(c->port_count * sizeof *cable);
@@ -391,7 +391,7 @@ static void check_result(const struct fab_cabling_check *c)
     free(cable);
 }
 
-/* Checks that each wrong cable is reported once, and no correct one. */
+/* Checks that each wrong cable is reported once, and that no correct cable is reported. */
 static void check_names(const struct fab_cabling_check *c)
 {
     unsigned wrong = 0, named = 0;

@@ -24,7 +24,7 @@ static const struct {
     struct fab_fabric *(*make)(void);
     uint32_t hosts, rails, levels;
     struct fab_cabling_level level[3];
-    uint32_t missing; /* number of links that are missing in the real fabric */
+    uint32_t missing; /* number of links that the real fabric lacks */
 } fabrics[] = {
     {"648 hosts", tree_648, 648, 0, 2, {{36, 40, 18, 0, 18, 0, 0}, {18, 40, 0, 36, 0, 0, 0}}, 0},
     {"3,456 hosts",
@@ -107,8 +107,8 @@ static bool isl_with_cable(const struct mistakes *m, uint32_t port)
     return switch_with_cable(m, port) && is_switch_port(m, plain_port(m, port)->peer);
 }
 
-/* Exchanges two links between switches at one switch, if their other switches differ. Returns the
- * number of wrong cables. */
+/* Exchanges two cables to other switches at one switch. Returns the number of wrong cables, which
+ * is 0 if the switch has only one such cable. */
 static unsigned swap_isls(struct mistakes *m)
 {
     struct mistake x = {0};

@@ -25,7 +25,8 @@ static void assert_text(make_text *make, const struct fab_choice *c, const char 
     }
 }
 
-/* Adds a row with tables: of the given engine, after local search or before it. */
+/* Adds the row of an engine that computed tables. searched: true if the row is about the tables
+ * after local search. */
 static void add_tables(struct fab_choice *c, const char *engine, bool taken, bool searched,
                        const char *why)
 {
@@ -44,8 +45,8 @@ START_TEST(an_empty_record)
 }
 END_TEST
 
-/* The sentence counts engines with tables. It counts an engine once if local search changed its
- * tables, too. */
+/* The sentence counts the engines that computed tables. If local search changed the tables of an
+ * engine, the engine still counts once. */
 START_TEST(sentences_of_chosen_tables)
 {
     static const struct {
@@ -111,7 +112,8 @@ START_TEST(rows_start_without_figures_and_names_are_cut)
     ck_assert_uint_eq(strlen(row->why), sizeof(row->why) - 1);
     ck_assert(!row->searched && !row->measured && row->lanes == 0 && row->time_us == 0);
     ck_assert_int_eq(row->outcome, FAB_CHOICE_UNFIT);
-    /* A full record replaces its last row, with all that the row had. */
+    /* If all rows of the record are in use, a new row replaces the last one, and keeps none of its
+     * values. */
     for (unsigned i = 1; i < FAB_CHOICE_ROWS; i++)
         row = fab_target_choice_add(c, "updn", FAB_CHOICE_NOT_BETTER, "");
     ck_assert_ptr_eq(row, &c->row[FAB_CHOICE_ROWS - 1]);

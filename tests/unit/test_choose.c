@@ -248,18 +248,18 @@ START_TEST(tolerances)
     y = figures(10.7, 4, 0.5);
     ck_assert(fab_study_figures_better(&x, 8, &y, 1));
     ck_assert(!fab_study_figures_better(&y, 1, &x, 8));
-    y = figures(10.4, 4, 0.5); /* the load is within 5 %, so fewer lanes win */
+    y = figures(10.4, 4, 0.5); /* the loads differ by less than 5 %, so fewer VLs decide */
     ck_assert(fab_study_figures_better(&y, 3, &x, 4));
     ck_assert(!fab_study_figures_better(&x, 4, &y, 3));
     ck_assert(!fab_study_figures_better(&x, 3, &y, 3) && !fab_study_figures_better(&y, 3, &x, 3));
-    y.squares = 98; /* y is also better by its squares */
+    y.squares = 98; /* with equal VLs, the lower sum of squared loads decides */
     ck_assert(fab_study_figures_better(&y, 3, &x, 3));
     ck_assert(fab_study_figures_keep(&x, &x));
     y = figures(9, 4, 0.49);
     ck_assert(fab_study_figures_keep(&x, &y));
-    y = figures(9, 4, 0.48); /* 10 % less load is not worth 4 % of the bandwidth */
+    y = figures(9, 4, 0.48); /* 10 % less load is not worth 4 % less bandwidth */
     ck_assert(!fab_study_figures_keep(&x, &y));
-    y = figures(8, 4, 0.48); /* 20 % less load is worth it */
+    y = figures(8, 4, 0.48); /* 20 % less load is worth 4 % less bandwidth */
     ck_assert(fab_study_figures_keep(&x, &y));
     y = figures(8, 4, 0.45);
     ck_assert(!fab_study_figures_keep(&x, &y));

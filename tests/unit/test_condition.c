@@ -25,8 +25,8 @@
 #define HDR 4
 #define NDR 8
 
-/* A port: masks of width and extended speed. All ports have SDR, DDR and QDR. xdr:
- * LinkSpeedExt*2. */
+/* The modes of a port, as bits: widths, extended speeds, and speeds of LinkSpeedExt*2 (xdr). All
+ * ports have SDR, DDR and QDR, too. */
 struct end {
     uint8_t width_supported, width_enabled, width, ext_supported, ext_enabled, ext;
     uint8_t xdr_supported, xdr_enabled, xdr;
@@ -82,7 +82,7 @@ static const struct {
      "2x HDR (100 Gb/s)",
      true,
      "width 2x of 4x; speed HDR of NDR"},
-    /* one end shows the mode before the link trained again */
+    /* one port still shows the width that the link had before it trained again */
     {{{EDR_4X}, {W1 | W4, W1 | W4, W1, 3, 3, EDR, 0, 0, 0}},
      "4x EDR (100 Gb/s)",
      "4x EDR (100 Gb/s)",

@@ -613,14 +613,15 @@ static unsigned lines(const char *text)
     return count;
 }
 
-/* The memory behind the last value of the file is no value. Here it looks like one at 1:1, because
- * malloc() returns zeroed memory. */
+/* The memory behind the last value of the file must not be taken for a value. In this test it is
+ * full of zeros, which would look like a value at line 1, column 1 of the file. */
 START_TEST(a_place_without_a_value_is_named_alone)
 {
     static const char text[] = "# a comment\na: 1\n";
     char why[200] = "";
     struct report r = {.name = "f.yaml", .why = why, .why_len = sizeof why};
-    (void)mallopt(M_PERTURB, 0xff); /* malloc() fills with the complement of this byte */
+    /* malloc() fills memory with the complement of this byte, that is, with zeros */
+    (void)mallopt(M_PERTURB, 0xff);
     ck_assert_int_eq(place_open(text, sizeof text - 1, &r), FAB_OK);
     ck_assert_int_eq(report_node_at(&r, 2, 4, "a", "2"), FAB_E_FORMAT);
     ck_assert_str_eq(why, "f.yaml:2:4: a is '1', expected 2");
@@ -912,7 +913,7 @@ START_TEST(differences_name_each_setting)
     assert_difference(four, "smp: {timeout_ms: 300}\n", whole,
                       "journal.keep: 5 -> not set; smp.retries: 4 -> not set; "
                       "state_dir: /b -> not set");
-    /* m_key is the beginning of m_key_lease */
+    /* the name m_key is the beginning of the name m_key_lease */
     assert_difference("subnet: {sm_key: 5, m_key: derived}\n",
                       "subnet: {sm_key: 6, m_key_lease: 70}\n", whole,
                       "subnet.m_key: removed; subnet.m_key_lease: not set -> 70; "

@@ -138,9 +138,9 @@ START_TEST(incasts_have_each_sender_once)
     put(&is, 0, 20, 99 * TICKS);
     put(&is, 1, 20, 98 * TICKS);
     put(&is, 2, 21, 97 * TICKS);
-    put(&is, 3, 7, 97 * TICKS);  /* its own LID as the destination */
+    put(&is, 3, 7, 97 * TICKS);  /* the destination is the adapter's own LID */
     put(&is, 4, 22, 97 * TICKS); /* a LID out of range */
-    put(&is, 5, 19, 10 * TICKS); /* this event was long ago */
+    put(&is, 5, 19, 10 * TICKS); /* this event is too old to count */
     (void)read_ca(&log, &is, 1000 * SECOND);
     fab_congestion_log_incasts(&log, 990 * SECOND, senders, 22);
     for (int lid = 0; lid < 22; lid++)

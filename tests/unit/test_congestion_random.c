@@ -12,8 +12,8 @@
 #include "tests/unit/fabrics.h"
 #include "tests/unit/testing.h"
 
-/* An assertion that Check sees only if it fails. Check writes each assertion to a file, which takes
- * longer than the tests. */
+/* An assertion that the library Check sees only if it fails. Check writes each assertion to a file,
+ * which would take longer than the tests. */
 #define HOLDS(x)                                                                                   \
     do {                                                                                           \
         if (!(x))                                                                                  \
@@ -209,8 +209,8 @@ static void check_adapter(const struct fab_congestion_adapter *a,
     }
 }
 
-/* Checks the fan-in of each SL. It is rounded up, but must be at most 1.5 times each limit that is
- * known. */
+/* Checks the fan-in of each SL. If the operator sets the fan-in, it is used as it is. Otherwise it
+ * is rounded up, but is at most 1.5 times the known limits of the port and of the class. */
 static void check_fan_in(const struct scene *s, uint32_t port, const struct fab_congestion_basis *b)
 {
     uint32_t by_hand = s->policy.congestion.fan_in, port_fan_in = s->port_fan_in[port];

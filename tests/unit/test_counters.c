@@ -63,8 +63,8 @@ START_TEST(narrow_ones_fill_up)
 }
 END_TEST
 
-/* For each counter, sets only its bits, by the table of libfabmgr/wire. No other counter may then
- * show a value. */
+/* Sets the bits of each counter alone, as the table of libfabmgr/wire places them. No other counter
+ * may then show a value. */
 START_TEST(each_counter_has_its_own_place)
 {
     for (int i = 0; i < FAB_COUNTERS; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of fabricd/store/counters.h: rounds become roll-ups and survive crashes; the size is kept;
- * damage and a dead disk stop nothing. */
+/* Tests of fabricd/store/counters.h: rounds become roll-ups and survive crashes; the history keeps
+ * its size limit; damaged files and a disk that fails do not stop the manager. */
 #include "fabricd/store/counters.h"
 
 #include <signal.h>
@@ -54,8 +54,8 @@ static void set(struct counters_round *r, unsigned column, uint32_t at, uint64_t
     r->code[column][at] = fab_counters_encode_value(column, value);
 }
 
-/* Makes a round of `nodes` nodes from node `from` on, in an order that changes. Port p of node 2n
- * is connected to port p of node 2n + 1. */
+/* Makes a round with samples of `nodes` nodes, from node `from` on. The order of the nodes differs
+ * from round to round. Port p of node 2n is connected to port p of node 2n + 1. */
 static struct counters_round *make_round(int64_t end, uint32_t from, uint32_t nodes)
 {
     struct counters_round *r = calloc(1, sizeof *r);
@@ -144,7 +144,8 @@ START_TEST(rounds_become_roll_ups)
     put_rounds(START + 60, START + 86400 + 3600);
     assert_samples(7, 3, START, START + 86400 + 3600);
     assert_samples(3, 2, START + 3600, START + 7200);
-    /* 96 quarters of the day, 3 of the next one, and then the samples of the last quarter */
+    /* 96 quarters of an hour of the first day, 3 of the next day, and the samples of the last
+     * quarter */
     size_t count = read_port(1, 3, 2, START, INT64_MAX / 2, &s);
     ck_assert_uint_eq(count, 96 + 3 + 15);
     for (size_t i = 0; i < 99; i++) {
@@ -182,7 +183,7 @@ START_TEST(ports_are_ranked)
                      FAB_OK);
     ck_assert_uint_eq(count, 5);
     ck_assert_uint_eq(ports, NODES * PORTS);
-    for (uint32_t i = 0; i < count; i++) /* the sum is that of the nodes 38 and 39 */
+    for (uint32_t i = 0; i < count; i++) /* most data pass between the nodes 38 and 39 */
         ck_assert_uint_ge(top[i].guid, GUID(38));
     free(top);
     ck_assert_int_eq(counters_read_top(c, 0, START, START + 1800, COUNTERS_BY_ERRORS, 1, never,
@@ -232,7 +233,8 @@ START_TEST(findings_are_reported_once)
         struct counters_round *r = make_round(end, 0, NODES);
         int64_t quarter = (end - START - 1) / 900;
         for (uint32_t i = 0; i < NODES; i++) {
-            if (r->nodes[i].guid == GUID(5)) /* from the fifth quarter on, more and more errors */
+            /* the errors of this port rise after five quarters of an hour */
+            if (r->nodes[i].guid == GUID(5))
                 set(r, FAB_COLUMN_ERRORS, r->nodes[i].first + 4,
                     quarter > 4 ? (uint64_t)(quarter - 4) : 0);
             if (r->nodes[i].guid == GUID(8))
@@ -276,7 +278,7 @@ START_TEST(the_oldest_fine_samples_go_first)
 }
 END_TEST
 
-/* A node whose samples are all deleted gives its place to a new one. */
+/* If all samples of a node are deleted, a new node gets its place in the history. */
 START_TEST(places_are_used_again)
 {
     counters_limit(c, 1);
@@ -344,7 +346,8 @@ START_TEST(a_dead_disk_stops_nothing)
 }
 END_TEST
 
-/* The process is killed at random times; every round that was written is there. */
+/* The process is killed at random times. Afterwards the history must have every round that the
+ * process reported as written. */
 START_TEST(kills_lose_no_written_round)
 {
     struct fab_prng p;

@@ -99,7 +99,7 @@ START_TEST(flaps_before_a_reset_do_not_count)
     ck_assert(!bounce(&d, 106, 0));
     ck_assert(bounce(&d, 107, 0));
     ck_assert_uint_eq(d.hold_down_us, 10);
-    ck_assert_uint_eq(d.flaps, 6); /* the total still includes these flaps */
+    ck_assert_uint_eq(d.flaps, 6); /* the total still includes the flaps before the reset */
 }
 END_TEST
 

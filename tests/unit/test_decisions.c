@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each RPC method that changes something either needs a majority of the etcd servers
- * (fabricd/rpc/majority.h), because a manager that takes over must know the decision, or is listed
- * here with the reason why it does not. */
+/* Each RPC method that changes something needs a majority of the etcd servers
+ * (fabricd/rpc/majority.h) if a manager that takes over must know the decision. All other methods
+ * that change something are listed here, each with the reason why it needs no majority. */
 #include <string.h>
 
 #include "fabricd/rpc/server.h"

@@ -16,7 +16,7 @@
 struct bench {
     struct fab_fabric *built, *former;
     struct drive r;
-    uint32_t unresponsive; /* in the last discovery */
+    uint32_t unresponsive; /* number of unresponsive ports in the last discovery */
 };
 
 static struct bench bench_new(void)
@@ -140,8 +140,9 @@ START_TEST(links_that_neighbours_see_down_are_gone)
 }
 END_TEST
 
-/* A spine next to a silent leaf lost power. The other leaves report their links to it as down, so
- * it is not kept, although its link to the silent leaf counts as up. */
+/* A spine next to a silent leaf lost power. The other leaves report their links to this spine as
+ * down. So the snapshot does not keep the spine, although its link to the silent leaf counts as up.
+ */
 START_TEST(a_switch_behind_is_kept_only_if_nobody_else_knew_it)
 {
     struct bench x = bench_new();

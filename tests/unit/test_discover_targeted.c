@@ -184,7 +184,7 @@ static void moved_by_seed(uint64_t seed)
     struct fab_fabric *swapped = swap_cables(&x, &prng, &faults, moved);
     ck_assert_int_eq(fab_sim_new(swapped, seed, &after.sim), FAB_OK);
     fab_fabric_unref(activate_and_look(&after, look(&after)));
-    for (unsigned i = 0; i < 2; i++) { /* the new links were trained just before */
+    for (unsigned i = 0; i < 2; i++) { /* as if somebody had just plugged in the new links */
         const struct fab_port *port = fab_fabric_port(swapped, moved[i]);
         fab_sim_unlink(after.sim, port->node, port->num);
         fab_sim_relink(after.sim, port->node, port->num);

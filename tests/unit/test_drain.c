@@ -73,8 +73,8 @@ static bool is_out(const struct fab_drain *d, const struct fab_fabric *f, uint32
     return false;
 }
 
-/* Finds the sets of switches that are connected by the ISLs that stay, if the switches in `without`
- * do not exist. Returns the number of switches outside of the set of the first switch. */
+/* Returns the number of switches that are not connected with the first switch. Ignores the switches
+ * in `without`, and the ISLs that the drain takes out of the routes. */
 static uint32_t count_apart(const struct fab_fabric *f, const struct fab_drain *d,
                             const uint64_t *without)
 {
@@ -106,7 +106,7 @@ static uint32_t isls_left(const struct fab_fabric *f, const struct fab_drain *d,
     return n;
 }
 
-/* Counts the neighbours of a switch over the ISLs that stay. */
+/* Counts the neighbours of a switch over the ISLs that the drain leaves in the routes. */
 static uint32_t neighbours(const struct fab_fabric *f, const struct fab_drain *d, uint32_t sw)
 {
     uint64_t *seen = fab_base_bits_new(f->switch_count);
@@ -122,7 +122,8 @@ static struct {
     uint32_t allowed, refused, needed, bare, hosted;
 } seen;
 
-/* Checks a drain against its rules. `via` has the switches with hosts that forward packets. */
+/* Checks a drain against its rules. via: bitset of the switches with hosts that forward packets
+ * between other switches. */
 static void check(const struct fab_fabric *f, const uint64_t *set, const uint64_t *via)
 {
     const struct fab_drain_input in = {.fabric = f, .switches = set, .transit = via};
@@ -147,8 +148,9 @@ static void check(const struct fab_fabric *f, const uint64_t *set, const uint64_
         seen.needed += d.needed > 0;
         /* The manager reaches every switch. */
         ck_assert_uint_eq(count_apart(f, &d, none), 0);
-        /* If no host needs the drained switches, those of them without hosts keep at least one ISL
-         * each, and all other switches are connected without them. */
+        /* `bare` has the drained switches without hosts. If no host needs the drained switches,
+         * each switch in `bare` keeps at least one ISL, and all other switches are connected
+         * without `bare`. */
         if (d.needed == 0)
             ck_assert_uint_eq(count_apart(f, &d, bare), 0);
         for (uint32_t sw = 0; sw < f->switch_count && d.needed == 0; sw++) {
@@ -212,7 +214,8 @@ static uint32_t find(const struct fab_fabric *f, const char *name)
     ck_abort_msg("no node %s", name);
 }
 
-/* A single switch of a tree: a switch without hosts keeps one link, a leaf keeps all. */
+/* Drains a single switch of a tree. A switch without hosts keeps one link; a leaf keeps all its
+ * links. */
 START_TEST(one_switch_of_a_tree)
 {
     struct fab_fabric *f = tree(4, 3);
@@ -290,7 +293,8 @@ static uint32_t isls_of(const struct fab_fabric *f, uint32_t sw, const uint32_t 
     return n;
 }
 
-/* Checks each batch of random plans: every other switch keeps its share, and nothing is cut off. */
+/* Checks each batch of random plans: every switch outside of the batch keeps its share of ISLs, and
+ * the batch cuts off no switch. */
 START_TEST(batches_keep_their_share)
 {
     struct fab_prng prng;

@@ -294,7 +294,7 @@ START_TEST(names)
 }
 END_TEST
 
-/* Names that differ only in a number at their end are joined to a range, if the numbers have the
+/* Names that differ only in a number at their end are joined into a range, if the numbers have the
  * same width. Other names are listed one by one. */
 START_TEST(slurm_names)
 {
@@ -337,8 +337,8 @@ static char *slurm_file(const struct fab_fabric *f)
     return text;
 }
 
-/* Adds the links of a node, or one of them, to those that are lost, and takes them from the
- * builder. */
+/* Adds the links of the ports `first` to `first + count - 1` to the lost links, and removes them
+ * from the builder. */
 static void lose_links(const struct fab_fabric *f, struct fab_builder *b, struct fab_lost *lost,
                        uint32_t first, uint32_t count)
 {
@@ -364,9 +364,9 @@ static void lose_node(const struct fab_fabric *f, struct fab_builder *b, struct 
     ck_assert_int_eq(fab_fabric_builder_remove_node(b, node), FAB_OK);
 }
 
-/* Removes the node `node` or, if it is FAB_NONE, the link of port `port`. Checks that the file of
- * the restored fabric is the one from before the loss. Returns true if the file of the fabric that
- * is left differs from it. */
+/* Removes the node `node` or, if it is FAB_NONE, the link of port `port`, and then restores the
+ * fabric from what was lost. Slurm's file of the restored fabric must be the text `before`. Returns
+ * true if the file of the fabric without the lost part differs from this text. */
 static bool differs_after(const struct fab_fabric *f, const char *before, uint32_t node,
                           uint32_t port)
 {
@@ -405,8 +405,8 @@ START_TEST(slurm_is_stable)
     for (uint32_t port = 0; port < f->port_count; port++)
         if (fab_fabric_port(f, port)->peer != FAB_NONE)
             different += differs_after(f, before, FAB_NONE, port);
-    /* what would differ without the lost parts: 16 hosts and 8 leaves; the links of hosts by both
-     * ends */
+    /* Without what was lost, the file would differ for each of 16 hosts, for each of 8 leaves, and
+     * for each link of a host. The loop removes a link twice, once by each of its ports. */
     ck_assert_uint_eq(different, 16 + 8 + 2 * 16);
     free(before);
     fab_fabric_unref(f);

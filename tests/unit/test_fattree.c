@@ -248,7 +248,8 @@ START_TEST(leaves_have_numbers_of_their_own)
 }
 END_TEST
 
-/* The numbers of rails are in the order of their words. The order of the leaves does not matter. */
+/* The words in the names of the adapters, mlx5_0 to mlx5_3, determine the order of the rails. The
+ * order of the leaves does not matter. */
 START_TEST(rails_are_sorted_by_their_words)
 {
     static const char *const words[][4] = {
@@ -667,7 +668,8 @@ static void slow_down(struct fab_fabric *f, uint32_t port, uint8_t width)
     fab_fabric_edit_port(f, fab_fabric_port(f, port)->peer)->info.width_active = width;
 }
 
-/* Makes `count` links of the switch to higher switch ids slower. Returns the first of them. */
+/* Makes `count` links slower that lead from the switch to switches with higher ids. Returns the
+ * port of the first of these links. */
 static uint32_t slow_uplinks(struct fab_fabric *f, uint32_t sw, uint32_t count, uint8_t width)
 {
     uint32_t first = FAB_NONE, found = 0;
@@ -728,8 +730,8 @@ START_TEST(slow_links_are_left_out)
 }
 END_TEST
 
-/* All links of one spine are slow. It stays connected, but no flow of a shift uses it, which would
- * have a load of four. */
+/* All links of one spine are slow. The spine stays connected, but no flow of a shift uses it,
+ * because each flow would count as a load of four. */
 START_TEST(a_slow_spine_is_not_cut_off)
 {
     struct fab_fabric *f = leaf_spine(6, 8, 8);

@@ -89,7 +89,8 @@ static int sign(uint32_t a, uint32_t b)
     return a < b ? -1 : a > b;
 }
 
-/* Returns whether switch s keeps its limit in this direction. */
+/* Returns whether switch s keeps its limit: at most max_percent percent of its links in this
+ * direction (up, down, or to the same level) are isolated. */
 static bool keeps_limit(const struct rules *r, const uint64_t *out, uint32_t s, int direction)
 {
     uint32_t all = 0, gone = 0;
@@ -103,9 +104,9 @@ static bool keeps_limit(const struct rules *r, const uint64_t *out, uint32_t s, 
     return gone * 100 <= r->max_percent * all;
 }
 
-/* Returns whether a group of uplinks keeps the floor: enough uplinks are left, or none is isolated,
- * because failed links alone may break the floor. up: number of links that have not failed. out:
- * how many of them are isolated. */
+/* Returns whether a group of uplinks keeps the floor: either enough uplinks are left, or none is
+ * isolated. In the second case, failed links alone may break the floor. up: number of uplinks that
+ * have not failed. out: number of these that are isolated. failed: number of failed uplinks. */
 static bool keeps_floor(const struct rules *r, uint32_t up, uint32_t out, uint32_t failed)
 {
     return out == 0 || up - out >= (up + failed) * r->min_percent / 100;
@@ -225,7 +226,7 @@ struct tally {
     struct fab_prng prng;
     bool small;
     uint32_t runs, out, leaf, pod, failed;
-    uint32_t most, chosen, equal; /* of the searches over all sets */
+    uint32_t most, chosen, equal; /* sums over the runs that also searched all sets */
 };
 
 /* Lets some links fail. Sets *ret to the fabric without them. */
@@ -318,7 +319,8 @@ static void check(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx
     check_order(&r, &rule, link, count, got, what);
     if (t->small && count > 0) {
         uint32_t most = largest(&r, &rule, link, count);
-        /* A link belongs to at most two limits, and to floors of one leaf or pod at each end. */
+        /* Few rules apply to one link: at most two limits, and the floors of one leaf or pod at
+         * each end. So the chosen set cannot be much smaller than the largest one. */
         ck_assert_msg(chosen * 3 >= most, "%s: %u of %u", what, chosen, most);
         t->most += most;
         t->chosen += chosen;

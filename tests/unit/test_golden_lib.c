@@ -385,9 +385,9 @@ static void print_repairs(struct world *w, const struct fab_target *t)
     fprintf(w->out, "  repairs, labels by %s\n", fab_repair_label_source(r));
     print_contingencies(w, r, &lft);
     for (uint32_t port = 0; port < w->f->port_count; port++) {
-        /* Every eighth port of an ISL gives a repair, in which its link is dead. From the second
+        /* Prints a repair for every eighth port of an ISL, whose link is dead. From the second
          * repair on, the link of the previous repair is dead, too. From the third repair on, so is
-         * the link before that. */
+         * the link of the repair before that. */
         if (is_isl(w->f, port) && isls++ % 8 == 0) {
             dead[2] = dead[1];
             dead[1] = dead[0];

@@ -91,7 +91,7 @@ static void print_trees(FILE *out, const char *name, struct fab_fabric *f)
             digest = hash_number(hash_tables(digest, &w), missing);
             if (i % 10 != 9 && w.now->switch_count == w.whole->switch_count)
                 digest = hash_plan(digest, &w, &held, i % 3 == 0 ? unresponsive : NULL);
-            else /* a snapshot has other numbers for the switches */
+            else /* in a new snapshot, switches can have other ids */
                 fab_target_blocks_fini(&held);
         }
         fab_target_blocks_fini(&held);

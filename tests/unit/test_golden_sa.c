@@ -57,8 +57,9 @@ static void everything(struct place *x, FILE *out)
     x->req.from = FAB_SA_ANYBODY;
 }
 
-/* Makes a request for records of this kind. The values are those of one record, of which random
- * components are selected. In some requests, a random bit is inverted. */
+/* Makes a request for records of this kind. Its values are those of a random record, and its
+ * component mask selects up to three random components. In some requests, one random bit of the
+ * values is inverted. */
 static void draw(struct place *x, const struct fab_rec *rec, struct fab_prng *g)
 {
     static const uint8_t methods[] = {FAB_METHOD_GET, FAB_METHOD_GET_TABLE, FAB_METHOD_GET_TABLE,
@@ -98,7 +99,8 @@ static void some(struct place *x, FILE *out)
     }
 }
 
-/* Fills in a request for paths. It names each end by GID or LID, and has some other components. */
+/* Fills in a request for paths. The request names each endport by GID or LID, and has some other
+ * components. */
 static void draw_path(struct place *x, struct fab_prng *g)
 {
     const struct fab_fabric *f = x->f;

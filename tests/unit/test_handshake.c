@@ -404,7 +404,7 @@ START_TEST(a_handshake_is_cancelled_while_it_is_computed)
 END_TEST
 
 /* The thread computes some of twenty handshakes while the loop thread cancels them one after the
- * other. Some have ended by then. */
+ * other. Some handshakes have ended before the loop thread cancels them. */
 static void cancel_some(struct fab_prng *random, bool stops)
 {
     struct client c[20];

@@ -77,7 +77,8 @@ static void run(struct device *d, struct fab_prng *p, uint64_t seconds)
         if (d->wide)
             d->wrapped |= __builtin_add_overflow(d->counter[i], add, &d->counter[i]);
         else
-            d->counter[i] = add > top - d->counter[i] ? top : d->counter[i] + add; /* stops */
+            /* a counter of 32 bits stops at its maximum */
+            d->counter[i] = add > top - d->counter[i] ? top : d->counter[i] + add;
     }
     for (int i = 0; i < FAB_COUNTERS; i++) {
         uint64_t add = below(p, 3) == 0 ? below(p, 40) : 0;
@@ -98,9 +99,10 @@ static void read_device(const struct device *d, uint64_t at_us, struct fab_traff
     memcpy(e->value, d->errors, sizeof e->value);
 }
 
-/* Checks a sample. Without a reset, a rate is the real one, or is missing after a wrap or if a
- * counter of 32 bits stopped. With a reset, it is missing, or is not above the real one. No error
- * is invented. */
+/* Checks a sample. If no counter was reset, a rate must be the real one, or missing. It may be
+ * missing after a wrap, or because a counter of 32 bits stopped at its maximum. If counters were
+ * reset, a rate must be missing, or not greater than the real one. The sample must not have more
+ * errors than the device counted. */
 static void check_sample(const struct device *d, const struct fab_sample *s, uint64_t span_us)
 {
     static const enum fab_column columns[] = {FAB_COLUMN_XMIT_DATA, FAB_COLUMN_RCV_DATA,
@@ -132,7 +134,7 @@ static void begin_device(struct device *d, struct fab_prng *p)
 {
     memset(d, 0, sizeof *d);
     d->wide = below(p, 3) != 0;
-    for (int i = 0; i < 5; i++) /* often near the end, so that the counter wraps */
+    for (int i = 0; i < 5; i++) /* counters often begin near their maximum, so that they wrap */
         d->counter[i] = !d->wide           ? below(p, UINT32_MAX)
                         : below(p, 2) == 0 ? UINT64_MAX - below(p, UINT64_C(1) << 40)
                                            : any_number(p) >> 2;
@@ -270,7 +272,7 @@ START_TEST(blocks_survive_their_bytes)
         ck_assert_int_eq(fab_counters_block_decode(bytes, len, columns, &b), FAB_OK);
         assert_same(&a, &b, columns);
         fab_counters_block_fini(&b);
-        for (int k = 0; k < 50; k++) { /* damaged bytes are refused, or another block */
+        for (int k = 0; k < 50; k++) { /* damaged bytes are refused, or decoded as another block */
             size_t at = below(&p, len), keep = below(&p, 2) ? len : below(&p, len);
             uint8_t was = bytes[at];
             bytes[at] = (uint8_t)fab_base_prng_next(&p);
@@ -366,7 +368,8 @@ static uint64_t poisson(struct fab_prng *p, unsigned mean)
     return n;
 }
 
-/* Rates that double are found; constant rates with noise, bursts and falling rates are none. */
+/* Rates that double are found. Constant rates with noise, bursts and falling rates are not taken
+ * for trends. */
 START_TEST(trends_are_not_noise)
 {
     static const uint64_t rises[][8] = {{1, 1, 2, 2, 4, 8, 12, 20}, {0, 0, 0, 0, 5, 8, 10, 15}};

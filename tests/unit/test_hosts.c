@@ -69,7 +69,7 @@ START_TEST(wrong_files_of_locations_are_refused_with_their_line)
     static const struct {
         const char *text;
         unsigned line;
-        const char *message; /* its beginning */
+        const char *message; /* the beginning of the message */
     } cases[] = {
         {"node-1,A1\n", 1, "expected a row with the names of the columns"},
         {"# x\nname,location\n", 2, "expected a row with the names of the columns"},
@@ -118,7 +118,7 @@ END_TEST
 /* ---- hosts ----------------------------------------------------------------------------------- */
 
 /* Makes a fabric of 6 adapters at one switch. Adapter i has the description desc[i], and the system
- * image GUID system[i]; 0: one of its own. */
+ * image GUID system[i]; 0: a GUID that no other adapter has. */
 static struct fab_fabric *make_fabric(const char *const desc[6], const uint64_t system[6])
 {
     const struct fab_leaf_spine_spec spec = {.leaves = 1, .hosts_per_leaf = 6, .parallel = 1};

@@ -305,7 +305,7 @@ START_TEST(firmware_differs_from_that_of_the_peers)
     ck_assert_str_eq(find_version(all, count, "A", "1.0")->usual, "1.1");
     ck_assert(!find_version(all, count, "A", "1.1")->odd);
     ck_assert(!find_version(all, count, "A", "")->odd);
-    ck_assert(!find_version(all, count, "B", "2.0")->odd); /* two devices: which one is odd? */
+    ck_assert(!find_version(all, count, "B", "2.0")->odd); /* one device each, so neither is odd */
     ck_assert(!find_version(all, count, "", "2.0")->odd);
     ck_assert(!find_version(all, count, "D", "1")->odd); /* half of the devices have each version */
     ck_assert_ptr_null(find_version(all, count, "D", "2")->usual);

@@ -145,7 +145,7 @@ static void check(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx
     naive_levels(f, level);
     check_floor(f, out, share, level, what);
     check_reach(f, none, out, what);
-    /* Without a link that has the verdict NEEDED, its two switches would be disconnected. */
+    /* Without a link that has the verdict NEEDED, its two switches have no path to each other. */
     for (size_t i = 0; i < count; i++)
         if (got[i].verdict == FAB_ISOLATION_NEEDED) {
             uint32_t *sets = calloc(f->switch_count + 1u, sizeof(*sets));

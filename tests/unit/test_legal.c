@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computes the lengths of legal paths a second time, by their definition, for one destination and
- * one switch at a time. Compares them with those of legal_paths.c on all sets of fabrics. Also
- * checks fab_route_legal_descends, and whether all switches that are reported to have equal path
- * lengths really have equal lengths.
+ * one switch at a time. Compares them with those of legal_paths.c on all fabrics of fabric_sets.h.
+ * Also checks fab_route_legal_descends, and whether all switches that are reported to have equal
+ * path lengths really have equal lengths.
  */
 #include "libfabmgr/route/updown/legal_paths.h"
 #include "tests/unit/fabric_sets.h"

@@ -161,7 +161,8 @@ START_TEST(independent_of_discovery)
 }
 END_TEST
 
-/* Some links run at a quarter of the rate. The loads that count this must not grow. */
+/* Some links run at a quarter of the rate. In their load, each path counts as four. The loads must
+ * not grow. */
 START_TEST(slow_links)
 {
     static const char *const engines[] = {"updn", "nue", "sssp"};

@@ -37,7 +37,7 @@ START_TEST(text_of_the_wire_cannot_act)
              "b"); /* the line separator */
     clean_eq("\xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80",
              "\\xc0\\xaf \\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80");
-    clean_eq("\xe6\x9c", "\\xe6\\x9c"); /* a sequence that is cut */
+    clean_eq("\xe6\x9c", "\\xe6\\x9c"); /* an incomplete UTF-8 sequence */
     clean_eq("\xff", "\\xff");
 }
 END_TEST

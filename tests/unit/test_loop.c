@@ -276,7 +276,7 @@ struct owner {
     uint64_t generation;
     int done, dropped, dropped_without_owner;
 };
-struct sum { /* done and drop free it */
+struct sum { /* sum_done and sum_drop free it */
     int *dropped_without_owner;
     int terms, result;
     bool cancelled;

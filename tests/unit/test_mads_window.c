@@ -78,7 +78,7 @@ START_TEST(late_ones_make_room)
     ck_assert_uint_lt(late, now + 10000);
     ck_assert_uint_gt(late, now + 800);
     fab_mads_expire(m, late);
-    ck_assert_uint_eq(pump(m, late, wire), 2); /* 10 in all */
+    ck_assert_uint_eq(pump(m, late, wire), 2); /* with the 8 late ones, 10 requests in all */
     ck_assert_uint_eq(stats_of(m).in_flight, 10);
     ck_assert_uint_eq(stats_of(m).retried, 0);
     answer_all(m, late + 100, wire, 2);

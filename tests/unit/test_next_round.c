@@ -88,8 +88,8 @@ START_TEST(an_unknown_fabric_is_swept)
 }
 END_TEST
 
-/* The rules in the order of urgency. The first row counts for which all `facts` are true, and the
- * fact `without` is false (0: there is none). */
+/* The kinds of rounds in the order of urgency. A row applies if all its `facts` are true and the
+ * fact `without` is false; 0: there is no such fact. The first row that applies decides. */
 static const struct {
     unsigned facts, without;
     enum sm_round_kind kind;

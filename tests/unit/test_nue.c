@@ -157,8 +157,8 @@ START_TEST(an_empty_fabric_has_empty_tables)
 }
 END_TEST
 
-/* On one VL, not all paths of a torus can be shortest without a cycle of channel dependencies. With
- * each further VL, more paths can. */
+/* On one VL, some paths of a torus must be longer than necessary, because otherwise the channel
+ * dependencies would form a cycle. With each further VL, more paths can be shortest. */
 START_TEST(vls_shorten_paths)
 {
     const uint32_t size[3] = {6, 6, 1};

@@ -15,7 +15,7 @@ static const struct out_column columns[] = {
 static const struct {
     const char *name, *state, *rate;
     uint64_t lid;
-    bool peer; /* the row has a record */
+    bool peer; /* true: the row has a record named "peer" */
 } links[] = {
     {"leaf-10", "Active", "4x EDR (100 Gb/s)", 7, true},
     {"leaf-2", "Down", "1x EDR (25 Gb/s)", 10, false},

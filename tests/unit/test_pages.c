@@ -107,8 +107,8 @@ START_TEST(replaced_pages_are_used_again)
         for (size_t i = 0; i < 3; i++)
             fab_base_pages_edit(&now, (n + i) % PAGES)[0] = (uint8_t)n;
     }
-    /* one chunk of 64 pages, pointers of two versions and spare ones, and two numbers of each page
-     */
+    /* One chunk of 64 pages is enough. Each page also has three pointers (for two versions and a
+     * spare one), and two numbers. */
     size_t pointers = PAGES * (2 * sizeof(uint32_t) + 3 * sizeof(uint8_t *));
     ck_assert_uint_le(fab_base_pages_memory(&now), pointers + (size_t)64 * SIZE);
     fab_base_pages_fini(&now);

@@ -343,8 +343,8 @@ static uint32_t ops_of_link(const struct fab_plan *plan, enum fab_plan_stage sta
     return count;
 }
 
-/* Several ISLs come up. A plan for one of them makes the writes of the whole plan for this ISL, and
- * no others. */
+/* Several ISLs come up. A plan for one ISL must have all writes of the whole plan that concern this
+ * ISL, and no others. */
 START_TEST(single_links_are_brought_up)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -364,7 +364,7 @@ START_TEST(single_links_are_brought_up)
         if (stage == FAB_STAGE_ISLS || stage == FAB_STAGE_ISLS_UP)
             ck_assert_uint_eq(here, ops_of_link(&whole, stage, ends[0], ends[1]));
         else
-            ck_assert_uint_eq(here, 0); /* there is one VL */
+            ck_assert_uint_eq(here, 0); /* there is one VL, so no table changes */
         writes += here;
     }
     ck_assert_uint_ge(writes, 2);
@@ -391,7 +391,7 @@ static uint32_t writes_of(const struct fab_plan *plan, enum fab_plan_stage stage
 }
 
 /* A switch did not acknowledge a write, so its blocks should be read. If they cannot be read, the
- * plan writes all of them, or first restores the entries before that write. */
+ * plan writes all of them, or first restores the entries that the switch held before that write. */
 START_TEST(doubtful_blocks_are_restored_first)
 {
     struct world w = world_of(fat_tree(12, 2, 1), 0);
@@ -581,7 +581,7 @@ START_TEST(hosts_are_told_to_register_again)
 END_TEST
 
 /* A new master writes its LID to all endports, and asks their hosts to register again. If it has
- * what they registered with the former master, it asks only those whose link was down. */
+ * the registrations that the former master received, it asks only hosts whose link was down. */
 START_TEST(hosts_of_the_former_master_need_not_register_again)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
@@ -705,8 +705,8 @@ static void mark_port(struct port_marks *m, struct fab_observed *o, const struct
     ck_assert_int_eq(fab_target_blocks_put(&o->pkeys, port, 0, block), FAB_OK);
 }
 
-/* Checks that what is known of a port stays with it, and that what was known of nodes that are gone
- * is forgotten. */
+/* Checks that the marks of a port stay with it, and that the marks of nodes that are gone are
+ * forgotten. */
 static void assert_marks(struct port_marks *m, const struct fab_observed *o,
                          const struct fab_fabric *whole, const struct fab_fabric *now)
 {

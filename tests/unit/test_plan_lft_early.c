@@ -181,12 +181,12 @@ END_TEST
 
 struct writes {
     const struct world *w;
-    uint32_t sw, next; /* the writes of blocks below `next` were compared */
+    uint32_t sw, next; /* blocks below `next` are checked */
     uint32_t drains, restores;
 };
 
-/* Returns the entries of a block that drop packets: those that lead into a link that comes up, and
- * that change or are held. */
+/* Returns a bitset of the entries of a block that must drop packets. These entries lead into a link
+ * that comes up, and they change or are held (in.hold). */
 static uint64_t expected_drains(const struct world *w, uint32_t sw, uint32_t block)
 {
     uint64_t drains = 0;
@@ -207,8 +207,8 @@ static bool expected_restore(const struct world *w, uint32_t sw, uint32_t block)
     return w->in.restore && w->doubtful[sw] && fab_plan_observed_is_known(&w->observed, sw, block);
 }
 
-/* Checks that no write is expected of the blocks from x->next on, up to `end`. Then x->next is
- * `end`. */
+/* Checks that no write is expected for the blocks from x->next up to, but not including, `end`.
+ * Sets x->next to `end`. */
 static void assert_none(struct writes *x, uint32_t end)
 {
     for (; x->next < end; x->next++) {

@@ -314,7 +314,8 @@ START_TEST(a_port_that_comes_up_gets_its_pairs)
         fab_fabric_edit_port(w.f, port)->info.phys_state = FAB_PHYS_LINKUP;
         uint32_t writes = settle(&w);
         ck_assert_uint_gt(writes, 0);
-        /* SL2VL pairs and arbitration of two switches */
+        /* for two switches: 2 * 9 pairs of ports with SL-to-VL tables, and one VL arbitration table
+         */
         ck_assert_uint_le(writes, 2 * (2 * 9 + 1));
         /* The port goes down and comes back. It still has its tables, so nothing is written. */
         fab_fabric_edit_port(w.f, port)->info.phys_state = FAB_PHYS_POLLING;
@@ -377,7 +378,7 @@ START_TEST(what_failed_is_tried_again)
 END_TEST
 
 /* If the manager could not read PortInfo of port 0 of a switch, it does not know whether the switch
- * has SL-to-VL tables, and writes none. It must not take them for written. */
+ * has SL-to-VL tables, and writes none. It must not treat these tables as written. */
 START_TEST(an_unread_port_0_leaves_tables_unknown)
 {
     for (unsigned optimized = 0; optimized < 2; optimized++) {
@@ -631,7 +632,7 @@ START_TEST(a_scrub_finds_each_wrong_entry)
     }
     ck_assert_uint_eq(maps, 56);
     ck_assert_uint_eq(arbs, 16); /* both ends of 8 links */
-    w.known.vls.ports--;         /* of another snapshot: nothing is known */
+    w.known.vls.ports--;         /* now of another snapshot, so the record has no effect */
     struct fab_scrub_item none = {
         .node = 0, .port = w.f->nodes[0].first_port, .attr_id = FAB_ATTR_SL2VL, .mod = 0x0102};
     fab_plan_scrub_record(&in, &none, data, &w.known);
@@ -640,8 +641,8 @@ START_TEST(a_scrub_finds_each_wrong_entry)
 }
 END_TEST
 
-/* If a device reports other partition enforcement than it was set to, because another program
- * changed it, the next plan sets it again. */
+/* A device reports a partition enforcement that the manager did not write, because another program
+ * changed it. The next plan must write the enforcement again. */
 START_TEST(a_scrub_lets_enforcement_be_set_again)
 {
     struct world w = world_of(leaf_spine(2, 2, 2), 1);
@@ -659,14 +660,14 @@ START_TEST(a_scrub_lets_enforcement_be_set_again)
     const struct fab_scrub_item item = {.port = port, .attr_id = FAB_ATTR_PORT_INFO, .mod = 1};
     ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data),
                      FAB_OK);
-    fab_plan_scrub_record(&in, &item, data, &w.known); /* the manager never set it */
+    fab_plan_scrub_record(&in, &item, data, &w.known); /* the manager wrote no enforcement yet */
     ck_assert(!fab_target_held_pkeys_refused_enforce(&w.known.pkeys, port, FAB_ENFORCE_IN));
     ck_assert_int_eq(fab_target_held_pkeys_set_enforce(&w.known.pkeys, port, p->enforce[port]),
                      FAB_OK);
     fab_plan_scrub_record(&in, &item, data, &w.known);
     ck_assert(fab_target_held_pkeys_refused_enforce(&w.known.pkeys, port, FAB_ENFORCE_IN));
     ck_assert(!fab_target_held_pkeys_refused_enforce(&w.known.pkeys, port, p->enforce[port]));
-    info.part_enforce_out = 1; /* what is wanted changes nothing */
+    info.part_enforce_out = 1; /* the device reports what is wanted: no change */
     ck_assert_int_eq(fab_target_held_pkeys_set_enforce(&w.known.pkeys, port, p->enforce[port]),
                      FAB_OK);
     ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data),
@@ -692,8 +693,9 @@ START_TEST(what_was_done_at_one_node_is_known_there)
     for (unsigned turn = 0; turn < 3; turn++) {
         for (uint32_t port = 0; port < held->ports; port++)
             held->port[port] = (struct fab_observed_vl_port){0};
-        held->vl[1][1][3] = (uint8_t)(held->vl[1][1][3] + (turn == 1)); /* other tables */
-        held->ports -= turn == 2;                                       /* another snapshot */
+        held->vl[1][1][3] = (uint8_t)(held->vl[1][1][3] + (turn == 1)); /* turn 1: other tables */
+        /* turn 2: the tables are of another snapshot */
+        held->ports -= turn == 2;
         ck_assert_int_eq(fab_plan_vls_done_at(&in, &w.known, node), FAB_OK);
         for (uint32_t port = 0; port < held->ports; port++) {
             bool is_known = held->port[port].vls != 0;

@@ -7,11 +7,11 @@
 #include "libfabmgr/traffic/traffic.h"
 #include "tests/unit/qos_world.h"
 
-/* One of the two tables of VL arbitration, high or low priority, and the entry whose turn it is. */
+/* One of the two tables of VL arbitration (high or low priority), and its present entry. */
 struct turn {
     const struct fab_arb_entry *entry;
     unsigned count, at;
-    int left; /* the rest of the current weight */
+    int left; /* the rest of the weight of the present entry, in units of 64 bytes */
 };
 
 static bool waits(const struct turn *t, uint16_t busy)
@@ -308,7 +308,7 @@ START_TEST(only_vls_in_use_are_counted)
         for (unsigned sl = 0; sl < 2; sl++)
             v.vl[in][0][sl] = (uint8_t)(2 * in + sl);
     ck_assert_uint_eq(fab_target_class_vls(w.f, &w.p, &v, port, 0), 0x0f);
-    v.classes = v.sls = 0; /* one of each */
+    v.classes = v.sls = 0; /* 0 means one SL and one port class */
     ck_assert_uint_eq(fab_target_class_vls(w.f, &w.p, &v, port, 0), 0x01);
     world_fini(&w);
 }
@@ -323,7 +323,7 @@ START_TEST(high_priority_takes_half)
     uint32_t port = some_trunk(w.f);
     uint32_t training = fab_qos_guarantee(w.f, &w.p, &w.t->vls, port, 2);
     ck_assert_uint_lt(training, 500);
-    ck_assert_uint_gt(training, 380); /* 80/95 of one half of the link */
+    ck_assert_uint_gt(training, 380); /* 80/95 of one half of the link are 421 per mille */
     world_fini(&w);
 }
 END_TEST
@@ -345,7 +345,7 @@ START_TEST(tables_of_the_operator)
     ck_assert_uint_eq(fab_target_sl2vl(w.f, &w.p, &w.t->vls, port, port),
                       UINT64_C(0x021f00000000000f));
     ck_assert(fab_target_arb(w.f, &w.p, &w.t->vls, port, NULL, &arb));
-    ck_assert_uint_eq(arb.lows, 3); /* the port has 8 VLs */
+    ck_assert_uint_eq(arb.lows, 3); /* without VL 9, because the port has 8 VLs */
     ck_assert_uint_eq(arb.highs, 1);
     v = judged(&w, &w.t->vls);
     assert_good(w.f, &v, "given");

@@ -347,7 +347,7 @@ START_TEST(independent_of_discovery)
 }
 END_TEST
 
-/* Returns true if some switch is a neighbour of both. */
+/* Returns true if some switch is a neighbour of both a and b. */
 static bool are_in_one_pod(const struct fab_fabric *f, uint32_t a, uint32_t b)
 {
     for (unsigned i = 1; i <= f->nodes[a].num_ports; i++)

@@ -272,7 +272,7 @@ START_TEST(reads_of_counters_are_no_difference)
     fab_recording_player_stats(x.p, &s);
     ck_assert_uint_eq(s.unexpected, 0);
     ck_assert_uint_eq(s.not_judged, 1);
-    ck_assert_uint_eq(s.missing, 1); /* the SMP with modifier 2, and not the read of LID 5 */
+    ck_assert_uint_eq(s.missing, 1); /* only the SMP with modifier 2, not the read of LID 5 */
     fab_recording_player_free(x.p);
 }
 END_TEST

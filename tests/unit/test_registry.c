@@ -163,7 +163,7 @@ START_TEST(each_part_of_a_subscription_counts)
     ck_assert(fab_registry_inform_matches(&i, &n));
     i.lid_begin = 19;
     ck_assert(
-        !fab_registry_inform_matches(&i, &n)); /* LID 19 is outside the range, which is 20 alone */
+        !fab_registry_inform_matches(&i, &n)); /* the range is LID 19; the notice is from LID 20 */
     i.lid_end = 20;
     ck_assert(fab_registry_inform_matches(&i, &n));
     /* If the request has a GID, its LIDs are ignored. */

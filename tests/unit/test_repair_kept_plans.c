@@ -30,8 +30,8 @@ static size_t dead_now(const struct world *w, uint32_t ret[512])
     return w->repair->deads;
 }
 
-/* Returns whether no plan can be found for the failure of this switch, because it has no link any
- * more, or only one, whose failure looks the same. */
+/* Returns whether the switch has at most one living link. No plan can be found for its failure
+ * then. With one link, the failure of the switch looks the same as that of the link. */
 static bool is_isolated(const struct world *w, const struct fab_repair_contingency *c)
 {
     const struct fab_repair_network *b = w->repair->network;
@@ -115,8 +115,8 @@ static struct fab_verdict judged(const struct world *w, const struct fab_fabric 
 }
 
 /* Applies the writes of a plan in a random order within each step. After each write, the proof of
- * the library must find no cycle (a loop is a cycle). At most as many pairs may be without a path
- * as before the writes. */
+ * the library must find no cycle (a loop is a cycle). The number of pairs without a path must not
+ * rise, unless the plan drains entries. */
 static void watch_writes(const struct world *w, const struct fab_repair_delta *d,
                          struct fab_prng *prng)
 {

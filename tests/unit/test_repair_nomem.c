@@ -166,8 +166,8 @@ static int contingencies(void)
     return status;
 }
 
-/* Some allocations are only for speed or for a better order, and the maker does without them. Then
- * it may compute no failures, and there is no plan to take. */
+/* Some allocations only save time or improve the order of the writes, and the maker works without
+ * them. It may then compute no contingencies. In this case no plan is found (NOT_FOUND). */
 START_TEST(each_allocation_of_contingencies)
 {
     unsigned spared = 0;

@@ -123,8 +123,8 @@ static void assert_tables(struct world *w)
                               fab_target_lft_at(own, baseline_switch(w, sw), lid));
 }
 
-/* Checks that the changes that the session reports lead from the tables before (by ids of the
- * baseline) to the present ones, and that the session reports them once. */
+/* Checks the changes that the session reports. They must lead from the tables `before` (by ids of
+ * the baseline) to the present ones. The session must report them only once. */
 static void assert_last(struct world *w, struct fab_lft *before)
 {
     struct fab_repair_delta d, none;

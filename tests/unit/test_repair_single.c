@@ -350,8 +350,8 @@ static void assert_loads(const struct world *w, const int64_t *want, const int64
                       port, (long long)is[port], (long long)want[port]);
 }
 
-/* Lets the repair count the link loads, and compares them with a count of the paths of each pair of
- * endports, which want[] gets. */
+/* Counts the paths of each pair of endports into want[]. The link loads that the repair counts must
+ * be the same. */
 static void assert_counted(const struct world *w, int64_t *want)
 {
     ck_assert_uint_gt(count_paths(w, &w->lft, want), 0);
@@ -367,10 +367,11 @@ static void repair_and_count(struct world *w, const uint32_t *cables, uint32_t c
     assert_counted(w, want);
     ck_assert_int_eq(fab_repair_plan(w->repair, &w->lft, cables, count, &d, why, sizeof(why)),
                      FAB_OK);
-    assert_loads(w, want, w->repair->balance.load); /* a plan alone moves nothing */
+    /* a plan that is not committed changes no load */
+    assert_loads(w, want, w->repair->balance.load);
     fab_repair_commit(w->repair, &w->lft, &d);
     assert_counted(w, want);
-    assert_counted(w, want); /* the second time, nothing has changed */
+    assert_counted(w, want); /* the repair counts the same loads again */
     fab_repair_delta_fini(&d);
 }
 

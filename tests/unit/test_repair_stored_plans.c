@@ -28,8 +28,8 @@ static void assert_refused(struct world *w, struct fab_repair_contingency *c,
     ck_assert_int_eq(find_after_changes(w, c, lft, &d), FAB_E_NOT_FOUND);
 }
 
-/* Changes one of the entries that the plan replaces, and exchanges the entries of two LIDs in one
- * switch. Returns the number of exchanges. */
+/* Changes each entry that the plan replaces, one after the other. Also exchanges the entries of two
+ * LIDs in one switch. Each time, the plan must be refused. Returns the number of exchanges. */
 static unsigned check_other_entries(struct world *w, struct fab_repair_contingency *c)
 {
     struct fab_lft lft = copy_of(&w->lft);
@@ -147,7 +147,8 @@ static void assert_touched(const struct fab_repair_touched *t, const struct stat
     free(channels);
 }
 
-/* Checks rule by rule which plans are spared. Each plan changes one entry, for one dead link. */
+/* Checks rule by rule which plans need no new proof after the change *t. Each plan changes one
+ * entry, for one dead link. */
 static void check_spared(const struct fab_repair_touched *t, const struct world *w)
 {
     const struct fab_repair_network *n = w->repair->network;
@@ -170,7 +171,8 @@ static void check_spared(const struct fab_repair_touched *t, const struct world 
                                         !fab_base_bits_get(t->channel, dead[1])));
             ck_assert_int_eq(fab_repair_touched_spares(t, w->repair, &d, since), spared);
             ck_assert(since == 0 || !fab_repair_touched_spares(t, w->repair, &d, since - 1));
-            fab_base_bits_set(w->repair->is_dead, dead[1]); /* the channel of the new entry */
+            /* now the new entry leads into a dead link */
+            fab_base_bits_set(w->repair->is_dead, dead[1]);
             ck_assert(!fab_repair_touched_spares(t, w->repair, &d, since));
             fab_base_bits_clear(w->repair->is_dead, dead[1]);
             d.cut = 1;

@@ -37,7 +37,8 @@ static size_t roce(const struct made *m, struct fab_congestion_roce **ret)
     return count;
 }
 
-/* Returns the RoCE settings of ports to endports, as if all links had this rate. */
+/* Returns the RoCE settings of the switch ports that lead to endports, if all links have this rate
+ * and this MTU, and all cables this length. */
 static struct fab_congestion_roce at(struct made *m, uint32_t rate, uint16_t mtu, uint32_t cable_m)
 {
     struct fab_congestion_roce *all, r;

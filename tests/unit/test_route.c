@@ -325,8 +325,8 @@ START_TEST(engines_are_found_by_name)
 }
 END_TEST
 
-/* Takes ownership of f. Runs the engines of the chain "auto" until one supports f. Checks its name,
- * and the words with which it describes the topology. */
+/* Takes ownership of f. Runs the engines of the chain "auto" until one supports f. Checks the name
+ * of this engine, and that it describes the topology with these words. */
 static void assert_recognised(struct fab_fabric *f, const char *engine, const char *words)
 {
     struct fab_route_chain chain;

@@ -160,8 +160,8 @@ static int do_plan(const struct job *j)
     return status;
 }
 
-/* Calls work(j) again and again. In the n-th call, the n-th allocation fails, until a call
- * succeeds. At least `at_least` calls must fail. */
+/* Calls work(j) again and again until a call succeeds. In the n-th call, the n-th allocation fails.
+ * At least `at_least` calls must fail. */
 static void fail_each(const struct job *j, int (*work)(const struct job *), unsigned at_least)
 {
     int status = FAB_E_NOMEM;

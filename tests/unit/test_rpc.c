@@ -171,9 +171,9 @@ START_TEST(clients_take_turns)
         {{{0}}, 3},                                        /* no client waits */
         {{{.turn = 7}, {.queued = 4, .turn = 9}, {0}}, 1}, /* only one client waits */
         {{{.queued = 4, .turn = 7}, {.queued = 1, .turn = 6}, {0}},
-         1}, /* this client has waited longest */
+         1}, /* client 1 has waited longest */
         {{{.queued = 4, .turn = 7}, {.queued = 1, .turn = 8}, {0}},
-         0}, /* the other client has waited longer */
+         0}, /* client 0 has waited longest */
         {{{.queued = 1, .turn = 9}, {.turn = 1}, {.queued = 1, .turn = 8}},
          2}, /* client 1 has no work */
     };

@@ -22,11 +22,11 @@ START_TEST(ends_are_named_by_gid_and_lid)
         ck_assert_uint_eq(r[0].dlid, q.dlid);
         ck_assert_uint_eq(r[0].dgid[1], q.dgid[1]);
     }
-    want(&x, &fab_wire_path_record, &q, NAMES("SGID")); /* to all endports */
+    want(&x, &fab_wire_path_record, &q, NAMES("SGID")); /* paths to all endports */
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 11);
     want(&x, &fab_wire_path_record, &q, NAMES("SGID", "SLID", "DGID"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 1);
-    q.slid = (uint16_t)lid(&x, host(&x, 1)); /* another port's LID */
+    q.slid = (uint16_t)lid(&x, host(&x, 1)); /* the LID of another port */
     want(&x, &fab_wire_path_record, &q, NAMES("SGID", "SLID", "DGID"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 0);
     q.slid = 0xbfff;
@@ -138,8 +138,8 @@ START_TEST(other_subnets_are_behind_routers)
     ck_assert_uint_eq(r.dgid[0], far);
     ck_assert_uint_eq(r.dgid[1], 4711);
     ck_assert_uint_gt(r.hop_limit, 1);
-    /* The request before asked for a path to a router. Nothing of it may appear in the answer to
-     * the next request, which is of another kind. */
+    /* The previous request asked for a path to a router. The answer to the next request, which is
+     * of another kind, must contain nothing of it. */
     struct fab_wire_multi_path_record m = {.sgids = 1,
                                            .dgids = 1,
                                            .gid = {PREFIX, fab_fabric_port(x.f, host(&x, 0))->guid,

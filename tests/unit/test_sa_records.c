@@ -187,7 +187,7 @@ START_TEST(managers_are_told)
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 1);
     ck_assert_int_eq(fab_sa_set_managers(x.sa, others, 2), FAB_OK);
     ck_assert_int_eq(fab_sa_set_managers(x.sa, others, FAB_SA_MANAGERS + 1), FAB_E_LIMIT);
-    ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 2); /* one of them was removed */
+    ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 2); /* no port has the GUID 4711 */
     want(&x, &fab_wire_sm_info_record, &q, NAMES("LID"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 1);
     ck_assert_uint_eq(r[0].info.state, FAB_SM_STANDBY);

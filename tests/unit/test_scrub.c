@@ -145,8 +145,8 @@ START_TEST(a_turn_reads_each_known_table_once)
 }
 END_TEST
 
-/* A turn reads kind after kind. Of each kind it reads block after block, or port after port, and
- * each of them of all nodes in the order of their ids. */
+/* A turn reads one kind of table after the other. Within a kind, it reads one block number or port
+ * number after the other. For each number, it reads all nodes in the order of their ids. */
 START_TEST(a_turn_reads_in_order)
 {
     struct world w = world_new();
@@ -372,8 +372,8 @@ START_TEST(fields_of_a_switch_are_named_with_both_values)
 }
 END_TEST
 
-/* A default port that leads to a link differs from all others. Port 0 and ports that the switch
- * lacks drop packets, so the scrub accepts each of them for each other. */
+/* A default port that leads to a link is a difference. Port 0 and ports that the switch lacks drop
+ * packets, so the scrub accepts any of these ports in place of another. */
 START_TEST(only_default_ports_with_a_link_differ)
 {
     static const struct field default_ports[] = {

@@ -410,7 +410,7 @@ START_TEST(multicast_follows_the_tables)
     /* without an entry, packets go to the default port, which is 0 */
     ck_assert_uint_eq(send_to_group(&x, &lids), 1);
     ck_assert_uint_eq(lids, 1u << (x.leaf + 1));
-    set_mft(&x, x.leaf, (uint16_t)(6u | 1u << x.up)); /* hosts at 1 and 2 */
+    set_mft(&x, x.leaf, (uint16_t)(6u | 1u << x.up)); /* the hosts are at ports 1 and 2 */
     set_mft(&x, other_leaf, (uint16_t)(6u | 1u << x.up));
     /* the packet leaves through ports 1 and 2, and the spine itself receives it */
     set_mft(&x, x.spine, 7);
@@ -446,7 +446,7 @@ START_TEST(multicast_loops_end)
     }
     for (uint32_t sw = 0; sw < x.f->switch_count; sw++)
         set_mft(&x, sw, 0);
-    set_mft(&x, x.leaf, (uint16_t)(6u | 1u << x.up)); /* hosts at 1 and 2 */
+    set_mft(&x, x.leaf, (uint16_t)(6u | 1u << x.up)); /* the hosts are at ports 1 and 2 */
     set_mft(&x, x.spine, 1);
     ck_assert_uint_eq(send_to_group(&x, &lids), 2); /* the other host, and the spine itself */
     ck_assert_uint_ne(lids & 1u << (x.spine + 1), 0);

@@ -74,7 +74,7 @@ START_TEST(noise_is_counted)
     ck_assert_int_eq(fab_sim_noise(x.r.sim, x.leaf, near, 0.2), FAB_OK);
     for (unsigned i = 0; i < 1000; i++)
         lost += get(&x, x.spine, FAB_ATTR_NODE_INFO, 0, data) != 0;
-    ck_assert_uint_gt(lost, 280); /* 36 % are lost, in both directions together */
+    ck_assert_uint_gt(lost, 280); /* each direction loses 20 %, so 36 % of the requests */
     ck_assert_uint_lt(lost, 440);
     ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, near, FAB_SIM_RCV_ERRORS) +
                           fab_sim_counter(x.r.sim, x.spine, (uint8_t)far_port, FAB_SIM_RCV_ERRORS),
@@ -136,7 +136,8 @@ static void clear_details(struct lab *x, const struct detail *d, bool others)
     ck_assert_int_eq(gs(x, x->leaf, FAB_CLASS_PERF, FAB_METHOD_SET, d->attr->id, 0, 0, data), 0);
 }
 
-/* Checks that the counter stops at its maximum, and that it is cleared if it is selected. */
+/* Checks that the counter stops at its maximum, and that a Set clears it only if CounterSelect
+ * selects it. */
 static void check_detail(struct lab *x, const struct detail *d)
 {
     uint64_t most = UINT64_MAX >> (64 - d->field->bits);

@@ -181,8 +181,8 @@ START_TEST(the_successor_is_the_best_manager_in_standby)
 }
 END_TEST
 
-/* A manager that has stepped down by command keeps the lowered priority, and every manager that
- * follows the rule of IBA keeps the role. */
+/* A manager that steps down by command lowers its priority as little as possible, so that the new
+ * master has precedence. If no priority is low enough, the result is -1. */
 START_TEST(a_lowered_priority_does_not_beat_the_new_master)
 {
     for (uint8_t priority = 0; priority < 16; priority++)
@@ -213,8 +213,8 @@ START_TEST(repeated_losses_hold_a_manager_for_a_growing_time)
     struct fab_smstate_holds h = {0};
     uint64_t now = 5;
     fab_smstate_holds_lost(&h, 0x10, now);
-    ck_assert_uint_eq(fab_smstate_holds_until(&h, 0x10, first, now),
-                      0); /* the first loss has no hold */
+    /* after the first loss, the manager is not held */
+    ck_assert_uint_eq(fab_smstate_holds_until(&h, 0x10, first, now), 0);
     for (uint64_t hold = first; hold < 3 * hour; hold *= 2) {
         uint64_t due = now + 1 + (hold < hour ? hold : hour);
         now++;

@@ -17,7 +17,9 @@
 struct tally {
     /* Number of fabrics, and number of fabrics whose routes use several VLs. */
     unsigned fabrics, several;
-    unsigned before, after; /* numbers of fabrics with a cycle */
+    /* Number of fabrics with a cycle, before and after the multicast trees follow a spanning tree.
+     */
+    unsigned before, after;
 };
 struct scene {
     struct fab_fabric *f;

@@ -501,8 +501,8 @@ START_TEST(first_fit_saves_lanes)
 }
 END_TEST
 
-/* The paths of all LIDs of a switch are the same, if this saves virtual lanes: otherwise this mesh
- * needs eight. */
+/* The paths to all LIDs of a switch are the same if this saves virtual lanes. With different paths,
+ * this mesh would need eight. */
 START_TEST(fewer_paths_save_lanes)
 {
     struct fab_policy p = defaults(0);

@@ -115,8 +115,8 @@ START_TEST(links_fail)
 }
 END_TEST
 
-/* Correct tables stay as they are, whatever engine made them; entries of LIDs without an owner
- * stay, too. Damaged entries are replaced, and no other entries. */
+/* Correct tables stay as they are, whatever engine made them. Entries of LIDs without an owner
+ * stay, too. Only damaged entries are replaced. */
 START_TEST(correct_tables_stay)
 {
     struct fab_prng prng;

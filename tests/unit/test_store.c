@@ -384,7 +384,7 @@ START_TEST(isolated_links_come_back)
     s = open_store();
     ck_assert_int_eq(store_load_isolated(s, &rows, &count), FAB_OK);
     ck_assert_uint_eq(count, 2);
-    ck_assert_uint_eq(rows[0].guid[0], GUID(4)); /* the oldest first */
+    ck_assert_uint_eq(rows[0].guid[0], GUID(4)); /* the link that was isolated first comes first */
     ck_assert_uint_eq(rows[1].guid[0], a.guid[0]);
     ck_assert_uint_eq(rows[1].guid[1], a.guid[1]);
     ck_assert_mem_eq(rows[1].port, a.port, sizeof(a.port));
@@ -570,13 +570,13 @@ START_TEST(a_change_writes_its_rows_only)
     ck_assert_int_eq(fab_fabric_builder_find_node(less, f->nodes[0].guid, &ref), FAB_OK);
     ck_assert_int_eq(fab_fabric_builder_set_desc(less, ref, "another", 7), FAB_OK);
     ck_assert_int_eq(fab_fabric_builder_unlink(less, ref, f->nodes[0].num_ports), FAB_OK);
-    put_view(s, less, 2, 1); /* another name, and one cable less */
+    put_view(s, less, 2, 1); /* a node has another name, and a link is missing */
     ck_assert_int_eq(ask("SELECT count(*) FROM node WHERE ports <> 77"), 1);
     ck_assert_int_eq(ask("SELECT count(*) FROM link WHERE width <> 77"), 0);
     ck_assert_int_eq(ask("SELECT count(*) FROM link WHERE current = 0"), 1);
     ck_assert_int_eq(ask("SELECT count(*) FROM port WHERE lmc <> 7"), 0);
     change(mark);
-    put_view(s, less, 3, 100); /* other LIDs */
+    put_view(s, less, 3, 100); /* all ports have other LIDs */
     ck_assert_int_eq(ask("SELECT count(*) FROM node WHERE ports <> 77"), 0);
     ck_assert_int_eq(ask("SELECT count(*) FROM link WHERE width <> 77"), 0);
     ck_assert_int_eq(ask("SELECT count(*) FROM port WHERE lmc <> 7"), 30);
@@ -587,8 +587,8 @@ START_TEST(a_change_writes_its_rows_only)
 }
 END_TEST
 
-/* Each attribute that alone has changed is written, while the manager runs (_i is 0) and while it
- * was stopped. No other row is written while the manager runs. */
+/* Changes one attribute after the other, while the manager runs (_i is 0) or while it is stopped.
+ * The store must write each change. While the manager runs, the store must write no other row. */
 START_TEST(each_attribute_is_written_when_it_changes)
 {
     static const char *const queries[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registrations of hosts. The store loads them again under the same key. Those that the store
- * reported as written survive a kill. A database of an older version gets the tables for
+ * Registrations of hosts. The store loads them again under the same key. A registration survives a
+ * kill if the store has reported it as written. A database of an older version gets the tables for
  * registrations.
  */
 #include <signal.h>
@@ -265,7 +265,7 @@ START_TEST(what_was_said_to_be_written_survives_a_kill)
 }
 END_TEST
 
-/* A registration is written at once, and does not wait for writes that are collected. */
+/* The store writes a registration at once, and does not collect it with other writes first. */
 START_TEST(what_is_registered_is_written_at_once)
 {
     struct store *s = open_store();
@@ -282,7 +282,8 @@ START_TEST(what_is_registered_is_written_at_once)
     clock_gettime(CLOCK_MONOTONIC, &to);
     ck_assert(!store_is_behind(s));
     double s_taken = (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
-    ck_assert_double_lt(s_taken, 20 * 0.05); /* collected writes would each take this time */
+    /* if the store collected writes, each would take 0.05 s */
+    ck_assert_double_lt(s_taken, 20 * 0.05);
     store_close(s);
 }
 END_TEST

@@ -48,7 +48,7 @@ static void teardown(void)
     remove_dir();
 }
 
-/* Reads the marked rows after all that was put before is written. */
+/* Waits until all earlier changes are written, and reads the marked rows. */
 static struct store_rows marked(void)
 {
     struct store_rows rows = {0};
@@ -111,7 +111,7 @@ START_TEST(a_change_after_the_row_was_read_stays_marked)
     store_put_disabled(s, LEAF, 5, true);
     struct store_rows rows = marked();
     store_put_disabled(s, LEAF, 5, false);
-    store_put_disabled(s, LEAF, 5, true); /* by INSERT OR IGNORE */
+    store_put_disabled(s, LEAF, 5, true); /* the store writes this row by INSERT OR IGNORE */
     store_flush(s);
     ck_assert_int_eq(store_put_confirmed(s, &rows), FAB_OK);
     ck_assert_uint_eq(count_marked(), 1);
@@ -170,7 +170,7 @@ START_TEST(received_leases_are_compared_with_those_of_this_manager)
     receive("lease", "[\"0x0000000000000010\"]",
             "{\"lid\":9,\"lmc\":0,\"current\":1,\"first_seen\":1,\"last_seen\":1}", false,
             UINT64_MAX);
-    store_put_leases(s, &lease, 1); /* differs from what is in the database now */
+    store_put_leases(s, &lease, 1); /* the database now has the lease that was received */
     store_flush(s);
     ck_assert_int_eq(store_load_leases(s, &leases, &count), FAB_OK);
     ck_assert_uint_eq(count, 1);
@@ -253,7 +253,8 @@ static void run_sql(const char *sql)
     sqlite3_close(db);
 }
 
-/* Adds three nodes to the database: two are gone, since 100 and 200; the third is present. */
+/* Adds three nodes to the database. Two are gone, since the times 100 and 200; the third is in the
+ * fabric. */
 static void add_nodes(void)
 {
     run_sql("INSERT INTO node(guid, kind, description, ports, vendor_id, device_id, first_seen, "
@@ -272,7 +273,7 @@ static int64_t nodes(void)
 START_TEST(nodes_that_an_operator_forgets_are_told_to_the_others)
 {
     add_nodes();
-    /* Every manager forgets by age, so the others are not told. */
+    /* Every manager forgets nodes by their age, so this manager does not tell the others. */
     store_forget_gone(s, 150, UINT32_MAX);
     ck_assert_int_eq(nodes(), 2);
     ck_assert_int_eq(ask("SELECT count(*) FROM forgotten_node"), 0);
@@ -283,7 +284,7 @@ START_TEST(nodes_that_an_operator_forgets_are_told_to_the_others)
     ck_assert_str_eq(rows.row[0].table, "forgotten_node");
     ck_assert_str_eq(rows.row[0].key, "[\"0x0002c90100000002\"]");
     store_rows_fini(&rows);
-    store_forget_node(s, LEAF + 2); /* is present */
+    store_forget_node(s, LEAF + 2); /* this node is in the fabric */
     ck_assert_int_eq(nodes(), 1);
     ck_assert_int_eq(ask("SELECT count(*) FROM forgotten_node"), 1);
 }
@@ -292,13 +293,15 @@ END_TEST
 START_TEST(nodes_that_another_manager_forgot_are_forgotten)
 {
     add_nodes();
-    /* the second node was seen again after it was forgotten; the third one is present */
+    /* the second node was seen again after the other manager forgot it; the third one is in the
+     * fabric */
     receive("forgotten_node", "[\"0x0002c90100000001\"]", "{\"time_s\":150}", false, 0);
     receive("forgotten_node", "[\"0x0002c90100000002\"]", "{\"time_s\":150}", false, 0);
     receive("forgotten_node", "[\"0x0002c90100000003\"]", "{\"time_s\":400}", false, 0);
     ck_assert_int_eq(nodes(), 2);
     ck_assert_int_eq(ask("SELECT count(*) FROM node WHERE guid = '0x0002c90100000001'"), 0);
-    /* it leaves: this manager finds out later */
+    /* The third node was last seen at 300, and another manager forgot it at 400. This manager finds
+     * out only at 500 that the node is gone. */
     run_sql("UPDATE node SET current = 0, gone_since = 500 WHERE guid = '0x0002c90100000003'");
     receive("forgotten_node", "[\"0x0002c90100000009\"]", "{\"time_s\":1}", false, 0);
     ck_assert_int_eq(nodes(), 1);

@@ -66,7 +66,7 @@ START_TEST(snapshots_come_back)
     put("a", false, 100, &loose);
     ck_assert_int_eq(fab_fabric_builder_remove_node(b, 29), FAB_OK);
     put("b", false, 200, &loose);
-    put("a", false, 300, &loose); /* the name exists */
+    put("a", false, 300, &loose); /* this name exists already */
     s = reopen(s);
     ck_assert_str_eq(all(), "a;b;");
     ck_assert_uint_eq(nodes_of("a", 0), 30);

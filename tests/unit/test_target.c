@@ -150,7 +150,8 @@ START_TEST(the_multicast_table_is_used_whole)
 }
 END_TEST
 
-/* Default ports that lead to a link are closed; port 0 and ports that the switch lacks stay. */
+/* The manager replaces default ports that lead to a link, so that they drop packets. Port 0 and
+ * ports that the switch lacks stay. */
 START_TEST(default_ports_are_closed)
 {
     struct fab_policy p;

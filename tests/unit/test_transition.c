@@ -231,9 +231,9 @@ static void begin_round(struct world *w)
         send_all(w, &w->was->vls, lid);
 }
 
-/* Called when all writes are acknowledged. Some hosts still use old SLs, others use new ones.
- * Checks that the dependencies of all their packets together have no cycle, unless the transition
- * says that they may have one (stale_sls). */
+/* The test calls this when all writes are acknowledged. Some hosts still use old SLs, others use
+ * new ones. The dependencies of all their packets together must have no cycle, unless the
+ * transition says that they may have one (stale_sls). */
 static void check_union_of_sls(struct world *w, struct tally *tally)
 {
     begin_round(w);

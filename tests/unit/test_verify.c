@@ -618,7 +618,7 @@ START_TEST(traces_go_where_packets_go)
 }
 END_TEST
 
-/* Tables that leave only pairs with a switch without a path are good for hosts, but not good. */
+/* If each pair without a path contains a switch, the tables are good for hosts, but not good. */
 START_TEST(good_for_hosts_is_less_than_good)
 {
     const struct fab_verdict good = {.deadlock_free = true};

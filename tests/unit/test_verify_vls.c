@@ -354,8 +354,8 @@ END_TEST
 START_TEST(one_wrong_path_is_enough)
 {
     struct ring r = make_ring(RING);
-    /* The path of RING/2 hops from the last position but one crosses from the last position to the
-     * first. Gives this path the SL and VL of paths that do not cross it. */
+    /* The path of RING / 2 hops from the last position but one leads over the link between the last
+     * and the first position. Gives it the SL and VL of paths that do not use this link. */
     uint32_t from = r.at[RING - 2], to = r.at[(RING - 2 + RING / 2) % RING];
     r.t->vls.of_pair[to * RING + from] = 0;
     struct fab_verdict v = proven_with(r.f, r.t, &r.p);
@@ -368,9 +368,10 @@ START_TEST(one_wrong_path_is_enough)
 }
 END_TEST
 
-/* Selects VLs by port classes: packets that come in by `port` continue on VL 1. If paths have at
- * most two links and the port is that of the first position, this suffices, because no path reaches
- * the port again. */
+/* Selects VLs by port classes: packets that enter a switch by `port` continue on VL 1. In a ring of
+ * four switches, paths have at most two links. So the cycle is broken if packets that travel
+ * forward enter the first position by this port: on VL 1, no packet goes farther than the next
+ * switch. */
 static void by_class(struct ring *r, uint32_t port)
 {
     struct fab_vls *v = &r->t->vls;
@@ -386,10 +387,10 @@ static void by_class(struct ring *r, uint32_t port)
 START_TEST(a_class_at_the_wrong_port_is_a_cycle)
 {
     struct ring r = make_ring(4);
-    /* packets that travel forward come in by this port */
+    /* packets that travel forward enter the first position by this port */
     by_class(&r, r.back[0]);
     assert_ring_good(&r);
-    /* packets that travel back come in by this port, and go no farther */
+    /* packets that travel back enter by this port, but their paths end at this switch */
     by_class(&r, r.on[3]);
     assert_cycle(&r, 0);
     ring_free(&r);

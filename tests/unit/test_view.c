@@ -272,7 +272,7 @@ START_TEST(a_host_is_found_by_the_first_word_of_its_name)
         else
             ck_assert_msg(strstr(why, table[i].why) != NULL, "\"%s\": %s", table[i].what, why);
     }
-    check_host(w, "two", 2); /* a list of a host has all its adapters */
+    check_host(w, "two", 2); /* the name of a host selects all its adapters */
     check_host(w, "gpu-3", 2);
     check_host(w, "GPU-3", 2);
     check_host(w, "gpu-2", 1); /* the whole name of an adapter */
@@ -307,7 +307,8 @@ START_TEST(a_guid_of_node_and_port_means_the_port)
 }
 END_TEST
 
-/* The number of nodes and ports that each text selects; ports with the number 0 count. */
+/* Patterns, and the number of nodes and ports that each selects. Port 0 of a switch counts as a
+ * port. */
 static const struct {
     const char *what;
     int status;
@@ -322,7 +323,7 @@ static const struct {
     {"leaf-001/3", FAB_OK, 1, 1, NULL},
     {"0x00001001/[3-9]", FAB_OK, 1, 6, NULL},
     {"leaf-*/[1-2]", FAB_OK, 2, 4, NULL},
-    {"*/2", FAB_OK, 5, 5, NULL}, /* with the node "name/2" */
+    {"*/2", FAB_OK, 5, 5, NULL}, /* one is the node "name/2" */
     {"host-000[1-3]", FAB_OK, 3, 3, NULL},
     {"twin/*", FAB_OK, 2, 2, NULL},
     {"twin*", FAB_OK, 2, 2, NULL},

@@ -63,8 +63,8 @@ END_TEST
 
 /* ---- virtual layers -------------------------------------------------------------------------- */
 
-/* Routes all packets clockwise round a ring. The paths to three switches close the ring, so a layer
- * has the paths to at most two switches. */
+/* Routes all packets clockwise round a ring. The paths to three switches already form a cycle, so a
+ * layer has the paths to at most two switches. */
 static void check_ring(uint32_t switches, int status)
 {
     struct fab_policy p = defaults();

@@ -335,7 +335,7 @@ START_TEST(notices_of_wrong_keys_name_the_sender)
     ck_assert_uint_eq(v.slid, 3);
     ck_assert_uint_eq(v.dlid, 4);
     ck_assert_uint_eq(v.p_key, 0x1234);
-    ck_assert_uint_eq(v.qp[0], 0x11); /* the SL was removed */
+    ck_assert_uint_eq(v.qp[0], 0x11); /* without the SL, which is in the upper 4 bits */
     ck_assert_uint_eq(v.qp[1], 0x2233);
     n.trap = 258;
     ck_assert(fab_wire_notice_violation(&n, &v));

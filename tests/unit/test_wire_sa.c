@@ -11,7 +11,7 @@
 #include "libfabmgr/wire/sa.h"
 #include "tests/unit/testing.h"
 
-#define ROOM 512 /* bytes of the largest struct */
+#define ROOM 512 /* size of the largest struct in bytes */
 
 START_TEST(headers_by_hand)
 {

@@ -199,7 +199,7 @@ START_TEST(replaced_file_is_kept_if_its_key_would_be_lost)
         uint64_t current;
         bool generated;
         unsigned kept;
-    } rows[] = {{CURRENT, true, 0},      /* the same key */
+    } rows[] = {{CURRENT, true, 0},      /* the present key */
                 {CURRENT - 1, true, 0},  /* the previous key */
                 {CURRENT + 9, false, 0}, /* a key of the settings, which the operator knows */
                 {CURRENT + 9, true, 1}};

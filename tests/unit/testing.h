@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Runs a suite, and returns the exit code of main. `make check` asks Check for TAP; without it,
- * Check prints text. CK_FORK=no runs all tests in one process, for a debugger. */
+/* Runs a suite, and returns the exit code of main. Under `make check`, the library Check prints TAP
+ * (Test Anything Protocol), otherwise text. CK_FORK=no runs all tests in one process, for a
+ * debugger. */
 static inline int test_run(Suite *suite)
 {
     SRunner *runner = srunner_create(suite);
