@@ -12,8 +12,8 @@
 int fab_policy_append(void *items, size_t item, size_t *count, const void *value)
 {
     char *array;
-    /* `items` is the address of a pointer, whatever its type; memcpy reads and writes this
-     * pointer. */
+    /* `items` points to a pointer of a type that this function does not know, so memcpy reads and
+     * writes the pointer. */
     memcpy(&array, items, sizeof(array));
     if ((*count & (*count - 1)) == 0) {
         size_t size;

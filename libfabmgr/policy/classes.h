@@ -21,7 +21,7 @@
 #define FAB_CLASS_GROUPS_MAX 64
 #define FAB_CLASS_RULES_MAX 4096
 #define FAB_CLASS_NOTES 16
-#define FAB_CLASSES_TEXT_MAX (UINT32_C(1) << 20) /* bytes of a qos-policy.conf */
+#define FAB_CLASSES_TEXT_MAX (UINT32_C(1) << 20) /* maximum size of a qos-policy.conf in bytes */
 #define FAB_CLASS_NO_SL 0xff
 /* maximum number of entries of one VL arbitration table, IBA 7.6.9.2 */
 #define FAB_ARB_ENTRIES 64
@@ -116,7 +116,7 @@ struct fab_classes {
      * tables */
     uint8_t highs, lows;
     bool has_limit;
-    uint8_t limit; /* LimitOfHighPriority */
+    uint8_t limit; /* LimitOfHighPriority, in units of 4096 bytes */
     struct fab_class_note note[FAB_CLASS_NOTES];
     /* number of lines of qos-policy.conf that were ignored; note[] describes the first ones */
     size_t notes;
@@ -139,7 +139,7 @@ int fab_policy_classes_new(struct fab_classes **ret);
 int fab_policy_classes_add(struct fab_classes *c, const struct fab_class *class,
                            uint8_t *ret_number, struct fab_classes_error *ret_error);
 /* Adds a rule for a class. The text has conditions KEY=VALUE, separated by blanks. The value of
- * "from" and "to" is a @GROUP of partitions.conf, a GUID, or a pattern of node descriptions. The
+ * "from" or "to" is a @GROUP of partitions.conf, a GUID, or a pattern of node descriptions. The
  * value of "partition" is a name. The value of "pkey", "service" and "qos_class" is a list of
  * numbers and ranges, separated by commas. Returns FORMAT or LIMIT with a text in *ret_error, or
  * NOMEM. */
@@ -165,7 +165,8 @@ bool fab_policy_classes_same_limit(const struct fab_classes *a, const struct fab
 /* Returns the number of the class with that name; -1: there is no such class. */
 int fab_policy_classes_find(const struct fab_classes *c, const char *name);
 
-static inline uint8_t fab_policy_classes_count(const struct fab_classes *c) /* c NULL: returns 1 */
+/* Returns the number of classes; 1 if c is NULL. */
+static inline uint8_t fab_policy_classes_count(const struct fab_classes *c)
 {
     return c != NULL ? c->count : 1;
 }

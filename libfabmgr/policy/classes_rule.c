@@ -36,7 +36,7 @@ struct value {
     size_t len;
 };
 
-/* Sets in *mask the bit of the group that has this value as its only member. Adds such a group
+/* Sets in *mask the bit of the group that has this value as its only member. Adds this group,
  * unless an earlier rule has added it. */
 static int group_of(struct reader *r, const struct value *v, enum fab_class_member_kind kind,
                     uint64_t guid, uint64_t *mask)

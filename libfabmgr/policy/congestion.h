@@ -11,7 +11,7 @@
 enum fab_congestion_profile {
     /* no switch marks packets with FECN, and no adapter reduces its rate */
     FAB_CONGESTION_OFF,
-    /* profile for many small incasts and a few large ones, beside other traffic */
+    /* profile for many small incasts and a few large ones, in addition to other traffic */
     FAB_CONGESTION_BALANCED,
     FAB_CONGESTION_INCAST, /* storage: incasts are large and long */
     /* profile for machine learning (collective operations): incasts are short, throughput is

@@ -32,7 +32,7 @@ extern const char *const fab_policy_declared_section_name[FAB_DECLARED_SECTIONS]
 
 /* The kind of object that a name or GUID in the policy must denote. */
 enum fab_declared_what {
-    FAB_DECLARED_NODE, /* a node name; one with '*' or '?' is a pattern */
+    FAB_DECLARED_NODE, /* a node name, or a pattern of node names with '*' or '?' */
     FAB_DECLARED_PORT_GUID,
     FAB_DECLARED_NODE_GUID,
     FAB_DECLARED_LINK, /* NODE/PORT */
@@ -41,14 +41,15 @@ enum fab_declared_what {
 /* A name or GUID in the policy, which the caller compares with the fabric. */
 struct fab_declared_ref {
     enum fab_declared_what what;
-    const char *text; /* "": only the GUID */
+    const char *text; /* a name; "": the policy gives only the GUID */
     uint64_t guid;
     struct fab_doc_place at;
-    char path[FAB_DECLARED_PATH_LEN]; /* such as "partitions[1].full[0]" */
+    /* path of the value in the policy, such as "partitions[1].full[0]" */
+    char path[FAB_DECLARED_PATH_LEN];
 };
 /* A link that routes must avoid. */
 struct fab_declared_isolation {
-    const char *link, *reason; /* NODE/PORT; reason: "" if there is none */
+    const char *link, *reason; /* link: NODE/PORT. reason: "" if the operator gave none */
     size_t ref;                /* index of the reference to the link */
 };
 /* A port of an adapter or router that is approved at a switch port. */
@@ -61,9 +62,9 @@ struct fab_declared_approval {
 struct fab_declared {
     bool has[FAB_DECLARED_SECTIONS];
     struct fab_partitions *partitions;
-    struct fab_classes *classes; /* NULL: all traffic is one class */
+    struct fab_classes *classes; /* traffic classes; NULL: all traffic is one class */
     struct fab_policy_congestion congestion;
-    struct fab_node_names *names; /* NULL: no names */
+    struct fab_node_names *names; /* names of nodes; NULL: the policy gives none */
     struct fab_declared_isolation *isolation;
     struct fab_declared_approval *approval;
     struct fab_declared_ref *ref;
@@ -71,21 +72,21 @@ struct fab_declared {
     struct fab_arena arena; /* holds the texts */
 };
 struct fab_declared_error {
-    struct fab_doc_place at; /* line 0: the error has no place */
+    struct fab_doc_place at; /* line 0: the error does not belong to one line */
     char message[400];       /* a sentence that begins with the path of the value */
 };
 
 /* Reads all documents of d as one policy. Returns FORMAT (a wrong key or value), EXISTS (a name, a
- * P_Key or a mapping is there twice), LIMIT, RANGE or NOT_FOUND (a group or partition that the
- * policy does not have), with *ret_error; or NOMEM. */
+ * P_Key or a mapping occurs twice), LIMIT, RANGE or NOT_FOUND (a group or partition that the policy
+ * does not have), with *ret_error; or NOMEM. */
 int fab_policy_declared_read(const struct fab_doc *d, struct fab_declared *ret,
                              struct fab_declared_error *ret_error);
 void fab_policy_declared_fini(struct fab_declared *d);
 /* Replaces the values in *p by those of the sections that the policy has. In the section of
  * congestion control, key and key_lease_s stay. */
 void fab_policy_declared_apply(const struct fab_declared *d, struct fab_policy *p);
-/* Returns true if the partition or group that a member of a traffic class names exists. Members of
- * other kinds always exist. */
+/* A member of a traffic class can name a partition or a group. Returns true if this partition or
+ * group exists, and for members of all other kinds. */
 bool fab_policy_declared_knows(const struct fab_partitions *p, const struct fab_class_member *m);
 
 #endif

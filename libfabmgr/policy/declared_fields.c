@@ -77,7 +77,7 @@ static size_t find_word(const char *text, const char *const *words, size_t count
     return i;
 }
 
-/* The words for truth values; those with even indexes mean yes. */
+/* The words for truth values. The words with even indexes mean yes. */
 static const char *const truth[] = {"yes", "no", "true", "false", "on", "off"};
 
 /* Returns true if YAML takes a text without quotes for a number, a date, a truth value or null. */

@@ -8,7 +8,7 @@
 enum field_kind {
     FIELD_TEXT,   /* a text; most: its maximum length in bytes */
     FIELD_NUMBER, /* a number from least to most */
-    FIELD_AUTO,   /* such a number, or the word auto */
+    FIELD_AUTO,   /* a number from least to most, or the word auto */
     FIELD_BOOL,
     FIELD_WORD, /* one of the words in `expected`, which are separated by blanks */
     FIELD_GUID,
@@ -23,7 +23,7 @@ struct field {
     enum field_kind kind;
     bool required;
     uint64_t least, most;
-    const char *expected; /* for FIELD_WORD: the words */
+    const char *expected; /* the words of a FIELD_WORD, separated by blanks */
 };
 #define FIELDS_MAX 20
 /* The value of a field. */
@@ -31,8 +31,8 @@ struct field_value {
     uint32_t node; /* 0: the mapping does not have the key */
     /* A number, a GUID, a truth value, or the index of a word. */
     uint64_t number;
-    bool automatic;   /* the word auto */
-    const char *text; /* of FIELD_TEXT */
+    bool automatic;   /* true: the value is the word auto */
+    const char *text; /* the text, if the field is a FIELD_TEXT */
 };
 
 struct declared_reader {
@@ -41,7 +41,8 @@ struct declared_reader {
     struct fab_declared_error *error;
     /* path of the value that is read, such as "partitions[2].pkey" */
     char path[FAB_DECLARED_PATH_LEN];
-    /* the partition that is read may have port GUIDs that the fabric never had */
+    /* true: the partition that the reader reads now may list port GUIDs that the fabric has never
+     * had */
     bool unknown_guids;
 };
 
@@ -50,7 +51,8 @@ void fab_policy_path_of(struct declared_reader *r, const char *base, size_t inde
 /* Writes the error "PATH SENTENCE" for a node, and returns FORMAT. */
 int fab_policy_wrong(struct declared_reader *r, uint32_t node, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Reads the mapping `node` by the table; the path is that of the mapping. */
+/* Reads the mapping `node` by the table fields[count]. The caller has set the path of the reader to
+ * the path of the mapping. */
 int fab_policy_fields_read(struct declared_reader *r, uint32_t node, const struct field *fields,
                            size_t count, struct field_value ret[FIELDS_MAX]);
 /* Reads a text that YAML does not take for a value of another type. */

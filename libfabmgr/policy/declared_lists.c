@@ -24,7 +24,7 @@ enum {
     CABLE_M,
     QUEUE_KB,
     TABLE,
-    VALUES, /* the first of the keys of enum fab_congestion_value */
+    VALUES, /* index of the key of the first value of enum fab_congestion_value */
     CONGESTION_KEYS = VALUES + FAB_CONGESTION_VALUES
 };
 _Static_assert(CONGESTION_KEYS <= FIELDS_MAX, "the array of values has room for all keys");

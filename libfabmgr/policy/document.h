@@ -13,7 +13,7 @@
 
 #include "libfabmgr/base/arena.h"
 
-#define FAB_DOC_TEXT_MAX ((size_t)1 << 20) /* bytes of all files together */
+#define FAB_DOC_TEXT_MAX ((size_t)1 << 20) /* maximum size of all files together, in bytes */
 #define FAB_DOC_FILES_MAX 64
 #define FAB_DOC_NODES_MAX (UINT32_C(1) << 18)
 #define FAB_DOC_DEPTH_MAX 8
@@ -26,8 +26,9 @@ struct fab_doc_node {
     enum fab_doc_kind kind;
     /* The text was not in quotes, so YAML may take it for a number, a truth value or null. */
     bool plain;
-    const char *key;  /* key of an element of a mapping; NULL: the node is no such element */
-    const char *text; /* only for FAB_DOC_TEXT */
+    /* key of an element of a mapping; NULL: the node is not an element of a mapping */
+    const char *key;
+    const char *text; /* the text; only for FAB_DOC_TEXT */
     struct fab_doc_place at, key_at;
     /* first, last: ids of the first and of the last element of this list or mapping. next: id of
      * the element that follows this one. 0: none. */

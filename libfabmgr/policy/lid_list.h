@@ -11,7 +11,7 @@
 
 #include "libfabmgr/policy/guid_lines.h"
 
-#define FAB_LID_LIST_TEXT_MAX ((size_t)8 << 20) /* bytes */
+#define FAB_LID_LIST_TEXT_MAX ((size_t)8 << 20) /* maximum size of the file in bytes */
 #define FAB_LID_LIST_LID_MAX 0xbfff             /* highest unicast LID */
 
 struct fab_listed_lid {

@@ -186,7 +186,9 @@ void fab_policy_lines_decisions(const struct fab_declared *d, struct fab_text *t
 /* ---- comparing ------------------------------------------------------------------------------- */
 
 struct lines {
-    char *text, **line; /* [count] the lines, sorted; a NUL ends the path */
+    /* text: a copy of the text. line: [count] the lines in this copy, sorted; in each line, a NUL
+     * ends the path */
+    char *text, **line;
     size_t count;
 };
 
@@ -236,7 +238,8 @@ static const char *value_of(const char *line)
     return line + strlen(line) + 1;
 }
 
-/* Compares the lines with the same path, which may be several, and goes on to the next path. */
+/* Compares the next line of both texts. If the lines differ, passes the change to fn. Increments *i
+ * and *j past the lines that were compared. */
 static void compare_path(const struct lines *a, const struct lines *b, size_t *i, size_t *j,
                          fab_policy_change_fn *fn, void *ctx)
 {

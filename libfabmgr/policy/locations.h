@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FAB_LOCATIONS_TEXT_MAX ((size_t)16 << 20) /* bytes */
+#define FAB_LOCATIONS_TEXT_MAX ((size_t)16 << 20) /* maximum size of the file in bytes */
 /* maximum number of names, after lists are expanded */
 #define FAB_LOCATIONS_MAX 400000u
 

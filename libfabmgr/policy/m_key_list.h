@@ -11,7 +11,7 @@
 
 #include "libfabmgr/policy/guid_lines.h"
 
-#define FAB_M_KEY_LIST_TEXT_MAX ((size_t)8 << 20) /* bytes */
+#define FAB_M_KEY_LIST_TEXT_MAX ((size_t)8 << 20) /* maximum size of the file in bytes */
 #define FAB_M_KEY_LIST_LINE_MAX 256               /* maximum length of a line in bytes */
 #define FAB_M_KEY_LIST_MAX 65536                  /* greatest number of ports */
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FAB_M_KEY_SECRET 32 /* bytes */
+#define FAB_M_KEY_SECRET 32 /* length of the secret in bytes */
 
 /* Computes the M_Key of a port from the secret and the GUID of the port. The key is never 0; the
  * result 0 means that the key cannot be computed now. */

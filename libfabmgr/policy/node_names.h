@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FAB_NODE_NAMES_TEXT_MAX ((size_t)16 << 20) /* bytes */
-#define FAB_NODE_NAMES_MAX 131072u                 /* names */
+#define FAB_NODE_NAMES_TEXT_MAX ((size_t)16 << 20) /* maximum size of the file in bytes */
+#define FAB_NODE_NAMES_MAX 131072u                 /* maximum number of names */
 #define FAB_NODE_NAME_LEN 65 /* maximum length of a name with its NUL, as of a NodeDescription */
 
 struct fab_node_names;

@@ -16,7 +16,7 @@
 
 #include "libfabmgr/base/arena.h"
 
-#define FAB_PARTITIONS_TEXT_MAX (UINT32_C(1) << 20) /* bytes */
+#define FAB_PARTITIONS_TEXT_MAX (UINT32_C(1) << 20) /* maximum size of partitions.conf in bytes */
 /* maximum number of multicast groups; it is the number of multicast LIDs */
 #define FAB_PARTITION_MGROUPS_MAX 16384
 #define FAB_PKEY_DEFAULT 0x7fff /* P_Key of the default partition */
@@ -79,7 +79,7 @@ struct fab_partition_mgroup {
     uint32_t q_key, flow_label;
 };
 struct fab_partitions_note {
-    uint32_t line, column; /* from 1 */
+    uint32_t line, column; /* position in partitions.conf, from 1 */
     char message[160];
 };
 struct fab_partitions {
@@ -101,7 +101,7 @@ struct fab_partitions {
     int refs; /* private, atomic */
 };
 struct fab_partitions_error {
-    uint32_t line, column; /* from 1 */
+    uint32_t line, column; /* position in partitions.conf, from 1 */
     char message[200];     /* what was found, and what was expected */
 };
 /* Reads partitions.conf into a new struct with one reference (refs == 1). Its first two rules

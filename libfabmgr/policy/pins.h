@@ -101,7 +101,7 @@ int fab_policy_pins_with(const struct fab_pins *p, const struct fab_pin *pin,
 int fab_policy_pins_without(const struct fab_pins *p, uint64_t guid, struct fab_pins **ret);
 /* fab_policy_pins_find returns the pin of a GUID. fab_policy_pins_waiting returns the entry of a
  * GUID that waits for an approval. fab_policy_pins_holder returns a pin with the same host name as
- * the description; if there are several, the one with the lowest GUID. All return NULL if there is
+ * the description; if there are several, the pin with the lowest GUID. All return NULL if there is
  * no such pin or entry, or if p is NULL. */
 const struct fab_pin *fab_policy_pins_find(const struct fab_pins *p, uint64_t guid);
 const struct fab_pin_waiting *fab_policy_pins_waiting(const struct fab_pins *p, uint64_t guid);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FAB_ROUTERS_TEXT_MAX ((size_t)1 << 20) /* bytes */
+#define FAB_ROUTERS_TEXT_MAX ((size_t)1 << 20) /* maximum size of the file in bytes */
 
 struct fab_prefix_route {
     uint64_t prefix, port_guid; /* 0: any */
@@ -20,7 +20,7 @@ struct fab_routers {
     int refs; /* private, atomic */
 };
 struct fab_routers_error {
-    unsigned line; /* from 1 */
+    unsigned line; /* number of the line, from 1 */
     char message[80];
 };
 /* Reads the text of the file into a new struct with one reference (refs == 1). Returns FORMAT

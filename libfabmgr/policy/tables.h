@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FAB_TABLES_TEXT_MAX (UINT32_C(1) << 30) /* bytes */
+#define FAB_TABLES_TEXT_MAX (UINT32_C(1) << 30) /* maximum size of the file in bytes */
 #define FAB_TABLES_LID_MAX 0xfffffu             /* the highest LID accepted */
 
 struct fab_tables_entry {
@@ -39,7 +39,7 @@ struct fab_tables {
     int refs; /* private, atomic */
 };
 struct fab_tables_error {
-    uint32_t line, column; /* from 1 */
+    uint32_t line, column; /* position in the file, from 1 */
     char message[200];     /* what was found, and what was expected */
 };
 /* Reads the text of the file into a new struct with one reference (refs == 1). Returns FORMAT,
