@@ -54,8 +54,8 @@ static struct sim_detail *add_detail(struct fab_sim *s, uint32_t port, uint32_t 
     return d;
 }
 
-/* Finds the storage of a counter. add: create the storage if it is missing; NULL then means that
- * there is no memory. Without `add`, NULL means that the counter was never above 0. */
+/* Finds the storage of a counter. If `add` is true, creates missing storage, and returns NULL if
+ * there is no memory. If `add` is false, returns NULL if the counter was never above 0. */
 static uint64_t *place(struct fab_sim *s, uint32_t port, uint32_t counter, bool add)
 {
     if (counter < FAB_SIM_COUNTERS) {

@@ -102,8 +102,8 @@ struct sim_notice {
  * A block of 64 bytes of a table other than the LFT. A block that was never written is not stored.
  */
 struct sim_block {
-    /* The node's power_cycles when the block was written. If the present value is another one, the
-     * node has lost power since, and the block is invalid. */
+    /* The node's power_cycles when the block was written. If the node's power_cycles is higher now,
+     * the node has lost power since, and the block is invalid. */
     uint32_t power_cycle;
     uint8_t bytes[FAB_SMP_DATA];
 };
@@ -117,8 +117,8 @@ struct sim_counters {
 /* A counter of an attribute with detailed counters (fab_wire_attr_perf_details). Each counter is
  * stored separately, because most ports never use any of them. */
 struct sim_detail {
-    /* The node's power_cycles when the counter last rose. If the present value is another one, the
-     * node has lost power since, and the counter is 0. */
+    /* The node's power_cycles when the counter last rose. If the node's power_cycles is higher now,
+     * the node has lost power since, and the counter is 0. */
     uint32_t power_cycle;
     uint64_t value;
 };
@@ -299,7 +299,7 @@ void fab_sim_link_down(struct fab_sim *s, uint32_t port, uint8_t phys);
 bool fab_sim_link_negotiate(struct fab_sim *s, uint32_t near, uint32_t far);
 /* Returns the PortPhysicalState that a port has while its link is down. */
 uint8_t fab_sim_link_down_state(const struct fab_sim *s, uint32_t port);
-/* Sets a port, whose node boots, to its state after power-on, with the link down. */
+/* Sets a port of a booting node to its state after power-on, with the link down. */
 void fab_sim_link_power_on(struct fab_sim *s, uint32_t port);
 void fab_sim_link_flap(struct fab_sim *s, const struct sim_event *e);
 int fab_sim_link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint32_t *ret_port);
@@ -341,8 +341,8 @@ int fab_sim_lft_reserve(struct sim_switch *sw, uint32_t entries);
 /* Forgets the tables of the node, which has lost power. */
 void fab_sim_tables_forget(struct fab_sim *s, uint32_t node);
 
-/* The next functions read or write a stored block of 192 bytes: an attribute of a general service
- * class at a port. */
+/* The next functions read or write a stored block of 192 bytes: one attribute of a general service
+ * class, for one port. */
 bool fab_sim_table_read(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
                         uint8_t data[FAB_GS_DATA]);
 bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,

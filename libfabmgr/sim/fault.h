@@ -64,9 +64,9 @@ enum fab_sim_corruption {
 int fab_sim_corrupt(struct fab_sim *s, uint32_t node, enum fab_sim_corruption corruption,
                     double rate);
 
-/* Lets the node answer NodeInfo with the type, number of ports and GUIDs of `as`. The answer also
- * has the LocalPortNum of `as`, unless `as` has 0 there. as == NULL: the node answers with its own
- * values again. INVAL: `as` has more than 254 ports. */
+/* Lets the node answer NodeInfo with the type, number of ports and GUIDs of `as`. If the
+ * LocalPortNum of `as` is not 0, the answer has this LocalPortNum, too. as == NULL: the node
+ * answers with its own values again. INVAL: `as` has more than 254 ports. */
 int fab_sim_impersonate(struct fab_sim *s, uint32_t node, const struct fab_node_info *as);
 
 /* Sets an M_Key, its protection level (0-3) and its lease period on all ports of the node, as if

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The general services that a device itself provides (IBA 13.4): performance management, congestion
- * control, what the device says about itself (vendor class 0x0a), and ClassPortInfo. ClassPortInfo
- * is provided for these classes and for one more that real firmware implements.
+ * control, what the device says about itself (vendor class 0x0a), and ClassPortInfo. A device also
+ * answers ClassPortInfo of the class of baseboard management (0x05), because real firmware
+ * implements this class.
  *
  * Other MADs for QP1 go to the program that is attached to the port. If no program is attached, the
  * simulator refuses a Get or Set of any other class (device management, communication management,
@@ -47,7 +48,7 @@ bool fab_sim_gsi_serves(const struct fab_sim *s, struct position at, const struc
 }
 
 /* Handles the trap destination in ClassPortInfo (IBA 13.4.8.1): a Set stores it, and a Get returns
- * the stored one. All other members of ClassPortInfo are constants of the device. */
+ * it. All other members of ClassPortInfo are constants of the device. */
 static void keep_trap_address(struct gs_request *r, uint8_t mgmt_class,
                               struct fab_class_port_info *info)
 {

@@ -15,7 +15,7 @@
 #include "libfabmgr/wire/vendor.h"
 
 #define PAGE_AT 128u /* the first byte of a page of a module's memory */
-#define DEGREE 8     /* of the registers: 0.125 degrees Celsius */
+#define DEGREE 8     /* a degree Celsius in the registers, whose unit is 0.125 degrees */
 #define ASIC_LIMIT (105 * DEGREE)
 #define FANS 4u
 #define ODD_FIRMWARE 64
@@ -26,7 +26,7 @@ static const struct model {
     const char *speed; /* speed of one lane */
     uint16_t device_id[2];
     uint16_t major[2];
-    const char *part[2], *product[2]; /* of the adapter and of the switch */
+    const char *part[2], *product[2]; /* [0]: of the adapter; [1]: of the switch */
     uint8_t identifier;               /* kind of the modules */
     const char *copper, *optical;     /* part numbers of modules */
 } models[] = {
@@ -141,7 +141,8 @@ struct module {
     const struct model *model;
     uint32_t port; /* id of the port */
     bool copper;
-    uint64_t hash; /* for a cable, the same at both ends */
+    /* the serial number and other values follow from it; both ends of a cable have the same hash */
+    uint64_t hash;
 };
 
 static bool find_module(const struct fab_sim *s, uint32_t node, unsigned index, struct module *ret)
@@ -161,7 +162,7 @@ static bool find_module(const struct fab_sim *s, uint32_t node, unsigned index, 
     return true;
 }
 
-/* Copper has no temperature sensor. */
+/* Returns 0 (no sensor) for copper cables, unless fab_sim_heat has made the module hotter. */
 static int temperature_of(const struct fab_sim *s, const struct module *m)
 {
     int8_t heat = s->ports[m->port].heat;

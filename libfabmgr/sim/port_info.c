@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handles PortInfo (IBA 14.2.5.6). The agent checks the whole Set before it changes anything. For
- * fields for which the specification says so, the value 0 means "no change". A Set moves PortState
- * from Init to Armed and from Armed to Active; PortState Down makes the link train again. External
- * ports of a switch have no LIDs, keys or timers of their own. */
+/* Handles PortInfo (IBA 14.2.5.6). The agent checks the whole Set before it changes anything. In
+ * some fields, as the specification says, the value 0 means "no change". A Set moves PortState from
+ * Init to Armed and from Armed to Active; PortState Down makes the link train again. External ports
+ * of a switch have no LIDs, keys or timers of their own. */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 

@@ -3,8 +3,8 @@
  * Sampling of counters (IBA 16.1.3.2-4). A Set of PortSamplesControl names a port and up to 15
  * counters. It also gives the time until the sampling starts, and the duration of the sampling,
  * both in ticks. PortSamplesResult shows the status and the counts. A switch has one sampling
- * mechanism for all its ports; an adapter has one for each port. A Set during a sampling changes
- * nothing; its answer shows this sampling.
+ * mechanism for all its ports; an adapter has one for each port. While a sampling runs, a Set
+ * changes nothing, and the answer shows the sampling that runs.
  *
  * The table selections[] maps values of CounterSelect, mandatory and optional, to counters. Bits
  * 8-11 of a value of CounterSelect name the VL or SL.

@@ -24,8 +24,8 @@
 #define EPOCH_US UINT64_C(300000000)
 #define REROUTED_US UINT64_C(1000000)
 #define HOPS_MOST 32
-#define WORDS_PER_MBPS 31250.0 /* words of 4 bytes per second of 1 Mb/s */
-#define WORDS_PER_PACKET 520   /* MTU 2048 and headers */
+#define WORDS_PER_MBPS 31250.0 /* 4-byte words per second at a rate of 1 Mb/s */
+#define WORDS_PER_PACKET 520   /* length of a packet in words of 4 bytes: MTU 2048 and headers */
 #define IDLE_SHARE 0.1         /* share of the endports that send nothing in an epoch */
 /* WORK_MOST: maximum work for the next epoch that is done during one read of a counter. The work
  * for one port is 1, and the work for one flow is FLOW_WORK. */
@@ -169,8 +169,9 @@ static void collect_endport(struct fab_sim *s, uint32_t port)
         t->end[t->ends++] = port;
 }
 
-/* Chooses the destination and the rate of an endport. Each endport receives from one other
- * endport: in a random order of the endports, the next one. */
+/* Chooses the destination and the rate of the endport end[i]. The endports in end[] are in random
+ * order, and the destination is the next of them. So each endport is the destination of at most one
+ * other endport. A random tenth of the endports (IDLE_SHARE) sends nothing. */
 static void choose_flow(struct fab_sim *s, uint32_t i)
 {
     struct sim_traffic *t = s->traffic;
