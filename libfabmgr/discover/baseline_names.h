@@ -9,8 +9,8 @@
 #include "libfabmgr/discover/baseline.h"
 
 /* Maps the hash of a name to a text of the request. The map is needed because a request may have a
- * thousand texts for ten thousand devices. A host chooses its own name, and could choose one with
- * the hash of another name. So the names themselves are compared, too. */
+ * thousand texts for ten thousand devices. A host chooses its own name, and could choose a name
+ * with the hash of another name. So the names themselves are compared, too. */
 struct fab_baseline_names {
     char *const *text;
     size_t count;

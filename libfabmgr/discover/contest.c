@@ -31,9 +31,9 @@ static bool is_at(const struct fab_place *place, const struct known_node *near, 
 }
 
 /* Returns the place that contradicts this NodeInfo, which came from behind port near_port of
- * `near`. This is the place where the node's port was last seen, if it is another place, or the
- * place where the port GUID was last seen, if another node or another port had it. NULL: there is
- * no such place. */
+ * `near`. There are two such places. The first is the place where the node's port was last seen, if
+ * this is another place. The second is the place where the port GUID was last seen, if another node
+ * or another port had this GUID. NULL: no place contradicts the NodeInfo. */
 static const struct fab_place *contradicted(const struct fab_discover *d,
                                             const struct known_node *near, uint8_t near_port,
                                             const struct fab_node_info *info)
@@ -166,9 +166,9 @@ static struct known_node *find(const struct fab_discover *d, uint64_t guid)
                : NULL;
 }
 
-/* Queues a query of the PortInfo of a switch port. If this discovery has sent this query already
- * and the link of the port is up, queues a query of the NodeInfo of the node behind the port,
- * unless this was sent already, too. */
+/* Queues a query of the PortInfo of a switch port. If this discovery has sent this query before,
+ * and the link of the port is up, queues a query of the NodeInfo of the node behind the port
+ * instead. Does not queue a query that was sent before. */
 static int ask_behind(struct fab_discover *d, struct known_node *near, uint8_t port)
 {
     const struct item item = {.ref = near->ref, .port = port};
@@ -185,8 +185,8 @@ static int ask_behind(struct fab_discover *d, struct known_node *near, uint8_t p
 
 /* Queues the next queries of the last place of the claimed GUID (see the head of this file). If the
  * GUID belongs to a known switch, also queues a query of NodeInfo along the known route to this
- * switch, and queries of the port that the claim says is its own. Queries that were queued before
- * are not repeated. */
+ * switch, and queries of the switch port that the NodeInfo in the claim names. Queries that were
+ * queued before are not repeated. */
 static int verify(struct fab_discover *d, struct claim *c)
 {
     struct known_node *near = find(d, c->first_guid), *p = find(d, c->info.node_guid);

@@ -68,8 +68,8 @@ static struct query *query_create(struct fab_discover *d)
     struct query *q = fab_base_arena_alloc(&d->arena, 1, sizeof *q);
     if (q == NULL)
         return NULL;
-    /* query_new() returns this index as the tag. A new query is in flight at once, so the free list
-     * does not use its next_free yet. */
+    /* query_new() returns this index as the tag. The free list uses next_free only after the query
+     * has ended. */
     q->next_free = d->query_count;
     d->queries[d->query_count++] = q;
     return q;

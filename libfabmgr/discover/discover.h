@@ -91,8 +91,8 @@ struct fab_unresponsive {
  * self_port. */
 int fab_discover_new(const struct fab_discover_config *config, struct fab_discover **ret);
 void fab_discover_free(struct fab_discover *d);
-/* Stores the next query in *ret_ask. Returns false if there is no query now; another one may follow
- * when a response has arrived. */
+/* Stores the next query in *ret_ask. Returns false if there is no query now; another query may
+ * follow when a response has arrived. */
 bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask);
 /* Passes the result of a query to discovery: a status as in fab_mads_answer and, if the status is
  * OK, 64 bytes of data. If the data are malformed, discovery lists the node as unresponsive, and

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Keeps silent switches in the result of a discovery (silent.h). The discovery queries neither a
- * silent switch nor the port of a neighbour that leads to it, unless that port is in state Init:
- * the link was then trained again, and the switch may have restarted.
+ * silent switch nor the port of a neighbour that leads to it, with one exception: a port in state
+ * Init. Its link was trained again, so the switch may have restarted.
  *
  * A targeted sweep has the silent switches in its base snapshot. At its start, it adds the links
  * of these switches that the manager excluded. At its end, a heavy sweep takes each silent switch
@@ -148,7 +148,7 @@ static int copy_node(struct fab_discover *d, uint32_t node, struct known_node **
 }
 
 /* Returns true if `node`, which is behind a silent switch, must be taken from the last snapshot,
- * although this discovery did not reach it. A switch is taken only if none of its neighbours was
+ * because this discovery could not reach it. A switch is taken only if none of its neighbours was
  * reached, because a reached neighbour has reported its links to the switch as down. */
 static bool is_only_behind(const struct fab_discover *d, uint32_t node)
 {
@@ -224,8 +224,7 @@ static bool had_link(const struct fab_discover *d, const struct known_node *p, u
 
 /* Lists as unresponsive each port that is up and has no known device behind it. Nodes taken from
  * the last snapshot can have such ports: the device was unresponsive when that snapshot was made.
- * The entry in the list makes a later sweep query the device, when the silent switch answers
- * again. */
+ * Because of this entry, a later sweep queries the device when the silent switch answers again. */
 static int list_unknown(struct fab_discover *d)
 {
     int status = FAB_OK;

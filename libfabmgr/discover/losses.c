@@ -27,7 +27,7 @@ static void reach(struct search *s, uint32_t node)
     s->queue[s->tail++] = node;
 }
 
-/* Returns whether this port of the former snapshot is also in the new snapshot, with physical state
+/* Returns true if the new snapshot still has this port of the former snapshot, with physical state
  * LinkUp but without a link. */
 static bool leads_to_nothing(const struct search *s, uint32_t port)
 {

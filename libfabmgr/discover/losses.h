@@ -12,7 +12,7 @@ struct fab_losses {
      * holds for all lost nodes that are connected to such a node. The loss of all others is
      * proved. */
     uint32_t unproved;
-    /* The manager's own node had links in the former snapshot, and has none in the new one. */
+    /* true: the manager's own node had links in the former snapshot, and has none in the new one */
     bool own_uplink;
 };
 /* Compares a new snapshot with the former one. Returns OK or NOMEM. */

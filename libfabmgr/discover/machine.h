@@ -165,8 +165,8 @@ struct fab_discover {
     struct fab_fabric *former; /* the last snapshot; NULL: none */
     struct claim *claims;
     size_t claim_count, claim_capacity;
-    /* Maps each port GUID in a NodeInfo that this discovery has accepted to: node reference << 8 |
-     * port number. */
+    /* Map from each port GUID in a NodeInfo that this discovery has accepted. The value is node
+     * reference << 8 | port number. */
     struct fab_map port_guids;
 
     struct fab_unresponsive *unresponsive;
@@ -261,8 +261,8 @@ bool fab_discover_targeted_wave(struct fab_discover *d);
 int fab_discover_targeted_prune(struct fab_discover *d);
 /* Handles the loss of a link whose other end is port far_port of `far`. The routes are computed
  * again before the next wave. In a targeted sweep, the port becomes a suspect if it is a port of a
- * switch, and the port of an adapter is removed. But a port whose PortInfo this sweep has queried
- * already stays as it is. */
+ * switch, and the port of an adapter is removed. If this sweep has queried the PortInfo of the port
+ * already, the port stays as it is. */
 int fab_discover_targeted_link_lost(struct fab_discover *d, struct known_node *far,
                                     uint8_t far_port);
 /* Handles an unresponsive node: the switch ports that are linked to it become suspects. The routes

@@ -138,8 +138,8 @@ static bool begins_with(const struct fab_path *path, const struct fab_path *star
            memcmp(path->port + 1, start->port + 1, start->hops) == 0;
 }
 
-/* Notes the route to the node of port `to` as lost, if its last hop is the link from port
- * `from`. */
+/* If the link from port `from` is the last hop of the route to the node of port `to`, notes this
+ * route as lost. */
 static void note_lost(struct detour *d, uint32_t from, uint32_t to)
 {
     const struct fab_port *near = fab_fabric_port(d->f, from);
@@ -226,7 +226,7 @@ static void offer_to_neighbours(struct detour *d, uint32_t node)
         offer(d, fab_fabric_port_id(d->f, node, (uint8_t)num));
 }
 
-/* Offers each node that lost its route the routes over those neighbours that still have one. */
+/* Offers each node that lost its route the routes over those neighbours that still have a route. */
 static void offer_from_outside(struct detour *d)
 {
     const struct fab_fabric *f = d->f;

@@ -173,8 +173,7 @@ static int find_paths(struct fab_discover *d, bool around)
 }
 
 /* Removes the node. If an adapter is at the other end of a link of the node, also removes the port
- * of the adapter. The reason is that the snapshot has only those ports of adapters that have a
- * link. */
+ * of the adapter. A snapshot has only those ports of adapters that have a link. */
 static void remove_node(struct fab_discover *d, const struct known_node *p)
 {
     uint32_t ref;
