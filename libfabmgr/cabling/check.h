@@ -14,7 +14,7 @@ int fab_cabling_find_absent(struct fab_cabling_check *c);
 /* Returns the number of sites that belong to the same host or modular switch as the site
  * c->by_name[first]. These sites are adjacent in c->by_name, from index `first` on. */
 uint32_t fab_cabling_system_size(const struct fab_cabling_check *c, uint32_t first);
-/* Finds nodes that have exchanged their places, from the moves found before. Returns OK or
+/* Compares the moves found before, and finds nodes that have exchanged their places. Returns OK or
  * NOMEM. */
 int fab_cabling_find_exchanges(struct fab_cabling_check *c);
 /* Finds the rails and planes of the plan. Returns OK or NOMEM. */

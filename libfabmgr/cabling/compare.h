@@ -27,8 +27,9 @@ enum fab_cabling_match {
 };
 
 struct fab_cabling_site {
-    const char *name; /* as the plan spells it, or else the NodeDescription; borrowed */
-    const char *rack; /* "": not known; borrowed */
+    /* name as the plan spells it; NodeDescription if the plan does not have the node; borrowed */
+    const char *name;
+    const char *rack; /* name of the rack; "": not known; borrowed */
     const char *key;  /* fab_cabling_key of the name; borrowed */
     /* ids of the node in the plan and in the fabric; FAB_NONE: the plan, or the fabric, does not
      * have the node */
@@ -81,7 +82,9 @@ struct fab_cabling_difference {
 /* Two switches or hosts, a and b, that have exchanged their cables port by port. It seems that a
  * and b have exchanged their places or their names. */
 struct fab_cabling_exchange {
-    uint32_t a, b;   /* the sites of the two; for a host with several adapters, one of its sites */
+    /* a site of each of the two switches or hosts; a host with several adapters has several
+     * sites */
+    uint32_t a, b;
     uint32_t cables; /* number of swapped pairs of cables */
 };
 

@@ -13,7 +13,7 @@
 
 /* ---- levels ---------------------------------------------------------------------------------- */
 
-/* For each value 0..255, how many switches of a level have it. */
+/* count[n]: how many switches, hosts or adapters have the number n, for example n ports. */
 struct histogram {
     uint32_t count[256];
 };
@@ -27,8 +27,8 @@ static uint8_t mode_of(const struct histogram *h)
     return (uint8_t)best;
 }
 
-/* For the switches of one level, how many of them have how many ports, hosts, and links down, up
- * and to the side. */
+/* Histograms over the switches of one level: of their numbers of ports, of hosts, and of links
+ * down, up and to the side. */
 struct survey {
     struct histogram ports, hosts, down, up, side;
 };
@@ -95,8 +95,9 @@ static int describe_levels(struct fab_cabling_shape *s, const struct fab_fabric 
 
 /* ---- rails ----------------------------------------------------------------------------------- */
 
-/* Returns the rail that more than two thirds of the adapters with rails at a switch have, and at
- * least FAB_CABLING_VOTES of them; 0: there is no such rail. */
+/* Returns the rail of most adapters at a switch. Only adapters that have a rail count. More than
+ * two thirds of them, and at least FAB_CABLING_VOTES, must be on the same rail. 0: there is no such
+ * rail. */
 static uint8_t majority_rail(const struct fab_cabling_check *c, const struct fab_cabling_site *s)
 {
     struct histogram rails = {0};
@@ -150,8 +151,8 @@ static void clear_rails(struct fab_cabling_check *c, uint32_t first, uint32_t co
     }
 }
 
-/* Clears the rails of hosts that have more or fewer ports with a link than most hosts: if a link is
- * down, nobody knows to which rail it belonged. */
+/* Clears the rails of hosts that have more or fewer ports with a link than most hosts: if a host
+ * lacks a link, nobody knows which rail the link belonged to. */
 static void forget_incomplete_hosts(struct fab_cabling_check *c)
 {
     struct histogram sizes = {0};
@@ -169,8 +170,8 @@ static void forget_incomplete_hosts(struct fab_cabling_check *c)
     }
 }
 
-/* Finds the rails of the fabric, and the adapters on odd rails. If rail 1 is the only one that is
- * the majority at any switch, the fabric has no rails. */
+/* Finds the rails of the fabric, and the adapters on odd rails. If no switch has a majority on a
+ * rail other than rail 1, the fabric has no rails. */
 static int find_rails(struct fab_cabling_shape *s)
 {
     struct fab_cabling_check *c = s->check;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds the cabling that most switches show. Port k of a lower switch l should lead to the upper
  * switch u for which most switches of l's group vote with their ports k. Several ports of l may
- * lead to u; let port k be the t-th of them, from 0. Then the port of u is the one for which most
- * upper switches of the group vote with their t-th port that leads to l. */
+ * lead to u; let port k be the t-th of them, from 0. Then the port of u is the port number for
+ * which most upper switches of the group vote with their t-th port that leads to l. */
 #include "libfabmgr/cabling/pattern.h"
 
 #include <stdlib.h>

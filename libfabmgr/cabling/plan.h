@@ -24,7 +24,7 @@
 struct fab_cabling_node {
     const char *name; /* name of the node, as the plan spells it */
     const char *key;  /* fab_cabling_key */
-    const char *rack; /* "": the plan does not tell */
+    const char *rack; /* name of the rack; "": the plan does not tell */
     uint64_t guid;    /* 0: the plan does not tell */
     uint8_t type;     /* enum fab_node_type; 0: the plan does not tell */
     uint8_t ports;    /* highest port number of the node in the plan */

@@ -112,7 +112,7 @@ static bool has_plane(const struct fab_cabling_check *c, uint32_t switch_port)
     return false;
 }
 
-/* Returns true if both ports are ports of switches, and these are in different planes. */
+/* Returns true if both ports belong to switches, and the two switches are in different planes. */
 static bool is_wrong_plane(const struct fab_cabling_check *c, uint32_t a, uint32_t b)
 {
     return fab_cabling_site_of(c, a)->is_switch && fab_cabling_site_of(c, b)->is_switch &&

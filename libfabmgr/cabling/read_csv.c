@@ -103,8 +103,9 @@ static struct span without_mark(struct span field)
     return field;
 }
 
-/* Returns the index of the field with this column, from the row of column names. If a column has
- * several names, the first of them in the table that occurs in the file counts. */
+/* Returns the index of the field with this column, from the row of column names. A column may have
+ * several names. The function looks for one name after the other, in the order of the table, and
+ * takes the first that the row has. */
 static unsigned find_column(const struct csv *c, enum column column)
 {
     for (unsigned i = 0; i < 3 && column_names[column][i] != NULL; i++)
@@ -114,8 +115,8 @@ static unsigned find_column(const struct csv *c, enum column column)
     return FIELDS_MAX;
 }
 
-/* Reads the row with the names of the columns, which may be in a comment. If the comment is no such
- * row, sets *ret_named to false. */
+/* Reads the row with the names of the columns, which may be in a comment. If a comment does not
+ * have these names, sets *ret_named to false. */
 static int read_header(struct csv *c, bool comment, bool *ret_named)
 {
     int rc = split(c);
