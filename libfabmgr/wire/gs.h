@@ -99,7 +99,7 @@ struct fab_port_counters_ext { /* defined in IBA 16.1.4.11 */
 };
 
 /* The struct of all attributes that count per VL, per SL, or per kind of error (16.1.4.1-10,
- * A10.4.4, A13.6). The attribute determines how many values it has, and which bit of CounterSelect
+ * A10.4.4, A13.6). The attribute determines the number of values, and the bit of CounterSelect that
  * belongs to each value. */
 struct fab_perf_details {
     /* op_code: only the attributes 0x17, 0x19 and 0x1a have this field */

@@ -25,14 +25,15 @@ static const struct lane {
 
 /* ---- bits of PortInfo as sets of modes ------------------------------------------------------- */
 
-/* LinkWidth* has 1x in bit 0, 4x, 8x and 12x in bits 1 to 3, and 2x in bit 4. */
+/* Converts a field LinkWidth* to a bitset of widths. In the field, bit 0 is 1x, bits 1 to 3 are 4x,
+ * 8x and 12x, and bit 4 is 2x. */
 static uint8_t width_set(uint8_t mask)
 {
     return (uint8_t)((mask & 0x01) | (mask & 0x0e) << 1 | (mask & 0x10) >> 3);
 }
 
-/* LinkSpeed* has SDR to QDR in bits 0 to 2, LinkSpeedExt* FDR to NDR in bits 0 to 3, and
- * LinkSpeedExt*2 XDR in bit 0. */
+/* Converts three fields to a bitset of speeds. In LinkSpeed*, bits 0 to 2 are SDR to QDR. In
+ * LinkSpeedExt*, bits 0 to 3 are FDR to NDR. In LinkSpeedExt*2, bit 0 is XDR. */
 static uint8_t speed_set(uint8_t basic, uint8_t ext, uint8_t ext2)
 {
     return (uint8_t)((basic & 0x07) | (ext & 0x0f) << 3 | (ext2 & 0x01) << 7);

@@ -96,7 +96,7 @@ enum fab_rmpp_status {
 };
 struct fab_rmpp { /* defined in IBA 13.6.2.1 */
     uint8_t version, type;
-    /* response time (5 bits): n means 4.096 us * 2^n; 31: no time is given */
+    /* RespTimeValue (5 bits): n means 4.096 us * 2^n; 31: no time is given */
     uint8_t resp_time;
     uint8_t flags, status;
     /* SegmentNumber of RMPP; in an ACK, the number of the last segment that was received */

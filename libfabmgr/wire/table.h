@@ -26,7 +26,7 @@
         .member = offsetof(type, m), .repeat = count, .bit_stride = wire_stride,                   \
         .stride = member_stride, .print = how, .component = FAB_COMPONENT_EACH                     \
     }
-/* A scalar that is no component of the ComponentMask, because its bits were reserved when IBA
+/* A scalar that is not a component of the ComponentMask, because its bits were reserved when IBA
  * numbered the components of the record. */
 #define SCALAR_LATE(type, m, spec_name, at, n, how)                                                \
     {                                                                                              \

@@ -33,8 +33,8 @@ const struct fab_attr fab_wire_attr_sa_header = ATTR("SA", 0, 20, struct fab_sa_
 
 /* ---- keys before attributes ------------------------------------------------------------------ */
 
-/* The key of records whose key is only the LID. The records can share this table, because the LID
- * is the first member of all their structs. */
+/* The table of a key that consists of the LID alone. Several records share this table, because the
+ * LID is the first member of all their structs. */
 static const struct fab_field lid_key[] = {
     SCALAR(struct fab_wire_switch_info_record, lid, "LID", 0, 16, DEC),
 };

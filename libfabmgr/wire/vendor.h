@@ -13,11 +13,10 @@
 
 /* Byte offsets in a MAD of the vendor class. */
 #define FAB_VENDOR_KEY 24  /* VS_Key, 8 bytes */
-#define FAB_VENDOR_DATA 32 /* GeneralInfo */
+#define FAB_VENDOR_DATA 32 /* attribute GeneralInfo */
 #define FAB_VENDOR_REGISTER                                                                        \
-    36 /* register that AccessRegister reads; before it: the block number                          \
-        */
-#define FAB_VENDOR_REGISTER_MOST 220 /* most bytes of a register in one MAD */
+    36 /* the register that AccessRegister reads; the block number comes before it */
+#define FAB_VENDOR_REGISTER_MOST 220 /* maximum number of bytes of a register in one MAD */
 
 enum fab_vendor_attr_id {
     FAB_VENDOR_GENERAL_INFO = 0x0017,
@@ -59,7 +58,7 @@ struct fab_reg_mfcr {
     uint16_t fans; /* bitset of the tachometers */
 };
 struct fab_reg_mfsm {
-    uint8_t fan;  /* index of the tachometer */
+    uint8_t fan;  /* index of the tachometer that measures the fan */
     uint16_t rpm; /* rotations per minute */
 };
 /* Temperatures are two's complements, in 0.125 degrees Celsius. */
@@ -79,7 +78,7 @@ struct fab_reg_mtbr {
         uint16_t max, now; /* `now` 0x8000 to 0x8003: there is no reading */
     } record[FAB_MTBR_RECORDS];
 };
-/* Most bytes of a module that all firmware versions return in one request. */
+/* Maximum number of bytes of a module's memory that all firmware versions return in one request. */
 #define FAB_MCIA_BYTES 48
 struct fab_reg_mcia {
     uint8_t status, module, slot;
