@@ -29,7 +29,7 @@ struct fab_damping {
     uint64_t flap_us[FAB_DAMPING_FLAPS]; /* a ring buffer; use fab_health_damping_flap_time */
     /* Number of flaps since the struct was initialized to zero. */
     uint64_t flaps;
-    /* how many of these flaps, the earliest ones, no longer count towards a hold-down, because a
+    /* number of flaps, counted from the first, that no longer count towards a hold-down, because a
      * hold-down or a reset came after them */
     uint64_t discounted;
     /* duration of the present or last hold-down in us; 0: there was none since the last reset */
@@ -56,7 +56,8 @@ void fab_health_damping_release(struct fab_damping *d, uint64_t now_us);
 /* Ends the hold-down, and lets later flaps count as if there had been no flaps before. The flap
  * count and the times of the kept flaps do not change. */
 void fab_health_damping_reset(struct fab_damping *d);
-/* Returns true if earlier flaps and hold-downs do not change what the next flap causes. */
+/* Returns true if the link is judged like a new link: its earlier flaps and hold-downs have no
+ * effect on the next flap. */
 bool fab_health_damping_is_clear(const struct fab_damping *d, const struct fab_damping_rule *rule,
                                  uint64_t now_us);
 /* fab_health_damping_flap_count returns the number of flaps whose times are kept.

@@ -29,11 +29,11 @@ struct drainer {
     uint64_t *needed; /* bitset of the drained switches without hosts that keep all ISLs */
     uint64_t *named;  /* bitset of ports: the operator drains the link of the port */
     uint64_t *seen;   /* bitset of switches that the search has reached */
-    /* [switch_count] the port of a stub at the link by which the search has reached it, or
-     * FAB_NONE */
+    /* [switch_count] the port of a stub through which the search has reached the stub; FAB_NONE:
+     * not reached */
     uint32_t *by;
-    /* The switches that the search has reached and not yet visited: switches that are no stubs,
-     * stubs with hosts, and stubs without hosts. */
+    /* Three queues of switches that the search has reached but not yet visited. In this order, they
+     * have the switches that are no stubs, the stubs with hosts, and the stubs without hosts. */
     struct {
         uint32_t *sw, head, tail;
     } queue[3];
@@ -66,7 +66,8 @@ static uint32_t count_hosts(const struct fab_fabric *f, uint32_t sw)
 
 /* ---- stubs ----------------------------------------------------------------------------------- */
 
-/* Returns whether a switch has a usable ISL to a switch that is no stub, and thus stays in use. */
+/* Returns true if an ISL that the operator does not drain leads from the switch to a switch that is
+ * no stub. */
 static bool has_used_neighbour(const struct drainer *d, uint32_t sw)
 {
     const struct fab_fabric *f = d->f;
@@ -78,8 +79,8 @@ static bool has_used_neighbour(const struct drainer *d, uint32_t sw)
     return false;
 }
 
-/* The hosts of drained switch `sw` need its neighbours, which are all drained, too. Those
- * neighbours that have no hosts keep their ISLs. */
+/* All neighbours of switch `sw` are drained, but the hosts of `sw` need a path. So those neighbours
+ * that have no hosts keep their ISLs. */
 static void keep_neighbours(struct drainer *d, uint32_t sw)
 {
     const struct fab_fabric *f = d->f;

@@ -46,7 +46,8 @@ struct fab_drain {
      * FAB_NONE. */
     uint32_t cut_switches, cut_others, first_cut;
 };
-/* Decides which links to leave out. Returns NOMEM, or INVAL if a link is no ISL that is up. */
+/* Decides which links to leave out. Returns NOMEM, or INVAL if one of the links is not an ISL, or
+ * is not up. */
 int fab_health_drain(const struct fab_drain_input *in, struct fab_drain *ret);
 void fab_health_drain_fini(struct fab_drain *d);
 

@@ -43,7 +43,8 @@ static uint32_t count_hosts(const struct fab_fabric *f, uint32_t sw)
 
 /* ---- pods ------------------------------------------------------------------------------------ */
 
-/* A switch that belongs to no pod is farthest from hosts. */
+/* Finds the pod of each switch, and sets p->top: the switches farthest from hosts belong to no
+ * pod. */
 static int find_pods(struct planner *p)
 {
     int r = fab_health_drain_pods(p->f, p->pod);
@@ -99,8 +100,9 @@ static bool is_enough(const struct planner *p, const struct share *s)
     return (uint64_t)(s->links - s->out) * 100 >= (uint64_t)p->keep_percent * s->links;
 }
 
-/* Returns whether all neighbours of a switch that are not in the batch keep enough ISLs, and each
- * pod that has an ISL of the switch keeps enough ISLs to switches of `top`. */
+/* Returns true if a switch may join the batch. Two conditions must hold. Each neighbour outside the
+ * batch keeps enough ISLs. Each pod that has an ISL to the switch, or from it, keeps enough ISLs to
+ * switches of `top`. */
 static bool may_join(const struct planner *p, uint32_t sw)
 {
     const struct fab_fabric *f = p->f;

@@ -96,8 +96,8 @@ void fab_health_floor_fini(struct fab_floor *fl)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* Returns the counts of leaf `near`, of which a link at this switch is an uplink; NULL: the switch
- * is no leaf. */
+/* Returns the counts of leaf `near`. Each link of a leaf to another switch is an uplink of the
+ * leaf. NULL: the switch is not a leaf. */
 static struct fab_floor_count *leaf_of(const struct fab_floor *fl, uint32_t near)
 {
     return near < fl->f->switch_count && fl->level[near] == 0 ? &fl->leaf[near] : NULL;
@@ -171,7 +171,8 @@ static struct fab_floor_group describe(const struct fab_floor *fl, uint32_t node
                                         (uint32_t)((uint64_t)c->links * fl->min_percent / 100)};
 }
 
-/* Lists the groups of which a link between these switches is an uplink; returns their number. */
+/* Lists the leaves and pods that have a link between these switches as an uplink. Returns their
+ * number. */
 static int groups_of(const struct fab_floor *fl, uint32_t a, uint32_t b,
                      struct fab_floor_group ret[4])
 {

@@ -27,8 +27,8 @@ struct fab_lost_link {
 /* The uplinks of a leaf or of a pod. */
 struct fab_floor_group {
     uint32_t node;  /* id of the leaf, or the lowest id of the switches of the pod */
-    bool pod;       /* the group is a pod */
-    uint32_t links; /* number of uplinks, with those that have failed */
+    bool pod;       /* true: a pod; false: a leaf */
+    uint32_t links; /* number of uplinks, including failed ones */
     uint32_t lost;  /* number of uplinks that are excluded or have failed */
     uint32_t least; /* number of uplinks that must stay in use */
 };
@@ -42,14 +42,16 @@ struct fab_floor {
     uint32_t
         *level;    /* [switch_count] number of hops to the nearest switch with hosts, or FAB_NONE */
     uint32_t *pod; /* [switch_count] lowest id of the switches of the pod; FAB_NONE: no pod */
-    struct fab_floor_count *leaf;    /* [switch_count] by leaf */
-    struct fab_floor_count *of_pods; /* [switch_count] by lowest id of the switches of the pod */
+    struct fab_floor_count *leaf; /* [switch_count] counts of each leaf, by the id of the leaf */
+    /* [switch_count] counts of each pod, by the lowest id of its switches */
+    struct fab_floor_count *of_pods;
 };
 
 /* Finds leaves and pods. Returns NOMEM. */
 int fab_health_floor_init(struct fab_floor *fl, const struct fab_fabric *f, uint32_t min_percent);
 void fab_health_floor_fini(struct fab_floor *fl);
-/* Counts the uplinks: those that are up in the fabric, and the lost ones. */
+/* Counts the uplinks: those that are up in the fabric, and those in lost[count], which have
+ * failed. */
 void fab_health_floor_count(struct fab_floor *fl, const struct fab_lost_link *lost, size_t count);
 /* Counts a link between these switches, which is not up in the fabric, as lost. */
 void fab_health_floor_lost(struct fab_floor *fl, uint32_t a, uint32_t b);
@@ -59,9 +61,9 @@ void fab_health_floor_exclude(struct fab_floor *fl, uint32_t a, uint32_t b);
  * would keep too few uplinks. */
 bool fab_health_floor_permits(const struct fab_floor *fl, uint32_t a, uint32_t b,
                               struct fab_floor_group *ret);
-/* A link between two switches can be an uplink of several leaves and pods. Sets *ret to the one
- * that has the smallest share of its uplinks left. Returns false if the link is an uplink of
- * none. */
+/* A link between two switches can be an uplink of several leaves and pods. Sets *ret to the leaf or
+ * pod that has the smallest share of its uplinks left. Returns false if the link is not an uplink
+ * of any leaf or pod. */
 bool fab_health_floor_tightest(const struct fab_floor *fl, uint32_t a, uint32_t b,
                                struct fab_floor_group *ret);
 

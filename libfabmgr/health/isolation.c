@@ -39,7 +39,7 @@ struct chooser {
     const struct fab_fabric *f;
     const struct fab_isolation_rule *rule;
     struct fab_floor floor; /* has the level of each switch */
-    uint32_t *level;        /* floor.level */
+    uint32_t *level;        /* the same array as floor.level */
     uint32_t *sets;
     struct share (*share)[DIRECTIONS];
     /* Bitset of port ids: the link of the port is excluded. */
@@ -137,8 +137,8 @@ static bool joins(struct chooser *c, uint32_t port)
                               fab_fabric_peer_node(c->f, port));
 }
 
-/* Gives the verdict NEEDED to links without which switches would not be connected. Returns the
- * index of the first of them, or `count`. */
+/* Marks links as NEEDED if some switches would not be connected without them. Returns the index of
+ * the first of these links, or `count`. */
 static size_t apply_connectivity(struct chooser *c, const struct fab_isolation_link *link,
                                  size_t count, struct fab_isolation *ret)
 {
@@ -156,8 +156,8 @@ static size_t apply_connectivity(struct chooser *c, const struct fab_isolation_l
     return first;
 }
 
-/* needed[count]: set for links that earlier passes found to be needed. Returns the index of the
- * first link that this pass found to be needed, or `count`. */
+/* needed[i] is true if an earlier pass found that link i is needed. Returns the index of the first
+ * link that this pass found to be needed, or `count`. */
 static size_t pass(struct chooser *c, const struct fab_isolation_link *link, size_t count,
                    const uint64_t *needed, struct fab_isolation *ret)
 {

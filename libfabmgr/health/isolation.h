@@ -63,9 +63,9 @@ struct fab_isolation {
     uint32_t links, out, least;
 };
 
-/* Decides which links of link[count] may be excluded; earlier links have precedence over later
- * ones: a link is excluded if the rules permit it beside all earlier links that are excluded. A
- * link that is excluded and down counts against limit and floor. Returns OK or NOMEM. */
+/* Decides which links of link[count] may be excluded. Earlier links have precedence: a link is
+ * excluded if the rules permit it in addition to all excluded links before it. A link that is
+ * excluded and down counts against limit and floor. Returns OK or NOMEM. */
 int fab_health_isolation_choose(const struct fab_fabric *f, const struct fab_isolation_rule *rule,
                                 const struct fab_isolation_link *link, size_t count,
                                 struct fab_isolation *ret);

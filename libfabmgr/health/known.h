@@ -17,8 +17,8 @@ int fab_health_known_next(const struct fab_known *was, const struct fab_fabric *
                           struct fab_known **ret);
 struct fab_known *fab_health_known_ref(struct fab_known *k); /* k may be NULL */
 void fab_health_known_unref(struct fab_known *k);            /* k may be NULL */
-/* Lists the known links that are not up in the fabric, without those for which skip() returns true;
- * skip and k may be NULL. The caller frees the list with free(). Returns NOMEM. */
+/* Lists the known links that are not up in the fabric. Leaves out a link if skip() returns true for
+ * it. skip and k may be NULL. The caller frees the list with free(). Returns NOMEM. */
 int fab_health_known_lost(const struct fab_known *k, const struct fab_fabric *f,
                           bool (*skip)(void *ctx, uint64_t guid, uint8_t port), void *ctx,
                           struct fab_lost_link **ret, size_t *ret_count);

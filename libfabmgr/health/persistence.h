@@ -21,9 +21,11 @@
 struct fab_persistence {
     uint64_t us;                 /* length of the present window so far, in us */
     uint64_t rise[FAB_COUNTERS]; /* increases in the present window */
-    uint32_t windows;            /* windows since the first crossing, that one included; 0: none */
-    uint32_t crossed;            /* windows with a crossing among them */
-    uint32_t clean;              /* windows without a crossing since the last crossing */
+    /* number of windows since the first crossing, including the window of this crossing; 0: no
+     * crossing so far */
+    uint32_t windows;
+    uint32_t crossed; /* number of these windows that have a crossing */
+    uint32_t clean;   /* number of windows without a crossing since the last crossing */
     /* Each window with a crossing adds the largest multiple of its threshold by which a counter
        rose, in thousandths.
      */
