@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A token bucket that is stored in one number: the time at which the bucket will be full again. A
- * bucket holds at most `burst` tokens, and gains one token every `each_us` microseconds. If the
- * time has passed, the bucket is full; so 0 is a full bucket. Times are microseconds of any
+ * bucket holds at most `burst` tokens, and gains one token every `each_us` microseconds. If this
+ * time is in the past, the bucket is full; so 0 is a full bucket. Times are microseconds of any
  * monotonic clock. */
 #ifndef LIBFABMGR_BASE_BUCKET_H
 #define LIBFABMGR_BASE_BUCKET_H

@@ -9,8 +9,8 @@
 
 #include "libfabmgr/base/host_list.h"
 
-/* a set of positions in the text: at[i] tells whether position i is in the set; the set has none
- * below `first` or above `last` */
+/* a set of positions in the text: at[i] tells whether position i is in the set; all positions of
+ * the set are from `first` to `last` */
 struct places {
     bool at[FAB_GLOB_TEXT_MAX + 1];
     size_t first, last;
@@ -52,7 +52,8 @@ static void pass_any_text(struct places *p, size_t len)
     p->last = len;
 }
 
-/* Returns true if the digits are a number of one of the ranges. `list` begins after the '['. */
+/* Returns true if the number that the digits form is in one of the ranges. `list` begins after the
+ * '['. */
 static bool is_listed(const char *list, const char *digits, size_t count)
 {
     struct fab_number_range r;
@@ -68,7 +69,7 @@ static bool is_listed(const char *list, const char *digits, size_t count)
     return false;
 }
 
-/* Moves all places over a number of the list. Returns false if none is left. */
+/* Moves all places over a number of the list. Returns false if no place is left. */
 static bool pass_number(struct places *p, const char *list, const char *text, size_t len)
 {
     size_t first = len + 1, last = 0;
@@ -90,8 +91,8 @@ static bool pass_number(struct places *p, const char *list, const char *text, si
     return first <= len;
 }
 
-/* Returns the position after the list of numbers that begins at `s`, or NULL if none begins there
- * or it goes beyond `end`. */
+/* Returns the position after the list of numbers that begins at `s`. Returns NULL if no list begins
+ * at `s`, or if the list goes beyond `end`. */
 static const char *end_of_list(const char *s, const char *end)
 {
     const char *after = *s == '[' ? fab_base_end_of_ranges(s + 1) : NULL;

@@ -43,8 +43,8 @@ int fab_base_host_list_each(const char *text, fab_host_name_fn *each, void *ctx)
 size_t fab_base_host_list_item(const char *list);
 
 /* Appends names as a list: "n1", "n2", "n3", "m" become "n[1-3],m". Names that differ only in the
- * number at their end (at most 9 digits) share a pair of brackets. The order stays the same, so
- * only adjacent names do. */
+ * number at their end (at most 9 digits) share a pair of brackets. The order of the names stays the
+ * same, so only adjacent names can share brackets. */
 void fab_base_host_list_fold(const char *const *names, size_t count, struct fab_text *t);
 
 #endif

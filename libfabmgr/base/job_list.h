@@ -20,7 +20,7 @@
 #define FAB_JOB_ID_LEN 64
 
 struct fab_job_reader {
-    char job[FAB_JOB_ID_LEN]; /* the last JobId=; "": none */
+    char job[FAB_JOB_ID_LEN]; /* the value of the last "JobId="; "": none */
 };
 /* A job and its hosts. The hosts are a part of the line that was read. */
 struct fab_job_line {

@@ -102,8 +102,8 @@ bool fab_base_map_remove(struct fab_map *m, uint64_t key)
         return false;
     for (size_t i = (hole + 1) & mask; m->slots[i].used; i = (i + 1) & mask) {
         size_t home = (size_t)fab_base_mix64(m->slots[i].key) & mask;
-        /* The entry at i can move into the empty slot `hole` if this slot lies between i and the
-         * slot to which the entry's key hashes. */
+        /* The entry in slot i can move into the empty slot `hole` if this slot lies between i and
+         * the slot to which the entry's key hashes. */
         if (((i - home) & mask) >= ((i - hole) & mask)) {
             m->slots[hole] = m->slots[i];
             hole = i;
