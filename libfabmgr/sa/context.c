@@ -42,7 +42,7 @@ static uint8_t lesser(uint8_t a, uint8_t b)
 }
 
 /* Returns the NeighborMTU that the manager sets for a link (libfabmgr/target). The function
- * computes this value, because PortInfo may have been read before the manager set it. */
+ * computes the value, because the manager may have read PortInfo before it set the NeighborMTU. */
 static uint8_t link_mtu(const struct fab_view *v, const struct fab_port_info *a,
                         const struct fab_port_info *b)
 {

@@ -115,9 +115,9 @@ static struct fab_sm_info own_info(const struct fab_sa_query *q, uint64_t guid)
                                 .state = FAB_SM_MASTER};
 }
 
-/* Fills in the SMInfoRecord of a port. If this manager is at the port, its own SMInfo is used,
- * otherwise the last SMInfo that the manager at the port sent. SM_Keys are left out. Returns false
- * if no manager is at the port. */
+/* Fills in the SMInfoRecord of a port. If the port is the port of this manager, the record has its
+ * own SMInfo. Otherwise, the record has the last SMInfo that the manager at the port sent. SM_Keys
+ * are left out. Returns false if no manager is at the port. */
 static bool fill_sm_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     uint64_t guid = fab_fabric_port(fabric_of(q), port)->guid;

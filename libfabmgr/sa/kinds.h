@@ -5,9 +5,9 @@
 
 #include "libfabmgr/sa/context.h"
 
-/* The functions that make the records of one attribute. They are called for each port in q->from
- * (for paths, the sources). count() returns the maximum number of records for the port, and fill()
- * makes each record. */
+/* The functions that make the records of one attribute. The query calls them for each port in
+ * q->from (for paths, these are the sources). count() returns the maximum number of records for the
+ * port, and fill() makes each record. */
 struct fab_sa_kind {
     const struct fab_rec *rec;
     /* true: component 0 of the record is the LID, by which the query finds the port; only the
@@ -32,9 +32,9 @@ uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *
 uint16_t fab_sa_begin_multi(struct fab_sa_query *q, const struct fab_sa_request *req);
 
 /* Returns the P_Key of the first partition, in the order of a's P_Key table, in which ports a and b
- * can communicate. `wanted`: a P_Key; only its partition counts; 0: any partition. The result has
- * the full-member bit if both ports are full members. A port can always communicate with itself.
- * Returns 0 if there is no such partition. */
+ * can communicate. `wanted`: P_Key of the only partition that counts; 0: all partitions count. The
+ * result has the full-member bit if both ports are full members. A port can always communicate with
+ * itself. Returns 0 if there is no such partition. */
 uint16_t fab_sa_common_key(const struct fab_sa *sa, uint32_t a, uint32_t b, uint16_t wanted);
 /* class.c: fab_sa_class returns the traffic class of a path. fab_sa_class_limits returns the limits
  * of a class. fab_sa_class_pkey returns the partition that a class requires; 0: any. */

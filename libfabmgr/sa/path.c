@@ -344,7 +344,7 @@ static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, ui
     if (!reversible && q->given.reversible && q->path.reversible)
         return false;
     *r = (struct fab_wire_path_record){
-        /* only the prefixes of the GIDs; the caller sets their GUIDs */
+        /* dgid and sgid get only their GID prefixes here; the caller adds the GUIDs */
         .dgid = {q->gid_prefix[1]},
         .sgid = {q->gid_prefix[0]},
         .dlid = (uint16_t)dlid,
@@ -429,8 +429,8 @@ static uint32_t count_nodes(const struct fab_sa_query *q, uint32_t port)
     struct fab_sa_path path_found;
     if (q->to_count != 1 || fab_sa_path(q->sa, port, trace_dlid(q), &path_found) != FAB_OK)
         return 0;
-    /* The two further nodes are the endports. If the path ends at a switch, the number is one too
-     * high. */
+    /* `hops` is the number of switches; the other two nodes are the endports. If the path ends at a
+     * switch, the number is one too high. */
     return path_found.hops + 2u;
 }
 

@@ -117,7 +117,7 @@ static uint16_t begin_records(struct fab_sa_query *q, const struct fab_sa_reques
         narrow_to_lid(q);
     if (q->kind->lid_key)
         comp_mask &= ~(uint64_t)COMPONENT_LID;
-    /* in an SLtoVLMappingTableRecord of an adapter, the two port numbers are reserved */
+    /* if an SLtoVLMappingTableRecord belongs to an adapter, its two port numbers are reserved */
     if (q->rec == &fab_wire_sl2vl_record && q->from_count == 1 && !of_switch(q))
         comp_mask &= ~(fab_wire_rec_component(q->rec, "InputPortNum") |
                        fab_wire_rec_component(q->rec, "OutputPortNum"));
@@ -139,7 +139,7 @@ static uint16_t begin_trace(struct fab_sa_query *q, const struct fab_sa_request 
 
 uint16_t fab_sa_begin(struct fab_sa *sa, const struct fab_sa_request *req, struct fab_sa_query *q)
 {
-    /* want, mask, path and given are set below, by the function that begins a query of this kind */
+    /* the function that begins a query of this kind sets want, mask, path and given below */
     q->sa = sa;
     q->kind = NULL;
     q->method = req->method;

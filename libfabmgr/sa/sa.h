@@ -107,7 +107,8 @@ struct fab_sa_query {
     /* want: the request as a record on the wire. mask: the bits of the record that the request's
      * ComponentMask selects; a record matches only if it equals `want` in all these bits. */
     uint8_t want[FAB_REC_MAX], mask[FAB_REC_MAX];
-    uint32_t own[FAB_MULTI_PATH_GIDS]; /* memory for `from` and `to` */
+    /* memory for the lists `from` and `to`, if the request names the ports */
+    uint32_t own[FAB_MULTI_PATH_GIDS];
     /* GUIDs by which the request named the ports in own[] */
     uint64_t guid[FAB_MULTI_PATH_GIDS];
     uint32_t slid, dlid; /* LIDs in the request; 0: not given */
