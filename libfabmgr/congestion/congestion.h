@@ -74,8 +74,10 @@ uint16_t fab_congestion_entry(uint64_t eighths);
 
 enum fab_congestion_fan_in { /* source of the assumed fan-in */
                              FAB_CONGESTION_FROM_POLICY,
-                             FAB_CONGESTION_FROM_CLASS, /* class of service */
-                             FAB_CONGESTION_FROM_JOBS,  /* partitions */
+                             /* the fan-in of the traffic class, from the caller */
+                             FAB_CONGESTION_FROM_CLASS,
+                             /* the largest fan-in that partitions permit */
+                             FAB_CONGESTION_FROM_JOBS,
                              FAB_CONGESTION_FROM_FABRIC,
 };
 struct fab_congestion_basis {
@@ -88,7 +90,7 @@ struct fab_congestion_basis {
     bool up, down;
     uint8_t fan_in_from; /* enum fab_congestion_fan_in */
     uint8_t hops;        /* number of switches on the longest path */
-    uint16_t mtu;        /* in bytes */
+    uint16_t mtu;        /* largest MTU in use, in bytes */
     /* number of entries of the device's congestion control table */
     uint16_t entries;
     /* rate: rate of the port's link. slowest: rate of the slowest link to an endport. Both are

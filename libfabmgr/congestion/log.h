@@ -20,7 +20,7 @@ struct fab_congestion_event {
     /* only in the log of an adapter: transport service of the queue pair, as the log encodes it; 0:
      * RC */
     uint8_t service;
-    uint32_t local_qp, remote_qp; /* only in an adapter's log */
+    uint32_t local_qp, remote_qp; /* numbers of the two queue pairs; only in an adapter's log */
     /* time stamp of the event, by the device's clock in units of 1.024 us */
     uint32_t stamp;
     /* time of the congestion event in us, by the caller's clock */

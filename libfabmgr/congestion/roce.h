@@ -25,7 +25,7 @@
 #define FAB_DCQCN_RECOVERY_STAGES 5
 
 struct fab_congestion_roce {
-    /* Ethernet speed in Mb/s, 10,000 to 800,000: the one nearest to the rate of the links */
+    /* Ethernet speed in Mb/s, 10,000 to 800,000, that is nearest to the rate of the links */
     uint32_t speed;
     /* number of switch ports that have the settings in this struct */
     uint32_t ports;
@@ -39,7 +39,7 @@ struct fab_congestion_roce {
     uint32_t pause;
     /* number of bytes of this priority that may still arrive after the pause */
     uint32_t headroom;
-    /* increases of the rate by adapters, additive and hyper, in Mb/s; only if `edge` is true */
+    /* additive and hyper increase of the rate of an adapter, in Mb/s; only if `edge` is true */
     uint32_t ai_mbps, hai_mbps;
     /* inputs from which the other values are computed: round-trip time in ns, assumed number of
      * senders to one endport, length of the cable in m */

@@ -14,7 +14,7 @@ struct fab_congestion_summary {
     /* number of switches on the longest of all shortest paths between endports */
     uint8_t hops;
     /* [switch_count] number of links from each switch to the nearest switch with endports;
-     * UINT8_MAX: no path leads to one */
+     * UINT8_MAX: no path leads to such a switch */
     uint8_t *rank;
     /* [switch_count] taper: total rate of the switch's endports in percent of the total rate of its
      * ISLs, in steps of 50, at least 100 */
