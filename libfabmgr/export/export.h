@@ -32,20 +32,21 @@ enum fab_export_format {
     FAB_EXPORT_COUNT
 };
 struct fab_export_input { /* all pointers must stay valid until fab_export_free */
-    /* for the formats SLURM*: with the nodes and links that are gone (libfabmgr/fabric/restore.h),
-     * so that the file does not change if a link fails */
+    /* for the formats SLURM*, the fabric includes the nodes and links that are gone
+     * (libfabmgr/fabric/restore.h), so that the file does not change if a link fails */
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;
     /* the LFTs; required by the formats OPENSM_FDBS and OPENSM_LFTS; for other formats it may be
      * NULL */
     const struct fab_lft *lft;
-    const char *engine;  /* shown in JSON */
-    uint64_t generation; /* shown in JSON */
+    const char *engine;  /* name of the routing engine, shown in JSON */
+    uint64_t generation; /* generation of the view, shown in JSON */
     /* SLs and VLs of paths, for the formats OPENSM_SL2VL and PATH_SLS; NULL: all SLs use one VL */
     const struct fab_vls *vls;
     /* used by OPENSM_SL2VL, and by SLURM* for the names of hosts; NULL: the default policy */
     const struct fab_policy *policy;
-    const struct fab_verify_numbers *numbers; /* required by CERTIFICATE; otherwise may be NULL */
+    /* numbers of the channels; required by CERTIFICATE; may be NULL for other formats */
+    const struct fab_verify_numbers *numbers;
     /* [port_count] for SVG: the data that each port sends, in per mille of the rate of its link;
      * NULL: not known */
     const uint16_t *load;

@@ -24,7 +24,7 @@ struct fab_export_picture {
     /* row l has the switches order[first[l]] to order[first[l + 1] - 1] */
     uint32_t first[FAB_EXPORT_LEVELS + 1], levels;
     uint32_t width, height, gap; /* gap: distance of two rows */
-    double scale;                /* of title and legend */
+    double scale;                /* factor of the size of title and legend */
     double thin;                 /* factor of the widths of lines, below 1 if there are many */
 };
 

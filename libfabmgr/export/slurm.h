@@ -28,7 +28,7 @@ struct fab_slurm_host {
 struct fab_slurm_switch {
     char name[FAB_SLURM_NAME_LEN];
     uint32_t parent; /* index of its group; FAB_NONE: none */
-    uint32_t sw;     /* a switch with hosts; for a group: one of its switches */
+    uint32_t sw;     /* id of the switch; for a group: id of one of its switches */
     /* hosts[first] to hosts[first + count - 1]; count 0: a group */
     uint32_t first, count;
     uint32_t leaves; /* number of switches with hosts in the group; for a switch 1 */

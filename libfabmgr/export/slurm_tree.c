@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Makes the tree of slurm.h. Hosts have the names of libfabmgr/hosts, without their domains, since
- * Slurm names its nodes by short host names. A host with several adapters is at the switch of the
- * first one by name, so that a rail-optimised fabric has the hosts of a scalable unit together.
+ * Slurm names its nodes by short host names. A host with several adapters is placed at the switch
+ * of its first adapter by name, so that a rail-optimised fabric has the hosts of a scalable unit
+ * together.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,8 +60,8 @@ static void cut_domain(char *name)
 
 /* ---- hosts ----------------------------------------------------------------------------------- */
 
-/* Returns the switch of the first adapter of the host that has a link to one; FAB_NONE: no adapter
- * has. */
+/* Returns the switch to which the host is connected. If the host has several adapters, the first
+ * adapter with a link to a switch decides. FAB_NONE: no adapter has a link to a switch. */
 static uint32_t switch_of(const struct fab_fabric *f, const struct fab_hosts *h,
                           const struct fab_host *host)
 {

@@ -29,8 +29,8 @@ static const struct {
 } loads[] = {{0, "< 10 %"},    {100, "10-25 %"}, {250, "25-50 %"},
              {500, "50-75 %"}, {750, "75-90 %"}, {900, "> 90 %"}};
 #define LOADS (sizeof loads / sizeof *loads)
-/* Lines with a load of BUSY or more are drawn over those with less, and lines with HOT or more over
- * both. */
+/* Lines with a load of BUSY or more are drawn over lines with a lower load. Lines with a load of
+ * HOT or more are drawn over both. */
 #define BUSY 500u
 #define HOT 750u
 #define PASSES 4u
@@ -99,7 +99,8 @@ static void begin_svg(const struct fab_export *e, struct fab_text *t)
 struct line {
     uint32_t links;
     bool degraded, down;
-    /* the greatest load towards the second switch and back; FAB_EXPORT_NO_LOAD: not known */
+    /* the greatest load of a link towards the second switch, and towards the first, in per mille of
+     * its rate; FAB_EXPORT_NO_LOAD: not known */
     uint16_t there, back;
 };
 

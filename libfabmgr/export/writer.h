@@ -16,7 +16,7 @@ struct fab_export {
     size_t whole_len;
     /* only for format JSON: the lower port id of the first link in the file */
     uint32_t first;
-    struct fab_export_picture *picture; /* only for format SVG (svg.c) */
+    struct fab_export_picture *picture; /* layout of the picture; only for format SVG (svg.c) */
     /* for the formats that need SL2VL tables: the default policy */
     struct fab_policy policy;
 };
