@@ -9,7 +9,7 @@
 
 /* a setting of fabricd.yaml */
 struct fab_opensm_setting {
-    const char *group, *key, *value; /* value: as YAML */
+    const char *group, *key, *value; /* value: the value in YAML syntax */
     /* name of the option or of the file from which the setting comes */
     const char *origin;
 };
@@ -50,12 +50,14 @@ struct fab_opensm_option {
 extern const struct fab_opensm_option fab_opensm_options[];
 extern const size_t fab_opensm_option_count;
 const struct fab_opensm_option *fab_opensm_option_find(const char *name);
-/* Returns the most similar name of an option; NULL: none is similar. */
+/* Returns the name of the option that is most similar to `name`; NULL: no option has a similar
+ * name. */
 const char *fab_opensm_near(const char *name);
 
 /* Reads a number as OpenSM does: decimal, or hexadecimal with 0x. */
 bool fab_opensm_number(const char *text, uint64_t *ret);
-/* Returns OpenSM's name of an engine of fabricd; NULL: OpenSM does not have it. */
+/* Returns the name that an engine of fabricd has in OpenSM; NULL: OpenSM does not have this
+ * engine. */
 const char *fab_opensm_engine(const char *name, size_t len);
 bool fab_opensm_is_true(const char *text);
 /* Returns whether two values are the same number, or the same word in any case. */

@@ -18,7 +18,7 @@ struct exporting {
     size_t root_count;
 };
 
-/* A setting whose value `ours` becomes the value `theirs` of an option. */
+/* If a setting of fabricd has the value `ours`, the option of OpenSM gets the value `theirs`. */
 struct pair {
     const char *setting, *ours, *option, *theirs;
 };
@@ -86,7 +86,8 @@ static bool put_equal(struct exporting *x, const char *name, size_t name_len, co
     return false;
 }
 
-/* Writes those of the engines that OpenSM has. */
+/* Writes the list of engines, without the engines that OpenSM does not have. Returns true if at
+ * least one is left. */
 static bool put_engines(struct exporting *x, const char *value, size_t len)
 {
     struct fab_text t = {0};
@@ -133,8 +134,8 @@ static void put_setting(struct exporting *x, const char *name, size_t name_len, 
         fab_base_text_addf(&x->rest, "%.*s\n", (int)(name_len < 200 ? name_len : 200), name);
 }
 
-/* Converts each setting, from the lines "path: value", to an option, to a root switch, or to a line
- * of x->rest. */
+/* Reads the settings, which are lines "path: value". Each setting becomes an option or a root
+ * switch. If OpenSM has no equivalent option, the path of the setting becomes a line of x->rest. */
 static void put_settings(struct exporting *x)
 {
     for (const char *at = x->in->settings; *at != '\0';) {

@@ -26,7 +26,7 @@
 
 struct fab_opensm_line {
     const char *name, *value; /* the value is "" if the line has none */
-    unsigned line;            /* from 1 */
+    unsigned line;            /* number of the line, from 1 */
 };
 struct fab_opensm_conf {
     struct fab_opensm_line *line; /* [count] in the order of the file */
@@ -38,7 +38,7 @@ struct fab_opensm_conf {
 int fab_opensm_conf_read(const char *text, size_t len, struct fab_opensm_conf *ret);
 void fab_opensm_conf_fini(struct fab_opensm_conf *c);
 /* Returns the value of an option in the last line that sets it, or else OpenSM's default. Returns
- * NULL if the option is unknown, or if its value is "(null)". *ret_line, if ret_line is not NULL,
+ * NULL if the option is unknown, or if its value is "(null)". If ret_line is not NULL, *ret_line
  * gets the number of the line; 0: no line sets the option. */
 const char *fab_opensm_conf_get(const struct fab_opensm_conf *c, const char *name,
                                 unsigned *ret_line);
@@ -78,7 +78,8 @@ enum fab_opensm_fate {
     FAB_OPENSM_DECIDE,  /* the operator must decide; the note says what */
     FAB_OPENSM_UNKNOWN, /* OpenSM has no such option */
 };
-const char *fab_opensm_fate_name(enum fab_opensm_fate fate); /* "taken", ... */
+/* Returns the word for a fate, such as "taken". */
+const char *fab_opensm_fate_name(enum fab_opensm_fate fate);
 
 /* what became of one option or file */
 struct fab_opensm_item {
@@ -93,10 +94,10 @@ struct fab_opensm_item {
 };
 /* a file to write */
 struct fab_opensm_output {
-    const char *name; /* without a folder */
+    const char *name; /* name of the file, without a folder */
     const char *text;
     size_t len;
-    bool secret; /* only the user of the manager may read it */
+    bool secret; /* true: only the user that runs the manager may read the file */
 };
 #define FAB_OPENSM_OUTPUTS 16
 struct fab_opensm_input {
@@ -113,7 +114,8 @@ struct fab_opensm_import {
     /* [count] the options in the order of the template, then the files, then the unknown options */
     struct fab_opensm_item *item;
     size_t count;
-    struct fab_opensm_output output[FAB_OPENSM_OUTPUTS]; /* [outputs] the first one: fabricd.yaml */
+    /* [outputs] the files to write; the first file is fabricd.yaml */
+    struct fab_opensm_output output[FAB_OPENSM_OUTPUTS];
     size_t outputs;
     struct fab_arena arena; /* private */
 };
@@ -140,7 +142,8 @@ struct fab_opensm_export_input {
     const char *folder; /* absolute path of the folder in which OpenSM will find the files */
 };
 struct fab_opensm_export {
-    struct fab_opensm_output output[FAB_OPENSM_OUTPUTS]; /* [outputs] the first one: opensm.conf */
+    /* [outputs] the files to write; the first file is opensm.conf */
+    struct fab_opensm_output output[FAB_OPENSM_OUTPUTS];
     size_t outputs;
     size_t ports;           /* number of ports in guid2lid */
     const char *rest;       /* paths of the settings that have no equivalent option, one a line */

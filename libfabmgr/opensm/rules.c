@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Converts the options whose value does not become the value of a setting without a change.
- * options.c names the functions. */
+/* Converts the options that need more than a copy of their value to a setting. options.c names the
+ * functions. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,8 @@ void fab_opensm_rule_port(struct fab_opensm_convert *c, const struct fab_opensm_
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* Adds a file with the key to the output, and sets the setting to this file. */
+/* Adds a file with the key to the output. The value of the setting becomes the path of this
+ * file. */
 static void take_key(struct fab_opensm_convert *c, struct fab_opensm_item *item, const char *value,
                      const char *setting, const char *file)
 {
@@ -217,10 +218,10 @@ static void add_engine(struct fab_text *t, const char *name)
         fab_base_text_addf(t, "%s%s", t->len > 0 ? ", " : "", name);
 }
 
-/* Converts the list of engines. OpenSM falls back to minhop unless the list has no_fallback;
- * instead of minhop, the function appends updn, which supports every topology. tables: there is a
- * file of tables, which the engine "file" needs. *ret_missing becomes true if fabricd does not have
- * an engine of the list, or has no tables for "file". */
+/* Converts the list of engines. If the list does not have no_fallback, OpenSM falls back to minhop.
+ * The function then appends updn instead of minhop, because updn supports every topology. tables:
+ * there is a file of tables, which the engine "file" needs. *ret_missing becomes true if fabricd
+ * does not have an engine of the list, or has no tables for "file". */
 static void convert_engines(const char *list, bool tables, struct fab_text *t, bool *ret_missing)
 {
     bool fallback = true;
