@@ -214,8 +214,8 @@ static struct fab_mad_addr address(const struct fab_mads_request *req)
     };
 }
 
-/* Lets the next try use the directed route, if the request has one. Called when a try of a
- * LID-routed SMP was lost. */
+/* Lets the next try use the directed route, if the request has one. The session calls this function
+ * when a try of a LID-routed SMP was lost. */
 static void use_directed_route(struct fab_slot *s)
 {
     if (s->req.mgmt_class == FAB_CLASS_SMP_LID && s->req.path != NULL)

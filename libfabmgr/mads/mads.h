@@ -63,10 +63,10 @@ struct fab_mads_request {
     uint32_t attr_mod;
     uint64_t m_key;
     /* Other M_Keys that the device may have instead of m_key; 0: none. Each of the last tries uses
-     * one of these keys, in this order. If there would be no try left for m_key, the number of
-     * tries is raised. If m_key_last[0] is 0, m_key_last[1] is 0, too. */
+     * one of these keys, in this order. If these tries would leave none for m_key, the session
+     * raises the number of tries. If m_key_last[0] is 0, m_key_last[1] is 0, too. */
     uint64_t m_key_last[FAB_MADS_LAST_KEYS];
-    /* The session does not send the request again if there is no response. */
+    /* true: if there is no response, the session does not send the request again */
     bool once;
     /* Destination LID; only for LID-routed MADs (class 0x01 and GMPs). */
     uint16_t dlid;
@@ -78,8 +78,8 @@ struct fab_mads_request {
     /* GMPs: FAB_GMP_DATA bytes to send instead of data[]; NULL: data[] is sent. The bytes must stay
      * valid until done() is called. */
     const uint8_t *gmp;
-    /* Called exactly once, unless the request is cancelled; it may submit further requests. NULL:
-     * nothing is called. */
+    /* The session calls done() exactly once, unless the caller cancels the request. done() may
+     * submit further requests. NULL: the caller needs no call. */
     fab_mads_done *done;
     void *ctx;
     uint64_t tag; /* passed to done */
@@ -124,8 +124,8 @@ void fab_mads_free(struct fab_mads *m);
 int fab_mads_submit(struct fab_mads *m, const struct fab_mads_request *req);
 /* A source of requests. The function stores the next request in *ret, which is zeroed before the
  * call, and returns true. It returns false if there is no request now; fab_mads_output calls it
- * again later. The function must not call functions of the session. If the request is one that
- * fab_mads_submit would refuse, the session at once calls done() of the request with INVAL. */
+ * again later. The function must not call functions of the session. If fab_mads_submit would refuse
+ * the request, the session at once calls done() of the request with INVAL. */
 typedef bool fab_mads_next(void *ctx, struct fab_mads_request *ret);
 /* Sets the source of requests; next == NULL: removes the source. */
 void fab_mads_source(struct fab_mads *m, fab_mads_next *next, void *ctx);

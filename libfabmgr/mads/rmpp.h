@@ -14,7 +14,7 @@
 #include "libfabmgr/wire/sa.h"
 
 struct fab_rmpp_config {
-    /* in us: after this time without an ACK, the sender repeats the segments that are not
+    /* time in us without an ACK after which the sender repeats the segments that are not
      * acknowledged */
     uint64_t timeout_us;
     /* number of successive retries without a new ACK after which the transfer fails */
