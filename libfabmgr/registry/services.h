@@ -38,7 +38,7 @@ struct fab_services {
 void fab_registry_services_fini(struct fab_services *s);
 const struct fab_service *
 fab_registry_services_find(const struct fab_services *s,
-                           const struct fab_service_key *key); /* or NULL */
+                           const struct fab_service_key *key); /* returns NULL if none */
 /* Returns the service that follows `key` in the order of keys; with key NULL, the first service.
  * Returns NULL if there is no such service. */
 const struct fab_service *fab_registry_services_next(const struct fab_services *s,

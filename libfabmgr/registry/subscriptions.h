@@ -19,7 +19,7 @@
 enum fab_report_wait { FAB_REPORT_IDLE, FAB_REPORT_AGAIN, FAB_REPORT_ANSWER };
 struct fab_subscription {
     bool used;
-    bool trusted; /* the subscriber presented the SM_Key */
+    bool trusted; /* true: the subscriber presented the SM_Key */
     struct fab_wire_inform_info_record record;
     /* time in us at which the caller found the subscriber's port absent; 0: the port is present.
      * Only the caller uses this member. */
@@ -54,7 +54,7 @@ struct fab_subscriptions {
     /* [count] the slots of all subscriptions, sorted by subscriber GID and number */
     uint32_t *order;
     size_t order_room;
-    struct fab_report_ring *ring; /* of reports.c */
+    struct fab_report_ring *ring; /* the ring buffer of notices (reports.c) */
 };
 int fab_registry_subscriptions_new(struct fab_subscriptions **ret); /* returns NOMEM */
 void fab_registry_subscriptions_free(struct fab_subscriptions *s);  /* s may be NULL */
@@ -68,10 +68,10 @@ uint32_t fab_registry_subscriptions_next(const struct fab_subscriptions *s, cons
  * except Subscribe and RespTimeValue. Returns its slot; FAB_SUBSCRIPTION_NONE: there is none. */
 uint32_t fab_registry_subscriptions_find(const struct fab_subscriptions *s, const uint64_t gid[2],
                                          const struct fab_inform_info *info);
-/* Adds a subscription. If the same subscriber already has one to the same events, renews it
- * instead. number: the number of a new subscription, which must be free; negative: use the lowest
- * free number. LIMIT: this subscriber has too many subscriptions, or all subscribers together have
- * too many. Also returns NOMEM. */
+/* Adds a subscription. If the same subscriber already has a subscription to the same events, renews
+ * that subscription instead. number: the number of a new subscription, which must be free;
+ * negative: use the lowest free number. LIMIT: this subscriber has too many subscriptions, or all
+ * subscribers together have too many. Also returns NOMEM. */
 int fab_registry_subscriptions_put(struct fab_subscriptions *s, const uint64_t gid[2],
                                    const struct fab_inform_info *info, bool trusted, int number,
                                    uint32_t *ret_slot);
