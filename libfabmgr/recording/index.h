@@ -22,7 +22,7 @@ struct fab_recording_item {
     /* index of the next sent MAD in the list of requests with the same hash */
     uint32_t next;
     bool out;
-    /* the MAD is of the class PerfMgt */
+    /* true: the MAD is of the class PerfMgt */
     bool perf;
     /* Only the player (player.c) uses the following members. */
     /* asked: the replaying manager has sent the same MAD as this sent MAD. done: the player has

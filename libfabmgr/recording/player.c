@@ -147,7 +147,7 @@ struct step {
     /* index of the received MAD to deliver or skip; NONE at the end of the recording */
     uint32_t item;
     uint64_t due;
-    /* the MAD is skipped and not delivered, because the run has not sent its request */
+    /* true: the player skips the MAD, because the run has not sent its request */
     bool skip;
 };
 

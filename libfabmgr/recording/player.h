@@ -21,14 +21,15 @@ struct fab_recording_player_stats {
     /* number of MADs that both the replaying and the recorded manager sent */
     uint32_t asked;
     uint32_t delivered;
-    /* number of MADs that the replaying manager sent, but not the recorded one */
+    /* number of MADs that the replaying manager sent and the recorded manager did not send */
     uint32_t unexpected;
-    /* Number of MADs that the replaying manager sent, that are not in the recording, and that do
-     * not count: those of the last second, which the recorded manager may have sent after the
-     * recording ended, and those that read counters (PerfMgt). */
+    /* Number of MADs that the replaying manager sent, that are not in the recording, and that
+     * nevertheless do not count as unexpected. These are MADs of the last second, which the
+     * recorded manager may have sent after the recording ended, and MADs that read counters
+     * (PerfMgt). */
     uint32_t not_judged;
-    /* number of MADs that the recorded manager sent, but not (yet) the replaying one; without those
-     * that read counters */
+    /* number of MADs that the recorded manager sent and the replaying manager did not send (yet);
+     * MADs that read counters do not count */
     uint32_t missing;
     /* number of answers that the player did not deliver at their place in the recording, because
      * the run did not send the request in time */
@@ -64,7 +65,7 @@ enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_pl
 bool fab_recording_player_receive(struct fab_recording_player *p, uint64_t now,
                                   uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret);
 /* Receives a further MAD of the same batch: MADs that the recorded manager received at the same
- * time as the last one. Returns false if there is none. */
+ * time as the last MAD. Returns false if there is no such MAD. */
 bool fab_recording_player_more(struct fab_recording_player *p, uint8_t mad[FAB_MAD_SIZE],
                                struct fab_recording_entry *ret);
 /* Returns the time at which the caller must call fab_recording_player_receive again; UINT64_MAX:
