@@ -25,7 +25,8 @@ static size_t prefix_of(double value, double *ret_unit)
     return i;
 }
 
-/* Returns the smallest of 1, 2, 2.5, 5, 10, ... that is at least `least`, times a power of 10. */
+/* Returns the smallest number f * 10^n that is at least `least`, where f is 1, 2, 2.5 or 5, and n
+ * is an integer. */
 static double round_step(double least)
 {
     static const double factors[] = {1, 2, 2.5, 5, 10};
@@ -43,7 +44,7 @@ static double round_step(double least)
 struct fab_svg_axis fab_svg_axis(double most, unsigned ticks, bool whole, bool scaled)
 {
     struct fab_svg_axis a = {.unit = 1, .prefix = ""};
-    /* also a value that is no number becomes 1 */
+    /* if `most` is not a number, the value is 1, too */
     double value = most > 1e-12 ? (most < 1e18 ? most : 1e18) : 1;
     a.step = round_step(value / ticks);
     if (whole && a.step < 1)
@@ -55,7 +56,7 @@ struct fab_svg_axis fab_svg_axis(double most, unsigned ticks, bool whole, bool s
     if (scaled && a.top >= 10000)
         a.prefix = prefixes[prefix_of(a.top, &a.unit)];
     double shown = a.step / a.unit;
-    /* the number of decimals that the step has */
+    /* count the decimals that labels need to show the step */
     while (a.decimals < 9 && shown - (double)(uint64_t)(shown + 1e-6) > 1e-6) {
         shown *= 10;
         a.decimals++;

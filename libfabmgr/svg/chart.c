@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values over time. A value holds for its whole time, so a line has steps, and a time without a
+/* Values over time. Each value holds for a period, so a line has steps, and a period without a
  * value is a gap. */
 #include "libfabmgr/svg/frame.h"
 
@@ -9,7 +9,7 @@
 #define PANEL 120u /* height of the axis of a panel */
 #define PITCH (FAB_SVG_TITLE + PANEL + 16u)
 
-/* Where the values of a panel are. */
+/* The position and the scales of a panel, from which the places of its values follow. */
 struct place {
     const struct fab_svg_chart *chart;
     const struct fab_svg_panel *panel;
@@ -68,8 +68,8 @@ static void draw_steps(struct fab_text *t, const struct place *at, size_t s)
 {
     const double *value = at->panel->series[s].value;
     const struct fab_svg_chart *c = at->chart;
-    bool pen = false; /* the last value was drawn */
-    /* the first line is wider than the others, so that it can be seen where the second line covers
+    bool pen = false; /* true: the value before this one was drawn */
+    /* the first line is wider than the others, so that readers see it where the second line covers
      * it */
     fab_base_text_addf(t, "<path class=\"line%s s%zu\" d=\"",
                        s == 0 && at->panel->series_count > 1 ? " wide" : "", s);
@@ -79,7 +79,8 @@ static void draw_steps(struct fab_text *t, const struct place *at, size_t s)
             continue;
         }
         int64_t from = c->until[i] - c->span[i];
-        /* the times of two samples may differ by some seconds from their durations */
+        /* Two samples may end some seconds later or earlier than their durations say. So the line
+         * goes on over a gap of up to half a duration. */
         bool joined = pen && from - c->until[i - 1] <= (int64_t)c->span[i] / 2;
         double y = y_of(at, value[i]);
         if (joined)
@@ -104,7 +105,7 @@ static void draw_bars(struct fab_text *t, const struct place *at, size_t s)
         double from = fab_svg_x(&at->scale, c->until[i] - c->span[i]);
         double width = (fab_svg_x(&at->scale, c->until[i]) - from) * share;
         double y = y_of(at, value);
-        /* a small value among large ones can still be seen */
+        /* a bar is at least 1.5 pixels high, so that readers see a small value beside large ones */
         y = y > at->bottom - 1.5 ? at->bottom - 1.5 : y;
         fab_base_text_addf(t,
                            "<rect class=\"f%zu\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "

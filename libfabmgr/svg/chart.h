@@ -19,9 +19,9 @@ static inline bool fab_svg_is_missing(double value)
     return __builtin_isnan(value);
 }
 
-/* What the values of an axis are. */
+/* The unit of the values of an axis, and the form of its labels. */
 struct fab_svg_unit {
-    const char *name; /* such as "B/s"; "": the values have no unit */
+    const char *name; /* name of the unit, such as "B/s"; "": the values have no unit */
     bool whole;       /* the values are integers */
     bool scaled;      /* large values are shown with a prefix of the SI */
 };
@@ -40,13 +40,13 @@ struct fab_svg_panel {
     const struct fab_svg_series *series; /* [series_count], at most FAB_SVG_SERIES */
     size_t series_count;
     double limit;           /* a value that is shown as a dashed line; 0: none */
-    const char *limit_name; /* its name in the legend */
+    const char *limit_name; /* name of the limit in the legend */
 };
-/* Times are seconds since 1970 of local time; `zone` is the name of the time zone. */
+/* Times are local times in seconds since 1970; `zone` is the name of the time zone. */
 struct fab_svg_chart {
     const char *title, *subtitle, *zone;
-    const int64_t *until; /* [count] the end of each value's time, ascending */
-    const uint32_t *span; /* [count] its duration in seconds */
+    const int64_t *until; /* [count] end of the period of each value; ascending */
+    const uint32_t *span; /* [count] duration of this period in seconds */
     size_t count;
     const struct fab_svg_panel *panels; /* [panel_count] */
     size_t panel_count;
@@ -57,20 +57,20 @@ int fab_svg_write_chart(const struct fab_svg_chart *c, struct fab_text *t);
 
 struct fab_svg_bar {
     const char *label;
-    const char *note;             /* follows the value; NULL: none */
-    double value[FAB_SVG_SERIES]; /* one for each series; FAB_SVG_MISSING: no bar */
-    double limit;                 /* is shown as a tick across the bar; 0: none */
+    const char *note;             /* a text that follows the value; NULL: none */
+    double value[FAB_SVG_SERIES]; /* one value for each series; FAB_SVG_MISSING: no bar */
+    double limit;                 /* a value that is shown as a tick across the bar; 0: none */
     unsigned colour; /* with one series only: the class of the bar, 0 to FAB_SVG_SERIES - 1 */
 };
 struct fab_svg_bar_panel {
     const char *title;
     struct fab_svg_unit unit;
-    double top; /* end of the axis; 0: chosen by the values */
+    double top; /* the value at the end of the axis; 0: the greatest value of the bars decides */
     /* Names for the legend, of the series or, with one series, of the colours; NULL: no legend. */
     const char *const *names;
     size_t name_count;
     size_t series_count;
-    const char *limit_name;         /* NULL: bars have no limit */
+    const char *limit_name;         /* name of the limit in the legend; NULL: bars have no limit */
     const struct fab_svg_bar *bars; /* [count] */
     size_t count;
 };

@@ -36,8 +36,8 @@ struct fab_svg_scale {
     double left, right;
 };
 double fab_svg_x(const struct fab_svg_scale *s, int64_t at);
-/* Appends the vertical grid lines from y `top` to y `bottom`. labels: with the times below, and the
- * name of the time zone. */
+/* Appends the vertical grid lines from y `top` to y `bottom`. If `labels` is true, also writes the
+ * times below the lines, and the name of the time zone. */
 void fab_svg_time_axis(struct fab_text *t, const struct fab_svg_scale *s, double top, double bottom,
                        const char *zone, bool labels);
 
