@@ -8,11 +8,11 @@
  *   for each of these columns: the length of its tokens in bytes, and its tokens
  *
  * All numbers are varints: 7 bits in each byte, lowest first; the highest bit says that another
- * byte follows. The codes of a column are predicted: a code is like that of the sample before, and
- * the first sample of a port is like the first sample of the port before. A token 2n stands for
- * n + 1 codes that are as predicted, and a token 2z + 1 for a code that differs from the prediction
- * by d, with z = 2d for d >= 0 and z = -2d - 1 otherwise. Steady traffic therefore needs one byte
- * for each code, and idle ports almost nothing.
+ * byte follows. The codes of a column are predicted: the prediction is the code of the sample
+ * before or, for the first sample of a port, the code of the first sample of the port before. A
+ * token 2n stands for n + 1 codes that are as predicted, and a token 2z + 1 for a code that differs
+ * from the prediction by d, with z = 2d for d >= 0 and z = -2d - 1 otherwise. Steady traffic
+ * therefore needs one byte for each code, and idle ports almost nothing.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -114,8 +114,8 @@ int fab_counters_block_encode(const struct fab_counters_block *b, uint8_t **ret,
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* The bytes that are still to be read. The first error sets `bad`; then all further numbers that
- * are read are 0. */
+/* The bytes that are still to be read. The first error sets `bad`; all later reads then return
+ * 0. */
 struct source {
     const uint8_t *at, *end;
     bool bad;

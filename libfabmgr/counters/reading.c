@@ -5,10 +5,9 @@
 #define MILLION UINT64_C(1000000)
 
 /* The increase of a counter. known: `by` is the increase. reset: the counter is lower than before.
- * If both are false, the counter has stopped at its maximum.
- *
- * A counter of 64 bits that wraps looks like a counter that was reset. But wrapping takes decades,
- * so a missing sample is better than a rate that may be false. */
+ * If both are false, the counter has stopped at its maximum. || If a 64-bit counter wraps, it looks
+ * like a counter that was reset. But wrapping takes decades, and a missing sample does less harm
+ * than a rate that may be false. */
 struct increase {
     bool known, reset;
     uint64_t by;

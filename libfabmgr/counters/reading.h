@@ -28,18 +28,19 @@ struct fab_traffic {
     /* wide: the data and packet counters have 64 bits. wide_wait: PortXmitWait has 64 bits.
      * Counters that do not have 64 bits have 32, and stop at their maximum. */
     bool wide, wide_wait;
-    bool has_wait; /* the device has PortXmitWait */
+    bool has_wait; /* true: the device has PortXmitWait */
 };
 /*
  * Computes the rates between two readings. most_bytes_per_s is the greatest rate that the link can
- * carry; 0: not known. Rates are missing (their columns do not change)
+ * carry; 0: not known. If a rate is missing, its column does not change.
  *
- * - all of them, if `was` is not a reading (at_us 0) or has counters of another width, or if any
- *   counter is lower than before, because it was reset at an unknown time, or has wrapped;
- * - the rate of a counter of 32 bits that has stopped at its maximum;
- * - a rate of bytes above most_bytes_per_s, because then one of the readings must be wrong. If the
- *   rate of bytes of a direction is missing, so is its rate of packets; if the rate of sent bytes
- *   is missing, so is the share of waiting.
+ * - All rates are missing in two cases. First, `was` is not a reading (at_us 0), or has counters of
+ *   another width. Second, a counter is lower than before, because it was reset at an unknown time
+ *   or has wrapped.
+ * - The rate of a counter of 32 bits is missing if the counter has stopped at its maximum.
+ * - A rate of bytes above most_bytes_per_s is missing, because one of the readings must be wrong.
+ * - If the rate of bytes of a direction is missing, its rate of packets is missing, too. If the
+ *   rate of sent bytes is missing, the share of waiting is missing, too.
  */
 void fab_counters_sample_traffic(const struct fab_traffic *was, const struct fab_traffic *now,
                                  uint64_t most_bytes_per_s, struct fab_sample *ret);
