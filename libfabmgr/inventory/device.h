@@ -16,8 +16,9 @@
 /* A text is "" if the device does not have it. */
 struct fab_inventory_device {
     uint16_t device_id, hw_revision;
-    char firmware[FAB_INVENTORY_FIRMWARE], firmware_date[11]; /* "28.39.1002", "2024-03-14" */
-    char psid[17]; /* identifies the model of the board, and so which firmware fits it */
+    /* such as "28.39.1002" and "2024-03-14" */
+    char firmware[FAB_INVENTORY_FIRMWARE], firmware_date[11];
+    char psid[17]; /* identifies the model of the board; the firmware must fit it */
     char part[21], serial[25], revision[5], product[65];
 };
 
@@ -25,8 +26,8 @@ void fab_inventory_take_general_info(const struct fab_general_info *from,
                                      struct fab_inventory_device *to);
 void fab_inventory_take_msgi(const struct fab_reg_msgi *from, struct fab_inventory_device *to);
 
-/* now, limit: FAB_NO_TEMPERATURE if the device has none. limit: above it, the device itself
- * warns. */
+/* now, limit: FAB_NO_TEMPERATURE if the device does not report the value. Above `limit`, the device
+ * itself warns. */
 struct fab_temperature {
     int16_t now, limit;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Decodes the memory of modules. The addresses are those of the specifications: bytes 0 to 127 are
- * the lower memory, bytes 128 to 255 those of a page. The two specifications have the same values
- * at other addresses, so a table has the addresses of each.
+ * the lower memory, and bytes 128 to 255 are a page. The two specifications have the same values at
+ * other addresses, so a table has the addresses of each.
  */
 #include "libfabmgr/inventory/module.h"
 
@@ -26,7 +26,9 @@ static const struct {
     uint8_t flat_mask; /* bit of byte 2: the module has only page 0 */
     uint8_t limits_page;
     uint8_t temperature, vendor, part, revision, serial, date, connector;
-    uint8_t sum_last; /* the next byte is the checksum of bytes 128 to this one */
+    /* last byte that the checksum covers; the checksum of byte 128 to this byte is in the next
+     * byte */
+    uint8_t sum_last;
 } layouts[LAYOUTS] = {
     [SFF8636] = {0x04, 3, 22, 148, 168, 184, 196, 212, 130, 190},
     [CMIS] = {0x80, 2, 14, 129, 148, 164, 166, 182, 203, 221},
@@ -94,7 +96,8 @@ static const uint8_t *at(const struct page *p, uint8_t address)
     return p->from + (address - NAMES_AT);
 }
 
-/* A temperature in 1/256 of a degree, as 0.125 degrees. Modules without a sensor have 0. */
+/* Converts a temperature from units of 1/256 degree Celsius to units of 1/8 degree. Returns
+ * FAB_NO_TEMPERATURE if it is 0, as in modules without a sensor. */
 static int16_t temperature(const uint8_t *bytes)
 {
     int16_t value = (int16_t)fab_base_get_be16(bytes);

@@ -23,7 +23,8 @@ struct fab_module_memory {
     uint8_t bytes[FAB_MODULE_PARTS][FAB_MCIA_BYTES];
 };
 /* Sets page, address and size of the request that reads a part. Returns false if the module does
- * not have the part, or if FAB_MODULE_STATUS was not read, so that this is not known. */
+ * not have the part, or if FAB_MODULE_STATUS was not read, which tells whether the module has the
+ * part. */
 bool fab_inventory_module_request(const struct fab_module_memory *m, enum fab_module_part part,
                                   struct fab_reg_mcia *ret);
 
@@ -42,12 +43,13 @@ const char *fab_inventory_medium_name(enum fab_medium medium);
 struct fab_module {
     uint8_t identifier; /* byte 0 of the memory: the kind of the module (SFF-8024) */
     uint8_t medium;     /* enum fab_medium */
-    bool damaged;       /* the checksum of the memory is wrong */
+    bool damaged;       /* true: the checksum of the memory is wrong */
     char vendor[17], part[17], serial[17], revision[3], date[11]; /* date: "2024-03-14" */
-    uint32_t length_cm;                 /* of the cable; 0 if the fibre is separate */
+    uint32_t length_cm;                 /* length of the cable; 0: the fibre is separate */
     uint32_t power_mw;                  /* maximum power that the module may use */
     struct fab_temperature temperature; /* limit: the high alarm of the module */
-    int16_t warning;                    /* its high warning, in 0.125 degrees Celsius */
+    /* temperature at which the module warns (high warning), in 0.125 degrees Celsius */
+    int16_t warning;
 };
 /* Returns the name of the kind: "QSFP28", "OSFP" ...; "": not known. */
 const char *fab_inventory_module_kind(uint8_t identifier);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_PEERS 3 /* with fewer devices, no version is the usual one */
+#define LEAST_PEERS 3 /* if a model has fewer devices, none of its versions counts as usual */
 
 static int by_model_and_version(const void *x, const void *y)
 {

@@ -10,7 +10,7 @@
 /* A device. Neither text may be NULL. version "": not known. */
 struct fab_firmware {
     const char *model, *version;
-    size_t tag; /* for the caller */
+    size_t tag; /* for the caller, to identify the device */
     /* Results. usual: the version of more than half of the devices with this model; NULL: there is
      * none, the model is "", or there are fewer than three such devices. odd: the version of the
      * device is known, and is not `usual`. */
