@@ -48,7 +48,7 @@ struct exchange {
     size_t request_len, request_sent;
     struct fab_grpc_reader reader;
     int32_t stream;
-    /* HTTP status and gRPC status of the response; code -1: grpc-status has not arrived */
+    /* HTTP status and gRPC status of the response; code -1: no grpc-status has arrived yet */
     int http_status, code;
     char message[sizeof((struct fab_client_error *)0)->message];
     /* error code with which HTTP/2 (RST_STREAM) ended the stream */
@@ -234,8 +234,8 @@ static int run(struct exchange *x, uint64_t deadline)
     }
     if (x->closed)
         return FAB_OK;
-    /* The call was cancelled or failed. The function resets only the stream of this call, so that
-     * the connection stays usable. */
+    /* The call was cancelled, or it failed. This resets only the stream of this call, so that the
+     * connection stays usable. */
     nghttp2_session_set_stream_user_data(x->client->session, x->stream, NULL);
     nghttp2_submit_rst_stream(x->client->session, NGHTTP2_FLAG_NONE, x->stream, NGHTTP2_CANCEL);
     if (rc == FAB_OK)

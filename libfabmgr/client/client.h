@@ -26,7 +26,7 @@ extern "C" {
 struct fab_client;
 
 struct fab_client_options {
-    const char *address; /* "unix:PATH" or "tls:HOST:PORT" */
+    const char *address; /* address of the server: "unix:PATH" or "tls:HOST:PORT" */
     /* names of PEM files: CA, own certificate, own key; used only for an address "tls:..." */
     const char *ca, *cert, *key;
     /* name that the server's certificate must contain; NULL: the HOST part of the address */
