@@ -9,7 +9,8 @@
 
 /* Maximum number of managers whose losses are remembered. */
 #define FAB_SMSTATE_HELD 16
-/* The longest hold in us. A manager whose last loss is twice this time ago begins anew. */
+/* The longest hold in us. If the last loss of a manager is at least twice this time ago, all its
+ * losses are forgotten. */
 #define FAB_SMSTATE_HOLD_MAX_US UINT64_C(3600000000)
 
 struct fab_smstate_loss {
