@@ -33,7 +33,8 @@ struct fab_host_adapter {
     uint32_t node;
     /* name of the adapter, such as "mlx5_0"; "": the name of the node has only one word */
     const char *name;
-    uint32_t rail; /* from 1; 0: no host with several adapters has an adapter of this name */
+    /* rail of the adapter, from 1; 0: no host with several adapters has an adapter of this name */
+    uint32_t rail;
 };
 struct fab_host {
     const char *name;
@@ -62,7 +63,7 @@ uint32_t fab_hosts_by_name(const struct fab_hosts *h, const char *name);
 
 /* A rack, with the numbers of nodes and hosts in this rack. */
 struct fab_rack {
-    const char *name, *row; /* row: that of a node in the rack; "": no node has a row */
+    const char *name, *row; /* row: the row of a node in the rack; "": no node has a row */
     uint32_t switches, hosts, adapters;
 };
 /* Counts the contents of all racks. A host with adapters in several racks counts in the rack of
