@@ -12,7 +12,8 @@
 
 #include "libfabmgr/base/status.h"
 
-/* time limit of connecting and of each call, in ms; an election of etcd takes about a second */
+/* time limit for connecting, and for each call, in ms; the etcd servers need about a second to
+ * elect a leader among themselves */
 #define CALL_MS 1000
 #define PAGE 1000
 
@@ -58,7 +59,8 @@ const char *etcd_endpoint(const struct etcd *e)
     return e->config->endpoint[e->at];
 }
 
-/* Drops the connection after a failure, and chooses the next server. */
+/* Drops the connection after a failure, and chooses the next server. why: the reason of the
+ * failure. */
 static int fail(struct etcd *e, const char *why)
 {
     snprintf(e->why, sizeof(e->why), "%s", why);
@@ -189,8 +191,8 @@ int etcd_list(struct etcd *e, const char *prefix, etcd_each *each, void *ctx, in
         more = m->more && m->n_kvs > 0;
         char *last = more ? text_of(&m->kvs[m->n_kvs - 1]->key) : NULL;
         etcdserverpb__range_response__free_unpacked(m, NULL);
-        /* The next page starts at the successor of the last key: this key with a NUL byte
-         * appended. */
+        /* The next page starts at the last key with the byte 1 appended. Between the two are only
+         * keys with a NUL byte, which are ignored anyway. */
         if (more) {
             free(from);
             from = last != NULL ? realloc(last, strlen(last) + 2) : NULL;

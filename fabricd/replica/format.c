@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The format of the shared rows. The leader writes the key `format`: its own format, and the oldest
- * format whose managers understand its rows. A manager that does not understand them neither leads
- * nor stores rows, and does not start.
+ * The format of the shared rows. The leader writes two numbers to the key `format`: its own format,
+ * and the lowest format that a manager must know to understand the rows. A manager that does not
+ * understand the rows does not start, does not lead and stores no rows.
  *
  * Format 1 has the tables of replicated_tables.c. Managers ignore tables that they do not know, and
  * leave their rows alone. So a new table, or a new column that may be missing, changes no format;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The list of the managers that share the state. The sender thread of each manager renews its own
- * key member/GUID every TELL_US, and reads those of the others. A record that did not change while
- * the list was read STALE_AFTER times is that of a manager that is gone.
+ * The list of the managers that share the state. Every TELL_US, the sender thread of each manager
+ * renews the manager's own key member/GUID, and reads the keys of the others. If a manager's key
+ * has not changed in STALE_AFTER readings of the list, the manager is gone.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ static struct replica_member *find(struct replica *r, uint64_t guid)
     return NULL;
 }
 
-/* Takes over what was read. The caller holds the mutex. */
+/* Stores the list of managers that was read. The caller holds the mutex. */
 static void note(struct replica *r, struct reading *x)
 {
     for (unsigned i = 0; i < x->count; i++) {

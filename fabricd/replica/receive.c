@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The receiver. It reads all rows from etcd, and then watches them for changes. It gives the rows
- * to the store, which does not mark them. When this manager leads and is level, the thread waits,
- * because no other manager sends rows.
+ * to the store, which does not mark them as changed. While this manager leads and is level, the
+ * thread waits, because no other manager sends rows.
  *
  * The claim changes a watched key. The watch therefore reports the claim after all changes that
  * were made before it.
@@ -19,22 +19,25 @@
 #include "libfabmgr/base/status.h"
 
 #define RETRY_US 200000
-#define LEADER_RETRY_US 10000 /* shorter, because a new leader waits for the rows */
-/* time after which rows that this manager did not understand are read again */
+/* time in us after which the receiver of a new leader tries again; short, because the leader waits
+ * for the rows */
+#define LEADER_RETRY_US 10000
+/* time in us after which the receiver reads the rows again, if this manager did not understand
+ * them */
 #define UNSUITED_US 2000000
 /* maximum size of all rows in bytes, in case a server sends rows without end */
 #define BYTES_MAX (512u << 20)
 
-/* Rows that were received and not yet given to the store. */
+/* What was received from etcd and was not yet given to the store. */
 struct receiving {
     struct replica *r;
     struct store_received in;
     size_t bytes;
-    char leader[200]; /* "": not received */
-    bool heard;       /* the beat of the leader has arrived */
-    char format[60];  /* "": not received */
+    char leader[200]; /* value of the key `leader`; "": not received */
+    bool heard;       /* true: a beat of the leader has arrived */
+    char format[60];  /* value of the key `format`; "": not received */
     uint64_t heard_pending;
-    int64_t heard_revision; /* of the beat */
+    int64_t heard_revision; /* revision of this beat */
 };
 
 static int take_row(struct receiving *x, const char *name, const char *value)
@@ -69,7 +72,7 @@ static int take(void *ctx, const char *key, const char *value, int64_t mod_revis
     return FAB_OK;
 }
 
-/* Returns whether the beat that arrived is one of the former leader. Its last beats may arrive
+/* Returns true if the beat that arrived is a beat of the former leader. Its last beats may arrive
  * after this manager has begun to claim the lead. The caller holds the mutex. */
 static bool is_former_beat(const struct receiving *x)
 {
@@ -78,7 +81,7 @@ static bool is_former_beat(const struct receiving *x)
            (r->heard_us != 0 && (r->role == REPLICA_CLAIMS || x->heard_revision < r->fence));
 }
 
-/* Notes the leader and the beat that arrived, and that all changes up to this revision have
+/* Stores the leader and the beat that arrived. Also notes that all changes up to this revision have
  * arrived. The caller holds the mutex. */
 static void note(struct receiving *x, int64_t revision)
 {
@@ -97,7 +100,7 @@ static void note(struct receiving *x, int64_t revision)
     x->heard = false;
 }
 
-/* Gives the rows to the store. Returns whether the watch must continue. */
+/* Gives the rows to the store. Returns true if the watch must continue. */
 static bool give(void *ctx, int64_t revision)
 {
     struct receiving *x = ctx;
@@ -128,8 +131,8 @@ static bool give(void *ctx, int64_t revision)
     return goes_on;
 }
 
-/* Decides which marks of this manager stay when the receiver reads all rows. none: etcd has no
- * rows. The caller holds the mutex. */
+/* Decides which of this manager's marked rows keep their marks when the receiver reads all rows.
+ * none: etcd has no rows. The caller holds the mutex. */
 static void choose_marks(struct replica *r, bool none)
 {
     if (r->reread) /* another manager has claimed the lead */

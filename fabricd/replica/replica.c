@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Starts and stops the replica, changes its role, and reports its state. A timer on the loop thread
- * emits the events, because the other threads may not.
+ * emits the events, because only this thread may emit events.
  */
 #include "fabricd/replica/replica.h"
 
@@ -19,15 +19,16 @@
 #include "libfabmgr/base/status.h"
 
 #define LOOK_US 100000
-/* A follower that has received nothing from the leader for this time connects again, perhaps to
- * another server. */
+/* time in us: if a follower has received nothing from the leader for so long, it connects again,
+ * perhaps to another server */
 #define SILENT_US 5000000
-/* If the watch of a new leader does not report its claim for this time, the leader reads all rows
- * at the server that accepted the claim: the server of the watch may be cut off from the others. */
+/* Time in us within which the watch of a new leader must report the leader's claim. If it does not,
+ * the server of the watch may be cut off from the others, so the leader reads all rows at the
+ * server that accepted the claim. */
 #define CLAIM_US 50000
-/* maximum time that an orderly end waits until the last rows are sent */
+/* maximum time in us for which an orderly stop waits until the last rows are sent */
 #define LAST_US 300000
-/* If no majority has answered for this time, replication-lost is emitted. */
+/* time in us without an answer of a majority after which the event replication-lost is emitted */
 #define LOST_US 2000000
 
 void replica_wait(struct replica *r, uint64_t us)
@@ -60,7 +61,7 @@ void replica_note_leader(struct replica *r, const char *text)
     r->leader_guid = guid;
 }
 
-/* Called on the writer thread of the store. */
+/* The writer thread of the store calls this function. */
 static void on_marked(void *ctx)
 {
     struct replica *r = ctx;
@@ -131,14 +132,14 @@ bool replica_former_was_level(const struct replica *replica)
     return level;
 }
 
-/* Returns what replica_has_sent_all does, for all that the store had marked at this version. The
- * caller holds the mutex. */
+/* Returns what replica_has_sent_all returns, but only for the rows that the store had marked up to
+ * this version. The caller holds the mutex. */
 static bool has_sent(struct replica *r, uint64_t version)
 {
     if (r->role != REPLICA_LEADS || !r->quorum ||
         (r->confirmed_version >= version && r->beat_left == 0))
         return true;
-    r->marked = true; /* so that the sender makes no pause */
+    r->marked = true; /* the sender then makes no pause */
     pthread_cond_broadcast(&r->wake);
     return false;
 }
@@ -202,7 +203,8 @@ void replica_get_status(const struct replica *replica, struct replica_status *re
     memcpy(ret->endpoint, r->endpoint, sizeof(ret->endpoint));
     memcpy(ret->reason, r->reason, sizeof(ret->reason));
     if (r->unsuited[0] != '\0') {
-        /* as without a majority, decisions of operators would reach no other manager */
+        /* the state is as bad as without a majority: decisions of operators reach no other
+         * manager */
         ret->quorum = false;
         memcpy(ret->reason, r->unsuited, sizeof(ret->reason));
     }
@@ -251,9 +253,10 @@ static void report_drops(struct replica *r, const struct replica_status *s)
     r->told_drops = s->dropped;
 }
 
-/* Interrupts the receiver, so that it connects again, in two cases: a follower has received no beat
- * of the leader for SILENT_US, because the server may be down without having closed the connection;
- * or the watch of a new leader has not reported its claim for CLAIM_US. */
+/* Interrupts the receiver in two cases, so that it connects again. First, a follower has received
+ * no beat of the leader for SILENT_US: its etcd server may be down without having closed the
+ * connection. Second, the watch of a new leader has not reported the leader's claim for
+ * CLAIM_US. */
 static void look_at_watch(struct replica *r, const struct replica_status *s)
 {
     uint64_t now = clock_now_us();
@@ -347,7 +350,7 @@ int replica_start(const struct replica_input *in, struct replica **ret, char *wh
     return status;
 }
 
-/* At an orderly end, waits a short time for the sender to send the last changes. */
+/* Waits a short time before an orderly stop, so that the sender can send the last changes. */
 static void send_last(struct replica *r)
 {
     uint64_t mark = r->has_sender ? store_marked_version(r->in.store) : 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shares with the other managers of the fabric, by etcd, what a manager that takes over must know:
- * LID leases, decisions of operators, and what hosts registered (fabricd/store/replicated.h).
+ * Shares state with the other managers of the fabric by etcd. The state is what a manager must know
+ * to take over: LID leases, decisions of operators, and what hosts registered
+ * (fabricd/store/replicated.h).
  *
  * The manager that the fabric elected leads: its sender thread sends each changed row to etcd. All
  * other managers follow: their receiver threads store the rows in their own databases. This folder
@@ -32,69 +33,76 @@ struct replica_input {
     struct loop *loop;
     struct bus *bus;
     struct store *store;
-    const struct config_replication *config; /* must outlive the replica */
+    const struct config_replication *config; /* the object must exist as long as the replica */
     uint64_t subnet_prefix;
-    uint64_t port_guid;      /* of this manager */
-    uint64_t wrapping_check; /* store_wrap_check of the wrapping key; 0: there is none */
+    uint64_t port_guid; /* port GUID of this manager */
+    /* what store_wrap_check returns for the wrapping key; 0: there is no wrapping key */
+    uint64_t wrapping_check;
 };
-/* Begins to mark changes in the store, and to follow. Returns OK, NOMEM, or IO with a sentence in
- * why[]. It does not wait for etcd. */
+/* Starts the replica, as a follower. From now on, the store marks changed rows. Returns OK, NOMEM,
+ * or IO with a sentence in why[]. It does not wait for etcd. */
 int replica_start(const struct replica_input *in, struct replica **ret, char *why, size_t why_len);
 void replica_stop(struct replica *r); /* r may be NULL */
 
 /* Call this function when the fabric has elected this manager. The manager claims the key `leader`,
- * and then stores all that other managers sent before the claim. */
+ * and then stores all rows that other managers sent before the claim. */
 void replica_lead(struct replica *r);
 /* Gives up the lead or the claim, because another manager is master. */
 void replica_follow(struct replica *r);
-/* Returns whether this manager is level: it has stored all that was sent before its claim. */
+/* Returns true if this manager is level: it has stored all rows that others sent before its
+ * claim. */
 bool replica_is_level(const struct replica *r);
-/* Returns how many rows of other managers this manager has stored since the start. */
+/* Returns how many rows of other managers this manager has stored since the replica started. */
 uint64_t replica_changes(const struct replica *r);
 /* Returns the port GUID of the manager that led before this one claimed the lead; 0: none, or not
  * known yet. */
 uint64_t replica_former_guid(const struct replica *r);
-/* Returns true if this manager knows all that the last leader knew: according to its last beat,
- * that leader had sent all its rows, and no host had registered anything for some time before. Also
- * returns true if no other manager led before. */
+/* Returns true if this manager knows all that the former leader knew. This is so if, according to
+ * the former leader's last beat, it had sent all its rows, and no host had registered anything for
+ * some time. Also returns true if there was no former leader. */
 bool replica_former_was_level(const struct replica *r);
-/* Returns whether a manager that took over now would know everything that this manager has stored:
- * a majority has confirmed all rows, and the last beat says that no row is left to send. If not,
- * the sender sends the rest without the usual pause before a beat. Also returns true if waiting
- * would be of no use, because this manager does not lead or no majority answers. */
+/* Returns true if a manager that took over now would know everything that this manager has stored:
+ * a majority has confirmed all rows, and the last beat says that no row is left to send. If it
+ * returns false, the sender sends the rest without its usual pause before a beat. Also returns true
+ * if waiting would not help, because this manager does not lead, or because no majority answers. */
 bool replica_has_sent_all(struct replica *r);
-/* Returns whether the manager of this port shares the state now, and has the same wrapping key. */
+/* Returns true if the manager with this port GUID shares the state now, and has the same wrapping
+ * key as this manager. */
 bool replica_shares_keys_with(const struct replica *r, uint64_t port_guid);
-/* At the start, waits at most this time until the rows of the other managers were read. Returns
- * whether they were. */
+/* Waits, at most for `us` microseconds, until the receiver has read the rows of the other managers
+ * for the first time. Returns true if it has read them. */
 bool replica_await_rows(struct replica *r, uint64_t us);
-/* Returns whether this manager understands the rows of the others, as far as it has heard of them.
- * Otherwise why[] has a sentence. */
+/* Returns true if this manager understands the rows of the other managers, or does not know their
+ * format yet. If it returns false, why[] has a sentence. */
 bool replica_understands(const struct replica *r, char *why, size_t why_len);
-/* Sets the only listener, which is called after rows of other managers were stored, with a short
- * delay. */
+/* Sets the only listener. The timer calls it with a short delay after rows of other managers were
+ * stored. */
 void replica_on_news(struct replica *r, void (*fn)(void *ctx), void *ctx);
 
 enum replica_role { REPLICA_FOLLOWS, REPLICA_CLAIMS, REPLICA_LEADS };
 struct replica_status {
     enum replica_role role;
-    bool quorum; /* A majority of the etcd servers answers, and this manager understands the rows of
-                  * the others. */
+    /* true: a majority of the etcd servers answers, and this manager understands the rows of the
+     * other managers */
+    bool quorum;
     uint64_t leader_guid; /* port GUID of the leader; 0: none, or not known */
     bool level;
-    uint64_t pending;   /* rows of this manager that are not confirmed */
-    uint64_t confirmed; /* rows that were confirmed since the start */
-    uint64_t received;  /* rows of others that were stored since the start */
-    uint64_t dropped;   /* unconfirmed changes of this manager that were dropped since the start */
+    uint64_t pending;   /* number of rows of this manager that no majority has confirmed yet */
+    uint64_t confirmed; /* number of rows that a majority has confirmed since the replica started */
+    /* number of rows of other managers that were stored since the replica started */
+    uint64_t received;
+    /* number of unconfirmed changes of this manager that were dropped since the replica started */
+    uint64_t dropped;
     /* Unix time in microseconds at which a majority confirmed the last transaction of this manager
      * as leader; 0: none. */
     int64_t confirmed_us;
-    uint64_t commit_us; /* duration of the last transaction */
-    uint64_t lag_us;    /* for a follower: time since the last beat of the leader; 0: not known */
-    int64_t revision;   /* revision of etcd in its last answer */
-    uint64_t lost_us;   /* time since the majority was lost; 0: a majority answers */
-    char endpoint[256]; /* the etcd server that is used */
-    char reason[300];   /* why `quorum` is false; "": it is true */
+    uint64_t commit_us; /* duration of the last transaction in us */
+    /* for a follower: time in us since the last beat of the leader; 0: not known */
+    uint64_t lag_us;
+    int64_t revision;   /* revision of etcd in the last answer of a server */
+    uint64_t lost_us;   /* time in us since the majority was lost; 0: a majority answers */
+    char endpoint[256]; /* address of the etcd server that the sender uses */
+    char reason[300];   /* reason why `quorum` is false; "": it is true */
 };
 void replica_get_status(const struct replica *r, struct replica_status *ret);
 /* replica_mark returns a number. replica_is_confirmed returns true if a majority has confirmed all

@@ -12,66 +12,75 @@
 #include "fabricd/replica/replica.h"
 #include "fabricd/store/replicated.h"
 
-#define REPLICA_KEY_MAX 200 /* maximum length of a key without TABLE/KEY */
+/* maximum length of a key in etcd, apart from TABLE/KEY in the keys of rows */
+#define REPLICA_KEY_MAX 200
 #define REPLICA_MEMBERS 16
 
 /* A manager that shares the state (members.c). */
 struct replica_member {
-    uint64_t guid, instance; /* guid: of its port */
-    uint64_t wrapping;       /* store_wrap_check of its wrapping key; 0: it has none */
+    uint64_t guid, instance; /* guid: port GUID of the manager. instance: number of its database */
+    /* what store_wrap_check returns for its wrapping key; 0: it has no wrapping key */
+    uint64_t wrapping;
     int64_t revision;
-    unsigned unchanged; /* how often the record was read since it changed */
+    /* number of readings since the key member/GUID of the manager last changed */
+    unsigned unchanged;
 };
 
 struct replica {
     struct replica_input in;
-    /* Constant after the start. rows: the prefix of the keys of rows; all: the prefix of all
-     * keys. */
+    /* Names of keys in etcd, constant after the start. rows, members: prefixes of the keys of rows
+     * and of managers. all: prefix of all keys. */
     char all[REPLICA_KEY_MAX], leader[REPLICA_KEY_MAX], beat[REPLICA_KEY_MAX],
         rows[REPLICA_KEY_MAX], members[REPLICA_KEY_MAX], format[REPLICA_KEY_MAX];
-    uint64_t instance; /* store_instance */
+    uint64_t instance; /* number of this manager's database (store_instance) */
     pthread_t sender, receiver;
     bool has_sender, has_receiver;
     struct etcd to_send, to_receive; /* to_send belongs to the sender, to_receive to the receiver */
     struct store_pending *pending;   /* belongs to the sender */
-    uint64_t tell_at_us; /* time at which replica_tell does its next work; for the sender */
-    /* Revision of the key `beat`, for the sender; -1: it must be read first. */
+    /* time at which replica_tell does its next work; only the sender uses it */
+    uint64_t tell_at_us;
+    /* Revision of the key `beat`; -1: the sender must read it first. Only the sender uses it. */
     int64_t beat_revision;
 
     pthread_mutex_t mutex;
-    pthread_cond_t wake; /* signalled when a member below has changed */
+    pthread_cond_t wake; /* signalled when one of the members below has changed */
     /* The mutex protects the members from here to the next comment. */
     bool stop;
     enum replica_role role;
-    bool marked;    /* rows were marked since the sender last read the marks */
-    bool been_read; /* the receiver has read all rows at least once */
-    bool reread;    /* the receiver must read all rows again */
-    int64_t fence;  /* revision of this manager's claim */
-    /* When this manager claimed the key, or the receiver was last interrupted because it did not
-     * report the claim (monotonic clock). */
+    bool marked;    /* true: the store has marked rows since the sender last read the marked rows */
+    bool been_read; /* true: the receiver has read all rows at least once */
+    bool reread;    /* true: the receiver must read all rows again */
+    int64_t fence;  /* revision of the key `leader` at this manager's claim */
+    /* Time in us (monotonic clock) at which this manager claimed the key `leader`, or last
+     * interrupted the receiver, because the receiver had not reported the claim. */
     uint64_t claimed_us;
-    unsigned answering; /* index of the server that last answered the sender */
+    unsigned answering; /* index of the etcd server that last answered the sender */
     /* All rows up to this revision are in the queue of the store. */
     int64_t received_revision;
-    /* When rows of other managers arrive, marks up to this version are deleted (struct
-     * store_received). */
+    /* When rows of other managers arrive, the store deletes the marks of this manager's rows up to
+     * this version (struct store_received). */
     uint64_t keeps_after;
-    uint64_t not_before_us; /* earliest time of the next claim (monotonic clock) */
+    uint64_t not_before_us; /* earliest time in us of the next claim (monotonic clock) */
     uint64_t leader_instance, leader_guid;
-    bool had_former;      /* another manager led before this one */
-    uint64_t former_guid; /* its port GUID */
-    uint64_t heard_us; /* when the last beat of the leader arrived (monotonic clock); 0: not yet */
+    bool had_former;      /* true: another manager led before this manager */
+    uint64_t former_guid; /* port GUID of that other manager */
+    /* time in us at which the last beat of the leader arrived (monotonic clock); 0: none has
+     * arrived yet */
+    uint64_t heard_us;
     uint64_t heard_pending;
     uint64_t confirmed_version;
     bool quorum;
-    uint64_t failed_us; /* first failure since the last answer (monotonic clock); 0: none */
+    /* time in us of the first failure since the last answer (monotonic clock); 0: there was none */
+    uint64_t failed_us;
     uint64_t left, confirmed, commit_us;
-    uint64_t beat_left; /* rows left to send, in the last confirmed beat of this manager */
+    /* number of rows left to send, according to the last confirmed beat of this manager */
+    uint64_t beat_left;
     int64_t confirmed_us, revision;
     char endpoint[256], reason[300];
     struct replica_member member[REPLICA_MEMBERS];
     unsigned member_count;
-    char unsuited[300]; /* why this manager cannot read the rows of the others; "": it can */
+    /* reason why this manager cannot read the rows of the other managers; "": it can read them */
+    char unsuited[300];
 
     /* Only the loop thread uses the members from here on. */
     struct loop_timer *timer;
@@ -81,29 +90,30 @@ struct replica {
     void *news_ctx;
 };
 
-/* Waits until the state changes, at most for this time. The caller holds the mutex. */
+/* Waits until a member changes, at most for `us` microseconds. The caller holds the mutex. */
 void replica_wait(struct replica *r, uint64_t us);
-/* Returns whether this manager leads and is level. The caller holds the mutex. */
+/* Returns true if this manager leads and is level. The caller holds the mutex. */
 bool replica_level_locked(const struct replica *r);
-/* Returns whether this manager was the last leader, by the number of its database and its port
- * GUID. The number alone is not enough, because a copy of the database has the same one. The caller
- * holds the mutex. */
+/* Returns true if this manager was the last leader: the key `leader` has the number of its database
+ * and its port GUID. The number alone is not enough, because a copy of the database has the same
+ * number. The caller holds the mutex. */
 bool replica_led_last(const struct replica *r);
-/* Notes the leader that the value of the key `leader` names. If the value has another format,
- * nothing changes. The caller holds the mutex. */
+/* Stores the leader that `text`, the value of the key `leader`, names. If the text has another
+ * form, nothing changes. The caller holds the mutex. */
 void replica_note_leader(struct replica *r, const char *text);
 
 /* ---- format.c ---- */
 void replica_format_text(char *ret, size_t len); /* the value of the key `format` */
-/* Notes the value of the key `format`; NULL: the key does not exist. The caller holds the mutex. */
+/* Notes whether this manager understands the rows, according to the value of the key `format`;
+ * NULL: the key does not exist. The caller holds the mutex. */
 void replica_note_format(struct replica *r, const char *text);
-/* Reads the key `format` from etcd. Returns whether this manager understands the rows and so may
- * lead. Called without the mutex. */
+/* Reads the key `format` from etcd. Returns true if this manager understands the rows, and so may
+ * lead. The caller does not hold the mutex. */
 bool replica_suits(struct replica *r, struct etcd *e);
 
-/* members.c: renews the record of this manager, and reads those of the others, but only every
- * TELL_US; in between, the function does nothing. fence: revision of the key `leader`. Called by
- * the sender, without the mutex. */
+/* members.c: renews the key of this manager, and reads the keys of the others. Does so only once
+ * every TELL_US; calls in between do nothing. fence: revision of the key `leader`. The sender calls
+ * this function, without the mutex. */
 void replica_tell(struct replica *r, int64_t fence);
 
 void *replica_send(void *replica);    /* the sender */
