@@ -35,7 +35,8 @@ struct change {
     uint64_t prefix;
     /* id of the port that joins or leaves; FAB_NONE: the port is not in the fabric */
     uint32_t port;
-    const struct fab_mcast_group *group; /* NULL: no such group */
+    /* the group of the request; NULL: there is no such group */
+    const struct fab_mcast_group *group;
     /* the member before the change; NULL: the port is not a member */
     const struct fab_mcast_member *member;
 };

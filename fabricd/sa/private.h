@@ -54,7 +54,8 @@ struct sa {
     struct fab_sa_aliases aliases; /* alias GUIDs of all ports (alias.c) */
     uint32_t aliases_written;      /* number of GUIDInfo writes in flight */
     struct loop_timer *alias_timer;
-    /* the published view; NULL: none yet, or released because a local repair changes it in place */
+    /* the published view; NULL: there is none yet, or the agent released it for a local repair,
+     * which changes it in place */
     struct sa_view *view;
     uint64_t generation;
     bool master;

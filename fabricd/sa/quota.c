@@ -47,7 +47,7 @@ struct row {
     /* guid: GUID of the port. told_us: manager's clock at the last event about this row, in us; 0:
      * the row is free. */
     uint64_t guid, told_us;
-    uint32_t refused; /* requests refused since the last event */
+    uint32_t refused; /* number of requests refused since the last event */
     uint8_t kind;     /* kind of quota: an index of names[] */
     /* true: the limit of all ports together was reached; false: the limit of this port */
     bool in_all;

@@ -18,8 +18,9 @@ struct sa_quota_use {
 bool sa_quota_permits(struct sa *s, const struct fab_sa_request *req, enum fab_quota kind,
                       const struct sa_quota_use *use);
 /* Returns true if another GetTable response to the requester may begin while `open` responses to it
- * are in progress. If not, the caller answers with BUSY; a refusal because of the limits of one
- * port is counted and reported, and one because of the rate of all ports together is not. */
+ * are in progress. If not, the caller answers with BUSY. If a limit of the requester's port is the
+ * reason, the function counts and reports the refusal. If the rate of all ports together is the
+ * reason, it does not. */
 bool sa_quota_permits_transfer(struct sa *s, const struct fab_sa_request *req, uint32_t open);
 /* Counts `len` bytes of a response that were passed to the kernel. host: what sa_quota_host
  * returned for the request. */

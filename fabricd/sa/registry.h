@@ -42,14 +42,15 @@ struct sa_registry {
     /* slot of the next subscription to check; subscriptions of ports that have been absent for
      * long are dropped */
     uint32_t absent_at;
-    /* told: events emitted since told_us. gone: subscriptions that ended since told_us. */
+    /* told: number of events emitted since told_us. gone: number of subscriptions that ended since
+     * told_us. */
     uint32_t told, gone;
     uint64_t told_us;
     /* The last notice that a device sent. A device repeats a trap until it gets TrapRepress, so an
      * equal notice within REPEAT_US counts as a repetition. */
     struct fab_notice last;
     uint64_t last_us;
-    struct sa_held *held; /* [SA_HELD] ring buffer of answers that wait */
+    struct sa_held *held; /* [SA_HELD] ring buffer of the answers that wait for the database */
     uint32_t held_first, held_count;
     struct loop_timer *leases, *reports, *patience, *arrivals, *absent, *kept;
 };

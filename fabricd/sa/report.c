@@ -116,8 +116,8 @@ static void send_report(struct sa *s, const struct fab_view *v, const struct fab
     sa_put(s, &out);
 }
 
-/* Sends up to SEND_A_TURN reports. Returns BUSY if more reports are waiting, or NOT_FOUND if none
- * is waiting. */
+/* Sends up to SEND_A_TURN reports. Returns BUSY if more reports wait, or NOT_FOUND if none
+ * waits. */
 static int send_some(struct sa *s, const struct fab_view *v)
 {
     struct fab_subscriptions *all = s->registry->subscriptions;

@@ -9,10 +9,10 @@
  * A sweep does not delay answers, because a published view does not change during a sweep. Before
  * the first view is published, the status of answers is BUSY.
  *
- * A request gets no answer if it is malformed, and in four other cases. This manager is not master.
- * Or it hands over to the next master, and the request is a Set or Delete. Or the SM_Key in the
- * request is neither 0 nor the sa_key (15.2.1.1, C15-0.1.5). Or the port of the requester sends
- * more requests per second than the quota permits (quota.c).
+ * A request gets no answer in five cases: the request is malformed; this manager is not master;
+ * this manager hands over to the next master, and the request is a Set or Delete; the SM_Key in the
+ * request is neither 0 nor the sa_key (15.2.1.1, C15-0.1.5); the port of the requester sends more
+ * requests per second than the quota permits (quota.c).
  */
 #include "fabricd/sa/sa.h"
 
@@ -82,8 +82,8 @@ bool sa_is_master(const struct sa *s)
     return status.role == FAB_SM_MASTER;
 }
 
-/* Updates the role of this manager (master or not) and the current view. Called once for each
- * batch of received MADs. */
+/* Updates the role of this manager (master or not) and the current view. The agent calls this
+ * function once for each batch of received MADs. */
 static void look_around(struct sa *s)
 {
     s->master = sa_is_master(s);
@@ -150,8 +150,8 @@ static void take_request(struct sa *s, const struct transport_mad *mad)
         sa_refuse(s, mad, FAB_SMP_BAD_METHOD);
 }
 
-/* Returns whether the MAD belongs to a transfer in progress. The RMPP MADs of a requester (ACK,
- * STOP, ABORT) carry the response method. */
+/* Returns true if the MAD belongs to a transfer in progress. The requester sends ACK, STOP and
+ * ABORT (RMPP) with the method of the response. */
 static bool is_response(const struct transport_mad *mad)
 {
     return (mad->bytes[AT_METHOD] & FAB_METHOD_RESPONSE) != 0;

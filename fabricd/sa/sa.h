@@ -16,12 +16,12 @@
 struct sa;
 struct sa_input {
     struct loop *loop;
-    /* The transport without the recorder, because a recording contains only the MADs of subnet
-     * management and performance management. */
+    /* The transport without the recorder, because a recording has no MADs of subnet
+     * administration. */
     struct transport *transport;
     struct sm *sm;
     struct bus *bus;
-    /* NULL: registrations are lost when fabricd stops. */
+    /* store of the registrations; NULL: they are lost when fabricd stops */
     struct store *store;
 };
 struct sa_stats { /* numbers since the start */
@@ -29,9 +29,10 @@ struct sa_stats { /* numbers since the start */
     uint64_t answered; /* requests answered, with success or an error */
     uint64_t refused;  /* requests answered with an error status */
     uint64_t busy;     /* requests answered with the status BUSY */
-    /* Number of requests that got no answer: the request was malformed, had a wrong SM_Key or
-     * exceeded the permitted rate; or this manager was not master, or was handing over to the next
-     * master; or the queue of answers was full, or the kernel did not accept the response. */
+    /* Number of requests that got no answer, for one of these reasons: the request was malformed,
+     * had a wrong SM_Key or exceeded the permitted rate; this manager was not master, or was
+     * handing over to the next master; the queue of answers was full; the kernel did not accept the
+     * response. */
     uint64_t dropped;
     /* number of registrations that were refused because a quota was used up */
     uint64_t over_quota;
@@ -39,7 +40,7 @@ struct sa_stats { /* numbers since the start */
     uint64_t over_rate;
     uint64_t tables;  /* responses that have many records */
     uint64_t records; /* records in all responses of many records */
-    /* number of notices that were to be reported to subscribers */
+    /* number of notices that the agent was to report to subscribers */
     uint64_t notices;
     uint64_t reports;          /* reports sent, including repetitions */
     uint64_t reports_answered; /* reports that the subscriber answered */
