@@ -469,9 +469,10 @@ static const char *missing_tls(const struct config_tls *tls)
     return tls->cert == NULL ? "cert" : tls->key == NULL ? "key" : tls->ca == NULL ? "ca" : NULL;
 }
 
-/* Returns true if the configuration has a TLS address or one of the three files that TLS needs, but
- * not all three files. In this case, path[] is the path of the setting that needs the missing file,
- * such as "listen[1]", and *ret_missing is "cert", "key" or "ca". */
+/* Returns true if TLS is not configured completely: the configuration has a TLS address, or some of
+ * the three files that TLS needs, but not all three. path[] then gets the path of the setting that
+ * needs the missing file, such as "listen[1]". *ret_missing is the missing file: "cert", "key" or
+ * "ca". */
 static bool tls_incomplete(const struct config *c, char *path, size_t len, const char **ret_missing)
 {
     *ret_missing = missing_tls(&c->tls);

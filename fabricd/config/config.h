@@ -25,7 +25,7 @@ struct config_listen {
     /* For "unix:", the path of the socket. For "tls:", a host name or an IP address without
      * brackets; "*" means all local addresses. */
     char *host;
-    uint16_t port; /* only for tls: 1 to 65535 */
+    uint16_t port; /* port number, 1 to 65535; only for tls */
 };
 
 /* Paths of PEM files: certificate, key and CA; either all three are set or all are NULL. crl:
@@ -52,14 +52,14 @@ struct config_sweep {
 /* The etcd servers by which managers share their state (fabricd/replica). */
 #define CONFIG_ENDPOINTS_MAX 7
 struct config_replication {
-    char *endpoint[CONFIG_ENDPOINTS_MAX]; /* "tls:HOST:PORT" */
-    unsigned endpoints;                   /* 0: the state is not replicated */
-    char *ca, *cert, *key;                /* paths of PEM files */
+    char *endpoint[CONFIG_ENDPOINTS_MAX]; /* addresses "tls:HOST:PORT" */
+    unsigned endpoints;    /* number of etcd servers; 0: the state is not replicated */
+    char *ca, *cert, *key; /* paths of PEM files */
     /* the name in the certificates of all servers; NULL: the name is the HOST of the endpoint */
     char *server_name;
-    char *prefix; /* first part of all keys; never NULL if there are endpoints */
+    char *prefix; /* first part of the names of all keys in etcd; not NULL if there are endpoints */
     /* With this key, M_Keys and CC_Keys are encrypted for the other managers
-     * (replication.wrapping_key); not used unless `wraps` is set. */
+     * (replication.wrapping_key); used only if `wraps` is true. */
     uint8_t wrapping_key[32];
     bool wraps;
 };
@@ -183,7 +183,7 @@ const char *config_subject_name(enum config_subject subject);
 struct config_role_entry {
     enum config_role role;
     enum config_subject subject;
-    char *name; /* as configured */
+    char *name; /* name of the user or group, or name in the certificate, as configured */
     /* uid or gid of `name`; only for users and groups. config_load looks it up, so that no RPC call
      * waits for the name service. */
     uint32_t id;
@@ -214,17 +214,19 @@ struct config_metrics {
     /* address at which HTTP serves the metrics; text == NULL: no address */
     struct config_listen listen;
     enum config_metrics_ports ports;
-    enum config_metrics_names names; /* names in a page, unless a request asks for others */
-    uint32_t max_series;             /* maximum number of time series of ports in a page */
+    /* names of the metrics in a page; a request can ask for the others */
+    enum config_metrics_names names;
+    uint32_t max_series; /* maximum number of time series of ports in a page */
 };
 
-/* A target of alerts: gets the events that match. */
+/* A target of alerts, which gets the events that match its patterns. */
 struct config_alert {
-    char *url; /* of the webhook; it may contain a secret. NULL: the target is syslog */
-    char *ca;  /* PEM file with the authorities that can sign the certificate of the webhook; NULL:
-                  those that the host trusts */
+    char *url; /* URL of the webhook, which may contain a secret; NULL: the target is syslog */
+    /* PEM file with the authorities that can sign the certificate of the webhook; NULL: the
+     * authorities that the host trusts */
+    char *ca;
     enum event_severity min_severity;
-    char **types; /* [type_count] patterns of event types; none: all types match */
+    char **types; /* [type_count] patterns of event types; if there are none, all types match */
     size_t type_count;
 };
 struct config_alerts {
@@ -246,7 +248,7 @@ struct config {
     /* name of the group that owns the Unix sockets; "": the group of the process */
     char *socket_group;
     struct config_tls tls;
-    struct config_roles roles; /* rpc.roles */
+    struct config_roles roles; /* the setting rpc.roles */
     enum log_level log_level;
     uint8_t unapproved;       /* enum config_unapproved */
     uint16_t quarantine_pkey; /* P_Key of the quarantine partition */

@@ -99,8 +99,8 @@ static int compare_paths(const char *a, const char *b)
     split(a, &a_len);
     split(b, &b_len);
     int order = strncmp(a, b, a_len < b_len ? a_len : b_len);
-    /* If one path is a prefix of the other, strcmp compares the ':' after the path, too, because
-     * qsort has sorted the lines in this way. */
+    /* qsort has compared whole lines. If one path is a prefix of the other, the ':' after the
+     * shorter path decided. So strcmp must compare this ':', too. */
     return order != 0 || a_len == b_len ? order : strcmp(a, b);
 }
 

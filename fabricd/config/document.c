@@ -21,7 +21,8 @@ struct builder {
     struct fab_doc *doc;
     yaml_parser_t parser;
     uint32_t open[FAB_DOC_DEPTH_MAX + 1]; /* the lists and mappings that have not ended */
-    uint32_t keys[FAB_DOC_DEPTH_MAX + 1]; /* number of their keys */
+    /* number of keys that each of these mappings has so far */
+    uint32_t keys[FAB_DOC_DEPTH_MAX + 1];
     size_t depth;
     char key[256]; /* the key whose value follows */
     struct fab_doc_place key_at;

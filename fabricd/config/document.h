@@ -6,7 +6,7 @@
 #include "libfabmgr/policy/declared.h"
 
 struct document_file {
-    const char *name; /* for messages */
+    const char *name; /* name of the file, for messages */
     const char *text;
     size_t len;
 };

@@ -358,7 +358,7 @@ static const cyaml_schema_value_t top_schema = {
 /* ---- errors ---- */
 
 struct complaint {
-    /* name of the key if the error is an unknown key; "": the error is another one */
+    /* name of the unknown key; "": the error is not an unknown key */
     char unknown_key[64];
     /* path of the key with the error, outermost name first, for example "subnet.lmc" */
     char path[128];

@@ -96,7 +96,7 @@ static int take_file(const char *key, char **value, struct report *report)
 
 int secrets_take(struct raw *raw, struct report *report, struct config *c)
 {
-    /* `known`: this number and all smaller ones are publicly known defaults, and therefore no
+    /* `known`: everybody knows this number and all smaller numbers as defaults, so they are no
      * secrets */
     const struct {
         const char *key;
