@@ -42,8 +42,8 @@ struct fab_partition_input {
 struct fab_partition_overflow {
     uint32_t port;
     /* wanted: number of P_Keys that the port should have. room: number of entries of its P_Key
-     * table, which is smaller. An endport then does not get the highest P_Keys; a switch port then
-     * does not enforce P_Keys. */
+     * table, which is smaller. If the port is an endport, it does not get the highest P_Keys. If it
+     * is a switch port, it does not enforce P_Keys. */
     uint32_t wanted, room;
 };
 struct fab_partition_report {
