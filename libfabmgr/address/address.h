@@ -16,8 +16,8 @@ struct fab_lease {
     uint8_t lmc;
 };
 enum fab_address_note_kind {
-    /* The port cannot have its LID, which the device reports or the lease of the port has. Another
-     * port has a lease for this LID, or also claims it and has a lower GUID. */
+    /* The port cannot have the LID of its lease, or the LID that its device reports. Another port
+     * has a lease for this LID, or claims the LID, too, and has a lower GUID. */
     FAB_NOTE_DUPLICATE_LID,
     /* The device reports a LID that is not unicast, or not a multiple of 2^LMC. */
     FAB_NOTE_INVALID_LID,
