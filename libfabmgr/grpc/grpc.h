@@ -29,7 +29,7 @@ struct fab_grpc_reader {
     uint32_t max; /* longest message accepted */
     uint8_t prefix[FAB_GRPC_PREFIX];
     uint32_t prefix_len;
-    uint32_t need; /* announced length */
+    uint32_t need; /* length that the message announces */
     uint8_t *body; /* [len] */
     size_t len, cap;
     /* true: body[] has a complete message, which fab_grpc_reader_feed has already returned to the
