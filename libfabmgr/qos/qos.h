@@ -60,7 +60,7 @@ uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *
 
 /* ---- the class of a path --------------------------------------------------------------------- */
 
-/* For each port of a fabric, the groups of the policy that contain it; computed once for many
+/* The groups of the policy to which each port of a fabric belongs. They are computed once for many
  * queries. */
 struct fab_qos_matcher {
     const struct fab_classes *classes; /* borrowed; NULL: every path is class 0 */
