@@ -19,8 +19,8 @@ struct builder_node {
 };
 
 /* The index of a node is its reference. In the ports of a builder, `node` is a reference and `peer`
- * is an index of a port. Nodes and ports are stored in chunks: to enlarge one array of all ports of
- * a large fabric would delay the event loop of the daemon by milliseconds. */
+ * is an index of a port. Nodes and ports are stored in chunks. With one array of all ports of a
+ * large fabric, each enlargement would delay the event loop of the daemon by milliseconds. */
 struct fab_builder {
     struct builder_node **nodes; /* [node_chunks] chunks of FAB_BUILDER_NODES nodes */
     struct fab_port **ports;     /* [port_chunks] chunks of FAB_BUILDER_PORTS ports */

@@ -6,7 +6,7 @@
 #include "libfabmgr/fabric/fabric.h"
 
 /* Returns true if the node is an aggregation node: an adapter inside a switch, which aggregates
- * data in the network. Any switch may contain one, also a spine. So routing must not take a switch
+ * data in the network. Any switch may contain one, even a spine. So routing must not take a switch
  * for a leaf because of an aggregation node. */
 bool fab_fabric_is_aggregation_node(const struct fab_node *n);
 

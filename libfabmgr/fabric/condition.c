@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compares the width and speed of a link with those that its ports support and have enabled. */
+/* Compares the width and speed of a link with the widths and speeds that its ports support and have
+ * enabled. */
 #include "libfabmgr/fabric/condition.h"
 
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The condition of a link. It has three modes (a mode is a width and a speed): the best one that
- * both ports support, the best one that both have enabled, and the one at which the link runs. All
- * values come from PortInfo of the two ports (IBA 14.2.5.6).
+ * The condition of a link. A mode is a width and a speed. A link has three modes: the best mode
+ * that both ports support, the best mode that both ports have enabled, and the mode at which the
+ * link runs. All values come from PortInfo of the two ports (IBA 14.2.5.6).
  *
  * A link is degraded if it runs below the best width or the best speed that both ports have
  * enabled, because link training should have reached these values. A link is restricted if one of
@@ -24,10 +24,10 @@ struct fab_link_condition {
      * link trained again; `active` then has the lower values. */
     struct fab_link_modes best, enabled, active;
     bool degraded_width, degraded_speed;
-    /* [0] is true if the first port has not enabled the best common width or speed, [1] the same
-     * for the second port. */
+    /* [0] is true if the first port has not enabled the best common width (or speed); [1] is true
+     * if the second port has not. */
     bool restricted_width[2], restricted_speed[2];
-    /* One port supports a better width or speed than the port at the other end. */
+    /* true: one port supports a better width (or speed) than the port at the other end */
     bool unequal_width, unequal_speed;
 };
 /* Computes the condition of the link between two ports, which must be up. If a port shows no valid

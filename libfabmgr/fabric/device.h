@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Devices in the state after power-on, before a manager has configured them. The reader of topology
- * files and the generators add such devices to a builder.
+ * files and the generators add devices in this state to a builder.
  */
 #ifndef LIBFABMGR_FABRIC_DEVICE_H
 #define LIBFABMGR_FABRIC_DEVICE_H

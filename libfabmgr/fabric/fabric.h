@@ -147,8 +147,8 @@ int fab_fabric_next(struct fab_fabric *f, struct fab_fabric **ret_next);
  * may also change its nodes. Returns OK or NOMEM. */
 int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone);
 
-/* Sets the name of a node that people read; NULL: the name is the NodeDescription. f must have come
- * from fab_fabric_builder_seal or fab_fabric_clone just before. */
+/* Sets the name of a node that people read; NULL: the name is the NodeDescription. f must be new
+ * from fab_fabric_builder_seal or fab_fabric_clone, so that no reader has it yet. */
 void fab_fabric_set_name(struct fab_fabric *f, uint32_t node, const char *name);
 
 /* Removes the link of `port`, if it has one. f must be new from fab_fabric_next or

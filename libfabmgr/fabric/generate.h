@@ -65,9 +65,9 @@ int fab_fabric_generate_fat_tree(const struct fab_fat_tree_spec *spec, struct fa
  *
  *   - Without cores, there are G * adapters leaves, each with `parallel` links to each of the
  *     `spines` spines.
- *   - With cores, each rail has `spines` spines above its leaves, in total adapters * spines. All
- *     spines with the same number j, one in each rail, share `cores` cores, in total spines *
- *     cores. Each of these spines has `core_parallel` links to each of these cores.
+ *   - With cores, each rail has `spines` spines above its leaves, in total adapters * spines. The
+ *     spines with the same number in their rails, one in each rail, share `cores` cores; the total
+ *     is spines * cores. Each of these spines has `core_parallel` links to each of these cores.
  *
  * A path between adapters of one rail has at most 3 switches. A path between rails has at most 3
  * switches without cores, and at most 5 with cores. Names are like node-0001/mlx5_0, su01-leaf-1,
@@ -176,8 +176,8 @@ struct fab_variation {
      * removed than requested, LIMIT is returned. */
     uint32_t missing, missing_ppm;
     bool allow_partitioned;
-    /* true: the GUIDs of the switches are permuted at random, and likewise the GUIDs of all other
-     * nodes */
+    /* true: the GUIDs of the switches are permuted at random among the switches, and the GUIDs of
+     * all other nodes among these nodes */
     bool shuffle_guids;
     uint64_t seed;
     /* Number of this fabric, 1..255, in a set of parallel fabrics (planes); 0: there are no planes.

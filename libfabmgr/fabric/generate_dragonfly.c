@@ -43,7 +43,7 @@ static void make_switches(struct dragonfly *t)
     }
 }
 
-/* Adds the hosts of one switch, and its links to those switches of its group that have higher
+/* Adds the hosts of one switch, and its links to the switches of its group with higher
  * references. */
 static void connect(struct dragonfly *t, uint32_t sw)
 {

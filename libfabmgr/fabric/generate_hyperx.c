@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Generates HyperX fabrics. Behind the ports for its hosts, a switch has `parallel` ports to each
- * other switch of its row in the first dimension, in the order of their coordinates. The ports to
- * its row in the second dimension follow, and so on. */
+/* Generates HyperX fabrics. After the ports for its hosts, a switch has `parallel` ports to each
+ * other switch of its row in the first dimension, in the order of the coordinates. The ports to its
+ * row in the second dimension follow, and so on. */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/lattice.h"
 

@@ -8,10 +8,10 @@
  * own, and a spine is connected to the leaves of its rail, one in each group. The spines with the
  * same number, one in each rail, are connected to the same cores.
  *
- * References in the builder are given first to the leaves (group by group, and rail by rail within
- * a group), then to the spines (rail by rail), then to the cores. The first ports of a leaf lead to
- * its servers, and its other ports lead to spines. The first ports of a spine lead to leaves, and
- * its other ports lead to cores. The ports of a core lead to its spines, rail by rail.
+ * The leaves get the first references in the builder, group by group, and rail by rail within a
+ * group. The spines follow, rail by rail, and then the cores. The first ports of a leaf lead to its
+ * servers, and its other ports lead to spines. The first ports of a spine lead to leaves, and its
+ * other ports lead to cores. The ports of a core lead to its spines, rail by rail.
  */
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Generates tori and meshes. Behind the ports for its hosts, a switch has ports for each dimension:
+/* Generates tori and meshes. After the ports for its hosts, a switch has ports for each dimension:
  * `parallel` ports to the next switch, and as many to the previous one. The port numbers are the
  * same on all switches; at the rim of a mesh, some of these ports are unused. A dimension of size 2
  * has only the ports to one neighbour, a dimension of size 1 has none. */

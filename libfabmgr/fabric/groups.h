@@ -10,7 +10,7 @@ struct groups {
     uint32_t count;
     /* Number of switches of a group that have links to other groups. */
     uint32_t members;
-    /* Number of ports for links to other groups, at each switch that has such links. */
+    /* Number of ports for links to other groups, at each switch that has links to other groups. */
     uint32_t global;
     uint32_t rounds; /* number of links between any two groups */
 };

@@ -13,8 +13,7 @@ void fab_fabric_lost_fini(struct fab_lost *l)
     *l = (struct fab_lost){0};
 }
 
-/* Adds a node that is gone. Leaves it out if the fabric has a node with its GUID. Returns OK or
- * NOMEM. */
+/* Adds a node that is gone, unless the fabric has a node with its GUID. Returns OK or NOMEM. */
 static int add_node(struct fab_builder *b, const struct fab_lost_node *n)
 {
     const struct fab_node_info info = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Adds nodes and links that are gone to a snapshot, so that a reader sees the fabric as it is
- * cabled, and not as it is after faults. */
+/* Adds to a snapshot the nodes and links that are gone. A reader then sees the fabric as it is
+ * cabled, not as it is after faults. */
 #ifndef LIBFABMGR_FABRIC_RESTORE_H
 #define LIBFABMGR_FABRIC_RESTORE_H
 
@@ -18,15 +18,16 @@ struct fab_lost_cable {
     uint8_t port[2];
 };
 struct fab_lost {
-    struct fab_lost_node *nodes;   /* [node_count] */
-    struct fab_lost_cable *cables; /* [cable_count] those that were lost last come first */
+    struct fab_lost_node *nodes; /* [node_count] */
+    /* [cable_count] the lost links; the link that was lost last comes first */
+    struct fab_lost_cable *cables;
     size_t node_count, cable_count;
 };
 void fab_fabric_lost_fini(struct fab_lost *l);
-/* Makes a snapshot with the nodes and links of `f` and the lost ones. A lost node that is in `f`
- * again, and a lost link with a port that has another link now, are left out. The links that the
- * function adds have the state Down. Nodes keep the names that people read. The caller owns
- * *ret. Returns NOMEM. */
+/* Makes a snapshot with the nodes and links of `f`, and with the lost nodes and links. A lost node
+ * that is in `f` again, and a lost link with a port that has another link now, are left out. The
+ * links that the function adds have the state Down. Nodes keep the names that people read. The
+ * caller owns *ret. Returns NOMEM. */
 int fab_fabric_restore(const struct fab_fabric *f, const struct fab_lost *lost,
                        struct fab_fabric **ret);
 

@@ -32,7 +32,7 @@ struct fab_text;
 uint32_t fab_fabric_text_parts(const struct fab_fabric *f);
 void fab_fabric_text_write_part(const struct fab_fabric *f, uint32_t part, struct fab_text *t);
 
-/* Sets the width and speed fields of PortInfo for a rate like "4x EDR". FORMAT: the text is no
+/* Sets the width and speed fields of PortInfo for a rate like "4x EDR". FORMAT: the text is not a
  * known rate. fab_wire_link_width and fab_wire_link_speed convert the fields back to text. */
 int fab_fabric_text_parse_rate(const char *s, size_t len, struct fab_port_info *info);
 

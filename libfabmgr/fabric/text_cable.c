@@ -82,7 +82,7 @@ static int apply_option(struct rate_words *w, char option, uint64_t mask)
     return fab_fabric_rate_speed_mask(w->rate, mask);
 }
 
-/* Applies an option like "w=2". Returns false if the token is no option, or if its mask is not
+/* Applies an option like "w=2". Returns false if the token is not an option, or if its mask is not
  * valid. */
 static bool read_option(struct rate_words *w, struct span token)
 {
@@ -114,7 +114,7 @@ static bool read_rate_word(struct rate_words *w, struct span token)
 
 static struct span next_token(struct text_scan *s)
 {
-    fab_fabric_scan_at_end(s); /* skips blanks */
+    fab_fabric_scan_at_end(s); /* called only to skip blanks */
     struct span token = {.s = s->at};
     while (s->at < s->eol && *s->at != ' ' && *s->at != '\t')
         s->at++;

@@ -47,8 +47,8 @@ static int note_lines(struct lines *l)
     return FAB_OK;
 }
 
-/* Finds the port line for the other end of the link in line c. Returns FORMAT if there is no such
- * line, or if it does not name the port of line c as its other end. */
+/* Finds the port line for the other end of the link in line c. Returns FORMAT if the file has no
+ * such line, or if that line does not name the port of line c as its other end. */
 static int find_other(struct lines *l, const struct text_cable *c, const struct text_cable **ret)
 {
     const struct text_node *peer;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A cursor over the lines of a text that never leaves the text, and errors with their positions.
- * For readers of topology files and of cabling plans (libfabmgr/cabling). */
+/* A cursor over the lines of a text, which never leaves the text, and error messages with the
+ * position of the error. For readers of topology files and of cabling plans (libfabmgr/cabling). */
 #ifndef LIBFABMGR_FABRIC_TEXT_SCAN_H
 #define LIBFABMGR_FABRIC_TEXT_SCAN_H
 
@@ -21,7 +21,7 @@ struct text_scan {
     /* start of the current line, position of the cursor in the line, and end of the line */
     const char *line, *at, *eol;
     uint32_t number; /* number of the current line, from 1 */
-    /* the current line ends with a newline, not with the end of the text */
+    /* true: the current line ends with a newline; false: it ends with the end of the text */
     bool ended;
     struct fab_text_error *error;
 };

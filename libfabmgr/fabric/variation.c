@@ -73,8 +73,8 @@ static void assign_guids(struct varying *d)
 
 /* ---- missing links --------------------------------------------------------------------------- */
 
-/* Returns true if the port is the end of an ISL with the lower port id. (Switches have the lowest
- * port ids.) */
+/* Returns true if the port belongs to an ISL, and has the lower id of the two ports of this ISL.
+ * (Switches have the lowest port ids.) */
 static bool is_lower_isl_port(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t peer = fab_fabric_port(f, port)->peer;

@@ -5,8 +5,8 @@
  * Each tree has a root: a switch from which the manager computes shortest paths. A branch is the
  * link by which a switch of the tree is connected towards the root. All branches follow shortest
  * paths: the branch of a switch leads to a switch that is one hop nearer to the root. So each
- * switch of the tree has one path towards the root, the tree has no cycle, and a new branch meets
- * the tree at the root at the latest.
+ * switch of the tree has one path towards the root, and the tree has no cycle. A new branch meets
+ * the tree at the root, if not before.
  *
  * The root, or a switch below the root, belongs to the tree only if branches meet at this switch.
  * For example, the tree of two members at one leaf switch consists of this switch. The top of a
@@ -204,8 +204,9 @@ static int extend_up(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uin
     return FAB_OK;
 }
 
-/* Adds the switch to the tree, with a branch towards the root if needed. before: see
- * fab_mcast_tree_attach. Returns OK or NOMEM. */
+/* Adds the switch to the tree, with a branch towards the root if needed. before: for each switch,
+ * the port of its former branch, which is used again if possible; NULL: none. Returns OK or
+ * NOMEM. */
 static int add_switch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw,
                       const uint32_t *before)
 {
@@ -247,8 +248,9 @@ void fab_mcast_tree_clear(struct fab_mcast_trees *t, struct fab_mcast_tree *tree
 /* ---- roots ----------------------------------------------------------------------------------- */
 
 /* Chooses the root of the tree. If the tree follows a guide that contains `sw`, this is the root of
- * `sw` in the guide. Otherwise it is the core switch with a path to `sw` that is the root of the
- * fewest trees, or `sw` itself if there is none. Returns OK or NOMEM. */
+ * `sw` in the guide. Otherwise it is a core switch with a path to `sw`: the one that is the root of
+ * the fewest trees. If no core switch has a path to `sw`, the root is `sw` itself. Returns OK or
+ * NOMEM. */
 static int choose_root(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw)
 {
     uint32_t best = sw;

@@ -13,7 +13,7 @@ struct fab_mcast_distances {
     /* bitset of the core switches, which are the switches farthest from endports */
     uint64_t *core;
     /* [switches] dist[root] is an array with the number of hops from each switch to this root;
-     * NULL: not computed yet, or the switch is no root */
+     * NULL: not computed yet, or the switch is not a root */
     uint16_t **dist;
     /* [switches] memory for the queue of the breadth-first search */
     uint32_t *queue;

@@ -3,11 +3,11 @@
  * Stores multicast groups by MGID and their members by GUID. Assigns multicast LIDs (MLIDs) to
  * groups.
  *
- * A new group gets the lowest free MLID. If less than an eighth of the MLIDs is free (enum
- * fab_mcast_share changes this), an IPv6 solicited-node group shares an MLID with other
- * solicited-node groups of the same partition; there is about one such group for each IPv6 address.
- * (IBA permits several groups with one MLID, because adapters compare the MGID.) If no MLID is
- * free, other IP groups share MLIDs in the same way. Groups of other protocols never share.
+ * A new group gets the lowest free MLID. There is about one IPv6 solicited-node group for each IPv6
+ * address. If less than an eighth of the MLIDs is free (enum fab_mcast_share changes this), such a
+ * group shares an MLID with other solicited-node groups of its partition. IBA permits several
+ * groups with one MLID, because adapters compare the MGID. If no MLID is free, other IP groups
+ * share MLIDs in the same way. Groups of other protocols never share.
  */
 #include "libfabmgr/mcast/group_store.h"
 

@@ -21,9 +21,9 @@ void fab_mcast_store_remove(struct fab_mcast_groups *g, struct fab_mcast_group *
 
 struct fab_mcast_member *fab_mcast_store_member(const struct fab_mcast_group *group, uint64_t guid);
 /* Sets the JoinState of a member; 0 removes the member. ProxyJoin keeps the value of the member's
- * first join. as->charged is used only if the member is new. Returns NOMEM; if the call only clears
- * bits, this happens only if the tree does not reach the member, because the call then tries to
- * extend the tree to it. */
+ * first join. as->charged is used only if the member is new. Returns NOMEM. A call that only clears
+ * bits needs memory only if the tree does not reach the member: it then tries to extend the tree to
+ * the member. */
 int fab_mcast_store_set_member(struct fab_mcast_groups *g, struct fab_mcast_group *group,
                                const struct fab_mcast_member *as);
 /* Returns true if the group must exist: it is configured (fixed) or has a full member. */

@@ -164,8 +164,8 @@ bool fab_mcast_group_matches(const struct fab_mcast_group *group,
     return agrees(&ask, &group->is);
 }
 
-/* Returns true if neither the MTU nor the rate of the port (0: unknown) is lower than that of the
- * group. */
+/* Returns true if the port has at least the MTU and the rate of the group. A value of 0 is unknown,
+ * and counts as sufficient. */
 static bool can_receive(const struct fab_mcast_request *ask,
                         const struct fab_wire_mc_member_record *is)
 {

@@ -69,7 +69,7 @@ struct fab_mcast_groups {
     size_t memberships; /* number of memberships of all ports */
     /* greatest number of MLIDs that the manager assigns; 0: only the MFTs limit the number */
     uint32_t most;
-    enum fab_mcast_share share; /* FAB_MCAST_SHARE_SHORT unless the owner sets it */
+    enum fab_mcast_share share; /* initially FAB_MCAST_SHARE_SHORT; the owner may change it */
     struct fab_mcast_listener {
         void *ctx;
         /* Called with `made` true after a group was created and got its MLID. Called with `made`
@@ -83,11 +83,11 @@ struct fab_mcast_groups {
 /* Makes an empty store of groups for a fabric. Returns OK or NOMEM. */
 int fab_mcast_groups_new(const struct fab_fabric *f, struct fab_mcast_groups **ret);
 /* Makes an empty store of groups for a net, which another thread may have made from a fabric
- * (fab_mcast_net_new). Takes over the net, also if it fails. Returns OK or NOMEM. */
+ * (fab_mcast_net_new). Takes over the net, even if it fails. Returns OK or NOMEM. */
 int fab_mcast_groups_new_over(struct fab_mcast_net *net, struct fab_mcast_groups **ret);
 void fab_mcast_groups_free(struct fab_mcast_groups *g); /* g may be NULL */
 /* These functions adapt the trees to the fabric, or to the net, `now`. The second function takes
- * over the net, also if it fails. They return OK or NOMEM. */
+ * over the net, even if it fails. They return OK or NOMEM. */
 int fab_mcast_groups_update(struct fab_mcast_groups *g, const struct fab_fabric *now);
 int fab_mcast_groups_update_over(struct fab_mcast_groups *g, struct fab_mcast_net *now);
 const struct fab_mcast_group *fab_mcast_groups_find(const struct fab_mcast_groups *g,
@@ -163,10 +163,10 @@ bool fab_mcast_groups_has_member(const struct fab_mcast_groups *g, uint64_t guid
 /* Returns the number of MLIDs that the manager may assign: `most`, or the size of the smallest MFT,
  * whichever is less. */
 uint32_t fab_mcast_groups_room(const struct fab_mcast_groups *g);
-/* Marks as fixed the multicast groups that the partitions p configure, and no others. Fixed groups
- * exist even without members: creates those that are missing. Removes groups that are neither fixed
- * nor have a full member. p == NULL: no group is configured. New groups get the PacketLifeTime
- * `life`. Returns NOMEM, or LIMIT if *ret_left_out groups got no MLID. */
+/* Makes fixed the multicast groups that the partitions p configure, and no others. Creates missing
+ * fixed groups, because they exist even without members. Removes each group that is not fixed and
+ * has no full member. p == NULL: no group is configured. New groups get the PacketLifeTime `life`.
+ * Returns NOMEM, or LIMIT if *ret_left_out groups got no MLID. */
 int fab_mcast_groups_configure(struct fab_mcast_groups *g, const struct fab_partitions *p,
                                uint8_t life, size_t *ret_left_out);
 

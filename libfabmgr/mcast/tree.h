@@ -13,8 +13,8 @@ struct fab_mcast_vertex {
      * tree */
     uint32_t up;
     uint32_t children; /* number of branches from switches below */
-    /* Sum of the ids of the switches whose branches lead to this switch. If there is only one such
-     * switch, the sum is its id. */
+    /* Sum of the ids of the switches whose branches lead to this switch. If only one branch leads
+     * to this switch, the sum is the id of the switch below. */
     uint64_t child_sum;
     uint32_t members; /* number of members at this switch */
 };
@@ -62,8 +62,8 @@ struct fab_mcast_trees {
     bool broken;
 };
 
-/* Functions of tree.c. Those that return a pointer to a new object return NULL if memory runs
- * out. */
+/* Functions of tree.c. A function that returns a pointer to a new object returns NULL if memory
+ * runs out. */
 struct fab_mcast_tree *fab_mcast_tree_new(uint16_t mlid);
 void fab_mcast_tree_free(struct fab_mcast_tree *tree); /* tree may be NULL */
 /* Returns the element of a switch in the tree; NULL: the switch is not in the tree. */
@@ -109,7 +109,7 @@ void fab_mcast_tree_clear(struct fab_mcast_trees *t, struct fab_mcast_tree *tree
 void fab_mcast_tree_drop_root(struct fab_mcast_trees *t, struct fab_mcast_tree *tree);
 
 /* functions of trees.c */
-/* Creates an empty set of trees for a net. Takes over the net, also if it returns NOMEM. */
+/* Creates an empty set of trees for a net. Takes over the net, even if it returns NOMEM. */
 int fab_mcast_trees_new_over(struct fab_mcast_net *net, struct fab_mcast_trees **ret);
 /* Adds an empty tree for an MLID. Returns NOMEM. */
 int fab_mcast_trees_add(struct fab_mcast_trees *t, uint16_t mlid, struct fab_mcast_tree **ret);

@@ -33,8 +33,8 @@ void fab_mcast_trees_free(struct fab_mcast_trees *t); /* t may be NULL */
 
 /* Returns the number of MLIDs, counted from the first, for which all switches have MFT entries; 0:
  * no switch has an MFT. Switches without an MFT do not count, because trees do not use them.
- * *ret_switch (unless NULL) is the switch with the smallest MFT, or FAB_NONE. Trees with higher
- * MLIDs that were made before this switch joined the fabric avoid it. */
+ * *ret_switch (unless NULL) is the switch with the smallest MFT, or FAB_NONE. If trees with higher
+ * MLIDs were made before this switch joined the fabric, they avoid the switch. */
 uint32_t fab_mcast_trees_room(const struct fab_mcast_trees *t, uint32_t *ret_switch);
 
 /*
@@ -56,7 +56,7 @@ int fab_mcast_trees_leave(struct fab_mcast_trees *t, uint16_t mlid, uint64_t por
  * old fabric and `now`, trees that these links do not affect stay unchanged. Returns NOMEM; some
  * trees may then be empty until the next call. */
 int fab_mcast_trees_update(struct fab_mcast_trees *t, const struct fab_fabric *now);
-/* Like fab_mcast_trees_update, but takes over the net `now`, also if it fails. Another thread may
+/* Like fab_mcast_trees_update, but takes over the net `now`, even if it fails. Another thread may
  * have made the net from the fabric (fab_mcast_net_new). */
 int fab_mcast_trees_update_over(struct fab_mcast_trees *t, struct fab_mcast_net *now);
 

@@ -80,8 +80,8 @@ static int find_affected(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d
     return r;
 }
 
-/* Rebuilds a tree, with its old branches where possible. Clearing the old tree needs the links of
- * its branches, so the function puts the old links back into the net for a moment. */
+/* Rebuilds a tree, with its old branches where possible. The old tree can be cleared only with the
+ * links of its branches, so the function puts the old links back into the net for this purpose. */
 static int rebuild(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                    struct fab_mcast_net_diff *d, uint32_t *up)
 {
@@ -141,14 +141,15 @@ bool fab_mcast_trees_have_guide(const struct fab_mcast_trees *t)
 
 /* ---- another fabric -------------------------------------------------------------------------- */
 
-/* state of an update to a snapshot in which switches have other ids than in the old one */
+/* state of an update to a snapshot in which the ids of switches differ from those in the old
+ * snapshot */
 struct move {
     const struct fab_mcast_net *old;
     struct fab_mcast_trees *to;
     /* [old switch_count] new id of each switch of the old snapshot; FAB_NONE: the switch is gone */
     uint32_t *sw;
     /* [new switch_count] for each switch, the port of its former branch in the tree that is being
-     * moved; FAB_NONE: no branch. Argument `before` of fab_mcast_tree_attach. */
+     * moved; FAB_NONE: no branch */
     uint32_t *up;
     /* true: the old trees follow a guide. The new trees then take over no roots and no branches
      * from the old trees, so that the new trees do not depend on earlier faults. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compares the attributes that a device holds with the wanted ones. For this folder only. */
+/* Compares the attributes that a device holds with the wanted attributes. For this folder only. */
 #ifndef LIBFABMGR_PLAN_ATTR_DIFF_H
 #define LIBFABMGR_PLAN_ATTR_DIFF_H
 

@@ -11,9 +11,9 @@
  * cycle. (Mahajan and Wattenhofer, HotNets 2013, on consistent updates; Pang, Duato et al. on
  * channel dependencies.)
  *
- * Two more rules preserve working paths. If the old path of a switch arrives, the switch is written
- * after the changed switches on its new path whose old paths do not arrive. An entry that will drop
- * packets is written after the entries whose old paths go through it.
+ * Two more rules preserve working paths. If the old path of a switch arrives, and old paths of
+ * changed switches on its new path do not, these switches are written first. An entry that will
+ * drop packets is written after the entries whose old paths go through it.
  *
  * A soft rule avoids paths that go down and then up because they follow both old and new entries.
  * Up and down refer to the ranks of the present fabric. So most mixtures of up/down tables have an
@@ -198,8 +198,8 @@ static int add_edge(struct fab_lft_ordering *o, uint32_t before_sw, uint32_t aft
     return FAB_OK;
 }
 
-/* Adds edges (constraints) so that packets on a working old path arrive: sw is written before those
- * changed switches on its old path whose new paths do not arrive. */
+/* Called if the old path of sw arrives. Adds edges (constraints) that keep it working: sw is
+ * written before those changed switches on this path whose new paths do not arrive. */
 static int keep_old_path(struct fab_lft_ordering *o, uint32_t sw)
 {
     int ret = FAB_OK;
@@ -249,10 +249,10 @@ static int avoid_cycle(struct fab_lft_ordering *o, uint32_t sw)
     return first != FAB_NONE && on_cycle(o, first, sw) ? add_edge(o, first, sw, false) : FAB_OK;
 }
 
-/* Adds edges (constraints): switch sw is written after the changed switches on its new path whose
- * old paths do not arrive. The search along the path ends at the first changed switch whose old
- * path arrives. If that is the first changed switch of all, and is on a cycle with sw, sw is
- * written after it, too (avoid_cycle). */
+/* Visits the changed switches on the new path of sw, and adds edges (constraints). sw is written
+ * after each of these switches whose old path does not arrive. The visit ends at the first of these
+ * switches whose old path arrives. If this is the very first changed switch, and it is on a cycle
+ * with sw, sw is written after it as well (avoid_cycle). */
 static int wait_for_new_path(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t first = next_changed(o, sw, new_hop);

@@ -10,11 +10,11 @@
  * written first.
  *
  * In the other switches, an entry is stale if it leads into a link that is about to become Active,
- * and if the target has another entry. A stale entry did no harm while the link was dead. Stale
- * entries are set to drop packets, until their new values are written with the other tables. An
- * entry that leads into such a link and keeps its value usually stays. With in->hold, such an entry
- * drops packets, too. Then only switches that hold the tables of the target send packets into a
- * link that comes up. So these links add no cycle to the tables.
+ * and differs from the entry in the target. A stale entry did no harm while the link was dead.
+ * Stale entries are set to drop packets, until their new values are written with the other tables.
+ * An entry that leads into such a link and keeps its value usually stays. With in->hold, such an
+ * entry drops packets, too. Then only switches that hold the tables of the target send packets into
+ * a link that comes up. So these links add no cycle to the tables.
  *
  * A block is doubtful if a write to its switch failed, and the manager could not read it since.
  * With in->restore, the plan writes the former entries of such a block again, before any other

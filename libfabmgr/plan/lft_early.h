@@ -13,8 +13,8 @@ typedef int fab_plan_add_op(void *ctx, struct fab_plan_op op);
 struct fab_plan_cut_off {
     uint64_t *sw; /* bitset of switches */
 };
-/* Finds the switches that are cut off; none are if the manager is not connected to a switch.
- * Returns OK or NOMEM. */
+/* Finds the switches that are cut off. If the manager is not connected to a switch, no switch
+ * counts as cut off. Returns OK or NOMEM. */
 int fab_plan_cut_off_find(const struct fab_fabric *f, struct fab_plan_cut_off *ret);
 void fab_plan_cut_off_fini(struct fab_plan_cut_off *c);
 /* Returns true if at least one ISL of the switch can carry data packets. */

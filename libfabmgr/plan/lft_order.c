@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Orders the LFT writes. Writes that end packet loss come first. If a safe order exists, no write
- * creates a loop while other writes are under way; the member `unordered` of the plan counts the
- * writes without one.
+ * creates a loop while other writes are under way. The member `unordered` of the plan counts the
+ * writes that no order makes safe.
  *
  *   lft_constraints.c  finds which writes must precede which, for one destination
  *   lft_parts.c        makes the writes of one block, in parts where necessary

@@ -68,7 +68,9 @@ struct fab_lft_ordering {
     /* the items that wait for no other item, and may be written now */
     uint32_t *queue;
     struct fab_lft_ordering_edge *edges; /* edges of the current block */
-    uint32_t edge_count, unordered;      /* unordered: see struct fab_plan */
+    /* edge_count: number of edges. unordered: number of writes before which another write should
+     * come (struct fab_plan). */
+    uint32_t edge_count, unordered;
     struct fab_lft_ordering_part *parts;
     uint32_t part_count;
     size_t edge_room, part_room;

@@ -12,9 +12,9 @@
  *
  * Soft constraints avoid paths that go down and then up. All other constraints are strict. Those of
  * one destination never form a cycle, so some entry can always be written. Soft constraints may
- * form a cycle; they are dropped if no entry can be written otherwise. (If still no entry could be
- * written, which would be an internal error, one item would be written regardless and counted in
- * `unordered`.)
+ * form a cycle; they are dropped if no entry can be written otherwise. If still no entry could be
+ * written, this would be an internal error. One item would then be written regardless, and counted
+ * in `unordered`.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"

@@ -44,7 +44,8 @@ struct fab_plan_mft_input {
     /* the blocks that the switches hold; a missing block is unknown */
     const struct fab_blocks *held;
     /* Bitset of the switches that do not answer; NULL: all answer. No new branch for a LID leads
-     * into such a switch if its entries for the LID differ from the target. */
+     * into one of these switches if the entries of this switch for the LID differ from the
+     * target. */
     const uint64_t *unresponsive;
     /* bitset of the MLID groups to plan */
     const uint64_t *groups;

@@ -275,7 +275,7 @@ static void move_row(struct move *m, uint32_t sw)
 }
 
 /* Moves the LFT of each switch to its new id, in place. The order of the switches stays the same.
- * The LFTs that move to lower ids are moved first, in ascending order. Those that move to higher
+ * The LFTs that move to lower ids are moved first, in ascending order. The LFTs that move to higher
  * ids follow in descending order. So no LFT is overwritten before it has moved. */
 static void move_rows(struct move *m)
 {

@@ -20,9 +20,9 @@
  * share before packets use it, and keeps a share until no packet uses it any more.
  *
  * SL2VL, SL2VL_LINE and SL2VL_PAIR write SL-to-VL tables. A write of the first stage sets the
- * tables of all pairs of ports of a switch. A write of the second stage sets those of all pairs
- * with one in port, or with one out port. A write of the third stage sets the table of one pair.
- * With one VL, only tables that are known to be different are written.
+ * tables of all pairs of ports of a switch. A write of the second stage sets the tables of all
+ * pairs with one in port, or with one out port. A write of the third stage sets the table of one
+ * pair. With one VL, only tables that are known to be different are written.
  *
  * ISLS_UP takes the ports of ISLs from Armed to Active, before any table of another switch leads
  * into their links.
@@ -78,8 +78,8 @@ struct fab_observed {
     /* bitset of the LFT blocks that are known: bit sw * blocks + b stands for block b of switch
      * sw */
     uint64_t *known;
-    /* Bitset of the doubtful LFT blocks, with the same bits as `known`. A switch with a doubtful
-     * block did not acknowledge a write since the manager last knew the block. `lft` has the
+    /* Bitset of the doubtful LFT blocks, with the same bits as `known`. A block is doubtful if its
+     * switch has not acknowledged an LFT write since the manager last knew the block. `lft` has the
      * entries before that write. NULL: no block is doubtful. */
     uint64_t *doubtful;
     uint32_t blocks; /* number of LFT blocks per switch */
@@ -139,15 +139,16 @@ struct fab_plan_op {
     /* the port id for PORT_INFO, PKEY_TABLE, VLARB, and SL2VL of an endport; for other attributes,
      * the port id of port 0 of the switch */
     uint32_t port;
-    uint16_t attr_id; /* SWITCH_INFO, PORT_INFO, LFT, PKEY_TABLE, SL2VL, VLARB */
-    uint16_t block;   /* LFT, PKEY_TABLE: block number */
+    /* the attribute to write: SWITCH_INFO, PORT_INFO, LFT, PKEY_TABLE, SL2VL or VLARB */
+    uint16_t attr_id;
+    uint16_t block; /* LFT, PKEY_TABLE: block number */
     /* PortInfo: the port state to request, or FAB_STATE_NOP */
     uint8_t state;
     union {
         /* LFT: a bitset of entries that keep their old values in this write; a later write changes
          * them */
         uint64_t keep;
-        uint64_t map; /* SL2VL: in the form of fab_target_sl2vl_pack */
+        uint64_t map; /* SL2VL: the table, as fab_target_sl2vl_pack packs it */
     };
     /* LFT: a bitset of entries that this write makes drop packets; a later write sets them */
     uint64_t drain;
@@ -175,8 +176,8 @@ struct fab_plan {
     /* number of LFT writes before which another write should come, because no safe order exists */
     uint32_t unordered;
     /* true: the order of some LFT writes was not analysed, because too many entries change. If
-     * `unchecked` is true or `unordered` is not 0, the writes may cause loops and packet losses,
-     * unless libfabmgr/transition has proved the order. */
+     * `unchecked` is true or `unordered` is not 0, the writes may cause loops and packet losses;
+     * libfabmgr/transition can prove that they do not. */
     bool unchecked;
     /* true: after an `awaited` LFT write has failed, no LFT write that waits may be sent, whatever
      * its block number */
@@ -191,7 +192,7 @@ struct fab_plan {
     /* true: stage EARLY has writes with `restores` */
     bool restores;
 };
-/* An LFT write that was not acknowledged. The switch may hold these entries. */
+/* An LFT write that was not acknowledged. The switch may hold the entries of this write. */
 struct fab_plan_lost {
     uint32_t sw, block;
     uint8_t entries[FAB_LFT_BLOCK];
@@ -210,15 +211,15 @@ struct fab_plan_input {
      * registrations */
     bool ask;
     /* LID of the former master, if the store has what hosts registered with it; 0: there is none.
-     * If an endport that is up still has this MasterSMLID, the plan writes the new one without
-     * ClientReregister. */
+     * If an endport that is up still has this LID as MasterSMLID, the plan writes the new
+     * MasterSMLID without ClientReregister. */
     uint32_t former_sm_lid;
     /* fab_plan_make calls this function at intervals. If the function returns true, fab_plan_make
      * stops and returns BUSY. NULL: fab_plan_make never stops early. */
     bool (*stopped)(void *ctx);
     void *stopped_ctx;
-    /* true: all entries that lead into a link that comes up drop packets until stage ROUTES, even
-     * entries that do not change (lft_early.c) */
+    /* true: the entries that lead into links that come up drop packets until stage ROUTES, even if
+     * they do not change (lft_early.c) */
     bool hold;
     /* true: stage EARLY restores doubtful blocks by writing their former entries again
      * (fab_plan_op.restores) */

@@ -389,7 +389,7 @@ static void compare_port(const struct fab_port_info *now, const struct fab_port_
     note(d, "LMC", 0, now->lmc, want->lmc);
     note(d, "MasterSMLID", 0, now->sm_lid, want->sm_lid);
     note(d, "GIDPrefix", 0, now->gid_prefix, want->gid_prefix);
-    /* no message may show a key: 0 stands for equal and 1 for different M_Keys */
+    /* Messages must not show keys. So 0 stands for the wanted M_Key, and 1 for any other M_Key. */
     note(d, "M_Key", 0, now->m_key != want->m_key, 0);
     note(d, "M_KeyProtectBits", 0, now->m_key_protect, want->m_key_protect);
     note(d, "M_KeyLeasePeriod", 0, now->m_key_lease, want->m_key_lease);
@@ -488,10 +488,11 @@ bool fab_plan_scrub_is_stale(const struct fab_plan_input *in, const struct fab_s
            (port.port_state != was->port_state || port.phys_state != was->phys_state);
 }
 
-/* Makes the next plan write the partition enforcement of the port again. If a port reports another
- * enforcement than the manager last set, plans assume that the port refused the setting, and do not
- * repeat it. If the scrub finds another enforcement, another program has changed it. So this
- * function records the present enforcement as the one that the manager last set. */
+/* Makes the next plan write the partition enforcement of the port again. If a port reports an
+ * enforcement that differs from the last setting of the manager, plans assume that the port refused
+ * the setting, and do not repeat it. But if the scrub finds such a difference, another program has
+ * changed the enforcement. So this function records the present enforcement as the last setting of
+ * the manager. */
 static void record_enforce(const struct fab_plan_input *in, uint32_t port,
                            const struct fab_port_info *now, struct fab_observed *o)
 {

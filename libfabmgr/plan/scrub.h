@@ -59,8 +59,9 @@ struct fab_scrub_difference {
  * bytes that were read. Returns true if they differ. */
 bool fab_plan_scrub_differs(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                             const uint8_t *data, struct fab_scrub_difference *ret);
-/* Returns true if a port is in another state than in the snapshot, or if a switch reports a changed
- * port. A sweep must then read the device again, and a comparison would be meaningless. */
+/* Returns true if the state of a port differs from its state in the snapshot, or if a switch
+ * reports a changed port. A sweep must then read the device again, and a comparison would be
+ * meaningless. */
 bool fab_plan_scrub_is_stale(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                              const uint8_t *data);
 /* Records in `o` the tables that the device holds, and marks VL tables as unknown, so that the next

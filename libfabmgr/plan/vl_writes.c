@@ -163,9 +163,9 @@ static bool differs(const struct pairs *s, uint32_t in, uint32_t out)
 
 /* Collects the ports of a switch whose links are up, with the number of VLs and the SL-to-VL table
  * of each port, now and in the target. Returns false if no SL-to-VL table of the switch needs a
- * write. There are three such cases: the switch does not support these tables; the target uses
- * several VLs, and the switch is known to hold its tables; or the target uses one VL, and the
- * tables of the switch are not known, because with one VL any table is correct. */
+ * write. There are three cases: the switch does not support these tables; the target uses several
+ * VLs, and the switch is known to hold its tables; or the target uses one VL, and the tables of the
+ * switch are not known, because with one VL any table is correct. */
 static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pairs *ret)
 {
     const struct fab_fabric *f = in->fabric;
@@ -194,7 +194,7 @@ static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pair
 
 static uint32_t first_out(const struct pairs *s)
 {
-    /* num[0] is no out port if it is port 0 */
+    /* port 0 is not an out port, so skip num[0] if it is port 0 */
     return s->count > 0 && s->num[0] == 0 ? 1 : 0;
 }
 

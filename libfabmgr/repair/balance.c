@@ -7,8 +7,9 @@
  * each switch of the tree is visited about once.
  *
  * A commit records the entries that it changes. If the dead links stay the same, as in successive
- * steps of a rebalance, the next count reads only the columns of these entries: it adds the paths
- * by the new entries, and subtracts those by the old ones. Otherwise it counts all paths anew.
+ * steps of a rebalance, the next count reads only the columns of these entries: it subtracts the
+ * paths by the old entries, and adds the paths by the new entries. Otherwise it counts all paths
+ * anew.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -109,8 +109,8 @@ static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
 }
 
 /* Returns the new value of an entry for which no path was found (FAB_MARK_CUT). The entry keeps its
- * value if labels still ascend at the next switch. If the new entry of the next switch breaks this,
- * the entry must drop packets (NO_ROUTE). */
+ * value if labels still ascend at the next switch. If the next switch has a new entry with which
+ * they do not ascend, the entry must drop packets (NO_ROUTE). */
 static uint8_t entry_of_cut(struct fab_repair *r, uint32_t sw)
 {
     struct fab_repair_column *c = &r->column;
@@ -246,7 +246,7 @@ static bool turn_descends(const struct job *j, uint32_t channel, uint32_t lid)
 /* Marks the overlay's entry of `sw` as stale in two cases. First, the labels descend
  * (turn_descends) at the switch to which the entry leads. Second, they descend at `sw` for packets
  * from a neighbour whose entry is not in the overlay. If the neighbour's entry is in the overlay,
- * that entry is marked instead of the entry of `sw`. Then fewer packets are dropped, because
+ * the function marks this entry and not the entry of `sw`. Then fewer packets are dropped, because
  * packets that other switches or endports send to `sw` still arrive. */
 static void find_descending(struct job *j, uint32_t lid, uint32_t sw)
 {

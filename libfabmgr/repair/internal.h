@@ -41,16 +41,17 @@ struct fab_repair_network {
     uint32_t *group;
     /* [switches] position of each switch in an order of all switches (labels/labels.c). All paths
      * of the baseline first lead to greater positions (up) and then to lower ones (down), and the
-     * labels follow from the positions. NULL: there is no such order, and the labels follow from
-     * chains of dependencies instead. */
+     * labels follow from the positions. NULL: no order has this property, so the labels follow from
+     * chains of dependencies. */
     uint32_t *order;
     /* Number of sets of labels. The labels of each set ascend along all paths of the baseline.
      * Along other paths, only the labels of some sets may ascend. So a repair tries the sets one
      * after the other. */
     uint32_t sets;
-    /* [sets][vl_count][ports] label of each channel, from 1; 0: the port is no channel */
+    /* [sets][vl_count][ports] label of each channel, from 1; 0: the port has no channel */
     uint32_t *label;
-    const char *label_source; /* result of fab_repair_label_source */
+    /* text for the log that says where the labels come from (fab_repair_label_source) */
+    const char *label_source;
 };
 /* Makes the network: all members except label[]. Returns INVAL if the tables or LIDs belong to
  * another fabric, or NOMEM. */
@@ -68,7 +69,7 @@ bool fab_repair_networks_agree(const struct fab_repair_network *a,
 int fab_repair_labels_find(struct fab_repair_network *b, const struct fab_repair_input *in,
                            char *why, size_t why_len);
 /* Difference between the positions of successive switches in `order`. So a relabelling
- * (labels/relabel.c) can give a switch a new position between two others. */
+ * (labels/relabel.c) can give a switch a new position between two successive switches. */
 #define FAB_REPAIR_LABEL_GAP 16
 /* Returns the label of a channel that leaves a switch with the position `from` (network->order[]).
  * up: the channel leads to a switch with a greater position. */
@@ -184,7 +185,7 @@ struct fab_repair_column {
     /* true: in this column, some switch got a channel whose label is above the key (minimum label)
      * that the switch had */
     bool label_rose;
-    /* heap of the pending switches, the one with the greatest key first */
+    /* heap of the pending switches; the switch with the greatest key comes first */
     uint64_t *heap;
     uint32_t heap_count;
 };
@@ -263,7 +264,9 @@ struct fab_repair {
     uint64_t *is_dead;
     /* [switches] number of living ISLs of each switch; between calls equal to network->degree */
     uint32_t *alive;
-    uint32_t *component; /* [switches] see fab_repair_find_components; between calls undefined */
+    /* [switches] lowest id of the switches in the same connected component
+     * (fab_repair_find_components); undefined between calls */
+    uint32_t *component;
     /* [switches] set of the maxima that each switch reaches by going up (labels/maxima.c), for the
      * labels and dead links of the running call; valid if maxima_known is true */
     uint64_t *maxima;
@@ -305,7 +308,8 @@ uint32_t fab_repair_tile_width(const struct fab_repair *r, uint32_t first);
 
 /* functions of column/column.c */
 void fab_repair_column_begin(struct fab_repair *r, const struct fab_lft *lft, uint32_t lid);
-/* Makes `entry` apply instead of the switch's entry in the active tables. */
+/* Makes `entry` the entry of the switch in this column, in place of its entry in the active
+ * tables. */
 void fab_repair_column_set(struct fab_repair *r, uint32_t sw, uint8_t entry);
 /* Marks the switch PENDING if its entry for the current LID leads into a dead link. */
 void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw);
@@ -313,8 +317,9 @@ void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw);
  * fab_repair_column_end. */
 void fab_repair_column_solve(struct fab_repair *r);
 void fab_repair_column_end(struct fab_repair *r);
-/* Returns the next switch from `sw` to the LID by the candidate that a decision will most likely
- * try first. entry: the present LFT entry. FAB_NONE: this entry is not the port of an ISL. */
+/* Returns the switch to which a decision will most likely send packets for the LID from `sw`: the
+ * switch at the end of the candidate that it will try first. entry: the present LFT entry.
+ * FAB_NONE: this entry is not the port of an ISL. */
 uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid);
 
 /* Finds paths for CUT switches (FAB_MARK_CUT) that living links connect with the destination. Such
@@ -403,8 +408,8 @@ static inline bool fab_repair_may_reach(const struct fab_repair *r, uint32_t sw,
 
 /* functions of affected.c */
 /* Finds the entries of the active tables that lead into links of d->dead. Omits the entries of
- * switches without a living link, and may omit entries of the overlay. *ret_key gets LID << 32 |
- * switch for each such entry, ascending; the caller frees this array. Returns NOMEM. */
+ * switches without a living link, and may omit entries of the overlay. *ret_key is an array with
+ * LID << 32 | switch for each entry found, ascending; the caller frees it. Returns NOMEM. */
 int fab_repair_find_affected(const struct fab_repair *r, const struct fab_lft *lft,
                              const struct fab_repair_delta *d, uint64_t **ret_key,
                              size_t *ret_count);
@@ -414,9 +419,9 @@ int fab_repair_find_affected(const struct fab_repair *r, const struct fab_lft *l
 uint64_t *fab_repair_radix_sort(uint64_t *keys, uint64_t *room, size_t count, unsigned shift,
                                 unsigned bits);
 
-/* The LIDs whose displaced entries fab_repair_rebalance decides again: those after `after`, until
- * `most` entries have changed. last: the last of these LIDs. more: true if LIDs remain after
- * `last`. */
+/* The LIDs whose displaced entries fab_repair_rebalance decides again. They begin after the LID
+ * `after`, and end with the LID with which at least `most` entries have changed. last: the last of
+ * these LIDs. more: true if LIDs remain after `last`. */
 struct fab_repair_window {
     uint32_t after, last;
     size_t most;

@@ -3,8 +3,8 @@
  * Counts the pairs of source and destination that have no path while some entries drop packets.
  *
  * The entry of a switch receives packets from those switches whose old or new entries lead to this
- * switch. All endports at these switches are counted, even those whose path ends in a dead link. So
- * the result is an upper limit.
+ * switch. All endports at these switches are counted, even endports whose path ends in a dead link.
+ * So the result is an upper limit.
  */
 #include <stdlib.h>
 #include <string.h>

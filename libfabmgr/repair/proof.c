@@ -8,16 +8,15 @@
  *
  *   - the path of each changed entry arrives, has ascending labels, uses only living links, and has
  *     at most max_hops switches;
- *   - if an entry now forwards over a channel with a lower label than before, all neighbours that
- *     forward to its switch for the same LID use channels with still lower labels (if the label did
- *     not become lower, this is so already);
- *   - no entry leads into a newly dead link, unless living links do not connect its switch with the
+ *   - if the label of an entry became lower (the label of the channel to which it forwards), all
+ *     neighbours that forward packets for this LID to its switch use channels with still lower
+ *     labels. If the label did not become lower, they do so already;
+ *   - if an entry leads into a newly dead link, no living links connect its switch with the
  *     destination;
  *   - if an unchanged entry leads into a link that comes back, its path arrives and has ascending
  *     labels;
- *   - if an entry has dropped packets since an earlier repair and is not changed, living links do
- *     not connect its switch with the destination, or no endport sends packets to an endport by
- *     this entry.
+ *   - if an unchanged entry has dropped packets since an earlier repair, no living links connect
+ *     its switch with the destination, or no endport sends packets to an endport by this entry.
  *
  * The reason is that a path without a changed entry is an old path. If a path has a changed entry,
  * the proof has followed the rest of the path from this entry to the destination. Labels that
@@ -298,8 +297,9 @@ static bool any_revived(const struct fab_repair *r)
 }
 
 /* Checks the unchanged entries that lead into newly dead links. If links came back or the labels
- * have changed, checks those that lead into any dead link: a switch that was cut off may be
- * connected again. key[count]: switch << 32 | LID of all changes, ascending. */
+ * have changed, a switch that was cut off may be connected again. The function then checks the
+ * unchanged entries that lead into any dead link. key[count]: switch << 32 | LID of all changes,
+ * ascending. */
 static int check_dead(struct proof *p, const uint64_t *key, size_t count)
 {
     const struct fab_repair *r = p->r;

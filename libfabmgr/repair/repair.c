@@ -34,7 +34,7 @@ static int alloc_column(struct fab_repair_column *c, size_t n)
 }
 
 /* Creates a repair without dead links for the network b. Takes over the caller's reference to b,
- * also if it fails. */
+ * even if it fails. */
 static int make(struct fab_repair_network *b, struct fab_repair **ret)
 {
     struct fab_repair *r = calloc(1, sizeof(*r));

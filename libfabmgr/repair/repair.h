@@ -7,18 +7,18 @@
  * The baseline consists of the tables that a routing engine computed for a fabric. The active
  * tables are those that the switches hold. A repair gives each entry its baseline value if the path
  * of this value still works, and no other path is shorter. Otherwise the entry keeps its active
- * value under the same condition. If neither value meets this condition, the LID and the switch
- * select one of the shortest paths, so that the new paths spread over all of these
- * (column/column.c). So equal baselines, active tables and sets of dead links give equal results,
- * and without dead links, the tables equal the baseline byte for byte. A rebalance, which may
- * follow, compares the loads of links (balance.c). A repair never changes service levels.
+ * value under the same condition. If neither value meets this condition, a rule that depends on the
+ * LID and the switch selects one of the shortest paths. This rule spreads the new paths over all
+ * shortest paths (column/column.c). So equal baselines, active tables and sets of dead links give
+ * equal results, and without dead links, the tables equal the baseline byte for byte. A rebalance,
+ * which may follow, compares the loads of links (balance.c). A repair never changes service levels.
  *
  * The proof uses labels. A channel is an ISL in one direction, on one virtual lane. Each channel
- * has a number, its label, such that packets continue from a channel only on channels with greater
- * labels, in the baseline and after every repair. Such tables contain no loop, and their channel
- * dependency graph contains no cycle (Dally & Seitz 1987). Each entry can be checked against the
- * entries of the neighbours alone. For up/down routing, the labels follow from the order of the
- * switches; for other engines, from a topological order of the channel dependency graph.
+ * has a number, its label. In the baseline and after every repair, packets continue from a channel
+ * only on channels with greater labels. Such tables contain no loop, and their channel dependency
+ * graph contains no cycle (Dally & Seitz 1987). Each entry can be checked against the entries of
+ * the neighbours alone. For up/down routing, the labels follow from the order of the switches; for
+ * other engines, from a topological order of the channel dependency graph.
  *
  * A repair names switches, ports and dead links by the ids of the fabric of its baseline. A fabric
  * with a new switch, or with a link that did not exist or was not up, needs a new baseline.
@@ -161,8 +161,8 @@ int fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft, size_t
  *   - every changed entry leads to its destination over living links, by ascending labels, and
  *     over at most max_hops switches;
  *   - every neighbour that sends to the switch of a changed entry uses a lower label;
- *   - no entry leads into a dead link, unless no living link connects its switch with the
- *     destination, or no endport sends to an endport through it (at most d->lost entries). */
+ *   - if an entry leads into a dead link, no living links connect its switch with the destination,
+ *     or no endport sends to an endport through it (at most d->lost entries). */
 int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,
                      const struct fab_repair_delta *d, struct fab_repair_change *ret_at);
 
@@ -189,8 +189,8 @@ void fab_repair_write_bytes(const struct fab_lft *lft, const struct fab_repair_d
 int fab_repair_prepare_commit(const struct fab_repair_delta *d, const uint32_t *to_sw,
                               struct fab_lft *lft);
 /* Applies the delta to the tables, which fab_repair_prepare_commit has prepared. Records the
- * delta's dead links as the present ones. Moves the array dead[] of the delta, and its private
- * arrays, into the repair. The other members of the delta can still be read. */
+ * delta's dead links as the present dead links. Moves the array dead[] of the delta, and its
+ * private arrays, into the repair. The other members of the delta can still be read. */
 void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_repair_delta *d);
 /* Exchanges the link loads of the repair and of its clone. The clone must have the same state, and
  * fab_repair_rebalance must have counted its loads. The next rebalance of the repair then counts

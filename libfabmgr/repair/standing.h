@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Standing tables: tables that the switches hold, and that this manager did not make since its
- * start. */
+/* Standing tables: tables that the switches hold, and that this manager has not made since it
+ * started. */
 #ifndef LIBFABMGR_REPAIR_STANDING_H
 #define LIBFABMGR_REPAIR_STANDING_H
 
@@ -17,7 +17,7 @@ struct fab_standing {
 struct fab_standing_count {
     uint64_t entries; /* number of entries in which the result differs from the held tables */
     uint32_t blocks;  /* number of LFT blocks in which the result differs from the held tables */
-    /* Number of LFT blocks in which the fresh tables differ from the held ones */
+    /* Number of LFT blocks in which the fresh tables differ from the held tables */
     uint32_t fresh_blocks;
 };
 /*
@@ -32,7 +32,8 @@ struct fab_standing_count {
 int fab_repair_standing(const struct fab_standing *in, struct fab_lft *ret,
                         struct fab_standing_count *ret_count);
 
-/* Counts how `now`, which has the size of the held and the fresh tables, differs from them. */
+/* Counts the entries and blocks in which the tables `now` differ from the held tables, and the
+ * blocks in which the fresh tables differ from the held tables. All three have the same size. */
 void fab_repair_standing_compare(const struct fab_standing *in, const struct fab_lft *now,
                                  struct fab_standing_count *ret_count);
 

@@ -4,17 +4,17 @@
  *
  * The label of a channel is its number in the proof (repair.h). The label of an entry is the label
  * of the channel to which the entry forwards. While the writes are under way, some entries are old
- * and some are new. If packets meet only ascending labels in every mixture that the order allows,
- * there is no loop and no cycle of channel dependencies, and every packet that meets no dead link
- * arrives. The old entries alone meet this condition, and so do the new ones. For the mixtures
+ * and some are new. The order must ensure that packets meet only ascending labels in every mixture.
+ * Then there is no loop and no cycle of channel dependencies, and every packet that meets no dead
+ * link arrives. The old entries alone meet this condition, and so do the new ones. For the mixtures
  * there are two rules for each entry that changes:
  *
- *   - If the label of the entry becomes lower (the switch now sends up where it sent down), some
- *     neighbours must get their new entries first: those that sent to this switch over a channel
- *     with a label not below the entry's new label.
+ *   - If the label of the entry becomes lower (the switch sent down and now sends up), some
+ *     neighbours must get their new entries first. These are the neighbours that sent to this
+ *     switch over a channel whose label is not below the entry's new label.
  *   - If the label of the entry becomes greater (a link came back), some neighbours get their new
- *     entries only afterwards: those that will send to this switch over a channel with a label not
- *     below the entry's old label.
+ *     entries only afterwards. These are the neighbours that will send to this switch over a
+ *     channel whose label is not below the entry's old label.
  *
  * A third rule keeps destinations reachable. It concerns paths that change while the old entries
  * still work, because links come back. Switches on the new path whose old entries do not lead to
@@ -24,9 +24,9 @@
  * order of the switches, the first rule puts upper switches before lower ones, and the second rule
  * puts lower switches before upper ones. Both together may form a cycle of blocks. Such a cycle
  * disappears if each block is written in two parts: first the entries whose label becomes greater
- * or stays, then those whose label becomes lower. If a cycle remains (labels that follow no order
- * of the switches), its entries are written as NO_ROUTE in one step and with their new values in
- * the next step. In between, they drop packets.
+ * or stays, then those whose label becomes lower. A cycle may remain if the labels follow no order
+ * of the switches. Its entries are then written as NO_ROUTE in one step, and with their new values
+ * in the next step. In between, they drop packets.
  *
  * A switch that was cut off may be connected again. Its old entries may then lead to switches from
  * which the labels do not ascend. These entries are called stale. They are set to NO_ROUTE in an
@@ -351,7 +351,7 @@ static int attempt(struct ordering *o, bool parted, size_t *ret_left)
     return status;
 }
 
-/* Orders the writes that got no step, because no order of these writes is safe. Each of them is
+/* Handles the writes that got no step because no order of these writes is safe. Each of them is
  * replaced by two writes: the first sets its entries to NO_ROUTE, and the second, a step later,
  * sets their new values. */
 static void drain_rest(struct ordering *o)

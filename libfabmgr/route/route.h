@@ -28,7 +28,7 @@ struct fab_route_engine {
     /* Computes *ret_lft and, if the engine needs several VLs, *ret_vls. Before the call, the caller
      * has set all bytes of *ret_vls to zero. The caller frees both with fab_target_lft_fini and
      * fab_target_vls_fini. why[] gets a sentence for the operator. Returns UNSUPPORTED if the
-     * engine cannot route the topology, or a port has too few VLs; why[] then has the reason.
+     * engine cannot route the topology, or if a port has too few VLs; why[] then has the reason.
      * Returns INVAL if the LIDs belong to another fabric, or NOMEM. */
     int (*run)(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len);
@@ -36,14 +36,14 @@ struct fab_route_engine {
     bool moves_sls;
 };
 const struct fab_route_engine *const *fab_route_engines(void); /* returns a NULL-terminated array */
-/* Returns the engine with this name; NULL: there is none. For "auto", returns the engine that
- * accepts every topology. */
+/* Returns the engine with this name; NULL: there is none. If the name is "auto", returns the engine
+ * that accepts every topology (nue). */
 const struct fab_route_engine *fab_route_engine_by_name(const char *name);
 
 #define FAB_ROUTE_CHAIN_MAX 16
-/* A chain of engines that are tried in order. The next engine runs when an engine refuses the
- * topology or its tables fail the proof. As text, a chain is a list of names separated by commas,
- * or "auto", which means the engines that suit most fabrics, best first. */
+/* A chain of engines that are tried in order. If an engine refuses the topology, or its tables fail
+ * the proof, the next engine runs. The text of a chain is a list of names separated by commas, or
+ * "auto", which stands for the engines that suit most fabrics, best first. */
 struct fab_route_chain {
     const struct fab_route_engine *engine[FAB_ROUTE_CHAIN_MAX];
     uint32_t count;
@@ -57,10 +57,10 @@ int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *w
 
 /* Returns the number of data VLs, 1..FAB_VLS_MAX, that an engine may use: the smallest number that
  * the policy permits on any working ISL, divided by the number of VL sets that the traffic classes
- * need. *ret_port is a port of the ISL that has this smallest number; if there are several such
- * ports, the one with the lowest id; FAB_NONE: there are no ISLs. Links to endports do not limit
- * the number. Packets leave the fabric on these links, so no channel depends on them. The
- * SLtoVLMappingTable of such a link maps the engine's VLs to the VLs that the link has. */
+ * need. *ret_port is the port with the lowest id among the ports of ISLs with this number;
+ * FAB_NONE: there are no ISLs. Links to endports do not limit the number. Packets leave the fabric
+ * on these links, so no channel depends on them. The SLtoVLMappingTable of such a link maps the
+ * engine's VLs to the VLs that the link has. */
 uint8_t fab_route_vls_available(const struct fab_fabric *f, const struct fab_policy *p,
                                 uint32_t *ret_port);
 

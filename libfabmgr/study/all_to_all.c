@@ -3,15 +3,15 @@
  * Computes the exact channel loads of all-to-all traffic.
  *
  * The paths to one destination form a tree of switches, in which each leaf sends as many units as
- * it has endports. A walk from each leaf, which stops at the first switch that an earlier walk
- * visited, lists the switches of the tree, parents first. In reverse order, each switch adds the
- * units that it sends and forwards to its parent. The work is proportional to switches x
- * destinations, not to pairs of endports.
+ * it has endports. A walk from each leaf lists the switches of the tree, parents first. It stops at
+ * the first switch that an earlier walk visited. In reverse order, each switch adds the units that
+ * it sends and forwards to its parent. The work is proportional to switches x destinations, not to
+ * pairs of endports.
  *
  * The LFTs are read in transposed tiles of 64 LIDs, so that the entries of all switches for one LID
- * are adjacent. The LFTs may contain anything. If a walk ends in a loop, at a port without a link
- * or at a wrong endport, the leaf is marked as broken for the destination, and none of its units
- * are counted.
+ * are adjacent. The LFTs may contain anything. A walk may end in a loop, at a port without a link
+ * or at a wrong endport. The leaf is then marked as broken for the destination, and none of its
+ * units are counted.
  *
  * The endports that send over a channel are stored as a set of leaves: if a leaf sends anything to
  * a destination over a channel, all its endports do, except the destination itself.

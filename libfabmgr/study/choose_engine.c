@@ -13,8 +13,8 @@
  * reports no flaw.
  *
  * A fault should not change the SL of a path that it does not affect, because hosts learn SLs only
- * from path records. So tables that need other SLs than 0 do not replace tables that do not. If the
- * first engine keeps SLs under faults, others must be much better.
+ * from path records. So tables that need SLs other than 0 do not replace tables that need only SL
+ * 0. If the first engine keeps SLs under faults, others must be much better.
  */
 #include "libfabmgr/study/choose_engine.h"
 
@@ -31,8 +31,8 @@ struct comparison {
     struct fab_route_input in;
     /* the tables that the first engine of the chain has made */
     struct fab_engine_choice *first;
-    /* the best tables tried so far, if they are better than the tables of `first`; otherwise the
-     * member `engine` of `best` is NULL */
+    /* the best tables tried so far; if no tables are better than the tables of `first`, the member
+     * `engine` is NULL */
     struct fab_engine_choice best;
     /* rows for operators; row `best_row` describes the best tables so far */
     struct fab_choice *record;
@@ -148,7 +148,7 @@ static void enter(struct comparison *c, struct fab_engine_choice *t, bool better
     c->best_row = c->record->count - 1;
 }
 
-/* Returns true if the tables of the last row are better than the best ones so far. */
+/* Returns true if the tables of the last row are better than the best tables so far. */
 static bool is_better(const struct comparison *c)
 {
     const struct fab_choice_row *best = &c->record->row[c->best_row],
@@ -202,8 +202,8 @@ static int search_locally(const struct comparison *c, struct fab_engine_choice *
 }
 
 /* Improves the tables of `from` by local search, and proves the result. The result replaces the
- * best tables if no figure is worse by more than its tolerance. This holds even if all figures are
- * equal, because local search has reduced the number of flows that share links. */
+ * best tables if no figure is worse by more than its tolerance. It replaces them even if all
+ * figures are equal, because local search has also reduced the number of flows that share links. */
 static int refine(struct comparison *c, const struct fab_engine_choice *from)
 {
     struct fab_engine_choice t = {.engine = NULL};

@@ -41,8 +41,8 @@ struct fab_engine_choice {
  * repairs do not support tables with SLs by pair of switches, so these may replace only tables that
  * also have SLs by pair.
  *
- * Nothing is compared unless the chain is "auto", *in->flawed is true and the fabric is small
- * enough. choice->why tells the operator if hosts must use other SLs than 0, and choice->record has
+ * Tables are compared only if the chain is "auto", *in->flawed is true and the fabric is small
+ * enough. choice->why tells the operator if hosts must use SLs other than 0, and choice->record has
  * the figures of all candidates. Returns NOMEM or another error of the engines and of the proof;
  * *choice is then unchanged. */
 int fab_study_choose_engine(const struct fab_route_input *in, const struct fab_route_chain *chain,

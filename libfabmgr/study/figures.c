@@ -3,8 +3,9 @@
  * Compares tables by several figures.
  *
  * One figure alone is not enough: tables that balance all-to-all traffic better often have more
- * flows of a shift on one link, and a shift in one order of the endports says little about others.
- * The figures of different kinds are multiplied, because only ratios of them are comparable.
+ * flows of a shift on one link, and shifts in one order of the endports say little about shifts in
+ * another order. The figures of different kinds are multiplied, because only ratios of them are
+ * comparable.
  */
 #include "libfabmgr/study/figures.h"
 

@@ -19,10 +19,10 @@ int fab_study_figures_measure(const struct fab_figures_input *in, struct fab_cho
  * the flows in the worst shift, and divided by the bandwidths of shifts and of random permutations.
  */
 double fab_study_figures_product(const struct fab_choice_figures *f);
-/* Returns true if the tables with the figures x are better than those with the figures y. Tables
- * with a lower congestion product are better. If the products differ by at most 5 %, tables with
- * fewer VLs are better. If the numbers of VLs are equal, tables are better if their sum of squared
- * channel loads is lower by more than 1 %. */
+/* Returns true if the tables with the figures x are better than the tables with the figures y.
+ * Tables with a lower congestion product are better. If the products differ by at most 5 %, tables
+ * with fewer VLs are better. If the numbers of VLs are equal, tables are better if their sum of
+ * squared channel loads is lower by more than 1 %. */
 bool fab_study_figures_better(const struct fab_choice_figures *x, uint8_t x_lanes,
                               const struct fab_choice_figures *y, uint8_t y_lanes);
 /* Returns true if local search may replace tables with the figures `before` by tables with the

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * For each destination, the tables make a tree of switches. The search follows the path from each
- * switch with sources until it reaches the destination or a switch whose fate is already known, and
- * then gives this fate to all switches on the path. So it visits each switch once for each
- * destination.
+ * switch with sources until it reaches the destination or a switch whose fate (enum fate) is
+ * already known. Then all switches on the path have the same fate. So the search visits each switch
+ * once for each destination.
  */
 #include "libfabmgr/study/job_paths.h"
 
@@ -14,7 +14,9 @@
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/status.h"
 
-/* What happens on the path from a switch to the destination; a greater value takes precedence. */
+/* What happens on the path from a switch to the destination. CLEAN: neither of the following. NEAR:
+ * it passes a switch of in->near. HIT: it leads over a failed link, or does not arrive. A greater
+ * value takes precedence. */
 enum fate { UNKNOWN, CLEAN, NEAR, HIT };
 
 /* A switch with sources. whole: number of sources whose own link works. cut: number of sources
@@ -29,7 +31,8 @@ struct search {
     uint32_t *path;  /* [switches] the switches of the present path */
     struct source *sources;
     uint32_t source_count;
-    uint32_t *source_of; /* [switches] index of the source; FAB_NONE: none */
+    /* [switches] index of each switch in sources[]; FAB_NONE: the switch has no sources */
+    uint32_t *source_of;
 };
 
 static bool is_cut(const struct fab_job_paths_input *in, uint32_t end)
@@ -70,7 +73,8 @@ static enum fate follow(struct search *s, uint32_t sw, uint32_t index)
     enum fate fate = UNKNOWN;
     while (fate == UNKNOWN) {
         if (s->known[sw] == index + 1) {
-            fate = s->fate[sw] != UNKNOWN ? (enum fate)s->fate[sw] : HIT; /* UNKNOWN: a cycle */
+            /* UNKNOWN: this path itself has met the switch before, so it is a loop */
+            fate = s->fate[sw] != UNKNOWN ? (enum fate)s->fate[sw] : HIT;
             break;
         }
         s->known[sw] = index + 1;

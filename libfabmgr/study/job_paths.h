@@ -12,7 +12,7 @@ struct fab_job_paths_input {
     const struct fab_lft *lft;
     /* Bitset of the ports, by id, whose links fail. Both ports of a link must be in the set. */
     const uint64_t *failed;
-    /* bitset of switches, by id: those at the ends of links that have failed before */
+    /* bitset of switches, by id: the switches at both ends of links that have failed before */
     const uint64_t *near;
     const uint32_t *ends; /* [end_count] ids of endports with LIDs, each one once */
     uint32_t end_count;
@@ -22,9 +22,10 @@ struct fab_job_paths_input {
     void *stopped_ctx;
 };
 struct fab_job_paths {
-    uint64_t pairs; /* ordered pairs of different endports */
-    uint64_t hit;   /* pairs whose path leads over a failed link, or that have no path */
-    uint64_t near;  /* pairs whose path uses no failed link, but passes a switch of in->near */
+    uint64_t pairs; /* number of ordered pairs of different endports */
+    uint64_t hit;   /* number of pairs whose path leads over a failed link, or that have no path */
+    /* number of pairs whose path uses no failed link, but passes a switch of in->near */
+    uint64_t near;
 };
 /* Follows the paths to the base LID of each endport. Returns OK, NOMEM, or BUSY (stopped). The time
  * is linear in the number of endports times the number of switches on their paths. */

@@ -40,7 +40,7 @@ struct fab_measurement {
     uint32_t end_count;
     struct fab_measured_leaf *leaves; /* [leaf_count] */
     uint32_t leaf_count;
-    /* [switches] index of each switch in leaves[]; FAB_NONE: the switch is no leaf */
+    /* [switches] index of each switch in leaves[]; FAB_NONE: the switch is not a leaf */
     uint32_t *leaf_at;
     /* number of 64-bit words of a set of endports */
     size_t words;

@@ -16,8 +16,8 @@
 #include "libfabmgr/study/measurement.h"
 
 #define SHIFT_FLOWS 9000000u
-/* limit of the number of flows of all shifts in one other order, and number of random orders among
- * the other orders */
+/* Shifts are also measured in other orders of the endports. ORDER_FLOWS: limit of the number of
+ * flows of all shifts in one of these orders. RANDOM_ORDERS: number of random orders among them. */
 #define ORDER_FLOWS 250000u
 #define RANDOM_ORDERS 2
 

@@ -79,7 +79,7 @@ struct fab_quality_shift {
     /* true: all shifts were tried; false: only a sample */
     bool every;
 };
-/* Shifts of the same endports in other orders than the topological one, because jobs order their
+/* Shifts of the same endports in orders other than the topological order, because jobs order their
  * ranks as they like: by NodeDescription, by node GUID, and at random. All figures are means over
  * these orders and the topological one. A job has only its own order. */
 struct fab_quality_orders {
@@ -93,7 +93,8 @@ struct fab_quality_random {
     /* median and maximum, over all random permutations, of the number of flows on the channel with
      * the most flows */
     uint32_t median, max;
-    /* bandwidth of a flow, as for shifts: the mean over all flows of all permutations */
+    /* fraction (0..1) of an endport's bandwidth that a flow gets: mean over all flows of all
+     * permutations */
     double bandwidth;
     uint32_t tried;
 };
@@ -104,7 +105,8 @@ struct fab_quality_bisection {
     /* fraction (0..1) of an endport's bandwidth that a flow gets: mean over all flows of all
      * bisections */
     double mean;
-    /* the same fraction: mean over the flows of the worst bisection */
+    /* fraction (0..1) of an endport's bandwidth that a flow gets in the worst bisection: mean over
+     * the flows of this bisection */
     double least;
     uint32_t tried;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Computes the fabric after links have failed. The fabric is copied into a builder, and the links
  * are removed from this copy. The part that the manager's own port then reaches is the fabric that
- * discovery would find. Its nodes are matched with the old ones by GUID; port numbers stay the
- * same. */
+ * discovery would find. Its nodes are matched with the nodes of the old fabric by GUID; port
+ * numbers stay the same. */
 #include "libfabmgr/study/whatif.h"
 
 #include <stdlib.h>

@@ -34,7 +34,8 @@ struct fab_choice_figures {
      * of the endports (struct fab_quality_orders). */
     double worst_shift, mean_shift;
     /* Fraction (0..1) of an endport's bandwidth that a flow gets. shift_bandwidth: in shifts, as
-     * the mean over these orders. permutation_bandwidth: in random permutations. */
+     * the mean over several orders of the endports (struct fab_quality_orders).
+     * permutation_bandwidth: in random permutations. */
     double shift_bandwidth, permutation_bandwidth;
 };
 struct fab_choice_row {
@@ -42,9 +43,9 @@ struct fab_choice_row {
     enum fab_choice_outcome outcome;
     /* true: the tables of the engine after local search */
     bool searched;
-    bool measured; /* figures are set */
+    bool measured; /* true: `figures` is set */
     struct fab_choice_figures figures;
-    uint8_t lanes;    /* number of VLs that the tables use; 0: there are no tables */
+    uint8_t lanes;    /* number of VLs that the tables use; 0: no tables */
     uint64_t time_us; /* time of engine and proof; 0: unknown */
     /* sentence of the engine about its tables, or why there are none */
     char why[300];
@@ -61,7 +62,7 @@ struct fab_choice *fab_target_choice_new(void);
 struct fab_choice *fab_target_choice_ref(const struct fab_choice *c);
 void fab_target_choice_unref(struct fab_choice *c);
 
-/* Appends a row, and returns it; returns the last row again if there is no room. */
+/* Appends a row, and returns it. If there is no room for a row, returns the last row. */
 struct fab_choice_row *fab_target_choice_add(struct fab_choice *c, const char *engine,
                                              enum fab_choice_outcome outcome, const char *why);
 /* Returns the row of the tables that are used; NULL: none are. */

@@ -37,12 +37,12 @@ struct fab_pins_input {
     int64_t unix_us;
 };
 /* Keeps all present pins, and makes pins for the adapters and routers without a pin whose
- * description matches a pattern. Also finds the nodes that must wait for an approval instead: their
- * description matches a pattern that their pin does not match, their host name is pinned to another
- * GUID, the policy demands an approval for every pin, or there are FAB_PINS_MAX pins already. If no
- * GUID is pinned to a host name yet, all hosts of this fabric that show this name are pinned to it.
- * A pattern that consists only of stars matches every name, and counts as no pattern. Returns
- * NOMEM. */
+ * description matches a pattern. If no GUID is pinned to a host name yet, all hosts of this fabric
+ * that show this name are pinned to it. A pattern that consists only of stars matches every name,
+ * and counts as no pattern. Also finds the nodes that get no pin until an operator approves it.
+ * There are four cases. The description matches a pattern that the pin of the node does not match.
+ * The host name is pinned to another GUID. The policy demands an approval for every pin. There are
+ * FAB_PINS_MAX pins already. Returns NOMEM. */
 int fab_target_pins_update(const struct fab_pins_input *in, struct fab_pins **ret);
 /* Returns true if both sets have the same pins and the same waiting nodes. Times are not
  * compared. */

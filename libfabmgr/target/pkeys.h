@@ -24,14 +24,15 @@
 enum fab_enforce { FAB_ENFORCE_IN = 1, FAB_ENFORCE_OUT = 2 };
 
 /* The P_Key tables of all ports. If all bytes are zero, the manager sets no tables, and ports keep
- * those that they have. */
+ * their tables. */
 struct fab_pkeys {
     uint32_t ports;
     /* [ports + 1] index in key[] of each port's table. If the table of a port is empty, the manager
      * does not set it. */
     uint32_t *first;
     /* The P_Keys of all tables, each in the order of the table's indices; 0: unused entry. The
-     * table of a device may have more entries than are stored here; those are also unused. */
+     * table of a device may have more entries than are stored here; the additional entries are also
+     * unused. */
     uint16_t *key;
     /* [ports] directions in which the switch checks P_Keys at this port: bits of enum fab_enforce.
      * 0 for port 0 of switches, and for ports of adapters and routers. */
@@ -58,7 +59,7 @@ const uint16_t *fab_target_pkeys_table_or_default(const struct fab_pkeys *p, uin
  * fab_target_pkeys_table_or_default returns. */
 bool fab_target_pkeys_has(const struct fab_pkeys *p, uint32_t port, uint16_t pkey);
 /* Returns the P_Key with which port a can communicate with port b, as a PathRecord contains it; 0:
- * they cannot communicate. If a and b are the same port, every key of its table serves, also a
+ * they cannot communicate. If a and b are the same port, every key of its table serves, even a
  * limited one. If there are several such keys, returns the first one in a's table. If `wanted` is
  * not 0, considers only this partition. Uses the tables of fab_target_pkeys_table_or_default. */
 uint16_t fab_target_pkeys_common(const struct fab_pkeys *p, uint32_t a, uint32_t b,
@@ -103,9 +104,9 @@ void fab_target_held_pkeys_forget(struct fab_blocks *h, uint32_t port);
 int fab_target_held_pkeys_set_enforce(struct fab_blocks *h, uint32_t port, uint8_t enforce);
 bool fab_target_held_pkeys_refused_enforce(const struct fab_blocks *h, uint32_t port,
                                            uint8_t enforce);
-/* Records the enforcement that a switch port reports. Returns true if the port had reported the
- * value that the manager set, and now reports another one, because another program has changed it.
- * The value then counts as not set, so that the next plan writes it. */
+/* Records the enforcement that a switch port reports. Returns true if the port once reported the
+ * value that the manager set, and now reports another value: another program has changed it. The
+ * value of the manager then counts as not set, so that the next plan writes it. */
 bool fab_target_held_pkeys_lost_enforce(struct fab_blocks *h, uint32_t port, uint8_t reported);
 /* Translates the blocks to the port ids of the snapshot `now`. Drops the blocks of ports that are
  * not in this snapshot. Returns NOMEM if there is no memory. */

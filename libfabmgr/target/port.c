@@ -25,8 +25,8 @@ static uint8_t lesser(uint8_t a, uint8_t b)
     return a < b ? a : b;
 }
 
-/* Returns the lower one of the capabilities `ours` and `theirs`, but at most `policy` (0: no
- * limit). If one of the capabilities is unknown (0), returns the present value `now`. */
+/* Returns the lower of the capabilities `ours` and `theirs`, but at most `policy` (0: no limit). If
+ * one of the capabilities is unknown (0), returns the present value `now`. */
 static uint8_t agree(uint8_t now, uint8_t ours, uint8_t theirs, uint8_t policy)
 {
     if (ours == 0 || theirs == 0)
@@ -54,9 +54,9 @@ bool fab_target_can_reregister(const struct fab_port_info *info)
 
 /* Sets the fields of endports. If the port had another manager, or its link was down, the
  * registrations of its host are lost. ClientReregister asks the host to repeat them (IBA 14.4.11).
- * This function does not change the M_Key of a device that has another M_Key that the manager
- * knows. The manager changes keys in a round of its own. If an answer is lost, that round finds out
- * whether the device has the old or the new key. */
+ * If the M_Key of a device is not the wanted key, but another key that the manager knows, this
+ * function does not change it. The manager changes keys in a round of its own. If an answer is
+ * lost, that round finds out whether the device has the old or the new key. */
 static void address_fields(const struct fab_fabric *f, const struct fab_policy *p,
                            const struct fab_lids *lids, uint32_t port, uint32_t sm_lid,
                            bool was_down, struct fab_port_info *want)

@@ -142,8 +142,8 @@ struct fab_target {
     char engine[32];
     /* sentence for the user about the tables and the choice of the engine */
     char reason[400];
-    /* How the engine was chosen (libfabmgr/target/choice.h); NULL: not recorded. The target has one
-     * reference. */
+    /* How the engine was chosen (libfabmgr/target/choice.h); NULL: not recorded. The target owns
+     * one reference to it. */
     struct fab_choice *choice;
     int refs; /* number of references; private, atomic */
 };

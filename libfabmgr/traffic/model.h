@@ -14,10 +14,10 @@
  * arrived when its turn comes. The buffer space of a packet is free when its last byte has left,
  * and the credits reach the sender one cable delay later.
  *
- * Not modelled: buffers shared among the ports of a switch, limits of the crossbar (an input may
- * send to several outputs at once), link-level retries, acknowledgements (except BECNs, which
- * travel as packets of 64 bytes), windows of queue pairs, adaptive routing, and slow receivers
- * (endports accept everything at once).
+ * Not modelled: buffers shared among the ports of a switch, link-level retries, windows of queue
+ * pairs, and adaptive routing. Crossbars have no limits: an input may send to several outputs at
+ * once. There are no acknowledgements, except BECNs, which travel as packets of 64 bytes. Receivers
+ * are never slow: endports accept everything at once.
  */
 #ifndef LIBFABMGR_TRAFFIC_MODEL_H
 #define LIBFABMGR_TRAFFIC_MODEL_H
@@ -43,7 +43,7 @@ enum traffic_kind {
     TRAFFIC_CREDIT, /* credits return to a channel */
     TRAFFIC_WAKE,   /* a port can send again */
     TRAFFIC_READY,  /* a flow can send */
-    /* congestion control delays an SL no longer, so that the SL can send (arg: endport * 16 +
+    /* congestion control no longer delays an SL, so that the SL can send (arg: endport * 16 +
      * SL) */
     TRAFFIC_SL,
     /* the receiver of a flow sends a BECN */
@@ -115,8 +115,8 @@ struct traffic_port {
     uint16_t least;
     /* number of ports of the switch to which the port belongs; 0 if it is an endport */
     uint8_t inputs;
-    bool to_endport;  /* the link leads to an endport */
-    bool wake_queued; /* a TRAFFIC_WAKE event is queued */
+    bool to_endport;  /* true: the link leads to an endport */
+    bool wake_queued; /* true: a TRAFFIC_WAKE event is queued */
     /* true: Victim_Mask is set, so packets that had to wait for credits are also marked */
     bool victim;
     struct traffic_arbiter high, low;
@@ -278,8 +278,8 @@ void fab_traffic_queue_becn(struct fab_traffic *t, uint32_t flow);
 bool fab_traffic_marks(struct fab_traffic *t, const struct traffic_port *p,
                        struct traffic_channel *channel, const struct traffic_packet *packet);
 void fab_traffic_receive_becn(struct fab_traffic *t, struct traffic_flow *f);
-/* Returns for how long in ps congestion control delays the flow after a packet. ps: the time that
- * the port takes to send this packet. */
+/* Returns for how long in ps congestion control delays the flow after a packet. ps: the time in ps
+ * that the port takes to send this packet. */
 uint64_t fab_traffic_injection_delay(struct fab_traffic *t, const struct traffic_flow *f,
                                      uint64_t ps);
 

@@ -27,9 +27,9 @@
 
 /* The VL arbitration tables of every port (IBA 7.6.9). Weights are in units of 64 bytes. A port
  * sends from the VLs of the high-priority table first. After high_limit * 4,096 bytes from these
- * VLs, a packet from a VL of the low-priority table may go next. high_limit 0: such a packet may go
- * after each packet of the high-priority table. high_limit 255: it may go only while no VL of the
- * high-priority table can send. */
+ * VLs, a packet of low priority (from a VL of the low-priority table) may go next. high_limit 0: a
+ * packet of low priority may go after each packet of the high-priority table. high_limit 255:
+ * packets of low priority may go only while no VL of the high-priority table can send. */
 struct fab_traffic_arbitration {
     struct {
         uint8_t vl, weight;

@@ -8,8 +8,8 @@
  * ascend along all paths in every mixture of old and new entries. So no mixture has a loop or a
  * cycle of channel dependencies, and no working path is lost. The plan may use this order if its
  * LFT writes are the writes of the repair. The LFT writes of a plan are in two stages (plan.h):
- * stage EARLY has those that precede links that come up, and stage ROUTES has all others. This file
- * checks that
+ * stage EARLY has the writes that precede links that come up, and stage ROUTES has all others. This
+ * file checks that
  *
  *   - each block of stage ROUTES is known and not doubtful, and holds the entries from which the
  *     repair starts;
@@ -19,7 +19,8 @@
  *     repair that must wait for another one. Their writes come before all others, which is one of
  *     the orders that the repair allows;
  *   - the repair drains no entry and has no stale entries;
- *   - no SL or VL changes, or depends on the path or on the ports, and no switch is silent.
+ *   - no SL and no VL changes, no SL or VL depends on the path or on ports, and no switch is
+ *     silent.
  *
  * If a check fails, the caller must order the writes in another way (plan_order.c).
  */
@@ -43,8 +44,8 @@ struct match {
     /* bitset [switch][blocks] of the blocks that stage ROUTES writes and the repair changes */
     uint64_t *found;
     /* [steps of the repair + 1] The steps of the repair that have writes in stage ROUTES get new
-     * numbers, from 0. number[i] is the new number of step i. steps: how many steps have one.
-     * writes: number of writes in these steps. */
+     * numbers, from 0. number[i] is the new number of step i. steps: number of these steps. writes:
+     * number of their writes. */
     uint32_t *number;
     uint32_t steps, writes;
 };

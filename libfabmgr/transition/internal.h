@@ -15,7 +15,7 @@ enum fab_transition_mode {
     FAB_TRANSITION_OLD_ONLY,
     /* switches may hold old and new entries in every combination */
     FAB_TRANSITION_ANY,
-    /* The writes have an order such that each packet meets old entries first. After its first new
+    /* The order of the writes ensures that each packet meets old entries first. After its first new
      * entry, it meets only new entries. */
     FAB_TRANSITION_ALONG,
 };
@@ -100,9 +100,9 @@ void fab_transition_order_fini(struct fab_transition_order *o);
 /* Computes the order from all dependencies. Returns false if there is no order, because the
  * dependencies have a cycle. */
 bool fab_transition_order_sort(struct fab_transition_order *o);
-/* Adapts the order to the dependencies of d->list[], which are already in d->deps. If they close a
- * cycle, the search takes too long, or memory runs out (d->failed), removes them from d->deps and
- * returns false. */
+/* Adapts the order to the dependencies of d->list[], which are already in d->deps. Returns false if
+ * they close a cycle, if the search takes too long, or if memory runs out (d->failed). They are
+ * then removed from d->deps. */
 bool fab_transition_order_add(struct fab_transition_order *o);
 
 #endif

@@ -15,8 +15,8 @@
  *
  * With one VL, this file assumes that packets may start at every switch, because switches send
  * management packets themselves. With several VLs, it follows packets from each switch with LID
- * owners, with the SLs of the pair of source switch and destination LID. The state of a packet
- * consists of the switch, the old and the new class of the port through which the packet entered,
+ * owners, with the SLs of the pair of source switch and destination LID. The state of a packet has
+ * five parts: the switch, the old and the new class of the port through which the packet entered,
  * the SL, and whether the packet has met a new entry.
  */
 #include <stdlib.h>

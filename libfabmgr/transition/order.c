@@ -5,9 +5,9 @@
  * whether further LIDs may be updated, rounds.c tries to add their dependencies to the order.
  *
  * fab_transition_order_sort computes the order from all dependencies (Kahn 1962). If an added
- * dependency contradicts the order, only channels between the two channels of this dependency are
- * moved (Pearce & Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", ACM
- * JEA 11, 2006). When dependencies are removed, the order stays valid.
+ * dependency contradicts the order, only the channels that are between its two channels in the
+ * order are moved (Pearce & Kelly, "A dynamic topological sort algorithm for directed acyclic
+ * graphs", ACM JEA 11, 2006). When dependencies are removed, the order stays valid.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,9 @@
  * tables. If these tables have a cycle with the new links, the plan is made again. Entries that
  * lead into these links then drop packets at first.
  *
- * After lost writes, the switches may hold other tables than the former ones. If the proof does not
- * include such a mixture, a new plan is made, which restores the former entries first.
+ * After lost writes, some switches may hold tables that differ from the former ones. If the proof
+ * does not include the resulting mixtures, a new plan is made, which restores the former entries
+ * first.
  *
  * A write of a plan has all 64 entries of a block. Entries that the transition does not change in
  * this write keep the value that the switch holds. If this value is not known, the write sets the
@@ -173,8 +174,9 @@ static void add_others(struct ordering *o)
     for (uint32_t i = first; i < o->plan->stage_start[o->stage + 1]; i++) {
         const struct fab_plan_op *op = &o->plan->ops[i];
         if (o->stage == FAB_STAGE_EARLY && (op->keep | op->drain) != 0)
-            /* This write makes entries drop packets on a switch that is not cut off, or restores a
-             * block. The transition of stage EARLY does not contain it. */
+            /* This write makes entries drop packets on a switch that is not cut off, or restores
+             * a block. The transition of stage EARLY has no such writes, so the plan keeps this
+             * one. */
             o->ops[o->count++] = *op;
         else if (fab_base_bits_add(o->covered, (size_t)op->node * o->blocks + op->block))
             add(o, op->node, op->block);

@@ -8,8 +8,8 @@
  * free of cycles, the plan keeps its order, which restores broken paths first. Otherwise its LFT
  * writes are replaced by the steps of fab_transition_make.
  *
- * If the new tables are a repair of the old ones, fab_transition_order_by_repair needs no such
- * check.
+ * If the new tables are a repair of the old tables, fab_transition_order_by_repair orders the
+ * writes without this check.
  */
 #ifndef LIBFABMGR_TRANSITION_PLAN_ORDER_H
 #define LIBFABMGR_TRANSITION_PLAN_ORDER_H
@@ -45,8 +45,8 @@ int fab_transition_order_plan(const struct fab_plan_input *in, const struct fab_
 /* Like fab_transition_order_plan, in time proportional to the change, if the new tables are a
  * repair of the old ones (by_repair.c). `d` is this repair, with its writes in order. These writes
  * name switches by their ids in in->fabric; FAB_NONE: the switch is absent. Returns NOT_FOUND, with
- * the plan unchanged, if a check of by_repair.c fails, for example because the plan has other
- * writes than the repair, or because the repair drains entries. Also returns NOMEM. */
+ * the plan unchanged, if a check of by_repair.c fails, for example because the writes of the plan
+ * are not those of the repair, or because the repair drains entries. Also returns NOMEM. */
 int fab_transition_order_by_repair(const struct fab_plan_input *in, const struct fab_vls *old_vls,
                                    const struct fab_repair_delta *d, struct fab_plan *plan,
                                    struct fab_transition_outcome *ret);

@@ -5,7 +5,7 @@
  *
  * Switches replace their tables one after the other, so packets meet mixtures of old and new
  * entries. Even if neither the old nor the new tables have a cycle of channel dependencies, a
- * mixture may have one. This file makes steps such that no mixture has a forwarding loop, or a
+ * mixture may have one. This file makes steps with which no mixture has a forwarding loop, or a
  * cycle on any VL, in whatever order the writes of a step take effect. It has four means:
  *
  *   - Any order. Take, for each LID, the channel dependencies of all mixtures of its old and new

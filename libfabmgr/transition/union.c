@@ -36,7 +36,8 @@ struct mixing {
      * the bitset of the entries that change */
     const uint8_t **was, **now;
     uint64_t *changes;
-    uint64_t any_change; /* union of changes[] */
+    /* bitset of the entries of the present LFT block that change in at least one switch */
+    uint64_t any_change;
     /* number of switches with changed entries in the present LFT block */
     uint32_t changed;
 };

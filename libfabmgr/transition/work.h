@@ -87,9 +87,9 @@ void fab_transition_load(struct fab_transition_work *w, uint32_t block);
 /* Returns a bitset of the waiting LIDs of the LFT block that may lose a path while entries are
  * replaced. The caller must call fab_transition_find_losses for each of these LIDs. */
 uint64_t fab_transition_find_lossy(const struct fab_transition_work *w, uint32_t block);
-/* Sets the members `loss`, `along` and `broken` of a LID in the loaded LFT block: how many pairs
- * may lose their path if the LID is updated in mode ANY, whether mode ALONG avoids the loss, and
- * whether some pairs get a path only by the new entries. */
+/* Sets three members of a LID in the loaded LFT block. loss: how many pairs may lose their path if
+ * the LID is updated in mode ANY. along: whether mode ALONG avoids the loss. broken: whether some
+ * pairs get a path only by the new entries. */
 void fab_transition_find_losses(struct fab_transition_work *w, uint32_t lid);
 /* Sets ret_wave[s] of each switch s to the number of changed entries that packets to the LID meet
  * after s on the new path. Switches with a smaller number are written earlier. The LID must be in

@@ -7,12 +7,11 @@
  *     dependency for the whole batch.
  *   - Other switches spread the LIDs over several ports. Switches whose ports lead to the same
  *     switches form an equivalence class, and mostly spread the LIDs alike. The lowest id of the
- *     class is its representative. The batch is walked in tiles of 64 LIDs. If a switch has the
- *     same entries in a tile as its representative, each of its channels has the same dependencies
- *     as the representative's channel of the same port. So only the dependencies of the
- *     representative are collected. In a tile where some switch of the class has
- *     different entries, the dependencies collected so far are first given to all switches of the
- *     class.
+ *     class is its representative. The batch is walked in tiles of 64 LIDs. A switch may have the
+ *     same entries in a tile as its representative. Then each of its channels has the same
+ *     dependencies as the representative's channel of the same port, so only the dependencies of
+ *     the representative are collected. In a tile where some switch of the class has different
+ *     entries, the dependencies collected so far are first given to all switches of the class.
  *
  * The depth of a switch is the number of switches on its path to the destination. All LIDs arrive
  * if each switch has the same depth for all LIDs of the batch, and this depth is one more than the
@@ -263,9 +262,9 @@ static void find_reps(struct fab_verify_batch_walk *s)
     }
 }
 
-/* Copies the collected dependencies of a class to its switches, for each class in which some switch
- * has other entries than the representative. In all other classes, the dependencies apply to every
- * switch, and are copied later. */
+/* Copies the collected dependencies of a class to its switches, for each class in which the entries
+ * of some switch differ from those of the representative. In all other classes, the dependencies
+ * apply to every switch, and are copied later. */
 static void distribute_where_unlike(struct fab_verify_batch_walk *s, bool to_all,
                                     struct fab_verify_deps *deps)
 {
@@ -342,9 +341,10 @@ static inline void note(uint64_t *bits, uint32_t words, uint8_t num, uint8_t nex
     fab_verify_deps_set(bits + (size_t)num * words, next_num);
 }
 
-/* Records on which channels of the next switch `to` the channel of port `num` depends, for packets
- * to the LIDs `from` to from + count - 1 of the batch. bits: the dependencies of the channels of
- * the switch that has port `num`. Returns false if an LFT entry is a port that does not exist. */
+/* Records the dependencies of the channel of port `num` on channels of the next switch `to`. They
+ * are those of packets to the LIDs `from` to from + count - 1 of the batch. bits: the dependencies
+ * of the channels of the switch that has port `num`. Returns false if an LFT entry is a port that
+ * does not exist. */
 static bool note_next(const struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                       uint64_t *bits, uint8_t num, uint32_t to, uint32_t from, uint32_t count)
 {
@@ -406,9 +406,9 @@ static bool note_uniform(struct fab_verify_batch_walk *s, const struct fab_verif
 static bool resolve(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b, uint32_t sw,
                     uint32_t nesting);
 
-/* Computes depth[] of the next switches of a switch that spreads the LIDs over several ports, and
- * sets *ret_depth to it. Returns false if the next switches have different depths, or if resolve()
- * fails for one of them. */
+/* Computes depth[] of the next switches of a switch that spreads the LIDs over several ports. If
+ * all of them have the same depth, sets *ret_depth to this depth. Returns false if they have
+ * different depths, or if resolve() fails for one of them. */
 static bool resolve_spread(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                            uint32_t sw, uint32_t nesting, uint16_t *ret_depth)
 {

@@ -9,8 +9,8 @@
  * To find a cycle, remove_sources() removes channels on which no other channel depends, again and
  * again (Kahn 1962). If no channel is left, the graph is acyclic. Otherwise remove_sinks() also
  * removes channels that depend on no remaining channel. Dependencies then lead from any remaining
- * channel into a cycle. A breadth-first search from the channels of one such cycle finds a cycle
- * that is short enough for a person to read.
+ * channel into a cycle. A breadth-first search from the channels of one cycle finds a cycle that is
+ * short enough for a person to read.
  */
 #include "libfabmgr/verify/dependencies.h"
 

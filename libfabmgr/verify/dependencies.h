@@ -7,7 +7,7 @@
 #include "libfabmgr/verify/switch_graph.h"
 
 /* A channel is an ISL in one direction on one VL; its number is (port id of the sending port) *
- * vl_count + VL. A channel depends on those channels of the next switch on which its packets
+ * vl_count + VL. A channel depends on the channels of the next switch on which its packets
  * continue. The dependencies of a channel are bits, in `words` words for each VL of the next
  * channel. Bit i is port i + 1 of the next switch, because port 0 has no link. */
 struct fab_verify_deps {
@@ -62,7 +62,7 @@ static inline void fab_verify_deps_add_vl(struct fab_verify_deps *c, uint32_t ch
 }
 /* Adds to *to the dependencies of *from, a graph of the same switches and VLs. */
 void fab_verify_deps_merge(struct fab_verify_deps *to, const struct fab_verify_deps *from);
-/* Removes dependencies on ports that lead to no switch, because these ports are no channels.
+/* Removes dependencies on ports that lead to no switch, because these ports have no channels.
  * Returns the number of dependencies left. */
 uint64_t fab_verify_deps_prune(struct fab_verify_deps *c);
 /* Looks for a cycle. Returns OK if the graph is acyclic, NOMEM, or CYCLE. After CYCLE, *ret_cycle
@@ -72,7 +72,7 @@ int fab_verify_deps_cycle(const struct fab_verify_deps *c, uint32_t **ret_cycle,
 /* Gives each channel a label: 1 + the length of the longest chain of dependencies that ends at this
  * channel. ret_number[] has the labels, by number of the channel (struct fab_verify_deps). If a
  * port has no channel, its elements are 0. Returns OK, NOMEM, or CYCLE if the dependencies have a
- * cycle, so that no such labels exist. */
+ * cycle, so that the labels do not exist. */
 int fab_verify_deps_number(const struct fab_verify_deps *c, uint32_t *ret_number);
 
 /* Computes the dependencies of all packets that follow the tables graph->in->lft, as if there were

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks the masks of each MLID (multicast.h), and collects the channel dependencies of those that
- * pass. The MFT blocks are sorted by MLID group, so the time is proportional to the number of
- * blocks and of ports in masks.
+ * Checks the port masks of each MLID (multicast.h), and collects the channel dependencies of the
+ * MLIDs that pass. The MFT blocks are sorted by MLID group, so the time is proportional to the
+ * number of blocks and of ports in masks.
  */
 #include "libfabmgr/verify/multicast.h"
 
@@ -47,9 +47,9 @@ struct check {
      * MulticastFDBCap. */
     uint32_t part_cap;
     uint32_t least; /* smallest MulticastFDBCap that is not 0 */
-    /* [switches] By part of the fabric (a connected component, named by the lowest id of its
-     * switches): the multicast tree that contains the first receiver in the part, named by its root
-     * in the union-find tree[]. FAB_NONE: the part has no receiver. */
+    /* [switches] for each part of the fabric, at the lowest id of its switches: the multicast tree
+     * of the first receiver in the part, named by its root in tree[] (union-find). FAB_NONE: the
+     * part has no receiver */
     uint32_t *anchor;
     /* bitset of the parts of the fabric that have a switch with a non-zero mask */
     uint64_t *used;
@@ -477,8 +477,8 @@ static int open_check(struct check *c, const struct fab_verify_multicast_input *
     return sort_blocks(c);
 }
 
-/* Looks for a cycle of the dependencies, and stores it in v->cycle, unless v->cycle already has
- * one. Sets *ret_free to true if there is no cycle. Returns OK or NOMEM. */
+/* Looks for a cycle of the dependencies. If it finds one, and v->cycle has none yet, stores it
+ * there. Sets *ret_free to true if there is no cycle. Returns OK or NOMEM. */
 static int find_cycle(const struct fab_verify_deps *deps, struct fab_multicast_verdict *v,
                       bool *ret_free)
 {

@@ -9,7 +9,7 @@
  * tree once.
  * So the proof checks for each MLID that
  *   - each port in a mask leads to a receiving member, or over a working link to a switch whose
- *     mask leads back;
+ *     mask has the port at the other end;
  *   - these branches form no cycle;
  *   - all members that links connect are at switches of one tree, and each receiver is in the mask
  *     of its switch.
@@ -69,7 +69,7 @@ struct fab_verify_multicast_input {
     bool keep;
 };
 struct fab_multicast_verdict {
-    /* numbers of MLIDs checked, and of those that fail */
+    /* number of MLIDs that were checked, and number of MLIDs that fail */
     uint32_t lids, failed;
     uint64_t members; /* number of members checked */
     /* number of members that get no packets, because no links connect them with the tree */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes the graph of switches for the proof. On purpose this file shares no code with the engines,
- * so that the proof cannot repeat a mistake of theirs. */
+ * so that the proof cannot repeat a mistake of an engine. */
 #include "libfabmgr/verify/switch_graph.h"
 
 #include <string.h>

@@ -40,8 +40,8 @@ struct fab_verify_graph {
 int fab_verify_graph_make(const struct fab_verify_input *in, struct fab_verify_graph *ret);
 void fab_verify_graph_fini(struct fab_verify_graph *graph);
 
-/* Finds the last switch on the path to `port`, which has a LID, and the number of the port by which
- * packets leave this switch. Returns false if `port` is not connected to a switch. */
+/* Finds the last switch on the paths to `port`, a port with a LID, and the number of the switch
+ * port by which packets leave it. Returns false if `port` is not connected to a switch. */
 bool fab_verify_attachment(const struct fab_fabric *f, uint32_t port, uint32_t *ret_sw,
                            uint8_t *ret_num);
 

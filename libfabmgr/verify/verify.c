@@ -19,8 +19,8 @@
 #include "libfabmgr/verify/trace.h"
 #include "libfabmgr/verify/vl_walk.h"
 
-/* Returns a port that has a LID and is attached to switch `sw`: the one with the lowest id, except
- * `owner`, the destination port. FAB_NONE: there is no such port. */
+/* Returns the port with the lowest id among the ports that have a LID and are attached to switch
+ * `sw`. Omits `owner`, the destination port. FAB_NONE: there is no such port. */
 static uint32_t some_source(const struct fab_verify_input *in, uint32_t sw, uint32_t owner)
 {
     for (uint32_t port = 0; port < in->fabric->port_count; port++) {

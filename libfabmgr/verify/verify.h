@@ -42,7 +42,7 @@ struct fab_witness {
 };
 struct fab_verdict {
     bool deadlock_free;
-    /* Number of pairs (source, destination LID) that were checked, and number of those without a
+    /* Number of pairs (source, destination LID) that were checked, and number of pairs without a
      * path. A source is an endport or a switch; its LIDs together count as one source. */
     uint64_t pairs, unreachable_pairs;
     /* number of unreachable pairs in which neither the source nor the destination is a switch */

@@ -13,8 +13,8 @@
  *
  * With traffic classes, each path is followed with the SL of every class; the proof covers all
  * classes together. If packets keep one VL from end to end (fab_target_vls_keep_vl), the
- * dependencies on each VL are a subset of those on a single VL. Then this walk is not needed: the
- * walk without VLs (walk.c) is the proof for all classes.
+ * dependencies on each VL are a subset of the dependencies that all packets would have on a single
+ * VL. Then this walk is not needed: the walk without VLs (walk.c) is the proof for all classes.
  *
  * If all switches forward several consecutive LIDs of one destination switch through the same ports
  * and with the same SL, only the first of these LIDs is walked. find_differences() compares up to
@@ -203,9 +203,9 @@ static void walk_column(struct fab_verify_vl_walk *w, const struct column *c)
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 
-/* Compares the LFT entries of successive LIDs. Sets differs[i] to non-zero if some switch forwards
- * LID i + 1 of the batch in another way than LID i. Skips the destination switch, whose entries
- * differ because they lead to the endports; is_same compares these. */
+/* Compares the LFT entries of successive LIDs. Sets differs[i] to non-zero if some switch does not
+ * forward LID i + 1 of the batch like LID i. Skips the destination switch, whose entries differ
+ * because they lead to the endports; is_same compares these. */
 static void find_differences(const struct fab_verify_vl_walk *w, const uint8_t *tile,
                              const struct fab_verify_batch *b, uint8_t differs[COLUMNS])
 {

@@ -190,7 +190,7 @@ static bool walk_together(struct fab_verify_walk *w, const struct fab_verify_bat
 }
 
 /* Follows the paths to all LIDs of a batch together. If this cannot tell whether packets arrive,
- * tries again with each LID as a batch of its own. If this fails for a LID, too, uses the general
+ * tries each LID as a batch of its own. If this cannot tell it for a LID either, uses the general
  * method for this LID (walk_generally). */
 static void walk_batch(struct fab_verify_walk *w, uint32_t first_lid,
                        const struct fab_verify_batch *b)
@@ -218,9 +218,9 @@ static void count_back_to_back(struct fab_verify_walk *w, uint32_t owner)
 
 /* ---- all LIDs -------------------------------------------------------------------------------- */
 
-/* Copies the entries of all switches for 256 LIDs into the tiles. In a tile, the entries of a
- * switch for 64 LIDs are followed by those of the next switch. The LFTs are far apart in memory, so
- * they are prefetched. */
+/* Copies the entries of all switches for 256 LIDs into the tiles. A tile has the entries of switch
+ * 0 for 64 LIDs, then the entries of switch 1 for these LIDs, and so on. The LFTs are far apart in
+ * memory, so they are prefetched. */
 static void load_tiles(struct fab_verify_walk *w, uint32_t first_lid)
 {
     const struct fab_lft *lft = w->graph->in->lft;

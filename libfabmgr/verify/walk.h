@@ -18,8 +18,8 @@ struct fab_verify_walk {
     /* number of unreachable pairs in which neither the source nor the destination is a switch */
     uint64_t unreachable_hosts;
     uint32_t longest;
-    /* The first failure: the lowest LID that some switch cannot reach, and the lowest id of such a
-     * switch. bad_lid is 0 if there is no failure. */
+    /* The first failure: the lowest LID that some switch cannot reach, and the lowest id of the
+     * switches that cannot reach it. bad_lid is 0 if there is no failure. */
     uint32_t bad_lid, bad_switch;
     /* [4][switches][64] the LFT entries of all switches for 256 LIDs */
     uint8_t *tiles;

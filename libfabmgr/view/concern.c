@@ -7,7 +7,7 @@
 
 #include "libfabmgr/base/digits.h"
 
-/* Returns the port number with which a text "NODE/PORT" ends; -1: it has another form. */
+/* Returns the port number with which a text "NODE/PORT" ends; -1: the text has another form. */
 static int port_at_end(const char *text, size_t len)
 {
     uint64_t port;

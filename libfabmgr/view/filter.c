@@ -108,7 +108,7 @@ static int read_pattern(struct fab_view_filter *f, char *why, size_t why_len)
     return FAB_E_NOT_FOUND;
 }
 
-/* Reads "NODE/PORT", where NODE is no pattern. */
+/* Reads "NODE/PORT", where NODE is not a pattern. */
 static int read_port(struct fab_view_filter *f, const char *node, char *why, size_t why_len)
 {
     int rc = fab_view_find_node(f->view, node, &f->node, why, why_len);
@@ -123,7 +123,7 @@ static int read_port(struct fab_view_filter *f, const char *node, char *why, siz
     return FAB_E_NOT_FOUND;
 }
 
-/* Reads a text that names no node as a whole. */
+/* Reads a text other than the name of a node or host: a pattern, or "NODE/PORT". */
 static int read_other(struct fab_view_filter *f, char *why, size_t why_len)
 {
     char node[FAB_FILTER_TEXT_MAX + 1];
@@ -135,12 +135,14 @@ static int read_other(struct fab_view_filter *f, char *why, size_t why_len)
     if (glob && fab_base_is_glob(node))
         return read_pattern(f, why, why_len);
     int rc = read_port(f, node, why, why_len);
-    /* a pattern for the ports of all adapters of a host */
+    /* NODE can be the host of several adapters; a pattern for PORT then selects ports of all of
+     * them */
     return rc == FAB_E_EXISTS && glob ? read_pattern(f, why, why_len) : rc;
 }
 
-/* Reads the name of a host with several adapters, which names all of them. Returns EXISTS if the
- * text is not the name of a host: if it is the whole name of a node, or names a switch or router.
+/* Reads the name of a host with several adapters, which stands for all its adapters. Returns EXISTS
+ * if the text is not the name of a host: if it is the whole name of a node, or names a switch or
+ * router.
  */
 static int read_host(struct fab_view_filter *f)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Selects the nodes and ports that a user's text names, for lists and for commands that change
- * several objects. The text is "" (everything), a node (as in fab_view_find_node), the name of a
- * host, which names all its adapters, or a pattern for the names of nodes (libfabmgr/base/glob.h).
- * A node or a pattern may have "/PORT" after it, where PORT is a number or a pattern for numbers:
- * "leaf-0[1-8]", "leaf-01/3", "leaf-01/[1-4]".
+ * several objects. The text can be "" (everything), a node (as in fab_view_find_node), or a pattern
+ * for the names of nodes (libfabmgr/base/glob.h). It can also be the name of a host, which stands
+ * for all adapters of the host. A node or a pattern may have "/PORT" after it, where PORT is a
+ * number or a pattern for numbers: "leaf-0[1-8]", "leaf-01/3", "leaf-01/[1-4]".
  *
  * A pattern matches a node if it matches its whole name, the first word of its name, its
  * NodeDescription, or the name of its host in the operator's file of locations.
@@ -19,8 +19,9 @@
 struct fab_view_filter {
     const struct fab_view *view;
     const char *what;
-    bool pattern;  /* NODE is a pattern */
-    uint32_t node; /* the only node; FAB_NONE: all nodes, or those that match the pattern */
+    /* true: NODE is a pattern, or the name of a host that stands for all its adapters */
+    bool pattern;
+    uint32_t node; /* the only node; FAB_NONE: all nodes, or the nodes that match the pattern */
     /* length of NODE in `what`, and whether "/PORT" follows it */
     size_t node_len;
     bool has_port;
@@ -29,8 +30,8 @@ struct fab_view_filter {
     bool last_matched;
 };
 /* Reads the text `what`. The text and the view must stay valid as long as the filter. Returns
- * NOT_FOUND (nothing matches), EXISTS (a name is ambiguous) or INVAL (the text is too long), with a
- * message in why[]. */
+ * NOT_FOUND if nothing matches, EXISTS if a name is ambiguous, or INVAL if the text is too long;
+ * why[] then has a message. */
 int fab_view_filter_read(struct fab_view_filter *f, const struct fab_view *v, const char *what,
                          char *why, size_t why_len);
 /* Returns true if the text names the node, or one of its ports. */

@@ -133,7 +133,8 @@ static int compare(const void *x, const void *y)
     return a->after < b->after ? -1 : a->after > b->after;
 }
 
-/* Adds all changes. Links that are missing come first, because moved cables are found by them. */
+/* Adds all changes. Missing links come first, because a new link counts as a moved cable if it
+ * shares a port with a missing link. */
 static void add_all(struct diff *d, const struct fab_change *changes, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -36,18 +36,19 @@ struct fab_verify_input fab_view_verify_input(const struct fab_view *v);
 
 /* Finds the port that a user's text names. The port must have a LID. The text is a LID ("12",
  * "0x1a"), the GUID of a port or node (see fab_view_read_number), or a node name. A node name is
- * the whole name of a node, or else the first word of the name, or else its beginning, or else the
- * whole NodeDescription, or else the name of its host in the operator's file of locations. If
- * nothing matches, case does not matter. Only one node may match. "/PORT" may follow the text.
- * Without "/PORT", a node with several ports that have LIDs is ambiguous, unless its GUID is also
- * the GUID of one of these ports. Returns NOT_FOUND, or EXISTS (the text is ambiguous), with a
- * message in why[]. fab_view_find_node finds a node in the same way. */
+ * compared, in this order, with the whole name of each node, the first word of the name, the
+ * beginning of the name, the whole NodeDescription, and the name of its host in the operator's file
+ * of locations. If nothing matches, case does not matter. Only one node may match. "/PORT" may
+ * follow the text. Without "/PORT", a node with several ports that have LIDs is ambiguous. The
+ * exception is a GUID that is the GUID of the node and of one of these ports. Returns NOT_FOUND, or
+ * EXISTS (the text is ambiguous), with a message in why[]. fab_view_find_node finds a node in the
+ * same way. */
 int fab_view_find_port(const struct fab_view *v, const char *what, uint32_t *ret_port, char *why,
                        size_t why_len);
 int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret_node, char *why,
                        size_t why_len);
 
-/* Returns true if a node has this name, or a name whose first word it is. */
+/* Returns true if this is the name of a node, or the first word of the name of a node. */
 bool fab_view_has_name(const struct fab_view *v, const char *name, size_t len);
 
 /* A number by which a user may name a node or port. */

@@ -13,9 +13,9 @@
  *      longer than before, each neighbour that forwards traffic of endports to this switch also
  *      becomes pending: it may have a shorter path elsewhere;
  *   3. else no path yet. Its key becomes the next lower label among its channels, and the switch is
- *      decided again later. Each neighbour that sends to this switch over a channel whose label is
- *      not lower than the new key also becomes pending, because the labels of its path would no
- *      longer ascend.
+ *      decided again later. Some neighbours that send to this switch also become pending: those
+ *      whose channel to this switch has a label of the new key or greater. The labels of their
+ *      paths would no longer ascend.
  *
  * If no channel of the switch has a lower label, it is marked CUT: it has found no path. All
  * neighbours that send to it become pending. When every other switch is decided, the CUT switches
@@ -30,8 +30,8 @@
  * that a repair moves no path without need. Otherwise the LID and the switch select one of them. So
  * what a dead link carried spreads over all links that may carry it. A repair does not compare the
  * loads of links, because this would take half as long again. A rebalance (fab_repair_rebalance)
- * may follow the repair: among the paths that are as long as the present one, it chooses the path
- * with the lowest sum of link loads (balance.c), and adds the load of each chosen path at once.
+ * may follow the repair. Among the paths that are as long as the present path, it chooses the path
+ * with the lowest sum of link loads (balance.c). It adds the load of each chosen path at once.
  */
 #include <string.h>
 
@@ -365,8 +365,8 @@ static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t
 {
     const struct fab_repair_column *c = &r->column;
     /* RETRY: an earlier search found no path over channels with labels above `key`. So this search
-     * tries only channels whose label is `key`, unless a label has risen in this column
-     * (label_rose). */
+     * tries only channels whose label is `key`. If a label has risen in this column (label_rose),
+     * it tries all candidates. */
     bool equal = c->next_hop[sw].num == RETRY && !c->label_rose;
     const struct fab_repair_candidates *all = candidates_of(r, sw, key, equal, c->label);
     struct search s = {.all = all,
@@ -533,7 +533,7 @@ static uint32_t best_label(struct fab_repair *r, uint32_t sw)
 }
 
 /* Marks a CUT switch pending again, if a switch that was decided later now gives it a path. No
- * switch sends packets to a CUT switch, so no label of the channel that it chooses is too small. */
+ * switch sends packets to a CUT switch, so it may choose a channel with any label. */
 static void retry_cut(struct fab_repair *r, uint32_t sw)
 {
     struct fab_repair_column *c = &r->column;

@@ -2,8 +2,8 @@
 /*
  * Prefetching brings table entries into the cache before the decisions read them.
  *
- * A decision follows some paths switch by switch: the old path, and those that may replace it. Each
- * hop waits for memory, since the tables of 128,000 endports take 1 GB and each entry lies in
+ * A decision follows some paths switch by switch: the old path, and the paths that may replace it.
+ * Each hop waits for memory, since the tables of 128,000 endports take 1 GB and each entry lies in
  * another cache line. So this file first follows the paths of several affected entries in parallel,
  * only to load these lines.
  *

@@ -5,8 +5,7 @@
  *
  * The reason is that the labels do not ascend where its possible paths meet the entries of other
  * switches. So a search finds the best channel of each switch. Paths to the LID with ascending
- * labels can begin with several channels of a switch; the best channel is the one with the greatest
- * label.
+ * labels can begin with several channels of a switch; the best channel has the greatest label.
  *
  * The search visits the channels in descending order of labels. A channel becomes the best channel
  * of its switch on two conditions: the switch has no best channel yet, and the channel leads to a
@@ -39,8 +38,8 @@ struct relaxation {
     uint32_t *best;
 };
 
-/* Adds to the heap the channels to switch `sw` whose label is below `label`. Omits those that leave
- * a switch whose best channel is known. */
+/* Adds to the heap the channels to switch `sw` whose label is below `label`. Omits channels that
+ * leave a switch whose best channel is known. */
 static void push_arriving(struct relaxation *g, uint32_t sw, uint32_t label)
 {
     const struct fab_repair *r = g->r;

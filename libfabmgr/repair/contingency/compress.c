@@ -93,7 +93,7 @@ static void copy_again(uint8_t *to, size_t back, size_t count)
 {
     size_t done = back < count ? back : count;
     memcpy(to, to - back, done);
-    /* each copy doubles the number of bytes that are copied already */
+    /* each copy doubles the number of bytes copied so far */
     for (; done < count; done += done)
         memcpy(to + done, to, done < count - done ? done : count - done);
 }

@@ -145,8 +145,8 @@ static size_t list_failing(const struct fab_repair *r, const struct fab_repair_c
     return count;
 }
 
-/* Lists all links that are dead if the link or switch of `c` fails: those that were dead at the
- * last fab_repair_commit, and those that fail now. The caller frees *ret. */
+/* Lists all links that are dead if the link or switch of `c` fails: links that were dead at the
+ * last fab_repair_commit, and links that fail now. The caller frees *ret. */
 static int list_dead(const struct fab_repair *r, const struct fab_repair_contingency *c,
                      uint32_t **ret, size_t *ret_count)
 {

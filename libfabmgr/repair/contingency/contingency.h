@@ -84,8 +84,8 @@ struct fab_repair_contingency {
     uint32_t busiest;
     struct fab_repair_stored_plan *plan; /* NULL: not kept */
     uint32_t plan_len;
-    /* the state of the repair, as its number of commits, for which the contingency was computed or
-     * last rechecked */
+    /* number of commits, which identifies the state of the repair for which the contingency was
+     * computed or last rechecked */
     uint64_t commits;
 };
 
@@ -188,9 +188,9 @@ void fab_repair_contingencies_follow(struct fab_repair_contingencies *c,
 /* Attaches the collection to another repair `r`, which was made for new tables of the fabric. The
  * networks of the old repair and of `r` must agree: the switches, the ports and the highest LID are
  * equal, and so are the labels of each link that exists in both networks. The contingencies of
- * these links and of all switches stay, but need a recheck. For this purpose, the function
- * increases the number of commits of `r`. Returns NOT_FOUND if the networks do not agree, or NOMEM;
- * the collection is then unchanged. */
+ * these links and of all switches stay, but need a recheck. So that they count as contingencies of
+ * an earlier state, the function increases the number of commits of `r`. Returns NOT_FOUND if the
+ * networks do not agree, or NOMEM; the collection is then unchanged. */
 int fab_repair_contingencies_adopt(struct fab_repair_contingencies *c, struct fab_repair *r);
 /* Stores a computed contingency in its element of row[], in place of the previous one. Takes
  * ownership of c->plan. */
@@ -287,7 +287,7 @@ struct fab_repair_load {
     /* [ports] number of paths that the failure adds to each channel, modulo 2^64 (UINT64_MAX is a
      * decrease by 1) */
     uint64_t *change;
-    /* [channels] port ids of all channels, those with the most paths first */
+    /* [channels] port ids of all channels, by descending number of paths */
     uint32_t *order;
     /* [marks] channels whose `change` was modified; a channel may occur several times */
     uint32_t *marked;

@@ -7,9 +7,9 @@
  * entries, the index of its set of labels, and the count of its writes. The writes follow in
  * sending order.
  *
- * A write begins with a byte of flags, and the differences of its switch, step and block from those
- * of the previous write. The masks `keep` and `drain` of struct fab_repair_write follow if they are
- * not 0. The rest depends on whether the write is the first one of its block:
+ * A write begins with a byte of flags, and with its switch, step and block as differences from the
+ * previous write. The masks `keep` and `drain` of struct fab_repair_write follow if they are not 0.
+ * The rest depends on whether the write is the first one of its block:
  *
  * - The first write contains all changes of the block: the number of changes, and for each change
  *   its position in the block and the new port, one byte each, as differences from the previous

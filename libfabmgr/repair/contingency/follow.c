@@ -18,7 +18,7 @@ static void add(struct fab_repair_delta *d, uint32_t lid, uint32_t sw, uint8_t w
             (struct fab_repair_change){.lid = lid, .sw = sw, .was = was, .now = now};
 }
 
-/* Compares the entries that the two overlays have for one LID, and adds those that differ to the
+/* Compares the entries that the two overlays have for one LID. Adds the entries that differ to the
  * changes of d. index[] is scratch memory; before and after the call, all elements are FAB_NONE. */
 static void compare(const struct fab_repair_entry *old, size_t olds,
                     const struct fab_repair_entry *new, size_t news, uint32_t *index,

@@ -16,8 +16,8 @@
  * entries as before, and none of these leads into a dead link (2). So the old values are the same,
  * and a path that was broken by a failing link still is. The paths of the changed entries use the
  * same channels with the same labels; these channels are alive (2, 3). In other columns, the
- * entries that lead into the failing links are the same as in the earlier state (4). No such entry
- * needs a change, because the plan leaves no entry without a path (1).
+ * entries that lead into the failing links are the same as in the earlier state (4). None of these
+ * entries needs a change, because the plan leaves no entry without a path (1).
  *
  * The state may also belong to the network of new tables, in which links are missing or new, if
  * both networks give all other links the same labels (fab_repair_networks_agree). A missing or new

@@ -4,19 +4,20 @@
  * only paths along which they ascend, so that it creates no cycle of channel dependencies.
  *
  * Suppose that all paths first go up and then down in some order of the switches. Then the label of
- * an up channel is the position of the switch that it leaves. The labels of all down channels are
- * greater than those of up channels. Among the down channels, those that leave lower switches have
- * greater labels. These labels ascend at every turn that up/down routing allows, including turns
- * that no entry uses today. So a repair can use all these turns. Any engine may have made the
- * tables. So the orders that the library knows are tried one after the other, until the labels of
- * one order ascend along all paths.
+ * an up channel is the position of the switch that it leaves. All down channels have greater labels
+ * than all up channels. The lower the switch that a down channel leaves, the greater its label.
+ * These labels ascend at every turn that up/down routing allows, including turns that no entry uses
+ * today. So a repair can use all these turns. Any engine may have made the tables. So the orders
+ * that the library knows are tried one after the other, until the labels of one order ascend along
+ * all paths.
  *
  * If no order fits (other engines, tables from files), a channel's label is the length of the
- * longest chain of channel dependencies that ends in it, computed VL by VL. These labels also prove
- * the baseline. But they leave a repair fewer paths, because they may not ascend at turns that no
- * entry uses today. So there are several sets of labels, which are different topological orders of
- * the same channels. Some sets are as near as the dependencies allow to up/down routing from one
- * root switch; others are random. A repair uses the first set with which it finds its paths.
+ * longest chain of channel dependencies that ends in this channel. It is computed VL by VL. These
+ * labels also prove the baseline. But they leave a repair fewer paths, because they may not ascend
+ * at turns that no entry uses today. So there are several sets of labels, which are different
+ * topological orders of the same channels. Some sets are as near as the dependencies allow to
+ * up/down routing from one root switch; others are random. A repair uses the first set with which
+ * it finds its paths.
  *
  * Limit: VLs get labels of their own only if the destination alone determines the VL. If the tables
  * need VLs that depend on the source or on port classes to be free of cycles, there are no labels
@@ -196,8 +197,8 @@ static void collect(struct chains *c, const struct fab_lft *t, uint32_t vl)
     }
 }
 
-/* Labels the channels by Kahn's algorithm. Among the channels whose predecessors all have labels,
- * the one with the lowest rank is labelled next. With ranks, a channel's label is its position in
+/* Labels the channels by Kahn's algorithm. Of the channels whose predecessors all have labels, the
+ * channel with the lowest rank is labelled next. With ranks, a channel's label is its position in
  * this topological order. Without ranks, it is one more than the greatest label of its
  * predecessors. Returns false if there is a cycle. */
 static bool label_by_chains(struct chains *c, const uint32_t *rank, uint32_t *label)

@@ -218,8 +218,8 @@ static bool goes_up(const struct fab_repair_network *b, const uint32_t *label, u
     return label[channel] < label[fab_repair_peer_port(b, channel)];
 }
 
-/* Returns true if all living links of the switch `sw`, except those to `but`, lead to switches with
- * lower positions. */
+/* Returns true if all living links of the switch `sw`, except links to the switch `but`, lead to
+ * switches with lower positions. */
 static bool is_above_all(const struct fab_repair *r, uint32_t sw, uint32_t but)
 {
     for (uint32_t port = r->network->first[sw] + 1; port < r->network->first[sw + 1]; port++) {

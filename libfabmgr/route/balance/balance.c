@@ -4,8 +4,8 @@
  *
  * One LID after another is routed. For each LID, each switch takes a port on a shortest path. The
  * cost of a port is the sum of the loads along the rest of the path, or the load of the next link
- * alone. The switch takes the D-mod-k port if the cost of this port exceeds the least cost by at
- * most a slack. Otherwise it takes the port with the least cost.
+ * alone. The switch takes its D-mod-k port if the cost of this port exceeds the least cost by at
+ * most a given amount, the slack. Otherwise it takes the port with the least cost.
  *
  * The number of hops has priority over the cost. So switches are visited by ascending distance, and
  * Dijkstra's algorithm needs no heap. Then the flows of the sending hosts are added up from the
@@ -197,9 +197,9 @@ static void settle(struct fab_balancer *b, const struct fab_dlid *dlid, uint32_t
 }
 
 /* Gives paths to some of the first `count` switches of aside[], which have no paths yet. For each
- * of these switches, finds the length of the shortest path whose first hop has this kind (down, up
- * or any direction). The switches with the least length get their paths now. Returns the number of
- * switches left in aside[]. */
+ * of these switches, finds the length of the shortest path whose first hop leads in the direction
+ * `kind` (down, up or any direction). The switches with the least length get their paths now.
+ * Returns the number of switches left in aside[]. */
 static uint32_t settle_level(struct fab_balancer *b, const struct fab_dlid *dlid, enum kind kind,
                              uint32_t count)
 {
@@ -298,8 +298,7 @@ void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dli
     follow(b, dlid, lft, false);
 }
 
-/* Returns true if at least one host has a path to the LID on which a link has a load above `limit`.
- */
+/* Returns true if at least one host's path to the LID uses a link with a load above `limit`. */
 static bool exceeds(const struct fab_balancer *b, const struct fab_dlid *dlid,
                     const struct fab_lft *lft, uint64_t limit)
 {

@@ -6,16 +6,17 @@
  *
  * Switches are visited from the farthest to the nearest. So all traffic that arrives at a switch is
  * known before the switch is visited: flow[] counts the hosts whose packets to the DLID arrive. A
- * DLID with flow takes the D-mod-k port if the load of this port exceeds the least load by at most
- * a slack. Otherwise it takes the port with the least load, or the first such port after the
- * D-mod-k port. The load is the number of pairs of hosts routed over the port, times port_slow. The
- * D-mod-k port is the one with the index (number / divider) mod number of ports, among all ports
- * that lead up or among the candidates that lead down (make_slots).
+ * DLID with such hosts takes the D-mod-k port if the load of this port exceeds the least load by at
+ * most a slack. Otherwise it takes the port with the least load; if several ports have the least
+ * load, the first of them after the D-mod-k port. The load is the number of pairs of hosts routed
+ * over the port, times port_slow. The D-mod-k port has the index (number / divider) mod (number of
+ * ports) in a list of ports. If paths go up from the switch, the list has all ports that lead up;
+ * otherwise it has the candidates (make_slots).
  *
  * In a complete fat tree, all loads are often equal; the result is then D-mod-k, which balances all
  * links. In other topologies, the loads differ, and the choice by load balances the links. The
- * loads must count flows, not table entries: the middle switches of a tree carry one DLID of each
- * leaf, and by a count of entries all these DLIDs could use one link.
+ * loads must count flows, not table entries. For example, the middle switches of a tree carry one
+ * DLID of each leaf. If entries were counted, all these DLIDs could use one link.
  *
  * Some DLIDs have no flow at a switch: no host sends through it, or the DLID belongs to a switch or
  * an aggregation node. These DLIDs take the D-mod-k port and add no load.
@@ -172,8 +173,8 @@ static uint32_t cyclic_at(struct cyclic *w, uint32_t number)
 }
 
 /* The ports of a switch among which D-mod-k distributes the DLIDs (slots). candidate[i] is the
- * index of the port of slot i in the list of candidates; -1 if that port is no candidate for this
- * destination. */
+ * index of the port of slot i in the list of candidates; -1 if that port is not a candidate for
+ * this destination. */
 struct slots {
     uint32_t count;
     bool plain; /* true if candidate[i] is i for all slots */
@@ -181,7 +182,7 @@ struct slots {
 };
 
 /* Fills the slots of a switch. If the paths of the switch lead up, every port that leads up has a
- * slot, even a port that is no candidate for this destination. So a DLID keeps its port when
+ * slot, even a port that is not a candidate for this destination. So a DLID keeps its port when
  * another port stops being a candidate. If the paths lead down, only the candidate ports have
  * slots. */
 static void make_slots(const struct fab_least_loaded *s, uint32_t sw, const uint32_t *candidate,
@@ -221,8 +222,8 @@ static uint32_t least_loaded(const uint64_t *load, const uint32_t *candidate, ui
 }
 
 /* Returns the index `preferred` if the load of this candidate exceeds the least load by at most the
- * slack. Otherwise returns the index of the least-loaded candidate. *least is a lower bound of the
- * loads of the candidates, which the function raises if it finds a better one. */
+ * slack. Otherwise returns the index of the least-loaded candidate. On entry, no candidate has a
+ * load below *least; the function may raise *least to the least load. */
 static uint32_t preferred_or_least(const uint64_t *load, const uint32_t *candidate, uint32_t count,
                                    uint32_t preferred, uint64_t arriving, uint64_t *least)
 {

@@ -177,9 +177,10 @@ static int by_position(const void *a, const void *b)
 }
 
 /* Gives the arcs of backward[] and forward[] a new order among the positions that they have now; no
- * other arc moves. First come the arcs of backward[], which lead to the source of the new
- * dependency. Then come the arcs of forward[], to which its target leads. Within each of the two
- * sets, the order stays. `forward` and `backward` are the numbers of arcs in these arrays. */
+ * other arc moves. First come the arcs of backward[], from which dependencies lead to the source of
+ * the new dependency. Then come the arcs of forward[], to which dependencies lead from its target.
+ * Within each of the two sets, the order stays. `forward` and `backward` are the numbers of arcs in
+ * these arrays. */
 static void reorder(struct fab_cdg *t, uint32_t forward, uint32_t backward)
 {
     uint32_t i = 0, j = 0, count = 0;

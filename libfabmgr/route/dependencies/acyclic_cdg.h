@@ -14,7 +14,7 @@
 #include "libfabmgr/route/updown/switch_order.h"
 
 struct fab_cdg_dependency {
-    uint32_t from, to; /* arcs */
+    uint32_t from, to; /* arc `from` depends on arc `to` */
     bool forbidden;
 };
 struct fab_cdg {
@@ -36,7 +36,7 @@ struct fab_cdg {
     struct fab_cdg_dependency *log;
     size_t logged, log_room;
     bool logging;
-    bool no_memory; /* the log could not grow */
+    bool no_memory; /* true: memory ran out when the log had to grow */
     /* the following members are scratch memory of the searches */
     uint32_t stamp, *seen, *stack;
     struct fab_cdg_position *forward, *backward;

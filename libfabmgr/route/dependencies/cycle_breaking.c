@@ -65,8 +65,8 @@ void fab_route_cdg_counts_clear(struct fab_cdg_counts *w)
 
 /* ---- cycles ---------------------------------------------------------------------------------- */
 
-/* Finds the weakest dependency of a cycle: the one that the fewest paths cause. The cycle consists
- * of the channels from stack[start] to the top of the stack. */
+/* Finds the weakest dependency of a cycle: the dependency that the fewest paths cause. The cycle
+ * consists of the channels from stack[start] to the top of the stack. */
 static void find_weakest(const struct fab_cdg_counts *w, uint32_t start, uint32_t *ret_from,
                          uint32_t *ret_to)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A channel dependency graph that counts the paths that cause each dependency, and a function that
- * breaks its cycles. Internal to libfabmgr/route. */
+/* A channel dependency graph, with the number of paths that cause each dependency, and a function
+ * that breaks its cycles. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_DEPENDENCIES_CYCLE_BREAKING_H
 #define LIBFABMGR_ROUTE_DEPENDENCIES_CYCLE_BREAKING_H
 

@@ -19,8 +19,8 @@
 /* Greatest number of dependencies that the searches for cycles in one layer follow. */
 #define BUDGET (UINT64_C(1) << 27)
 
-/* A LID, and its place in the order. LIDs with a lower rank come first; among equal ranks, those
- * with a lower `tie`. */
+/* A LID, and its place in the order. LIDs with a lower rank come first; among LIDs with equal
+ * ranks, a LID with a lower `tie` comes first. */
 struct place {
     uint32_t lid, rank, tie;
 };

@@ -24,8 +24,8 @@ int fab_route_layers_first_fit(const struct fab_layers_input *in, const struct f
                                uint32_t limit, uint8_t *ret_layer, uint32_t *ret_count);
 
 /* Repeats first fit with the LIDs ordered by the layers of an earlier assignment: all LIDs of one
- * layer, then those of another, and so on ("iterated greedy": Culberson, Luo, "Exploring the
- * k-colorable landscape with iterated greedy", DIMACS 26, 1996). The LIDs of one former layer
+ * layer, then all LIDs of another layer, and so on ("iterated greedy": Culberson, Luo, "Exploring
+ * the k-colorable landscape with iterated greedy", DIMACS 26, 1996). The LIDs of one former layer
  * always fit into one layer together. So this needs at most as many layers as before, and often
  * fewer after some rounds. `round` selects the order of the layers. layer[] and *count have the
  * earlier assignment and its number of layers on entry, and the new ones on return. trial[] is

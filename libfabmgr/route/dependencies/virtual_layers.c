@@ -9,8 +9,8 @@
  *
  * By default a LID moves together with all paths to it, because there are a thousand times fewer
  * LIDs than pairs of endports. But the tree of paths to a LID has dependencies in the whole fabric,
- * so that few trees fit into one layer. If too many layers are needed, all paths from one switch to
- * another move together instead. For LIDs, first fit (first_fit.c) is tried as well, in several
+ * so that few trees fit into one layer. If this needs too many layers, only the paths from one
+ * switch to another move together. For LIDs, first fit (first_fit.c) is tried as well, in several
  * orders: it may need up to two layers fewer than the method above, or up to two more.
  */
 #include "libfabmgr/route/dependencies/virtual_layers.h"
@@ -339,9 +339,8 @@ static int first_fit(const struct fab_layers_input *in, size_t size, uint8_t *re
     return ret;
 }
 
-/* For layers by pair of switches, first fit is not tried. It would save layers, and the chain
- * "auto" would then choose dfsssp instead of nue. But local repairs do not support layers by
- * pair. */
+/* First fit is not tried for layers by pair of switches. It would save layers, and the chain "auto"
+ * would then choose dfsssp in place of nue. But local repairs do not support layers by pair. */
 int fab_route_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_layer,
                             uint32_t *ret_count)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Builds a graph with one arc for each VL in place of each arc, for acyclic_cdg.c. Node
- * arc * vls + vl stands for the arc on this VL. */
+/* Builds a graph for acyclic_cdg.c that has several nodes for each arc, one for each VL. Node arc *
+ * vls + vl stands for arc `arc` on VL `vl`. */
 #include "libfabmgr/route/dependencies/vl_cdg.h"
 
 #include <stdlib.h>

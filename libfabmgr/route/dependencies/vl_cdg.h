@@ -9,7 +9,7 @@
 struct fab_vl_cdg {
     struct fab_arena arena; /* memory of the graph's arrays */
     uint32_t vls;
-    /* the switches, with one arc for each VL in place of each arc */
+    /* a copy of the graph of the switches, in which each arc is repeated for each VL */
     struct fab_graph graph;
     struct fab_cdg cdg;
 };

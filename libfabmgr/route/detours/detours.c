@@ -4,7 +4,8 @@
  * all regular paths, then the dependencies of the detours (tree.c).
  *
  * The choice among detours depends on the link loads, and the loads depend on the detours. So the
- * choice is repeated for all broken trees in PASSES passes. If a later pass replaces a detour, its
+ * choice is repeated in PASSES passes, for all broken trees. (A tree consists of the paths to one
+ * destination; it is broken if a regular path breaks off.) If a later pass replaces a detour, its
  * dependencies stay in the graph. They can exclude other detours, but never hide a cycle.
  *
  * The work is about 1 us for each tree, switch and pass.
@@ -19,7 +20,7 @@
 #include "libfabmgr/route/detours/tree.h"
 
 #define PASSES 2
-/* If there are more (trees x switches), one pass is made instead of PASSES */
+/* If trees x switches exceeds this number, the search makes one pass instead of PASSES. */
 #define PASSES_WORK (UINT64_C(1) << 23)
 
 /* ---- all trees ------------------------------------------------------------------------------- */
@@ -102,7 +103,8 @@ static int rescue(struct fab_detour_search *x, uint32_t first, uint32_t count)
     return status;
 }
 
-/* Returns true if no steps are left. Nearly all further detours would then be refused. */
+/* Returns true if the searches for cycles have used up their steps. Nearly all further detours
+ * would then be refused. */
 static bool is_spent(const struct fab_detour_search *x)
 {
     return x->cdg.cdg.budget == 0;
@@ -155,7 +157,8 @@ static int find_all(struct fab_detour_search *x)
     }
     if (status == FAB_OK)
         status = rescue_all(x);
-    /* If no steps are left, all broken trees count as lost, since some of them got no detours. */
+    /* If the searches for cycles have used up their steps, all broken trees count as lost, since
+     * some of them got no detours. */
     for (uint32_t i = 0; i < d->trees; i++)
         d->lost += d->tree[i].lost || (is_spent(x) && d->tree[i].broken);
     return status == FAB_OK && x->cdg.cdg.no_memory ? FAB_E_NOMEM : status;

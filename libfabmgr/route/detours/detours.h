@@ -19,10 +19,10 @@ struct fab_detour_rule {
     /* Sets next[s] to the next switch on the regular path from each switch s to the DLID with this
      * number at switch `dest`. FAB_NONE: the regular path breaks off at s. */
     void (*next)(const void *ctx, uint32_t dest, uint32_t number, uint32_t *next);
-    /* Returns true if the hop from switch s to switch `to` leads against the direction of the rule
-     * to `dest`, in a row that may be a ring. Detours have such hops only if no short detour
-     * without them is possible. Packets that go around the ring in the wrong direction, and packets
-     * on detours around a missing link of the ring, could together close a cycle. */
+    /* Returns true if the hop from switch s to switch `to` leads back: against the direction in
+     * which the rule takes packets to `dest` in this row. Detours have such hops only if no short
+     * detour without them is possible. Packets that go around the ring in the wrong direction, and
+     * packets on detours around a missing link of the ring, could together close a cycle. */
     bool (*leads_back)(const void *ctx, uint32_t dest, uint32_t s, uint32_t to);
     /* An initial topological order of the channels of the regular paths. */
     fab_vl_cdg_rank *rank;
@@ -39,13 +39,13 @@ struct fab_detour_rule {
 };
 /* The paths from all switches to one destination. */
 struct fab_detour_tree {
-    uint32_t dest;   /* switch */
+    uint32_t dest;   /* id of the destination switch */
     uint32_t number; /* number of a DLID at this switch */
     uint32_t weight; /* number of LIDs of hosts that use these paths */
     /* The detours of this tree are detour[first] to detour[first + count - 1]. */
     uint32_t first, count;
-    bool broken; /* some regular path breaks off */
-    bool lost;   /* no detours were found for some switch */
+    bool broken; /* true: some regular path breaks off */
+    bool lost;   /* true: no detour was found for some switch */
 };
 /* One hop of a detour: switch `sw` forwards packets to switch `next`, not to the next switch of the
  * rule. */
@@ -59,8 +59,10 @@ struct fab_detours {
     uint32_t trees;
     struct fab_detour *detour;
     size_t detours, room;
-    uint32_t broken, lost; /* number of trees */
-    uint32_t rescued;      /* number of destination switches with packets on the spare VL */
+    /* broken: number of trees with a broken regular path. lost: number of trees without detours for
+     * some switch. */
+    uint32_t broken, lost;
+    uint32_t rescued; /* number of destination switches to which packets use the spare VL */
     /* bit v: paths use VL v */
     uint32_t vls_used;
 };

@@ -261,7 +261,8 @@ static bool passes(const struct fab_detour_search *x, const struct fab_detour_ch
     return false;
 }
 
-/* Offers the detours that continue the chain c at switch s, with at most `hops` more hops. */
+/* Continues the chain c at switch s by all possible hops, at most `hops` in number. Passes each
+ * detour that results to offer(), which keeps the detours with the lowest costs. */
 static void extend(struct fab_detour_search *x, struct fab_detour_chain *c, uint32_t s,
                    uint32_t hops)
 {
@@ -283,8 +284,8 @@ static void extend(struct fab_detour_search *x, struct fab_detour_chain *c, uint
     c->cost = cost;
 }
 
-/* Offers the detour from s whose last hop is the arc `last`. from[u] is the arc by which the detour
- * reaches switch u. */
+/* Passes one detour to offer(): the detour from switch s whose last hop is the arc `last`. from[u]
+ * is the arc by which this detour reaches switch u. */
 static void offer_detour(struct fab_detour_search *x, uint32_t s, const uint32_t *from,
                          uint32_t last)
 {
@@ -304,8 +305,8 @@ static void offer_detour(struct fab_detour_search *x, uint32_t s, const uint32_t
     offer(x, &c);
 }
 
-/* Offers detours of any length. A breadth-first search from s visits the switches that are cut off.
- * The detours end at the connected neighbours of these switches. */
+/* Passes detours of any length to offer(). A breadth-first search from s visits the switches that
+ * are cut off. The detours end at the connected neighbours of these switches. */
 static void extend_far(struct fab_detour_search *x, uint32_t s)
 {
     uint32_t first = 0, count = 0, *from = x->next;

@@ -8,7 +8,7 @@
 
 /* maximum number of switches that a detour changes */
 #define FAB_DETOUR_CHAIN_MAX 24
-/* number of detours from one switch that are tried */
+/* maximum number of detours that the search tries for one switch */
 #define FAB_DETOUR_CANDIDATES 32
 
 /* A detour: the arcs over which it leads, one after another. */
@@ -24,35 +24,36 @@ struct fab_detour_search {
     struct fab_detours *d;
     struct fab_vl_cdg cdg;
     uint32_t sls;
-    uint64_t *load; /* [arcs] pairs of hosts whose paths use each arc */
+    uint64_t *load; /* [arcs] number of pairs of hosts whose paths use each arc */
     uint64_t mean;  /* mean of load[], at least 1 */
     uint32_t *head; /* [arcs] the switch that each arc leads to: g->nbr */
-    uint32_t *tail; /* [arcs] */
+    uint32_t *tail; /* [arcs] the switch that each arc leaves */
     /* dest, number and weight of the tree that was loaded last */
     uint32_t dest, number, weight;
-    bool known;        /* regular[] belongs to dest and number */
-    uint32_t *regular; /* [switches] arc[] without detours */
+    bool known;        /* true: regular[] has the paths to the DLID `number` at switch `dest` */
+    uint32_t *regular; /* [switches] arc[] of the regular paths, before any detour */
     /* [switches] the next switches of the rule (scratch memory) */
     uint32_t *next;
-    uint32_t *arc;   /* [switches] arc that each switch sends to; FAB_NONE: none */
-    uint32_t *depth; /* [switches] hops to the end of the path */
-    uint32_t *far;   /* [switches] switches, the farthest from the end first */
+    uint32_t *arc;   /* [switches] the arc by which each switch sends; FAB_NONE: none */
+    uint32_t *depth; /* [switches] number of hops to the end of the path */
+    uint32_t *far;   /* [switches] the switches, by descending depth[] */
     uint32_t *count; /* [switches + 2] scratch */
     uint32_t *stack; /* [switches] scratch */
-    /* [switches] copies of arc[], connected[] and the SLs, for the case that a trial fails */
+    /* [switches] copies of arc[], of connected[] and of the SLs, from which a failed trial is
+     * undone */
     uint32_t *old_arc;
     bool *old_connected;
     uint8_t *old_sl;
-    bool *connected; /* [switches] the path leads to the destination */
-    uint32_t *gap;   /* [switches] the switches before gaps that are not connected yet */
+    bool *connected; /* [switches] whether the path from the switch leads to the destination */
+    uint32_t *gap;   /* [gaps] the switches before missing links that are not connected yet */
     uint32_t gaps;
     uint64_t *cost; /* [switches] cost of the path, if it is connected */
-    uint64_t *flow; /* [switches] hosts whose packets the switch sends to arc[] */
+    uint64_t *flow; /* [switches] number of hosts whose packets the switch sends over arc[] */
     /* [switches][sls] VLs on which packets of each SL leave the switch, as bits */
     uint16_t *vls;
     struct fab_detour_chain best[FAB_DETOUR_CANDIDATES];
     uint32_t candidates;
-    bool strict; /* detours must not lead back (fab_detour_rule.leads_back) */
+    bool strict; /* true: detours must not lead back (fab_detour_rule.leads_back) */
 };
 
 /* Loads the tree t with its detours. If `regular` is true, loads only its regular paths. */

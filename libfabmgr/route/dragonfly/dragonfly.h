@@ -49,8 +49,8 @@ typedef bool fab_global_link_test(const struct dragonfly *d, const struct fab_gl
                                   uint32_t at, uint32_t dest);
 /* Returns a global link from the group of switch `at` towards `dest`. The link leads to the group
  * of `dest` or, if no link joins the two groups, to a hub (a group with links to all other groups).
- * Only links that pass the test suits() count. The search is cyclic and begins at link `number`
- * modulo the number of links. NULL: no link passes the test. */
+ * Only links that pass the test suits() count. The search begins at link `number` modulo the number
+ * of links, and wraps around at the end of the list. NULL: no link passes the test. */
 const struct fab_global_link *fab_route_dragonfly_link(const struct dragonfly *d, uint32_t at,
                                                        uint32_t dest, uint32_t number,
                                                        fab_global_link_test *suits);

@@ -13,8 +13,9 @@
  * leaves, and its links to spines lead to one group only.
  *
  * Groups without a link between them communicate through a hub, a group that is linked to all
- * others. If most pairs of groups have several links, a pair that lacks some of them also sends a
- * part of its packets through hubs, so that the links that are left do not carry more than others.
+ * others. If most pairs of groups have several links, and a pair lacks some of them, it sends a
+ * part of its packets through hubs. Otherwise the links that are left would carry more than other
+ * links.
  */
 #include "libfabmgr/route/dragonfly/groups.h"
 
@@ -34,11 +35,11 @@ struct search {
     const struct fab_graph *g;
     uint32_t *set;   /* [switches] disjoint sets (sets.h) */
     uint32_t *stamp; /* [switches] scratch */
-    /* [neighbours] by index in g->nbr: number of common neighbours of the switch and this
-     * neighbour */
+    /* [neighbours] for each pair of a switch and a neighbour, by index of the neighbour in g->nbr:
+     * how many neighbours both have in common */
     uint32_t *common;
-    /* [pairs of groups] number of parallel links between linked switches of the two groups;
-     * FAB_NONE: some pairs of switches differ in this number */
+    /* [pairs of groups] number of parallel links between any two linked switches of the two groups;
+     * FAB_NONE: not all linked pairs of switches have the same number */
     uint32_t *even;
     bool spines; /* true: dragonfly+, whose groups consist of leaves and spines */
     struct fab_groups s;
@@ -111,10 +112,10 @@ static void rank_members(struct search *x)
     }
 }
 
-/* Sorts the `count` links from one group to another. Link i then leads to a switch whose position
- * in the second group, modulo count, is i, if there is such a link. The number of a destination LID
- * selects the link, and the LIDs at one switch have consecutive numbers. So packets to these LIDs
- * enter the group over different links. */
+/* Sorts the `count` links from one group to another. Let p be the position of a switch in the
+ * second group. A link to this switch becomes link p modulo count, if no other link has taken this
+ * place. The number of a destination LID selects the link, and the LIDs at one switch have
+ * consecutive numbers. So packets to these LIDs enter the group over different links. */
 static void align_links(const struct search *x, struct fab_global_link *link, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -138,8 +139,8 @@ static uint32_t count_parallel(const struct fab_graph *g, uint32_t u, uint32_t v
     return count;
 }
 
-/* Calls add() for each switch u and each neighbour v of u in another group. Its arguments are the
- * number of parallel links between u and v and the index of the pair of groups. */
+/* Calls add() for each switch u and each neighbour v of u in another group. Passes the number of
+ * parallel links between u and v, and the index of the pair of groups. */
 static void each_global(struct search *x, uint32_t *array,
                         void (*add)(struct search *x, uint32_t *array, size_t pair, uint32_t u,
                                     uint32_t v, uint32_t parallel))
@@ -257,8 +258,8 @@ static bool are_mostly_linked(const struct search *x)
     return linked * 4 >= pairs * 3;
 }
 
-/* If at least three quarters of the pairs of groups have the same number of links between them, and
- * it is not 0, returns this number; otherwise 1. */
+/* Returns the number of links that at least three quarters of the pairs of groups have; 1 if there
+ * is no such number, or if it is 0. */
 static uint32_t usual_links(const struct search *x)
 {
     const struct fab_global_link *link;
@@ -292,7 +293,7 @@ static uint32_t missing_links(const struct search *x, uint32_t a, uint32_t usual
 }
 
 /* Lists the groups that have at least `usual` links to each other group, as hubs. Returns the
- * greatest number of links that some other group lacks. */
+ * greatest number of links that any group lacks. */
 static uint32_t choose_hubs(struct search *x, uint32_t usual)
 {
     struct fab_groups *s = &x->s;
@@ -309,9 +310,11 @@ static uint32_t choose_hubs(struct search *x, uint32_t usual)
     return most;
 }
 
-/* Lists the hubs. The links of a group to the hubs carry what its missing links would carry. If
- * that would be more than half a link on each, only groups without any link use hubs. Returns
- * UNSUPPORTED if the topology is no dragonfly: it has no hub, or too few groups are linked. */
+/* Lists the hubs. If a group lacks links, its links to hubs also carry the traffic of the missing
+ * links. This would be too much if some group has to carry the traffic of more than half a link on
+ * each of its links to hubs. Hubs then carry only the traffic of groups without any link between
+ * them. Returns UNSUPPORTED if the topology is not a dragonfly: it has no hub, or too few groups
+ * are linked. */
 static int list_hubs(struct search *x)
 {
     struct fab_groups *s = &x->s;

@@ -7,9 +7,9 @@
 #include "libfabmgr/base/arena.h"
 #include "libfabmgr/route/graph/graph.h"
 
-/* A link between switches of two groups. Parallel links count as one link if all linked pairs of
- * switches of these two groups have equally many. Otherwise, for example if a link is missing, each
- * parallel link counts, so that all links have equal loads. */
+/* A link between switches of two groups. If all linked pairs of switches of the two groups have the
+ * same number of parallel links, the parallel links of a pair count as one link. Otherwise, for
+ * example if a link is missing, each parallel link counts, so that all links have equal loads. */
 struct fab_global_link {
     uint32_t from, to; /* switches */
 };
@@ -23,12 +23,13 @@ struct fab_groups {
     bool *spine;
     /* [count + 1] index in all[] of the first switch of each group */
     uint32_t *first;
-    /* [switches] all switches, sorted by group, then by id; those of group i are all[first[i]] to
-     * all[first[i + 1] - 1] */
+    /* [switches] all switches, sorted by group, then by id; group i has the switches all[first[i]]
+     * to all[first[i + 1] - 1] */
     uint32_t *all;
     /* [count * count + 1] index in link[] of the first link of each pair of groups */
     uint32_t *at;
-    /* all links between groups; those from group a to group b begin at link[at[a * count + b]] */
+    /* all links between groups; the links from group a to group b begin at link[at[a * count +
+     * b]] */
     struct fab_global_link *link;
     /* Pivots are switches (in a dragonfly+, leaves) that have all their links inside their group.
      * If a link of the group is missing, paths go around it over a pivot. Each group i has two
@@ -36,9 +37,9 @@ struct fab_groups {
      * 1 for packets that leave it. List k is pivot[pivot_at[k]] to pivot[pivot_at[k + 1] - 1]. */
     uint32_t *pivot_at; /* [2 * count + 1] */
     uint32_t *pivot;    /* [switches] */
-    /* Number of links that two groups should have between them. If they have fewer, hubs carry what
-     * the missing links would carry. 1: hubs carry only the traffic of groups without any link
-     * between them. */
+    /* Number of links that two groups should have between them. If two groups have fewer, hubs
+     * carry what the missing links would carry. 1: hubs carry only the traffic of groups without
+     * any link between them. */
     uint32_t usual;
     /* [hubs] the hubs: the groups with at least `usual` links to each other group */
     uint32_t *hub;
@@ -60,7 +61,7 @@ int fab_route_groups_leaf_spine(const struct fab_fabric *f, const struct fab_gra
 void fab_route_groups_fini(struct fab_groups *groups);
 
 /* Finds the links from group a to group b, which are consecutive in link[]. Sets *ret to the first
- * of them, and returns how many they are. */
+ * of these links, and returns their number. */
 static inline uint32_t fab_route_groups_links(const struct fab_groups *s, uint32_t a, uint32_t b,
                                               const struct fab_global_link **ret)
 {
@@ -81,9 +82,9 @@ static inline uint32_t fab_route_groups_via(const struct fab_groups *s, uint32_t
 }
 /* Finds the pivots of group i, over which packets can go around a missing link of the group. A
  * pivot lacks none of its own local links. If `out` is true, prefers the pivots for packets that
- * leave the group. If `out` is false, or if there are no such pivots, finds the pivots for packets
- * that enter the group or stay in it. Sets *ret to the first pivot and returns the number of
- * pivots. */
+ * leave the group. If `out` is false, or if the group has no pivots for these packets, finds the
+ * pivots for packets that enter the group or stay in it. Sets *ret to the first pivot and returns
+ * the number of pivots. */
 static inline uint32_t fab_route_groups_pivots(const struct fab_groups *s, uint32_t i, bool out,
                                                const uint32_t **ret)
 {

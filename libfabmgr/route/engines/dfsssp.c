@@ -13,9 +13,9 @@
  * and destination switch. If this also needs too many VLs, more and more LIDs of a switch use the
  * same paths, so that the dependencies form fewer cycles.
  *
- * The engine uses no more VLs than needed, because the SLs are then less likely to change when the
- * fabric changes, and each VL has a larger part of the buffers. In fabrics of some hundred switches
- * it also uses fewer paths to each switch, if this needs fewer VLs.
+ * The engine uses no more VLs than needed. The SLs are then less likely to change when the fabric
+ * changes, and each VL has a larger part of the buffers. In fabrics of some hundred switches it
+ * also uses fewer paths to each switch, if this needs fewer VLs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +26,8 @@
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/engines/sssp.h"
 
-/* Maximum number of steps of virtual_layers.c in all attempts together. So many steps take about
- * two seconds. A fabric that needs more steps is better served by an engine that needs no
+/* Maximum number of steps of virtual_layers.c in all attempts together. This number of steps takes
+ * about two seconds. A fabric that needs more steps is better served by an engine that needs no
  * layers. */
 #define LAYERS_BUDGET UINT64_C(200000000)
 
@@ -116,9 +116,9 @@ static int route_by(struct dfsssp *d, uint32_t paths)
     return fab_route_sssp_route(d->in, &d->graph, FAB_SSSP_WHOLE_PATH, paths, &d->lft);
 }
 
-/* Gives the LIDs of each switch fewer different paths, as long as this lowers the number of VLs
- * when each destination has one layer. The local search of the engine chain "auto" later balances
- * the loads again. */
+/* Gives the LIDs of each switch fewer different paths, as long as this lowers the number of VLs.
+ * Considers only layers that depend on the destination LID alone. The local search of the engine
+ * chain "auto" later balances the loads again. */
 static int reduce_vls(struct dfsssp *d)
 {
     static const uint32_t paths[] = {2, 1};

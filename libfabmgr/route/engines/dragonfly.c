@@ -7,20 +7,20 @@
  * end at the destination's switch are preferred.
  *
  * Packets take local links on VL 0 in the group where they start, and on VL 1 if they come from
- * another group. So local channels on VL 0 depend on global channels, which depend on local
- * channels on VL 1. The latter depend on nothing. Hence there is no cycle. All paths have SL 0
+ * another group. So local channels on VL 0 depend on global channels. Global channels depend on
+ * local channels on VL 1, and these depend on nothing. Hence there is no cycle. All paths have SL 0
  * (Maglione-Mathey et al., "DLA", 2025).
  *
- * A path goes around a missing local link through a pivot, a switch with all its local links. The
- * hop after the pivot is on VL 2. This VL is reserved for such hops even if no link is missing, so
- * that a fault changes no SL-to-VL table. Pivots for packets that leave a group and pivots for
- * packets to a switch of the group are different switches. So channels from pivots on VL 2 are
- * either between local and global channels, or the last channels of their paths.
+ * A path goes around a missing local link through a pivot: a switch that lacks none of its local
+ * links. The hop after the pivot is on VL 2. This VL is reserved for such hops even if no link is
+ * missing, so that a fault changes no SL-to-VL table. Pivots for packets that leave a group and
+ * pivots for packets to a switch of the group are different switches. So channels from pivots on VL
+ * 2 are either between local and global channels, or the last channels of their paths.
  *
  * Two groups without a link between them send through a hub, a group that has links to all others.
  * Local channels on VL 1 depend on global channels only in hubs, and only for packets to a group
- * that is no hub. In a group that is no hub, local channels on VL 1 depend on nothing. So there is
- * no cycle either.
+ * that is not a hub. In a group that is not a hub, local channels on VL 1 depend on nothing. So
+ * there is no cycle either.
  */
 #include "libfabmgr/route/dragonfly/dragonfly.h"
 
@@ -99,9 +99,10 @@ static bool linked(const struct dragonfly *d, const struct fab_global_link *link
     return fab_route_graph_linked(&d->graph, at, link->from);
 }
 
-/* Returns a pivot for packets at switch `at` whose direct link to another switch of the group is
- * missing. The pivot has links to all others of the group. If `out` is true, the other switch has a
- * link to the next group; otherwise it is the destination. FAB_NONE: there is no pivot. */
+/* Called if switch `at` has no direct link to another switch of its group. Returns a pivot by which
+ * its packets reach that switch: a switch with links to all others of the group. If `out` is true,
+ * that switch has a link to the next group; otherwise it is the destination. FAB_NONE: there is no
+ * pivot. */
 static uint32_t pivot(struct dragonfly *d, uint32_t at, bool out, uint32_t number)
 {
     const uint32_t *pivots;

@@ -19,12 +19,12 @@
  *
  *   up VL 0, down VL 1, up VL 1 (leaving), global, down VL 0, up VL 1 (staying), down VL 1
  *
- * The last channels (down VL 1) lead to leaves that lack a link and so are no pivots. Paths go
- * around missing links inside a group in the same way.
+ * The last channels (down VL 1) lead to leaves that lack a link; these leaves are not pivots. Paths
+ * go around missing links inside a group in the same way.
  *
  * Groups without a link between them communicate through a hub (dragonfly.c). In the hub, the
  * pivots for staying packets send these packets up. The group in which the packets then come down
- * is no hub.
+ * is not a hub.
  */
 #include "libfabmgr/route/dragonfly/dragonfly.h"
 
@@ -98,7 +98,7 @@ static uint32_t pivot(const struct dragonfly *d, uint32_t at, bool out, uint32_t
 }
 
 /* Returns a spine to which leaf `at` has a link; `number` selects one. Called if no spine has links
- * to both this leaf and the destination. */
+ * both to this leaf and to the destination. */
 static uint32_t any_spine(const struct dragonfly *d, uint32_t at, uint32_t number)
 {
     const struct fab_graph *g = &d->graph;

@@ -14,7 +14,7 @@ extern const struct fab_route_engine fab_route_engine_file;
 extern const struct fab_route_engine fab_route_engine_nue;
 extern const struct fab_route_engine fab_route_engine_updn;
 extern const struct fab_route_engine
-    /* variant of updn that refuses every topology that is no tree; only the chain "auto" uses it */
+    /* a variant of updn that accepts only trees; only the chain "auto" uses it */
     fab_route_engine_updn_on_tree;
 extern const struct fab_route_engine fab_route_engine_minhop;
 extern const struct fab_route_engine fab_route_engine_sssp;
@@ -26,8 +26,8 @@ int fab_route_vls_check(const struct fab_route_input *in, unsigned need, char *w
 /* Returns the number of VLs that an engine may use, but at most `most`. */
 uint8_t fab_route_vls_up_to(const struct fab_route_input *in, uint8_t most);
 /* Returns the number of VLs that an engine uses while no link is missing. The engine then needs
- * `need` VLs, and up to `more` further VLs if links are missing. It reserves the further VLs, as
- * far as the ISLs have them, so that a missing link changes no SL-to-VL table. It reserves none if
+ * `need` VLs, and up to `more` further VLs if links are missing. If the ISLs have the further VLs,
+ * the engine reserves them, so that a missing link changes no SL-to-VL table. It reserves none if
  * there are several traffic classes. It also reserves none if `need` is 1 and the operator maps SLs
  * to VLs (qos.sl2vl), because this mapping is used only with one VL. */
 uint8_t fab_route_vls_reserve(const struct fab_route_input *in, uint8_t need, uint8_t more);

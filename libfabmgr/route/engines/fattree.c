@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The engine "fattree" computes D-mod-k in closed form and tolerates faults. Complete trees follow
- * Zahavi (2012). The modulo among the neighbours that are nearer to the destination follows
+ * Zahavi (2012). The modulo over only those neighbours that are nearer to the destination follows
  * Gliksberg, Capra, Louvet, Garcia, Sohier ("High-quality fault-resiliency in fat-tree networks",
  * 2019). In addition, if a neighbour of a switch fails, the entries of this switch for its other
  * neighbours need not change. The parts are:
@@ -32,8 +32,8 @@
 #include "libfabmgr/route/fattree/fill.h"
 #include "libfabmgr/route/updown/slow_links.h"
 
-/* Limits for the engine, which refuses other fabrics: at most 1 / IRREGULAR_SHARE of the switches
- * are irregular (slots.c), and at most 1 / SHORT_SHARE of the uplinks are missing. */
+/* Limits of the engine. It refuses a fabric if more than 1 / IRREGULAR_SHARE of the switches are
+ * irregular (slots.c), or if more than 1 / SHORT_SHARE of the uplinks are missing. */
 #define IRREGULAR_SHARE 5
 #define SHORT_SHARE 8
 
@@ -65,8 +65,8 @@ static uint32_t first_short(const struct fab_tree *t, bool irregular)
     return 0;
 }
 
-/* Returns true if many slots (slots.c) have no link, or if many switches have other slots than is
- * usual on their level. In such a tree, D-mod-k does not balance the loads. */
+/* Returns true if many slots (slots.c) have no link, or if the slots of many switches differ from
+ * those that are usual on their level. In such a tree, D-mod-k does not balance the loads. */
 static bool irregular(const struct fattree *t, char *why, size_t why_len)
 {
     const struct fab_tree *tree = &t->tree;
@@ -112,7 +112,7 @@ static void describe(const struct fattree *t, char *why, size_t why_len)
              rails, gaps);
 }
 
-/* Returns true if most leaves have more hosts than uplinks, and their number of hosts is no
+/* Returns true if most leaves have more hosts than uplinks, and their number of hosts is not a
  * multiple of the number of uplinks. D-mod-k then gives some uplinks more hosts than others. */
 static bool uneven(const struct fattree *t)
 {

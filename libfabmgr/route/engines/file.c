@@ -3,8 +3,8 @@
  * The engine "file" uses the tables that the operator gives (libfabmgr/policy/tables.h), on one VL.
  * These tables must pass the proof, like the tables of other engines.
  *
- * The file names switches and destinations by GUID, so that LIDs may have changed since the tables
- * were dumped. A LID whose port GUID is not in the file keeps its value.
+ * The file names switches and destinations by GUID, so the tables fit even if LIDs have changed
+ * since they were dumped. A LID whose port GUID is not in the file keeps its value.
  *
  * The engine refuses an incomplete file only if packets need the missing information. It follows
  * the paths from each switch with endports, and from the manager, to each LID in use. It refuses
@@ -112,8 +112,8 @@ static uint32_t switch_of(const struct fab_fabric *f, uint32_t owner)
 }
 
 /* Follows the path from switch s to the LID, which is attached to switch `home`. Stops at `home`,
- * at a switch that delivers the packets, or at a switch that an earlier call for the same LID has
- * passed. Returns UNSUPPORTED if an entry or a link is missing. */
+ * at a switch that delivers the packets to an endport, or at a switch that an earlier call for the
+ * same LID has passed. Returns UNSUPPORTED if an entry or a link is missing. */
 static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
 {
     const struct fab_fabric *f = g->in->fabric;
@@ -129,7 +129,7 @@ static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
         if (num > f->nodes[s].num_ports)
             return refuse(g, s, lid, what);
         if (s == home || num == 0)
-            /* the proof will fail if the path ends at another node than the owner of the LID */
+            /* the proof will fail if the path ends at a node that is not the owner of the LID */
             return FAB_OK;
         uint32_t port = fab_fabric_port_id(f, s, num), next = fab_fabric_peer_node(f, port);
         if (next == FAB_NONE || !fab_fabric_port_is_up(f, port))

@@ -14,8 +14,8 @@
  * If they do not, and the ports have more VLs, the switch gets its paths on a further VL; each VL
  * has a CDG of its own. The remaining switches, and the switches without hosts, then get paths that
  * need not be shortest: detours around forbidden dependencies, or the escape tree if nothing else
- * is possible. So one VL is enough for any topology. Then alternatives are added, and the LIDs are
- * spread over them.
+ * is possible. So one VL is enough for any topology. Then the engine adds alternative arcs to the
+ * paths, and spreads the LIDs over them.
  *
  * In the paper, each destination LID has a search of its own. Here one search serves all LIDs of a
  * destination switch, and the dependencies of paths that ascend and then descend need no search for
@@ -39,12 +39,12 @@
 #define ROUNDS 4
 #define ROUNDS_WORK (UINT64_C(1) << 28)
 /* Budgets of the searches for cycles. All searches in one channel dependency graph together may
- * follow this number of dependencies for each arc of the graph. The first value is for paths to
- * switches with hosts, the second for paths to switches without hosts. */
+ * follow this number of dependencies for each arc of the graph. STEPS_EACH_ARC applies to paths to
+ * switches with hosts, STEPS_WITHOUT_HOSTS to paths to switches without hosts. */
 #define STEPS_EACH_ARC 4096
 #define STEPS_WITHOUT_HOSTS 64
-/* The engine uses one more VL if more than 1 / DETOUR_SHARE of the pairs of hosts would have a path
- * that is longer than a shortest path. */
+/* The engine uses one more VL if the paths of more than 1 / DETOUR_SHARE of the pairs of hosts
+ * would not be shortest paths. */
 #define DETOUR_SHARE 100
 
 struct nue {
@@ -136,8 +136,8 @@ static uint64_t count_detours(struct nue *u)
     return detour_pairs;
 }
 
-/* Finds the paths to switch sequence[i] on a VL that has the escape tree. If there are two such
- * VLs, takes the one on which fewer hosts have paths longer than a shortest path. */
+/* Finds the paths to switch sequence[i] on a VL that has the escape tree. If two VLs have it, takes
+ * the VL on which fewer hosts have paths longer than a shortest path. */
 static void find_best(struct nue *u, uint32_t i)
 {
     uint64_t least = UINT64_MAX;
@@ -179,7 +179,7 @@ static void find_alternatives(struct nue *u)
 
 /* Finds shortest paths that ascend and then descend, and all their alternatives, before any other
  * paths. This suits topologies with levels in which some switches have no hosts. Meanwhile, the
- * budget of the searches for cycles is 0, so that the search finds no other paths. */
+ * budget of the searches for cycles is 0, so that no other paths are found. */
 static void find_updown_first(struct nue *u)
 {
     uint64_t budget = u->cdg[0].budget;

@@ -8,8 +8,8 @@
  *   balance.c         which of these paths each LID takes
  *   destinations.c    in which order the LIDs are routed
  *
- * The LIDs are routed one after another. If the loads are uneven then, the engine makes a few more
- * rounds. In each round it removes the LIDs that take a congested link, and routes them again,
+ * The LIDs are routed one after another. If the loads are uneven afterwards, the engine makes a few
+ * more rounds. In each round it removes the LIDs that take a congested link, and routes them again,
  * because the loads of all other LIDs are known by now.
  *
  * As far as possible, all traffic to a LID shares the same links. This suits permutations: the more
@@ -22,8 +22,8 @@
  * close no cycle. The tables of complete trees, and of trees with a few failed links, mostly pass
  * the proof.
  *
- * The work is one step for each LID and each port of the graph, 0.3 x 10^9 steps for 11,664 hosts,
- * and the same for each further round.
+ * The first round takes one step for each pair of a LID and a port of the graph: 0.3 x 10^9 steps
+ * for 11,664 hosts. Each further round takes at most as many.
  */
 #include "libfabmgr/route/engines/sssp.h"
 
@@ -265,7 +265,7 @@ int fab_route_sssp_reroute_overloaded(const struct fab_route_input *in, const st
     int ret = prepare(&s);
     if (ret == FAB_OK) {
         fab_target_lft_fini(&s.lft);
-        /* these are the caller's tables, which are changed in place */
+        /* the engine changes the caller's tables in place */
         s.lft = *lft;
         s.balance.whole = true;
         for (uint32_t index = 0; index < s.destinations.edges; index++)

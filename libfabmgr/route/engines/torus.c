@@ -10,24 +10,24 @@
  *
  * "torus" accepts rings, too. Each ring has a dateline between its last switch and its first. The
  * SL of a path has a bit for each dimension with rings. The bit says whether the path would cross
- * the dateline if no link were missing, and selects VL 0 or VL 1 in that dimension. On VL 0 no path
- * crosses the dateline. On VL 1 all paths cross it, and no path goes farther than half the ring. So
+ * the dateline if no link were missing. It selects VL 0 or VL 1 in that dimension. On VL 0 no path
+ * crosses the dateline. On VL 1 all paths cross it, but no path goes farther than half the ring. So
  * neither VL has a cycle. A ring that lacks a link has no cycle on any VL, so that faults need not
  * change SLs (Dally and Seitz 1987; OpenSM's Torus-2QoS).
  *
  * Where links or switches are missing, some paths take detours (detours.c). Two more VLs are
  * reserved for detours, if the ports have these VLs. A detour passes a gap in a row over a
  * neighbouring row, so it turns back to an earlier dimension. The hop after such a turn has a VL of
- * its own (back). If the first hop is not in the first dimension, it has such a VL, too (aside):
- * otherwise channels of later dimensions could depend on each other over the first dimension. With
- * these VLs, a cycle needs several gaps that are close together, and detours.c avoids such cycles.
- * Pairs for which it finds no other path have an SL of their own, whose packets stay on the last VL
- * (spare).
+ * its own (back). A hop in a later dimension that follows the source or the first dimension also
+ * has a VL of its own (aside). Otherwise channels of later dimensions could depend on each other
+ * over the first dimension. With these VLs, a cycle needs several gaps that are close together, and
+ * detours.c avoids such cycles. If detours.c finds no other path for a pair of switches, the
+ * packets of this pair get an SL of their own, and stay on the last VL (spare).
  *
- * A whole grid has the same VLs and SL-to-VL tables as a damaged one, although no packet turns
- * back. So a fault changes forwarding tables only, and the change can be proved step by step. If no
- * detours are found, the engine uses the VLs in other ways, or packets travel the dimensions in
- * another order.
+ * A complete grid has the same VLs and SL-to-VL tables as a damaged one, although no packet in it
+ * turns back. So a fault changes forwarding tables only, and the change can be proved step by step.
+ * If no detours are found, the engine uses the VLs in other ways, or packets travel the dimensions
+ * in another order.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,26 +40,26 @@
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/grid/dimension_order.h"
 
-/* maximum number of dimensions with rings, because each needs one bit of the SL, and there are 16
- * SLs */
+/* maximum number of dimensions with rings: each needs one bit of the SL, and an SL has 4 bits */
 #define RINGS_MAX 4
 
 /* maximum number of trees (sets of paths) to one switch */
 #define VARIANTS 8
 /* maximum number of combinations of VLs and dimension orders that are tried for detours */
 #define ATTEMPTS 6
-/* Maximum number of steps of all searches for cycles together. So many steps take about a second. A
- * torus 12x10x9 with 1 % of its links missing needs up to 40 million. */
+/* Maximum number of steps of all searches for cycles together. This number of steps takes about a
+ * second. A torus 12x10x9 with 1 % of its links missing needs up to 40 million. */
 #define DETOUR_BUDGET UINT64_C(50000000)
 /* number of VLs that are reserved for detours */
 #define DETOUR_VLS 2
 
-/* How detours use the VLs that are reserved for them. If only one VL is reserved, the first two
- * values mean the same. */
+/* How detours use the VLs that are reserved for them. The comment at the top of this file says
+ * which hops are called "back" and "aside". If only one VL is reserved, the first two values mean
+ * the same. */
 enum lanes {
-    BACK_AND_ASIDE,  /* turns back and turns aside have a VL each */
-    BACK_WITH_ASIDE, /* turns back and turns aside share one VL */
-    BACK_ONLY,       /* turns aside are on the VLs of regular paths */
+    BACK_AND_ASIDE,  /* hops back have one VL, hops aside another */
+    BACK_WITH_ASIDE, /* hops back and hops aside share one VL */
+    BACK_ONLY,       /* hops aside use the VLs of regular paths */
     LANES_COUNT,
 };
 
@@ -82,9 +82,9 @@ struct torus {
      * tree[tree_at[i + 1] - 1] */
     uint32_t *tree_at;
     uint8_t *arc_class; /* [neighbours of the graph] class_of() each arc */
-    uint64_t budget;    /* steps that searches for detours may still take */
+    uint64_t budget;    /* number of steps that searches for detours may still take */
     enum lanes lanes;   /* how the VLs for detours are used */
-    bool detours;       /* some path goes around a gap */
+    bool detours;       /* true: some path takes a detour */
 };
 
 static const char *name(const struct torus *t, uint32_t sw)
@@ -236,8 +236,9 @@ static void set_map(struct torus *t)
     }
 }
 
-/* Sets up `count` VLs. The VLs beyond regular_vls() are for detours. If there are two of these and
- * an SL is left, this SL is the spare one, whose packets stay on the last VL. */
+/* Sets up `count` VLs. The VLs beyond regular_vls() are for detours. If there are two VLs for
+ * detours, and paths leave an SL unused, this SL becomes the spare SL, whose packets stay on the
+ * last VL. */
 static int make_vls(struct torus *t, uint8_t count)
 {
     bool spare = count > regular_vls(t) + 1 && regular_sls(t) < FAB_SLS;
@@ -269,7 +270,8 @@ static void trim_sls(struct torus *t, uint32_t rescued)
 /* ---- paths with detours ---------------------------------------------------------------------- */
 
 /* Returns a topological order of the channels: first by dimension, then along the row from the
- * dateline. On VL 1 the row begins in its middle. Hops back come last. */
+ * dateline. On VL 1 the row begins in its middle. Within a dimension, channels on VLs for detours
+ * come last. */
 static uint64_t rank_of(const void *torus, uint32_t from, uint32_t to, uint32_t vl)
 {
     const struct torus *t = torus;
@@ -376,7 +378,7 @@ static int try_lanes(struct torus *t, enum lanes lanes, uint8_t count, struct fa
     return status == FAB_OK ? find_detours(t, count, ret) : status;
 }
 
-/* Tries to find detours for all paths on `count` VLs. Tries all values of enum lanes first; if all
+/* Tries to find detours for all paths on `count` VLs. Tries all values of enum lanes first. If all
  * of them fail, tries other orders of the dimensions. */
 static int try_detours(struct torus *t, uint8_t count, struct fab_detours *ret)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine "updn" uses up*|down* routing (Schroeder et al., Autonet, 1991) over an order of the
- * switches that it finds from the topology. The parts are:
+ * The engine "updn" uses up*|down* routing (Schroeder et al., Autonet, 1991) by an order of the
+ * switches that follows from the topology. The parts are:
  *
  *   switch_order.c   which direction is up, so that every pair has a legal path (single_root.c)
  *   leaf_sequence.c  in which order the destinations are routed

@@ -3,7 +3,7 @@
  * Prepares a batch of 64 destination switches: the paths to them, and their LIDs.
  *
  * If LIDs were assigned switch by switch, the LIDs of a batch form a few ranges. The entries of a
- * switch are then copied in few pieces. The LIDs of successive destination switches are also
+ * switch are then copied in few pieces. The LIDs of successive destination switches are then also
  * adjacent, so entries with the same next hop are written in one piece.
  */
 #include <stdlib.h>
@@ -66,10 +66,11 @@ static void find_ranges(struct fab_batch *b)
         b->ranges = 0;
 }
 
-/* Sets span[] for each destination switch of the batch. FAB_SPAN_NONE: it has more than one LID
- * outside its run of consecutive LIDs. FAB_SPAN_FOLLOWS: the switch before it is not FAB_SPAN_NONE,
- * its run starts just after that switch's run, and either both have no further LID, or its further
- * LID is just after that switch's further LID. FAB_SPAN_BEGINS: all others. */
+/* Sets span[] for each destination switch of the batch. The run of a switch is its consecutive
+ * LIDs; a switch can have further LIDs outside its run. FAB_SPAN_NONE: it has more than one further
+ * LID. FAB_SPAN_FOLLOWS: it continues the LIDs of the switch before it, which is not FAB_SPAN_NONE.
+ * This means that its run starts just after the run of that switch. The same holds for the further
+ * LIDs, or neither of the two switches has one. FAB_SPAN_BEGINS: all other switches. */
 static void join_columns(struct fab_batch *b)
 {
     const struct fab_dmodk_dest *dest = b->dmodk->dest + b->first;

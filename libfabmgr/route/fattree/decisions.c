@@ -7,9 +7,9 @@
  * slots lead are candidates, each DLID takes the slot that D-mod-k selects. Otherwise all DLIDs
  * take the only candidate; if there are several, candidates.c chooses.
  *
- * So each destination needs three values: the number of candidates, to how many of them slots lead,
- * and the last candidate. Vector registers hold 16 destinations (columns) at a time, and
- * consecutive neighbours with equal path lengths are added at once.
+ * So each destination needs three values: the number of candidates, the number of candidates to
+ * which slots lead, and the last candidate. Vector registers hold 16 destinations (columns) at a
+ * time, and consecutive neighbours with equal path lengths are added at once.
  */
 #include <string.h>
 

@@ -2,11 +2,11 @@
 /*
  * Numbers the destinations for D-mod-k (Zahavi, 2012).
  *
- * A host of a leaf has the number leaf * leaf_size + position, where `leaf` is the number of the
- * leaf, and `position` is the position of the host at the leaf (tree.h). Other destinations of a
- * leaf (port 0, aggregation nodes) share the numbers of its hosts. Endports of upper switches have
- * no position among the hosts. Their numbers are hashes of their GUIDs, so that they do not depend
- * on other nodes. Each further LID of an LMC range takes the next slot at every level.
+ * The number of a host is leaf * leaf_size + position: `leaf` is the number of its leaf, and
+ * `position` is its position among the hosts of the leaf (tree.h). Other destinations of a leaf
+ * (port 0, aggregation nodes) share the numbers of its hosts. Endports of upper switches have no
+ * position among the hosts. Their numbers are hashes of their GUIDs, so that they do not depend on
+ * other nodes. Each further LID of an LMC range takes the next slot at every level.
  */
 #include "libfabmgr/route/fattree/dmodk.h"
 
@@ -21,8 +21,8 @@
 
 /* ---- DLIDs ----------------------------------------------------------------------------------- */
 
-/* Finds the switch, and its port number, to which the owner of a LID is attached. Returns false if
- * the owner is not connected to a switch. */
+/* Finds the switch to which the owner of a LID is attached, and the number of the switch port that
+ * leads to the owner. Returns false if the owner is not connected to a switch. */
 static bool attachment(const struct fab_fabric *f, uint32_t owner, uint32_t *ret_sw,
                        uint8_t *ret_num)
 {
@@ -77,9 +77,9 @@ static void count_dlids(const struct fab_tree *t, const struct fab_lids *lids, u
     qsort(first, l->dests, sizeof(*first), by_lid);
 }
 
-/* Adds DLIDs to l->dlid[]: those of adapters and routers if `ends` is true, otherwise those of port
- * 0 of switches. next[]: for each switch, the index in l->dlid[] at which its next DLID is
- * stored. */
+/* Adds DLIDs to l->dlid[]. If `ends` is true, these are the DLIDs of adapters and routers;
+ * otherwise they are the DLIDs of port 0 of switches. next[]: for each switch, the index in
+ * l->dlid[] at which its next DLID is stored. */
 static void list_dlids(const struct fab_tree *t, const struct fab_lids *lids, bool ends,
                        uint32_t *next, struct fab_dmodk *l)
 {
@@ -159,8 +159,8 @@ static int compute_slots(const struct fab_dmodk *l, struct fab_dmodk_slots *g)
     return FAB_OK;
 }
 
-/* Sets *ret to the index in slots_of[] for this divider and this number of slots. If slots_of[]
- * does not have this pair yet, adds it and computes the slot of each DLID. *room: number of
+/* Sets *ret to the index of the element of slots_of[] for this divider and this number of slots. If
+ * slots_of[] has no such element yet, adds one and computes the slot of each DLID. *room: number of
  * elements for which slots_of[] has memory. Returns NOMEM or LIMIT. */
 static int find_slots(struct fab_dmodk *l, size_t *room, uint32_t divider, uint32_t slots,
                       uint16_t *ret)

@@ -25,7 +25,7 @@ struct fab_dmodk_slots {
 };
 /* The DLIDs of one destination switch. */
 struct fab_dmodk_dest {
-    /* index of the first element in fab_dmodk.dlid[], and number of DLIDs */
+    /* the DLIDs of the switch are dlid[at] to dlid[at + count - 1] of struct fab_dmodk */
     uint32_t at, count;
     /* the first `run` DLIDs have consecutive LIDs, which begin with `lid` */
     uint32_t run, lid;

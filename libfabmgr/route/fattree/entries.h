@@ -64,8 +64,8 @@ struct fab_batch {
     uint8_t span[FAB_LEGAL_BATCH]; /* [column] enum fab_span */
     /* Entries for this batch that the members of a full class of switches (tree.h) share, by class
      * id. class_row: an LFT row (of a switch, or a pattern) that has these entries. class_row_of:
-     * the value of row_of[] for the member from which the entries come; FAB_NONE: no entries are
-     * known yet. Entries that needed a choice among several candidates are not stored. */
+     * row_of[] of the class member from which the entries come; FAB_NONE: no entries are known yet.
+     * Entries that needed a choice among several candidates are not stored. */
     uint32_t *class_row_of;
     const uint8_t **class_row;
     /* Cache of entries for this batch. The index is a hash of a switch's port class and row_of[].
@@ -79,7 +79,8 @@ struct fab_batch {
 int fab_route_batch_init(struct fab_batch *b);
 void fab_route_batch_fini(struct fab_batch *b);
 void fab_route_batch_begin(struct fab_batch *b, uint32_t first);
-/* Returns true if the LIDs of batch `b` directly follow those of batch `before`, range by range. */
+/* Returns true if each range of LIDs of batch `b` directly follows the same range of batch
+ * `before`. */
 bool fab_route_batch_follows(const struct fab_batch *b, const struct fab_batch *before);
 
 /* ---- one switch ------------------------------------------------------------------------------ */

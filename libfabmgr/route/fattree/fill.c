@@ -39,7 +39,7 @@
 struct worker {
     struct fab_batch batch[BATCHES];
     uint32_t batches;
-    /* for each batch, whether its LIDs directly follow those of the batch before */
+    /* for each batch, whether its LIDs directly follow the LIDs of the batch before */
     bool follows[BATCHES];
 };
 
@@ -50,10 +50,10 @@ static uint32_t hash_class(uint32_t kind, uint32_t row_of)
     return (kind * 0x9e3779b1u + row_of * 0x85ebca6bu) >> 24;
 }
 
-/* Switches s and `port_class` have the same port class. Compares the neighbours of s one by one
- * with those of `port_class`. Returns true if, in each pair, the path lengths of both neighbours to
- * all destinations of the batch are equal. If `descends` is false, compares only the upper
- * neighbours. */
+/* Switches s and `port_class` have the same port class. Compares each neighbour of s with the
+ * neighbour of `port_class` on the same port. Returns true if, in each pair, the path lengths of
+ * both neighbours to all destinations of the batch are equal. If `descends` is false, compares only
+ * the upper neighbours. */
 static bool equal_neighbour_rows(const struct fab_batch *b, uint32_t s, uint32_t port_class,
                                  bool descends)
 {

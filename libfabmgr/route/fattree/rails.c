@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds rails. In clusters for machine learning, the adapters "mlx5_3" of many servers are attached
- * to leaves of their own, and collective traffic stays among adapters of the same name. Such a set
- * of leaves is a rail.
+ * Finds rails. In clusters for machine learning, the adapters of one name, such as "mlx5_3", of
+ * many servers are attached to leaves of their own. Collective traffic stays among adapters of the
+ * same name. The leaves of one name are a rail.
  *
  * The last word of a NodeDescription names the adapter of the server ("node-0001 mlx5_0",
  * "node-0001/mlx5_0", "n1 HCA-1"). The fabric has rails if at least three quarters of the hosts of

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the slots of each switch. Slot i is the port that D-mod-k means by "the i-th port up". A
- * packet that ascends from a switch takes slot (number / divider) mod slots, where `number` is the
- * number of the destination and `slots` is the number of slots. A slot whose link is missing stays
- * empty, and the other slots do not change.
+ * packet that ascends from a switch takes slot (number / divider) mod slots: `number` is the number
+ * of the destination, and `slots` is the number of slots of the switch. A slot whose link is
+ * missing stays empty, and the other slots do not change.
  *
  * A switch is regular if its number of uplinks is close to the usual number on its level. Let
  * `positions` be the number of positions among the upper switches of its group (tree.c), positions
@@ -104,9 +104,9 @@ static struct above links_above(const struct fab_tree *t, uint32_t s)
 
 /* Returns true if the switch is regular, so that its slots follow from the positions of the upper
  * switches. All its uplinks must be equally fast. The number of slots without a link must not
- * exceed `tolerated`: a quarter of the slots, or the usual number of parallel links to one
- * neighbour if that is more. The number of links without a slot must not exceed a quarter of the
- * slots. */
+ * exceed `tolerated`. This is a quarter of the slots, or the usual number of parallel links to one
+ * neighbour if this number is greater. The number of links without a slot must not exceed a quarter
+ * of the slots. */
 static bool is_regular(const struct above *a)
 {
     uint32_t slots = a->positions * a->parallel;
@@ -242,8 +242,8 @@ static void find_dividers(struct fab_tree *t)
     }
 }
 
-/* Finds how many D-mod-k numbers each leaf gets. All leaves get the same number, which suffices for
- * the leaf with the most positions for hosts. */
+/* Finds how many D-mod-k numbers are reserved for each leaf: as many as the leaf with the most
+ * positions for hosts needs. */
 static void size_leaves(struct fab_tree *t)
 {
     const struct fab_fabric *f = t->f;

@@ -3,16 +3,16 @@
  * Finds equivalence classes of switches, so that entries are computed once for each class.
  *
  * Switches of one full class have the same neighbours on the same ports (for example the leaves of
- * a pod, or the core switches of one plane). They have equal entries for a destination at the same
- * distance from both.
+ * a pod, or the core switches of one plane). They have equal entries for each destination to which
+ * they have the same distance.
  *
  * Switches of one port class have the same number of neighbours, on the same ports, but the
  * neighbours may be different switches (for example all leaves, or all middle switches). They have
  * equal entries if their neighbours, compared one by one, have equal distances to all destinations.
  *
  * Classes of each kind are computed twice. The second computation compares only the upper
- * neighbours and the number of lower neighbours. The members of such a class have equal entries for
- * packets that ascend, for example the middle switches of one plane.
+ * neighbours and the number of lower neighbours. The members of a class from the second computation
+ * have equal entries for packets that ascend; the middle switches of one plane are an example.
  */
 #include <stdlib.h>
 #include <string.h>

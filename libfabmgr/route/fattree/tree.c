@@ -14,9 +14,9 @@
  * an upper switch follows from the least port number by which lower switches reach it. The least
  * port number of the level stands for position 0. Two adjacent positions differ by the least
  * difference of port numbers in the level, which is greater than 1 if links are parallel. These
- * positions are used if all of them differ and at most a fifth of them is empty. Otherwise
- * (irregular cabling, different switch models) the switches of the group are counted in the order
- * of (port number, GUID).
+ * positions are used if no two switches of the group have the same one, and at most a fifth of the
+ * positions is empty. Otherwise (irregular cabling, different switch models) the switches of the
+ * group are counted in the order of (port number, GUID).
  *
  * The number of a switch is composed of two numbers: the number of the group in which it is a lower
  * switch, and its position in that group. The number of a group is the number that most of its
@@ -109,8 +109,8 @@ struct positions {
     uint32_t *least_port;
     uint32_t *rail; /* [switches] rail of each leaf */
     /* [2 * switches] By group: state of the search for the number that most upper switches of the
-     * group have (majority algorithm of Boyer and Moore). `vote` is the number that leads at
-     * present, and `votes` is its lead. */
+     * group have (majority algorithm of Boyer and Moore). `vote` is the number with the most votes
+     * at present, and `votes` is its lead over the other numbers. */
     uint32_t *vote, *votes;
     struct member *members; /* [switches] */
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The structure of a fat tree, from which D-mod-k computes the entries. Leaves have rank 0. A group
  * consists of switches of two successive ranks that are connected by links between these ranks (for
- * example the leaves and the middle switches of a pod). So each switch is a lower switch of the
- * group above it, and an upper switch of the group below it, and has a position in each of the two
- * groups (tree.c). Each switch also has a number among all switches of its rank. A slot is the port
- * that D-mod-k means by "the i-th port up" (slots.c). A fault changes the positions, numbers and
- * slots of few switches only. Internal to libfabmgr/route. */
+ * example the leaves and the middle switches of a pod). So each switch is a lower switch of one
+ * group, and an upper switch of the group below it. It has a position in each of these two groups
+ * (tree.c). Each switch also has a number among all switches of its rank. A slot is the port that
+ * D-mod-k means by "the i-th port up" (slots.c). A fault changes the positions, numbers and slots
+ * of few switches only. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_FATTREE_TREE_H
 #define LIBFABMGR_ROUTE_FATTREE_TREE_H
 
@@ -56,9 +56,9 @@ struct fab_tree {
     /* [switches] number of positions among the upper switches of the group below the switch,
      * positions of missing switches included */
     uint32_t *upper_positions;
-    /* [switches] divider of D-mod-k (W of Zahavi); 1 for a leaf. For any other switch, it is the
-     * greatest product among the switches one rank below: the divider of such a switch, multiplied
-     * by the number of its upper switches. */
+    /* [switches] divider of D-mod-k (W of Zahavi); 1 for a leaf. For any other switch, multiply the
+     * divider of each neighbour one rank below by the number of that neighbour's upper switches.
+     * The divider is the greatest of these products. */
     uint32_t *divider;
     /* The slots are the ports from which D-mod-k selects for packets that ascend. Slot i of switch
      * s has the index slot_at[s] + i in the arrays below. */
@@ -75,9 +75,9 @@ struct fab_tree {
     /* [switches] number of distinct neighbours to which slots lead */
     uint8_t *slot_nbrs;
     /* [switches][2] ids of two classes of each switch (switch_classes.c); the ids are below 2 *
-     * switches. If two switches have the same id [1], their links to neighbours, taken in order,
-     * are at the same port numbers. If they have the same id [0], this is true of their links to
-     * upper neighbours, and they have the same number of lower neighbours. */
+     * switches. Two switches with the same element [1] have their links to neighbours, in the order
+     * of the neighbours, at the same port numbers. Two switches with the same element [0] have this
+     * in common for their upper neighbours only, and have the same number of lower neighbours. */
     uint32_t *port_class;
     /* [switches][2] like port_class, but the neighbours must also be the same switches */
     uint32_t *full_class;

@@ -12,9 +12,9 @@ struct fab_graph {
     struct fab_arena arena; /* memory of the arrays */
     uint32_t n;             /* number of switches */
     /* Ports with a working link to another switch. Switch s has the ports port_at[s] to port_at[s +
-     * 1] - 1: first one port to each neighbour, then a second port to each neighbour with parallel
-     * links, and so on. Neighbours are in the order of ids, parallel links in the order of port
-     * numbers. */
+     * 1] - 1. First comes one port to each neighbour, then a second port to each neighbour with
+     * parallel links, and so on. Neighbours are in the order of ids, parallel links in the order of
+     * port numbers. */
     uint32_t *port_at; /* [switches + 1] */
     /* [ports] the switch that the port leads to */
     uint32_t *port_peer;

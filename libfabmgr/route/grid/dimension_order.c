@@ -9,8 +9,8 @@
  */
 #include "libfabmgr/route/grid/dimension_order.h"
 
-/* Returns the number of hops from coordinate `from` to `to` in one direction; FAB_NONE: this
- * direction does not lead there. */
+/* Returns the number of hops from coordinate `from` to coordinate `to` in one direction; FAB_NONE:
+ * the dimension is a path, on which this direction leads away from `to`. */
 static uint32_t distance(const struct fab_grid_dim *dim, uint32_t from, uint32_t to, bool forward)
 {
     if (dim->kind == FAB_GRID_PATH && (from < to) != forward)
@@ -40,8 +40,8 @@ bool fab_route_dor_crosses_dateline(const struct fab_grid *grid, uint32_t a, uin
     return from != to && (from < to) != goes_forward(grid, a, b, d);
 }
 
-/* Returns the coordinate in dimension d after switch a on the path to switch b, whose coordinate in
- * d differs. */
+/* Switches a and b have different coordinates in dimension d. Returns the coordinate in d of the
+ * next switch on the path from a to b. */
 static uint32_t next_coordinate(const struct fab_grid *grid, uint32_t a, uint32_t b, uint32_t d)
 {
     uint32_t size = grid->dim[d].size;

@@ -10,9 +10,10 @@
  * the link to it, is missing. */
 uint32_t fab_route_dor_next(const struct fab_graph *g, const struct fab_grid *grid, uint32_t a,
                             uint32_t b);
-/* Returns true if the hop from switch a to its neighbour `to` leads away from switch b, against the
- * direction that packets from a to b take in this dimension. After such a hop, packets would use
- * more of a ring than the VLs permit. */
+/* Returns true if the hop from switch a to its neighbour `to` leads away from switch b: in this
+ * dimension, packets from a to b take the other direction. After such a hop, packets would use more
+ * of a ring than the VLs permit. In a dimension of cliques, always returns false. In a dimension of
+ * paths, also returns false if packets from a to b travel in another dimension first. */
 bool fab_route_dor_leads_back(const struct fab_grid *grid, uint32_t a, uint32_t to, uint32_t b);
 /* Returns true if the path from a to b crosses the dateline of ring dimension d. The dateline is
  * between the last switch of the ring and the first. */

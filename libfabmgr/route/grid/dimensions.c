@@ -13,9 +13,10 @@
  * it consists of the links between two adjacent coordinates.
  *
  * Two classes cross if links of them are adjacent sides of a square. Classes that cross have
- * different dimensions. Two classes have the same dimension if they meet at a switch, do not cross
- * each other, and mostly cross the same other classes. Missing links remove squares but never add
- * any, and the remaining squares of a class usually suffice to find it.
+ * different dimensions. Two classes have the same dimension if three conditions hold: links of both
+ * meet at a switch, the classes do not cross each other, and they mostly cross the same other
+ * classes. Missing links remove squares but never add any, and the remaining squares of a class
+ * usually suffice to find it.
  *
  * The dimension of a link without any square stays unknown. If no link has a square, all links have
  * the same dimension.
@@ -42,15 +43,15 @@ struct classes {
     uint32_t *edge;
     /* [edges] disjoint sets of links (sets.h), which the search joins */
     uint32_t *set;
-    /* [edges] the row to which each link belongs, as far as triangles show it. This is the root of
-     * the link's set at the time when the links of triangles are joined, and those of squares are
-     * not yet joined. */
+    /* [edges] the row to which each link belongs, as far as triangles show it: the root of the
+     * link's set after the links of triangles were joined, and before the links of squares are
+     * joined */
     uint32_t *row;
     /* [edges] whether the link is a side of a square */
     bool *square;
     /* [switches] 1 + id of the switch from which the search last reached this switch in two hops;
-     * 0: not reached yet. If the search reaches the same switch again from that switch over another
-     * neighbour, both paths form a square. */
+     * 0: not reached yet. If the search reaches this switch a second time from the same start, over
+     * another neighbour, both paths form a square. */
     uint32_t *seen;
     /* [switches] the first of the two hops of seen[], as an index in g->nbr */
     uint32_t *first;
@@ -149,7 +150,7 @@ static void test_square(struct classes *w, uint32_t i, uint32_t k, square_fn *fn
 }
 
 /* Calls fn for all squares with u as a corner, if the opposite corner has a greater id than u and
- * is no neighbour of u. So only one of two opposite corners finds each square. */
+ * is not a neighbour of u. So only one of two opposite corners finds each square. */
 static void squares_at(struct classes *w, uint32_t u, square_fn *fn)
 {
     const struct fab_graph *g = w->g;
@@ -280,11 +281,12 @@ static int number_dims(struct classes *w, struct fab_dimensions *s, char *why, s
     return FAB_OK;
 }
 
-/* Let e be the dimension of a possible link between switches a and b, and d another dimension.
- * Looks for two squares side by side, with three switches on each of two opposite sides: w, b and a
- * third one, and u, a and a third one. Only the link from a to b is missing. Returns true if it
- * finds them, and sets *ret to the third switch of the side of a. Links in dimensions d and e,
- * except the links of a, must have known dimensions. */
+/* Looks for two squares side by side that lack only their common side, the link from a to b. One
+ * side of this pair of squares has the switches w, b and a third one, which links of dimension d
+ * join. The opposite side has the switches u (see find_by_gap), a and a third one. Links of
+ * dimension e join the two sides at w and u, and at the third switches. Returns true if the
+ * function finds the third switches, and sets *ret to the one that is linked with a. The dimensions
+ * of all these links must be known, except those of the links of a. */
 static bool is_between_squares(const struct fab_graph *g, const struct fab_dimensions *s,
                                uint32_t a, uint32_t b, uint32_t w, uint8_t d, uint8_t e,
                                uint32_t *ret)
@@ -309,9 +311,9 @@ void fab_route_dimensions_set(const struct fab_graph *g, struct fab_dimensions *
     s->dim[fab_route_graph_arc(g, b, a)] = d;
 }
 
-/* The link from u to a is in no square. Finds its dimension d from a square that lacks one link.
- * Switch u has a link of another dimension to a switch w, and w has a link of dimension d to a
- * switch b. The link from a to b is missing; is_between_squares() checks this. */
+/* The link from u to a is in no square. Finds its dimension from a square u, w, b, a that lacks
+ * only the link from a to b. The dimension is then that of the opposite side, from w to b.
+ * is_between_squares() checks that a and b are indeed neighbours in the grid. */
 static void find_by_gap(const struct fab_graph *g, struct fab_dimensions *s, uint32_t u, uint32_t a)
 {
     for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {

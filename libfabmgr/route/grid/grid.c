@@ -7,10 +7,10 @@
  * A slice of a dimension is the set of all switches with the same coordinate in this dimension. The
  * links of all other dimensions connect the switches of a slice, so the slices are found as
  * connected components. If each slice is regarded as one node, the slices of a dimension form a
- * ring, a path or a clique, which gives them their coordinates. Then no two switches may have the
- * same coordinates in all dimensions, and each link must join neighbours. This check proves that
- * the topology was recognised correctly, even if links were missing. Switches may be missing, too,
- * so that some combinations of coordinates have no switch.
+ * ring, a path or a clique, which gives them their coordinates. The file then checks that no two
+ * switches have the same coordinates in all dimensions, and that each link joins neighbours. This
+ * check proves that the topology was recognised correctly, even if links are missing. Switches may
+ * be missing, too, so that some combinations of coordinates have no switch.
  *
  * The anchor is the switch with the lowest GUID; it has id 0. Its coordinates are 0 (in a path: in
  * the lower half). A row in a dimension consists of the switches whose coordinates are equal in all
@@ -31,7 +31,8 @@
 #include "libfabmgr/route/grid/growth.h"
 
 #define SIZE_MAX_SLICES 4096
-#define UNMATCHED_MAX 2u /* see join_parts_at */
+/* join_parts_at() gives up if a switch has more unmatched neighbours than this number */
+#define UNMATCHED_MAX 2u
 
 struct slices {
     uint32_t size;
@@ -96,8 +97,9 @@ static void join_rows(const struct recognition *v, uint32_t d, uint32_t *row)
     }
 }
 
-/* Finds the neighbours of switch u in dimension d that are in no slice with a neighbour of switch w
- * in dimension d. Stores the first UNMATCHED_MAX of them, and returns their number. */
+/* Finds the unmatched neighbours of switch u in dimension d: those whose slice contains no
+ * neighbour of switch w in dimension d. Stores the first UNMATCHED_MAX of them in ret[], and
+ * returns how many there are. */
 static uint32_t unmatched(const struct recognition *v, uint32_t d, uint32_t *set, uint32_t u,
                           uint32_t w, uint32_t ret[UNMATCHED_MAX])
 {
@@ -117,9 +119,9 @@ static uint32_t unmatched(const struct recognition *v, uint32_t d, uint32_t *set
     return count;
 }
 
-/* a and b are switches. Returns true if a row has a switch of the slice of a and a switch of the
- * slice of b. The two slices then have different coordinates in the dimension of this row. mark[]
- * is scratch memory; it must be zero on entry, and is zero on return. */
+/* Returns true if some row has switches of both slices, that of switch a and that of switch b. The
+ * two slices then have different coordinates in the dimension of this row. mark[] is scratch
+ * memory; it must be zero on entry, and is zero on return. */
 static bool share_row(const struct recognition *v, uint32_t *set, uint32_t *row, uint32_t a,
                       uint32_t b, bool *mark)
 {
@@ -133,11 +135,11 @@ static bool share_row(const struct recognition *v, uint32_t *set, uint32_t *row,
     return shared;
 }
 
-/* A link of another dimension joins switches u and w. In a complete grid, for each neighbour of u
- * in dimension d, the same slice contains one neighbour of w. A neighbour of u and a neighbour of w
- * without such partners can belong to one slice, of which a missing link has made two parts, unless
- * switches of both parts are in one row. If exactly one pair can, joins these parts and returns
- * true. */
+/* A link whose dimension is not d joins switches u and w. In a complete grid, each neighbour of u
+ * in dimension d is in one slice with a neighbour of w. A missing link can divide this slice into
+ * two parts, so that both neighbours are unmatched. If switches of both parts are in one row, the
+ * parts belong to different slices (share_row). If there is exactly one pair of unmatched
+ * neighbours whose parts can belong to one slice, joins these parts and returns true. */
 static bool join_parts_at(const struct recognition *v, uint32_t d, uint32_t *set, uint32_t *row,
                           bool *mark, uint32_t u, uint32_t w)
 {
@@ -173,7 +175,7 @@ static bool join_parts_once(const struct recognition *v, uint32_t d, uint32_t *s
     return joined;
 }
 
-/* Joins the parts of slices that missing links have separated. */
+/* Joins the parts of slices that are separate only because links are missing. */
 static int join_parts(const struct recognition *v, uint32_t d, uint32_t *set)
 {
     uint32_t *row = calloc((size_t)v->g->n + 1, sizeof(*row));

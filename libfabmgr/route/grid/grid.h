@@ -33,8 +33,8 @@ struct fab_grid {
     uint32_t *at;
 };
 /* Finds the coordinates. They depend only on the links and on the GUIDs of a few switches (grid.c),
- * so that most faults do not change them. Returns UNSUPPORTED if the topology is no grid, with the
- * reason in why[], or NOMEM. */
+ * so that most faults do not change them. Returns UNSUPPORTED if the topology is not a grid; why[]
+ * then has the reason. Also returns NOMEM. */
 int fab_route_grid_find(const struct fab_fabric *f, const struct fab_graph *g, struct fab_grid *ret,
                         char *why, size_t why_len);
 void fab_route_grid_fini(struct fab_grid *grid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the coordinates of a lattice by growth from one switch (the seed). Every deduction is one
- * that missing links and switches cannot falsify:
+ * Finds the coordinates of a lattice by growth from one switch (the seed). The growth uses only
+ * deductions that missing links and switches cannot make wrong:
  *
  *   - In a product of paths, rings of 5 or more switches, and pairs, two links at a switch have
  *     different dimensions if they are sides of one square. Opposite sides of a square are
@@ -22,9 +22,9 @@
  * positions modulo this size.
  *
  * If nothing more can be deduced, several positions are consistent with the links that are left,
- * for example for a switch with only one link at the border of a mesh. The growth then chooses the
- * position with which the fewest links are missing, and continues. If this leads to a
- * contradiction, it begins again with the next choice.
+ * for example for a switch with only one link at the border of a mesh. The growth then guesses: it
+ * chooses the position with which the fewest links are missing, and continues. If this leads to a
+ * contradiction, it begins again with the next best choice.
  */
 #include "libfabmgr/route/grid/growth.h"
 
@@ -52,13 +52,14 @@ struct growth {
     struct fab_squares squares;
     uint32_t *possible; /* [neighbours] for the root of each class in squares.parallel: the possible
                          * directions of the class */
-    bool *placed;       /* [switches] */
-    int16_t *at;        /* [switches][dims] */
-    uint32_t *slot; /* [slots] hash table of the switches by position; 0: free, else 1 + switch */
-    uint32_t slots; /* a power of two */
+    bool *placed;       /* [switches] whether the switch has a position */
+    int16_t *at;        /* [switches][dims] position of each placed switch */
+    /* [slots] hash table of the switches by position; 0: free slot, otherwise 1 + switch id */
+    uint32_t *slot;
+    uint32_t slots; /* number of elements of slot[], a power of two */
     int16_t low[FAB_DIMENSIONS_MAX], high[FAB_DIMENSIONS_MAX];
-    /* [guesses] for each guess of the present try, which of the options it takes, and how many
-     * options there are */
+    /* [guesses] for each guess of the present try, the number of the option that it takes (0 is the
+     * best one), and the number of options */
     uint8_t pick[GUESSES_MAX], options[GUESSES_MAX];
     uint32_t guesses;
     uint64_t work;
@@ -140,7 +141,8 @@ static uint32_t possible(const struct growth *w, uint32_t arc)
     return w->possible[fab_base_sets_find(w->squares.parallel, arc)];
 }
 
-/* Leaves only the given directions to the class of an arc. */
+/* Restricts the class of an arc to the given directions (a bitset), and the class of the reverse
+ * arc to the opposite directions. */
 static void narrow(struct growth *w, uint32_t arc, uint32_t directions)
 {
     uint32_t root = fab_base_sets_find(w->squares.parallel, arc);
@@ -155,7 +157,8 @@ static void narrow(struct growth *w, uint32_t arc, uint32_t directions)
 
 /* ---- the seed -------------------------------------------------------------------------------- */
 
-/* Returns the number of dimensions that switch u has, from the mates of its links. */
+/* Returns the number of dimensions of a switch. Two links that are mates (fab_route_squares_mates)
+ * are in one dimension; a link without a mate is alone in its dimension. count: number of links. */
 static uint32_t count_dims(uint32_t count, const unsigned mate[FAB_LATTICE_LINKS])
 {
     uint32_t dims = count;
@@ -164,7 +167,8 @@ static uint32_t count_dims(uint32_t count, const unsigned mate[FAB_LATTICE_LINKS
     return dims;
 }
 
-/* Chooses the switch with the most dimensions, among these the one with the most links. */
+/* Chooses the switch with the most dimensions. If several switches have the most, chooses the one
+ * with the most links among them. */
 static void choose_seed(struct growth *w)
 {
     unsigned mate[FAB_LATTICE_LINKS];
@@ -204,8 +208,9 @@ static void begin_at_seed(struct growth *w)
 
 /* ---- deductions ------------------------------------------------------------------------------ */
 
-/* Returns the size of the rings if a and b are two positions of one switch; 0: they do not differ
- * in just one dimension, or not by a possible size. Sets *dim to the dimension. */
+/* If a and b can be two positions of one switch on a ring, returns the size of the ring. They must
+ * differ in exactly one dimension, whose rings have no known size yet, and by at least RING_LEAST.
+ * Otherwise returns 0. Sets *dim to the dimension. */
 static uint32_t ring_of(const struct growth *w, const int16_t *a, const int16_t *b, uint32_t *dim)
 {
     uint32_t differ = 0, last = 0;
@@ -218,7 +223,8 @@ static uint32_t ring_of(const struct growth *w, const int16_t *a, const int16_t 
     return differ == 1 && size >= RING_LEAST && w->ring[last] == 0 ? (uint32_t)size : 0;
 }
 
-/* Switch v has a position already, and would get position `to` as well, because there are rings. */
+/* Called if switch v has a position, but the growth leads to position `to` for v, too. If rings
+ * explain this, stores their size, so that the growth begins again; otherwise the growth fails. */
 static void find_ring(struct growth *w, uint32_t v, const int16_t *to)
 {
     uint32_t dim, size = ring_of(w, position(w, v), to, &dim);
@@ -230,7 +236,8 @@ static void find_ring(struct growth *w, uint32_t v, const int16_t *to)
     w->again = true;
 }
 
-/* Excludes directions of the arc from a placed switch u to v. */
+/* Excludes directions of an arc from switch u, which has a position, to a switch v: those that lead
+ * to a position of another switch. If one direction is left, places v there. */
 static void look_along(struct growth *w, uint32_t u, uint32_t arc)
 {
     uint32_t v = w->g->nbr[arc], left = possible(w, arc);
@@ -260,7 +267,8 @@ static uint32_t both_ways(uint32_t directions)
     return directions | turned(directions);
 }
 
-/* Sides that meet in a corner of a square have different dimensions. */
+/* Excludes directions of two sides of a square that meet in a corner. If the dimension of one side
+ * is known, the other side has another dimension. */
 static void look_at_corner(struct growth *w, const struct fab_corner *c)
 {
     uint32_t a = possible(w, c->a), b = possible(w, c->b);
@@ -270,8 +278,8 @@ static void look_at_corner(struct growth *w, const struct fab_corner *c)
         narrow(w, c->a, ~both_ways(b));
 }
 
-/* Returns true if switch v could be at position `to`, which is free, as far as its placed
- * neighbours tell. */
+/* Returns true if the positions of the neighbours of switch v permit position `to` for v. The
+ * position must be free. */
 static bool fits_at(const struct growth *w, uint32_t v, const int16_t *to)
 {
     const struct fab_graph *g = w->g;
@@ -291,8 +299,9 @@ static bool fits_at(const struct growth *w, uint32_t v, const int16_t *to)
     return true;
 }
 
-/* Returns the number of links that would be missing if switch v were at position `to`, and much
- * more if the position is not between the positions in use. */
+/* Returns the number of links that would be missing if switch v were at position `to`. Adds
+ * FAB_LATTICE_LINKS for each dimension in which this position is outside the range of the positions
+ * in use. */
 static uint32_t badness(const struct growth *w, uint32_t v, const int16_t *to)
 {
     uint32_t missing = 0;
@@ -307,15 +316,17 @@ static uint32_t badness(const struct growth *w, uint32_t v, const int16_t *to)
     return missing;
 }
 
-/* A switch that is to be placed: how many positions are possible, and the best of them whose key is
- * greater than a given one. A lower key is better; FAB_NONE: there is no such position. */
+/* The choice of a position for switch `sw`. count: number of possible positions. at: the best one
+ * among those whose key is greater than a given one. key: its key; a lower key is better. FAB_NONE:
+ * no such position is left. */
 struct choice {
     uint32_t sw, count, key;
     int16_t at[FAB_DIMENSIONS_MAX];
 };
 
-/* Finds the possible positions of switch v, which has no position yet. count is FAB_NONE if no
- * neighbour has a position. */
+/* Finds the possible positions of switch v, which has no position yet, and the best one whose key
+ * is greater than `after`. Sets count to FAB_NONE if no neighbour of v has a position.
+ */
 static struct choice choices_of(struct growth *w, uint32_t v, uint32_t after)
 {
     const struct fab_graph *g = w->g;
@@ -343,10 +354,10 @@ static struct choice choices_of(struct growth *w, uint32_t v, uint32_t after)
     return ret;
 }
 
-/* Two placed neighbours of a switch can allow different positions for the switch. This struct has
- * the ring by which these positions differ. */
+/* Two placed neighbours of a switch can allow different positions for the switch. This struct
+ * describes the ring that explains the difference. */
 struct closing {
-    uint32_t dim, size; /* size 0: none yet */
+    uint32_t dim, size; /* dimension of the ring, and its size; size 0: no ring found yet */
     bool several;
 };
 
@@ -371,8 +382,8 @@ static void compare_neighbours(const struct growth *w, uint32_t a, uint32_t b, s
     }
 }
 
-/* No position of switch v is beside all its placed neighbours, so it closes a ring. Finds the size
- * of the rings, if only one size is possible. */
+/* No position of switch v is beside all its placed neighbours, so v closes a ring. If only one size
+ * of rings is possible, stores it. */
 static void close_ring(struct growth *w, uint32_t v)
 {
     const struct fab_graph *g = w->g;
@@ -387,7 +398,7 @@ static void close_ring(struct growth *w, uint32_t v)
     w->again = true;
 }
 
-/* Makes all deductions once. */
+/* Makes each deduction once, for all corners, arcs and switches. */
 static void deduce(struct growth *w)
 {
     const struct fab_graph *g = w->g;
@@ -411,8 +422,9 @@ static void deduce(struct growth *w)
     w->failed |= w->work > WORK_MAX;
 }
 
-/* Nothing more can be deduced. Takes the switch whose best position lacks the fewest links, and
- * places it there, or at the next best position if earlier tries failed with the better ones. */
+/* Called if nothing more can be deduced. Takes the switch whose best position lacks the fewest
+ * links, and places the switch there. If earlier tries failed with the best positions, places it at
+ * the next best one. */
 static void guess(struct growth *w)
 {
     struct choice best = {.key = FAB_NONE};
@@ -441,7 +453,7 @@ static bool all_placed(const struct growth *w)
     return true;
 }
 
-/* Begins with no switch placed, and places all; returns early if it finds the size of rings, or
+/* Places all switches, beginning with none. Returns early if it finds the size of rings, or if it
  * fails. */
 static void grow(struct growth *w)
 {
@@ -463,7 +475,8 @@ static void grow(struct growth *w)
     w->failed |= !w->again && !all_placed(w);
 }
 
-/* Changes the last guess that has another option. Returns false if there is none. */
+/* Prepares the next try: the last guess with an untried option takes this option. Returns false if
+ * no guess has an untried option. */
 static bool next_try(struct growth *w)
 {
     uint32_t last = w->guesses;

@@ -11,11 +11,12 @@ struct fab_growth {
     uint32_t dims;
     /* size of the rings of each dimension; 0: the dimension has no rings */
     uint32_t ring[FAB_DIMENSIONS_MAX];
-    /* [switches][dims] coordinates; 0 is the switch from which the growth began */
+    /* [switches][dims] coordinates, relative to the switch from which the growth began; that switch
+     * has coordinates 0 */
     int16_t *at;
 };
 /* Finds coordinates if every dimension consists of paths, of rings of 5 or more switches, or of
- * pairs. The result needs the check that each link joins neighbours (grid.c). Takes memory from
+ * pairs. The caller must still check that each link joins neighbours (grid.c). Takes memory from
  * `arena`. Returns UNSUPPORTED if it finds no coordinates, or NOMEM. */
 int fab_route_growth_find(struct fab_arena *arena, const struct fab_graph *g,
                           struct fab_growth *ret);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the squares of a lattice, in time proportional to the number of paths of two hops. Fabrics
- * that are no lattice are mostly refused at one of the first switches. */
+/* Finds the squares of a lattice, in time proportional to the number of paths of two hops. A fabric
+ * that is not a lattice is mostly refused at one of the first switches. */
 #include "libfabmgr/route/grid/squares.h"
 
 #include "libfabmgr/base/sets.h"
@@ -10,8 +10,9 @@ struct search {
     const struct fab_graph *g;
     struct fab_squares s;
     uint32_t corners_max;
-    /* [switches] 1 + id of the switch from which the search last reached this switch in two hops,
-     * the number of paths of two hops from there, and the first arcs of these paths */
+    /* [switches] The search visits the switches two hops from each switch u. from: 1 + id of the
+     * last switch u from which it reached this switch. paths: number of paths of two hops from u.
+     * hop: the first arcs of these paths. */
     uint32_t *from, *paths, (*hop)[2];
 };
 
@@ -26,10 +27,10 @@ static void join_square(struct search *w, uint32_t t)
     fab_base_sets_join(w->s.parallel, w->s.reverse[ub], w->s.reverse[at]);
 }
 
-/* Visits the switches that are two hops from u. In a lattice, a neighbour of u is none of them, and
- * there are at most two paths of two hops to each. Returns false if this is no lattice. Adds the
- * corners at u of all squares, and joins the sides of squares whose opposite corner has a greater
- * id. */
+/* Visits the switches that are two hops from u. In a lattice, none of them is a neighbour of u, and
+ * at most two paths of two hops lead to each of them. Returns false if one of these conditions
+ * fails. Adds the corners at u of all squares, and joins the sides of squares whose opposite corner
+ * has a greater id. */
 static bool squares_at(struct search *w, uint32_t u)
 {
     const struct fab_graph *g = w->g;

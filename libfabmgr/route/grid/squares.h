@@ -22,15 +22,15 @@ struct fab_squares {
     struct fab_corner *corner;
     uint32_t corners;
 };
-/* Takes memory from `arena`. Returns UNSUPPORTED if a switch has more than FAB_LATTICE_LINKS
- * neighbours, if links form a triangle, or if two switches have more than two common neighbours; or
- * NOMEM. */
+/* Finds the squares of a lattice. Takes memory from `arena`. Returns UNSUPPORTED if a switch has
+ * more than FAB_LATTICE_LINKS neighbours, if links form a triangle, or if two switches have more
+ * than two common neighbours. Also returns NOMEM. */
 int fab_route_squares_find(struct fab_arena *arena, const struct fab_graph *g,
                            struct fab_squares *ret);
-/* For each link i of switch u, sets mate[i] to the one other link of u that is in no square
- * together with link i; FAB_LATTICE_LINKS: there is no such link. Returns false if a link has
- * several mates. *next is the first corner at u or at a later switch; moves it behind the corners
- * at u. */
+/* For each link i of switch u, sets mate[i] to its mate: the other link of u that is in no square
+ * together with link i. FAB_LATTICE_LINKS: link i has no mate. Returns false if a link has several
+ * mates. On entry, *next is the index of the first corner at u or at a later switch; on return, it
+ * is the index of the first corner after those at u. */
 bool fab_route_squares_mates(const struct fab_squares *s, const struct fab_graph *g, uint32_t u,
                              uint32_t *next, unsigned mate[FAB_LATTICE_LINKS]);
 

@@ -9,8 +9,9 @@
  *
  * If no order fits, the number of a channel on a VL is the length of the longest chain of
  * dependencies that ends in the channel. In regular topologies this gives equal numbers to
- * equivalent channels. In a grid, the first dimension gets lower numbers than the second. In a
- * dragonfly, the group of the source gets lower numbers than the group of the destination.
+ * equivalent channels. For example, in a grid the channels of the first dimension get lower numbers
+ * than those of the second. In a dragonfly, channels in the group of the source get lower numbers
+ * than channels in the group of the destination.
  */
 #include "libfabmgr/route/local_search/channel_numbering.h"
 
@@ -101,7 +102,8 @@ static int try_order(struct fab_channel_numbering *l, const struct fab_local_sea
  * number is channel * lanes + VL, where `lanes` is the number of VLs. */
 struct chains {
     struct fab_channel_numbering *l;
-    /* chooses at random among the steps that can get the next number; NULL: in a fixed order */
+    /* used to choose at random among the steps that can get the next number; NULL: the steps are
+     * numbered in a fixed order */
     struct fab_prng *prng;
     uint32_t steps, words;
     /* [steps][words] for each step (channel and VL), a bitset of the steps that depend on it. Bit i
@@ -154,8 +156,8 @@ static void collect(struct chains *c, const struct reading *r)
     }
 }
 
-/* Returns a step (channel and VL) whose predecessors all have numbers. This is the first one in the
- * queue or, if prng is not NULL, a random one. */
+/* Returns a step (channel and VL) whose predecessors all have numbers. Takes the first step of the
+ * queue or, if prng is not NULL, a random step of the queue. */
 static uint32_t take_next(struct chains *c, uint32_t head, uint32_t tail)
 {
     if (c->prng == NULL)

@@ -263,7 +263,7 @@ int64_t fab_route_move_load_delta(const struct fab_link_load *b, const struct fa
     return change;
 }
 
-/* Returns how many of the counters cell[0] to cell[count - 1] are at least `least`. */
+/* Returns how many of the counters cell[0] to cell[count - 1] have at least the value `least`. */
 static uint32_t count_reaching(const uint8_t *cell, uint32_t count, uint32_t least)
 {
     uint32_t over = 0;

@@ -55,13 +55,13 @@ struct fab_link_load {
     /* [FAB_LINK_LOAD_WEIGHTED + 1] histogram of cell[]: cells[v] is the number of elements whose
      * value, multiplied by the slowness of the channel, is v */
     uint64_t *cells;
-    /* Bounds that the search tries to reach: most_load for each element of load[], most_flows /
-     * port_slow for each element of cell[]. over_load and over_flows are sums: by how much load[]
-     * and cell[] exceed their bounds. */
+    /* Bounds that the search tries to reach. An element of load[] should be at most most_load, and
+     * an element of cell[] at most most_flows / port_slow. over_load is the sum of the amounts by
+     * which elements of load[] exceed their bound; over_flows is the same sum for cell[]. */
     uint32_t most_load, most_flows;
     uint64_t over_load, over_flows;
-    /* [channels] For each channel, the sum of the amounts by which its counters in cell[] exceed
-     * their bound. over_flows is the sum of all elements. */
+    /* [channels] the sum of the amounts by which the counters of each channel in cell[] exceed
+     * their bound; the sum over all channels is over_flows */
     uint32_t *over;
     /* Cache of one result. upstream[] holds the shifts in which packets to endport upstream_end
      * pass switch upstream_sw: one range of counters for each run of sending endports. If

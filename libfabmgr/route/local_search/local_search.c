@@ -7,11 +7,12 @@
  * all-to-all, or the greatest number of flows of a shift on one channel. The other figure must not
  * grow. At first some channels exceed the bound. A step draws one of these channels at random. The
  * step considers all entries that bring packets to this channel, at the switch that sends on it or
- * upstream. It makes the one change that gives the least sum of all excesses, even if this sum is
- * greater than before. The changed entry must then stay for some steps.
+ * upstream. It makes the change after which the sum of the amounts above the bounds is least, even
+ * if this sum is greater than before. The changed entry must then stay for some steps.
  *
- * When nothing exceeds the bound, the next goal is set. If the goal is not reached within STEPS
- * steps, all steps since the last reached goal are undone, and the other figure is tried.
+ * When no channel exceeds the bound any more, the search sets the next goal. If it does not reach a
+ * goal within STEPS steps, it undoes all steps since the last goal that it reached, and tries to
+ * lower the other figure.
  *
  * The search keeps tables deadlock-free. Channels have numbers that ascend along all paths
  * (channel_numbering.c), and every changed entry must agree with the numbers. So neither cyclic
@@ -115,7 +116,8 @@ static void weigh(struct search *s)
 }
 
 /* Evaluates all moves of the entry of `sw` for endport `end`: one move for each other channel of
- * the switch. Does nothing if the entry must not change yet (until[]). */
+ * the switch. Does nothing if this entry was changed recently and must not change again yet
+ * (until[]). */
 static void consider(struct search *s, uint32_t end, uint32_t sw)
 {
     const struct fab_graph *g = &s->graph;
@@ -277,8 +279,8 @@ static int try_goal(struct search *s, uint32_t load, uint32_t flows, bool *ret_r
 }
 
 /* Lowers two figures alternately: the greatest load of all-to-all traffic and the greatest number
- * of flows of a shift on one channel. Changes to the other figure when one cannot be lowered
- * further, and ends when neither can. */
+ * of flows of a shift on one channel. When it cannot lower one figure further, it goes on with the
+ * other. It ends when it can lower neither. */
 static int search(struct search *s)
 {
     int status = FAB_OK;

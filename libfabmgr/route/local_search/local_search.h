@@ -27,9 +27,9 @@ struct fab_local_search_input {
  * grow: the greatest link load of all-to-all traffic, weighted by the rate of the links, and the
  * greatest number of flows of a shift on one channel. Equal input gives equal tables.
  *
- * The function leaves tables unchanged, and returns FAB_OK, if they are too large, do not connect
- * all endports, or have no numbering with ascending channels. Returns NOMEM if there is no memory;
- * the tables are then unchanged, or improved in part.
+ * The function leaves some tables unchanged, and returns FAB_OK: tables that are too large, that do
+ * not connect all endports, or whose channels cannot be numbered in ascending order. Returns NOMEM
+ * if there is no memory; the tables are then unchanged, or improved in part.
  */
 int fab_route_local_search(const struct fab_local_search_input *in, struct fab_lft *lft);
 

@@ -3,10 +3,10 @@
  * Finds alternatives to the arcs that search.c has chosen, so that the destination LIDs of a switch
  * can be spread over several paths.
  *
- * Let c be an arc from switch s to switch v. Arc c is an alternative on two conditions: packets may
- * continue by c from all arcs by which paths enter s, and from c by all arcs by which paths leave
- * v. All these dependencies must be in use in the channel dependency graph. So no combination of
- * alternatives closes a cycle.
+ * Let c be an arc from switch s to switch v. Arc c is an alternative on two conditions. First,
+ * packets may continue by c from each arc by which paths enter s. Second, packets that come by c
+ * may continue by each arc by which paths leave v. All these dependencies must be in use in the
+ * channel dependency graph. So no combination of alternatives closes a cycle.
  */
 #include <string.h>
 
@@ -33,7 +33,7 @@ void fab_route_nue_restore(struct fab_nue *d, uint32_t home)
 }
 
 /* Collects in deferred[] the arcs by which paths to the destination enter switch s. Sets ret_common
- * to a bitset of arcs out of s: those by which packets may continue from every entering arc. */
+ * to the bitset of the arcs out of s by which packets may continue from every entering arc. */
 static void find_entering_arcs(struct fab_nue *d, uint32_t s, uint64_t ret_common[4])
 {
     const struct fab_cdg *t = d->cdg;

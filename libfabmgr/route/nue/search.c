@@ -14,14 +14,14 @@
  * If a switch has several arcs to choose from, arcs whose dependency is known to close no cycle are
  * preferred. Among these, the search takes the arc with the least load along the rest of the path.
  * It tries an arc whose dependency needs a search for cycles only if there is no other arc. If that
- * dependency closes a cycle, the search gives another path of the same length to the neighbour at
- * the end of the arc. The arc may then be usable (local backtracking in the paper). A switch that
+ * dependency closes a cycle, the search gives the neighbour at the end of the arc another path of
+ * the same length. The arc may then be usable (local backtracking in the paper). A switch that
  * still has no path may get a longer one in a later level.
  *
  * Switches without a path at the end take the escape tree. All dependencies along the tree are in
  * use from the start, so that paths along the tree never close a cycle. LFTs consider the
- * destination only. So all switches on the tree between a switch that takes the tree and the
- * destination must take it, too. The search is repeated, and these switches then keep the tree.
+ * destination only. So if a switch takes the tree, all later switches on its path must take the
+ * tree, too. The search is repeated, and these switches then keep the tree.
  */
 #include "libfabmgr/route/nue/search.h"
 
@@ -182,9 +182,9 @@ static void settle(struct fab_nue *d, uint32_t s, uint32_t arc, uint16_t hops)
     d->by_distance[d->count++] = s;
 }
 
-/* Arc `in` leads from switch r, which has no path, to a switch that has one. Makes `in` the best
- * arc of r at the current level of the search, unless r has a better one. If `in` needs a search
- * for cycles first, appends it to deferred[] instead. */
+/* Arc `in` leads from switch r, which has no path, to a switch that has one. If `in` is better than
+ * the best arc of r at the current level of the search, makes it the best arc of r. But if `in`
+ * needs a search for cycles first, appends it to deferred[]. */
 static void consider(struct fab_nue *d, uint32_t in)
 {
     uint32_t r = d->cdg->tail[in], s = d->g->nbr[in];
@@ -269,8 +269,8 @@ static bool change_path(struct fab_nue *d, uint32_t s, uint32_t arc, uint32_t in
     return good;
 }
 
-/* Gives the switch to which arc `in` leads another path of the same length, so that `in` can be
- * used. Returns false if there is no such path. */
+/* Tries to make the arc `in` usable: gives the switch to which it leads another path of the same
+ * length. Returns false if there is no such path. */
 static bool backtrack(struct fab_nue *d, uint32_t in)
 {
     uint32_t s = d->g->nbr[in];

@@ -69,8 +69,8 @@ struct fab_nue {
     /* [switches] sum of the loads of the arcs on the path from each switch to the destination
      * switch */
     uint64_t *cost;
-    /* [switches] switches reached at the present level, and switches that must use the escape
-     * tree */
+    /* [switches] found: the switches reached at the present level. forced_list: the switches that
+     * must use the escape tree. */
     uint32_t *found, *forced_list;
     struct fab_nue_deferred *deferred; /* [arcs] */
     uint32_t forced_count, found_count, deferred_count;

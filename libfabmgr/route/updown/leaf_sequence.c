@@ -5,9 +5,9 @@
  * which host of the leaf, which leaf of the pod, which pod. GUIDs do not follow that order.
  *
  * Groups of leaves are split level by level, from the greatest distance down. To split a group,
- * take the next smaller distance. The leaves within this distance of the leaf with the lowest id
- * form the first part. Of the remaining leaves, those within this distance of the leaf with the
- * lowest id form the second part, and so on.
+ * take the next smaller distance. The leaf with the lowest id, and all leaves within this distance
+ * of it, form the first part. The second part is formed in the same way from the remaining leaves,
+ * and so on.
  */
 #include "libfabmgr/route/updown/leaf_sequence.h"
 

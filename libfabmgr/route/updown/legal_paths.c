@@ -14,7 +14,8 @@
  * which compilers turn into vector instructions. In a tree most rows are equal: all core switches
  * have equal distances to all leaves, and a switch that is above none of the 64 destinations has no
  * descending path to any of them. So switches with the same neighbours (neighbours.c) share one
- * row. A neighbour is skipped if its row is known to equal the row of the neighbour before.
+ * row. When the row of a switch is computed, a neighbour is skipped if it shares its row with the
+ * neighbour before.
  */
 #include "libfabmgr/route/updown/legal_paths.h"
 
@@ -111,8 +112,9 @@ struct sweep {
     /* [switches] by the id of a lower class: the lengths of the descending paths from its
      * switches */
     struct row *down;
-    /* [2 * switches] first[c] is a switch of row class c (legal_paths.h) that is no destination;
-     * all such members of the class have its path lengths. FAB_NONE: not known yet. */
+    /* [2 * switches] first[c] is a switch of row class c (legal_paths.h) that is not a destination;
+     * all members of the class that are not destinations have its path lengths. FAB_NONE: not known
+     * yet. */
     uint32_t *first;
 };
 
@@ -140,9 +142,9 @@ uint8_t *fab_route_legal_alloc(uint32_t n)
                                  sizeof(struct row));
 }
 
-/* Computes the lengths of the paths that only descend from the switches of class `lower_class`.
- * Such a path is one hop longer than the shortest one from any lower neighbour of the switch. On
- * entry the row of a destination holds only the length 0 from the destination to itself. */
+/* Computes the lengths of the descending paths of the switches of class `lower_class`. The path of
+ * a switch is one hop longer than the shortest descending path of its lower neighbours. On entry
+ * the row of a destination holds only the length 0 from the destination to itself. */
 static void descend(const struct sweep *w, uint32_t lower_class)
 {
     uint32_t before = FAB_NONE;

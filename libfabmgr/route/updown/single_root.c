@@ -5,16 +5,16 @@
  *
  * Up*|down* routing joins two switches if they have a common ancestor. In a fat tree ordered by
  * ranks any two leaves have one, but two spines have none: a path from spine to spine descends and
- * ascends again, which may close a cycle of channel dependencies. Yet the spines themselves must be
- * reached, and so must aggregation nodes and managers that are attached to them. The classic
- * solution, one root and levels below it, makes all spines but one useless for traffic between
- * leaves.
+ * ascends again, which may close a cycle of channel dependencies. Yet packets must also reach the
+ * spines themselves, and the aggregation nodes and managers that are attached to spines. The
+ * classic solution, one root and levels below it, makes all spines but one useless for traffic
+ * between leaves.
  *
  * This file keeps most of the order. It chooses a leaf, and reverses all links between two switches
  * of the set that consists of this leaf and its ancestors (in a tree: all spines). The leaf is then
  * the root, a common ancestor of all switches, and spine - leaf - spine is a legal path. The
- * shortest paths between the other leaves stay legal: such a path enters and leaves the reversed
- * part in the same switch.
+ * shortest paths between the other leaves stay legal, because each of them enters and leaves the
+ * reversed part in the same switch.
  *
  * Proof that the directions stay acyclic. Let G be the switches that reach the root by ascending,
  * and U the other switches. At first G = {root}. If a link joins G and U, its upper end is in U,
@@ -87,10 +87,11 @@ static uint32_t maxima_above(struct rooting *c, uint32_t s)
     return flood(c, 1, true, ABOVE);
 }
 
-/* Returns the switch to use as root of a component. This is the first leaf from which links that
- * lead up reach at least three quarters of the maxima (switches without upper neighbours). If there
- * is no such leaf, it is the leaf that reaches most of them. If the component has no leaf, any
- * switch may be chosen. Three quarters suffice, so that a failed link does not move the root. */
+/* Returns the switch to use as root of a component. This is the first leaf that reaches, over links
+ * that lead up, at least three quarters of the maxima (switches without upper neighbours). If no
+ * leaf reaches so many, it is the leaf that reaches the most maxima. If the component has no leaf,
+ * any switch may be chosen. The leaf need not reach all maxima; otherwise a single failed link
+ * could move the root. */
 static uint32_t choose_root(struct rooting *c, uint32_t component, uint32_t maxima, bool has_leaf)
 {
     uint32_t best = FAB_NONE, best_maxima = 0;
@@ -111,9 +112,9 @@ static uint32_t choose_root(struct rooting *c, uint32_t component, uint32_t maxi
 }
 
 /* The set G is defined at the top of this file. Let B be all switches outside G that switch g
- * reaches over links that lead up. Let C be all other switches outside G that are above g and that
- * B reaches over links that lead down. Moves B to just below g in the order of the switches, and
- * reverses the sequence of B. Moves C to just below B. */
+ * reaches over links that lead up. Let C be all other switches outside G that are above g, and to
+ * which links lead down from B. Moves B to just below g in the order of the switches, and reverses
+ * the sequence of B. Moves C to just below B. */
 static void reverse_below(struct rooting *c, uint32_t g)
 {
     struct fab_order *o = c->o;

@@ -70,7 +70,8 @@ static uint32_t least_load(const struct slow_links *l, uint32_t sw, uint32_t flo
     }
 }
 
-/* Returns true if the switch has another link down that is not left out. */
+/* Returns true if the switch has a link to a lower switch, besides the link at port `without`, that
+ * is not left out. */
 static bool keeps_link_down(const struct slow_links *l, uint32_t sw, uint32_t without)
 {
     const struct fab_graph *g = l->g;
@@ -122,8 +123,8 @@ static bool has_slow_links(const struct fab_graph *g)
     return false;
 }
 
-/* Makes the graph again without the links in l->out, and an order of its switches. Keeps the old
- * graph and order if switches would be disconnected. */
+/* Makes a new graph without the links in l->out, and an order of its switches. Keeps the old graph
+ * and the old order if the new graph would disconnect switches. */
 static int remake(const struct slow_links *l, const struct fab_policy *p,
                   fab_route_find_order *find, struct fab_graph *g, struct fab_order *o)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Leaves slow links of trees out where the other links can bear the load. Internal to
+/* Leaves out slow links of a tree if the other links can carry its load. Internal to
  * libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_UPDOWN_SLOW_LINKS_H
 #define LIBFABMGR_ROUTE_UPDOWN_SLOW_LINKS_H
@@ -11,8 +11,8 @@ typedef int fab_route_find_order(const struct fab_graph *g, const struct fab_fab
                                  const struct fab_policy *p, struct fab_order *ret);
 
 /* Makes the graph of a fabric and an order of its switches. If the order has the ranks of a tree,
- * the graph lacks those slow links that the other links make unnecessary (slow_links.c). No switch
- * gets disconnected by this. Returns NOMEM if there is no memory. */
+ * the function leaves out the slow links whose load the other links can carry (slow_links.c). This
+ * disconnects no switch. Returns NOMEM if there is no memory. */
 int fab_route_slow_links_omit(const struct fab_fabric *f, const struct fab_policy *p,
                               fab_route_find_order *find, struct fab_graph *ret_graph,
                               struct fab_order *ret_order);

@@ -5,9 +5,9 @@
  * paths between hosts is used; among equals, the first.
  *
  * - leaves: switches with hosts have rank 0, and the rank of other switches is their distance from
- *   these. Spines may have hosts, too (a manager, storage), so a switch is no leaf if a neighbour
- *   has at least twice as many hosts. This suits trees, complete or damaged.
- * - strict: like leaves, but a switch is no leaf if any neighbour has more hosts.
+ *   these. Spines may have hosts, too (a manager, storage), so a switch is not a leaf if a
+ *   neighbour has at least twice as many hosts. This suits trees, complete or damaged.
+ * - strict: like leaves, but a switch is not a leaf if any neighbour has more hosts.
  * - levels: ranks fall with the distance from one central switch. This suits rings, tori and
  *   irregular topologies, which have no leaves.
  * - roots: the policy names the root switches, and ranks fall with the distance from them. No other
@@ -29,7 +29,7 @@
 #define RANK_MAX 0xfe
 #define DIVIDER_MAX (1u << 20)
 /* If more than 1 / WITHIN_RANK_SHARE of the links join switches of the same rank, the topology is
- * no tree. */
+ * not a tree. */
 #define WITHIN_RANK_SHARE 20
 /* maximum number of switches that are tried as the central switch */
 #define CENTRES 16
@@ -133,8 +133,8 @@ static uint64_t sum_distances(const struct fab_graph *g, struct fab_order *o, ui
     return sum;
 }
 
-/* Returns the central switch of a component: of the switches with the most neighbours, the one with
- * the least sum of distances to all others. At most CENTRES switches are tried. */
+/* Returns the central switch of a component: among the switches with the most neighbours, the
+ * switch with the least sum of distances to all others. At most CENTRES switches are tried. */
 static uint32_t central_switch(const struct fab_graph *g, struct fab_order *o, uint32_t component)
 {
     uint32_t most = 0, best = component;
@@ -363,8 +363,8 @@ int fab_route_order_ranked(const struct fab_graph *g, const struct fab_fabric *f
 /* ---- is it a tree? --------------------------------------------------------------------------- */
 
 struct within {
-    /* links: number of links. within: how many of them join switches of the same rank. a, b: the
-     * switches of the first such link. */
+    /* links: number of links. within: number of links that join switches of the same rank. a, b:
+     * the two switches of the first link of this kind. */
     uint32_t links, within, a, b;
     uint8_t num_a, num_b;
 };
