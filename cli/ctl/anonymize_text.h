@@ -11,7 +11,8 @@
 enum anonymize_pass {
     ANONYMIZE_LEARN,
     ANONYMIZE_WRITE,
-    /* looks for originals in the written text, and sets the error DENIED if there is one */
+    /* this pass looks for originals (pseudonyms.h) in the written text, and sets the error DENIED
+     * if it finds an original */
     ANONYMIZE_CHECK
 };
 

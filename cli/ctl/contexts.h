@@ -31,16 +31,17 @@ int contexts_load(struct contexts *ret);
 void contexts_fini(struct contexts *c);
 /* Returns the context with this name. Prints an error and returns NULL if there is none. */
 const struct context *contexts_find(const struct contexts *c, const char *name);
-/* Returns the name of the context for commands without the option --context: the chosen one, or
- * that of the key `current`. NULL: there is none. */
+/* Returns the name of the context for commands without the option --context: the context that the
+ * user chose or, if there is none, the context that the key `current` names. NULL: there is
+ * neither. */
 const char *contexts_default(const struct contexts *c);
 /* Stores the choice of a context, or forgets it if the name is NULL. If this fails, prints the
  * error. Returns the exit code. */
 int contexts_choose(const char *name);
 
 /* Fills in the members of the options that the user has not given on the command line: from the
- * context (NULL: none) or else from the environment. If neither has an address, it becomes the
- * default address. */
+ * context (NULL: none) or, if it lacks a value, from the environment. If neither has an address,
+ * fills in the default address. */
 void contexts_connect(const struct context *c, struct fab_client_options *options);
 /* Writes the name of the configuration file of the user; "": neither XDG_CONFIG_HOME nor HOME names
  * a directory. */

@@ -40,7 +40,8 @@ struct out *out_new(enum out_format format, FILE *to, bool colour)
     struct out *o = calloc(1, sizeof *o);
     if (o == NULL)
         return NULL;
-    (void)__fsetlocking(to, FSETLOCKING_BYCALLER); /* one thread writes */
+    /* only one thread writes, so stdio need not lock the stream */
+    (void)__fsetlocking(to, FSETLOCKING_BYCALLER);
     o->ops = formats[format].ops;
     o->format = format;
     o->to = to;

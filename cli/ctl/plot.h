@@ -16,7 +16,8 @@
 struct plot_port {
     const struct port_samples *samples[2]; /* samples[1] == NULL: only one port */
     const char *name[2];                   /* names of the ports */
-    /* only this value, or only the error counter with this name; SAMPLE_VALUES and NULL: all */
+    /* what the picture shows: only this value, or only the error counter with this name;
+     * SAMPLE_VALUES and NULL: all values */
     enum sample_value value;
     const char *counter;
 };
