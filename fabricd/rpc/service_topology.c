@@ -336,7 +336,7 @@ static void comparison_free(struct study *s)
 
 /* ---- choosing the snapshots ------------------------------------------------------------------ */
 
-/* Selects a snapshot: the one called `name` or, if name is NULL, the last one made at `time` or
+/* Selects a snapshot: by its name or, if name is NULL, the last snapshot that was made at `time` or
  * before. */
 struct choice {
     const char *name;

@@ -131,7 +131,8 @@ static void work(void *ctx)
 
 static void run_next(struct studies *all);
 
-/* If `work` did not find a name, and a node with this name is gone, the message says so. */
+/* If `work` did not find a name, and a node that is gone has this name, says so in the error
+ * message. */
 static void explain_missing(struct study *s)
 {
     if (s->code == FAB_GRPC_NOT_FOUND && s->missing[0] != '\0' && s->view != NULL)
