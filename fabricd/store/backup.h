@@ -50,8 +50,8 @@ struct store_backup_result {
     unsigned files;
     uint64_t bytes;
     char made[32]; /* time of the backup, such as 2026-11-24T02:00:00Z */
-    /* only for store_restore and store_backup_verify: the version of fabricd and the name of the
-     * host with which the backup was made */
+    /* only for store_restore and store_backup_verify: the version of fabricd that made the backup,
+     * and the name of the host on which it ran */
     char version[100], host[200];
     /* store_backup_verify: the tables of the database, and their numbers of rows */
     struct {
@@ -60,7 +60,7 @@ struct store_backup_result {
     } table[STORE_BACKUP_TABLES];
     unsigned tables;
     /* name of the folder in the state directory to which existing files were moved; "": there were
-     * none */
+     * no existing files */
     char aside[40];
     bool settings; /* the backup has a settings file */
 };

@@ -32,8 +32,8 @@ struct store_snapshot {
 
 /* Puts a snapshot of the fabric into the queue of the writer thread, which makes the text. The
  * writer drops the snapshot in two cases: a snapshot with this name exists, or the snapshot is
- * automatic and the last automatic one has the same topology. store_delete_snapshot deletes the
- * snapshot with this name. */
+ * automatic and the last automatic snapshot has the same topology. store_delete_snapshot deletes
+ * the snapshot with this name. */
 void store_put_snapshot(struct store *s, const struct store_snapshot *snapshot,
                         const struct fab_fabric *fabric,
                         const struct store_snapshot_limits *limits);

@@ -75,7 +75,7 @@ int store_load_exempt(struct store *s, struct store_port **ret, size_t *ret_coun
 struct store_isolated {
     uint64_t guid[2]; /* node GUIDs of the two ends */
     uint8_t port[2];
-    bool operated; /* an operator requested the isolation */
+    bool operated; /* true: an operator requested the isolation */
     bool offence;  /* true: the link was isolated because its host misbehaved */
     int64_t since_us;
     char name[2][128], cause[160];
@@ -165,7 +165,7 @@ uint64_t store_mark(struct store *s);
 enum store_written store_written(struct store *s, uint64_t mark);
 /* Returns true if a record was dropped since the start because it violates the schema. The database
  * may then lack records that the caller stored earlier. So if a host repeats a registration, the
- * caller stores the registration again even if it changes nothing. */
+ * caller must store the registration again, even if nothing in it has changed. */
 bool store_has_lost(struct store *s);
 /* Returns true if the last transaction failed, or if the file of the database was deleted, moved or
  * replaced. A change that is stored now would probably be lost. */

@@ -55,9 +55,10 @@
 /* interval at which an idle writer checks whether the file is still at its path */
 #define LOOK_US 2000000
 #define SEEN_EVERY_S 300 /* seconds between two renewals of last_seen */
-/* The oldest events are deleted when the database has TRIM_EVERY events more than it must keep. */
+/* When the database has TRIM_EVERY events more than it must keep, the writer deletes the oldest
+ * events. */
 #define TRIM_EVERY 256
-/* number of newest events that stay in the database until writer_keep sets another */
+/* number of newest events that stay in the database until writer_keep sets another number */
 #define KEEP_DEFAULT 100000
 
 struct writer {
@@ -104,12 +105,12 @@ struct writer {
     struct lease_table leases;
     struct registry registry;
     struct writer_audit audit;
-    /* chain: the end of the audit log as committed. next: the end with the rows of the open
-     * transaction. */
+    /* chain: the end of the audit log that is committed. next: the end of the audit log with the
+     * rows of the open transaction. */
     struct audit_chain chain, next;
     struct replicated replicated;
-    /* true: one of the rows of the audit log that should be pruned is wrong. The thread prunes no
-     * rows until the next start. */
+    /* true: a row of the audit log that should have been pruned is wrong. The thread prunes no rows
+     * until the next start. */
     bool damaged;
     uint64_t retry_us;
     bool counted;      /* true: `events` is valid */
@@ -183,8 +184,8 @@ static int put_records(struct writer *w, uint32_t keep)
     return status == FAB_OK ? trim_events(w, keep) : status;
 }
 
-/* The database rows as they will be after the commit. After the commit, these tables replace the
- * ones in struct writer. */
+/* Copies of database rows (tables.h) as they will be after the commit. They then replace the copies
+ * in struct writer. */
 struct outcome {
     struct lease_table leases;
     struct registry registry;
@@ -648,8 +649,8 @@ void writer_put_view(struct writer *w, struct fab_view *view, struct record *set
     if (set != NULL)
         put_bounded(w, set);
     end_put(w, was_empty);
-    /* Free the replaced view only after the release of the mutex, because this takes long for a
-     * large view. */
+    /* Free the replaced view only after the mutex is released, because freeing a large view takes
+     * long. */
     fab_view_unref(replaced);
 }
 
