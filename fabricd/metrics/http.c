@@ -220,7 +220,7 @@ static bool is_reading(const struct client *c)
     return c->answered && !c->head && c->job != 0;
 }
 
-/* Returns true if an earlier client in the list reads the same page. */
+/* Returns true if a client that comes earlier in the list reads the same page. */
 static bool is_shared_before(const struct metrics *m, const struct client *c)
 {
     const struct client *o;
@@ -268,8 +268,8 @@ static void on_page(void *ctx, uint64_t job, struct page_buffer *page)
     }
 }
 
-/* All bytes are sent. The server waits until the client closes the connection. If the server closed
- * the connection while bytes of the client are on their way, the answer could be lost. */
+/* All bytes are sent. The server now waits until the client closes the connection. If the server
+ * closed it while bytes of the client were still on their way, the answer could be lost. */
 static void on_write(struct bufferevent *bev, void *ctx)
 {
     const struct client *c = ctx;
