@@ -12,7 +12,7 @@
 
 struct anonymizer {
     struct pseudonyms *pseudonyms;
-    int status; /* the first error */
+    int status; /* status of the first error; OK: there was no error */
 };
 
 int anonymizer_new(struct anonymizer **ret)

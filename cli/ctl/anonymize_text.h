@@ -22,7 +22,7 @@ struct anonymize_text {
     bool strict; /* true: words that fabricd's sources do not have are replaced */
     /* where ANONYMIZE_WRITE writes the text; NULL in the other passes */
     struct fab_text *to;
-    int status; /* the first error */
+    int status; /* status of the first error; OK: there was no error */
 };
 
 static inline void anonymize_note(struct anonymize_text *t, int status)

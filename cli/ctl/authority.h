@@ -64,8 +64,8 @@ struct authority_issued {
     const char *name;
     /* "valid", "expired", "revoked", or "replaced" (valid, but a renewal has replaced it) */
     const char *state;
-    char serial[48];    /* hexadecimal */
-    char expires[24];   /* "2026-12-24 18:00 UTC" */
+    char serial[48];    /* serial number in hexadecimal digits */
+    char expires[24];   /* time of the expiry, such as "2026-12-24 18:00 UTC" */
     uint64_t days_left; /* number of days until the certificate expires */
     bool valid;
     /* true: the certificate is still valid, but expires so soon that operators must be warned

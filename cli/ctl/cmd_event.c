@@ -137,7 +137,7 @@ struct watching {
     /* The manager that answers now has another journal, but one in seen[]: the next call begins
      * after the last event of this journal in seen[]. */
     bool again;
-    bool over; /* the user wants no more events */
+    bool over; /* true: the user wants no more events */
 };
 
 /* Makes this journal the first one in seen[]. Returns true if it was in seen[] before, at another

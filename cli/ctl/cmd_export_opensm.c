@@ -22,7 +22,7 @@
 struct ports {
     struct fab_opensm_port *port; /* [count] */
     size_t count, room;
-    struct fab_arena arena; /* names */
+    struct fab_arena arena; /* memory for the names of the ports */
 };
 
 static void free_ports(struct ports *p)

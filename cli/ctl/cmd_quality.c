@@ -75,7 +75,7 @@ struct comparing {
     /* Notes to print below the table: why engines failed, and which traffic classes would share
      * VLs. */
     char lines[16384];
-    /* [plot_count] for the picture */
+    /* [plot_count] what the picture shows of each engine */
     struct plot_engine plots[PLOT_ENGINES];
     size_t plot_count;
 };

@@ -17,13 +17,14 @@
 struct context {
     char *name, *server;
     char *tls_ca, *tls_cert, *tls_key, *tls_name; /* NULL: not set */
-    char *file;                                   /* the file that has the context */
+    /* the configuration file that contains the context */
+    char *file;
 };
 struct contexts {
     struct context *list; /* [count] those of the user come first */
     size_t count;
-    char *current; /* the key `current` of the files; NULL: not set */
-    char *chosen;  /* chosen by 'fabricctl context use'; NULL: none */
+    char *current; /* value of the key `current` in the files; NULL: not set */
+    char *chosen;  /* name of the context that 'fabricctl context use' chose; NULL: none */
 };
 /* Reads the files and the choice. Files that do not exist count as empty. If a file cannot be used,
  * prints the error. Returns the exit code; call contexts_fini in any case. */

@@ -186,7 +186,7 @@ static int read_document(struct reader *r)
     yaml_node_t *root = yaml_document_get_root_node(&r->doc);
     int rc = EXIT_OK;
     if (root == NULL)
-        return EXIT_OK; /* an empty file */
+        return EXIT_OK; /* the file is empty */
     if (root->type != YAML_MAPPING_NODE)
         return mistake(r, &root->start_mark, "keys are expected, such as", "contexts");
     for (yaml_node_pair_t *p = root->data.mapping.pairs.start;

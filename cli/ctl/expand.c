@@ -18,8 +18,8 @@
 struct expansion {
     struct matched of[ARGUMENTS_MAX];
     int count;
-    bool matched[ARGUMENTS_MAX]; /* the argument is a pattern */
-    bool joined;                 /* the command takes all objects in one call */
+    bool matched[ARGUMENTS_MAX]; /* true: the argument is a pattern */
+    bool joined;                 /* true: the command takes all objects in one call */
     char *argv[ARGUMENTS_MAX];
 };
 

@@ -282,7 +282,7 @@ static const struct {
     const struct cmd *cmd; /* NULL: all commands */
     const char *usage;
     match_fn *match;
-    const char *what; /* for the error message */
+    const char *what; /* noun for the objects, for error messages */
 } matchers[] = {
     {&cmd_node_forget, "NODE", match_gone, "node that is gone"},
     {&cmd_node_approve, "NODE", match_pins, "node that waits for an approval"},

@@ -16,11 +16,12 @@
 #include "libfabmgr/base/status.h"
 
 struct many {
-    const struct out_ops *ops; /* the format, or the selection of rows before it */
-    bool lists;                /* the outputs are lists */
+    /* the functions of the format, or those of the selection of rows that precedes the format */
+    const struct out_ops *ops;
+    bool lists; /* true: each output is a list */
     const char *context, *argument;
-    bool begun;     /* something was printed */
-    unsigned depth; /* open records of the present output */
+    bool begun;     /* true: something was printed */
+    unsigned depth; /* number of open records of the present output */
     /* Lists: the columns of the list, and the column of the context before them; empty before the
      * first table. skip: the present table is not part of the list. */
     struct out_column columns[OUT_COLUMNS_MAX];

@@ -43,8 +43,8 @@ struct selection {
     const struct out_ops *ops; /* the format that prints the rows */
     struct row *rows;          /* [count] rows of the present table, and the one being written */
     size_t count, room;
-    size_t dropped;           /* rows of the present table that did not match */
-    bool has_state, has_rate; /* a row of the present table has this column */
+    size_t dropped;           /* number of rows of the present table that did not match */
+    bool has_state, has_rate; /* true: at least one row of the present table has this column */
     /* column that the user named and that a table did not have; NULL: none */
     const char *unknown;
     char columns[COLUMNS_LEN]; /* the columns of the table that did not have `unknown` */

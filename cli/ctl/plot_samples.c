@@ -40,7 +40,7 @@ struct making {
     size_t panel_count;
     double *values[PANELS * SERIES]; /* arrays of values, which the chart frees at its end */
     size_t value_count;
-    bool failed; /* out of memory */
+    bool failed; /* true: memory ran out */
 };
 
 /* ---- times ----------------------------------------------------------------------------------- */

@@ -68,7 +68,7 @@ static void on_suspend(int number)
     (void)number;
     leave();
     raise(SIGSTOP);
-    enter(); /* the user continued the program */
+    enter(); /* raise returns when the user continues the program */
     resized = 1;
     errno = error;
 }
