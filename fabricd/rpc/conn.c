@@ -69,7 +69,7 @@ struct client {
      * name of the caller */
     uint64_t id;
     unsigned connections[POOLS];
-    unsigned calls; /* calls in progress on all connections */
+    unsigned calls; /* number of calls in progress on all connections of the client */
 };
 
 struct conn {
@@ -98,7 +98,7 @@ struct conn {
 struct conn_set {
     struct conn_set_input in;
     struct limited limited;
-    LIST_HEAD(, conn) conns; /* newest first */
+    LIST_HEAD(, conn) conns; /* all connections, newest first */
     LIST_HEAD(, client) clients;
     unsigned count[POOLS], limit[POOLS];
     struct handshakes *handshakes; /* NULL: no TLS address is served */

@@ -22,7 +22,7 @@ struct name_list {
 int name_list_copy(struct name_list *l, char **names, size_t count);
 void name_list_fini(struct name_list *l);
 
-struct measure { /* a copy of the message QualityOptions */
+struct measure { /* the options of the message QualityOptions */
     struct name_list names;
     /* [end_count] port ids in the view; NULL: all endports */
     uint32_t *ends;

@@ -27,7 +27,7 @@
 
 struct backup {
     struct rpc *rpc;
-    struct call *call; /* used on the loop thread only; NULL: the call has ended */
+    struct call *call; /* only the loop thread uses it; NULL: the call has ended */
     struct worker *worker;
     /* Ends the call if the client takes no piece for RPC_STALL_US. Otherwise a client that does not
      * read would prevent other backups, because only one backup is made at a time. */

@@ -158,7 +158,7 @@ static bool send_debug(struct follower *f)
     const struct event *e = journal_debug_at(j, f->debug_sent + 1, &after);
     if (e != NULL && after > f->sent)
         return false;
-    if (e == NULL) { /* memory ran out when the event occurred */
+    if (e == NULL) { /* memory ran out when the journal stored this event */
         pass_over_debug(f, 1);
         return true;
     }

@@ -34,7 +34,7 @@ struct job {
 struct job_study {
     struct study study;
     struct name_list failures;
-    struct job *jobs; /* [job_count] */
+    struct job *jobs; /* [job_count] the jobs in the request */
     size_t job_count;
     struct fab_lost lost;
     /* the fabric with the nodes and links that are gone, and the hosts of this fabric */

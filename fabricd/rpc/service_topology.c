@@ -219,7 +219,7 @@ struct side {
 struct comparison {
     struct study study;
     const struct store *store;
-    struct side side[2]; /* the topologies before and after */
+    struct side side[2]; /* the topologies that the request calls before ([0]) and after ([1]) */
     struct fab_topology_change *changes;
     size_t count;
 };

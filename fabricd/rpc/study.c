@@ -16,9 +16,9 @@
 
 struct studies {
     struct rpc *rpc;
-    struct worker *worker;       /* created for the first study */
+    struct worker *worker;       /* the worker thread; it is created for the first study */
     TAILQ_HEAD(, study) list;    /* running and queued studies, in the order of their arrival */
-    unsigned count;              /* length of `list` */
+    unsigned count;              /* number of studies in `list` */
     const struct study *running; /* NULL: no study is running */
     /* number of the newest turn; a turn is one run of a study's `work` */
     uint64_t turn;
