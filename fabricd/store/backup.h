@@ -26,8 +26,8 @@ struct store_backup_key {
 };
 
 struct store_backup {
-    const char *dir;  /* the state directory */
-    const char *file; /* the backup */
+    const char *dir;  /* path of the state directory */
+    const char *file; /* path of the backup file */
     const char *passphrase;
     /* only for store_backup_unnamed: the key that is used in place of the passphrase */
     const struct store_backup_key *key;
@@ -62,7 +62,7 @@ struct store_backup_result {
     /* name of the folder in the state directory to which existing files were moved; "": there were
      * no existing files */
     char aside[40];
-    bool settings; /* the backup has a settings file */
+    bool settings; /* true: the backup contains a settings file */
 };
 
 /* Writes the backup to a new file with mode 0600. After an error there is no file. Errors, each

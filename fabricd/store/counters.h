@@ -50,9 +50,10 @@ void counters_put(struct counters *c, struct counters_round *r);
 void counters_flush(struct counters *c);
 
 struct counters_health {
-    bool failing;                      /* true: the last round could not be written */
-    uint64_t failures;                 /* number of failures since the start */
-    uint64_t written, dropped;         /* numbers of rounds since the start */
+    bool failing;      /* true: the last round could not be written */
+    uint64_t failures; /* number of failures since the start */
+    /* numbers of rounds that were written, and that were dropped, since the start */
+    uint64_t written, dropped;
     uint64_t bytes;                    /* size of the database without free pages */
     int64_t oldest[FAB_ROLLUP_LEVELS]; /* [level] Unix time in s of the oldest sample; 0: none */
     /* number of damaged databases that were set aside (renamed) since the start */

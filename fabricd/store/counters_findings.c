@@ -119,7 +119,7 @@ void counters_find_asymmetry(struct counters_writer *w, const struct counters_qu
 struct errors {
     int64_t begin;
     uint64_t count[FAB_BLOCK_PORTS][FAB_TREND_STEPS];
-    bool has[FAB_TREND_STEPS]; /* the history has a roll-up of this time */
+    bool has[FAB_TREND_STEPS]; /* true: the history has a roll-up of this quarter of an hour */
 };
 
 /* Returns the number of errors of the link itself in a sample. *ret_worst: the counter with most of

@@ -32,7 +32,7 @@ struct store_gone_node {
 typedef void store_gone_node_fn(void *ctx, const struct store_gone_node *node);
 
 struct store_gone_nodes {
-    int type;       /* enum fab_node_type; 0: all */
+    int type;       /* list only nodes of this type (enum fab_node_type); 0: all types */
     int64_t before; /* list only nodes whose gone_since is before this time */
     /* The list continues after the node with this gone_since and GUID. after_since INT64_MAX: the
      * list starts from the beginning. */

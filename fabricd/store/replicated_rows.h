@@ -9,7 +9,7 @@
 
 /* The state of marking. Only the writer thread uses it, apart from `changes` and `drops`. */
 struct replicated {
-    bool marks;       /* the triggers exist */
+    bool marks;       /* true: the triggers that mark changes exist */
     bool silent;      /* true: changes of replicated rows are not marked now */
     uint64_t version; /* version of the last mark */
     bool leases;      /* LID leases were received in the open transaction */

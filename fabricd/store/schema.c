@@ -265,7 +265,7 @@ static const char step_10[] = "CREATE TABLE audit ("
                               "  kind INTEGER NOT NULL," /* enum audit_kind */
                               "  time_us INTEGER NOT NULL,"
                               "  call INTEGER NOT NULL,"
-                              "  result INTEGER NOT NULL," /* gRPC code */
+                              "  result INTEGER NOT NULL," /* gRPC code of the result */
                               "  account TEXT NOT NULL,"
                               "  source TEXT NOT NULL,"
                               "  method TEXT NOT NULL,"
@@ -296,13 +296,15 @@ static const char step_11[] = "ALTER TABLE node ADD COLUMN gone_since INTEGER NO
 static const char step_12[] = "CREATE TABLE snapshot ("
                               "  name TEXT PRIMARY KEY,"
                               "  time INTEGER NOT NULL,"
-                              "  automatic INTEGER NOT NULL," /* 1: the manager made it */
+                              /* 1: the manager made it by itself; 0: an operator made it */
+                              "  automatic INTEGER NOT NULL,"
                               "  made_by TEXT NOT NULL,"
                               "  hash INTEGER NOT NULL,"
                               "  nodes INTEGER NOT NULL,"
                               "  links INTEGER NOT NULL,"
-                              "  size INTEGER NOT NULL," /* bytes of the topology */
-                              "  topology BLOB NOT NULL" /* the format of ibnetdiscover */
+                              "  size INTEGER NOT NULL," /* size of the topology in bytes */
+                              /* the topology in the format of ibnetdiscover */
+                              "  topology BLOB NOT NULL"
                               ");";
 
 /* Drains that have not ended, the nodes that they name, and the links that routes avoid. */

@@ -24,10 +24,10 @@ struct store_snapshot_limits {
 };
 struct store_snapshot {
     const char *name, *by; /* name: the name of the snapshot; by: the operator who made it */
-    int64_t time;          /* Unix seconds */
+    int64_t time;          /* Unix time in seconds at which the snapshot was made */
     bool automatic;
     uint32_t nodes, links;
-    uint64_t size; /* bytes */
+    uint64_t size; /* size of the topology in bytes */
 };
 
 /* Puts a snapshot of the fabric into the queue of the writer thread, which makes the text. The

@@ -115,7 +115,7 @@ int store_load_services(struct store *s, struct store_service **ret, size_t *ret
 /* the key of the row is record.subscriber_gid and number */
 struct store_subscription {
     struct fab_wire_inform_info_record record;
-    bool trusted; /* the subscriber's request carried the sa_key */
+    bool trusted; /* true: the subscriber's request carried the sa_key */
 };
 void store_put_subscription(struct store *s, const struct store_subscription *subscription,
                             bool there);
@@ -181,8 +181,8 @@ void store_get_health(struct store *s, struct store_health *ret);
 /* Returns true if the writer is so far behind that the caller must refuse new registrations. */
 bool store_is_behind(struct store *s);
 
-/* Returns the number of records (events and table sets) that were dropped because the writer was
- * behind. */
+/* Returns the number of records that were dropped because the writer was behind. These are events,
+ * and records of published tables (store_put_view). */
 uint64_t store_dropped(struct store *s);
 /* Appends to the text the size of the database, and the rows and bytes of each table and index.
  * Uses a connection of its own. Reads the whole database, so call it on a worker thread. Calls

@@ -7,7 +7,8 @@
  *
  * If a transaction fails because the disk is full or another program locks the database, the thread
  * keeps `work` and tries to write it again, at growing intervals. The queue grows during this time.
- * When it has QUEUE_MAX records, further events and table sets are dropped and counted.
+ * When it has QUEUE_MAX records, further events and records of published tables (table_set) are
+ * dropped and counted.
  *
  * If a transaction violates the schema, the batch is divided (division.h).
  *
@@ -44,7 +45,7 @@
 #include "fabricd/store/tables.h"
 #include "libfabmgr/base/status.h"
 
-/* if the queue has this many records, further events and table sets are dropped */
+/* if the queue has this many records, further events and records of published tables are dropped */
 #define QUEUE_MAX 8192
 /* if the queue has this many records, the thread writes them at once and does not wait for more
  * records */
@@ -98,7 +99,7 @@ struct writer {
     /* Only the writer thread uses the members from here on. */
     struct sql sql;
     char *path;
-    struct file_identity file; /* the file that was opened */
+    struct file_identity file; /* identity of the database file that was opened */
     struct batch work;
     /* The records of a batch that violates the schema, which the thread writes before `pending`. */
     struct division division;
