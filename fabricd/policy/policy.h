@@ -51,7 +51,8 @@ int policy_fits(const struct policy *p, const struct config *now, char *why, siz
 void policy_rebase(struct policy *p);
 
 struct policy_status {
-    uint64_t version;                /* 0: no policy is in force */
+    /* number of the version in force; 0: no applied policy is in force */
+    uint64_t version;
     bool has[FAB_DECLARED_SECTIONS]; /* the sections that replace those of fabricd.yaml */
 };
 void policy_get_status(const struct policy *p, struct policy_status *ret);
@@ -66,8 +67,8 @@ struct policy_request {
 /* A change, before it is made. */
 struct policy_plan {
     uint64_t base;  /* the version in force when the plan was made */
-    bool unchanged; /* the version in force has the same text */
-    char *text;     /* the text of the new version */
+    bool unchanged; /* true: the version in force has the same text */
+    char *text;     /* the text of the new version, as it will be stored */
     char hash[65];
     struct fab_declared declared;
     struct fab_doc doc;
