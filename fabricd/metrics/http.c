@@ -42,7 +42,7 @@ struct client {
     struct bufferevent *bev;
     bool asked;    /* true: the request was read; further bytes of the client are ignored */
     bool answered; /* true: the answer is in the output buffer */
-    bool head;     /* the method is HEAD */
+    bool head;     /* true: the method is HEAD, so the answer has no body */
     uint64_t job;  /* number of the page that the client waits for or reads; 0: none */
 };
 
@@ -51,7 +51,7 @@ struct metrics {
     struct evconnlistener *listener;
     struct page_maker *maker;
     struct loop_timer *rest;
-    TAILQ_HEAD(, client) clients; /* oldest first */
+    TAILQ_HEAD(, client) clients; /* the connected clients, oldest first */
     unsigned client_count;
 };
 

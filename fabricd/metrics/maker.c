@@ -29,9 +29,9 @@ struct job {
     struct metrics_form form;
     struct page_buffer *page;
     struct port_rows rows;
-    uint64_t asked_us; /* when the first client asked for the page */
+    uint64_t asked_us; /* time at which the first client asked for the page */
     bool begun;
-    bool at_worker; /* the thread is working on the job */
+    bool at_worker; /* true: the thread is working on the job */
 };
 struct page_maker {
     struct metrics_input in;
@@ -43,7 +43,7 @@ struct page_maker {
     LIST_HEAD(, page_buffer) pages; /* all pages in memory */
     uint64_t last_id;
     struct page_statistics statistics;
-    uint64_t told_us; /* when metrics-truncated was last emitted; 0: not yet */
+    uint64_t told_us; /* time at which metrics-truncated was last emitted; 0: never */
 };
 
 static void free_page(void *ctx)

@@ -18,7 +18,8 @@ enum metrics_format {
 struct metrics_form {
     enum metrics_format format;
     enum config_metrics_names names;
-    bool manager, ports; /* which families the page has: of the manager, and of ports */
+    /* which families of metrics the page has: those of the manager, and those of the ports */
+    bool manager, ports;
 };
 /* The results of metrics_form_choose. */
 enum metrics_choice { METRICS_CHOSEN, METRICS_BAD_QUERY, METRICS_NOT_ACCEPTABLE };
@@ -55,7 +56,7 @@ void page_end(struct page *to);
 
 /* ---- manager.c: the families of the manager and of the whole fabric ---- */
 
-/* about the pages themselves */
+/* figures about the pages of metrics */
 struct page_statistics {
     uint64_t pages, us;  /* pages made, and the sum of the times that they took, in us */
     uint64_t last_bytes; /* size of the last page */
