@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Anonymizes a support bundle. This file makes the passes over the parts, and has the rules for
- * each kind of part. */
+/* Anonymizes a support bundle. This file has the rules for each kind of part, and runs the passes
+ * over the parts. */
 #include "cli/ctl/anonymize.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 struct anonymizer {
     struct pseudonyms *pseudonyms;
-    int status; /* the first error */
+    int status; /* status of the first error; OK: there was no error */
 };
 
 int anonymizer_new(struct anonymizer **ret)
@@ -43,7 +43,7 @@ static void note(struct anonymizer *a, int status)
 /* ---- parts ----------------------------------------------------------------------------------- */
 
 /* Returns true if the part describes the hardware and the system. Such a part has many words that
- * fabricd's sources do not have. Its only names are those that other parts contain, too. */
+ * fabricd's sources do not have. All names in it are also in other parts. */
 static bool is_of_system(const char *part)
 {
     static const char *const parts[] = {"kernel.txt", "system.txt", "cpus.txt", "process.txt"};

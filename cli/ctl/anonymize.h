@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Anonymizes the parts of a support bundle. The functions read all parts twice: first to learn the
- * names, GUIDs and addresses in them, then to replace these. Ports, LIDs and other numbers are not
- * replaced, so the topology and the order of events stay visible.
+ * Anonymizes the parts of a support bundle. The caller first passes all parts to anonymizer_read,
+ * which learns the names, GUIDs and addresses in them. Then it passes them to anonymizer_write,
+ * which replaces these names, GUIDs and addresses. Ports, LIDs and other numbers are not replaced,
+ * so the topology and the order of events stay visible.
  *
- * In JSON, the values of fields that have names, reasons or accounts are replaced;
- * anonymize_json.c lists these fields. In other texts, each known name is replaced, the longest
- * first, and also each number with the form of a GUID, GID or IP address. A text may also have a
- * name that no field has, such as that of a node that is gone. Therefore every word that fabricd's
- * sources do not have is replaced, too, except in the parts that describe the hardware and the
- * system.
+ * In JSON, the values of fields that have names, reasons or accounts are replaced; anonymize_json.c
+ * lists these fields. In other texts, each known name is replaced, the longest first. Each number
+ * with the form of a GUID, GID or IP address is replaced, too. A text may also have a name that is
+ * in no field, such as the name of a node that is gone. Therefore every word that fabricd's sources
+ * do not have is replaced, too, except in the parts that describe the hardware and the system.
  */
 #ifndef CLI_CTL_ANONYMIZE_H
 #define CLI_CTL_ANONYMIZE_H
@@ -24,8 +24,8 @@ void anonymizer_free(struct anonymizer *a);  /* a may be NULL */
 
 /* Learns a name of this machine, or of its user. */
 void anonymizer_learn(struct anonymizer *a, enum pseudonym_kind kind, const char *name);
-/* Learns the names in a part. `part` is the file name of the part, which shows what kind of texts
- * it has. */
+/* Learns the names in a part. `part` is the file name of the part, which tells what kind of text
+ * the part contains. */
 void anonymizer_read(struct anonymizer *a, const char *part, const char *text, size_t len);
 /* Gives each learned name its pseudonym. Call this function when all parts were read, and before
  * any is written. */

@@ -118,7 +118,7 @@ static size_t grouped(struct anonymize_text *t, const char *text, size_t len, si
     return whole;
 }
 
-#define OCTETS_LEAST 6 /* minimum number of pairs; fewer can be a time */
+#define OCTETS_LEAST 6 /* minimum number of pairs; fewer pairs can be a time of day */
 
 /* Handles an Ethernet or IPoIB address, or a fingerprint: pairs of digits with colons or hyphens.
  * Returns its length; 0: there is none. */
@@ -210,7 +210,8 @@ size_t anonymize_number(struct anonymize_text *t, const char *text, size_t len, 
     const char *from = text + at;
     bool starts = isxdigit((unsigned char)from[0]) ||
                   (from[0] == ':' && len - at > 1 && from[1] == ':' && before != ':');
-    /* In the description of the system, "so.0.1.2.3" is the version of a library. */
+    /* In the parts that describe the system, digits after a point are not an address but the
+     * version of a library, such as "so.0.1.2.3". */
     if (!starts || (before == '.' && !t->strict))
         return 0;
     size_t n = grouped(t, from, len - at, 2);

@@ -97,15 +97,16 @@ void anonymize_whole(struct anonymize_text *t, enum pseudonym_kind kind, const c
     const struct pseudonym *found = pseudonyms_find(t->pseudonyms, text, len, &found_len);
     if (t->to == NULL)
         return;
-    /* If the text as a whole has no pseudonym, it is not shown. */
+    /* If only a part of the text has a pseudonym, the rest could still be a name, so withhold the
+     * whole text. */
     if (found != NULL && found_len == len)
         pseudonyms_write(t->pseudonyms, found, t->to);
     else
         fab_base_text_add(t->to, "(withheld)");
 }
 
-/* Returns true if a directory name begins at text[at], and the directory does not exist on every
- * system. */
+/* Returns true if the name of a directory begins at text[at], unless every system has such a
+ * directory. */
 static bool is_own_directory(const char *text, size_t len, size_t at)
 {
     static const char *const general[] = {"x86_64-linux-gnu", "aarch64-linux-gnu", "lib64"};
@@ -200,7 +201,8 @@ void anonymize_name(struct anonymize_text *t, enum pseudonym_kind kind, const ch
             anonymize_text(t, text, len);
         return;
     }
-    /* anonymize_text would leave a name that is also a word of fabricd, so replace the name here */
+    /* anonymize_text would not replace a name that is also a word in fabricd's sources, so replace
+     * it here */
     pseudonyms_write(t->pseudonyms, found, t->to);
     anonymize_text(t, text + n, len - n);
 }

@@ -11,7 +11,8 @@
 enum anonymize_pass {
     ANONYMIZE_LEARN,
     ANONYMIZE_WRITE,
-    /* looks for originals in the written text, and sets the error DENIED if there is one */
+    /* this pass looks for originals (pseudonyms.h) in the written text, and sets the error DENIED
+     * if it finds an original */
     ANONYMIZE_CHECK
 };
 
@@ -21,7 +22,7 @@ struct anonymize_text {
     bool strict; /* true: words that fabricd's sources do not have are replaced */
     /* where ANONYMIZE_WRITE writes the text; NULL in the other passes */
     struct fab_text *to;
-    int status; /* the first error */
+    int status; /* status of the first error; OK: there was no error */
 };
 
 static inline void anonymize_note(struct anonymize_text *t, int status)

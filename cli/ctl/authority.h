@@ -26,8 +26,8 @@
 /* the name of the authority itself in lists and for renewals */
 #define AUTHORITY_OWN_NAME "ca"
 
-/* The functions below that return int return OK, IO, NOMEM, or what their comments say, and after a
- * failure a sentence in why[]. */
+/* The functions below that return int return OK, IO, NOMEM, or what their comments say. After a
+ * failure, why[] has a sentence. */
 struct authority;
 /* Makes an authority that is valid for this number of days. If the directory does not exist, also
  * makes the directory. EXISTS: the directory has an authority; nothing was changed. */
@@ -48,15 +48,15 @@ int authority_issue(struct authority *a, const char *name, char *const *others, 
 int authority_revoke(struct authority *a, const char *name, char *why, size_t why_len);
 
 struct authority_renewed {
-    bool former_valid; /* true: the certificate that is replaced has not expired */
+    bool former_valid; /* true: the replaced certificate has not expired yet */
     char expires[24], former_expires[24];
 };
-/* Issues a certificate and key with the subject, alternative names and purpose of the current
- * certificate of `name`, which stays valid. If `name` is AUTHORITY_OWN_NAME, gives the authority
- * and its revocation list a new period of validity; its key and all certificates stay valid. days:
- * length of the new period; 0: as long as the present period. NOT_FOUND: there is no such
- * certificate. EXISTS: the certificate is revoked. INVAL: the certificate would expire after the
- * authority, or the new period of the authority would end before its present one. */
+/* Issues a new certificate and key for `name`. The subject, the alternative names and the purpose
+ * are those of the current certificate, which stays valid. If `name` is AUTHORITY_OWN_NAME, gives
+ * the authority and its revocation list a new period of validity; its key and all certificates stay
+ * valid. days: length of the new period; 0: as long as the present period. NOT_FOUND: there is no
+ * such certificate. EXISTS: the certificate is revoked. INVAL: the certificate would expire after
+ * the authority, or the new period of the authority would end before its present one. */
 int authority_renew(struct authority *a, const char *name, unsigned days,
                     struct authority_renewed *ret, char *why, size_t why_len);
 
@@ -64,12 +64,12 @@ struct authority_issued {
     const char *name;
     /* "valid", "expired", "revoked", or "replaced" (valid, but a renewal has replaced it) */
     const char *state;
-    char serial[48];    /* hexadecimal */
-    char expires[24];   /* "2026-12-24 18:00 UTC" */
+    char serial[48];    /* serial number in hexadecimal digits */
+    char expires[24];   /* time of the expiry, such as "2026-12-24 18:00 UTC" */
     uint64_t days_left; /* number of days until the certificate expires */
     bool valid;
-    /* true: the certificate is valid, and by the rule of fab_base_expiry_warn_s, operators must be
-     * warned */
+    /* true: the certificate is still valid, but expires so soon that operators must be warned
+     * (fab_base_expiry_warn_s) */
     bool expiring;
 };
 /* Calls fn for each certificate. The first is that of the authority ("ca"), which expires together

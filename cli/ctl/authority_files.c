@@ -231,8 +231,7 @@ static bool is_former(const char *file, const char *name)
            strspn(file + len + 5, "0123456789ABCDEF") == strlen(file + len + 5);
 }
 
-/* Writes a certificate of the name to NAME.pem.SERIAL, where it stays when a renewal replaces
- * NAME.pem. */
+/* Keeps the certificate that a renewal replaces, in the file NAME.pem.SERIAL. */
 static int keep_former(const struct authority *a, const char *name, X509 *cert, char *why,
                        size_t why_len)
 {
@@ -258,8 +257,8 @@ int authority_replace_pair(const struct authority *a, const char *name, X509 *fo
     return rc == FAB_OK ? settle_key(a, waiting, why, why_len) : rc;
 }
 
-/* Adds a former certificate, unless it is revoked, or is still the current one because a renewal
- * was interrupted. */
+/* Adds a former certificate. Does not add a certificate that is revoked, nor one that is still the
+ * current certificate because a renewal was interrupted. */
 static int add_former(const struct authority *a, const char *file, const X509 *current,
                       STACK_OF(X509) * to, char *why, size_t why_len)
 {

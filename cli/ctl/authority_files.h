@@ -43,8 +43,8 @@ int authority_read_cert(const struct authority *a, const char *file, X509 **ret,
  * if it must be kept because it stays valid; otherwise NULL. */
 int authority_replace_pair(const struct authority *a, const char *name, X509 *former,
                            const struct content *pair, char *why, size_t why_len);
-/* Adds those certificates of a name to `to` that renewals have replaced and that are not revoked.
- * The caller frees them. `current`: the current certificate of the name. */
+/* Adds to `to` the certificates of a name that renewals have replaced and that are not revoked. The
+ * caller frees them. `current`: the current certificate of the name. */
 int authority_add_formers(const struct authority *a, const char *name, const X509 *current,
                           STACK_OF(X509) * to, char *why, size_t why_len);
 
@@ -54,8 +54,8 @@ int authority_fail(int rc, char *why, size_t why_len, const char *path, const ch
 /* Returns true if the text has 1 to AUTHORITY_NAME_MAX letters, digits and . @ _ - and begins with
  * a letter or a digit. */
 bool authority_is_name(const char *text);
-/* Checks the name of a certificate, which must satisfy authority_is_name, and is not "ca" or "crl".
- * Returns OK or INVAL. */
+/* Checks the name of a certificate: it must satisfy authority_is_name, and must not be "ca" or
+ * "crl". Returns OK or INVAL. */
 int authority_check_name(const char *name, char *why, size_t why_len);
 
 bool authority_is_expired(const X509 *cert);

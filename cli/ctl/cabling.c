@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compares the fabric with a plan. fabricctl and not the manager makes the comparison, for two
- * reasons. The plan of a large fabric has megabytes, more than a request may have. And the
- * comparison would occupy the manager's worker threads. The manager sends the fabric as
+/* Compares the fabric with a plan. fabricctl makes the comparison, and not the manager, for two
+ * reasons. The plan of a large fabric has several megabytes, more than a request may contain. And
+ * the comparison would occupy the manager's worker threads. The manager sends the fabric as
  * ibnetdiscover text. */
 #include "cli/ctl/cabling.h"
 

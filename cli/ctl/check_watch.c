@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shows the progress of a bring-up: how many of the planned links are up, by rack; when all will be
- * up at the pace of the last ten minutes; and the wrong cables. The output does not list links that
- * are not up yet, because these are expected. */
+/* Shows the progress of a bring-up: for each rack, how many of the planned links are up; when all
+ * links will be up at the pace of the last ten minutes; and the wrong cables. The output does not
+ * list links that are not up yet, because during a bring-up these are not a fault. */
 #include "cli/ctl/check_watch.h"
 
 #include <inttypes.h>

@@ -98,8 +98,8 @@ struct cmd {
     const char *args;
     const char *summary;
     int min_args, max_args;
-    /* letters (in own_options of options.c) of the options that only some commands take, and that
-     * this command takes */
+    /* letters of the options that this command takes besides those that all commands take; the
+     * table own_options in options.c gives each option its letter */
     const char *options;
     /* Full name of the method that the command calls, such as
      * "fabric.v1.FabricService/DisablePort". The command may call other methods that need no higher
@@ -112,10 +112,12 @@ struct cmd {
     bool slow;
     const char *formats; /* values of the option --format, separated by spaces; NULL: none */
     bool is_list;        /* true: the command prints one list, and takes the options of all lists */
-    bool takes_patterns; /* true: the command or the manager reads patterns in its arguments */
-    bool one_manager;    /* true: the command cannot run with --all-contexts */
-    bool asks;           /* true: the command itself asks for a confirmation */
-    bool picture;        /* true: the command has the output format svg (plot.h) */
+    /* true: the command or the manager expands patterns in the arguments itself, so expand.c does
+     * not */
+    bool takes_patterns;
+    bool one_manager; /* true: the command cannot run with --all-contexts */
+    bool asks;        /* true: the command itself asks for a confirmation */
+    bool picture;     /* true: the command has the output format svg (plot.h) */
     int (*run)(struct session *s);
 };
 
@@ -165,22 +167,24 @@ int say_error(const struct fab_client_error *e);
  * format: text. */
 void complain_as(enum out_format format);
 /* From now on, error messages begin with the context and the object that they are about; an object
- * that the message names anyway is not repeated. context, object: NULL if there is none; both texts
- * must stay valid. */
+ * that is already in the message is not repeated. context, object: NULL if there is none; both
+ * texts must stay valid. */
 void complain_about(const char *context, const char *object);
 int complain(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Asks a question on the terminal, unless --yes is given. If there is no terminal, or if the output
- * is not text, prints `refusal` as an error of the command line instead. Returns the exit code. */
+/* Asks a question on the terminal. If --yes is given, does not ask. If there is no terminal, or if
+ * the output is not text, prints `refusal` as an error of the command line. Returns the exit
+ * code. */
 int confirm(const struct session *s, const char *question, const char *refusal);
-/* Returns the argument of an option for a field of a request; "" if the option was not given. */
+/* Returns `given`, the argument of an option, for a field of a request; "" if the option was not
+ * given. */
 char *word_of(const char *given);
 /* Checks that no file of this name exists; if there is one, prints an error. Returns the exit
  * code. */
 int check_absent(const char *file);
 
 /* Parses the first argument of the command, "NODE/PORT", into the node name and the port number.
- * *ret_node is valid until the session ends. On an error prints the reason. Returns the exit
+ * *ret_node is valid until the session ends. If this fails, prints the reason. Returns the exit
  * code. */
 int parse_port(struct session *s, char **ret_node, uint32_t *ret_number);
 

@@ -43,7 +43,7 @@ struct sink {
     FILE *to;
     /* errno of the first write that failed; 0: no write has failed */
     int error;
-    uint64_t size, got; /* bytes of the whole backup, and bytes received */
+    uint64_t size, got; /* size of the whole backup, and number of bytes received so far */
     char time[40];
     uint32_t files;
     bool has_settings;
@@ -64,7 +64,8 @@ static int sink_open(struct sink *s, const char *file)
     memcpy(part, name, sizeof part);
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         signal(signals[i], on_signal);
-    /* Without this signal, write(2) returns an error if the file would become too large. */
+    /* If the file would become too large, the kernel sends this signal. If the signal is ignored,
+     * write(2) returns an error instead. */
     signal(SIGXFSZ, SIG_IGN);
     s->to = fdopen(fd, "w");
     if (s->to != NULL)

@@ -184,9 +184,9 @@ static const char *const error_counters[] = {"SymbolErrorCounter",
                                              "VL15Dropped"};
 #define ERROR_COUNTERS (sizeof error_counters / sizeof *error_counters)
 
-/* Finds the value (an index of counters[]) or the error counter that the option --counter names.
- * The result that it does not name is COUNTER_COUNT or NULL; with name NULL, both are. Prints an
- * error for any other name. Returns the exit code. */
+/* Finds what the option --counter names: a value (*ret_value is its index in counters[]) or an
+ * error counter (*ret_error). The other result is COUNTER_COUNT or NULL. If name is NULL, both
+ * results are. Prints an error for an unknown name. Returns the exit code. */
 static int parse_counter(const char *name, size_t *ret_value, const char **ret_error)
 {
     *ret_value = COUNTER_COUNT;

@@ -51,8 +51,8 @@ static int ask_cost(struct session *s, const Fabric__V1__GetDrainPreviewResponse
     return rc;
 }
 
-/* A node, and whether it is a host of the job. The first word of its NodeDescription is compared
- * with the names of the hosts. */
+/* A node, and whether the list of hosts of the job contains it. The comparison uses only the first
+ * word of the NodeDescription. */
 struct sought {
     const char *node;
     size_t len;
@@ -111,8 +111,8 @@ static Fabric__V1__DrainKind kind_of(const char *word)
     return FABRIC__V1__DRAIN_KIND__DRAIN_KIND_UNSPECIFIED;
 }
 
-/* Reads the end of the drain from --for or --until. *ret stays unchanged if neither was given;
- * otherwise it becomes `room`, which gets the time. Returns the exit code. */
+/* Reads the end of the drain from --for or --until. If neither option was given, *ret stays
+ * unchanged. Otherwise writes the time to *room, and sets *ret to `room`. Returns the exit code. */
 static int read_end(const struct session *s, Google__Protobuf__Timestamp *room,
                     Google__Protobuf__Timestamp **ret)
 {

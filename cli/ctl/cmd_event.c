@@ -19,8 +19,8 @@ static const struct out_column columns[] = {
     {"sequence", "SEQ", true}, {"time", "TIME", false},       {"severity", "SEVERITY", false},
     {"type", "TYPE", false},   {"subject", "SUBJECT", false}, {"message", "MESSAGE", false},
 };
-/* The columns of `event watch`. Each row is printed at once, when the widest value of its column is
- * not known yet. So the width of a column is that of its label, which is padded with spaces. */
+/* The columns of `event watch`. Each row is printed at once, before the widest value of its column
+ * is known. So the width of a column is that of its label, which is padded with spaces. */
 static const struct out_column live_columns[] = {
     {"sequence", "  SEQ", true},        {"time", "TIME               ", false},
     {"severity", "SEVERITY", false},    {"type", "TYPE          ", false},
@@ -122,26 +122,26 @@ static void say_missed(struct out *o, const Fabric__V1__MissedEvents *m)
 #define JOURNALS 16
 #define RETRY_MS 1000
 
-/* The last event that was seen of a journal. Each manager has its own journal. */
+/* The last event of a journal that was received. Each manager has its own journal. */
 struct place_in_journal {
     char journal[64];
     uint64_t sequence;
 };
 struct watching {
     struct session *s;
-    struct place_in_journal seen[JOURNALS]; /* the present one is the first */
-    Google__Protobuf__Timestamp time;       /* of the last event */
+    struct place_in_journal seen[JOURNALS]; /* [0] is the journal of the manager that answers now */
+    Google__Protobuf__Timestamp time;       /* time of the last event */
     /* sequence number after which the next call must begin, if the manager ended the call because
      * this client is too slow; 0: the call ended for another reason */
     uint64_t resume_after;
-    /* The manager has another journal, which was seen before: the next call begins at the last
-     * event that was seen of it. */
+    /* The manager that answers now has another journal, but one in seen[]: the next call begins
+     * after the last event of this journal in seen[]. */
     bool again;
-    bool over; /* the user wants no more events */
+    bool over; /* true: the user wants no more events */
 };
 
-/* Makes this journal the first one in seen[]. Returns whether it was in seen[] before, but not as
- * the first. */
+/* Makes this journal the first one in seen[]. Returns true if it was in seen[] before, at another
+ * place. */
 static bool go_to_journal(struct watching *w, const char *journal)
 {
     struct place_in_journal here = {.sequence = 0};
@@ -150,7 +150,7 @@ static bool go_to_journal(struct watching *w, const char *journal)
            w->seen[at].journal[0] != '\0')
         at++;
     bool known = strcmp(w->seen[at].journal, journal) == 0;
-    /* the option --after is about the first journal */
+    /* an unused place is kept as it is, because seen[0] has the number of --after */
     if (known || w->seen[at].journal[0] == '\0')
         here = w->seen[at];
     snprintf(here.journal, sizeof here.journal, "%s", journal);

@@ -22,7 +22,7 @@
 struct ports {
     struct fab_opensm_port *port; /* [count] */
     size_t count, room;
-    struct fab_arena arena; /* names */
+    struct fab_arena arena; /* memory for the names of the ports */
 };
 
 static void free_ports(struct ports *p)
@@ -31,8 +31,8 @@ static void free_ports(struct ports *p)
     free(p->port);
 }
 
-/* Adds a port, unless it has no GUID (external ports of switches have none), or its values are not
- * valid. Returns false if there is no memory. */
+/* Adds a port. Skips a port without a GUID (external ports of switches have none), and a port whose
+ * values are not valid. Returns false if there is no memory. */
 static bool add_port(struct ports *p, const Fabric__V1__Port *m)
 {
     if (m->guid[0] == '\0' || m->port == NULL || m->lid > UINT16_MAX)

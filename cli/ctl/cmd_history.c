@@ -23,10 +23,10 @@
 #define COUNT_DEFAULT 50
 #define LARGEST_PAGE 1000
 #define REACTION_S 5
-/* number of events after an event in which fabricctl looks for the manager's reaction */
+/* fabricctl looks for the manager's reaction to an event among this number of events after it */
 #define REACTION_WITHIN 40
-/* Maximum number of events for which fabricctl looks for the manager's reaction. It begins with the
- * latest event, and needs one request for each event. */
+/* Maximum number of events for which fabricctl looks for the manager's reaction, the latest events
+ * first. The search needs one request for each event. */
 #define REACTIONS_MOST 200
 
 /* types of the events that report the manager's reaction to a change */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The commands `fabricctl manager status`, `manager freeze` and `manager resume`: whether the
- * manager may write, and what waits until it may.
+ * The commands `fabricctl manager status`, `manager freeze` and `manager resume`. They show and
+ * change whether the manager may write to the fabric. `manager status` also shows which changes
+ * wait until the manager may write.
  */
 #include <stdio.h>
 #include <string.h>

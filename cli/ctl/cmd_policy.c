@@ -2,7 +2,8 @@
 /*
  * The commands `fabricctl apply`, `policy show`, `policy history`, `policy diff` and `policy
  * rollback`. Before a change, the manager makes a plan: it checks the whole policy against the
- * fabric, and says what would differ and whose traffic would be cut off.
+ * fabric, and says what would change and what needs a confirmation, such as endports that would
+ * lose a partition.
  */
 #include <stdio.h>
 #include <stdlib.h>

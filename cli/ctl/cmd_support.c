@@ -53,7 +53,8 @@ static const struct part parts[] = {
     {"metrics.txt", {"fabricctl", "diagnostics", "metrics"}},
     {"database.txt", {"fabricctl", "diagnostics", "database"}},
     {"process.txt", {"fabricctl", "diagnostics", "process"}},
-    /* lists the permitted properties, because the environment of a unit can have secrets */
+    /* -p names the properties to show: other properties, such as the environment of the unit, can
+     * contain secrets */
     {"unit.txt",
      {"systemctl", "show", "fabricd", "--no-pager", "-p",
       "ActiveState,SubState,Result,NRestarts,ActiveEnterTimestamp,ExecMainStatus,MemoryCurrent",

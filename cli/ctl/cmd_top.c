@@ -94,7 +94,9 @@ static void draw(const struct top *t)
  * data must be requested at once. */
 static bool obey(struct top *t, int key)
 {
-    static const char ranks[] = "?dpwe"; /* in the order of PortRank */
+    /* The key that selects each order of the ports, in the order of enum PortRank; '?' is not a
+     * key. */
+    static const char ranks[] = "?dpwe";
     const char *rank = key > 0 && key < 128 && key != '?' ? strchr(ranks, key) : NULL;
     if (key == 'q' || key == 'Q' || key == SCREEN_ENDED)
         t->over = true;
@@ -218,7 +220,7 @@ static void say_percent(struct out *o, const char *key, double value)
         out_none(o, key, NULL);
 }
 
-/* Prints all values for programs. */
+/* Prints all values, for output formats that programs read. */
 static void say(struct out *o, const struct top *t)
 {
     static const struct out_column columns[] = {{"port", NULL, false}};

@@ -15,7 +15,7 @@ static const struct out_column columns[] = {
     {"result", "RESULT", false},
 };
 
-/* Returns true if a difference is a cable between two switches that is in a wrong place. */
+/* Returns true if the difference is a wrong cable between two switches. */
 static bool is_wrong_isl(const struct fab_cabling_check *c, const struct fab_cabling_difference *d)
 {
     switch (d->kind) {
@@ -29,9 +29,9 @@ static bool is_wrong_isl(const struct fab_cabling_check *c, const struct fab_cab
     }
 }
 
-/* Isolates the link of a port, or, with --dry-run, asks the manager whether it would. Returns true
- * if the link is or would be isolated, even if it was isolated before; otherwise *ret_error has the
- * reason. */
+/* Isolates the link of a port. With --dry-run, only asks the manager whether it would isolate the
+ * link. Returns true if the link is, or would be, isolated; this includes a link that was isolated
+ * before. Otherwise *ret_error has the reason. */
 static bool isolate_port(struct session *s, const struct fab_cabling_check *c, uint32_t port,
                          struct fab_client_error *ret_error)
 {
@@ -50,8 +50,8 @@ static bool isolate_port(struct session *s, const struct fab_cabling_check *c, u
     return ret_error->code == FAB_GRPC_OK || ret_error->code == FAB_GRPC_ALREADY_EXISTS;
 }
 
-/* Isolates the link of a difference, or asks whether the manager would, and prints the result.
- * Returns the exit code. */
+/* Isolates the link of a difference, and prints the result. With --dry-run, only asks whether the
+ * manager would isolate the link. Returns the exit code. */
 static int isolate_one(struct session *s, const struct fab_cabling_check *c,
                        const struct fab_cabling_difference *d)
 {

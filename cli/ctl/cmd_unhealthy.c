@@ -61,7 +61,7 @@ static void say_keys(struct out *o, const Fabric__V1__UnhealthyLink *l)
              "uplinks_in_use uplinks_least");
 }
 
-/* Writes what it costs that the link stays in use: its errors per hour, and the number of LIDs
+/* Writes what the link costs while it stays in use: its errors per hour, and the number of LIDs
  * whose packets it carries. */
 static void say_keeping(const Fabric__V1__UnhealthyLink *l, char text[LOSS_LEN])
 {
@@ -200,7 +200,7 @@ static const Fabric__V1__UnhealthyLink *find(const Fabric__V1__ListUnhealthyLink
 }
 
 /* Finds the link of a port in `links`. Asks the manager for the node, because the user may have
- * given a LID or only the beginning of the name. Prints the reason of an error. Returns the exit
+ * given a LID or only the beginning of the name. If this fails, prints the reason. Returns the exit
  * code. */
 static int look_up(struct session *s, char *node, uint32_t number,
                    const Fabric__V1__ListUnhealthyLinksResponse *links,

@@ -85,7 +85,7 @@ bool next_argument(const char **usage, char word[40], bool *ret_repeated)
             option = text[len - 1] != ']';
             continue;
         }
-        if (option) { /* the argument of an option */
+        if (option) { /* the word is the argument of an option */
             option = false;
             continue;
         }

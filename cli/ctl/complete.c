@@ -80,8 +80,8 @@ static void offer_names(const struct line *l, const struct cmd *list, const char
     free(text);
 }
 
-/* Offers nodes, each with a slash at its end. If the present word has a slash, offers the ports of
- * its node. */
+/* Offers the names of nodes, each followed by a slash. If the present word has a slash, offers the
+ * ports of the node before the slash. */
 static void offer_ports(const struct line *l)
 {
     const char *slash = strrchr(l->current, '/');
@@ -127,7 +127,7 @@ static void offer_argument(const struct line *l, const char *argument)
             offer_names(l, name_lists[i].list, NULL, "");
 }
 
-/* Offers the values of the argument whose place the present word has. */
+/* Offers values for the argument of the command to which the present word belongs. */
 static void offer_arguments(const struct line *l)
 {
     const char *usage = l->cmd->args != NULL ? l->cmd->args : "";
@@ -167,7 +167,7 @@ static void offer_options(const struct line *l)
         each_option(l->cmd, offer_option, (void *)(uintptr_t)l);
 }
 
-/* Offers the values of the option `name`, which is without its dashes. */
+/* Offers the values of an option. `name` is its long name without dashes. */
 static void offer_values(const struct line *l, const char *name)
 {
     static const struct {
@@ -228,8 +228,9 @@ static void offer_verbs(const struct line *l)
             offer(l, commands[i]->verb, commands[i]->summary);
 }
 
-/* Finds the command, its words and the address of the manager on the line before the present word.
- * Returns the name of the option whose value the present word is, or NULL. */
+/* Reads the line before the present word: finds the command, its words and the address of the
+ * manager. If the present word is the value of an option, returns the name of this option;
+ * otherwise NULL. */
 static const char *read_line(struct line *l, int argc, char **argv)
 {
     const char *option = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The places of the files are those of the XDG Base Directory Specification: config.yaml is in the
- * user's configuration directory. The choice of a context is in the user's state directory, so that
- * fabricctl never changes a file that a user writes.
+ * The files are in the directories that the XDG Base Directory Specification defines: config.yaml
+ * is in the user's configuration directory. The name of the context that the user chose is in a
+ * file of the user's state directory, so that fabricctl never changes a file that a user writes.
  */
 #include "cli/ctl/contexts.h"
 

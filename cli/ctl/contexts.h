@@ -17,13 +17,14 @@
 struct context {
     char *name, *server;
     char *tls_ca, *tls_cert, *tls_key, *tls_name; /* NULL: not set */
-    char *file;                                   /* the file that has the context */
+    /* the configuration file that contains the context */
+    char *file;
 };
 struct contexts {
     struct context *list; /* [count] those of the user come first */
     size_t count;
-    char *current; /* the key `current` of the files; NULL: not set */
-    char *chosen;  /* chosen by 'fabricctl context use'; NULL: none */
+    char *current; /* value of the key `current` in the files; NULL: not set */
+    char *chosen;  /* name of the context that 'fabricctl context use' chose; NULL: none */
 };
 /* Reads the files and the choice. Files that do not exist count as empty. If a file cannot be used,
  * prints the error. Returns the exit code; call contexts_fini in any case. */
@@ -31,16 +32,17 @@ int contexts_load(struct contexts *ret);
 void contexts_fini(struct contexts *c);
 /* Returns the context with this name. Prints an error and returns NULL if there is none. */
 const struct context *contexts_find(const struct contexts *c, const char *name);
-/* Returns the name of the context for commands without the option --context: the chosen one, or
- * that of the key `current`. NULL: there is none. */
+/* Returns the name of the context for commands without the option --context: the context that the
+ * user chose or, if there is none, the context that the key `current` names. NULL: there is
+ * neither. */
 const char *contexts_default(const struct contexts *c);
 /* Stores the choice of a context, or forgets it if the name is NULL. If this fails, prints the
  * error. Returns the exit code. */
 int contexts_choose(const char *name);
 
 /* Fills in the members of the options that the user has not given on the command line: from the
- * context (NULL: none) or else from the environment. If neither has an address, it becomes the
- * default address. */
+ * context (NULL: none) or, if it lacks a value, from the environment. If neither has an address,
+ * fills in the default address. */
 void contexts_connect(const struct context *c, struct fab_client_options *options);
 /* Writes the name of the configuration file of the user; "": neither XDG_CONFIG_HOME nor HOME names
  * a directory. */

@@ -39,8 +39,9 @@ static const char *text_of(const yaml_node_t *n)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Returns the name of a file: as it is, or relative to the home directory or to the directory of
- * the configuration file. Returns NULL if memory ran out. */
+/* Returns the path of a file that the configuration names. A name that begins with "~/" is relative
+ * to the home directory. Any other relative name is relative to the directory of the configuration
+ * file. Returns NULL if memory ran out. */
 static char *path_of(const struct reader *r, const char *name)
 {
     char *path = NULL;
@@ -92,7 +93,8 @@ static bool is_name(const char *text)
     return len > 0 && len <= CONTEXT_NAME_LEN && strspn(text, allowed) == len && text[0] != '-';
 }
 
-/* Returns the index of the context with this name, from `first` on; count if there is none. */
+/* Returns the index of the context with this name, searching from index `first` on; c->count if
+ * there is none. */
 static size_t find_from(const struct contexts *c, size_t first, const char *name)
 {
     while (first < c->count && strcmp(c->list[first].name, name) != 0)
@@ -184,7 +186,7 @@ static int read_document(struct reader *r)
     yaml_node_t *root = yaml_document_get_root_node(&r->doc);
     int rc = EXIT_OK;
     if (root == NULL)
-        return EXIT_OK; /* an empty file */
+        return EXIT_OK; /* the file is empty */
     if (root->type != YAML_MAPPING_NODE)
         return mistake(r, &root->start_mark, "keys are expected, such as", "contexts");
     for (yaml_node_pair_t *p = root->data.mapping.pairs.start;

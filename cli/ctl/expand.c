@@ -12,14 +12,14 @@
 
 #define ARGUMENTS_MAX 16
 #define WORD_LEN 40
-#define SHOWN 8u /* objects that the question names */
+#define SHOWN 8u /* maximum number of objects that the question names */
 
 /* The arguments of the command, each with the objects that it names. */
 struct expansion {
     struct matched of[ARGUMENTS_MAX];
     int count;
-    bool matched[ARGUMENTS_MAX]; /* the argument is a pattern */
-    bool joined;                 /* the command takes all objects at once */
+    bool matched[ARGUMENTS_MAX]; /* true: the argument is a pattern */
+    bool joined;                 /* true: the command takes all objects in one call */
     char *argv[ARGUMENTS_MAX];
 };
 
@@ -32,7 +32,8 @@ static bool usage_of_argument(const struct cmd *c, int i, char word[WORD_LEN], b
     *ret_repeated = false;
     while (next_argument(&usage, word, ret_repeated))
         if (i-- == 0 || *ret_repeated) {
-            word[strcspn(word, "|")] = '\0'; /* NODE...|--all */
+            /* the word may have an alternative, as in NODE...|--all */
+            word[strcspn(word, "|")] = '\0';
             return true;
         }
     return false;

@@ -5,8 +5,8 @@
 
 #include "cli/ctl/cmd.h"
 
-/* Returns true if an argument of the command is a pattern, such as "leaf-0[1-8]", that the command
- * does not read itself. */
+/* Returns true if an argument of the command is a pattern, such as "leaf-0[1-8]", and must be
+ * expanded here, because neither the command nor the manager does it. */
 bool has_patterns(const struct session *s);
 /* Runs the command for each combination of objects that the patterns match, or once with all of
  * them if the command takes several. If the command changes something, asks first whether to go on.

@@ -44,7 +44,8 @@ static void flush_blanks(struct frame *f)
         fab_base_text_bytes(&f->text, " ", 1);
 }
 
-/* Appends clean text of at most `most` columns. */
+/* Appends a text that has no control characters and no invalid UTF-8, cut to at most `most`
+ * columns. */
 static void put_clean(struct frame *f, enum out_tone tone, const char *text, unsigned most)
 {
     static const char *const codes[] = {"", "\033[32m", "\033[33m", "\033[1;31m", "\033[2m"};

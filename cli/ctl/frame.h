@@ -22,13 +22,13 @@ struct frame {
 
 /* Returns the number of rows that are left; a large number if there is no limit. */
 unsigned frame_left(const struct frame *f);
-/* Appends text to the present row. What does not fit is left out, and the last column is then "~".
- * Control characters and invalid UTF-8 become U+FFFD. */
+/* Appends text to the present row. A text that does not fit is cut, and its last column is then
+ * "~". Control characters and invalid UTF-8 become U+FFFD. */
 void frame_put(struct frame *f, enum out_tone tone, const char *text);
 void frame_putf(struct frame *f, enum out_tone tone, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Appends text in a cell of `width` columns, followed by two blanks. right: the text is at the
- * right end of its cell. */
+/* Appends text in a cell of `width` columns, followed by two blanks. right: true: the text is
+ * aligned to the right. */
 void frame_cell(struct frame *f, enum out_tone tone, unsigned width, bool right, const char *text);
 /* Ends the present row. Rows beyond the height are dropped. */
 void frame_end_row(struct frame *f);

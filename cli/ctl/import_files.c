@@ -142,7 +142,7 @@ void import_files_free(struct import_files *f)
 {
     for (unsigned kind = 0; kind < FAB_OPENSM_FILES; kind++) {
         if (f->text[kind] != NULL)
-            explicit_bzero(f->text[kind], f->len[kind]); /* guid2mkey has keys */
+            explicit_bzero(f->text[kind], f->len[kind]); /* the file guid2mkey contains M_Keys */
         free(f->text[kind]);
         free(f->path[kind]);
     }

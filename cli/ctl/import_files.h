@@ -26,7 +26,7 @@ struct import_places {
 int import_files_read(const struct import_places *p, struct import_files *ret);
 void import_files_free(struct import_files *f);
 
-/* Reads a file. Returns OK or another status, without a message; the caller frees the text. */
+/* Reads a file. Returns OK or another status, but prints no message. The caller frees the text. */
 int import_file_read(const char *path, char **ret_text, size_t *ret_len);
 /* Makes an absolute path of a folder that need not exist. If the path is too long, prints an error.
  * Returns the exit code. */

@@ -11,8 +11,8 @@ struct job {
     size_t count, room;
 };
 /* Fills in *ret, a part of a request, from the options --hosts, --job, --samples and --seed of the
- * command line. The names in *ret belong to `job`. On an error prints the reason. Returns
- * the exit code. */
+ * command line. The names in *ret belong to `job`. If this fails, prints the reason. Returns the
+ * exit code. */
 int job_options(struct session *s, struct job *job, Fabric__V1__QualityOptions *ret);
 void job_fini(struct job *job);
 

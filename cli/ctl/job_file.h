@@ -9,7 +9,7 @@ struct job_file {
     Fabric__V1__Job **jobs; /* [count] */
     size_t count, room;
 };
-/* Reads the file; "-": standard input. On an error prints the reason. Returns the exit code. The
+/* Reads the file; "-": standard input. If this fails, prints the reason. Returns the exit code. The
  * caller frees the jobs even after an error. */
 int job_file_read(const char *path, struct job_file *ret);
 void job_file_fini(struct job_file *f);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The manager compares the names of nodes, ports and hosts with the pattern. The other names, which
- * are few, are compared here: those of racks, drains, and of nodes that are gone or wait for an
- * approval.
+ * The manager compares the names of nodes, ports and hosts with the pattern. This file compares the
+ * other names, which are few: the names of racks and drains, and those of nodes that are gone or
+ * wait for an approval.
  */
 #include "cli/ctl/matched.h"
 
@@ -85,8 +85,8 @@ static int match_nodes(struct session *s, const char *pattern, Fabric__V1__NodeT
     return rc;
 }
 
-/* Returns true for a command about links, which takes only ports with a link, and each link
- * once. */
+/* Returns true for a command about links. Such a command takes only ports that have a link, and
+ * each link once. */
 static bool is_for_links(const struct session *s)
 {
     return strcmp(s->cmd->noun, "link") == 0 ||
@@ -168,7 +168,7 @@ static int match_racks(struct session *s, const char *pattern, struct matched *r
     return rc;
 }
 
-/* Finds the drains of the kind that is the first argument of the command. */
+/* Finds drains of one kind; the first argument of the command names the kind. */
 static int match_drains(struct session *s, const char *pattern, struct matched *ret)
 {
     const Fabric__V1__ListDrainsRequest q = FABRIC__V1__LIST_DRAINS_REQUEST__INIT;
@@ -225,7 +225,7 @@ static int match_pins(struct session *s, const char *pattern, struct matched *re
 }
 
 /* Finds the devices that wait for an approval or, for topo disapprove, those that are approved. The
- * manager lists a device once for each of its ports; it is added once. */
+ * manager lists a device once for each of its ports, but this function adds it only once. */
 static int match_baseline(struct session *s, const char *pattern, struct matched *ret)
 {
     Fabric__V1__ListBaselineRequest q = FABRIC__V1__LIST_BASELINE_REQUEST__INIT;
@@ -282,7 +282,7 @@ static const struct {
     const struct cmd *cmd; /* NULL: all commands */
     const char *usage;
     match_fn *match;
-    const char *what; /* for the error message */
+    const char *what; /* noun for the objects, for error messages */
 } matchers[] = {
     {&cmd_node_forget, "NODE", match_gone, "node that is gone"},
     {&cmd_node_approve, "NODE", match_pins, "node that waits for an approval"},

@@ -11,16 +11,17 @@
 
 struct matched {
     struct match {
-        char *name;     /* as people read it */
-        char *argument; /* as the command gets it: a GUID in place of the name of a node */
-    } * match;          /* [count] */
+        char *name; /* name of the object, for messages and questions */
+        /* the object as an argument of the command; a node is given by its GUID, not by its name */
+        char *argument;
+    } * match; /* [count] */
     size_t count, room;
 };
 /* Finds the objects that an argument of the command names. `usage` is the word for the argument in
  * the usage of the command, such as "NODE/PORT". Prints an error if no object matches, or if more
  * than MATCHED_MAX objects match. Returns the exit code. */
 int match_argument(struct session *s, const char *usage, const char *pattern, struct matched *ret);
-/* Returns true if match_argument accepts such arguments. */
+/* Returns true if match_argument can expand a pattern in an argument with this usage. */
 bool can_match(const struct session *s, const char *usage);
 /* Returns true if the name is, or matches, the pattern. */
 bool name_matches(const char *pattern, const char *name);

@@ -17,8 +17,8 @@ struct options {
     struct contexts contexts;
     enum out_format format;
     bool timeout_given, no_headers, help, version;
-    /* letters (in own_options of options.c) of the options that the user gave and that only some
-     * commands take */
+    /* letters of the given options that only some commands take; the table own_options in options.c
+     * gives each option its letter */
     char given[16];
     struct session session;
 };

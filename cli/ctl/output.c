@@ -40,7 +40,8 @@ struct out *out_new(enum out_format format, FILE *to, bool colour)
     struct out *o = calloc(1, sizeof *o);
     if (o == NULL)
         return NULL;
-    (void)__fsetlocking(to, FSETLOCKING_BYCALLER); /* one thread writes */
+    /* only one thread writes, so stdio need not lock the stream */
+    (void)__fsetlocking(to, FSETLOCKING_BYCALLER);
     o->ops = formats[format].ops;
     o->format = format;
     o->to = to;
@@ -64,7 +65,7 @@ int out_close(struct out *o)
 {
     if (o->ops->close != NULL)
         o->ops->close(o);
-    (void)fflush(o->to); /* sets the error indicator if it fails */
+    (void)fflush(o->to); /* if this fails, it sets the error indicator of the stream */
     int rc = ferror(o->to) ? FAB_E_IO : FAB_OK;
     if (o->failed)
         rc = FAB_E_NOMEM;

@@ -40,8 +40,8 @@ bool out_format_of(const char *name, enum out_format *ret);
  * out. */
 struct out *out_new(enum out_format format, FILE *to, bool colour);
 /* Tells the output that the command prints a list: the formats csv, wide and name print the rows of
- * its tables. From other outputs, these formats print the rows only if there is no value before
- * the first table; otherwise they print only the values. */
+ * its tables. If the output is not a list, these formats print the rows only if no value precedes
+ * the first table. Otherwise they print only the values. */
 void out_is_list(struct out *o);
 /* Leaves out the line of column names above each table. */
 void out_no_headers(struct out *o);
@@ -49,16 +49,16 @@ void out_no_headers(struct out *o);
  * as they are. A column is named by its key or its label; case does not matter. */
 struct out_rows {
     const char *sort; /* column to sort by; "-COLUMN": the greatest value first */
-    /* Only rows whose column "state" or "rate" matches the pattern (* is any text), or has it as a
-     * word. */
+    /* Patterns: only rows whose column "state" or "rate" matches its pattern, or has a word that is
+     * the pattern, are printed. In a pattern, * stands for any text. */
     const char *state, *rate;
 };
 /* Selects and sorts the rows of all tables of this output. `rows` must outlive the output. Returns
  * NOMEM if memory ran out. */
 int out_select(struct out *o, const struct out_rows *rows);
-/* Returns a column that the argument `rows` of out_select names, but that a table with rows does
- * not have; NULL: every table has all of these columns. Writes the column names of the first such
- * table, separated by commas, to ret_columns. */
+/* Looks for a column that the argument `rows` of out_select names, but that is missing in a table
+ * with rows. Returns the name of this column, and writes the columns that the table has to
+ * ret_columns, separated by commas. Returns NULL if no column is missing. */
 const char *out_unknown_column(const struct out *o, char *ret_columns, size_t size);
 /* Joins the outputs of several runs of a command (output_many.c). lists: each output is a list.
  * out_select must be called before this function. Returns NOMEM if memory ran out. */

@@ -22,7 +22,7 @@
 
 struct field {
     size_t row, column;
-    const char *text; /* NULL: null */
+    const char *text; /* NULL: the value is null */
 };
 
 struct rows {
@@ -39,7 +39,8 @@ struct flat {
     char prefix[KEY_LEN];     /* keys of the open records, each followed by a point */
     size_t row_prefix;        /* length of the prefix at the beginning of the present row */
     bool table_seen, in_live; /* in_live: the header of the live table was printed */
-    bool rows_left_out;       /* only the values of the record are printed, see out_is_list */
+    /* only the values of the record are printed, and no rows (out_is_list) */
+    bool rows_left_out;
 };
 
 static struct flat *flat_of(struct out *o)
@@ -65,8 +66,8 @@ static void *grow(void *array, size_t count, size_t *room, size_t size)
     return grown;
 }
 
-/* Finds the column of a key, or adds one. `near` is where the search begins: rows usually have the
- * same keys in the same order. Returns FAILED if memory ran out. */
+/* Finds the column of a key, or adds one. The search begins at the column `near`, because rows
+ * usually have the same keys in the same order. Returns FAILED if memory ran out. */
 #define FAILED SIZE_MAX
 static size_t column_of(struct rows *r, const char *key, size_t near)
 {

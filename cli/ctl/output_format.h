@@ -56,12 +56,12 @@ struct out {
     struct cell_buffer *cells, *last_cells;
     size_t row_count, column;
     size_t widths[OUT_COLUMNS_MAX]; /* the greatest width of the cells of each column */
-    /* JSON and YAML only. depth: number of open objects and arrays; first: the innermost of them is
-     * still empty */
+    /* JSON and YAML only. depth: number of open objects and arrays; first: the innermost open
+     * object or array is still empty */
     unsigned depth;
     bool first;
-    /* YAML only. open: the line of the last key is not ended; after_dash: the next entry stands in
-     * the line of the "- " of its row */
+    /* YAML only. open: the line of the last key has no line end yet; after_dash: the next entry
+     * follows the "- " of its row on the same line */
     bool open, after_dash;
     struct flat *flat; /* csv and wide only */
     /* the rows that are selected and sorted, and the format that prints them; NULL: out_select was

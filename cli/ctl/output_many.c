@@ -16,19 +16,21 @@
 #include "libfabmgr/base/status.h"
 
 struct many {
-    const struct out_ops *ops; /* the format, or the selection of rows before it */
-    bool lists;                /* the outputs are lists */
+    /* the functions of the format, or those of the selection of rows that precedes the format */
+    const struct out_ops *ops;
+    bool lists; /* true: each output is a list */
     const char *context, *argument;
-    bool begun;     /* something was printed */
-    unsigned depth; /* open records of the present output */
-    /* Lists: the columns with the column of the context; empty before the first table. skip: the
-     * present table is not part of the list. */
+    bool begun;     /* true: something was printed */
+    unsigned depth; /* number of open records of the present output */
+    /* Lists: the columns of the list, and the column of the context before them; empty before the
+     * first table. skip: the present table is not part of the list. */
     struct out_column columns[OUT_COLUMNS_MAX];
     size_t column_count, rows;
     char *key; /* key of the list */
     bool skip, in_row;
-    /* Items in rows (csv, wide, name): the present item is a row, or it begins with a table. inner:
-     * number of open tables within the row, which are left out */
+    /* Formats with one row for each item (csv, wide, name): whether the present item is a row, or
+     * begins with a table. inner: number of open tables within the row; these tables are left
+     * out */
     enum { ITEM_BEGINS, ITEM_ROW, ITEM_TABLE } item;
     unsigned inner;
 };

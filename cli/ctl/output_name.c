@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The format name prints the first value that text output shows, such as the name of a node: one of
- * each row of a list, and one of any other output. Other commands take these names as arguments.
+ * The format name prints only the first value that text output shows, such as the name of a node.
+ * It prints one value for each row of a list, and one value for any other output. Other commands
+ * take these names as arguments.
  */
 #include "cli/ctl/output_format.h"
 

@@ -15,12 +15,13 @@
 
 #define COLUMNS_LEN 400
 
-/* A value of a row, or the begin or end of a record in it. */
+/* What a step of a row is: a value, or the beginning or the end of a record in the row. */
 enum step_kind { STEP_VALUE, STEP_RECORD, STEP_RECORD_END };
 
 #define NO_TEXT UINT32_MAX
 
-/* A value without its texts: these are in row.bytes, at the given places; NO_TEXT: NULL. */
+/* A step of a row, without its texts. key, label and text are the positions of the texts in
+ * row.bytes; NO_TEXT: the text is NULL. */
 struct step {
     enum step_kind what;
     enum value_kind kind;
@@ -42,8 +43,8 @@ struct selection {
     const struct out_ops *ops; /* the format that prints the rows */
     struct row *rows;          /* [count] rows of the present table, and the one being written */
     size_t count, room;
-    size_t dropped;           /* rows of the present table that did not match */
-    bool has_state, has_rate; /* a row of the present table has this column */
+    size_t dropped;           /* number of rows of the present table that did not match */
+    bool has_state, has_rate; /* true: at least one row of the present table has this column */
     /* column that the user named and that a table did not have; NULL: none */
     const char *unknown;
     char columns[COLUMNS_LEN]; /* the columns of the table that did not have `unknown` */
@@ -176,7 +177,7 @@ static int compare_texts(const char *a, const char *b)
     return strverscmp(a, b);
 }
 
-/* Rows without a value in the column come last, in either order. */
+/* Rows without a value in the column come last, whether the order is ascending or descending. */
 static int compare_rows(const void *a, const void *b, void *ctx)
 {
     const struct row *x = a, *y = b;

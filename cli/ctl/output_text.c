@@ -54,9 +54,9 @@ static void record_end(struct out *o)
     (void)o;
 }
 
-/* The cells of a table, one after the other: each is its width, its tone and its text with the
- * final NUL. A table can have hundreds of thousands of cells, and most of the time to print them
- * would go to memory that is touched for the first time. */
+/* The cells of a table, one after the other. A cell has its width, its tone and its text with the
+ * final NUL, and takes as little memory as possible: a table can have hundreds of thousands of
+ * cells, and the first access to new memory would take most of the time. */
 struct cell_buffer {
     struct cell_buffer *next;
     size_t used, size;
@@ -100,7 +100,7 @@ static void add_cell(struct out *o, const char *text, enum out_tone tone)
     o->column++;
 }
 
-/* A place in the buffers. */
+/* The position of a reader in the buffers. */
 struct reader {
     const struct cell_buffer *buffer;
     size_t at;

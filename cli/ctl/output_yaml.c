@@ -26,7 +26,8 @@ static bool is_plain(const char *text)
     return true;
 }
 
-/* Begins an entry of a mapping or sequence. The first entry of a row stands after its "- ". */
+/* Begins an entry of a mapping or sequence. The first entry of a row follows the "- " of the row on
+ * the same line. */
 static void indent(struct out *o)
 {
     if (o->after_dash)
@@ -42,8 +43,8 @@ static void put_key(struct out *o, const char *key)
     fprintf(o->to, "%s:", key);
 }
 
-/* Begins a mapping or a sequence. Its line is not ended before the first entry, because an empty
- * one is written as {} or []. */
+/* Begins a mapping or a sequence. The line of its key ends only when its first entry is written,
+ * because an empty mapping or sequence is written on this line, as {} or []. */
 static void begin(struct out *o, const char *key)
 {
     if (o->depth > 0 && key != NULL)
@@ -53,7 +54,8 @@ static void begin(struct out *o, const char *key)
     o->first = true;
 }
 
-/* Ends the line of the key whose value begins with the entry that is written next. */
+/* If the line of a key has no end yet, ends it, because the first entry of the key's value
+ * follows. */
 static void end_line_of_key(struct out *o)
 {
     if (o->open)

@@ -14,9 +14,9 @@ extern const size_t vocabulary_count;
 /* Returns the length of the token at the beginning of the text. A token has letters and digits;
  * "-", "_", "." and "@" may be between them. */
 size_t plain_words_token(const char *text, size_t len);
-/* Returns true if the token is the name of a device, the version of fabricd, a number with or
- * without a unit, or consists of words of fabricd's sources (vocabulary), joined by "-", "_", "."
- * or "@". For a word with a number, such as "leaf-003", returns false. */
+/* Returns true if the token is the name of a device, the version of fabricd, or a number with or
+ * without a unit. Also returns true for words of fabricd's sources (vocabulary) that are joined by
+ * "-", "_", "." or "@". For a word with a number, such as "leaf-003", returns false. */
 bool plain_words_has(const char *token, size_t len);
 /* Returns true if the token is the name of a device in a host, such as "HCA-1" or "mlx5_0". */
 bool plain_words_is_device(const char *token, size_t len);

@@ -16,7 +16,8 @@
 struct plot_port {
     const struct port_samples *samples[2]; /* samples[1] == NULL: only one port */
     const char *name[2];                   /* names of the ports */
-    /* only this value, or only the error counter with this name; SAMPLE_VALUES and NULL: all */
+    /* what the picture shows: only this value, or only the error counter with this name;
+     * SAMPLE_VALUES and NULL: all values */
     enum sample_value value;
     const char *counter;
 };
@@ -30,7 +31,9 @@ int plot_quality(const Fabric__V1__GetQualityResponse *r);
  * FAB_SVG_MISSING if the engine has no tables. */
 struct plot_engine {
     char name[64];
-    double shifts, random, bisection; /* shares of the bandwidth */
+    /* shares of the bandwidth that flows get in shift permutations, random permutations and
+     * bisections */
+    double shifts, random, bisection;
     double all_to_all, bound; /* load of the most loaded channel, and its lower bound for any
                                * routing */
     const char *verdict;

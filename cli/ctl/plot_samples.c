@@ -13,7 +13,8 @@
 static const struct {
     const char *title;
     struct fab_svg_unit unit;
-    double factor; /* from the value of a sample to the unit */
+    /* the value of a sample, multiplied by this factor, is in the unit of the panel */
+    double factor;
     bool bars;
 } kinds[SAMPLE_VALUES] = {
     [SAMPLE_SENT] = {"Data sent", {"B/s", false, true}, 1, false},
@@ -37,9 +38,9 @@ struct making {
     struct fab_svg_panel panels[PANELS];
     struct fab_svg_series series[PANELS][SERIES];
     size_t panel_count;
-    double *values[PANELS * SERIES]; /* to free */
+    double *values[PANELS * SERIES]; /* arrays of values, which the chart frees at its end */
     size_t value_count;
-    bool failed; /* out of memory */
+    bool failed; /* true: memory ran out */
 };
 
 /* ---- times ----------------------------------------------------------------------------------- */
@@ -110,8 +111,8 @@ static void fini(struct making *m)
 struct source {
     int end;
     enum sample_value value;
-    bool peak;           /* the peak of a roll-up instead of its mean */
-    const char *counter; /* this error counter instead of `value`; NULL: none */
+    bool peak;           /* show the peak of a roll-up instead of its mean */
+    const char *counter; /* show this error counter instead of `value`; NULL: show `value` */
     const char *name;
 };
 
@@ -157,8 +158,8 @@ static void add_series(struct making *m, struct fab_svg_panel *p, const struct s
     p->series = m->series[panel];
 }
 
-/* Adds a panel with the series of `sources`. If `always` is false, adds it only if one of them has
- * a value. Leaves out series of peaks without values. */
+/* Adds a panel with the series of `sources`. If `always` is false and no series has a value above
+ * 0, adds no panel. Leaves out a series of peaks that has no value above 0. */
 static void add_panel(struct making *m, const char *title, const struct source *sources,
                       size_t count, bool always)
 {

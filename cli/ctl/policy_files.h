@@ -10,7 +10,7 @@
 struct policy_files {
     Fabric__V1__PolicyFile **file; /* [count] */
     size_t count;
-    size_t bytes; /* of all texts */
+    size_t bytes; /* total size of the texts */
 };
 /* Reads the files, all *.yaml and *.yml of each directory in the order of their names, and the
  * standard input for "-". On an error, prints it and returns the exit code. Call

@@ -33,7 +33,8 @@ struct numbers {
     struct fab_map index; /* original -> index into all[] */
     struct number {
         uint64_t original, pseudonym;
-        /* MAC of the group; groups get their numbers in the order of the MACs */
+        /* HMAC of the bits that the group has in common; groups are numbered in the order of their
+         * HMACs */
         unsigned char mac[8];
         bool used;
     } * all;
@@ -42,7 +43,7 @@ struct numbers {
 };
 
 struct pseudonyms {
-    unsigned char key[32]; /* key of the MACs; the seal erases it */
+    unsigned char key[32]; /* key of the HMACs; the seal erases it */
     uint64_t basis;        /* a random number with which every hash begins */
     struct fab_map index;  /* hash -> index into names[] */
     struct pseudonym *names;
@@ -251,7 +252,8 @@ static int number_names(struct pseudonyms *p)
     return FAB_OK;
 }
 
-/* Returns true if a name begins with the word with which pseudonyms would begin. */
+/* Returns true if a learned name begins with this word. Names of plain words (`common`) do not
+ * count. */
 static bool has_name_like(const struct pseudonyms *p, const char *word, size_t len)
 {
     for (uint32_t i = 0; i < p->count; i++) {
@@ -263,8 +265,8 @@ static bool has_name_like(const struct pseudonyms *p, const char *word, size_t l
     return false;
 }
 
-/* Chooses the word with which the pseudonyms of a kind begin, so that no pseudonym is an
- * original. */
+/* Chooses the word with which the pseudonyms of a kind begin. No learned name begins with this
+ * word, so no pseudonym is an original. */
 static void choose_stem(struct pseudonyms *p, enum pseudonym_kind kind)
 {
     static const char *const stems[] = {"node",      "machine", "user",    "certificate",

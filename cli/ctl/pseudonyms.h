@@ -42,10 +42,11 @@ struct pseudonym {
      * (plain_words.h). In free text, such words are perhaps not meant as a name, so this original
      * is replaced only in fields that have a name. */
     bool common;
-    bool used;            /* true: its pseudonym was written */
-    uint32_t same_as;     /* index of the name whose pseudonym it gets, too; its own index: none */
+    bool used; /* true: the pseudonym of this original was written */
+    /* index of the original whose pseudonym this original shares; its own index: it shares none */
+    uint32_t same_as;
     uint32_t number;      /* number in the pseudonym; valid after the seal */
-    unsigned char mac[8]; /* MAC of the original; the numbers follow the order of the MACs */
+    unsigned char mac[8]; /* HMAC of the original; the numbers follow the order of the HMACs */
 };
 
 struct pseudonyms;

@@ -60,7 +60,7 @@ static bool wants_colour(void)
            strcmp(term, "dumb") != 0;
 }
 
-/* Returns true if standard output is a pipe whose reader (such as head) has ended, which is no
+/* Returns true if standard output is a pipe whose reader (such as head) has ended. This is not a
  * failure of the command. Other failures to write, such as a full disk, are errors. */
 static bool reader_left(void)
 {

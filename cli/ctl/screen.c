@@ -11,7 +11,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* alternate screen, cursor off; and back */
+/* ENTER changes to the alternate screen and hides the cursor; LEAVE undoes both */
 #define ENTER "\033[?1049h\033[?25l"
 #define LEAVE "\033[?25h\033[?1049l"
 
@@ -53,7 +53,7 @@ static void on_resize(int signal)
     resized = 1;
 }
 
-/* Ends the program as the signal would without a handler, but with the terminal as before. */
+/* Restores the terminal, and then ends the program as the signal would do without a handler. */
 static void on_end(int number)
 {
     if (is_open)
@@ -68,7 +68,7 @@ static void on_suspend(int number)
     (void)number;
     leave();
     raise(SIGSTOP);
-    enter(); /* the user continued the program */
+    enter(); /* raise returns when the user continues the program */
     resized = 1;
     errno = error;
 }

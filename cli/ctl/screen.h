@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A terminal that shows one picture of text at a time, and from which single keys are read. It uses
- * the alternate screen, so that the terminal is as before when the program ends, also by a signal
- * or when the user suspends it (Ctrl-Z). There is one screen in a process.
+ * the alternate screen. So the terminal is as before when the program ends, even if a signal ends
+ * it, and also when the user suspends the program (Ctrl-Z). There is one screen in a process.
  */
 #ifndef CLI_CTL_SCREEN_H
 #define CLI_CTL_SCREEN_H

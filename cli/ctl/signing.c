@@ -56,8 +56,8 @@ static bool set_subject(X509 *cert, const X509 *of, const char *name)
                                       (const unsigned char *)name, -1, -1, 0) == 1;
 }
 
-/* Copies an extension from another certificate. Returns false on a failure. A certificate without
- * the extension is no failure. */
+/* Copies an extension from another certificate. Returns false on a failure. It is not a failure if
+ * the other certificate lacks the extension. */
 static bool copy_extension(X509 *cert, const X509 *from, int nid)
 {
     int at = X509_get_ext_by_NID(from, nid, -1);

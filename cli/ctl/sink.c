@@ -27,7 +27,7 @@ int sink_close(struct sink *s, const char *file, int rc)
         s->error = s->error == 0 && fflush(stdout) != 0 ? errno : s->error;
     else if (fclose(s->to) != 0 && s->error == 0)
         s->error = errno;
-    /* It is no error if the reader of the pipe, such as head, has ended. */
+    /* It is not an error if the reader of the pipe, such as head, has ended. */
     if (s->to == stdout && s->error == EPIPE)
         return EXIT_OK;
     if (rc == EXIT_OK && s->error == 0 && s->part[0] != '\0' && rename(s->part, file) < 0)

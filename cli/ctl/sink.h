@@ -15,8 +15,8 @@ struct sink {
     int error;
 };
 
-/* Opens the output file; NULL or "-": standard output. On an error prints the reason. Returns the
- * exit code. */
+/* Opens the output file; NULL or "-": standard output. If this fails, prints the reason. Returns
+ * the exit code. */
 int sink_open(struct sink *s, const char *file);
 /* Closes the output file. `rc` is the exit code so far; if `rc` is EXIT_OK, renames the file to its
  * final name, otherwise removes it. Returns the exit code of the command. */

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-#define PORTS 64       /* more than a screen shows */
-#define LINKS 100      /* of each kind */
-#define EVENTS 100     /* more than a screen shows */
+#define PORTS 64       /* maximum number of ports in an answer; more than a screen shows */
+#define LINKS 100      /* maximum number of gone links, and of degraded links, in an answer */
+#define EVENTS 100     /* maximum number of events in an answer; more than a screen shows */
 #define RECENT_S 86400 /* links that went down earlier are not shown */
 
 /* ---- requests -------------------------------------------------------------------------------- */

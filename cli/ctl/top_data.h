@@ -31,20 +31,21 @@ struct top_data {
     Fabric__V1__ListEventsResponse *events; /* newest first */
     struct top_link *links;                 /* [link_count] the worst state first */
     size_t link_count;
-    bool more_links;    /* the fabric has more such links than the requests ask for */
-    uint64_t asked_us;  /* when the status was asked, by a clock that never jumps */
-    char no_ports[300]; /* why there are no ports; "": there are some */
+    /* the fabric has more links that need attention than the requests ask for */
+    bool more_links;
+    uint64_t asked_us;  /* monotonic time in us at which the status was requested */
+    char no_ports[300]; /* why `ports` has no ports; "": it has some */
 };
 
-/* Asks for everything. by: the order of the ports. Returns OK, or the error of the first request
- * that failed, in *ret_error. *ret is valid also after an error. */
+/* Sends all requests. by: the order of the ports. Returns OK or the code of the first request that
+ * failed; *ret_error then has the error. *ret is valid even after an error. */
 enum fab_grpc_code top_fetch(struct session *s, Fabric__V1__PortRank by, struct top_data *ret,
                              struct fab_client_error *ret_error);
 void top_free(struct top_data *d);
 
 /* What the manager uses of its machine, in percent of one CPU; negative: not known. */
 struct top_load {
-    double cpu, loop; /* all threads of the manager; its event loop */
+    double cpu, loop; /* cpu: of all threads of the manager; loop: of its event loop only */
 };
 /* Returns the load between two rounds. before->status == NULL: since the manager started. */
 struct top_load top_load_of(const struct top_data *before, const struct top_data *now);

@@ -350,7 +350,7 @@ void top_show(const struct top_view *v, struct frame *f)
         return;
     }
     frame_end_row(f);
-    /* without two empty rows and the row of the keys */
+    /* rows that are left for the lists, without two empty rows and the row of the keys */
     unsigned rows = screen ? frame_left(f) - (frame_left(f) > 3 ? 3 : frame_left(f)) : 0;
     unsigned links = least(d->link_count + 1, screen ? rows / 4 + 1 : PLAIN_ROWS + 1);
     size_t ports = d->ports != NULL && d->ports->n_ports > 0 ? d->ports->n_ports + 2 : 1;

@@ -11,7 +11,7 @@ struct top_view {
     struct top_load load;
     Fabric__V1__PortRank by;
     bool paused;
-    const char *alert; /* why the data is not up to date; "": it is */
+    const char *alert; /* why the data is not up to date; "": it is up to date */
 };
 /* Appends the picture to the frame. A frame without a height gets at most ten rows of each list,
  * and no line about the keys. */

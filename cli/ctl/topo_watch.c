@@ -29,10 +29,11 @@
 struct topology {
     struct session *s;
     Fabric__V1__ExportFormat format;
-    uint64_t generation; /* of the last export; 0: the next poll exports */
+    uint64_t generation; /* generation of the last export; 0: the next poll exports */
     time_t exported;     /* monotonic time of the last export */
-    bool hook_failed;    /* the hook runs again with the next export */
-    bool lost;           /* the manager does not answer, and fabricctl has said so */
+    /* the last run of the hook failed; it runs again EXPORT_S seconds after the last export */
+    bool hook_failed;
+    bool lost; /* the manager does not answer, and fabricctl has said so */
 };
 
 static time_t now_s(void)
@@ -195,7 +196,8 @@ static int replace(struct topology *w, const struct fab_text *t)
     return EXIT_OK;
 }
 
-/* Exports, and replaces the file if it differs. `again`: the file has just been found to differ. */
+/* Exports, and replaces the file if it differs. again: true: a second ago, another export already
+ * differed from the file. */
 static int update(struct topology *w, bool again)
 {
     struct fab_client_error error;

@@ -27,8 +27,8 @@ bool when_age(const char *text, uint64_t *ret_seconds)
     return false;
 }
 
-/* Reads "today" and "yesterday". Uses local days, which have 23 or 25 hours when the clock
- * changes. */
+/* Reads "today" and "yesterday". Uses local days, which have 23 or 25 hours when daylight saving
+ * time begins or ends. */
 static bool read_day(const char *text, time_t now, time_t *ret)
 {
     struct tm tm;

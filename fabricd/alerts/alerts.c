@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The queues of the targets. The loop copies an event that matches into the queue of the target. A
- * job takes up to BATCH_MOST events from the queue to the thread of the target. A target has at
- * most one job at a time, and at most one job a second. If the job fails, the same events are sent
- * again, after a pause that doubles each time, until they are AGE_MOST_US old. Events that the
- * server refuses for good (WEBHOOK_REFUSED) are dropped at once.
+ * job passes up to BATCH_MOST events from the queue to the thread of the target. A target has at
+ * most one job at a time, and at most one job a second. If a job fails, the next job sends the same
+ * events again. The pause between two jobs then doubles each time, up to PAUSE_MOST_US. The loop
+ * drops events that are older than AGE_MOST_US. Events that the server refuses for good
+ * (WEBHOOK_REFUSED) are dropped at once.
  *
  * A full queue drops new events, because the first events of a fault explain it best. The events
  * alerts-failing, alerts-lost and alerts-recovered report the state of a target; the target itself
@@ -39,13 +40,13 @@
 struct waiting { /* an event in a queue */
     STAILQ_ENTRY(waiting) entry;
     struct event event;
-    uint64_t since_us; /* when the event was queued */
+    uint64_t since_us; /* time at which the event was queued */
     max_align_t room[];
 };
 struct target {
     struct alerts *alerts;
     const struct config_alert *config;
-    char name[24]; /* such as "alerts[0]" */
+    char name[24]; /* name of the target, such as "alerts[0]" */
     struct worker *worker;
     struct loop_timer *timer;
     struct webhook *webhook; /* NULL: the target is syslog */
@@ -57,8 +58,9 @@ struct target {
      * in the requests that the target accepted. */
     uint64_t lost_told, lost_reported;
     uint64_t lost_told_us;
-    uint32_t failures; /* in a row */
-    bool failing_told; /* alerts-failing was emitted after the last alerts-recovered */
+    uint32_t failures; /* number of requests that failed since the last success */
+    /* true: alerts-failing was emitted, and alerts-recovered was not emitted since then */
+    bool failing_told;
     /* Used by the thread while `batch` is not 0: the events, the number of alerts that were lost
      * before them, and the result of the request. */
     const struct event *event[BATCH_MOST];
@@ -229,7 +231,7 @@ static void enqueue(struct target *t, const struct event *e)
     w->since_us = clock_now_us();
     STAILQ_INSERT_TAIL(&t->queue, w, entry);
     t->queued++;
-    /* The pause lets the next events of the same fault join this request. */
+    /* The request waits for a moment, so that the next events of the same fault can join it. */
     if (t->batch == 0 && !loop_timer_pending(t->timer))
         loop_timer_set(t->timer, SECOND / 20);
 }

@@ -19,13 +19,13 @@ int alerts_start(struct loop *loop, struct bus *bus, const struct config_alerts 
 /* Stops the threads. Events that were not sent are dropped. a may be NULL. */
 void alerts_stop(struct alerts *a);
 
-/* The state of a target. sent, lost: numbers of alerts since the start that the target accepted,
- * and that it never got. */
+/* The state of a target. sent: number of alerts since the start of fabricd that the target
+ * accepted. lost: number of alerts since then that were dropped. */
 struct alerts_status {
-    char target[24]; /* such as "alerts[0]" */
+    char target[24]; /* name of the target, such as "alerts[0]" */
     uint64_t sent, lost;
-    uint32_t queued; /* alerts in the queue, with those that the thread is sending */
-    bool failing;    /* the last try failed */
+    uint32_t queued; /* number of alerts in the queue; those that the thread is sending count */
+    bool failing;    /* true: the last request failed */
 };
 /* Returns the number of targets. a may be NULL. */
 size_t alerts_count(const struct alerts *a);

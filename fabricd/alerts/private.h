@@ -29,8 +29,8 @@ struct webhook;
  * request ends within about a second. Returns NULL if memory ran out. */
 struct webhook *webhook_new(const struct config_alert *config, const atomic_bool *stop);
 void webhook_free(struct webhook *w);
-/* Sends a request, and waits for the answer for at most 10 seconds. why[] gets the reason of a
- * failure, without the URL. */
+/* Sends a request, and waits for the answer for at most 10 seconds. If the request fails, why[]
+ * says why, without the URL. */
 enum webhook_result webhook_send(struct webhook *w, const char *body, size_t len, char *why,
                                  size_t why_len);
 /* Initializes libcurl. Call it once, before other threads are started. Returns false on failure. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sends a request of a webhook with libcurl, on the thread of its target. Redirects are not
- * followed, so that alerts only go to the configured host. The reason of a failure never has the
- * URL, because the URL may contain a secret; texts of libcurl have only names of hosts.
+ * followed, so that alerts only go to the configured host. The message about a failure never
+ * contains the URL, because the URL may contain a secret; texts of libcurl contain at most names of
+ * hosts.
  */
 #include <curl/curl.h>
 #include <stdio.h>
@@ -121,7 +122,7 @@ enum webhook_result webhook_send(struct webhook *w, const char *body, size_t len
     curl_easy_setopt(w->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
     CURLcode code = curl_easy_perform(w->curl);
     curl_easy_getinfo(w->curl, CURLINFO_RESPONSE_CODE, &status);
-    /* The status counts even if the rest of the answer is too long. */
+    /* If the server sent a status, it counts, even if the rest of the answer was too long. */
     if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && status != 0))
         return judge(status, why, why_len);
     snprintf(why, why_len, "%s", curl_easy_strerror(code));

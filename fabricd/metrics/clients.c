@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The families about those with whom the manager communicates: hosts (subnet administration), the
- * managers that share its state, callers of the RPC, and targets of alerts. */
+/* The families of metrics about the programs with which the manager communicates: hosts (subnet
+ * administration), the managers that share its state, clients of the RPC server, and targets of
+ * alerts. */
 #include <inttypes.h>
 
 #include "fabricd/metrics/private.h"

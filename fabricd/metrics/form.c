@@ -38,7 +38,7 @@ struct range {
 };
 
 /* Reads characters up to one in `stops` into word[], in lower case, without blanks at either end.
- * Returns the position of the stop. A word that does not fit is cut. */
+ * Returns the position of this character. A word that does not fit is cut. */
 static const char *read_word(const char *at, const char *stops, char word[WORD_LEN])
 {
     size_t len = strcspn(at, stops), first = 0, used = 0;
@@ -54,8 +54,8 @@ static const char *read_word(const char *at, const char *stops, char word[WORD_L
     return end;
 }
 
-/* Reads a quality from 0 to 1 with at most three digits after the point. Other texts count as 0, so
- * that a malformed range accepts nothing. */
+/* Reads a quality from 0 to 1 with at most three digits after the point. Any other text counts as
+ * 0, so that a media range with a malformed quality accepts nothing. */
 static double read_quality(const char *text)
 {
     size_t digits = strlen(text) > 2 ? strspn(text + 2, "0123456789") : 0;
@@ -89,7 +89,8 @@ static const char *read_range(const char *at, struct range *ret)
     return *at == ',' ? at + 1 : at;
 }
 
-/* Returns how specific a range is that matches the offer, from 1 to 4; 0: it does not match. */
+/* Compares a media range with the offer. If the range matches, returns how specific it is, from 1
+ * to 4; 0: it does not match. */
 static int match(const struct range *r, const struct offer *o)
 {
     if (strcmp(r->type, "*") == 0 && strcmp(r->subtype, "*") == 0)

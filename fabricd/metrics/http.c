@@ -42,7 +42,7 @@ struct client {
     struct bufferevent *bev;
     bool asked;    /* true: the request was read; further bytes of the client are ignored */
     bool answered; /* true: the answer is in the output buffer */
-    bool head;     /* the method is HEAD */
+    bool head;     /* true: the method is HEAD, so the answer has no body */
     uint64_t job;  /* number of the page that the client waits for or reads; 0: none */
 };
 
@@ -51,7 +51,7 @@ struct metrics {
     struct evconnlistener *listener;
     struct page_maker *maker;
     struct loop_timer *rest;
-    TAILQ_HEAD(, client) clients; /* oldest first */
+    TAILQ_HEAD(, client) clients; /* the connected clients, oldest first */
     unsigned client_count;
 };
 
@@ -220,7 +220,7 @@ static bool is_reading(const struct client *c)
     return c->answered && !c->head && c->job != 0;
 }
 
-/* Returns true if an earlier client in the list reads the same page. */
+/* Returns true if a client that comes earlier in the list reads the same page. */
 static bool is_shared_before(const struct metrics *m, const struct client *c)
 {
     const struct client *o;
@@ -268,8 +268,8 @@ static void on_page(void *ctx, uint64_t job, struct page_buffer *page)
     }
 }
 
-/* All bytes are sent. The server waits until the client closes the connection. If the server closed
- * the connection while bytes of the client are on their way, the answer could be lost. */
+/* All bytes are sent. The server now waits until the client closes the connection. If the server
+ * closed it while bytes of the client were still on their way, the answer could be lost. */
 static void on_write(struct bufferevent *bev, void *ctx)
 {
     const struct client *c = ctx;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Makes pages, one after the other. The loop copies the counters of the ports in steps (rows.c),
- * and writes the families of the manager; a thread of its own then writes the families of the
- * ports. This thread is a background thread, so that a collector does not delay reroutes.
+ * and writes the families of metrics of the manager. A separate thread then writes the families of
+ * the ports. This thread has a low priority, so that a program that collects metrics does not delay
+ * reroutes.
  *
  * A job owns its page and its rows. While its thread works, the loop does not touch them. If the
  * maker is freed meanwhile, the job frees itself later.
@@ -28,9 +29,9 @@ struct job {
     struct metrics_form form;
     struct page_buffer *page;
     struct port_rows rows;
-    uint64_t asked_us; /* when the first client asked for the page */
+    uint64_t asked_us; /* time at which the first client asked for the page */
     bool begun;
-    bool at_worker; /* the thread is working on the job */
+    bool at_worker; /* true: the thread is working on the job */
 };
 struct page_maker {
     struct metrics_input in;
@@ -42,7 +43,7 @@ struct page_maker {
     LIST_HEAD(, page_buffer) pages; /* all pages in memory */
     uint64_t last_id;
     struct page_statistics statistics;
-    uint64_t told_us; /* when metrics-truncated was last emitted; 0: not yet */
+    uint64_t told_us; /* time at which metrics-truncated was last emitted; 0: never */
 };
 
 static void free_page(void *ctx)
@@ -72,7 +73,8 @@ static void discard_fabric(void *ctx)
 
 static void job_free(struct job *j)
 {
-    /* If there is no maker any more, the loop is being freed and runs no task. */
+    /* If the maker was freed, the loop runs no tasks any more, so port_rows_fini frees the
+     * fabric. */
     if (j->rows.fabric && j->maker)
         loop_discard(j->loop, discard_fabric, j->rows.fabric);
     if (j->maker)
@@ -91,7 +93,8 @@ static void write_ports(void *ctx)
     if (j->form.ports)
         page_ports(&j->rows, j->form.names, &to);
     page_end(&to);
-    /* This thread frees the rows and not the loop, because it takes a millisecond. */
+    /* Free the rows on this thread, and not on the loop, because freeing them takes a
+     * millisecond. */
     free(j->rows.row);
     j->rows.row = NULL;
 }

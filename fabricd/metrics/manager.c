@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The families of the manager and of the whole fabric. Names of counters end in _total, times are
- * in seconds. The name of a released metric never changes.
+ * The families of metrics about the manager and about the whole fabric. Names of counters end in
+ * _total, times are in seconds. The name of a released metric never changes.
  */
 #include <inttypes.h>
 #include <stddef.h>
@@ -82,9 +82,9 @@ static void add_phase_row(struct page *to, const char *name, const char *suffix,
                        t->phase);
 }
 
-/* Writes a summary without quantiles: for each phase, how often it ended, and its total time. The
- * total time is the uint64_t at `offset` in struct sm_phase_time, in units of which a_second make
- * one second. Phases whose total time is 0 are left out. */
+/* Writes a summary without quantiles: for each phase, how many times it ended, and its total time.
+ * The total time is the uint64_t at `offset` in struct sm_phase_time, in units of which a_second
+ * make one second. Phases whose total time is 0 are left out. */
 static void phase_summary(struct page *to, const char *name, const struct sm_phase_time *t,
                           uint32_t count, size_t offset, double a_second, const char *help)
 {
@@ -239,7 +239,8 @@ static void fabric(struct page *to, const struct sm_status *s, const struct fab_
                  "Links that came up or could be reached again.");
 }
 
-/* The reads of counters, the traffic of the whole fabric, and the history of counters. */
+/* Writes the metrics about the reads of counters, the traffic of the whole fabric, and the history
+ * of counters. */
 static void traffic(struct page *to, const struct pm *pm, struct counters *history)
 {
     struct counters_health h;
@@ -266,7 +267,7 @@ static void traffic(struct page *to, const struct pm *pm, struct counters *histo
                  "Rounds that are not in the history of counters, because the disk failed.");
 }
 
-/* What devices and their cables and optics say about themselves. */
+/* Writes the metrics about what devices, cables and optics say about themselves. */
 static void inventory(struct page *to, const struct inventory *inv)
 {
     struct inventory_status s;
@@ -409,7 +410,7 @@ static void expiry(struct page *to, const struct tls_expiry *e)
                                names[f], e->file[f].at_s);
 }
 
-/* About the pages of metrics themselves. */
+/* Writes the metrics about the pages of metrics. */
 static void pages(struct page *to, const struct page_statistics *s)
 {
     page_own_family(to, "metrics_page_seconds", PAGE_SUMMARY,

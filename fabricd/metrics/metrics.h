@@ -39,8 +39,8 @@ struct metrics_input {
     const struct replica *replica; /* NULL: the state is not replicated */
     const struct alerts *alerts;   /* NULL: no targets of alerts are configured */
 };
-/* Writes a page of metrics in OpenMetrics, without a thread. To bound the time that this takes, the
- * page has only those ports whose links had errors recently. */
+/* Writes a page of metrics in OpenMetrics, without a thread. To save time, the page has only the
+ * ports whose links had errors recently. */
 void metrics_page(const struct metrics_input *in, struct fab_text *text);
 
 struct metrics;

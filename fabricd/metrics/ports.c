@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The families of ports, under three sets of names: our own, those of treydock/infiniband_exporter,
- * and those of guilbaults/infiniband-exporter, so that existing boards and rules still work. The
- * values are the same in all sets, except for the unit of PortXmitData and PortRcvData: bytes, but
- * words of 4 bytes in the set of guilbaults. The counters are those of the devices. If a device or
- * another program resets a counter, Prometheus recognises this.
+ * The families of metrics about ports, under three sets of names: our own, those of
+ * treydock/infiniband_exporter, and those of guilbaults/infiniband-exporter, so that existing
+ * boards and rules still work. The values are the same in all sets, except for the unit of
+ * PortXmitData and PortRcvData: bytes, but words of 4 bytes in the set of guilbaults. The counters
+ * are those of the devices. If a device or another program resets a counter, Prometheus recognises
+ * the reset.
  *
  * Gap: there are no series for counters that fabricd does not read (QP1Dropped,
  * PortRcvErrorDetails, PortXmitDiscardDetails), for power and fans, and for the figures of the
@@ -26,7 +27,7 @@
 /* ---- values ---------------------------------------------------------------------------------- */
 
 enum value {
-    VALUE_ERROR, /* + enum fab_counter */
+    VALUE_ERROR, /* VALUE_ERROR + a value of enum fab_counter: this error counter */
     VALUE_XMIT_BYTES = VALUE_ERROR + FAB_COUNTERS,
     VALUE_RCV_BYTES,
     VALUE_XMIT_WORDS,
@@ -41,8 +42,8 @@ enum value {
     VALUE_FECN,
     VALUE_BECN,
     VALUE_CONGESTION_EVENTS,
-    /* rates of the link in bytes per second: the nominal rate, the rate of data, and the signalling
-     * rate, which includes the overhead of encoding */
+    /* Rates of the link in bytes per second, in this order: the nominal rate, the rate of data, and
+     * the signalling rate, which includes the overhead of encoding. */
     VALUE_RATE,
     VALUE_DATA_RATE,
     VALUE_SIGNAL_RATE,
@@ -144,13 +145,13 @@ static void write_value(struct fab_text *to, const struct port_row *row,
 
 /* ---- the sets of names ----------------------------------------------------------------------- */
 
-/* nodes whose ports have a family */
+/* the nodes whose ports a family contains */
 enum of { OF_SWITCHES = 1, OF_OTHERS = 2, OF_ALL = 3 };
 /* which labels a sample has: those of the port, those of the node, or those of the port and of the
  * port at the other end */
 enum labels { LABELS_PORT, LABELS_NODE, LABELS_UPLINK };
 struct series {
-    const char *name; /* of the family */
+    const char *name; /* name of the family */
     enum page_type type;
     enum of of;
     enum value value;
@@ -331,8 +332,8 @@ static void add_port(struct fab_text *to, const char *name, uint32_t node, uint8
     fab_base_text_addf(to, node != FAB_NONE ? "%s=\"%u\"" : "%s=\"\"", name, (unsigned)port);
 }
 
-/* Returns the GUID of the port at the other end; for a switch it is that of the node; 0: the other
- * end is not known. */
+/* Returns the GUID of the port at the other end of the link. A port of a switch has the GUID of its
+ * switch. 0: the other end is not known. */
 static uint64_t peer_port_guid(const struct port_row *row, const struct fab_fabric *f)
 {
     const struct fab_port *p = fab_fabric_port(f, row->port_id);

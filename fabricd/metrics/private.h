@@ -18,7 +18,8 @@ enum metrics_format {
 struct metrics_form {
     enum metrics_format format;
     enum config_metrics_names names;
-    bool manager, ports; /* which families the page has: of the manager, and of ports */
+    /* which families of metrics the page has: those of the manager, and those of the ports */
+    bool manager, ports;
 };
 /* The results of metrics_form_choose. */
 enum metrics_choice { METRICS_CHOSEN, METRICS_BAD_QUERY, METRICS_NOT_ACCEPTABLE };
@@ -55,11 +56,12 @@ void page_end(struct page *to);
 
 /* ---- manager.c: the families of the manager and of the whole fabric ---- */
 
-/* about the pages themselves */
+/* figures about the pages of metrics */
 struct page_statistics {
     uint64_t pages, us;  /* pages made, and the sum of the times that they took, in us */
     uint64_t last_bytes; /* size of the last page */
-    /* In the last page: time series of ports, and those that metrics.max_series cut off. */
+    /* Numbers of time series of ports: those in the last page, and those that the last page lacks
+     * because of metrics.max_series. */
     uint64_t port_series, port_series_omitted;
 };
 void page_manager(const struct metrics_input *in, const struct page_statistics *statistics,
@@ -88,7 +90,9 @@ struct port_rows {
     struct fab_fabric *fabric;
     struct port_row *row; /* [count] */
     size_t count, room;
-    uint64_t series, omitted; /* time series of the rows, and of the ports that were left out */
+    /* number of time series of the rows, and number of time series of the ports that were left
+     * out */
+    uint64_t series, omitted;
     /* private: the watched ports, sorted by GUID and port, and the group and the position at which
      * the next step continues */
     struct pm_watched *watched;
@@ -116,20 +120,21 @@ void page_ports(const struct port_rows *rows, enum config_metrics_names names, s
 
 /* ---- maker.c: makes pages in small steps ---- */
 
-/* a finished page, shared by all clients that asked for it at the same time */
 struct page_maker;
+/* a finished page, shared by all clients that asked for it at the same time */
 struct page_buffer {
     struct fab_text text;
     enum metrics_format format;
     unsigned refs;
-    /* private: the maker (NULL: it was freed), and the entry in its list of all pages */
+    /* private: the maker (NULL: it was freed), and the entry of this page in the maker's list of
+     * pages */
     struct page_maker *maker;
     LIST_ENTRY(page_buffer) entry;
 };
 void page_buffer_unref(struct page_buffer *b);
 
-/* Called on the loop for each finished page. buffer: NULL if memory ran out; the callee takes
- * further references. */
+/* Called on the loop for each finished page. buffer: the page; NULL: memory ran out. A function
+ * that keeps the page takes a reference. */
 typedef void page_ready(void *ctx, uint64_t job, struct page_buffer *buffer);
 struct page_maker *page_maker_new(const struct metrics_input *in, page_ready *ready, void *ctx);
 void page_maker_free(struct page_maker *m);

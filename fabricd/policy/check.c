@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compares a planned policy with the fabric: every name must be the name of something that is in
- * the fabric or was in it, and ports that would lose a partition need a confirmation.
+ * Compares a planned policy with the fabric. Each name in the policy must belong to an object that
+ * is or was in the fabric. If ports would lose a partition, the operator must confirm the change.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,8 +17,8 @@
 #include "libfabmgr/target/selector.h"
 
 #define SHOWN 8 /* maximum number of names that a message lists */
-/* Maximum number of ports that rules by names may be compared with on the loop thread, about 50 ms
- */
+/* Maximum number of comparisons (function comparisons) that the loop thread makes to find the
+ * members of partitions. They take about 50 ms. */
 #define COMPARISONS_MAX UINT64_C(20000000)
 
 /* ---- an index of names ------------------------------------------------------------------------
@@ -162,7 +162,8 @@ static int check_guid(struct policy *p, struct policy_plan *plan, const struct f
         return FAB_OK;
     snprintf(what, sizeof(what), "no %s with GUID 0x%016" PRIx64 " is in the fabric",
              of_node ? "node" : "port", ref->guid);
-    /* A name may be given to a node before the node arrives. */
+    /* A policy may give a name to a node before the node arrives, so an unknown node GUID is only a
+     * warning. */
     if (!of_node && sm_find_guid(p->sm, ref->guid) == FAB_E_NOT_FOUND)
         return refuse(plan, ref, what, why, len);
     policy_note(plan, &plan->warnings, "%s: %s now", ref->path, what);
@@ -234,7 +235,7 @@ static int tables_of(const struct policy *p, const struct fab_view *v,
     return rc;
 }
 
-/* Endports that would lose a P_Key, or their full membership. */
+/* Endports that would lose a P_Key, or lose only the full membership. */
 struct losses {
     uint32_t ports, shown;
     char names[SHOWN * 72];
@@ -260,8 +261,8 @@ static void note_loss(struct losses *l, const struct fab_fabric *f, uint32_t por
              f->nodes[fab_fabric_port(f, port)->node].name);
 }
 
-/* Notes for each partition which endports would lose it, or their full membership of it. Leaves out
- * switches. */
+/* Notes for each partition the endports that would lose it, or would lose only the full membership.
+ * Leaves out switches. */
 static void find_losses(struct policy_plan *plan, const struct fab_view *v,
                         const struct fab_partitions *old, const struct fab_pkeys *before,
                         const struct fab_pkeys *after)
@@ -293,8 +294,9 @@ static void find_losses(struct policy_plan *plan, const struct fab_view *v,
     }
 }
 
-/* Returns how many comparisons of a rule or group member with a port it takes to find the members
- * of these partitions. A port GUID needs no comparison. */
+/* Returns the number of comparisons that are needed to find the members of these partitions. Each
+ * rule, or each member of the rule's group, is compared with each port. A port GUID needs no
+ * comparison. */
 static uint64_t comparisons(const struct fab_partitions *p, const struct fab_fabric *f)
 {
     uint64_t rules = 0;

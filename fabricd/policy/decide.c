@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The decisions of the applied policy: links that are isolated, and devices that are approved. They
- * become decisions of the manager as if an operator had made each of them, so they are kept and
- * shown in the same places. If the new version does not have a decision of the version before, the
- * manager takes this decision back.
+ * Carries out the decisions in the applied policy: the isolation of links, and the approval of
+ * devices. The manager treats each of these decisions as if an operator had made it by a command,
+ * and stores and shows it in the same place. If a new version lacks a decision of the version
+ * before, the manager takes this decision back.
  *
- * The store has the number of the version whose decisions were made last. If a crash or a take-over
- * interrupted this work, a timer completes it once this manager is master and knows the fabric.
+ * The store has the number of the last version whose decisions were all carried out. If a crash or
+ * a take-over interrupted this work, a timer completes it once this manager is master and knows the
+ * fabric.
  */
 #include <inttypes.h>
 #include <stdio.h>

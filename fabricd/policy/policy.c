@@ -19,7 +19,7 @@
 /* ---- sections -------------------------------------------------------------------------------- */
 
 /* Copies the values that the sections of an applied policy can replace. The keys of congestion
- * control are not among them, because key rotations change them in config->policy. */
+ * control are not among these values, because key rotations change the keys in config->policy. */
 static void copy_sections(const struct fab_policy *from, struct fab_policy *to)
 {
     fab_policy_partitions_unref(to->partitions);
@@ -320,8 +320,8 @@ static int hash_text(const char *text, char ret[65])
     return FAB_OK;
 }
 
-/* Reads the files, so that errors name them, and joins them to the text that is stored. This text
- * is read, too, because the next start reads nothing else. */
+/* Reads each file by itself, so that an error names the file. Then joins the files to the text that
+ * is stored, and reads this text, too, because fabricd reads only this text at its next start. */
 static int take_files(const struct policy_request *q, struct policy_plan *plan, char *why,
                       size_t len)
 {

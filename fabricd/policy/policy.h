@@ -28,7 +28,8 @@ struct policy_input {
     struct loop *loop;
     struct bus *bus;
     struct store *store;
-    struct config *config; /* its policy gets the sections of the applied policy */
+    /* the sections of the applied policy are written to its member `policy` */
+    struct config *config;
     /* Tells the parts of fabricd that config->policy changed. Returns OK, or NOMEM: the old policy
      * stays. */
     int (*changed)(void *ctx);
@@ -43,14 +44,15 @@ void policy_attach(struct policy *p, struct sm *sm);
 /* Loads the version in force again, because another manager of the fabric has changed the store. */
 void policy_load(struct policy *p);
 /* Both functions are called when the settings were read again. policy_fits returns an error and
- * why[] if the policy in force does not fit the new settings. policy_rebase is called when
- * config->policy is the policy of the new settings; it applies the sections of the policy in force
- * to config->policy. */
+ * why[] if the applied policy does not fit the new settings. Call policy_rebase when config->policy
+ * is the policy of the new settings; the function applies the sections of the applied policy to
+ * it. */
 int policy_fits(const struct policy *p, const struct config *now, char *why, size_t why_len);
 void policy_rebase(struct policy *p);
 
 struct policy_status {
-    uint64_t version;                /* 0: no policy is in force */
+    /* number of the version in force; 0: no applied policy is in force */
+    uint64_t version;
     bool has[FAB_DECLARED_SECTIONS]; /* the sections that replace those of fabricd.yaml */
 };
 void policy_get_status(const struct policy *p, struct policy_status *ret);
@@ -65,35 +67,36 @@ struct policy_request {
 /* A change, before it is made. */
 struct policy_plan {
     uint64_t base;  /* the version in force when the plan was made */
-    bool unchanged; /* the version in force has the same text */
-    char *text;     /* the text of the new version */
+    bool unchanged; /* true: the version in force has the same text */
+    char *text;     /* the text of the new version, as it will be stored */
     char hash[65];
     struct fab_declared declared;
     struct fab_doc doc;
     struct fab_policy policy; /* the policy that would be in force */
-    /* What differs, what the operator should know, and what needs a confirmation. */
+    /* What would change; what the operator should know; and what needs a confirmation. */
     struct fab_policy_change *change; /* [changes] */
     size_t changes;
-    struct fab_text warnings, confirmations; /* lines */
+    struct fab_text warnings, confirmations; /* texts of lines */
     struct fab_arena arena;
     int status; /* NOMEM: memory ran out while the lists were made */
 };
 /* Makes a plan, and checks it against the fabric. Returns BUSY (no fabric is known yet), NOT_FOUND
- * (a name, or the version), the errors of document_read and config_check, or DENIED, LIMIT or
- * UNREACHABLE (the manager would refuse to isolate a link), with why[]; or NOMEM. The caller calls
- * policy_plan_fini if this function succeeds. */
+ * (a name or the version does not exist), the errors of document_read and config_check, or DENIED,
+ * LIMIT or UNREACHABLE (the manager would refuse to isolate a link). After these errors, why[] has
+ * a sentence. Also returns NOMEM. The caller calls policy_plan_fini if this function succeeds. */
 int policy_plan(struct policy *p, const struct policy_request *q, struct policy_plan *ret,
                 char *why, size_t why_len);
 void policy_plan_fini(struct policy_plan *plan);
 /* Makes the change: stores a new version and applies it. The plan must have been made in the same
- * iteration of the event loop. Returns NOMEM; nothing has changed then. If the manager refuses to
- * isolate a link or to approve a device, the log says so, and the version is in force all the
- * same. */
+ * iteration of the event loop. If this function returns NOMEM, it has changed nothing. If the
+ * manager refuses to isolate a link or to approve a device, the log says so, and the version is in
+ * force all the same. */
 int policy_apply(struct policy *p, struct policy_plan *plan, const char *by, const char *reason,
                  uint64_t *ret_version, char *why, size_t why_len);
-/* Appends the lines of a version (libfabmgr/policy/lines.h), together with the sections of
- * fabricd.yaml that it does not replace; version 0: those of fabricd.yaml only. Returns NOT_FOUND,
- * NOMEM or an error of the store, with why[]. */
+/* Appends the policy of a version, as lines (libfabmgr/policy/lines.h). The policy has the sections
+ * of the version, and those sections of fabricd.yaml that the version does not replace. version 0:
+ * the sections of fabricd.yaml only. Returns NOT_FOUND, NOMEM or an error of the store, with
+ * why[]. */
 int policy_lines(const struct policy *p, uint64_t version, struct fab_text *to, char *why,
                  size_t why_len);
 

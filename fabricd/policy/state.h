@@ -7,15 +7,16 @@
 
 struct policy {
     struct policy_input in;
-    struct sm *sm; /* NULL: not there yet */
+    struct sm *sm; /* NULL: the subnet manager is not created yet */
     uint64_t version;
     char hash[65];
-    struct fab_declared declared; /* of the version in force */
+    struct fab_declared declared; /* the sections of the version in force */
     struct fab_policy base;       /* the policy of fabricd.yaml; only the sections are used */
-    /* calls policy_settle; set: the decisions of the version in force are not made yet */
+    /* Timer that calls policy_settle. While it is set, the decisions of the version in force are
+     * not all carried out. */
     struct loop_timer *settle;
-    /* Number of unfinished requests that change the baseline of devices. When it is 0 again, the
-     * store notes that the decisions of the version in force are made. */
+    /* Number of unfinished requests that change the baseline of devices. When this number is 0
+     * again, the store notes that the decisions of the version in force are carried out. */
     uint32_t pending;
 };
 
@@ -38,17 +39,18 @@ int policy_check_partitions(struct policy *p, struct policy_plan *plan);
 /* Finds the port NODE/PORT. Returns NOT_FOUND with a sentence in why[]. */
 int policy_find_port(const struct fab_view *v, const char *place, uint32_t *ret_port, char *why,
                      size_t len);
-/* Appends a line to a list of the plan. */
+/* Appends a line to `list`, a list of the plan. */
 void policy_note(struct policy_plan *plan, struct fab_text *list, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* decide.c: isolated links and approvals. */
 /* Returns an error and why[] if the manager would refuse a decision. */
 int policy_check_decisions(struct policy *p, struct policy_plan *plan, char *why, size_t why_len);
-/* Makes the decisions of the version in force, and takes back those that only `before` has. */
+/* Carries out the decisions of the version in force, and takes back the decisions that only
+ * `before` has. */
 void policy_decide(struct policy *p, const struct fab_declared *before, const char *by);
 /* Sets the timer of policy_settle if a crash or a hand-over has interrupted the decisions.
- * policy_settle makes them as soon as this manager is master and knows the fabric. */
+ * policy_settle carries them out as soon as this manager is master and knows the fabric. */
 void policy_settle_begin(struct policy *p);
 void policy_settle(void *ctx);
 

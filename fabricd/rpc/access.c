@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compares the role of a caller with the role that a method needs, and refuses the call.
+ * Compares the role of a caller with the role that a method needs. Refuses the call if the caller's
+ * role is too low.
  */
 #include "fabricd/rpc/access.h"
 

@@ -39,7 +39,7 @@ void access_table_fill(struct access_table *t, const struct service *const *serv
 #define REFUSALS_CALLERS 16
 /* Limits the number of events about refused calls. */
 struct refusals {
-    /* the callers that the last events named, each with the time of its event */
+    /* the callers in the last events about refused calls, each with the time of its event */
     struct {
         char caller[CALLER_TEXT_LEN];
         uint64_t at_us;

@@ -16,7 +16,7 @@ void *answer_alloc(struct answer *a, size_t count, size_t item)
     return fab_base_arena_alloc(&a->arena, count, item);
 }
 
-/* Returns the length of the longest beginning of a text that every reader can show as it is. */
+/* Returns the number of bytes at the beginning of a text that every reader can show unchanged. */
 static size_t plain_length(const char *text)
 {
     size_t len = 0;
@@ -28,7 +28,7 @@ static size_t plain_length(const char *text)
 char *answer_text(struct answer *a, const char *text)
 {
     size_t len = plain_length(text);
-    if (text[len] == '\0') { /* almost every text */
+    if (text[len] == '\0') { /* the whole text is plain, which is true for almost every text */
         const char *copy = fab_base_arena_text(&a->arena, text, len);
         return (char *)(uintptr_t)(copy != NULL ? copy : protobuf_c_empty_string);
     }
@@ -42,7 +42,8 @@ char *answer_text(struct answer *a, const char *text)
 
 char *answer_constant(const char *text)
 {
-    return (char *)(uintptr_t)text; /* a reply is only read */
+    /* the cast is safe, because nobody writes to the texts of a reply */
+    return (char *)(uintptr_t)text;
 }
 
 char *answer_lines(struct answer *a, const char *text)

@@ -24,15 +24,15 @@ uint64_t audit_call_number(struct audit *a);
  */
 void audit_begin(struct audit *a, struct audit_row *row);
 
-/* a call that waits until the row with its result is stored */
+/* a call that waits until the row with its result is on the disk */
 struct audit_held;
 typedef void audit_stored(void *ctx, bool stored);
 /* Stores an END row with the result of a call. Returns NULL if the caller may send the result at
  * once. Otherwise the caller must wait: `done` is called when the row is stored (`stored` is true)
  * or cannot be stored. */
 struct audit_held *audit_end(struct audit *a, struct audit_row *row, audit_stored *done, void *ctx);
-/* Stores an END row about a client whose certificate was refused. Such rows have a limited rate of
- * their own, because anybody can cause them. */
+/* Stores an END row about a client whose certificate was refused. A limit of its own applies to the
+ * rate of such rows, because anybody can cause them. */
 void audit_refused(struct audit *a, struct audit_row *row);
 /* Forgets the callback of audit_end, because the call has ended. */
 void audit_forget(struct audit_held *held);

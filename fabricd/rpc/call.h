@@ -29,9 +29,11 @@ struct method {
     /* true: the method changes something or gives away keys, so each call of it is recorded in the
      * audit log */
     bool changes;
-    /* the method decides something that a manager which takes over must know (majority.h) */
+    /* true: the method makes a decision of an operator. Another manager must know this decision
+     * when it takes over (majority.h). */
     bool decides;
-    /* true: requests may have up to RPC_MAX_LARGE_REQUEST bytes, once the caller has the role */
+    /* true: a request may have up to RPC_MAX_LARGE_REQUEST bytes, if the caller has the role that
+     * the method needs */
     bool large;
 };
 struct service {
@@ -49,7 +51,7 @@ const char *call_peer(const struct call *c);
 /* Decodes the reason that the client gave in the header fabric-reason; "": the client gave none. */
 void call_reason(const struct call *c, char ret[RPC_MAX_REASON + 1]);
 
-/* Returns whether the client accepts a decision of this manager alone (majority.h). */
+/* Returns true if the client accepts that a decision is known to this manager only (majority.h). */
 bool call_is_local(const struct call *c);
 
 /* Returns the role (enum config_role) that the caller had when the call began. 0: the role is not
@@ -68,13 +70,13 @@ void call_finish(struct call *c, enum fab_grpc_code code, const char *fmt, ...)
 void call_reply(struct call *c, const ProtobufCMessage *message);
 
 /*
- * A service whose method changes something calls these functions, so that the audit log describes
+ * If a method changes something, its service calls these functions, so that the audit log describes
  * the change. The gRPC layer adds the caller, the method, the reason and the result.
  *
  * call_audit_change sets the values before and after the change; NULL: not known. Call it before
  * call_audit_object. call_audit_object sets the object of the change, such as "leaf-1/12", and
  * stores a BEGIN row. Call it before the change is made. call_audit_result sets the value after the
- * change, if it is known only when the change is made.
+ * change, if this value is not known before the change.
  */
 void call_audit_change(struct call *c, const char *before, const char *after);
 void call_audit_result(struct call *c, const char *after);

@@ -45,9 +45,9 @@ struct caller {
     /* Common name of the subject. NULL if the subject has no common name, several of them, or one
      * with control characters. */
     char *cn;
-    /* as in RFC 2253: "CN=alice,O=Example" */
+    /* names in the form of RFC 2253, such as "CN=alice,O=Example" */
     char *subject, *issuer;
-    char *serial; /* hexadecimal */
+    char *serial; /* serial number in hexadecimal digits */
     /* [san_count] subject alternative names: "DNS:ci.example.com", "email:alice@example.com",
      * "URI:spiffe://example.com/ci" or "IP:192.0.2.1" */
     char **sans;
@@ -59,7 +59,7 @@ struct caller {
 /* The next functions create a caller with one reference. They return NOMEM, or IO if the client
  * cannot be identified. */
 int caller_of_unix(int fd, struct caller **ret);          /* fd is a connected Unix socket */
-int caller_of_tls(SSL *ssl, int fd, struct caller **ret); /* after the handshake */
+int caller_of_tls(SSL *ssl, int fd, struct caller **ret); /* call it after the handshake */
 /* Creates the caller for the client of a failed handshake, whose certificate was refused. The names
  * of this caller are not authenticated, and the member `text` says so. Returns IO if the client
  * showed no certificate. */

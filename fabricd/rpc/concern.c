@@ -68,7 +68,8 @@ static void add_end_of(struct concern *c, struct store *store, const struct fab_
     }
 }
 
-/* Adds the other ends of the links of the port or adapter that was found. */
+/* Adds the ports at the other ends of the links of the object: of the port, or of all ports of the
+ * adapter. */
 static void add_ends(struct concern *c, struct store *store, const struct fab_fabric *f)
 {
     uint32_t node = fab_fabric_node_by_guid(f, c->guid);

@@ -10,7 +10,7 @@
 #define CONCERN_ENDS 8
 
 struct concern {
-    const char *what; /* as the client wrote it; "": everything */
+    const char *what; /* the text that the client gave; "": every event and every record matches */
     bool pattern;     /* true: `what` is a pattern (libfabmgr/base/glob.h) */
     size_t node_len;  /* length of the part NODE, if `what` is NODE/PORT */
     int port;         /* FAB_ALL_PORTS: the node and all its ports */

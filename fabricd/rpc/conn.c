@@ -65,20 +65,21 @@ static const unsigned pool_limits[POOLS] = {RPC_MAX_CONNECTIONS, RPC_MAX_CONNECT
 /* A client with at least one connection. */
 struct client {
     LIST_ENTRY(client) entry;
-    /* identifies the client: an address as in conn_accept_tls, or a hash of the name of the
-     * caller */
+    /* identifies the client: its address in the form that conn_accept_tls takes, or a hash of the
+     * name of the caller */
     uint64_t id;
     unsigned connections[POOLS];
-    unsigned calls; /* calls in progress on all connections */
+    unsigned calls; /* number of calls in progress on all connections of the client */
 };
 
 struct conn {
     LIST_ENTRY(conn) entry;
     struct conn_set *set;
     enum pool pool;
-    struct client *client; /* NULL: not known yet */
-    uint64_t peer;         /* address of the client, as in conn_accept_tls */
-    /* the TLS handshake; NULL: it has ended, or the socket is a Unix socket */
+    struct client *client; /* NULL: the client is not known yet */
+    uint64_t peer;         /* address of the client, in the form that conn_accept_tls takes */
+    /* the TLS handshake in progress; NULL: the handshake has ended, or the socket is a Unix
+     * socket */
     struct handshake *handshake;
     /* The next members are NULL until the handshake is complete. `ssl` is always NULL for a Unix
      * socket. */
@@ -97,14 +98,14 @@ struct conn {
 struct conn_set {
     struct conn_set_input in;
     struct limited limited;
-    LIST_HEAD(, conn) conns; /* newest first */
+    LIST_HEAD(, conn) conns; /* all connections, newest first */
     LIST_HEAD(, client) clients;
     unsigned count[POOLS], limit[POOLS];
     struct handshakes *handshakes; /* NULL: no TLS address is served */
-    SSL_CTX *ssl_ctx;              /* of new TLS connections */
+    SSL_CTX *ssl_ctx;              /* context for new TLS connections */
     struct turned_away turned_away;
-    /* Addresses, as in conn_accept_tls, from which a handshake was completed. The hash of an
-     * address selects its element; a newer address replaces an older one there. */
+    /* Addresses from which a handshake was completed, in the form that conn_accept_tls takes. The
+     * hash of an address selects its element, where it replaces an older address. */
     uint64_t proven[RPC_PEERS];
 };
 
@@ -246,8 +247,8 @@ static bool is_proven(const struct conn *c)
     return *proven_place(c) == c->peer;
 }
 
-/* Returns true if c should be closed rather than `other`. Both are in the same pool, and `other` is
- * newer. */
+/* Returns true if connection `c`, and not `other`, should be closed. Both are in the same pool, and
+ * `other` is newer. */
 static bool goes_first(const struct conn *c, const struct conn *other)
 {
     unsigned mine = c->client->connections[c->pool], theirs = other->client->connections[c->pool];
@@ -264,9 +265,10 @@ static bool goes_first(const struct conn *c, const struct conn *other)
 /* If the newcomer's pool has too many connections, closes one. The client with the most connections
  * in the pool loses a connection. The function prefers, in this order: the oldest connection whose
  * handshakes are not complete, the connection that has been idle longest, and the oldest
- * connection. Among connections without complete handshakes, it prefers those from addresses that
- * have not completed one before. Returns false if the newcomer must be closed instead, because it
- * belongs to this client and all other connections of the client have calls. */
+ * connection. Among connections whose handshakes are not complete, it prefers those from addresses
+ * that have never completed a handshake. If the newcomer belongs to this client, and all other
+ * connections of the client have calls, closes none and returns false: the newcomer must then be
+ * closed. */
 static bool make_way(struct conn *newcomer)
 {
     struct conn_set *set = newcomer->set;

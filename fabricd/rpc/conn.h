@@ -38,7 +38,7 @@ void conn_set_free(struct conn_set *set); /* closes all connections; set may be 
  * newcomer is closed. peer: the IPv4 address of the client, or the first 64 bits of its IPv6
  * address. A single host may have all IPv6 addresses with the same 64 bits. */
 void conn_accept_unix(struct conn_set *set, int fd);
-void conn_accept_tls(struct conn_set *set, int fd, uint64_t peer); /* after conn_set_use */
+void conn_accept_tls(struct conn_set *set, int fd, uint64_t peer); /* call conn_set_use first */
 
 /* Notes that a client met a limit before a connection was made for it. */
 void conn_set_note(struct conn_set *set, enum call_limit limit, const char *who);

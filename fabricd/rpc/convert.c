@@ -170,7 +170,8 @@ static bool link_condition(struct answer *a, const struct fab_fabric *f, uint32_
         return false;
     const struct fab_port *p = fab_fabric_port(f, port), *q = fab_fabric_port(f, p->peer);
     fab_fabric_link_condition(&p->info, &q->info, ret);
-    /* The texts would take a fifth of the time of a list of ports. */
+    /* The best link needs no reason. To make a text for each link would take a fifth of the time of
+     * a list of ports. */
     if (fab_fabric_condition_is_best(ret))
         return true;
     place_name(f, port, name[0]);

@@ -39,7 +39,7 @@ Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
 Fabric__V1__WholeProof *convert_proof(struct answer *a, const struct sm_proof *p);
 Google__Protobuf__Duration *convert_duration(struct answer *a, uint64_t us);
 Fabric__V1__Event *convert_event(struct answer *a, const struct event *e);
-/* Returns the time in microseconds; if the time is not set or out of range, returns `otherwise`. */
+/* Returns the time in microseconds; if the time is missing or out of range, returns `otherwise`. */
 int64_t read_time(const Google__Protobuf__Timestamp *t, int64_t otherwise);
 Google__Protobuf__Timestamp *convert_time(struct answer *a, int64_t unix_us);
 Fabric__V1__FlappingLink *convert_flapping(struct answer *a, const struct sm_flapping *f);

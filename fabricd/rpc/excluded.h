@@ -16,8 +16,8 @@ struct excluded {
 /* Lists the links that are isolated or held down, in memory of the answer. Returns false if there
  * is no memory. */
 bool excluded_read(struct answer *a, const struct sm *sm, struct excluded *ret);
-/* Returns why routes do not use the link of a port that is up: "isolated", "held down" or "in
- * maintenance". Returns "" if routes use the link. */
+/* If the link of a port is up, but routes avoid it, returns why: "isolated", "held down" or "in
+ * maintenance". Otherwise returns "". */
 const char *excluded_why(const struct excluded *x, const struct fab_fabric *f, uint32_t port);
 
 #endif

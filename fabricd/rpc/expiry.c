@@ -22,7 +22,8 @@ enum stage { STAGE_VALID, STAGE_EXPIRING, STAGE_EXPIRED };
 struct expiry {
     struct bus *bus;
     struct loop_timer *timer;
-    struct tls_expiry *shared; /* a copy of the times for the metrics; NULL: not needed */
+    /* a copy of the times, which the metrics read; NULL: no copy is needed */
+    struct tls_expiry *shared;
     struct tls_expiry times;
     char *path[TLS_FILES];
     /* [file] the stage in the last event about the file; STAGE_VALID: no event yet */

@@ -28,8 +28,8 @@ static void name_port(const struct fab_fabric *f, uint32_t port, char text[PLACE
     snprintf(text, PLACE_LEN, "%s/%u", f->nodes[p->node].name, p->num);
 }
 
-/* Writes why a link is gone. place: node GUID of the end that the caller's text has just named; the
- * function calls this end "this port". 0: the caller's text names no end. */
+/* Writes why a link is gone. place: node GUID of the end that the caller has just named; the text
+ * refers to this end as "this port". 0: the caller has named no end. */
 static void write_reason(const struct gone *g, const struct store_gone_link *l, uint64_t place,
                          char *text, size_t len)
 {
@@ -95,8 +95,8 @@ static Fabric__V1__LinkRate *convert_last_rate(struct answer *a, const struct st
     return m;
 }
 
-/* Returns the index of the end that the message names first: that of the node `near` or, if near is
- * 0, a switch before another node. */
+/* Returns the index of the end that the message names first. This is the end at the node `near`. If
+ * near is 0, an end at a switch comes before an end at another node. */
 static int first_end(const struct store_gone_link *l, uint64_t near)
 {
     if (near != 0)

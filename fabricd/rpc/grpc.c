@@ -45,7 +45,7 @@ struct call {
     /* Not NULL: the result of the call waits until its row in the audit log is stored. The result
      * is in `code` and `message` (from malloc, or NULL). */
     struct audit_held *held;
-    /* Not NULL: the result waits until a majority has confirmed the decision. */
+    /* Not NULL: the result of the call waits until a majority has confirmed the decision. */
     struct majority_held *confirming;
     enum fab_grpc_code code;
     char *message;
@@ -222,8 +222,8 @@ bool call_is_local(const struct call *c)
     return strcmp(c->stream->request.local, "yes") == 0;
 }
 
-/* Returns whether the call decides something that other managers must know, unless the client sent
- * "fabric-local". */
+/* Returns true if a majority must confirm what the call decides. If the client sent "fabric-local",
+ * no majority is needed. */
 static bool needs_majority(const struct call *c)
 {
     return c->grpc->in.majority != NULL && c->method != NULL && c->method->decides &&

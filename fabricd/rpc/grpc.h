@@ -32,8 +32,9 @@ struct grpc_access {
 struct grpc_input {
     const struct service *const *services; /* table of services, NULL-terminated */
     void *context;                         /* value that call_context returns to the services */
-    struct caller *caller;                 /* the client; the connection takes a reference */
-    const struct grpc_access *access;      /* NULL: every caller may call every method */
+    /* the client at the other end; the connection takes a reference */
+    struct caller *caller;
+    const struct grpc_access *access; /* NULL: every caller may call every method */
     /* Tells the owner of the connection that there are bytes to send, so that it must call
      * grpc_produce. Called if a service writes to a call while none of grpc_receive, grpc_produce
      * and grpc_tick runs. */

@@ -468,7 +468,7 @@ void h2_free(struct h2 *h)
     if (h == NULL)
         return;
     /* nghttp2_session_del would drop the remaining streams without a callback, so this loop frees
-     * them before. */
+     * them first. */
     while (!LIST_EMPTY(&h->list))
         stream_free(LIST_FIRST(&h->list));
     nghttp2_session_del(h->session);

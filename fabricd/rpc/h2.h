@@ -20,8 +20,8 @@ struct h2;
 /* Request headers. A value that is too long for its field is replaced by "?". */
 struct h2_request {
     char method[16], path[160], content_type[64], timeout[16], encoding[32];
-    char reason[RPC_MAX_REASON + 1]; /* the header fabric-reason */
-    char local[8];                   /* the header fabric-local */
+    char reason[RPC_MAX_REASON + 1]; /* value of the header fabric-reason */
+    char local[8];                   /* value of the header fabric-local */
 };
 
 struct h2_chunk;

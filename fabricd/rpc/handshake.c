@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The handshake thread waits with epoll for bytes of clients, and continues one handshake at a
- * time, without holding the lock. There are two epoll sets: one for urgent handshakes, and one for
- * all other handshakes, which contains the first set. A handshake on which the thread does not work
- * is in a list: `pending`, or `finished` until the loop thread takes the result. The loop thread
- * can cancel and free such a handshake at once, which also frees the descriptor. If the loop thread
- * cancels the handshake on which the thread works, the thread frees it afterwards.
+ * time, without holding the lock. There are two epoll sets. One is for urgent handshakes. The other
+ * is for all other handshakes, and also contains the first set. A handshake on which the thread
+ * does not work is in a list: `pending`, or `finished` until the loop thread takes the result. The
+ * loop thread can cancel and free such a handshake at once, which also frees the descriptor. If the
+ * loop thread cancels the handshake on which the thread works, the thread frees it afterwards.
  *
- * The thread also reads the names in the client's certificate, to save time of the loop thread.
- * OpenSSL counts the references of an SSL_CTX, so a handshake keeps the context with which it
- * began.
+ * The thread also reads the names in the client's certificate, so that the loop thread need not
+ * spend time on this. OpenSSL counts the references of an SSL_CTX, so a handshake keeps the context
+ * with which it began.
  */
 #include "fabricd/rpc/handshake.h"
 
@@ -33,7 +33,7 @@ struct handshake {
     /* The list in which this handshake is; NULL: the thread works on the handshake. Guarded by the
      * lock. */
     struct handshake_list *list;
-    bool cancelled; /* true: the loop thread cancelled it while `list` was NULL */
+    bool cancelled; /* true: the loop thread cancelled the handshake while `list` was NULL */
     struct handshake_input in;
     struct handshake_result result;
 };
@@ -108,7 +108,8 @@ static uint32_t advance(struct handshake *h)
 
 /* Returns the handshake for which epoll has an event. Returns NULL if the loop thread has cancelled
  * this handshake in the meantime. If a new handshake has the same address in memory, the function
- * returns the new one; this does no harm, because the new one finds no bytes to read. */
+ * returns the new handshake. This does no harm, because the new handshake finds no bytes to
+ * read. */
 static struct handshake *take_pending(struct handshakes *set, const void *wanted)
 {
     struct handshake *h;
@@ -162,7 +163,8 @@ static void *run_handshakes(void *ctx)
             count = epoll_wait(set->epoll, &e, 1, -1);
         if (count == 1 && e.data.ptr == &set->stop)
             return NULL;
-        /* an event of the set `urgent` itself has an address that belongs to no handshake */
+        /* an event of the set `urgent` itself has the address of set->urgent, which is not a
+         * handshake */
         struct handshake *h = count == 1 ? take_pending(set, e.data.ptr) : NULL;
         if (h != NULL)
             run(set, h);

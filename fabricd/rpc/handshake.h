@@ -14,7 +14,7 @@
 #include "fabricd/loop/loop.h"
 #include "fabricd/rpc/caller.h"
 
-/* the thread, and all handshakes that it computes */
+/* the handshake thread, and all its handshakes */
 struct handshakes;
 /* a pending handshake */
 struct handshake;

@@ -25,10 +25,12 @@ const struct fab_location *location_of_node(const struct fab_hosts *h, const str
 /* Returns true if `wanted` is the name of the rack (case does not matter), is a pattern that
  * matches this name (libfabmgr/base/glob.h), or is "". */
 bool is_rack(const char *rack, const char *wanted);
-/* Returns true if the node is in a rack that is_rack matches with `rack`. */
+/* Returns true if the node is in the rack `rack`. The text `rack` is a name or a pattern, as
+ * is_rack takes it. */
 bool is_in_rack(const struct fab_hosts *h, const struct fab_view *v, uint32_t node,
                 const char *rack);
-/* Returns true if any node is in such a rack. Otherwise finishes the call with an error. */
+/* Returns true if any node is in the rack `rack`, as is_in_rack finds it. Otherwise finishes the
+ * call with an error. */
 bool need_rack(struct call *c, const struct fab_hosts *h, const struct fab_view *v,
                const char *rack);
 /* Converts a location. Returns NULL if all its texts are "", or if memory ran out. */

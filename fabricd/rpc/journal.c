@@ -12,8 +12,8 @@
 
 struct kept {
     struct event event;
-    /* For events of severity debug, which have no sequence number: the sequence number of the last
-     * other event before this one. Not used for other events. */
+    /* For an event of severity debug, which has no sequence number: the sequence number of the last
+     * event before it that has one. Not used for other events. */
     uint64_t after;
     /* memory of the event's fields, followed by their texts */
     struct event_field room[];

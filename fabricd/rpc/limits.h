@@ -11,11 +11,11 @@
 #define RPC_MAX_CLIENT_CALLS 400u
 /* Limits of new TLS connections from one address: RPC_PEER_BURST at once, then RPC_PEER_RATE per
  * second. A TLS handshake takes CPU time of the handshake thread. If the client sends only a
- * ClientHello, it takes about 0.4 ms with an RSA 2048 key of the manager, and 0.2 ms with a P-256
- * key. If the client completes the handshake with a certificate, it takes 0.6 ms (RSA) or 0.45 ms
- * (P-256). So one address takes about 1 % of a core. Each listener has RPC_PEERS token buckets;
- * addresses share a bucket if their hashes have the same remainder. RPC_PEERS is also the number of
- * addresses with a completed handshake that are remembered. */
+ * ClientHello, the handshake takes about 0.4 ms with an RSA 2048 key of the manager, and 0.2 ms
+ * with a P-256 key. If the client completes the handshake with a certificate, the handshake takes
+ * 0.6 ms (RSA) or 0.45 ms (P-256). So the clients of one address take about 1 % of a core. Each
+ * listener has RPC_PEERS token buckets; addresses share a bucket if their hashes have the same
+ * remainder. The server also remembers RPC_PEERS addresses from which a handshake was completed. */
 #define RPC_PEER_BURST 200u
 #define RPC_PEER_RATE 20u
 #define RPC_PEERS 4096
@@ -23,9 +23,8 @@
  * event loop */
 #define RPC_ACCEPTS 32
 #define RPC_ACCEPT_US 5000ull
-/* Number of descriptors that the rest of the process needs. If the process may open fewer
- * descriptors than it needs for these and for all connections, the limits of connections are
- * lowered. */
+/* Number of descriptors that the process needs besides those of connections. If the process may
+ * open fewer descriptors than it needs for both, the manager lowers the limits of connections. */
 #define RPC_OTHER_DESCRIPTORS 64u
 #define RPC_LEAST_CONNECTIONS 4u
 /* maximum number of network clients whose TLS and HTTP/2 handshakes are not complete */

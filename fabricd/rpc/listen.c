@@ -37,13 +37,13 @@
 #include "libfabmgr/base/status.h"
 
 #define REST_US 1000000
-/* one descriptor for the connection, and one to read /etc/passwd */
+/* one descriptor for the connection, and one to read /etc/passwd for the name of the user */
 #define SPARES 2
 
 struct listener {
     struct evconnlistener *ev;
     struct loop_timer *rest;
-    int spare[SPARES]; /* reserved descriptors of a Unix socket; -1: none */
+    int spare[SPARES]; /* reserved descriptors of a Unix socket; -1: the place is empty */
     struct conn_set *conns;
     /* number of connections accepted since turn_us */
     unsigned accepted;

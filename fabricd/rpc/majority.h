@@ -20,8 +20,9 @@ int majority_new(struct loop *loop, struct replica *replica, struct majority **r
 void majority_free(struct majority *m); /* m may be NULL */
 /* Returns whether a majority answers; otherwise why[] has a sentence. */
 bool majority_answers(const struct majority *m, char *why, size_t why_len);
-/* Calls `done` when a majority has confirmed all changes that were stored before this call, or
- * after MAJORITY_MS. Returns NULL if nothing has to be confirmed, or if memory ran out. */
+/* majority_wait calls `done` when a majority has confirmed all changes that were stored before this
+ * call, or when MAJORITY_MS milliseconds have passed. Returns NULL if nothing has to be confirmed,
+ * or if memory ran out. */
 #define MAJORITY_MS 2000
 struct majority_held;
 typedef void majority_done(void *ctx, bool confirmed);

@@ -41,8 +41,9 @@ char *page_token(struct answer *a, const struct page_key *key);
  * RPC_PAGE_DEFAULT. */
 uint32_t page_size(uint32_t asked);
 
-/* Returns the id of the node of the key or, if this node has left, of the next node in the list;
- * f->node_count if there is none. *ret_same is true if this node is the node of the key itself. */
+/* Returns the id of the node that the key names. If this node has left the fabric, returns the id
+ * of the next node in the list, or f->node_count if there is none. *ret_same is true if the node of
+ * the key is still in the fabric. */
 uint32_t page_node(const struct fab_fabric *f, const struct page_key *key, bool *ret_same);
 /* Returns the id of the first port that comes after the key in the list; f->port_count if there
  * is none. */

@@ -73,7 +73,7 @@ struct resolving {
     size_t room;
     /* bitset of the ids of ports that are in the list already */
     uint64_t *seen;
-    struct fab_hosts hosts; /* found when the first name of a host with several endports comes */
+    struct fab_hosts hosts; /* the hosts of the view; valid if has_hosts is true */
     bool has_hosts;
 };
 
@@ -150,7 +150,7 @@ static int resolve_name(void *ctx, const char *name)
     return rc;
 }
 
-/* Adds the endports that a text names. If brackets are part of the name of a node, they are not
+/* Adds the endports that a text names. If a node has this text as its name, brackets in it are not
  * expanded. */
 static int resolve_text(struct resolving *r, const char *text)
 {

@@ -12,7 +12,7 @@
 #include "libfabmgr/route/route.h"
 #include "libfabmgr/study/quality.h"
 
-/* names from a request, for a study that looks them up on the worker thread */
+/* names from a request; a study looks them up on the worker thread */
 struct name_list {
     char **name; /* [count] */
     size_t count;
@@ -22,7 +22,7 @@ struct name_list {
 int name_list_copy(struct name_list *l, char **names, size_t count);
 void name_list_fini(struct name_list *l);
 
-struct measure { /* a copy of the message QualityOptions */
+struct measure { /* the options of the message QualityOptions */
     struct name_list names;
     /* [end_count] port ids in the view; NULL: all endports */
     uint32_t *ends;
@@ -50,9 +50,9 @@ struct report {
     int status;
     char why[300];
     bool flawed; /* set by the engine, see fab_route_input.flawed */
-    /* Set by the caller: number of sets into which the VLs are divided for traffic classes. The
-     * engine may use only the VLs of one set. If there are fewer sets than traffic classes, classes
-     * share sets. */
+    /* Set by the caller: the VLs are divided into this number of sets, so that each traffic class
+     * can have its own set. The engine may use only the VLs of one set. If there are fewer sets
+     * than traffic classes, classes share sets. */
     uint8_t lane_sets;
     struct fab_qos_report classes;
     uint64_t route_us, verify_us;

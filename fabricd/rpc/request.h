@@ -20,8 +20,8 @@ void request_refuse(struct call *c, int status, const char *what);
 void request_end(struct call *c, int status, const char *text, const ProtobufCMessage *m,
                  char **field);
 
-/* Finishes a dry run that would succeed, with a sentence that says what would be done. The audit
- * log says that nothing was changed. */
+/* Finishes a dry run of a request that would succeed. The reply says in a sentence what would be
+ * done, and the audit log says that nothing was changed. */
 void request_rehearsed(struct call *c, const char *object, const ProtobufCMessage *m, char **field,
                        const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 

@@ -73,7 +73,7 @@ int rpc_reload_tls(struct rpc *r, const struct config_tls *tls, char *why, size_
 {
     SSL_CTX *ctx = NULL;
     if (r->ssl_ctx == NULL)
-        return FAB_OK; /* the server has no TLS address */
+        return FAB_OK; /* without a TLS address, there is nothing to reload */
     int rc = read_tls(tls, &ctx, why, why_len);
     if (rc != FAB_OK)
         return rc;

@@ -41,7 +41,8 @@ struct rpc_input {
     struct call_counts *counts;
     /* maximum CPU time of a study in us, which tests set; 0: the limit of limits.h */
     uint64_t study_cpu_us;
-    /* the server writes here the times at which the TLS files expire; NULL: it does not */
+    /* Memory to which the server writes the times at which the TLS files expire; NULL: nobody needs
+     * them. */
     struct tls_expiry *expiry;
     /* Writes the page of metrics for GetDiagnostics; fabricd/metrics makes this page. NULL: there
      * is no such page. */

@@ -25,8 +25,9 @@ struct studies;
 struct rpc {
     struct rpc_input in;
     struct journal *journal;
-    /* Names the journal: the number of the database, and the port GUID, because a copy of a
-     * database has the same number. "": there is no database. */
+    /* The name of the journal. It consists of the number of the database and the port GUID of the
+     * manager; the number alone is not enough, because a copy of a database has the same number.
+     * "": there is no database. */
     char journal_name[40];
     struct audit *audit;
     struct majority *majority;
@@ -35,7 +36,8 @@ struct rpc {
     LIST_HEAD(, follower) followers;
     LIST_HEAD(, health_watch) health_watches; /* calls of Health.Watch in progress */
     struct studies *studies;                  /* long computations for calls (study.h) */
-    struct backup *backup;                    /* the backup that is made or sent; NULL: none */
+    /* the backup that is being made or sent; NULL: none */
+    struct backup *backup;
     /* timer that wakes the followers and the calls of Health.Watch after new events */
     struct loop_timer *turn;
     struct conn_set *conns;
@@ -55,9 +57,9 @@ static inline struct rpc *call_rpc(const struct call *c)
 extern const struct service service_fabric, service_sim, service_health, service_reflection,
     service_reflection_alpha;
 
-/* Returns the published view. It is valid until the method returns or calls a function that can
- * begin a round; if the method needs it longer, it takes a reference. Returns NULL if no view is
- * published yet; the call is then finished with an error. */
+/* Returns the published view. The view is valid until the method returns or calls a function that
+ * can begin a round. A method that needs the view longer takes a reference. Returns NULL if no view
+ * is published yet; the call is then finished with an error. */
 struct fab_view *need_view(struct call *c);
 /* Like need_view. Also finishes the call with an error if the view has no tables, and then returns
  * NULL. */
@@ -155,7 +157,7 @@ call_handler get_diagnostics;                                        /* in servi
 call_handler list_events;                                            /* in service_event_list.c */
 call_handler watch_events;                                           /* in service_event.c */
 
-/* Those ports with the ids `first` to `end` - 1 that the filter selects. */
+/* The ports with the ids `first` to `end` - 1, as far as the filter selects them. */
 struct port_range {
     uint32_t first, end;
     struct fab_view_filter filter;

@@ -2,11 +2,11 @@
 /*
  * Implements Backup. A separate thread writes the encrypted backup to a file without a name in the
  * state directory. So the file vanishes if the call ends early or the manager is killed. The loop
- * thread then sends the file in pieces, each when the client has taken the previous piece. So a
- * backup of any size needs the memory of one piece.
+ * thread then sends the file in pieces; it reads a piece only when the client has taken the
+ * previous piece. So a backup of any size needs only the memory of one piece.
  *
- * The client sends a key that it derived from its passphrase with scrypt. So the manager never has
- * the passphrase, which may also open other backups, and needs no memory for scrypt.
+ * The client sends a key that it derived from its passphrase with scrypt. So the manager needs no
+ * memory for scrypt, and never has the passphrase, which may also open other backups.
  */
 #include <errno.h>
 #include <openssl/crypto.h>
@@ -27,10 +27,10 @@
 
 struct backup {
     struct rpc *rpc;
-    struct call *call; /* used on the loop thread only; NULL: the call has ended */
+    struct call *call; /* only the loop thread uses it; NULL: the call has ended */
     struct worker *worker;
-    /* Ends the call if the client takes no piece for RPC_STALL_US, because no other backup can
-     * begin before this one has ended. */
+    /* Ends the call if the client takes no piece for RPC_STALL_US. Otherwise a client that does not
+     * read would prevent other backups, because only one backup is made at a time. */
     struct loop_timer *stall;
     atomic_bool stop;
     struct store_backup_key key;

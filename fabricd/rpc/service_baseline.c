@@ -111,8 +111,9 @@ static Fabric__V1__BaselineEntry *convert_approved(struct answer *a, const struc
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* Returns true if the list of devices that are not approved has the approved device of this place
- * at another place. The page then does not list the device again at its approved place. */
+/* Returns true if the device that is approved at place `p` is at another place now. It is then in
+ * `list`, the devices that are not approved, so the page does not list it again at its approved
+ * place. */
 static bool is_moved(const struct sm_unapproved *list, uint32_t count, const struct fab_place *p)
 {
     uint32_t low = 0, high = count;
@@ -129,7 +130,7 @@ static bool is_moved(const struct sm_unapproved *list, uint32_t count, const str
 }
 
 /* Fills in a page of entries: first the devices that are not approved, then the baseline. The
- * number in the page token is the position of an entry in this order. */
+ * number in the page token is the position of an entry in this list. */
 static void fill_entries(struct answer *a, struct sm *sm, const struct fab_view *v,
                          bool waiting_only, const struct page *page,
                          Fabric__V1__ListBaselineResponse *m)
@@ -170,8 +171,8 @@ void list_baseline(struct call *c, const void *request)
     answer_reply(&a, c, &m.base);
 }
 
-/* Marks the devices and links that the request names. If a text names none, finishes the call
- * with an error and returns false. */
+/* Marks the devices and links that the request names. If a text names no device and no link,
+ * finishes the call with an error and returns false. */
 static bool mark_all(struct call *c, const struct fab_view *v,
                      const Fabric__V1__ApproveBaselineRequest *q, bool *marks)
 {

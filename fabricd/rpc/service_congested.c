@@ -59,8 +59,8 @@ static uint32_t lid_of_congested(const struct fab_view *v, const struct pm_conge
 }
 
 /* Adds endports that congestion logs name as destinations, even if their counters show no
- * congestion. `all` has the congested ports so far, and room for one more port for each LID with
- * senders. Returns the new number of ports. */
+ * congestion. `all` has the congested ports that were found by their counters, and room for one
+ * more port for each LID with senders. Returns the new number of ports. */
 static uint32_t add_named(const struct fab_view *v, uint16_t *senders, struct pm_congested *all,
                           uint32_t count)
 {

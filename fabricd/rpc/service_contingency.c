@@ -4,7 +4,8 @@
  *
  * A page lists contingencies in the order of severity, but the manager does not sort them. To make
  * a page, the method collects the most severe contingencies after the page token in a heap. The
- * least severe of these contingencies is at the top of the heap; a more severe one replaces it.
+ * least severe contingency in the heap is at its top. If the method finds a more severe
+ * contingency, it replaces the one at the top.
  */
 #include <stdlib.h>
 

@@ -85,7 +85,7 @@ static Fabric__V1__PortSample *convert_sample(struct answer *a, const uint16_t *
 
 /* Converts a port. If its node is not in the view, the result has only the GUID of the node.
  * *ret_peer: the port at the other end of the link; NULL: the port has no link now. *ret_id: the id
- * of the port; FAB_NONE: it is not in the view. */
+ * of the port; FAB_NONE: the port is not in the view. */
 static Fabric__V1__PortRef *convert_place_of(struct answer *a, const struct fab_view *v,
                                              uint64_t guid, uint8_t port,
                                              Fabric__V1__PortRef **ret_peer, uint32_t *ret_id)
@@ -139,7 +139,7 @@ static struct counters *need_history(struct call *c, struct counters_health *ret
     return NULL;
 }
 
-/* ---- the greatest ports ---------------------------------------------------------------------- */
+/* ---- the ports with the greatest values ------------------------------------------------------ */
 
 static enum counters_by by_of(Fabric__V1__PortRank by)
 {

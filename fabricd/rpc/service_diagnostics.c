@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Implements GetDiagnostics: texts for a report about a fault. The loop thread writes the parts
- * that show its own state, which takes as long as one request for the metrics. A study writes the
+ * that show its own state. This takes as long as one request for the metrics. A study writes the
  * parts that come from files. No part contains a secret, and the call changes nothing. */
 #include <inttypes.h>
 #include <openssl/crypto.h>

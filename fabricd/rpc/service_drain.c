@@ -24,7 +24,7 @@
 struct wanted {
     struct sm_drain_request request;
     char name[SM_DRAIN_NAME_LEN], reason[RPC_MAX_REASON + 1];
-    uint64_t *node; /* memory of the answer */
+    uint64_t *node; /* GUIDs of the nodes of the request, in the memory of the answer */
 };
 
 static int refuse(struct call *c, int rc, const char *why)

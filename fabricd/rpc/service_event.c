@@ -47,8 +47,8 @@ struct follower {
     /* Number of events of severity debug that were sent or skipped (journal.h). */
     uint64_t debug_sent;
     int min_severity; /* enum EventSeverity of the API */
-    /* Not 0: the client has seen another journal, and must learn that this one begins at this
-     * time. */
+    /* Not 0: the client has seen the journal of another manager. It must learn that events of this
+     * journal begin at this time. */
     int64_t begins_us;
     /* true: the follower has reached the newest event at least once */
     bool live;
@@ -158,7 +158,7 @@ static bool send_debug(struct follower *f)
     const struct event *e = journal_debug_at(j, f->debug_sent + 1, &after);
     if (e != NULL && after > f->sent)
         return false;
-    if (e == NULL) { /* memory ran out when the event occurred */
+    if (e == NULL) { /* memory ran out when the journal stored this event */
         pass_over_debug(f, 1);
         return true;
     }
@@ -256,7 +256,8 @@ void followers_turn(void *ctx)
 /* A search for the last event before a time. */
 struct search {
     int64_t before_us;
-    uint64_t at; /* all events after this one are at or after the time */
+    /* all events with a higher sequence number than this occurred at or after the time */
+    uint64_t at;
     unsigned seen;
     bool found;
 };

@@ -26,7 +26,7 @@ struct listing {
     struct concern concern;
     int64_t since_us, until_us;
     uint32_t want;
-    /* the events with this sequence number and all later events were examined */
+    /* all events with this or a higher sequence number were examined */
     uint64_t before;
     uint32_t seen; /* number of events examined in this chunk */
     bool over;     /* true: all further events are too old */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Implements Export, which sends a file about the view that was published when the call arrived.
- * The method makes the next piece of the file when the client has taken the previous piece. So a
- * slow client needs only the memory of a position in the file and of a reference to the view.
+ * The method makes a piece of the file only when the client has taken the previous piece. So for a
+ * slow client, the manager keeps only a position in the file and a reference to the view.
  *
- * Some files need a study (study.h) first. For a certificate, it numbers the channels, which takes
- * as long as a proof of the tables. For the formats of Slurm, it adds the nodes and links that are
- * gone to the fabric.
+ * Some files need a study (study.h) first. For a routing certificate, the study numbers the
+ * channels, which takes as long as a proof of the tables. For the formats of Slurm, it adds the
+ * nodes and links that are gone to the fabric.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,8 @@
 /* What a file needs besides the view. */
 struct extra {
     struct fab_verify_numbers numbers; /* numbers of the channels in a routing certificate */
-    /* the fabric with what is gone, for the formats of Slurm; NULL: the fabric of the view */
+    /* for the formats of Slurm: the fabric, with the nodes and links that are gone; NULL: the
+     * format needs only the fabric of the view */
     struct fab_fabric *whole;
 };
 struct exporting {
@@ -105,8 +106,8 @@ static uint16_t load_of(const struct pm *pm, const struct fab_fabric *f, uint32_
     return load < 1000 ? (uint16_t)load : 1000;
 }
 
-/* Collects the loads of the links between switches. Without any, and if memory runs out, the
- * picture has no loads. */
+/* Collects the loads of the links between switches. The picture has no loads if no load is known,
+ * or if memory runs out. */
 static void find_loads(struct exporting *x, const struct pm *pm)
 {
     const struct fab_fabric *f = x->view->fabric;
@@ -175,7 +176,7 @@ static bool send_file(struct call *c, const struct fab_view *v, enum fab_export_
 struct export_study {
     struct study study;
     enum fab_export_format format;
-    struct fab_lost lost; /* for the formats of Slurm */
+    struct fab_lost lost; /* for the formats of Slurm: the nodes and links that are gone */
     struct extra extra;
 };
 

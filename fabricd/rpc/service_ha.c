@@ -144,7 +144,7 @@ static void on_handed_over(void *ctx, int status, const char *message)
     request_end(ctx, status, message, &m.base, &m.message);
 }
 
-/* Returns the name of the place of another manager; "": not known. */
+/* Returns the name of the switch port to which another manager is connected; "": not known. */
 static const char *place_of(const struct sm_manager *others, uint32_t count, uint64_t guid)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -197,8 +197,8 @@ void hand_over(struct call *c, const void *request)
 
 /* ---- priority -------------------------------------------------------------------------------- */
 
-/* Writes what follows in the election from a new priority of this manager, if it is master, as the
- * end of a sentence; "": nothing. */
+/* Writes which manager would become master if this manager is master and gets the new priority. The
+ * text is the end of a sentence; "": this manager would stay master, or is not master. */
 static void describe_election(struct sm *sm, const struct sm_ha_status *s, uint8_t priority,
                               char *ret, size_t len)
 {

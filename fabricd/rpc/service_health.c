@@ -64,7 +64,7 @@ static void drain(struct call *c, void *data)
     if (m.status == w->sent)
         return;
     w->sent = m.status;
-    call_send(c, &m.base); /* may free w */
+    call_send(c, &m.base); /* call_send may free w */
 }
 
 /* Sends the status now, and again at each change. */

@@ -95,8 +95,9 @@ static bool name_matches(const struct fab_hosts *h, uint32_t host, const char *g
     return fab_base_glob_matches(glob, strlen(glob), name, strlen(name));
 }
 
-/* Finds the hosts that a list is limited to. *ret_only is the only host; FAB_NONE: those whose
- * names match the pattern `what`, or all hosts if `what` is "". On an error, finishes the call. */
+/* Finds the hosts that a list is limited to. *ret_only is the only host in the list. FAB_NONE: the
+ * list has the hosts whose names match the pattern `what`, or all hosts if `what` is "". On an
+ * error, finishes the call. */
 static int find_hosts(struct call *c, const struct fab_view *v, const struct fab_hosts *h,
                       const char *what, uint32_t *ret_only)
 {

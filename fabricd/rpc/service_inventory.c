@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Implements ListNodeInventory and ListCableInventory. The rows of the fabric come in the order of
- * the view. Nodes that are gone come in the order of their GUIDs, as far as the registry still
- * knows them. */
+/* Implements ListNodeInventory and ListCableInventory. The nodes and cables of the fabric are
+ * listed in the order of the view. Nodes that are gone are listed in the order of their GUIDs,
+ * until they are forgotten. */
 #include "fabricd/rpc/server.h"
 
 #include <stdlib.h>
@@ -134,7 +134,7 @@ struct gone_list {
     uint64_t after;
     const struct inventory_node **all; /* [count] */
     size_t count, room;
-    bool known; /* the registry knows the node that is looked up */
+    bool known; /* the node is gone, and the store has not forgotten it */
     bool failed;
 };
 

@@ -24,9 +24,9 @@
 
 struct job {
     char id[64];
-    struct name_list lists; /* its hosts */
+    struct name_list lists; /* lists of the job's hosts, as in the request */
     uint32_t hosts, endports, absent, lost, unknown;
-    uint32_t *lost_hosts; /* [lost_host_count] indices of hosts */
+    uint32_t *lost_hosts; /* [lost_host_count] indices of hosts in job_study.hosts */
     uint32_t lost_host_count;
     char unknown_hosts[RPC_UNKNOWN_SHOWN][80];
     struct fab_job_paths paths;
@@ -34,15 +34,15 @@ struct job {
 struct job_study {
     struct study study;
     struct name_list failures;
-    struct job *jobs; /* [job_count] */
+    struct job *jobs; /* [job_count] the jobs in the request */
     size_t job_count;
     struct fab_lost lost;
-    /* the fabric with what is gone, and its hosts */
+    /* the fabric with the nodes and links that are gone, and the hosts of this fabric */
     struct fab_fabric *whole;
     struct fab_hosts hosts;
     uint32_t *by_short; /* [hosts.count] indices of hosts, sorted by names without domains */
     uint64_t *cut;      /* set of the ports of failed links, by their ids in `whole` */
-    uint64_t *failed;   /* the same by their ids in the view */
+    uint64_t *failed;   /* set of the ports of failed links, by their ids in the view */
     uint64_t *near;     /* set of switches of the view at the ends of links that are down */
     uint32_t *ends;     /* endports of the present job, by their ids in the view */
     uint64_t *seen;     /* set of the endports of the present job, by their ids in `whole` */

@@ -11,7 +11,7 @@
 #include "libfabmgr/base/plural.h"
 #include "libfabmgr/base/status.h"
 
-/* Copies the members that both messages, about the M_Key and about the CC_Key, have. */
+/* Copies the members that the messages about the M_Key and about the CC_Key have in common. */
 #define FILL_KEY(m, k, time, a)                                                                    \
     do {                                                                                           \
         (m)->set = (k)->set;                                                                       \

@@ -135,7 +135,7 @@ static void refuse_known(struct call *c, const struct fab_node *n)
                 n->name, n->guid);
 }
 
-/* Answers a dry run. node FAB_NONE: all nodes that wait. */
+/* Answers a dry run. node FAB_NONE: the request is for all nodes that wait for an approval. */
 static void rehearse_approval(struct call *c, const struct fab_view *v, uint32_t node)
 {
     Fabric__V1__ApproveNodeResponse m = FABRIC__V1__APPROVE_NODE_RESPONSE__INIT;

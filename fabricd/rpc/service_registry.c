@@ -15,8 +15,8 @@
 
 #define NAME_LEN 64
 
-/* Returns the subnet administration agent. A replay has none; the function then finishes the call
- * with an error and returns NULL. */
+/* Returns the subnet administration agent. If fabricd runs as a replay, there is none; the function
+ * then finishes the call with an error and returns NULL. */
 static const struct sa *need_sa(struct call *c)
 {
     const struct sa *sa = call_rpc(c)->in.sa;

@@ -31,8 +31,8 @@ static uint32_t destination_lid(const struct fab_lids *lids, const char *what, u
     return lids->base[port];
 }
 
-/* Returns the VL that a packet uses on hop i. The packet enters the node of this hop through the
- * peer of the output port of the hop before. */
+/* Returns the VL that a packet uses on hop `i`. The packet enters the node of this hop through the
+ * port that is connected to the output port of the hop before. */
 static uint8_t lane(const struct fab_view *v, const struct fab_verify_trace *t, uint32_t i,
                     uint32_t sl)
 {

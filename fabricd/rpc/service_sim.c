@@ -30,8 +30,8 @@ static int do_at(struct fab_sim *sim, fault *fn, uint32_t node, uint32_t number)
     return rc;
 }
 
-/* Finds the node, and advances the simulated time to the present. On an error, the call is
- * finished. */
+/* Finds the node, and advances the simulated time to the present. On an error, finishes the
+ * call. */
 static int begin_fault(struct call *c, const char *name, uint32_t *ret_node)
 {
     const struct rpc_input *in = &call_rpc(c)->in;
@@ -43,7 +43,7 @@ static int begin_fault(struct call *c, const char *name, uint32_t *ret_node)
     return rc;
 }
 
-/* Finds the node and causes the fault. On an error, the call is finished. */
+/* Finds the node and causes the fault. On an error, finishes the call. */
 static int do_fault(struct call *c, fault *fn, const char *name, uint32_t number)
 {
     const struct rpc_input *in = &call_rpc(c)->in;

@@ -219,7 +219,7 @@ struct side {
 struct comparison {
     struct study study;
     const struct store *store;
-    struct side side[2]; /* the topologies before and after */
+    struct side side[2]; /* the topologies that the request calls before ([0]) and after ([1]) */
     struct fab_topology_change *changes;
     size_t count;
 };
@@ -336,7 +336,7 @@ static void comparison_free(struct study *s)
 
 /* ---- choosing the snapshots ------------------------------------------------------------------ */
 
-/* Selects a snapshot: the one called `name` or, if name is NULL, the last one made at `time` or
+/* Selects a snapshot: by its name or, if name is NULL, the last snapshot that was made at `time` or
  * before. */
 struct choice {
     const char *name;

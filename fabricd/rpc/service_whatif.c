@@ -26,12 +26,12 @@
 struct whatif_study {
     struct study study;
     struct measure measure;
-    bool repair;                  /* try a local repair before the engines */
+    bool repair;                  /* true: try a local repair before the engines */
     struct fab_route_chain chain; /* the engines to try, in order */
     /* names of the engines that failed before one succeeded, each with the reason */
     char passed[800];
     struct name_list failures; /* links and nodes that fail, as the request names them */
-    /* [port_count] for each link that fails, the id of one of its ports */
+    /* [port_count] the id of one port of each link that fails */
     uint32_t *ports;
     size_t port_count, port_room;
     struct fab_whatif whatif;
@@ -166,10 +166,10 @@ static void pass_over(struct whatif_study *w)
              w->report.status == FAB_OK ? "failed its proof" : w->report.why);
 }
 
-/* Call this function when the report has the tables of engine number `taken` in w->chain. If the
- * configured engine is "auto" and links are missing from the topology, the function also runs the
- * later engines in w->chain (fab_study_choose_engine). The report then gets the best of all these
- * tables. Returns false if the study has failed or was stopped. */
+/* Call this function when the report has the tables of the engine with index `taken` in w->chain.
+ * If the configured engine is "auto" and links are missing from the topology, the function also
+ * runs the later engines in w->chain (fab_study_choose_engine). The report then gets the best of
+ * all these tables. Returns false if the study has failed or was stopped. */
 static bool choose_best(struct whatif_study *w, const struct measure *m, uint32_t taken)
 {
     struct report *r = &w->report;

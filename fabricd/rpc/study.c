@@ -16,9 +16,9 @@
 
 struct studies {
     struct rpc *rpc;
-    struct worker *worker;       /* created for the first study */
+    struct worker *worker;       /* the worker thread; it is created for the first study */
     TAILQ_HEAD(, study) list;    /* running and queued studies, in the order of their arrival */
-    unsigned count;              /* length of `list` */
+    unsigned count;              /* number of studies in `list` */
     const struct study *running; /* NULL: no study is running */
     /* number of the newest turn; a turn is one run of a study's `work` */
     uint64_t turn;
@@ -131,7 +131,8 @@ static void work(void *ctx)
 
 static void run_next(struct studies *all);
 
-/* If `work` did not find a name, and a node with this name is gone, the message says so. */
+/* If `work` did not find a name, and a node that is gone has this name, says so in the error
+ * message. */
 static void explain_missing(struct study *s)
 {
     if (s->code == FAB_GRPC_NOT_FOUND && s->missing[0] != '\0' && s->view != NULL)

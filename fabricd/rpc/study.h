@@ -25,7 +25,7 @@ struct study_kind {
     /* Sends the result on the loop thread, after `work`. Not called if the call has ended. Returns
      * true if `work` must run again for the next part of the result. */
     bool (*tell)(struct study *s);
-    /* frees the data of this kind of study, and the study */
+    /* frees the study, and the data that this kind of study has in it */
     void (*free)(struct study *s);
     /* For a message: what the client can request so that the study needs less CPU time, such as
      * "fewer samples". NULL: the client has no such choice, so this kind of study has no limit of
@@ -43,8 +43,8 @@ struct study {
     struct fab_view *view;
     atomic_bool stop;
     /* For the worker thread. cpu_end: the value of clock_cpu_ns at which the CPU time of this part
-     * of the study is used up; 0: no limit. over: study_stopped has found that this CPU time is
-     * used up. */
+     * of the study is used up; 0: no limit. over: true: study_stopped has found that the CPU time
+     * is used up. */
     uint64_t cpu_end;
     bool over;
     enum fab_grpc_code code;
@@ -62,8 +62,8 @@ struct study_client {
      * newest number, so that it comes after the clients that are already waiting. */
     uint64_t turn;
 };
-/* Returns the index of the client whose study runs next: the one with the lowest `turn` among the
- * clients with a queued study. Returns `count` if no study is queued. */
+/* Returns the index of the client whose study runs next: among the clients with a queued study, the
+ * client with the lowest `turn`. Returns `count` if no study is queued. */
 size_t study_next(const struct study_client *clients, size_t count);
 
 int studies_new(struct rpc *r, struct studies **ret); /* returns NOMEM */

@@ -46,15 +46,15 @@ static int check_key_mode(const char *file, char *why, size_t why_len)
 {
     struct stat st;
     if (stat(file, &st) != 0 || (st.st_mode & S_IRWXO) == 0)
-        /* if the file cannot be read, OpenSSL reports it later */
+        /* if the file cannot be read, OpenSSL reports the error later */
         return FAB_OK;
     snprintf(why, why_len, "TLS key %s: every user can read or write this file; run 'chmod o= %s'",
              file, file);
     return FAB_E_DENIED;
 }
 
-/* Loads revocation lists. From then on, each certificate of a client needs a valid list of its
- * authority. */
+/* Loads revocation lists. From then on, the server refuses a client if the authority of its
+ * certificate has no valid revocation list. */
 static int load_crl(SSL_CTX *ctx, const char *file, char *why, size_t why_len)
 {
     X509_STORE *store = SSL_CTX_get_cert_store(ctx);
@@ -89,7 +89,7 @@ static int load_files(SSL_CTX *ctx, const struct tls_files *f, char *why, size_t
 /* ---- refused certificates -------------------------------------------------------------------- */
 
 static CRYPTO_ONCE once = CRYPTO_ONCE_STATIC_INIT;
-/* index of the refused certificate among the extra data of an SSL; -1: out of memory */
+/* index of the refused certificate among the extra data of an SSL; -1: memory ran out */
 static int refused_index = -1;
 
 static void free_refused(void *parent, void *cert, CRYPTO_EX_DATA *data, int index, long argl,

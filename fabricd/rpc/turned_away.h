@@ -9,12 +9,13 @@
 #include "fabricd/rpc/audit.h"
 #include "fabricd/rpc/handshake.h"
 
-/* The number of failed handshakes, and the limit of messages about them. All bytes zero: no
- * handshake has failed yet. */
+/* The number of failed handshakes, and the limit of messages about them. At first all bytes are
+ * zero. */
 struct turned_away {
     /* token bucket (libfabmgr/base/bucket.h) of the messages that may be logged */
     uint64_t log_bucket;
-    uint64_t unlogged; /* number of clients since the last message */
+    /* number of failed handshakes that were not logged since the last message */
+    uint64_t unlogged;
 };
 /* Notes the client of a failed handshake. In a flood of such clients, the log names only some of
  * them. */

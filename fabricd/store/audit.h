@@ -96,7 +96,7 @@ struct audit_verdict {
     /* rows: how many rows were verified. first, last: numbers of the first and the last verified
      * row. */
     uint64_t rows, first, last;
-    /* number of the first row that is wrong or missing; valid unless problem[] is "" */
+    /* number of the first row that is wrong or missing; not valid if problem[] is "" */
     uint64_t bad;
     /* what is wrong with this row; "": all rows are correct */
     char problem[200];

@@ -23,13 +23,13 @@
 
 /* maximum number of rows that one transaction prunes */
 #define PRUNE_MAX 2000
-/* Slack of the limits, without which each new row would cause pruning. SLACK_BYTES: number of bytes
- * by which pruning makes the log smaller than its maximum. SLACK_S: number of seconds by which the
- * oldest row must exceed the maximum age before rows are pruned for their age. */
+/* Slack of the limits. Without it, each new row would cause pruning. SLACK_BYTES: pruning makes the
+ * log smaller than its maximum by this number of bytes. SLACK_S: rows are pruned for their age only
+ * when the oldest row exceeds the maximum age by this number of seconds. */
 #define SLACK_BYTES(max) ((max) / 10)
 #define SLACK_S(max) ((max) / 50)
-/* number of bytes that a row takes besides its texts: the numbers, the MAC, and what SQLite
- * needs */
+/* number of bytes that a row takes besides its texts: its numbers, its MAC, and the overhead of
+ * SQLite */
 #define ROW_BYTES 100
 
 /* ---- MACs ---- */

@@ -60,7 +60,7 @@ int audit_key_get(const char *dir, struct audit_key *ret, char *why, size_t why_
 }
 
 /* Computes the MAC that protects the file audit_head. It is computed like the MAC of a row that
- * follows the head. No real row has the values of this row, so the MAC is never the MAC of a
+ * would follow the head. No real row has the same values, so this MAC is never that of a real
  * row. */
 static int head_mac(const struct audit_key *key, const struct audit_head *head,
                     uint8_t ret[AUDIT_MAC])

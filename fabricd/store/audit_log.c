@@ -15,8 +15,8 @@ static const char *get(const struct audit_row *row, enum audit_text i)
     return row->text[i] != NULL ? row->text[i] : "";
 }
 
-/* Appends the separator and the value to the line, unless the value is empty. `used` is the length
- * of the line before. Returns the new length. */
+/* Appends the separator and the value to the line, unless the value is empty. used: length of the
+ * line so far. Returns its new length. */
 static size_t add(char *line, size_t room, size_t used, const char *separator, const char *value)
 {
     if (value[0] == '\0' || used >= room)

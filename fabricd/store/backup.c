@@ -88,7 +88,7 @@ struct save {
     const struct store_backup *b;
     struct container *to;
     struct store_backup_result *result;
-    /* contents of the key files; NULL: this file does not exist */
+    /* contents of the key files; NULL: the file does not exist */
     char *key[BACKUP_KEYS];
     size_t key_len[BACKUP_KEYS];
     char *why;
@@ -165,7 +165,7 @@ static int put_manifest(struct save *s, int64_t schema)
     int len = snprintf(text, sizeof(text), "schema %lld\ntime %s\nversion %s\nhost %s\n",
                        (long long)schema, s->result->made, fab_base_version(), host);
     int status = put_entry(s, BACKUP_MANIFEST, text, (size_t)len);
-    /* the manifest does not count, because it is no file of the state directory */
+    /* `files` counts only files of the state directory, and the manifest is not one */
     s->result->files--;
     return status;
 }
@@ -232,7 +232,7 @@ static int on_progress(void *ctx)
     return is_stopped(ctx);
 }
 
-/* Copies the database, as it is at one moment, to the file `copy`. */
+/* Copies the state that the database has at one moment to the file `copy`. */
 static int snapshot(struct save *s, const char *copy, int64_t *ret_schema)
 {
     char path[PATH_MAX];

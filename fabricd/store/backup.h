@@ -26,8 +26,8 @@ struct store_backup_key {
 };
 
 struct store_backup {
-    const char *dir;  /* the state directory */
-    const char *file; /* the backup */
+    const char *dir;  /* path of the state directory */
+    const char *file; /* path of the backup file */
     const char *passphrase;
     /* only for store_backup_unnamed: the key that is used in place of the passphrase */
     const struct store_backup_key *key;
@@ -50,8 +50,8 @@ struct store_backup_result {
     unsigned files;
     uint64_t bytes;
     char made[32]; /* time of the backup, such as 2026-11-24T02:00:00Z */
-    /* only for store_restore and store_backup_verify: the version of fabricd and the name of the
-     * host with which the backup was made */
+    /* only for store_restore and store_backup_verify: the version of fabricd that made the backup,
+     * and the name of the host on which it ran */
     char version[100], host[200];
     /* store_backup_verify: the tables of the database, and their numbers of rows */
     struct {
@@ -60,9 +60,9 @@ struct store_backup_result {
     } table[STORE_BACKUP_TABLES];
     unsigned tables;
     /* name of the folder in the state directory to which existing files were moved; "": there were
-     * none */
+     * no existing files */
     char aside[40];
-    bool settings; /* the backup has a settings file */
+    bool settings; /* true: the backup contains a settings file */
 };
 
 /* Writes the backup to a new file with mode 0600. After an error there is no file. Errors, each

@@ -34,7 +34,7 @@ struct container {
     EVP_CIPHER_CTX *cipher;
     uint8_t header[HEADER], key[CONTAINER_KEY];
     uint64_t chunk; /* number of the next chunk */
-    bool last;      /* the last chunk was read */
+    bool last;      /* true: the last chunk was read */
     /* text of the current chunk, its length, and the position of the reader in it */
     uint8_t text[CONTAINER_CHUNK];
     size_t len, at;

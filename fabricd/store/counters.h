@@ -31,7 +31,8 @@ struct counters_round {
     size_t node_count, node_room;
     /* ports: number of ports. room: number of ports for which the columns have room. */
     uint32_t ports, room;
-    uint16_t *code[FAB_COLUMNS]; /* [room] codes; NULL: all are 0 */
+    /* [room] encoded values (libfabmgr/counters/column.h); NULL: all codes are 0 */
+    uint16_t *code[FAB_COLUMNS];
     uint32_t *peer; /* [room] index of the port at the other end of the link; FAB_NONE: no link */
 };
 void counters_round_free(struct counters_round *r);
@@ -49,15 +50,16 @@ void counters_put(struct counters *c, struct counters_round *r);
 void counters_flush(struct counters *c);
 
 struct counters_health {
-    bool failing;                      /* true: the last round could not be written */
-    uint64_t failures;                 /* number of failures since the start */
-    uint64_t written, dropped;         /* numbers of rounds since the start */
+    bool failing;      /* true: the last round could not be written */
+    uint64_t failures; /* number of failures since the start */
+    /* numbers of rounds that were written, and that were dropped, since the start */
+    uint64_t written, dropped;
     uint64_t bytes;                    /* size of the database without free pages */
     int64_t oldest[FAB_ROLLUP_LEVELS]; /* [level] Unix time in s of the oldest sample; 0: none */
     /* number of damaged databases that were set aside (renamed) since the start */
     uint32_t replaced;
     char reason[200]; /* reason of the last failure */
-    char aside[300];  /* name of the last database that was set aside */
+    char aside[300];  /* name of the last damaged database after it was renamed */
 };
 void counters_get_health(struct counters *c, struct counters_health *ret);
 
@@ -68,11 +70,11 @@ struct counters_finding {
     uint64_t guid;
     uint8_t port;
     /* for COUNTERS_RISING: the counter with the most errors, and the numbers of errors in the last
-     * hour (now) and in the hour before */
+     * hour (`now`) and in the hour before it (`before`) */
     enum fab_counter counter;
     uint64_t before, now;
-    /* for COUNTERS_ASYMMETRY: the peer of the port; data that the port sent and that the peer
-     * received, in bytes per second */
+    /* for COUNTERS_ASYMMETRY: the peer of the port; the data that the port sent, and the data that
+     * the peer received, in bytes per second */
     uint64_t peer_guid;
     uint8_t peer_port;
     uint64_t sent, received;
@@ -112,9 +114,10 @@ enum counters_by { COUNTERS_BY_DATA, COUNTERS_BY_PACKETS, COUNTERS_BY_WAIT, COUN
  * errors of all counters are added up. */
 uint64_t counters_rank_value(enum counters_by by, const uint16_t code[FAB_COLUMNS]);
 /* Reads the samples of all ports that end in (since, until]. Returns the `most` ports with the
- * greatest values, the greatest value first. *ret_ports: number of all ports that could be ranked,
- * which are the ports with rates or, by waits or errors, with waits or errors. Calls stopped() from
- * time to time, and returns BUSY if stopped() returned true. Also returns NOMEM, IO or FORMAT. */
+ * greatest values, the greatest value first. *ret_ports: number of all ports that were ranked. By
+ * data or packets, these are all ports whose rates are known; by waits or errors, all ports with
+ * waits or errors. Calls stopped() from time to time, and returns BUSY if stopped() returned true.
+ * Also returns NOMEM, IO or FORMAT. */
 int counters_read_top(const struct counters *c, unsigned level, int64_t since, int64_t until,
                       enum counters_by by, uint32_t most, bool (*stopped)(void *ctx), void *ctx,
                       struct counters_total **ret, uint32_t *ret_count, uint32_t *ret_ports);

@@ -11,7 +11,7 @@
 #include "fabricd/store/sql.h"
 #include "libfabmgr/base/status.h"
 
-#define APPLICATION_ID 0x66616263 /* "fabc" */
+#define APPLICATION_ID 0x66616263 /* the bytes "fabc" */
 #define VERSION 1
 #define BUSY_MS 2000
 

@@ -35,7 +35,7 @@ static bool was_told(struct counters_writer *w, uint32_t port, int kind, int64_t
     return false;
 }
 
-/* Returns the node that has this port; NULL: none. */
+/* Returns the node that has the port with this number; NULL: no node has it. */
 static const struct counters_known *owner_of(const struct counters_writer *w, uint32_t port)
 {
     for (size_t i = 0; i < w->node_count; i++)
@@ -100,7 +100,8 @@ void counters_find_asymmetry(struct counters_writer *w, const struct counters_qu
 {
     for (uint32_t a = 0; a < w->ports && a < w->room; a++) {
         uint32_t b = w->peer[a];
-        /* if the durations differ, one end lacks a sample, so the means are of different times */
+        /* if the durations differ, the two means cover different times, because the history lacks a
+         * sample of one end */
         if (b >= w->ports || q->seconds[0][a] == 0 || q->seconds[0][a] != q->seconds[1][b])
             continue;
         struct counters_finding f = {.kind = COUNTERS_ASYMMETRY,
@@ -118,7 +119,7 @@ void counters_find_asymmetry(struct counters_writer *w, const struct counters_qu
 struct errors {
     int64_t begin;
     uint64_t count[FAB_BLOCK_PORTS][FAB_TREND_STEPS];
-    bool has[FAB_TREND_STEPS]; /* the history has a roll-up of this time */
+    bool has[FAB_TREND_STEPS]; /* true: the history has a roll-up of this quarter of an hour */
 };
 
 /* Returns the number of errors of the link itself in a sample. *ret_worst: the counter with most of
@@ -191,7 +192,8 @@ int counters_find_rising(struct counters_writer *w, uint32_t group, int64_t end,
     if (e == NULL)
         return any ? FAB_E_NOMEM : FAB_OK;
     e->begin = end - (int64_t)FAB_TREND_STEPS * FAB_ROLLUP_QUARTER;
-    /* the roll-ups of yesterday are joined in one block, whose key has the time of the first one */
+    /* the roll-ups of yesterday are joined in one block, whose key has the time of the first
+     * roll-up in it */
     int status = counters_db_blocks(w->sql[COUNTERS_SQL_BLOCKS],
                                     counters_key(1, group, e->begin - FAB_ROLLUP_DAY),
                                     counters_key(1, group, end), columns, add_errors, e);

@@ -17,7 +17,7 @@ struct counters {
     char path[PATH_MAX];
     pthread_t thread;
     /* Only the thread uses these members. */
-    struct counters_writer writer; /* writer.db == NULL: not open */
+    struct counters_writer writer; /* writer.db == NULL: the database is not open */
     struct file_identity file;
     char failure[200];
     /* protects all members below */

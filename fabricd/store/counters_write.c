@@ -15,9 +15,10 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/fabric.h"
 
-/* Interval in s at which the table gets the time of a node's last sample. */
+/* Interval in s at which the writer stores the time of a node's last sample in the table `node`. */
 #define SEEN_EVERY 3600
-/* maximum number of 15-minute periods or days that are deleted with one round */
+/* maximum number of 15-minute periods, or of days, that the writer deletes when it writes a
+ * round */
 #define DELETIONS_MOST 8
 #define VACUUM "PRAGMA incremental_vacuum(4096)"
 
@@ -128,7 +129,7 @@ static int read_nodes(struct counters_writer *w)
     return status;
 }
 
-/* Finds a node with this number of ports whose samples have all been deleted. */
+/* Finds a node with this number of ports whose samples have all been deleted from the history. */
 static struct counters_known *find_expired(struct counters_writer *w, uint8_t ports)
 {
     int64_t oldest = INT64_MAX;
@@ -206,7 +207,8 @@ static int make_room(struct counters_writer *w)
     uint32_t *peer = reallocarray(w->peer, room, sizeof(*peer));
     if (peer == NULL)
         return FAB_E_NOMEM;
-    memset(peer + w->room, 0xff, (room - w->room) * sizeof(*peer)); /* FAB_NONE */
+    /* sets all new elements to FAB_NONE */
+    memset(peer + w->room, 0xff, (room - w->room) * sizeof(*peer));
     w->peer = peer;
     for (int c = 0; c < FAB_COLUMNS; c++) {
         free(w->code[c]);

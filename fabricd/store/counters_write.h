@@ -12,7 +12,8 @@ struct counters_known { /* a node that the history knows */
     uint64_t guid;
     uint32_t first; /* number of the node's port 0; the numbers of its other ports follow */
     uint8_t ports;
-    /* Unix times in s. seen: last sample. stored: `seen` in the table; 0: no row */
+    /* Unix times in s. seen: time of the last sample. stored: the value of `seen` in the database;
+     * 0: the database has no row for the node */
     int64_t seen, stored;
 };
 enum counters_sql {
@@ -44,7 +45,7 @@ struct counters_writer {
     /* the findings of the last roll-up */
     struct counters_finding finding[COUNTERS_FINDINGS];
     size_t finding_count;
-    /* the findings of the last day, which are not reported again */
+    /* the findings of the last day, which must not be reported again */
     struct counters_told {
         int64_t time;
         uint32_t port;
@@ -69,7 +70,7 @@ uint64_t counters_writer_bytes(struct counters_writer *w);
 /* Sums over a quarter of an hour, by port number. */
 struct counters_quarter {
     int64_t begin, end;
-    uint64_t *sum[2]; /* bytes sent, and bytes received */
+    uint64_t *sum[2]; /* number of bytes sent, and number of bytes received */
     /* total duration in s of the samples that have a rate of sent data, and of those that have a
      * rate of received data */
     uint32_t *seconds[2];
@@ -79,8 +80,8 @@ void counters_quarter_fini(struct counters_quarter *q);
 /* Adds the samples of a group. */
 void counters_quarter_add(struct counters_quarter *q, uint32_t group,
                           const struct fab_counters_block *b);
-/* Finds links of which one end sent clearly more or less data than the other end received. Call
- * this function after all groups were added. */
+/* Finds links where one end sent clearly more or less data than the other end received. Call this
+ * function after all groups were added. */
 void counters_find_asymmetry(struct counters_writer *w, const struct counters_quarter *q);
 /* Finds ports of a group whose error rate rises. now: roll-up of the quarter of an hour that ends
  * at `end`. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Derives M_Keys of ports (derive.h), and caches the newest of them. One derivation takes several
- * microseconds, and the manager needs the key each time that it checks which M_Key a port has. The
- * cache has room for 64 Ki keys, enough for the current and the previous keys of 11,664 hosts. */
+/* Derives M_Keys of ports (derive.h), and caches the newest of them. The cache saves time: one
+ * derivation takes several microseconds, and the manager needs the key each time that it checks
+ * which M_Key a port has. The cache has room for 64 Ki keys, enough for the current and the
+ * previous keys of 11,664 hosts. */
 #include "fabricd/store/derive.h"
 
 #include <openssl/evp.h>
@@ -67,7 +68,7 @@ struct entry {
 };
 static struct bucket {
     struct entry way[WAYS];
-    unsigned next; /* entry that the next new key replaces */
+    unsigned next; /* index of the entry that the next new key replaces */
 } cache[BUCKETS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

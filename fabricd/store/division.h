@@ -11,7 +11,8 @@
 
 struct division {
     struct batch rest; /* the records that have not had their own transaction yet */
-    /* The divided batch had the records number from + 1 to `to`, in the order of the queue. */
+    /* The divided batch had the records with the numbers from + 1 to `to`, in the order of the
+     * queue. */
     uint64_t from, to;
 };
 
@@ -27,8 +28,8 @@ void division_begin(struct division *d, struct batch *b, uint64_t written);
  * the view, if the batch has them; each further part is one record. */
 void division_next(struct division *d, struct batch *to);
 /* Makes `from` and `to` the numbers of the records that count as lost when batch `b`, which cannot
- * be divided further, is dropped. These are all records of the divided batch if `b` is a part of
- * one, and otherwise the records of `b`. `written`: as in division_begin. */
+ * be divided further, is dropped. If `b` is a part of a divided batch, these are all records of the
+ * divided batch; otherwise the records of `b`. `written`: as in division_begin. */
 void division_give_up(struct division *d, const struct batch *b, uint64_t written);
 
 #endif

@@ -32,7 +32,7 @@ struct store_gone_node {
 typedef void store_gone_node_fn(void *ctx, const struct store_gone_node *node);
 
 struct store_gone_nodes {
-    int type;       /* enum fab_node_type; 0: all */
+    int type;       /* list only nodes of this type (enum fab_node_type); 0: all types */
     int64_t before; /* list only nodes whose gone_since is before this time */
     /* The list continues after the node with this gone_since and GUID. after_since INT64_MAX: the
      * list starts from the beginning. */
@@ -55,7 +55,7 @@ struct store_gone_found {
     /* number of nodes that match equally well, and better than all others; 0: no node matches */
     uint32_t count;
     enum store_match match;
-    uint64_t guid; /* GUID of the node among these that left last */
+    uint64_t guid; /* GUID of the node that left last among the nodes that match best */
 };
 /* Finds the nodes that a text names. `number` is the value of the text as a GUID (is_guid) or LID;
  * 0: the text is no number. Returns OK, NOMEM, IO or FORMAT. */
@@ -92,7 +92,7 @@ int store_gone_links(struct store *s, const struct store_gone_links *query, uint
                      store_gone_link_fn *fn, void *ctx);
 
 struct store_gone_count {
-    /* numbers of gone nodes and links. hosts: adapters, without aggregation nodes. */
+    /* numbers of nodes and links that are gone. hosts: adapters that are not aggregation nodes. */
     uint32_t hosts, switches, others, links;
 };
 /* Counts the nodes and links whose gone_since is in [from, before). Returns OK, NOMEM, IO or
@@ -102,8 +102,8 @@ int store_gone_count(struct store *s, int64_t from, int64_t before, struct store
 /* Forgets a node that is gone, with its ports and links. If the node is in the fabric again when
  * the writer thread handles this request, the request has no effect. */
 void store_forget_node(struct store *s, uint64_t guid);
-/* Forgets all nodes and links whose gone_since is before `before`, because an operator decided so.
- * If the state is replicated, the other managers forget these nodes, too (forgotten.h). */
+/* Forgets all nodes and links whose gone_since is before `before`, because an operator requested
+ * it. If the state is replicated, the other managers forget these nodes, too (forgotten.h). */
 void store_forget_older(struct store *s, int64_t before);
 /* Forgets all nodes and links whose gone_since is before `before`. Of the nodes and links that left
  * later, keeps only the last `nodes` nodes and the last 8 * `nodes` links. */

@@ -89,7 +89,7 @@ static int16_t take_limit(sqlite3_stmt *stmt, int column)
 struct inventory_list {
     struct store_inventory *list;
     size_t count;
-    size_t next; /* index of the node whose modules are read */
+    size_t next; /* index of the node whose modules are being read */
 };
 
 static int take_device(sqlite3_stmt *stmt, struct inventory_list *all)
@@ -117,7 +117,9 @@ static int take_device(sqlite3_stmt *stmt, struct inventory_list *all)
     return FAB_OK;
 }
 
-/* The modules come in the order of the GUIDs of their nodes, as the nodes in the list. */
+/* Returns the node of a module; NULL: there is none. The modules are read in the order of the GUIDs
+ * of their nodes, as the list is sorted, so the search begins at the node of the previous
+ * module. */
 static struct store_inventory *owner_of(struct inventory_list *all, uint64_t guid)
 {
     while (all->next < all->count && all->list[all->next].guid < guid)

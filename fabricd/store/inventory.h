@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The last inventory of each node: what the device and its modules said about themselves when the
- * manager last read them. It stays when the node leaves the fabric, until the node is forgotten
- * (gone.h). */
+ * manager last read them. The inventory stays in the database when the node leaves the fabric,
+ * until the node is forgotten (gone.h). */
 #ifndef FABRICD_STORE_INVENTORY_H
 #define FABRICD_STORE_INVENTORY_H
 
@@ -19,13 +19,13 @@ struct store_module {
     struct fab_module module;
 };
 struct store_inventory {
-    uint64_t guid;   /* of the node */
-    int64_t read_us; /* Unix time in microseconds at which it was read */
+    uint64_t guid;   /* GUID of the node */
+    int64_t read_us; /* Unix time in microseconds at which the manager read the inventory */
     uint8_t type;    /* enum fab_node_type */
     uint32_t vendor_id;
     char name[FAB_NODE_DESC_LEN + 1];
     struct fab_inventory_device device;
-    struct store_module *modules; /* [count], by port */
+    struct store_module *modules; /* [count] the modules, sorted by port */
     size_t count;
 };
 /* Replaces the inventory of a node. Copies *i. */

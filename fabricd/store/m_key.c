@@ -36,8 +36,8 @@
 
 static const struct {
     const char *file, *heading, *name;
-    /* for the error message: a sentence that tells how ports or devices get a key again if the file
-     * is removed */
+    /* end of a sentence in error messages: how the manager controls ports or devices again after
+     * somebody has removed the file */
     const char *lost;
 } kinds[] = {
     [STORE_KEY_OF_PORTS] = {STORE_M_KEY_FILE, "fabricd M_Keys 1", "M_Key",

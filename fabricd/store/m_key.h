@@ -80,12 +80,12 @@ int store_cc_key_read(const char *dir, struct store_m_key *ret, char *why, size_
 int store_m_key_write(const char *dir, const struct store_m_key *k, char *why, size_t why_len);
 /* Makes the text of the key file, from malloc. Returns NOMEM. */
 int store_m_key_text(const struct store_m_key *k, char **ret, size_t *ret_len);
-/* Returns true if both have the same generation, time, current and previous keys, and both or none
- * are rotating. Ignores the lists of ports, and whether fabricd made the keys. */
+/* Returns true if the two have the same generation, time, current key and previous key, and either
+ * both are rotating or neither is. Ignores the lists of ports, and whether fabricd made the
+ * keys. */
 bool store_m_key_same(const struct store_m_key *a, const struct store_m_key *b);
 /* Returns the M_Keys for the setting `subnet.m_key: derived`. Uses the key file as
- * store_m_key_generated does. Also returns UNSUPPORTED if OpenSSL lacks what the derivation needs.
- */
+ * store_m_key_generated does. Also returns UNSUPPORTED if OpenSSL cannot derive keys by HKDF. */
 int store_m_key_derived(const char *dir, struct fab_m_keys *ret, char *why, size_t why_len);
 /* Makes a random master secret. Returns IO if the kernel has no random numbers. */
 int store_m_key_new_secret(struct fab_m_keys *ret);

@@ -16,7 +16,8 @@ struct store_policy {
     const char *hash; /* SHA-256 of the text, in hexadecimal digits */
     const char *text; /* YAML */
 };
-/* Writes a version, at once. It is committed as a whole, or not at all. */
+/* Puts a version into the queue of the writer thread, which commits it at once, and either as a
+ * whole or not at all. */
 void store_put_policy(struct store *s, const struct store_policy *policy);
 typedef void store_policy_fn(void *ctx, const struct store_policy *policy);
 /* Calls fn for each version, newest first; the texts are valid during the call. version: 0, or the

@@ -64,7 +64,7 @@ struct record_isolated {
 };
 
 struct record_drain {
-    struct store_drain *drain; /* a copy that the record owns */
+    struct store_drain *drain; /* a copy of the drain; the record owns it */
     bool there;
 };
 
@@ -76,7 +76,8 @@ struct record_pin {
 /* A request to forget (gone.h) the node `guid` or, if guid is 0, nodes and links by their age and
  * number. */
 struct record_forget {
-    bool decided; /* by an operator, so that the other managers must forget, too (forgotten.h) */
+    /* true: an operator made the request, so the other managers must forget, too (forgotten.h) */
+    bool decided;
     uint64_t guid;
     int64_t before;
     uint32_t nodes;
@@ -135,7 +136,7 @@ struct record {
         struct record_hosts hosts;
         struct record_forget forget;
         struct record_snapshot snapshot;
-        struct store_inventory *inventory; /* a copy that the record owns */
+        struct store_inventory *inventory; /* a copy of the inventory; the record owns it */
         struct record_meta meta;
         struct store_policy policy; /* its texts are in texts[] */
         struct audit_row audit;

@@ -183,7 +183,7 @@ void store_pending_close(struct store_pending *p)
     free(p);
 }
 
-/* Adds the marked row that is the present result of p->list, with its present value. */
+/* Adds the marked row that the statement p->list has just returned, with its present value. */
 static int add_marked(struct store_pending *p, struct store_rows *to)
 {
     const char *key = sql_text(p->list, 1);
@@ -207,7 +207,8 @@ int store_pending_read(struct store_pending *p, size_t limit, struct store_rows 
                        uint64_t *ret_all)
 {
     struct store_rows rows = {0};
-    /* One transaction reads both, so that values and versions belong together. */
+    /* One transaction reads the marks and the rows, so that each value belongs to the version of
+     * its mark. */
     int status = sql_status(sqlite3_exec(p->db, "BEGIN", NULL, NULL, NULL));
     if (status != FAB_OK)
         return status;

@@ -19,13 +19,13 @@
 struct store;
 
 struct store_row {
-    const char *table; /* in static memory */
+    const char *table; /* name of the table, in static memory */
     char *key;
     char *value;      /* NULL: the row is deleted */
     uint64_t version; /* version of the mark; each change of the row gives it a higher version */
 };
 /* Returns true if the row is a registration of a host: a service, a subscription, a multicast
- * group, a member of one, or an alias GUID. */
+ * group, a member of a multicast group, or an alias GUID. */
 bool store_is_registration(const struct store_row *row);
 /* A list that owns its keys and values. */
 struct store_rows {
@@ -55,8 +55,8 @@ int store_pending_read(struct store_pending *p, size_t limit, struct store_rows 
                        uint64_t *ret_all);
 
 /* Each of the following functions puts a request into the queue of the writer thread, which carries
- * out the request in one transaction. The functions take over the rows. If memory runs out, they
- * drop the rows and return NOMEM. */
+ * out the request in one transaction. A function takes over the rows that it gets. If memory runs
+ * out, it drops the rows and returns NOMEM. */
 /* Deletes the marks of rows that were sent, unless a row has changed since it was read. */
 int store_put_confirmed(struct store *s, struct store_rows *rows);
 /* Marks all replicated rows. */
@@ -67,8 +67,8 @@ struct store_received {
     /* true: these rows are the complete state, so each replicated row that is not among them is
      * deleted, unless it keeps its mark */
     bool whole;
-    /* A row whose mark has a higher version keeps its value, because this manager changed the row
-     * last. Other marks are deleted. UINT64_MAX: all marks are deleted. */
+    /* If the mark of a row has a higher version than this, the row keeps its value, because this
+     * manager changed the row last. Other marks are deleted. UINT64_MAX: all marks are deleted. */
     uint64_t keeps_after;
 };
 int store_put_received(struct store *s, struct store_received *received);
@@ -81,7 +81,7 @@ uint64_t store_marked_version(struct store *s);
 uint64_t store_received_drops(struct store *s);
 
 /* Returns the random number by which the other managers know this database, and stores it if there
- * is none yet. Returns 0 if that fails. */
+ * is none yet. Returns 0 if the number cannot be read or stored. */
 uint64_t store_instance(struct store *s);
 
 #endif

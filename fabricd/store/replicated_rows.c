@@ -8,8 +8,8 @@
  * replica_marks() says whether changes are marked now, replica_version() numbers the marks, and
  * replica_bytes() converts hexadecimal digits to bytes.
  *
- * What comes from other managers is not trusted to have the right form: a row that the schema
- * refuses is logged and left out.
+ * A row from another manager may have a wrong form. If the schema refuses a row, the thread logs
+ * the row and leaves it out.
  */
 #include "fabricd/store/replicated_rows.h"
 
@@ -208,7 +208,7 @@ static int storing_init(struct storing *x)
     return status;
 }
 
-/* Returns whether the row keeps its value, because this manager changed it last. */
+/* Returns true if the row keeps its value, because this manager changed the row last. */
 static bool is_kept(struct storing *x, const struct store_row *row)
 {
     sqlite3_stmt *stmt = x->is_marked;
@@ -221,8 +221,9 @@ static bool is_kept(struct storing *x, const struct store_row *row)
     return kept;
 }
 
-/* Runs a statement with the parameters ?1 key, ?2 value, ?3 table. *ret_same: its result is the
- * value of the row. Returns a result code of SQLite. */
+/* Runs a statement with the parameters ?1 key, ?2 value, ?3 table. *ret_same: true if the statement
+ * returned the value in `row`; if `row` is deleted, true if it returned nothing. Returns a result
+ * code of SQLite. */
 static int step(sqlite3_stmt *stmt, const struct store_row *row, bool *ret_same)
 {
     const char *text[] = {row->key, row->value, row->table};
@@ -239,7 +240,7 @@ static int step(sqlite3_stmt *stmt, const struct store_row *row, bool *ret_same)
     return code;
 }
 
-/* Returns whether the row, and not the database, has caused the error. */
+/* Returns true if the row has caused the error, and false if the database has caused it. */
 static bool is_of_row(int code)
 {
     return code == SQLITE_ERROR || code == SQLITE_CONSTRAINT || code == SQLITE_MISMATCH ||
@@ -301,9 +302,10 @@ static int delete_unseen(struct storing *x)
         deleted += changes;
         x->r->leases |= changes > 0;
     }
-    /* A change of this manager is lost only if both its mark and its row were deleted here. A mark
-     * without a row stands for a deletion, which has taken effect; a row without a mark was deleted
-     * by another manager. So at most the smaller of the two numbers is lost. */
+    /* A change of this manager is lost only if both its mark and its row were deleted here. If only
+     * the mark was deleted, the change was itself a deletion, which is still in effect. If only the
+     * row was deleted, another manager has deleted it. So the number of lost changes is at most the
+     * smaller of the two numbers. */
     x->r->drops += (uint64_t)(marks < deleted ? marks : deleted);
     return status;
 }

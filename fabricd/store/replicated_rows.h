@@ -7,11 +7,10 @@
 
 #include "fabricd/store/replicated.h"
 
-/* Marks that the writer thread makes. Only this thread uses them, apart from `changes` and
- * `drops`. */
+/* The state of marking. Only the writer thread uses it, apart from `changes` and `drops`. */
 struct replicated {
-    bool marks;       /* the triggers exist */
-    bool silent;      /* changes of replicated rows are not marked now */
+    bool marks;       /* true: the triggers that mark changes exist */
+    bool silent;      /* true: changes of replicated rows are not marked now */
     uint64_t version; /* version of the last mark */
     bool leases;      /* LID leases were received in the open transaction */
     uint64_t told;    /* value of `version` when the listener was last called */

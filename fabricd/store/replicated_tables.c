@@ -3,8 +3,8 @@
  * The list of replicated tables, and the SQL that reads, writes and marks their rows. A table that
  * all managers must know needs only a line here.
  *
- * Not replicated: the journal, the audit log and counters, and what each manager sees in the fabric
- * by itself (nodes, ports, links, table sets).
+ * Some tables are not replicated: the journal, the audit log and the counters, and what each
+ * manager sees in the fabric by itself (nodes, ports, links, records of published tables).
  */
 #include "fabricd/store/replicated_tables.h"
 

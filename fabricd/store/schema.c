@@ -265,7 +265,7 @@ static const char step_10[] = "CREATE TABLE audit ("
                               "  kind INTEGER NOT NULL," /* enum audit_kind */
                               "  time_us INTEGER NOT NULL,"
                               "  call INTEGER NOT NULL,"
-                              "  result INTEGER NOT NULL," /* gRPC code */
+                              "  result INTEGER NOT NULL," /* gRPC code of the result */
                               "  account TEXT NOT NULL,"
                               "  source TEXT NOT NULL,"
                               "  method TEXT NOT NULL,"
@@ -296,13 +296,15 @@ static const char step_11[] = "ALTER TABLE node ADD COLUMN gone_since INTEGER NO
 static const char step_12[] = "CREATE TABLE snapshot ("
                               "  name TEXT PRIMARY KEY,"
                               "  time INTEGER NOT NULL,"
-                              "  automatic INTEGER NOT NULL," /* 1: the manager made it */
+                              /* 1: the manager made it by itself; 0: an operator made it */
+                              "  automatic INTEGER NOT NULL,"
                               "  made_by TEXT NOT NULL,"
                               "  hash INTEGER NOT NULL,"
                               "  nodes INTEGER NOT NULL,"
                               "  links INTEGER NOT NULL,"
-                              "  size INTEGER NOT NULL," /* bytes of the topology */
-                              "  topology BLOB NOT NULL" /* the format of ibnetdiscover */
+                              "  size INTEGER NOT NULL," /* size of the topology in bytes */
+                              /* the topology in the format of ibnetdiscover */
+                              "  topology BLOB NOT NULL"
                               ");";
 
 /* Drains that have not ended, the nodes that they name, and the links that routes avoid. */
@@ -470,8 +472,8 @@ static int refuse_foreign(const char *path, int64_t id, char *why, size_t why_le
     return FAB_E_FORMAT;
 }
 
-/* Writes to why[] that the file cannot be used, with the reason: SQLite's message or, if db is
- * NULL, the text of `status`. Returns `status`. */
+/* Writes a sentence to why[]: the file cannot be used, and the reason. The reason is SQLite's
+ * message or, if db is NULL, the text of `status`. Returns `status`. */
 static int refuse(int status, sqlite3 *db, const char *path, char *why, size_t why_len)
 {
     const char *reason = db != NULL ? sqlite3_errmsg(db) : fab_base_status_text(status);
@@ -538,8 +540,8 @@ static int apply_steps(sqlite3 *db, const struct schema_steps *steps, int from)
 }
 
 /* Makes a backup in the folder of the database, such as fabricd.db.v1-20261120T110709Z. The backup
- * gets this name when it is complete: if the process is killed before, and starts again in the same
- * second, the next backup takes its place. */
+ * has another name until it is complete. So if the process is killed while it makes a backup, the
+ * next backup replaces the incomplete file. */
 static int back_up(sqlite3 *db, const char *path, int version)
 {
     char stamp[32], copy[PATH_MAX], part[PATH_MAX];

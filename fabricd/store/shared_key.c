@@ -44,7 +44,7 @@ static char *value_of(const uint8_t *sealed, size_t len)
     return value;
 }
 
-/* Wraps a text. *ret_value is from malloc. */
+/* Encrypts a text (wrap.h) and writes it as the value of a row. *ret_value is from malloc. */
 static int wrap_text(const struct store_sharing *w, enum store_key_of of, const char *text,
                      size_t len, char **ret_value)
 {
@@ -80,7 +80,7 @@ static int put_row(struct store *s, enum store_key_of of, const char *value)
 int store_put_shared_key(struct store *s, const struct store_sharing *w,
                          const struct store_m_key *k)
 {
-    struct store_m_key shared = *k; /* borrows the list */
+    struct store_m_key shared = *k; /* the copy borrows the list of ports */
     char *text = NULL, *value = NULL;
     size_t len = 0;
     if (shared.count > STORE_SHARED_PORTS)

@@ -16,9 +16,10 @@
 #include "fabricd/store/m_key.h"
 
 struct store;
-/* Maximum number of ports in a shared key file. A longer list is left out: etcd refuses requests
- * above 1.5 MiB, and one request may have the rows of both keys, of 400 KB each. The manager that
- * uses the row makes the list of a rotation from its leases. */
+/* Maximum number of ports in a shared key file. A longer list is left out, because etcd refuses
+ * requests above 1.5 MiB, and one request may have the rows of both keys. A row with a list of this
+ * length takes 400 KB. During a rotation, the manager that uses the row makes the list from its own
+ * leases. */
 #define STORE_SHARED_PORTS 8192
 
 struct store_sharing {
@@ -36,10 +37,10 @@ int store_get_shared_key(struct store *s, const struct store_sharing *w, enum st
 /* Returns whether the row of the key waits for the confirmation by a majority. */
 bool store_shared_key_waits(struct store *s, enum store_key_of of);
 
-/* Replaces the key file by a shared one. If the current key of the replaced file is neither the
- * current nor the previous key of the new one, and fabricd made it, the function first writes the
- * replaced file under another name: some port may have its key. Returns the errors of
- * store_m_key_write. */
+/* Replaces the key file by a shared key file. Before that, it may keep the replaced file under
+ * another name, because some ports may still have its current key. It does so if fabricd made this
+ * key, and the shared file has the key neither as its current nor as its previous key. Returns the
+ * errors of store_m_key_write. */
 int store_adopt_key(const char *dir, const struct store_m_key *was, const struct store_m_key *now,
                     char *why, size_t why_len);
 

@@ -13,7 +13,7 @@
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Returns the FNV-1a hash of the text, without the sign bit, because SQLite stores signed
+/* Returns the FNV-1a hash of the text, shifted right by one bit, because SQLite stores signed
  * integers. */
 static uint64_t hash_of(const char *text, size_t len)
 {

@@ -24,16 +24,16 @@ struct store_snapshot_limits {
 };
 struct store_snapshot {
     const char *name, *by; /* name: the name of the snapshot; by: the operator who made it */
-    int64_t time;          /* Unix seconds */
+    int64_t time;          /* Unix time in seconds at which the snapshot was made */
     bool automatic;
     uint32_t nodes, links;
-    uint64_t size; /* bytes */
+    uint64_t size; /* size of the topology in bytes */
 };
 
 /* Puts a snapshot of the fabric into the queue of the writer thread, which makes the text. The
  * writer drops the snapshot in two cases: a snapshot with this name exists, or the snapshot is
- * automatic and the last automatic one has the same topology. store_delete_snapshot deletes the
- * snapshot with this name. */
+ * automatic and the last automatic snapshot has the same topology. store_delete_snapshot deletes
+ * the snapshot with this name. */
 void store_put_snapshot(struct store *s, const struct store_snapshot *snapshot,
                         const struct fab_fabric *fabric,
                         const struct store_snapshot_limits *limits);

@@ -179,7 +179,7 @@ static const char *const texts[SQL_COUNT] = {
 
 int sql_status(int code)
 {
-    /* SQLite adds bits to the primary result code for extended codes */
+    /* in an extended result code, the lowest 8 bits are the primary result code */
     switch (code & 0xff) {
     case SQLITE_OK:
     case SQLITE_DONE:

@@ -12,7 +12,7 @@ struct store {
     sqlite3 *reader;
     struct writer *writer;
     char path[PATH_MAX];       /* path of the database */
-    struct writer_audit audit; /* constant after the start */
+    struct writer_audit audit; /* the members are constant after the start */
     /* number of the last call in the audit log */
     uint64_t audit_call;
 };

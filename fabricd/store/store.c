@@ -71,8 +71,9 @@ int store_open(const char *dir, struct store **ret, char *why, size_t why_len)
     return status;
 }
 
-/* Closes the store. The reader is closed first, because the last connection that closes checkpoints
- * the WAL, which a read-only connection cannot do. The lock is released last. */
+/* Closes the store. Closes the read-only connection before the connection of the writer: the
+ * connection that is closed last checkpoints the WAL, and a read-only connection cannot do this.
+ * Releases the lock last. */
 void store_close(struct store *s)
 {
     if (s == NULL)

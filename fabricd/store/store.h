@@ -75,7 +75,7 @@ int store_load_exempt(struct store *s, struct store_port **ret, size_t *ret_coun
 struct store_isolated {
     uint64_t guid[2]; /* node GUIDs of the two ends */
     uint8_t port[2];
-    bool operated; /* an operator requested the isolation */
+    bool operated; /* true: an operator requested the isolation */
     bool offence;  /* true: the link was isolated because its host misbehaved */
     int64_t since_us;
     char name[2][128], cause[160];
@@ -115,7 +115,7 @@ int store_load_services(struct store *s, struct store_service **ret, size_t *ret
 /* the key of the row is record.subscriber_gid and number */
 struct store_subscription {
     struct fab_wire_inform_info_record record;
-    bool trusted; /* the subscriber's request carried the sa_key */
+    bool trusted; /* true: the subscriber's request carried the sa_key */
 };
 void store_put_subscription(struct store *s, const struct store_subscription *subscription,
                             bool there);
@@ -165,7 +165,7 @@ uint64_t store_mark(struct store *s);
 enum store_written store_written(struct store *s, uint64_t mark);
 /* Returns true if a record was dropped since the start because it violates the schema. The database
  * may then lack records that the caller stored earlier. So if a host repeats a registration, the
- * caller stores the registration again even if it changes nothing. */
+ * caller must store the registration again, even if nothing in it has changed. */
 bool store_has_lost(struct store *s);
 /* Returns true if the last transaction failed, or if the file of the database was deleted, moved or
  * replaced. A change that is stored now would probably be lost. */
@@ -181,8 +181,8 @@ void store_get_health(struct store *s, struct store_health *ret);
 /* Returns true if the writer is so far behind that the caller must refuse new registrations. */
 bool store_is_behind(struct store *s);
 
-/* Returns the number of records (events and table sets) that were dropped because the writer was
- * behind. */
+/* Returns the number of records that were dropped because the writer was behind. These are events,
+ * and records of published tables (store_put_view). */
 uint64_t store_dropped(struct store *s);
 /* Appends to the text the size of the database, and the rows and bytes of each table and index.
  * Uses a connection of its own. Reads the whole database, so call it on a worker thread. Calls

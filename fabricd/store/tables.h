@@ -60,9 +60,9 @@ int registry_touch(struct sql *q, int64_t now);
 /* Deletes rows of nodes that are gone, with their ports and links. Returns the errors of sql_run.
  */
 int registry_forget(struct sql *q, const struct record_forget *forget);
-/* snapshots.c: writes or deletes a snapshot. An automatic snapshot is not written if the last
- * automatic one has the same topology. After a write, deletes automatic snapshots that exceed the
- * limits. Returns NOMEM or the errors of sql_run. */
+/* snapshots.c: writes or deletes a snapshot. Does not write an automatic snapshot if the last
+ * automatic snapshot has the same topology. After a write, deletes automatic snapshots that exceed
+ * the limits. Returns NOMEM or the errors of sql_run. */
 int snapshot_write(struct sql *q, const struct record_snapshot *r);
 void registry_fini(struct registry *r);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Wraps secrets (wrap.h). The result is nonce, encrypted bytes, and tag. The nonces are random: a
- * key changes rarely, so their number stays far below the 2^32 of NIST SP 800-38D, section 8.3. */
+/* Wraps secrets (wrap.h). The result has the nonce, the encrypted bytes and the tag, in this order.
+ * The nonces are random. NIST SP 800-38D, section 8.3, permits this for up to 2^32 uses of a
+ * wrapping key. Secrets are wrapped only when a key changes, which is rare, so the number of uses
+ * stays far below. */
 #include "fabricd/store/wrap.h"
 
 #include <limits.h>

@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STORE_WRAP_KEY 32   /* bytes of the wrapping key */
-#define STORE_WRAP_NONCE 12 /* bytes before the encrypted ones */
-#define STORE_WRAP_TAG 16   /* bytes after them */
+#define STORE_WRAP_KEY 32   /* size of the wrapping key in bytes */
+#define STORE_WRAP_NONCE 12 /* size in bytes of the nonce, which precedes the encrypted bytes */
+#define STORE_WRAP_TAG 16   /* size in bytes of the tag, which follows the encrypted bytes */
 #define STORE_WRAP_MORE (STORE_WRAP_NONCE + STORE_WRAP_TAG)
 
 /* Writes len + STORE_WRAP_MORE bytes to ret[]. `context` says what the secret is; a text that was

@@ -7,7 +7,8 @@
  *
  * If a transaction fails because the disk is full or another program locks the database, the thread
  * keeps `work` and tries to write it again, at growing intervals. The queue grows during this time.
- * When it has QUEUE_MAX records, further events and table sets are dropped and counted.
+ * When it has QUEUE_MAX records, further events and records of published tables (table_set) are
+ * dropped and counted.
  *
  * If a transaction violates the schema, the batch is divided (division.h).
  *
@@ -44,7 +45,7 @@
 #include "fabricd/store/tables.h"
 #include "libfabmgr/base/status.h"
 
-/* if the queue has this many records, further events and table sets are dropped */
+/* if the queue has this many records, further events and records of published tables are dropped */
 #define QUEUE_MAX 8192
 /* if the queue has this many records, the thread writes them at once and does not wait for more
  * records */
@@ -55,9 +56,10 @@
 /* interval at which an idle writer checks whether the file is still at its path */
 #define LOOK_US 2000000
 #define SEEN_EVERY_S 300 /* seconds between two renewals of last_seen */
-/* The oldest events are deleted when the database has TRIM_EVERY events more than it must keep. */
+/* When the database has TRIM_EVERY events more than it must keep, the writer deletes the oldest
+ * events. */
 #define TRIM_EVERY 256
-/* number of newest events that stay in the database until writer_keep sets another */
+/* number of newest events that stay in the database until writer_keep sets another number */
 #define KEEP_DEFAULT 100000
 
 struct writer {
@@ -97,19 +99,19 @@ struct writer {
     /* Only the writer thread uses the members from here on. */
     struct sql sql;
     char *path;
-    struct file_identity file; /* the file that was opened */
+    struct file_identity file; /* identity of the database file that was opened */
     struct batch work;
     /* The records of a batch that violates the schema, which the thread writes before `pending`. */
     struct division division;
     struct lease_table leases;
     struct registry registry;
     struct writer_audit audit;
-    /* chain: the end of the audit log as committed. next: the end with the rows of the open
-     * transaction. */
+    /* chain: the end of the audit log that is committed. next: the end of the audit log with the
+     * rows of the open transaction. */
     struct audit_chain chain, next;
     struct replicated replicated;
-    /* true: one of the rows of the audit log that should be pruned is wrong. The thread prunes no
-     * rows until the next start. */
+    /* true: a row of the audit log that should have been pruned is wrong. The thread prunes no rows
+     * until the next start. */
     bool damaged;
     uint64_t retry_us;
     bool counted;      /* true: `events` is valid */
@@ -183,8 +185,8 @@ static int put_records(struct writer *w, uint32_t keep)
     return status == FAB_OK ? trim_events(w, keep) : status;
 }
 
-/* The database rows as they will be after the commit. After the commit, these tables replace the
- * ones in struct writer. */
+/* Copies of database rows (tables.h) as they will be after the commit. They then replace the copies
+ * in struct writer. */
 struct outcome {
     struct lease_table leases;
     struct registry registry;
@@ -648,8 +650,8 @@ void writer_put_view(struct writer *w, struct fab_view *view, struct record *set
     if (set != NULL)
         put_bounded(w, set);
     end_put(w, was_empty);
-    /* Free the replaced view only after the release of the mutex, because this takes long for a
-     * large view. */
+    /* Free the replaced view only after the mutex is released, because freeing a large view takes
+     * long. */
     fab_view_unref(replaced);
 }
 

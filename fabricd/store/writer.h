@@ -15,7 +15,7 @@ struct writer;
 struct writer_audit {
     struct audit_key key;
     int head_fd;            /* the file audit_head; the caller closes it */
-    struct audit_head head; /* head in this file */
+    struct audit_head head; /* the head in the file audit_head */
 };
 /* Starts the writer thread. Takes over the connection, even if the function returns an error.
  * Returns NOMEM or the errors of sql_status. */
