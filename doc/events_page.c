@@ -109,26 +109,41 @@ static const char *subject(const char *about)
     return about;
 }
 
-static void put_form(const struct event_row *row)
+static void put_form(const struct event_row *row, const char *number)
 {
-    printf(".Pp\nSeverity %s; the subject is %s:\n", severities[row->severity],
+    printf("%s (severity %s; the subject is %s):\n", number, severities[row->severity],
            subject(row->about));
     put_format(row->message);
     put_fields(row);
 }
 
-static void put_event(const struct event_row *row)
+/* Writes the messages of an event before the text about them, which refers to their numbers and
+ * fields. */
+static void put_forms(const struct event_row *row)
 {
-    enum event_id id = row->of;
-    printf(".It Sy %s\n", row->type);
-    put_text(row->meaning);
-    put_form(row);
+    static const char *const numbers[] = {"Second message", "Third message", "Fourth message",
+                                          "Further message"};
+    size_t more = 0, most = sizeof(numbers) / sizeof(*numbers) - 1;
+    for (int i = 0; i < EVENT_IDS; i++)
+        more += event_rows[i].of == row->of && &event_rows[i] != row;
+    put_form(row, more ? "First message" : "Message");
+    more = 0;
     for (int i = 0; i < EVENT_IDS; i++) {
         const struct event_row *form = &event_rows[i];
-        if (form->of != id || form == row)
+        if (form->of != row->of || form == row)
             continue;
-        put_form(form);
+        printf(".Pp\n");
+        put_form(form, numbers[more < most ? more : most]);
+        more++;
     }
+}
+
+static void put_event(const struct event_row *row)
+{
+    printf(".It Sy %s\n", row->type);
+    put_forms(row);
+    printf(".Pp\n");
+    put_text(row->meaning);
     printf(".Pp\n.Em Likely cause :\n");
     put_text(row->cause);
     printf(".Pp\n.Em What to do :\n");
@@ -158,11 +173,12 @@ int main(void)
         "reports what happens in the fabric as events.\n"
         "The manager writes events to its log, stores them in the event journal of its database, "
         "and sends\n"
-        "them to clients:\n"
+        "them to clients.\n"
         ".Ql fabricctl event list\n"
-        "prints the newest events,\n"
+        "prints the newest events.\n"
         ".Ql fabricctl event watch\n"
-        "prints events as they happen, and gRPC clients call ListEvents and WatchEvents.\n"
+        "prints events as they happen.\n"
+        "gRPC clients call ListEvents and WatchEvents.\n"
         "The metric\n"
         ".Va fabricd_events_total\n"
         "counts events by type and severity.\n"
@@ -170,7 +186,8 @@ int main(void)
         "Each event has these properties:\n"
         ".Bl -tag -width Ds\n"
         ".It sequence number\n"
-        "The number rises with each event, and continues to rise after a restart of the manager.\n"
+        "The number rises with each event.\n"
+        "After a restart of the manager, it continues to rise.\n"
         ".It time\n"
         "The time at which the event was emitted, in UTC.\n"
         ".It severity\n"
@@ -188,32 +205,42 @@ int main(void)
         ".Va peer_port\n"
         "name the other port.\n"
         ".It GUID and port\n"
-        "If the event is about a node or port: the GUID of the node or port, and the number of the "
-        "port.\n"
-        "Some events about a host, and not about its link, have the switch port of the host as "
-        "subject.\n"
-        "GUID and port number of these events are as follows.\n"
-        "node-unapproved and node-name-changed: the node GUID of the host, and the number of the "
-        "switch port.\n"
-        "node-unresponsive (first message) and duplicate-guid: the node GUID of the switch, and "
-        "the number of the switch port.\n"
-        "All others have port number 0.\n"
-        "Their GUID is the port GUID of the manager in events about a subnet manager, the port "
-        "GUID of the host in quota-exceeded, and otherwise the node GUID of the host.\n"
+        "If the event is about a node or port, the event has the GUID of the node or port, and the "
+        "number of the port.\n"
+        "Some events about a host have as their subject the switch port to which the host is "
+        "connected.\n"
+        "Their GUID and port number are:\n"
+        ".Bl -bullet -compact\n"
+        ".It\n"
+        "node-unapproved and node-name-changed have the node GUID of the host, and the number of "
+        "the switch port.\n"
+        ".It\n"
+        "node-unresponsive (first message) and duplicate-guid have the node GUID of the switch, "
+        "and the number of the switch port.\n"
+        ".It\n"
+        "quota-exceeded has the port GUID of the host, and port number 0.\n"
+        ".It\n"
+        "Events about a subnet manager have the port GUID of this subnet manager, and port number "
+        "0.\n"
+        ".It\n"
+        "All others have the node GUID of the host, and port number 0.\n"
+        ".El\n"
         ".It message\n"
         "The message is meant for people, and its text may change between versions.\n"
         ".It fields\n"
         "The fields are the values in the message, for programs.\n"
         "GUIDs are text, and numbers are decimal.\n"
-        "A message shows a field in microseconds as ms or s, and a field in permille as percent.\n"
-        "Some numbers are not shown: they decide which of two texts the message has.\n"
+        "If a field is in microseconds, the message shows it as ms or s.\n"
+        "If a field is in permille, the message shows it as percent.\n"
+        "Some fields are numbers that the message does not show, but that decide which of two "
+        "texts the message has.\n"
         "An example is the field\n"
         ".Va held_down\n"
-        "of the event link-flapping, where 0 means no and any other value means yes.\n"
+        "of the event link-flapping: 0 means no, and any other value means yes.\n"
         "A few other fields are only for programs, and have no effect on the message.\n"
         ".El\n"
         ".Pp\n"
-        "Programs use the type and the fields.\n"
+        "Programs should use the type and the fields, not the message.\n"
         ".Ql fabricctl -o json event list\n"
         "prints the fields.\n"
         "The API has them in\n"
@@ -225,10 +252,10 @@ int main(void)
         ".Pp\n"
         "If more than eight nodes or links change in the same way at once, one event reports all "
         "of them.\n"
-        "If the tables changed several times shortly before, the limit is lower: one event then "
-        "reports all changes as soon as two nodes or links change at once.\n"
-        "The subject of this event is the node that all changed links have in common, or "
-        "otherwise\n"
+        "If the tables changed several times shortly before, one event already reports two nodes "
+        "or links that change at once.\n"
+        "The subject of this event is the node that all changed links have in common.\n"
+        "If there is no such node, the subject is\n"
         ".Ql fabric .\n"
         ".Pp\n"
         "Some entries ask you to report an event to the developers of fabricd.\n"
@@ -240,9 +267,11 @@ int main(void)
         ".Pa /usr/share/doc/fabricd ,\n"
         "says how to do this.\n"
         ".Sh EVENTS\n"
-        "Each entry explains the event, and then lists the severity, the subject, the message "
-        "and the fields.\n"
+        "Each entry begins with the message of the event, its severity, its subject and its "
+        "fields.\n"
         "Some events have several messages.\n"
+        "An event that the manager emits has one of them.\n"
+        "The entry then explains the event.\n"
         "The messages contain:\n"
         ".Bl -tag -width Ds -compact\n"
         ".It \\fI<name>\\fR\n"
