@@ -271,7 +271,7 @@ Fabric__V1__FlappingLink *convert_flapping(struct answer *a, const struct sm_fla
     m->b = convert_place(a, f->guid[1], f->port[1], f->place[1]);
     m->flaps = f->flaps;
     m->flapping = f->flapping;
-    m->held_down = f->held;
+    m->held_down = f->held_down;
     m->up = f->up;
     if (f->hold_us != 0)
         m->hold_down = convert_duration(a, f->hold_us);

@@ -306,10 +306,10 @@ struct sm_flapping {
     uint64_t flaps; /* number of flaps counted so far */
     /* The link flapped more often than the configuration allows. */
     bool flapping;
-    /* The link is excluded from the routes: it is held down, isolated or drained. A flapping link
-     * is not held down if it connects a host or if a part of the fabric would be unreachable
-     * without it. */
-    bool held;
+    /* The link is flapping and the routes exclude it. The manager does not hold down a flapping
+     * link that connects a host, without which a part of the fabric would be unreachable, or that
+     * the limits flapping.max_excluded_percent and flapping.min_capacity_percent protect. */
+    bool held_down;
     bool up; /* the link is up now */
     /* Time in microseconds for which the link must stay up before it is released; 0: it is not
      * flapping. */

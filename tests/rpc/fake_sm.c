@@ -366,7 +366,7 @@ uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
                                     .place = {"leaf-001/3", "spine-001/1"},
                                     .flaps = 7,
                                     .flapping = true,
-                                    .held = true,
+                                    .held_down = true,
                                     .up = true,
                                     .hold_us = 20000000,
                                     .due_us = 1795179496000000,

@@ -115,7 +115,7 @@ CONDITION(has_flapping)
     bool held_down = strcmp(word(line, 0), "held-down") == 0;
     size_t at = (size_t)snprintf(why, 512, "they are:");
     for (uint32_t i = 0; i < count && i < 64; i++) {
-        if (held_down ? !flaps[i].held : !flaps[i].flapping)
+        if (held_down ? !flaps[i].held_down : !flaps[i].flapping)
             continue;
         found++;
         if (strstr(flaps[i].place[0], word(line, 1)) || strstr(flaps[i].place[1], word(line, 1)))

@@ -83,7 +83,7 @@ static void take_held_out(struct stage *s, struct fab_fabric *f)
     struct sm_isolation isolated[64];
     uint32_t count = s->sm ? sm_flapping(s->sm, flaps, 64) : 0;
     for (uint32_t i = 0; i < count && i < 64; i++)
-        if (flaps[i].held)
+        if (flaps[i].held_down)
             take_out(f, flaps[i].guid[0], flaps[i].port[0]);
     count = s->sm ? sm_isolations(s->sm, isolated, 64) : 0;
     for (uint32_t i = 0; i < count && i < 64; i++)

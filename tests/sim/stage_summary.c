@@ -245,7 +245,7 @@ static void print_exceptions(FILE *out, const struct sm *sm)
     for (uint32_t i = 0; i < flaps && i < LIST; i++)
         fprintf(out, "  flaps %" PRIu64 " %s - %s%s%s%s %" PRIu64 " s\n", flap[i].flaps,
                 flap[i].place[0], flap[i].place[1], if_true(flap[i].flapping, " flapping"),
-                if_true(flap[i].held, " held down"), if_true(flap[i].up, " up"),
+                if_true(flap[i].held_down, " held down"), if_true(flap[i].up, " up"),
                 flap[i].hold_us / 1000000);
     for (uint32_t i = 0; i < isolations && i < LIST; i++)
         fprintf(out, "  isolated %s - %s%s%s\n", gone[i].place[0], gone[i].place[1],

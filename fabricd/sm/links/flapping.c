@@ -237,7 +237,7 @@ static struct sm_flapping describe(const struct sm_flap *e)
                             .port = {e->port[0], e->port[1]},
                             .flaps = d->flaps,
                             .flapping = d->held,
-                            .held = e->out,
+                            .held_down = d->held && e->out,
                             .up = d->up_us != 0,
                             .hold_us = d->held ? d->hold_down_us : 0,
                             .due_us =
