@@ -37,11 +37,17 @@ static void put_text(const char *text)
     putchar('\n');
 }
 
+/* Whether `at` is the value of the field, {name}. */
+static bool is_value(const char *at, const char *name, size_t len)
+{
+    return at[0] == '{' && strncmp(at + 1, name, len) == 0 && at[1 + len] == '}';
+}
+
 /* Whether the message shows the field as a number, so that words go with it. */
 static bool is_shown(const char *format, const char *name, size_t len)
 {
     for (const char *at = format; (at = strchr(at, '{')) != NULL; at++)
-        if (strncmp(at + 1, name, len) == 0 && at[1 + len] == '}')
+        if (is_value(at, name, len))
             return true;
     return false;
 }
@@ -67,7 +73,10 @@ static void put_format(const char *format)
         size_t one = strcspn(rest, "|}");
         if (at[name] == '}')
             printf("\\fI<%.*s>\\fR", (int)name, at);
-        else if (at[name] == '?')
+        else if (at[name] == '?' && is_value(end + 1, at, name)) {
+            printf("[%.*s\\fI<%.*s>\\fR]", (int)(end - rest), rest, (int)name, at);
+            end += name + 2;
+        } else if (at[name] == '?')
             printf("[%.*s]", (int)(end - rest), rest);
         else if (is_shown(format, at, name))
             put_plain(rest + one + 1, (size_t)(end - rest) - one - 1);
@@ -252,8 +261,7 @@ int main(void)
         ".Pp\n"
         "If more than eight nodes or links change in the same way at once, one event reports all "
         "of them.\n"
-        "If the tables changed several times shortly before, one event already reports two nodes "
-        "or links that change at once.\n"
+        "If such changes follow each other quickly, this limit is one instead of eight.\n"
         "The subject of this event is the node that all changed links have in common.\n"
         "If there is no such node, the subject is\n"
         ".Ql fabric .\n"

@@ -31,7 +31,8 @@ const char *excluded_why(const struct excluded *x, const struct fab_fabric *f, u
         if (x->isolated[i].out && has_end(x->isolated[i].guid, x->isolated[i].port, guid, p->num))
             return "isolated";
     for (uint32_t i = 0; i < x->flapping_count; i++)
-        if (x->flapping[i].held_down && has_end(x->flapping[i].guid, x->flapping[i].port, guid, p->num))
+        if (x->flapping[i].held_down &&
+            has_end(x->flapping[i].guid, x->flapping[i].port, guid, p->num))
             return "held down";
     return sm_drain_excludes(x->sm, guid, p->num) ? "in maintenance" : "";
 }

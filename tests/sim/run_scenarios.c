@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -82,6 +83,15 @@ static void folder_of(const char *path, char folder[256])
     snprintf(folder, 256, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
 }
 
+/* Limits the processor time of this process, which does not depend on the load of the machine. A
+ * process that waits for ever uses no processor time, so its wall-clock time has a limit, too. */
+static void limit_time(unsigned cpu_seconds)
+{
+    const struct rlimit limit = {.rlim_cur = cpu_seconds, .rlim_max = cpu_seconds + 5};
+    setrlimit(RLIMIT_CPU, &limit);
+    alarm(10 * cpu_seconds);
+}
+
 /* Plays a scenario. Runs in the child process. */
 static int play(const struct job *job, const char *path, uint64_t fresh_seed)
 {
@@ -98,7 +108,7 @@ static int play(const struct job *job, const char *path, uint64_t fresh_seed)
                                          .folder = folder,
                                          .state_dir = job->state_dir};
     double start = now_s();
-    alarm(job->seconds_max);
+    limit_time(job->seconds_max);
     char *summary = NULL;
     size_t len;
     if (!job->seeded)

@@ -835,7 +835,7 @@ START_TEST(the_event_names_the_setting_that_limits_mlids)
     const struct lab_event *e = lab_event(&lab, "multicast-full");
     ck_assert_ptr_nonnull(e);
     ck_assert_str_eq(e->subject, "fabric");
-    ck_assert_str_eq(e->message, "no multicast LID is left: 1 group uses all 1, and "
+    ck_assert_str_eq(e->message, "no multicast LID is left: 1 group uses all 1 MLIDs, and "
                                  "multicast.mlids permits no more; new groups are refused");
     lab_close(&lab);
 }
