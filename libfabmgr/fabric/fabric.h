@@ -53,8 +53,8 @@ struct fab_node {
      * can write them. */
     bool silent;
     uint64_t guid;
-    /* After sealing, local_port is the first port with a known GUID (for a switch 0), and port_guid
-     * is the GUID of that port. */
+    /* After sealing, local_port is the first port with a known GUID (port 0 of a switch), and
+     * port_guid is the GUID of this port. */
     struct fab_node_info info;
     /* NodeDescription as read, NUL-terminated; it may contain any bytes. Policies use it, and
      * subnet administration answers with it. */
@@ -68,12 +68,12 @@ struct fab_fabric {
     uint32_t link_count;    /* number of links */
     uint32_t self_port;     /* the manager's own port, or FAB_NONE */
     struct fab_node *nodes; /* [node_count] */
-    struct fab_pages ports; /* private: fab_fabric_port reads them */
+    struct fab_pages ports; /* private: the ports, which fab_fabric_port finds by id */
     /* [switch_count] SwitchInfo as last read from the device. */
     struct fab_switch_info *switches;
     struct fab_fabric_index *index; /* private: finds port ids by port GUID */
-    /* private: number of snapshots (versions, see fab_fabric_next) that share the nodes and the
-     * index; NULL: only this snapshot has them */
+    /* private: number of snapshots that share the nodes and the index (versions, see
+     * fab_fabric_next); NULL: no other snapshot shares them */
     int *owners;
     int refs; /* private, atomic */
 };

@@ -79,7 +79,7 @@ static void draw_switch_links(struct random_fabric *f)
         if (a != b)
             draw_link(f, a, b, 0);
         if (a != b && any(f, 8) == 0)
-            draw_link(f, a, b, 0); /* a parallel link */
+            draw_link(f, a, b, 0); /* adds a further link between the same two switches */
     }
 }
 
