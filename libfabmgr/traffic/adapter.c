@@ -110,8 +110,8 @@ static void drop_expired(struct fab_traffic *t, struct traffic_endport *e, uint8
     }
 }
 
-/* Returns a bitset of the SLs that can send now: congestion control does not delay the SL, and its
- * channel has credits for its next packet. Adds the VLs of these SLs to *ret_vls. */
+/* Returns a bitset of the SLs that can send now. Congestion control does not delay these SLs, and
+ * their channels have credits for the next packet. Adds the VLs of these SLs to *ret_vls. */
 static uint16_t sendable(struct fab_traffic *t, struct traffic_endport *e, uint32_t *ret_vls)
 {
     uint16_t sls = 0;
