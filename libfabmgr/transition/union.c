@@ -32,8 +32,8 @@ struct mixing {
     /* along: dependencies of the new tables, and of the mixtures that can occur in mode ALONG.
      * others: further dependencies, of mixtures that can occur in mode ANY only. */
     struct fab_verify_deps along, others;
-    /* [switches] for each switch: its old (was) and new (now) entries of the present LFT block, and
-     * the bitset of the entries that change */
+    /* [switches] one LFT block of each switch at a time: its old entries (was), its new entries
+     * (now), and the bitset of the entries that change */
     const uint8_t **was, **now;
     uint64_t *changes;
     /* bitset of the entries of the present LFT block that change in at least one switch */
