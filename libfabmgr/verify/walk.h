@@ -29,9 +29,9 @@ struct fab_verify_walk {
     /* [switches] number of switches on the path from each switch to the current LID, both ends
      * included; 0: not visited yet */
     uint16_t *depth;
-    uint32_t *stack; /* [switches] */
-    /* NULL: batch_walk.c cannot be used for this fabric; the paths to each LID are followed
-     * separately */
+    uint32_t *stack; /* [switches] the switches of the path that is being followed */
+    /* NULL: the fast method of batch_walk.c is not possible in this fabric, so the paths to each
+     * LID are followed separately */
     struct fab_verify_batch_walk *batch_walk;
     struct fab_verify_vl_walk *vl_walk; /* NULL: one VL */
 };
@@ -50,9 +50,9 @@ void fab_verify_walk_finish(struct fab_verify_walk *w);
 struct fab_verify_batch {
     /* the switch that delivers the LIDs; packets to LID i leave it by port num[i] */
     uint32_t sw;
-    /* first column in the tile, and number of columns */
+    /* index of the first LID of the batch in the tile, and number of LIDs */
     uint32_t at, count;
-    const uint8_t *num; /* [count] */
+    const uint8_t *num; /* [count] the port by which packets to each LID leave switch `sw` */
 };
 
 /* ---- batch_walk.c: walks the LIDs of one destination switch together ------------------------- */
