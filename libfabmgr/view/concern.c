@@ -56,8 +56,8 @@ static size_t first_entry(const char *text, size_t *ret_skip)
 bool fab_view_concerns(const struct fab_concern *c, const char *text)
 {
     size_t len, skip = 1;
-    /* compares the whole text first, because a name may contain separators, as "SwitchX -  Mellanox
-     * Technologies" does */
+    /* compares the whole text first, because a name may contain separators, as in
+     * "SwitchX -  Mellanox Technologies" */
     if (is_place(c, text, strlen(text)))
         return true;
     for (; *text != '\0' && skip > 0; text += len + skip) {
