@@ -9,8 +9,8 @@
  */
 #include "libfabmgr/route/grid/dimension_order.h"
 
-/* Returns the number of hops from coordinate `from` to coordinate `to` in one direction; FAB_NONE:
- * the dimension is a path, on which this direction leads away from `to`. */
+/* Returns the number of hops between two coordinates in one direction, from `from` to `to`;
+ * FAB_NONE: the dimension is a path, on which this direction leads away from `to`. */
 static uint32_t distance(const struct fab_grid_dim *dim, uint32_t from, uint32_t to, bool forward)
 {
     if (dim->kind == FAB_GRID_PATH && (from < to) != forward)

@@ -106,11 +106,11 @@ struct sweep {
     struct row *row;
     uint32_t *row_of;
     bool *descends, *here;
-    /* [switches] by the id of a lower class (switches with the same lower neighbours): whether
-     * these switches have a descending path to at least one destination */
+    /* by the id of a lower class (the switches with the same lower neighbours): whether a path
+     * descends from these switches to at least one destination */
     bool *over;
-    /* [switches] by the id of a lower class: the lengths of the descending paths from its
-     * switches */
+    /* by the id of a lower class: the lengths of the descending paths from the switches of the
+     * class */
     struct row *down;
     /* [2 * switches] first[c] is a switch of row class c (legal_paths.h) that is not a destination;
      * all members of the class that are not destinations have its path lengths. FAB_NONE: not known
