@@ -107,17 +107,18 @@ int fab_fabric_builder_set_switch_info(struct fab_builder *b, uint32_t ref,
                                        const struct fab_switch_info *info);
 /* Sets the member `silent` of the node. */
 int fab_fabric_builder_set_silent(struct fab_builder *b, uint32_t ref, bool silent);
-/* Sets PortInfo, and the port's GUID unless port_guid is 0. RANGE: no such port. */
+/* Sets the PortInfo of a port, and its GUID if port_guid is not 0. RANGE: no such port. */
 int fab_fabric_builder_set_port(struct fab_builder *b, uint32_t ref, uint8_t port,
                                 uint64_t port_guid, const struct fab_port_info *info);
-/* Marks the port as not present and its GUID as unknown; its link stays. RANGE: no such port. */
+/* Marks a port as not present, and forgets its GUID; its link stays. RANGE: no such port. */
 int fab_fabric_builder_forget_port(struct fab_builder *b, uint32_t ref, uint8_t port);
 /* Returns the PortInfo of a port, or NULL if the port is not present. The pointer is valid until a
  * node is added. */
 const struct fab_port_info *fab_fabric_builder_get_port_info(const struct fab_builder *b,
                                                              uint32_t ref, uint8_t port);
-/* Adds a link between two ports. Returns OK if this link exists already. EXISTS: one of the ports
- * has another link. INVAL: one port is port 0, or both are the same port. RANGE: no such port. */
+/* Adds a link between two ports. Returns OK, too, if this link exists already. EXISTS: one of the
+ * ports has another link. INVAL: one port is port 0, or both are the same port. RANGE: no such
+ * port. */
 int fab_fabric_builder_link(struct fab_builder *b, uint32_t ref_a, uint8_t port_a, uint32_t ref_b,
                             uint8_t port_b);
 /* Removes the link of a port, if it has one. RANGE: no such port. */

@@ -40,8 +40,8 @@ static int add_cable(struct fab_builder *b, const struct fab_lost_cable *c)
     return rc == FAB_E_NOMEM ? rc : FAB_OK;
 }
 
-/* Copies the names and the member `aggregation` of all nodes, because the builder does not keep
- * them. It names each node by its NodeDescription. */
+/* Copies the names and the member `aggregation` of all nodes, because a builder does not keep them:
+ * it names each node by its NodeDescription. */
 static void copy_names(const struct fab_fabric *f, const struct fab_lost *lost,
                        struct fab_fabric *to)
 {
