@@ -121,9 +121,9 @@ static void count_leaf(struct counting *t, uint32_t leaf, uint32_t dst)
     t->q->hops[depth < FAB_QUALITY_HOPS ? depth : FAB_QUALITY_HOPS - 1] += pairs;
 }
 
-/* Adds the units that switch `sw` sends to the load of its channel, and to the units that the next
- * switch receives. The switch sends the units of its own endports and the units that it receives
- * and forwards. */
+/* Counts the units that switch `sw` sends: those of its own endports, and those that it receives
+ * and forwards. Adds them to the load of its channel, and to the units that the next switch
+ * receives. */
 static void add_to_parent(struct counting *t, uint32_t sw)
 {
     uint32_t channel = t->out[sw], next = t->f->to[channel], leaf = t->f->leaf_at[sw];

@@ -46,8 +46,8 @@ struct fab_quality_all {
     /* Greatest load of a channel, in units. The literature calls this the edge forwarding index. */
     uint64_t max;
     /* Lower limit of `max` for any routing. The limit follows from the channels between a leaf and
-     * other switches. They must carry all traffic between the endports of this leaf and the
-     * endports of other leaves (quality.c). */
+     * other switches. These channels must carry all traffic between the endports of this leaf and
+     * the endports of other leaves (quality.c). */
     uint64_t bound;
     /* mean and standard deviation of the channel loads, over all channels; for a job, over the
      * channels that it uses */
