@@ -245,9 +245,9 @@ void fab_traffic_schedule(struct fab_traffic *t, uint64_t time, enum traffic_kin
 /* Makes the port send its next packet: now, or when the present packet is sent. */
 void fab_traffic_wake_port(struct fab_traffic *t, uint32_t port);
 
-/* These functions build the initial state (build.c): first all ports, channels and endports, then
- * the flows. Both return NOMEM if there is no memory. The second one also returns the other errors
- * of fab_traffic_new. */
+/* fab_traffic_build builds the ports, channels and endports of the initial state; the next function
+ * adds the flows (build.c). Both return NOMEM if there is no memory. The function for flows also
+ * returns the other errors of fab_traffic_new. */
 int fab_traffic_build(struct fab_traffic *t);
 int fab_traffic_build_flows(struct fab_traffic *t, const struct fab_traffic_flow *flows,
                             uint32_t count);
