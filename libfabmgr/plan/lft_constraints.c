@@ -217,7 +217,8 @@ static bool is_up(const struct fab_lft_ordering *o, uint32_t from, uint32_t to)
     return o->rank[to] != o->rank[from] ? o->rank[to] > o->rank[from] : to > from;
 }
 
-/* Returns true if the path from switch `from` over `at` to `to` goes down, and then up again. */
+/* Returns true if the path from switch `from` over switch `at` to switch `to` goes down, and then
+ * up again. */
 static bool turns_up(const struct fab_lft_ordering *o, uint32_t from, uint32_t at, uint32_t to)
 {
     return to != FAB_LFT_ORDERING_ENDPORT && to != FAB_LFT_ORDERING_DROPS && is_up(o, at, from) &&
@@ -225,9 +226,10 @@ static bool turns_up(const struct fab_lft_ordering *o, uint32_t from, uint32_t a
 }
 
 /* Adds soft edges (constraints that may be dropped). They keep packets from going down and then up
- * while sw and its next switch are written one after the other. Such a path may use the old entry
- * of sw and the new entry of the next switch; then sw is written first. Or it may use the new entry
- * of sw and the old entry of the next switch; then the next switch is written first. */
+ * while sw and its next switch are written one after the other. There are two cases. If the old
+ * entry of sw and the new entry of the next switch make such a path, sw is written first. If the
+ * new entry of sw and the old entry of the next switch make such a path, the next switch is written
+ * first. */
 static int avoid_mixed_turns(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t old = old_hop(o, sw), now = new_hop(o, sw);

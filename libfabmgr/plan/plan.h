@@ -151,7 +151,8 @@ struct fab_plan_op {
         uint64_t keep;
         uint64_t map; /* SL2VL: the table, as fab_target_sl2vl_pack packs it */
     };
-    /* LFT: a bitset of entries that this write makes drop packets; a later write sets them */
+    /* LFT: bitset of the entries that this write sets to NO_ROUTE (drop packets); a later write
+     * sets their new values */
     uint64_t drain;
     uint32_t mod; /* SL2VL, VLARB, PKEY_TABLE: attribute modifier */
     bool removes; /* PKEY_TABLE: this write only removes keys */

@@ -50,7 +50,8 @@ struct fab_scrub_difference {
     /* The members field, entry, held and wanted describe the first difference. field: "entry" in a
      * table, otherwise the name of the field that differs */
     const char *field;
-    uint32_t entry; /* LID, P_Key index, SL, or position in the table */
+    /* which entry differs: a LID, a P_Key index, an SL, or a position in the table */
+    uint32_t entry;
     /* the value that was read, and the value that the manager wrote */
     uint64_t held, wanted;
     uint32_t entries; /* number of entries or fields that differ */
