@@ -3,15 +3,15 @@
  * Collects the channel dependencies that packets to one LID can have while switches replace their
  * old entries for the LID by new ones. rounds.c searches the collected dependencies for cycles.
  *
- * Let entry a of switch u lead to switch s, and let b be the entry of s. This causes a dependency:
- * a packet may hold the channel of a while it waits for the channel of b. The mode (enum
- * fab_transition_mode) says whether a and b can be old or new entries:
+ * Let entry `a` of switch u lead to switch s, and let `b` be the entry of s. This causes a
+ * dependency: a packet may hold the channel of `a` while it waits for the channel of `b`. The mode
+ * (enum fab_transition_mode) says whether `a` and `b` can be old or new entries:
  *
  *   - OLD_ONLY: both are old.
- *   - ANY: a and b are each old or new, in all four combinations.
- *   - ALONG: u gets its new entry after s and all later switches on the new path of u have theirs.
- *     So after a packet has met a new entry, it meets only new entries. If a is old, b may be old
- *     or new. If a is new, b is new.
+ *   - ANY: `a` and `b` are each old or new, in all four combinations.
+ *   - ALONG: u gets its new entry last, after s and all later switches on the new path of u have
+ *     got their new entries. So after a packet has met a new entry, it meets only new entries. If
+ *     `a` is old, `b` may be old or new. If `a` is new, `b` is new.
  *
  * With one VL, this file assumes that packets may start at every switch, because switches send
  * management packets themselves. With several VLs, it follows packets from each switch with LID
@@ -84,7 +84,7 @@ static inline void add(struct fab_transition_deps *d, uint32_t channel, uint32_t
         note_addition(d, channel, (d->deps.graph->first[to] + num) * d->deps.vl_count + vl);
 }
 
-/* Returns the id of port `num` of switch `sw` if the port leads to a switch, else FAB_NONE. */
+/* Returns the id of port `num` of switch `sw`; FAB_NONE: the port does not lead to a switch. */
 static inline uint32_t channel_of(const struct fab_verify_graph *graph, uint32_t sw, uint8_t num)
 {
     uint32_t port = graph->first[sw] + num;

@@ -64,7 +64,7 @@ struct fab_transition_write {
 };
 struct fab_transition_input {
     const struct fab_fabric *fabric;
-    /* the LIDs and their owners, as the new tables have them */
+    /* the LIDs and their owners, for which the new tables were made */
     const struct fab_lids *lids;
     const struct fab_lft *old_lft; /* the entries that the switches hold now */
     /* Bitset [switch][blocks of old_lft's stride] of the LFT blocks that are known; NULL: all of

@@ -5,14 +5,14 @@
  *
  * The check begins with the dependencies of the new tables, which libfabmgr/verify computes. Only
  * changed entries add further dependencies, in time proportional to the number of changed entries.
- * Let the entry of switch s for a LID change from a to b:
+ * Let the entry of switch s for a LID change from `a` to `b`:
  *
- *   - The channel of a leads to a switch t. Packets at t continue by the old or by the new entry of
- *     t.
- *   - Packets that another switch sent to s by its old entry continue by the channel of a.
- *   - Packets that another switch sent to s by its new entry also continue by the channel of a, if
- *     the writes take effect in any order. In mode ALONG this cannot happen, because s is then
- *     written before that switch.
+ *   - The channel of `a` leads to a switch t. Packets at t continue by the old or by the new entry
+ *     of t.
+ *   - Packets that arrive at s by the old entry of another switch continue by the channel of `a`.
+ *   - Packets that arrive at s by the new entry of another switch also continue by the channel of
+ *     `a`, if the writes take effect in any order. In mode ALONG this cannot happen, because s is
+ *     written before that other switch.
  *
  * In mode ALONG, a packet meets old entries first, and only new entries afterwards; in mode ANY,
  * old and new entries may be mixed in every combination (internal.h). All dependencies are

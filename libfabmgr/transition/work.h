@@ -71,7 +71,7 @@ struct fab_transition_work {
     uint64_t visits, visits_most;
     /* number of pairs that have no path now, because of drained LIDs */
     uint64_t drained_pairs;
-    bool any_broken; /* some LID has `broken` set */
+    bool any_broken; /* true: `broken` is set for some LID */
     /* The channel dependencies of the new tables, as if there were one VL. Empty if
      * fab_transition_check_union did not compute them. */
     struct fab_verify_deps wanted;
