@@ -20,7 +20,7 @@
 #include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/status.h"
 
-/* maximum number of channels of the first cycle from which the search for a shorter cycle starts */
+/* The search for a shorter cycle starts from at most this number of channels of the first cycle. */
 #define STARTS 64
 
 int fab_verify_deps_init(struct fab_verify_deps *c, const struct fab_verify_graph *graph,

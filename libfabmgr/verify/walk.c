@@ -27,7 +27,7 @@
 
 #define COLUMNS FAB_VERIFY_TILE_LIDS
 #define TILES 4
-/* while the LFT of switch s is copied, that of switch s + PREFETCH_ROWS is prefetched */
+/* while the LFT of switch s is copied, the LFT of switch s + PREFETCH_ROWS is prefetched */
 #define PREFETCH_ROWS 12u
 #define ON_PATH 0xffff
 #define LOST 0xfffe

@@ -64,9 +64,10 @@ int fab_verify_batch_walk_new(const struct fab_verify_deps *deps,
                               struct fab_verify_batch_walk **ret);
 void fab_verify_batch_walk_free(struct fab_verify_batch_walk *s);
 /* For the switches of an equivalence class that have the same entries as their representative, the
- * walk collects the dependencies of the representative only. These functions copy them to the other
- * switches. For each tile (64 LIDs), the caller calls _begin with the entries of the tile. Then it
- * walks the batches of the tile, and calls _end. After all tiles, the caller calls _finish. */
+ * walk collects the dependencies of the representative only. The functions ..._begin, ..._end and
+ * ..._finish copy these dependencies to the other switches. For each tile (64 LIDs), the caller
+ * calls ..._begin with the entries of the tile, walks the batches of the tile, and calls ..._end.
+ * After all tiles, the caller calls ..._finish. */
 void fab_verify_batch_walk_begin(struct fab_verify_batch_walk *s, const uint8_t *tile,
                                  struct fab_verify_deps *deps);
 void fab_verify_batch_walk_end(struct fab_verify_batch_walk *s, struct fab_verify_deps *deps);
