@@ -33,8 +33,8 @@ void fab_mcast_trees_free(struct fab_mcast_trees *t); /* t may be NULL */
 
 /* Returns n if all switches have MFT entries for the first n MLIDs; 0: no switch has an MFT.
  * Switches without an MFT do not count, because trees do not use them. *ret_switch (unless NULL) is
- * the switch with the smallest MFT, or FAB_NONE. If trees with higher MLIDs were made before this
- * switch joined the fabric, they avoid the switch. */
+ * the switch with the smallest MFT, or FAB_NONE. Trees with higher MLIDs, made before this switch
+ * joined the fabric, avoid the switch. */
 uint32_t fab_mcast_trees_room(const struct fab_mcast_trees *t, uint32_t *ret_switch);
 
 /*
