@@ -211,7 +211,7 @@ struct fab_repair_tile {
     /* the tile has the entries for the LIDs first to first + count - 1; count 0: it is empty */
     uint32_t first, count;
     size_t room;    /* allocated size of table[] in bytes */
-    uint8_t *table; /* [count][switches] */
+    uint8_t *table; /* [count][switches] the copied entries */
 };
 
 /* The link loads by which a rebalance chooses among equally long paths (balance.c). */

@@ -84,8 +84,8 @@ static int follow_path(struct fab_repair *r, uint32_t from)
     return FAB_OK;
 }
 
-/* Checks the neighbours that forward packets for the current LID to switch `sw`: they must do so
- * over channels whose labels are below `label`. */
+/* Checks the neighbours that forward packets for the current LID to switch `sw`: the channels that
+ * they use must have labels below `label`. */
 static int check_arrivals(const struct fab_repair *r, uint32_t sw, uint32_t label)
 {
     const struct fab_repair_network *b = r->network;

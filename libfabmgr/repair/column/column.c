@@ -243,11 +243,11 @@ candidates_of(struct fab_repair *r, uint32_t sw, uint32_t key, bool equal, const
     return c;
 }
 
-/* Returns the index of the candidate that switch `sw` tries first for the LID. It is spread: LIDs
- * that used the same failed link try different candidates first, and so do switches whose paths
- * used it. But all leaves of a pod try the same candidate first if the LID is in another pod. Their
- * paths then meet soon, so the repair reads fewer table entries, each of which may be a cache
- * miss. */
+/* Returns the index of the candidate that switch `sw` tries first for the LID. For LIDs that used
+ * the same failed link, switches try different candidates first. Different switches whose paths
+ * used the link also try different candidates. But all leaves of a pod try the same candidate first
+ * if the LID is in another pod. Their paths then meet soon, so the repair reads fewer table
+ * entries, each of which may be a cache miss. */
 static uint32_t first_candidate(const struct fab_repair_network *b, uint32_t sw, uint32_t lid,
                                 uint32_t count)
 {

@@ -121,7 +121,7 @@ void fab_repair_contingency_stop_at(struct fab_repair_contingency_maker *m, cons
 bool fab_repair_contingency_prepare(struct fab_repair_contingency_maker *m);
 /* Returns the number of paths over the channel with the most paths, in the active tables. */
 uint64_t fab_repair_contingency_load(const struct fab_repair_contingency_maker *m);
-/* Returns the index (in fab_repair_contingencies.row[]) of a contingency that is not yet computed:
+/* Returns the index (in fab_repair_contingencies.row[]) of a contingency that is not yet computed.
  * ahead: 0 for the next one, 1 for the one after it, and so on. FAB_NONE: not so many are left.
  * fab_repair_contingency_prepare must have returned false before. */
 uint32_t fab_repair_contingency_peek(const struct fab_repair_contingency_maker *m, size_t ahead);
@@ -161,7 +161,8 @@ struct fab_repair_contingencies {
     size_t plans;
     /* size of the collection in memory, in bytes */
     size_t memory;
-    struct fab_repair_network *network; /* NULL: the collection is empty */
+    /* the network of the links and switches of row[]; NULL: the collection is empty */
+    struct fab_repair_network *network;
     /* The number of commits of the repair when the collection was last brought to its state
      * (fab_repair_contingencies_follow). Elements with another number were computed for an earlier
      * state. */

@@ -113,8 +113,8 @@ static bool changes_only_broken(struct fab_repair *r, const struct fab_lft *lft,
     return broken;
 }
 
-/* Proves a decoded delta by fab_repair_prove. Its changes are in the order of the writes, and
- * fab_repair_prove needs them sorted by LID. */
+/* Proves a decoded delta. Before, sorts its changes by LID, because fab_repair_prove needs this
+ * order; decoding leaves them in the order of the writes. */
 static int prove(struct fab_repair *r, const struct fab_lft *lft, const struct fab_repair_delta *d)
 {
     struct fab_repair_delta sorted = *d;
