@@ -48,8 +48,8 @@ struct fab_balancer {
      * other switches */
     uint32_t *number;
 };
-/* Initialises the balancer. It keeps pointers to g, o and shortest, which must outlive b. Returns
- * NOMEM if there is no memory. */
+/* Initialises the balancer. The balancer keeps pointers to g, o and shortest, which must outlive b.
+ * Returns NOMEM if there is no memory. */
 int fab_route_balance_init(struct fab_balancer *b, const struct fab_fabric *f,
                            const struct fab_graph *g, const struct fab_order *o,
                            const struct fab_shortest *shortest);

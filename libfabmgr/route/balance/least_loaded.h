@@ -39,7 +39,7 @@ struct fab_least_loaded {
     /* [switches] lower bound of the loads of the ports that lead up from each switch */
     uint64_t *least;
 };
-/* Initialises *s with loads of 0. It keeps pointers to g and o, which must outlive s. Returns NOMEM
+/* Initialises *s with loads of 0. *s keeps pointers to g and o, which must outlive s. Returns NOMEM
  * if there is no memory. */
 int fab_route_least_loaded_init(struct fab_least_loaded *s, const struct fab_graph *g,
                                 const struct fab_order *o);

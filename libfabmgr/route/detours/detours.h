@@ -55,7 +55,7 @@ struct fab_detour {
 struct fab_detours {
     const struct fab_graph *g;
     struct fab_detour_rule rule;
-    struct fab_detour_tree *tree; /* [trees] borrowed from the caller */
+    struct fab_detour_tree *tree; /* [trees] the trees, in an array that belongs to the caller */
     uint32_t trees;
     struct fab_detour *detour;
     size_t detours, room;

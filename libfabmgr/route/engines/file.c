@@ -4,7 +4,8 @@
  * These tables must pass the proof, like the tables of other engines.
  *
  * The file names switches and destinations by GUID, so the tables fit even if LIDs have changed
- * since they were dumped. A LID whose port GUID is not in the file keeps its value.
+ * since they were dumped. If the file does not tell the port GUID of a LID, the LID is assumed to
+ * be unchanged.
  *
  * The engine refuses an incomplete file only if packets need the missing information. It follows
  * the paths from each switch with endports, and from the manager, to each LID in use. It refuses

@@ -59,7 +59,7 @@ struct sssp {
      * sequence[batch] to sequence[batch + 63] */
     uint8_t *paths;
     uint32_t batch;
-    /* true: the LIDs of hosts must also use legal paths of up/down routing */
+    /* true: even the LIDs of hosts must use legal paths of up/down routing */
     bool legal;
     /* number of different sets of paths to the LIDs of one switch, or FAB_SSSP_PER_LID (sssp.h) */
     uint32_t shared;

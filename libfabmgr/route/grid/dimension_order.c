@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Dimension-order routing. A packet travels in the first dimension until this coordinate equals
- * that of the destination, then in the second dimension, and so on. In a ring it takes the shorter
- * direction. If both directions are equally long, the parity of the coordinates decides, so that
- * both have equal loads.
+ * Dimension-order routing. A packet travels in the first dimension until its coordinate there
+ * equals the coordinate of the destination, then in the second dimension, and so on. In a ring it
+ * takes the shorter direction. If both directions are equally long, the parity of the coordinates
+ * decides, so that both have equal loads.
  *
  * The next hop depends on the switch and the destination only, as forwarding tables require.
  */

@@ -22,7 +22,7 @@
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/status.h"
 
-/* A capacity of UNIT is that of a link with slowness 1. */
+/* Flows are counted in units: a link with slowness 1 carries UNIT units. */
 #define UNIT 64u
 
 struct slow_links {
