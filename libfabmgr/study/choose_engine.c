@@ -5,16 +5,16 @@
  * Engines that recognise a topology are best where it is complete. If links are missing, local
  * search (libfabmgr/route/local_search/local_search.h) can improve their tables, or another engine
  * may be better. Which tables are best is not known beforehand. So this file measures the tables of
- * all engines, as "route compare" does, and records the figures for the operator.
- * Local search takes longest. It runs only for the first engine, and for another engine whose
- * tables are better than the result of that search.
+ * all engines, as "route compare" does, and records the figures for the operator. Local search
+ * takes longest. It runs only for the first engine, and for another engine whose tables are better
+ * than the result of that search.
  *
  * figures.c says which tables are better. Complete trees are never compared, because their engine
  * reports no flaw.
  *
  * A fault should not change the SL of a path that it does not affect, because hosts learn SLs only
- * from path records. So tables that need SLs other than 0 do not replace tables that need only SL
- * 0. If the first engine keeps SLs under faults, others must be much better.
+ * from path records. So tables that need SLs other than 0 do not replace tables that need only
+ * SL 0, and replace others only if the first engine changes SLs after faults anyway.
  */
 #include "libfabmgr/study/choose_engine.h"
 
