@@ -73,8 +73,8 @@ static bool room_for(struct fab_builder *b, size_t nodes, size_t ports)
     return room_for_nodes(b, nodes) && room_for_ports(b, ports);
 }
 
-/* Fills an empty builder from the snapshot f. The node ids and port ids of f become references and
- * port indexes of the builder. */
+/* Fills an empty builder from the snapshot f. Nodes get their ids in f as references, and ports get
+ * their ids in f as indexes. */
 static int copy_sealed(struct fab_builder *b, const struct fab_fabric *f)
 {
     if (!room_for(b, f->node_count, f->port_count) ||
@@ -132,8 +132,8 @@ static uint32_t index_of(const struct fab_builder *b, const struct fab_port *p)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* Notes the port GUID in a NodeInfo. At a switch, this is the GUID of port 0; at an adapter, it is
- * the GUID of the port that answered. */
+/* Stores the port GUID of a NodeInfo at the port that it belongs to: port 0 of a switch, or the
+ * port of the adapter that answered. */
 static void learn_port_guid(struct fab_builder *b, uint32_t ref, const struct fab_node_info *info)
 {
     uint8_t num = info->node_type == FAB_NODE_SWITCH ? 0 : info->local_port;

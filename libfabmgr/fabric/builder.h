@@ -6,11 +6,11 @@
 #include "libfabmgr/base/map.h"
 #include "libfabmgr/fabric/fabric.h"
 
-/* The builder allocates its nodes and ports in chunks of this many elements. */
+/* The builder allocates memory in chunks of so many nodes, or so many ports. */
 #define FAB_BUILDER_NODES 1024u
 #define FAB_BUILDER_PORTS 4096u
 
-/* A node of the builder. node.first_port is the builder's index of its port 0
+/* A node of the builder. node.first_port is the index of port 0 of the node
  * (fab_fabric_builder_port_at). */
 struct builder_node {
     struct fab_node node;
@@ -19,8 +19,9 @@ struct builder_node {
 };
 
 /* The index of a node is its reference. In the ports of a builder, `node` is a reference and `peer`
- * is an index of a port. Nodes and ports are stored in chunks. With one array of all ports of a
- * large fabric, each enlargement would delay the event loop of the daemon by milliseconds. */
+ * is an index of a port. Nodes and ports are stored in chunks. If all ports of a large fabric were
+ * in one array, each growth of the array would delay the event loop of the daemon by
+ * milliseconds. */
 struct fab_builder {
     struct builder_node **nodes; /* [node_chunks] chunks of FAB_BUILDER_NODES nodes */
     struct fab_port **ports;     /* [port_chunks] chunks of FAB_BUILDER_PORTS ports */
@@ -43,7 +44,8 @@ static inline struct fab_port *fab_fabric_builder_port_at(const struct fab_build
     return &b->ports[i / FAB_BUILDER_PORTS][i % FAB_BUILDER_PORTS];
 }
 
-/* The GUID index of a snapshot. Nodes need no index, because they are sorted by GUID. */
+/* Finds the ports of a snapshot by GUID. Nodes need no such index, because they are sorted by
+ * GUID. */
 struct fab_fabric_index {
     struct fab_map ports; /* port GUID -> port id */
 };

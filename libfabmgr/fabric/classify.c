@@ -8,7 +8,7 @@
  *   - The node has VendorID 0x0002c9 and DeviceID 0xcf09. infiniband-diags and OpenSM list this ID
  *     among the devices with Mellanox' extended PortInfo.
  *   - Its description ends with "Aggregation Node", as in "Quantum Aggregation Node". This rule
- *     also recognises other device IDs, but no node that was renamed.
+ *     also recognises nodes with other device IDs, but misses nodes that were renamed.
  */
 #include "libfabmgr/fabric/classify.h"
 

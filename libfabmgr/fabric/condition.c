@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SLOWEST 64 /* maximum slowness of a link */
+#define SLOWEST 64 /* greatest result of fab_fabric_slowness() */
 
 static uint8_t best_of(uint8_t set)
 {
@@ -19,8 +19,8 @@ static uint8_t lesser(uint8_t a, uint8_t b)
     return a < b ? a : b;
 }
 
-/* The width or the speed of a link: the values that its two ports support, have enabled, and use,
- * as bitsets. */
+/* The widths, or the speeds, that the two ports of a link support, have enabled and use; each
+ * member is a bitset. */
 struct sets {
     uint8_t supported[2], enabled[2], active[2];
 };
@@ -67,8 +67,8 @@ void fab_fabric_link_condition(const struct fab_port_info *a, const struct fab_p
 }
 
 /* Returns true if a port runs at the best width and the best speed that it supports. The active
- * value has one bit. If no supported bit is higher, the set of supported values is below twice the
- * active value. */
+ * value is a single bit. It is the highest supported bit if the supported bits, read as a number,
+ * are less than twice the active value. */
 static bool is_at_best(const struct fab_port_info *info)
 {
     struct fab_link_modes active = fab_wire_link_modes(info, FAB_LINK_ACTIVE),
@@ -88,7 +88,7 @@ bool fab_fabric_link_is_degraded(const struct fab_fabric *f, uint32_t port)
     if (!fab_fabric_port_is_up(f, port))
         return false;
     const struct fab_port *p = fab_fabric_port(f, port), *q = fab_fabric_port(f, p->peer);
-    /* Returns early for most links, which run at their best. So the census of 196,608 links takes
+    /* Most links run at their best, so this return saves time: the conditions of 196,608 links take
      * 23 ms instead of 50 ms. */
     if (!p->present || !q->present || (is_at_best(&p->info) && is_at_best(&q->info)))
         return false;
@@ -141,8 +141,8 @@ static void explain(const struct names *n, bool degraded, const bool restricted[
         both ? "have" : "has", n->best);
 }
 
-/* Writes that one port of the link supports more than the port at its other end, if the text has no
- * other reason yet. */
+/* If the text has no reason yet, writes the reason that one port of the link supports more than the
+ * port at its other end. */
 static void explain_unequal(const struct fab_link_condition *c, char text[FAB_CONDITION_LEN])
 {
     if (text[0] != '\0' || (!c->unequal_width && !c->unequal_speed))

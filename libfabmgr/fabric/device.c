@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Adds devices with the attributes that they have after power-on. Where the standard leaves a
- * choice (IBA 14.2.5.3, 14.2.5.4, 14.2.5.6), the values are common in hardware: 8 data VLs, tables
- * for all unicast LIDs, MTU 4096. NeighborMTU is 4096 from the start. OpenSM would otherwise take
- * the link down to change it, and both ports would count that in LinkDownedCounter. */
+ * choice (IBA 14.2.5.3, 14.2.5.4, 14.2.5.6), the values are those of common hardware: 8 data VLs,
+ * tables for all unicast LIDs, MTU 4096. NeighborMTU is 4096 from the start. OpenSM would otherwise
+ * take the link down to change it, and both ports would count that in LinkDownedCounter. */
 #include "libfabmgr/fabric/device.h"
 
 #include "libfabmgr/base/status.h"

@@ -12,7 +12,7 @@
 struct changes {
     struct fab_change *items;
     size_t count, room;
-    int status; /* the first failure, or OK */
+    int status; /* error of the first call that failed; FAB_OK: none failed */
 };
 
 static void add(struct changes *c, struct fab_change change)

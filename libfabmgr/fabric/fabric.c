@@ -14,7 +14,8 @@
 
 struct fab_fabric *fab_fabric_ref(const struct fab_fabric *f)
 {
-    /* The cast drops const, because only the reference count changes, which readers do not use. */
+    /* The cast drops const: only the reference count changes, and readers of a snapshot do not use
+     * it. */
     struct fab_fabric *held = (struct fab_fabric *)(uintptr_t)f;
     __atomic_add_fetch(&held->refs, 1, __ATOMIC_RELAXED);
     return held;
@@ -86,7 +87,8 @@ int fab_fabric_next(struct fab_fabric *f, struct fab_fabric **ret_next)
         free(switches);
         return FAB_E_NOMEM;
     }
-    /* Copies member by member, because other threads may change f->refs at this moment. */
+    /* The members are copied one by one, because other threads may change f->refs at this
+     * moment. */
     *next = (struct fab_fabric){.node_count = f->node_count,
                                 .switch_count = f->switch_count,
                                 .port_count = f->port_count,
@@ -179,8 +181,8 @@ bool fab_fabric_is_shared(const struct fab_fabric *f)
     return __atomic_load_n(&f->refs, __ATOMIC_ACQUIRE) > 1;
 }
 
-/* Finds the node with this GUID among the node ids `from` to `to` - 1, which are sorted by GUID.
- * Returns its id, or FAB_NONE. */
+/* Finds the node with this GUID in a range of node ids, which are sorted by GUID. The range begins
+ * with `from` and ends before `to`. Returns the id of the node, or FAB_NONE. */
 static uint32_t search(const struct fab_fabric *f, uint32_t from, uint32_t to, uint64_t guid)
 {
     while (from < to) {

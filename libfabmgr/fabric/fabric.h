@@ -53,8 +53,8 @@ struct fab_node {
      * can write them. */
     bool silent;
     uint64_t guid;
-    /* After sealing, local_port is the first port with a known GUID (for a switch 0), and port_guid
-     * is the GUID of that port. */
+    /* After sealing, local_port is the first port with a known GUID (port 0 of a switch), and
+     * port_guid is the GUID of this port. */
     struct fab_node_info info;
     /* NodeDescription as read, NUL-terminated; it may contain any bytes. Policies use it, and
      * subnet administration answers with it. */
@@ -68,12 +68,12 @@ struct fab_fabric {
     uint32_t link_count;    /* number of links */
     uint32_t self_port;     /* the manager's own port, or FAB_NONE */
     struct fab_node *nodes; /* [node_count] */
-    struct fab_pages ports; /* private: fab_fabric_port reads them */
+    struct fab_pages ports; /* private: the ports, which fab_fabric_port finds by id */
     /* [switch_count] SwitchInfo as last read from the device. */
     struct fab_switch_info *switches;
     struct fab_fabric_index *index; /* private: finds port ids by port GUID */
-    /* private: number of snapshots (versions, see fab_fabric_next) that share the nodes and the
-     * index; NULL: only this snapshot has them */
+    /* private: number of snapshots that share the nodes and the index (versions, see
+     * fab_fabric_next); NULL: no other snapshot shares them */
     int *owners;
     int refs; /* private, atomic */
 };
@@ -107,17 +107,18 @@ int fab_fabric_builder_set_switch_info(struct fab_builder *b, uint32_t ref,
                                        const struct fab_switch_info *info);
 /* Sets the member `silent` of the node. */
 int fab_fabric_builder_set_silent(struct fab_builder *b, uint32_t ref, bool silent);
-/* Sets PortInfo, and the port's GUID unless port_guid is 0. RANGE: no such port. */
+/* Sets the PortInfo of a port, and its GUID if port_guid is not 0. RANGE: no such port. */
 int fab_fabric_builder_set_port(struct fab_builder *b, uint32_t ref, uint8_t port,
                                 uint64_t port_guid, const struct fab_port_info *info);
-/* Marks the port as not present and its GUID as unknown; its link stays. RANGE: no such port. */
+/* Marks a port as not present, and forgets its GUID; its link stays. RANGE: no such port. */
 int fab_fabric_builder_forget_port(struct fab_builder *b, uint32_t ref, uint8_t port);
 /* Returns the PortInfo of a port, or NULL if the port is not present. The pointer is valid until a
  * node is added. */
 const struct fab_port_info *fab_fabric_builder_get_port_info(const struct fab_builder *b,
                                                              uint32_t ref, uint8_t port);
-/* Adds a link between two ports. Returns OK if this link exists already. EXISTS: one of the ports
- * has another link. INVAL: one port is port 0, or both are the same port. RANGE: no such port. */
+/* Adds a link between two ports. Returns OK, too, if this link exists already. EXISTS: one of the
+ * ports has another link. INVAL: one port is port 0, or both are the same port. RANGE: no such
+ * port. */
 int fab_fabric_builder_link(struct fab_builder *b, uint32_t ref_a, uint8_t port_a, uint32_t ref_b,
                             uint8_t port_b);
 /* Removes the link of a port, if it has one. RANGE: no such port. */

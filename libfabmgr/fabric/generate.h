@@ -171,9 +171,9 @@ struct fab_variation {
     /* true: each switch without an aggregation node gets one, at an additional port after the last
      * one */
     bool aggregation;
-    /* ISLs removed at random: `missing` of them, and in addition `missing_ppm` parts per million of
-     * all ISLs. The fabric stays connected unless allow_partitioned is set. If fewer links can be
-     * removed than requested, LIMIT is returned. */
+    /* How many ISLs are removed at random: the number `missing`, plus the share `missing_ppm`
+     * (parts per million) of all ISLs. The fabric stays connected unless allow_partitioned is set.
+     * If fewer links can be removed than requested, LIMIT is returned. */
     uint32_t missing, missing_ppm;
     bool allow_partitioned;
     /* true: the GUIDs of the switches are permuted at random among the switches, and the GUIDs of

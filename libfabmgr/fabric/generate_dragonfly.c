@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Generates dragonflies. Switch i of group g has the reference g * group_size + i in the builder.
- * The ports of a switch lead to its hosts, then by `parallel` links to each other switch of its
- * group in ascending order, then to other groups (groups.c). */
+ * The first ports of a switch lead to its hosts. The next ports lead to the other switches of its
+ * group in ascending order, `parallel` ports to each. The last ports lead to other groups
+ * (groups.c). */
 #include <stdio.h>
 
 #include "libfabmgr/base/status.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Generates Dragonfly+ fabrics. The leaves have the first references in the builder, group by
- * group; the spines follow. The ports of a leaf lead to its hosts, then by `parallel` links to each
- * spine of its group. The ports of a spine lead to the leaves of its group, then to other groups
- * (groups.c). */
+ * group; the spines follow. The first ports of a leaf lead to its hosts; the others lead to the
+ * spines of its group, `parallel` ports to each. The first ports of a spine lead to the leaves of
+ * its group; the others lead to other groups (groups.c). */
 #include <stdio.h>
 
 #include "libfabmgr/base/status.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Generates hypercubes. The name of switch i has the bits of i ("cube-0110"). After the ports of
- * its hosts, a switch has `parallel` ports for each bit, which lead to the switch whose number
- * differs in this bit. The ports for the lowest bit come first. */
+/* Generates hypercubes. The name of switch i shows i as a binary number ("cube-0110"). After the
+ * ports of its hosts, a switch has `parallel` ports for each bit, which lead to the switch whose
+ * number differs in this bit. The ports for the lowest bit come first. */
 #include <stdio.h>
 
 #include "libfabmgr/base/status.h"

@@ -2,7 +2,8 @@
 /*
  * Generates rail-optimised clusters, as built for machine learning. The servers form groups
  * ("scalable units"). Adapter r of each server in a group is connected to leaf r of the group. The
- * leaves r of all groups form rail r. So traffic within a group and a rail crosses one switch.
+ * leaves r of all groups form rail r. So traffic between two adapters of the same group and the
+ * same rail crosses one switch.
  *
  * Without cores, each spine is connected to all leaves. With cores, each rail has spines of its
  * own, and a spine is connected to the leaves of its rail, one in each group. The spines with the

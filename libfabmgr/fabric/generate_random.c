@@ -4,8 +4,8 @@
  * connects the switches; further links join random pairs of switches, some of them in parallel.
  *
  * Some hosts have two ports, at one switch or at two; some have a port without a link. In a quarter
- * of the fabrics each switch has an aggregation node, and a quarter has a router. The links are
- * shuffled before they get their ports, so that port numbers are random.
+ * of the fabrics, each switch has an aggregation node. A quarter of the fabrics have a router. The
+ * links are shuffled before they get their ports, so that port numbers are random.
  */
 #include <stdlib.h>
 
@@ -79,7 +79,7 @@ static void draw_switch_links(struct random_fabric *f)
         if (a != b)
             draw_link(f, a, b, 0);
         if (a != b && any(f, 8) == 0)
-            draw_link(f, a, b, 0); /* a parallel link */
+            draw_link(f, a, b, 0); /* adds a further link between the same two switches */
     }
 }
 

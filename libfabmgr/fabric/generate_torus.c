@@ -15,8 +15,8 @@ struct torus {
     uint32_t ports;
 };
 
-/* Returns how many blocks of `parallel` ports a switch has for a dimension of this size: 0, 1 or 2.
- */
+/* Returns the number of neighbours that a switch has in a dimension of this size: 0, 1 or 2. A
+ * switch has `parallel` ports for each of them. */
 static uint32_t blocks(uint32_t size)
 {
     return size > 2 ? 2 : size - 1;

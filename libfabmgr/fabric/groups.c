@@ -2,15 +2,15 @@
 /*
  * Connects `count` groups of `members` switches with global links.
  *
- * A group numbers its global links j = 0, 1, 2, and so on. Each count - 1 consecutive links form a
- * round, with one link to each other group. Within a round, the links have the numbers o = 1 to
- * count - 1. Link o of group g leads to group h = (g + o) modulo count, where the same link has the
- * number count - o.
+ * A group numbers its global links j = 0, 1, 2, and so on. Every count - 1 consecutive links form a
+ * round, which has one link to each other group. Within a round, the links have the numbers o = 1
+ * to count - 1. Link o of group g leads to group h = (g + o) modulo count, where the same link has
+ * the number count - o.
  *
- * Link j of a group starts at its switch j % members. So the numbers of global links of two
- * switches of the group differ by at most one. If count - 1 is a multiple of members, this rule
- * would let all links between two groups connect the same two switches. In this case, each round
- * begins one switch later than the round before.
+ * Link j of a group starts at its switch j % members. So all switches of a group have equally many
+ * global links, or one more or one less. If count - 1 is a multiple of members, this rule would let
+ * all links between two groups connect the same two switches. In this case, each round begins one
+ * switch later than the round before.
  */
 #include "libfabmgr/fabric/groups.h"
 
@@ -30,7 +30,9 @@ int fab_fabric_groups_init(struct groups *g)
 }
 
 struct end {
-    uint32_t member, port; /* `port` is the number of a switch's global port, from 0 */
+    /* member: number of the switch in its group, from 0; port: number of one of its global ports,
+     * from 0 */
+    uint32_t member, port;
 };
 
 static struct end end_of(const struct groups *g, uint32_t round, uint32_t offset)

@@ -8,9 +8,10 @@
 struct groups {
     /* number of groups; 0: fab_fabric_groups_init sets the highest possible number */
     uint32_t count;
-    /* Number of switches of a group that have links to other groups. */
+    /* Number of switches in a group that have global ports, which are ports for links to other
+     * groups. */
     uint32_t members;
-    /* Number of ports for links to other groups, at each switch that has links to other groups. */
+    /* Number of global ports of each such switch. */
     uint32_t global;
     uint32_t rounds; /* number of links between any two groups */
 };
@@ -20,7 +21,7 @@ struct groups {
 int fab_fabric_groups_init(struct groups *g);
 
 /* Adds all links between groups. Member i of group g has the reference first + g * stride + i in
- * the builder. Its ports for links to other groups begin at first_port. */
+ * the builder. The global ports of each member have the numbers from first_port on. */
 void fab_fabric_groups_connect(const struct groups *g, struct maker *m, uint32_t first,
                                uint32_t stride, uint32_t first_port);
 

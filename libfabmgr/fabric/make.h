@@ -37,15 +37,16 @@ uint32_t fab_fabric_make_switch(struct maker *m, uint32_t ports, struct make_nam
 uint32_t fab_fabric_make_host(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t fab_fabric_make_router(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t fab_fabric_make_aggregation(struct maker *m);
-/* The first function adds an aggregation node with a given GUID, the second any device. Both return
- * the reference of the node, or FAB_NONE. m->switches and m->ends do not count these nodes. */
+/* fab_fabric_make_aggregation_with_guid adds an aggregation node with a given GUID;
+ * fab_fabric_make_device adds any device. Both return the reference of the node, or FAB_NONE.
+ * m->switches and m->ends do not count these nodes. */
 uint32_t fab_fabric_make_aggregation_with_guid(struct maker *m, uint64_t guid);
 uint32_t fab_fabric_make_device(struct maker *m, const struct fab_device *d);
 void fab_fabric_make_link(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b,
                           uint32_t port_b);
 
-/* These two functions add a switch or host with any name, such as "torus-0-3", and return its
- * reference in the builder, or FAB_NONE. */
+/* Both functions add a switch or host with any name, such as "torus-0-3", and return its reference
+ * in the builder, or FAB_NONE. */
 uint32_t fab_fabric_make_switch_named(struct maker *m, uint32_t ports, const char *desc);
 uint32_t fab_fabric_make_host_named(struct maker *m, uint32_t ports, const char *desc);
 /* Adds `count` hosts, at the ports of the switch from port 1 on. Hosts are numbered consecutively
@@ -57,7 +58,8 @@ void fab_fabric_make_hosts(struct maker *m, uint32_t sw, uint32_t count, uint64_
 void fab_fabric_make_links(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b,
                            uint32_t port_b, uint32_t count);
 
-/* Gives the builder to the caller, or frees it and returns the first failure (NOMEM or RANGE). */
+/* Gives the builder to the caller. If any call has failed, frees the builder and returns the first
+ * error (NOMEM or RANGE). */
 int fab_fabric_make_finish(struct maker *m, struct fab_builder **ret);
 
 #endif

@@ -25,7 +25,8 @@ static const struct width {
 
 static const struct speed {
     const char *name;
-    uint8_t plain, ext, ext2; /* bits of the three Active fields */
+    /* bits of LinkSpeedActive, LinkSpeedExtActive and LinkSpeedExtActive2 */
+    uint8_t plain, ext, ext2;
 } speeds[] = {{"XDR", 4, 0, 1}, {"NDR", 4, 8, 0}, {"HDR", 4, 4, 0},
               {"EDR", 4, 2, 0}, {"FDR", 4, 1, 0}, {"QDR", 4, 0, 0},
               {"DDR", 2, 0, 0}, {"SDR", 1, 0, 0}, {"FDR10", 4, 0, 0}};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds the nodes that can be reached over links from the manager's port, by a breadth-first
- * search. If there are other nodes, a builder removes them. */
+ * search. If other nodes exist, makes a new snapshot without them. */
 #include <stdlib.h>
 
 #include "libfabmgr/base/bitset.h"

@@ -13,7 +13,8 @@ void fab_fabric_lost_fini(struct fab_lost *l)
     *l = (struct fab_lost){0};
 }
 
-/* Adds a node that is gone, unless the fabric has a node with its GUID. Returns OK or NOMEM. */
+/* Adds a lost node to the builder, unless the builder has a node with its GUID. Returns OK or
+ * NOMEM. */
 static int add_node(struct fab_builder *b, const struct fab_lost_node *n)
 {
     const struct fab_node_info info = {
@@ -27,8 +28,8 @@ static int add_node(struct fab_builder *b, const struct fab_lost_node *n)
     return rc == FAB_E_NOMEM ? rc : FAB_OK;
 }
 
-/* Adds a link that is gone. Leaves it out if a node is missing, or if a port has another link now.
- * Returns OK or NOMEM. */
+/* Adds a lost link to the builder. Leaves it out if one of its nodes is missing, or if one of its
+ * ports has another link now. Returns OK or NOMEM. */
 static int add_cable(struct fab_builder *b, const struct fab_lost_cable *c)
 {
     uint32_t ref[2];
@@ -39,8 +40,8 @@ static int add_cable(struct fab_builder *b, const struct fab_lost_cable *c)
     return rc == FAB_E_NOMEM ? rc : FAB_OK;
 }
 
-/* Copies names and the member `aggregation`, because the builder does not keep them: it gives all
- * nodes their NodeDescriptions as names. */
+/* Copies the names and the member `aggregation` of all nodes, because a builder does not keep them:
+ * it names each node by its NodeDescription. */
 static void copy_names(const struct fab_fabric *f, const struct fab_lost *lost,
                        struct fab_fabric *to)
 {

@@ -6,7 +6,7 @@
  * Nodes are sorted (switches first, then by GUID) and copied with their ports. A table from the
  * builder's port indexes to port ids translates the links.
  *
- * Three values depend on the port by which a device was asked, so sealing replaces them.
+ * Three values depend on the port through which a device was queried, so sealing replaces them.
  * LocalPortNum and PortGUID of NodeInfo become the values of port 0 (switches) or of the first port
  * with a known GUID (other nodes). LocalPortNum of PortInfo becomes the port's own number.
  */

@@ -97,7 +97,7 @@ static bool read_option(struct rate_words *w, struct span token)
         !fab_fabric_scan_at_end(&s))
         return false;
     if (w->named)
-        return true; /* the name of the rate takes precedence */
+        return true; /* ignores the option: the rate in the comment takes precedence */
     if (apply_option(w, token.s[0], mask) != FAB_OK)
         return false;
     w->masked |= token.s[0] != 'w';

@@ -20,8 +20,8 @@ struct lines {
     uint32_t *of_port;
 };
 
-/* Sets the error message. The place of the error is the port number in the port line `c`. The value
- * of the expression is FAB_E_FORMAT. */
+/* Sets the error message, with the position of the port number in the port line `c`. The value of
+ * the expression is FAB_E_FORMAT. */
 #define fail(r, c, ...)                                                                            \
     ((r)->scan.error->line = (c)->line, (r)->scan.error->column = (c)->column,                     \
      snprintf((r)->scan.error->message, sizeof(r)->scan.error->message, __VA_ARGS__),              \

@@ -288,8 +288,8 @@ static struct span letters(struct text_scan *s)
     return w;
 }
 
-/* Returns the key word at the beginning of the line. NULL: the line does not begin with a key word,
- * or the character after the word shows that the line is text from a terminal. */
+/* Returns the key word at the beginning of the line; NULL: there is none. A key word must end at a
+ * blank, tab, '=', '+' or digit; otherwise the line is text from a terminal. */
 static const struct word *find_word(struct text_scan *s)
 {
     struct span w = letters(s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A cursor over the lines of a text, which never leaves the text, and error messages with the
- * position of the error. For readers of topology files and of cabling plans (libfabmgr/cabling). */
+/* Reads texts line by line and token by token, and writes error messages with the position of the
+ * error. For readers of topology files and of cabling plans (libfabmgr/cabling). */
 #ifndef LIBFABMGR_FABRIC_TEXT_SCAN_H
 #define LIBFABMGR_FABRIC_TEXT_SCAN_H
 
@@ -34,7 +34,7 @@ bool fab_fabric_scan_line(struct text_scan *s);
 /* All functions below this line first skip blanks. */
 /* returns true if the rest of the line begins with `word`; does not move the cursor */
 bool fab_fabric_scan_is(struct text_scan *s, const char *word);
-/* returns true if c comes next, and moves the cursor after it */
+/* if the next character is c, moves the cursor after it and returns true */
 bool fab_fabric_scan_take(struct text_scan *s, char c);
 /* returns true if the rest of the line is empty or a comment */
 bool fab_fabric_scan_at_end(struct text_scan *s);

@@ -3,12 +3,12 @@
  * Makes a variation of a generated fabric: a fabric with the same devices and links, except for the
  * requested changes.
  *
- * Links are removed in a random order. Some links must stay to keep the fabric connected. The file
- * finds these first: they are the spanning forest of Kruskal's algorithm, with the links in the
- * reverse of the random order.
+ * Links are removed in a random order. Some links must stay to keep the fabric connected. These
+ * links are found first, as a spanning forest: Kruskal's algorithm visits the links in the reverse
+ * of the random order.
  *
- * GUIDs are assigned as in make.c. Those of successive planes differ by 2^24, which is more than a
- * fabric of 2^20 nodes needs.
+ * GUIDs are assigned as in make.c. The GUIDs of successive planes differ by 2^24, which is more
+ * than a fabric of 2^20 nodes needs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -98,9 +98,9 @@ static int list_links(struct varying *d)
     return FAB_OK;
 }
 
-/* Drops from d->links the links that must stay to keep the fabric connected. The order of the other
- * links does not change. *ret_free: number of links in d->links
- * afterwards. sets: scratch memory for all switches. */
+/* Removes from the list d->links the links that must stay to keep the fabric connected. The order
+ * of the other links does not change. *ret_free: number of links left in d->links. sets: scratch
+ * memory for all switches. */
 static void keep_removable(struct varying *d, uint32_t *sets, uint32_t *ret_free)
 {
     const struct fab_fabric *f = d->plain;
@@ -109,7 +109,7 @@ static void keep_removable(struct varying *d, uint32_t *sets, uint32_t *ret_free
     for (uint32_t i = d->link_count; i-- > 0;) {
         uint32_t p = d->links[i];
         if (fab_base_sets_join(sets, fab_fabric_port(f, p)->node, fab_fabric_peer_node(f, p)))
-            /* Until the function ends, a set bit in d->missing means that the link must stay. */
+            /* this function borrows d->missing: a set bit means that the link must stay */
             fab_base_bits_set(d->missing, p);
     }
     for (uint32_t i = d->link_count; i-- > 0;)

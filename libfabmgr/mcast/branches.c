@@ -5,8 +5,8 @@
  * Each tree has a root: a switch from which the manager computes shortest paths. A branch is the
  * link by which a switch of the tree is connected towards the root. All branches follow shortest
  * paths: the branch of a switch leads to a switch that is one hop nearer to the root. So each
- * switch of the tree has one path towards the root, and the tree has no cycle. A new branch meets
- * the tree at the root, if not before.
+ * switch of the tree has one path towards the root, and the tree has no cycle. So a new sequence of
+ * branches meets the tree at the root at the latest.
  *
  * The root, or a switch below the root, belongs to the tree only if branches meet at this switch.
  * For example, the tree of two members at one leaf switch consists of this switch. The top of a
@@ -14,7 +14,7 @@
  * without meeting the tree, the tree is extended from its top to the root.
  *
  * If the trees follow a guide (guide.h), the guide determines their roots and the branches of all
- * switches. Otherwise:
+ * switches. Trees without a guide are made as follows:
  *
  * The root of a new tree is the core switch (distances.c) that is the root of the fewest trees. If
  * a switch has several links towards the root, its branch uses the same link as before, or else the
@@ -205,8 +205,8 @@ static int extend_up(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uin
 }
 
 /* Adds the switch to the tree, with a branch towards the root if needed. before: for each switch,
- * the port of its former branch, which is used again if possible; NULL: none. Returns OK or
- * NOMEM. */
+ * the port of its branch before the change, which is used again if possible; NULL: no port is
+ * preferred. Returns OK or NOMEM. */
 static int add_switch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw,
                       const uint32_t *before)
 {

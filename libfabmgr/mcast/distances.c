@@ -166,7 +166,7 @@ static bool has_path(const struct fab_mcast_net *n, const uint16_t *dist, uint32
     return false;
 }
 
-/* Returns true if the new link at this port makes no path to the root shorter. */
+/* Returns true if the new link at this port shortens no path to the root. */
 static bool is_no_shorter(const struct fab_mcast_net *n, const uint16_t *dist, uint32_t port)
 {
     uint32_t to = fab_mcast_net_peer_node(n, port);

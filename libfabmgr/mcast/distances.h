@@ -17,9 +17,8 @@ struct fab_mcast_distances {
     uint16_t **dist;
     /* [switches] memory for the queue of the breadth-first search */
     uint32_t *queue;
-    /* Number of MLIDs, counted from the first, for which all switches have an MFT entry. For a
-     * higher MLID, some switches have no entry, so the distances for its tree are computed
-     * separately, in avoid[]. */
+    /* All switches have MFT entries for the first `least` MLIDs. For a higher MLID, some switches
+     * have no entry, so the distances for its tree are computed separately, in avoid[]. */
     uint32_t least;
     /* [switches] number of hops from each switch to the root avoid_root, on paths that avoid
      * switches without an MFT entry for the MLID FAB_MLID_FIRST + avoid_slot. Computed for one root
@@ -32,8 +31,8 @@ struct fab_mcast_distances {
 int fab_mcast_distances_init(struct fab_mcast_distances *w, const struct fab_mcast_net *n);
 void fab_mcast_distances_fini(struct fab_mcast_distances *w);
 /* Adapts the distances to the changed links of the net; `was` has the old links. Keeps the
- * distances to a root only if none of these distances changed. Returns NOMEM; all distances that
- * are left are then correct for the old and for the new links. */
+ * distances to a root only if none of these distances changed. Returns NOMEM; the distances that
+ * remain are then the same with the old and with the new links. */
 int fab_mcast_distances_update(struct fab_mcast_distances *w, const struct fab_mcast_net_diff *was);
 /* Returns an array with the number of hops from each switch to a root, over switches whose MFTs
  * have entry `slot` (MLID minus FAB_MLID_FIRST). FAB_MCAST_UNREACHED: no path. Returns NULL if

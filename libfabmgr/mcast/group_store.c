@@ -84,8 +84,8 @@ static enum kind_of kind_of(const uint64_t mgid[2])
     return (signature == 0x401b || signature == 0x601b) && !broadcast ? IP : OTHER;
 }
 
-/* Returns the MLID that the fewest groups have, among the MLIDs of groups of the same kind and
- * partition; 0: there is none. */
+/* Returns an MLID of groups of the same kind and partition: the one that the fewest groups have; 0:
+ * there is none. */
 static uint16_t shared_mlid(const struct fab_mcast_groups *g,
                             const struct fab_wire_mc_member_record *is)
 {
@@ -100,7 +100,8 @@ static uint16_t shared_mlid(const struct fab_mcast_groups *g,
     return best;
 }
 
-/* Returns the lowest free MLID; 0: none is free. Sets *ret_left to the number of free MLIDs. */
+/* Returns the lowest MLID that no group has; 0: all are in use. Sets *ret_left to the number of
+ * MLIDs that no group has. */
 static uint16_t free_mlid(const struct fab_mcast_groups *g, uint32_t room, uint32_t *ret_left)
 {
     uint32_t left = room, first = room;
@@ -205,8 +206,8 @@ static int insert(struct fab_mcast_groups *g, struct fab_mcast_group *group)
     return FAB_OK;
 }
 
-/* Returns the MLID in the record, which the group had before a restart, if this MLID is free or the
- * group can share it; otherwise 0. */
+/* A group from before a restart gets its former MLID, which the record has, if this MLID is free or
+ * the group can share it. Returns this MLID, or 0 if the group cannot have it. */
 static uint16_t same_mlid(const struct fab_mcast_groups *g,
                           const struct fab_wire_mc_member_record *is)
 {
@@ -292,8 +293,9 @@ static bool receives(uint8_t join_state)
     return (join_state & (FAB_JOIN_FULL | FAB_JOIN_NON_MEMBER)) != 0;
 }
 
-/* Changes the joins of a member in the tree from its old JoinState to `is`. Adds the new joins
- * before it removes the old ones, so that the tree keeps the member's branch. */
+/* Replaces the joins of a member in the tree: removes those of its old JoinState, and adds those of
+ * the new one, `is`. Adds the new joins before it removes the old ones, so that the tree keeps the
+ * member's branch. */
 static int move_member(struct fab_mcast_groups *g, const struct fab_mcast_group *group,
                        const struct fab_mcast_member *m, uint8_t is)
 {

@@ -4,9 +4,9 @@
  * Where the rules permit several answers, the manager gives the answer of OpenSM, because hosts
  * expect this answer.
  *
- * The components in a request must match the group; MTU, rate and lifetime match by their
- * selectors. A new group gets the values in the request. If the request has a range for the MTU or
- * rate, the group gets the greatest value in this range that the port supports.
+ * The components in a request must match the group; MTU, rate and lifetime are compared as their
+ * selectors demand. A new group gets the values in the request. If the request has a range for the
+ * MTU or rate, the group gets the greatest value in this range that the port supports.
  */
 #include "libfabmgr/mcast/groups.h"
 
@@ -77,8 +77,8 @@ static bool fits(uint8_t selector, unsigned asked, unsigned is)
                                          : selector == FAB_SELECT_BEST || is == asked;
 }
 
-/* The components of MCMemberRecord that have a selector: MTU, rate and lifetime. A value is
- * compared only if the request also has its selector. */
+/* The components of MCMemberRecord that have a selector: MTU, rate and lifetime. If the request has
+ * a value but not its selector, the value is not compared. */
 static const struct ranged {
     uint64_t components;
     size_t selector, value;
@@ -98,9 +98,9 @@ static uint8_t member_at(const struct fab_wire_mc_member_record *r, size_t offse
     return ((const uint8_t *)r)[offset];
 }
 
-/* Chooses a value of a new group. For MTU and rate, this is the greatest value that fits the
- * request, up to `most` (0: unknown; then only an exact value is possible). For a lifetime, it is
- * `most` or exactly the requested value. Returns false if no value fits. */
+/* Chooses a value of a new group. An MTU or rate is the greatest value that fits the request, but
+ * at most `most`. If `most` is 0 (unknown), the request must name an exact value. A lifetime is
+ * `most`, or exactly the requested value. Returns false if no value fits. */
 static bool choose_value(const struct fab_mcast_request *ask, unsigned which, uint8_t most,
                          uint8_t *ret)
 {

@@ -32,7 +32,8 @@ struct fab_mcast_member {
     uint64_t gid[2];
     /* GUID of the port; if the caller passes 0, this is the GUID in `gid` */
     uint64_t port_guid;
-    /* GUID of the port that requested the membership, and in whose quota it counts; 0: unknown */
+    /* GUID of the port that requested the membership; the membership counts in its quota; 0:
+     * unknown */
     uint64_t charged;
     uint8_t join_state, proxy_join;
 };
@@ -42,15 +43,15 @@ struct fab_mcast_group {
     struct fab_wire_mc_member_record is;
     /* true: the group is configured, so it exists even without members */
     bool fixed;
-    /* GUID of the port whose join created the group, and in whose quota the group counts; 0:
-     * none or unknown */
+    /* GUID of the port whose join created the group; the group counts in its quota; 0: none or
+     * unknown */
     uint64_t creator;
     struct fab_mcast_member *member; /* array of members, sorted by GUID */
     size_t members, room;
 };
-/* When IPv6 solicited-node groups share an MLID. NEVER: they never do. SHORT: they do if few MLIDs
- * are free. ALWAYS: they always do. With SHORT and ALWAYS, other IP groups share MLIDs if no MLID
- * is free. */
+/* When IPv6 solicited-node groups share an MLID. NEVER: they never share. SHORT: they share if few
+ * MLIDs are free. ALWAYS: they always share. With SHORT and ALWAYS, other IP groups share MLIDs if
+ * no MLID is free. */
 enum fab_mcast_share { FAB_MCAST_SHARE_NEVER, FAB_MCAST_SHARE_SHORT, FAB_MCAST_SHARE_ALWAYS };
 struct fab_mcast_groups {
     struct fab_mcast_trees *trees;
@@ -67,7 +68,8 @@ struct fab_mcast_groups {
      * number of groups. */
     struct fab_map created, joined;
     size_t memberships; /* number of memberships of all ports */
-    /* greatest number of MLIDs that the manager assigns; 0: only the MFTs limit the number */
+    /* greatest number of MLIDs that the manager may assign; 0: no limit except the size of the
+     * MFTs */
     uint32_t most;
     enum fab_mcast_share share; /* initially FAB_MCAST_SHARE_SHORT; the owner may change it */
     struct fab_mcast_listener {
@@ -86,8 +88,8 @@ int fab_mcast_groups_new(const struct fab_fabric *f, struct fab_mcast_groups **r
  * (fab_mcast_net_new). Takes over the net, even if it fails. Returns OK or NOMEM. */
 int fab_mcast_groups_new_over(struct fab_mcast_net *net, struct fab_mcast_groups **ret);
 void fab_mcast_groups_free(struct fab_mcast_groups *g); /* g may be NULL */
-/* These functions adapt the trees to the fabric, or to the net, `now`. The second function takes
- * over the net, even if it fails. They return OK or NOMEM. */
+/* fab_mcast_groups_update adapts the trees to the fabric `now`, and fab_mcast_groups_update_over to
+ * the net `now`, which it takes over, even if it fails. Both return OK or NOMEM. */
 int fab_mcast_groups_update(struct fab_mcast_groups *g, const struct fab_fabric *now);
 int fab_mcast_groups_update_over(struct fab_mcast_groups *g, struct fab_mcast_net *now);
 const struct fab_mcast_group *fab_mcast_groups_find(const struct fab_mcast_groups *g,
@@ -163,10 +165,10 @@ bool fab_mcast_groups_has_member(const struct fab_mcast_groups *g, uint64_t guid
 /* Returns the number of MLIDs that the manager may assign: `most`, or the size of the smallest MFT,
  * whichever is less. */
 uint32_t fab_mcast_groups_room(const struct fab_mcast_groups *g);
-/* Makes fixed the multicast groups that the partitions p configure, and no others. Creates missing
- * fixed groups, because they exist even without members. Removes each group that is not fixed and
- * has no full member. p == NULL: no group is configured. New groups get the PacketLifeTime `life`.
- * Returns NOMEM, or LIMIT if *ret_left_out groups got no MLID. */
+/* Marks the multicast groups that the partitions p configure as fixed, and all other groups as not
+ * fixed. Creates missing fixed groups, because they exist even without members. Removes each group
+ * that is not fixed and has no full member. p == NULL: no group is configured. New groups get the
+ * PacketLifeTime `life`. Returns NOMEM, or LIMIT if *ret_left_out groups got no MLID. */
 int fab_mcast_groups_configure(struct fab_mcast_groups *g, const struct fab_partitions *p,
                                uint8_t life, size_t *ret_left_out);
 

@@ -37,13 +37,14 @@ int fab_mcast_net_new(const struct fab_fabric *f,
                       struct fab_mcast_net **ret); /* returns OK or NOMEM */
 void fab_mcast_net_free(struct fab_mcast_net *n);  /* n may be NULL */
 
-/* the links in which a net differs from another net with the same port and switch ids */
+/* how the links of a net differ from those of another net, which has the same port and switch
+ * ids */
 struct fab_mcast_net_diff { /* all bytes zero: no difference */
     struct fab_mcast_net_change {
         uint32_t port, peer;
     } * change;
     size_t count, room;
-    /* bitset of the switches that have endports in the other net */
+    /* bitset of the switches with endports in the other net */
     uint64_t *has_ends;
 };
 /* Returns true if each switch has the same id in the net and in the fabric. */

@@ -13,8 +13,8 @@ struct fab_mcast_vertex {
      * tree */
     uint32_t up;
     uint32_t children; /* number of branches from switches below */
-    /* Sum of the ids of the switches whose branches lead to this switch. If only one branch leads
-     * to this switch, the sum is the id of the switch below. */
+    /* Sum of the ids of the `children` switches below. So if there is only one, the sum is its
+     * id. */
     uint64_t child_sum;
     uint32_t members; /* number of members at this switch */
 };
@@ -68,8 +68,8 @@ struct fab_mcast_tree *fab_mcast_tree_new(uint16_t mlid);
 void fab_mcast_tree_free(struct fab_mcast_tree *tree); /* tree may be NULL */
 /* Returns the element of a switch in the tree; NULL: the switch is not in the tree. */
 struct fab_mcast_vertex *fab_mcast_tree_vertex(const struct fab_mcast_tree *t, uint32_t sw);
-/* These functions add a switch to the tree, and remove it. Afterwards, pointers to other switches
- * of the tree are invalid. */
+/* fab_mcast_tree_add_vertex adds a switch to the tree, and fab_mcast_tree_remove_vertex removes it.
+ * Afterwards, pointers to other switches of the tree are invalid. */
 struct fab_mcast_vertex *fab_mcast_tree_add_vertex(struct fab_mcast_tree *t, uint32_t sw);
 void fab_mcast_tree_remove_vertex(struct fab_mcast_tree *t, struct fab_mcast_vertex *s);
 /* Returns the member with this GUID; NULL: there is none. */
@@ -84,8 +84,8 @@ static inline uint32_t fab_mcast_tree_slot(const struct fab_mcast_tree *tree)
     return (uint32_t)tree->mlid - FAB_MLID_FIRST;
 }
 
-/* Functions of branches.c. before: [switch_count] for each switch, the port of the former branch,
- * which the new branch uses if possible; NULL: there were no branches. */
+/* Functions of branches.c. before: [switch_count] for each switch, the port of its branch before
+ * the change, which the new branch uses if possible; NULL: no port is preferred. */
 
 /* Extends the tree to the member, if there is a path. After NOMEM, the tree may have lost its
  * branches. */
@@ -101,8 +101,8 @@ void fab_mcast_tree_detach(struct fab_mcast_trees *t, struct fab_mcast_tree *tre
  * otherwise clears it. Returns NOMEM. */
 int fab_mcast_tree_set_entry(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree,
                              const struct fab_mcast_tree_member *m, bool receives);
-/* Removes the top of the tree (its highest switch, at or below the root) as long as it has only one
- * branch from below and no members. */
+/* Removes the top of the tree (its switch nearest to the root) again and again, as long as the top
+ * has no members and only one branch from below. */
 void fab_mcast_tree_trim(struct fab_mcast_trees *t, struct fab_mcast_tree *tree);
 /* Removes all branches and switches of the tree. The tree keeps its list of members. */
 void fab_mcast_tree_clear(struct fab_mcast_trees *t, struct fab_mcast_tree *tree);

@@ -31,10 +31,10 @@ struct fab_mcast_trees;
 int fab_mcast_trees_new(const struct fab_fabric *f, struct fab_mcast_trees **ret);
 void fab_mcast_trees_free(struct fab_mcast_trees *t); /* t may be NULL */
 
-/* Returns the number of MLIDs, counted from the first, for which all switches have MFT entries; 0:
- * no switch has an MFT. Switches without an MFT do not count, because trees do not use them.
- * *ret_switch (unless NULL) is the switch with the smallest MFT, or FAB_NONE. If trees with higher
- * MLIDs were made before this switch joined the fabric, they avoid the switch. */
+/* Returns n if all switches have MFT entries for the first n MLIDs; 0: no switch has an MFT.
+ * Switches without an MFT do not count, because trees do not use them. *ret_switch (unless NULL) is
+ * the switch with the smallest MFT, or FAB_NONE. Trees with higher MLIDs, made before this switch
+ * joined the fabric, avoid the switch. */
 uint32_t fab_mcast_trees_room(const struct fab_mcast_trees *t, uint32_t *ret_switch);
 
 /*
@@ -70,8 +70,9 @@ bool fab_mcast_trees_have_guide(const struct fab_mcast_trees *t);
 /* Returns the switches and links of the present fabric. The pointer is valid until the next
  * update. */
 const struct fab_mcast_net *fab_mcast_trees_net(const struct fab_mcast_trees *t);
-/* Returns the blocks of all MFTs. In a block, `id` is the switch, `number` is fab_mft_number, and
- * the entries are port masks. Blocks that trees no longer use have only zeros. */
+/* Returns the blocks of all MFTs. Of a block, `id` is the switch, `number` is its number by
+ * fab_mft_number, and the entries are port masks. Blocks that trees no longer use have only
+ * zeros. */
 const struct fab_blocks *fab_mcast_trees_tables(const struct fab_mcast_trees *t);
 #define FAB_MCAST_BLOCK_GROUPS 512 /* number of MLID groups (32 MLIDs each) */
 /* Sets in `set` bit i of each MLID group whose MFT blocks may have changed since the last call.

@@ -80,8 +80,8 @@ static int find_affected(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d
     return r;
 }
 
-/* Rebuilds a tree, with its old branches where possible. The old tree can be cleared only with the
- * links of its branches, so the function puts the old links back into the net for this purpose. */
+/* Rebuilds a tree, with its old branches where possible. To clear the old tree, the net must have
+ * the links of its branches, so the function puts the old links back into the net for this time. */
 static int rebuild(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                    struct fab_mcast_net_diff *d, uint32_t *up)
 {
@@ -148,11 +148,11 @@ struct move {
     struct fab_mcast_trees *to;
     /* [old switch_count] new id of each switch of the old snapshot; FAB_NONE: the switch is gone */
     uint32_t *sw;
-    /* [new switch_count] for each switch, the port of its former branch in the tree that is being
-     * moved; FAB_NONE: no branch */
+    /* [switches of the new snapshot] the tree that is being rebuilt: the port of each switch's
+     * branch before the update, by the new ids; FAB_NONE: no branch */
     uint32_t *up;
-    /* true: the old trees follow a guide. The new trees then take over no roots and no branches
-     * from the old trees, so that the new trees do not depend on earlier faults. */
+    /* true: the old trees follow a guide. The new trees then keep no roots and no branches of the
+     * old trees, so that they do not depend on earlier faults. */
     bool anew;
 };
 

@@ -11,18 +11,18 @@
  * cycle. (Mahajan and Wattenhofer, HotNets 2013, on consistent updates; Pang, Duato et al. on
  * channel dependencies.)
  *
- * Two more rules preserve working paths. If the old path of a switch arrives, and old paths of
- * changed switches on its new path do not, these switches are written first. An entry that will
- * drop packets is written after the entries whose old paths go through it.
+ * Two more rules preserve working paths. A switch whose old path arrives is written after those
+ * changed switches on its new path whose old paths do not arrive. A switch whose new entry drops
+ * packets is written after the switches whose old paths go through it.
  *
- * A soft rule avoids paths that go down and then up because they follow both old and new entries.
- * Up and down refer to the ranks of the present fabric. So most mixtures of up/down tables have an
- * acyclic channel dependency graph. Some mixtures have a cycle of channel dependencies, since the
- * old tables may follow other ranks. tests/unit/test_plan_lft_order checks the mixture after each
- * write. On trees, 1 to 2 % of the mixtures have a cycle after the fault of one link, and 6 to 15 %
- * after many faults at once (33 % without this rule). On random fabrics, half of the mixtures have
- * one. No mixture has a loop or loses a path. libfabmgr/transition replaces this order where a
- * mixture could have a cycle.
+ * A soft rule avoids paths that follow both old and new entries, and therefore go down and then up,
+ * by the ranks of the present fabric. So most mixtures of up/down tables have an acyclic channel
+ * dependency graph. Some mixtures have a cycle of channel dependencies, since the old tables may
+ * follow other ranks. tests/unit/test_plan_lft_order checks the mixture after each write. On trees,
+ * 1 to 2 % of the mixtures have a cycle after the fault of one link, and 6 to 15 % after many
+ * faults at once (33 % without this rule). On random fabrics, half of the mixtures have one. No
+ * mixture has a loop or loses a path. libfabmgr/transition replaces this order where a mixture
+ * could have a cycle.
  *
  * A switch whose table is unknown counts as having no old path.
  */
@@ -30,7 +30,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/lft_order_internal.h"
 
-/* a path over this number of switches, or more, counts as not arriving */
+/* a path over this number of switches or more counts as one that does not arrive */
 #define HOPS_MOST 64u
 
 /* ---- paths ----------------------------------------------------------------------------------- */
@@ -198,7 +198,7 @@ static int add_edge(struct fab_lft_ordering *o, uint32_t before_sw, uint32_t aft
     return FAB_OK;
 }
 
-/* Called if the old path of sw arrives. Adds edges (constraints) that keep it working: sw is
+/* Called if the old path of sw arrives. Adds edges (constraints) that keep this path working: sw is
  * written before those changed switches on this path whose new paths do not arrive. */
 static int keep_old_path(struct fab_lft_ordering *o, uint32_t sw)
 {
@@ -217,7 +217,8 @@ static bool is_up(const struct fab_lft_ordering *o, uint32_t from, uint32_t to)
     return o->rank[to] != o->rank[from] ? o->rank[to] > o->rank[from] : to > from;
 }
 
-/* Returns true if the path from switch `from` over `at` to `to` goes down, and then up again. */
+/* Returns true if the path from switch `from` over switch `at` to switch `to` goes down, and then
+ * up again. */
 static bool turns_up(const struct fab_lft_ordering *o, uint32_t from, uint32_t at, uint32_t to)
 {
     return to != FAB_LFT_ORDERING_ENDPORT && to != FAB_LFT_ORDERING_DROPS && is_up(o, at, from) &&
@@ -225,9 +226,10 @@ static bool turns_up(const struct fab_lft_ordering *o, uint32_t from, uint32_t a
 }
 
 /* Adds soft edges (constraints that may be dropped). They keep packets from going down and then up
- * while sw and its next switch are written one after the other. Such a path may use the old entry
- * of sw and the new entry of the next switch; then sw is written first. Or it may use the new entry
- * of sw and the old entry of the next switch; then the next switch is written first. */
+ * while sw and its next switch are written one after the other. There are two cases. If the old
+ * entry of sw and the new entry of the next switch make such a path, sw is written first. If the
+ * new entry of sw and the old entry of the next switch make such a path, the next switch is written
+ * first. */
 static int avoid_mixed_turns(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t old = old_hop(o, sw), now = new_hop(o, sw);
@@ -249,10 +251,10 @@ static int avoid_cycle(struct fab_lft_ordering *o, uint32_t sw)
     return first != FAB_NONE && on_cycle(o, first, sw) ? add_edge(o, first, sw, false) : FAB_OK;
 }
 
-/* Visits the changed switches on the new path of sw, and adds edges (constraints). sw is written
- * after each of these switches whose old path does not arrive. The visit ends at the first of these
- * switches whose old path arrives. If this is the very first changed switch, and it is on a cycle
- * with sw, sw is written after it as well (avoid_cycle). */
+/* Adds the edges (constraints) that make sw wait for switches on its new path. The search visits
+ * the changed switches on this path, up to the first one whose old path arrives. sw is written
+ * after each visited switch whose old path does not arrive. sw is also written after the first
+ * changed switch if both are on a cycle (avoid_cycle). */
 static int wait_for_new_path(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t first = next_changed(o, sw, new_hop);

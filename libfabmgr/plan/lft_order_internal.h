@@ -8,7 +8,7 @@
 
 /* The analysis stops when it has read this number of entries, which takes about 40 ms. */
 #define FAB_LFT_ORDERING_STEPS 4000000u
-/* Values of hop[] that are not switch ids. DROPS: packets sent by this port reach nothing. ENDPORT:
+/* Values of hop[] that are not switch ids. DROPS: packets sent through this port are lost. ENDPORT:
  * the port leads to an endport. */
 #define FAB_LFT_ORDERING_DROPS (FAB_NONE - 1)
 #define FAB_LFT_ORDERING_ENDPORT (FAB_NONE - 2)
@@ -27,8 +27,8 @@ struct fab_lft_ordering_item { /* a block to write */
      * urgent write (find_urgent). awaited: another item must be written after this item. */
     bool known, urgent, awaited;
 };
-/* A constraint: the switch of item `before` must write the entry before the switch of item `after`
- * does. */
+/* A constraint: the entry of the switch of item `before` must be written earlier than the entry of
+ * the switch of item `after`. */
 struct fab_lft_ordering_edge {
     /* next: the next edge that begins at `before`, or FAB_NONE */
     uint32_t before, after, next;
@@ -37,7 +37,8 @@ struct fab_lft_ordering_edge {
     /* soft: the edge may be removed if no item can be written otherwise. gone: it was removed. */
     bool soft, gone;
 };
-struct fab_lft_ordering_part { /* a write */
+/* one LFT write, which changes all of an item's entries or only a part of them */
+struct fab_lft_ordering_part {
     struct fab_plan_op op;
     uint32_t item, wave;
 };
@@ -68,8 +69,8 @@ struct fab_lft_ordering {
     /* the items that wait for no other item, and may be written now */
     uint32_t *queue;
     struct fab_lft_ordering_edge *edges; /* edges of the current block */
-    /* edge_count: number of edges. unordered: number of writes before which another write should
-     * come (struct fab_plan). */
+    /* edge_count: number of edges. unordered: number of writes that are sent although another write
+     * should precede them (struct fab_plan). */
     uint32_t edge_count, unordered;
     struct fab_lft_ordering_part *parts;
     uint32_t part_count;
@@ -79,9 +80,10 @@ struct fab_lft_ordering {
     uint32_t lid, owner;
 };
 
-/* Finds the order in which different switches must write one LFT block number, as far as the LID
- * o->lid is concerned (lft_constraints.c). items[count] are these blocks. Adds one edge for each
- * constraint, and updates changed, distance and drops of the items. Returns NOMEM. */
+/* Finds which switches must write their entries for the LID o->lid before which others
+ * (lft_constraints.c). items[count] are the LFT blocks that have these entries; their block number
+ * is the same in all switches. Adds one edge for each constraint, and updates changed, distance and
+ * drops of the items. Returns NOMEM. */
 int fab_plan_lft_constrain(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count);
 
 /* Adds the writes of the given items (lft_parts.c). Each write gets a later wave than the writes

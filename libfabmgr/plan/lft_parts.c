@@ -58,8 +58,8 @@ static void release(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, ui
     }
 }
 
-/* Removes the soft constraints of this block number, because the constraints contradict each other.
- * Returns false if there were none. */
+/* Removes the soft constraints of the current block number, because the constraints contradict each
+ * other. Returns false if there was no soft constraint. */
 static bool give_up_turns(struct fab_lft_ordering *o, uint32_t *queued)
 {
     bool any = false;

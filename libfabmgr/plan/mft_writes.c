@@ -4,9 +4,9 @@
  * after the other. A block has the entries of an MLID group for 16 ports of a switch. If a switch
  * holds or gets an entry of the group, all its blocks of the group are compared.
  *
- * Old and new branches of an MLID may form a cycle. Union-find tells whether they do. It visits
- * each link whose port is in the old or new entry of at least one of its two switches, and joins
- * these two switches. If they were joined before, the link closes a cycle.
+ * Old and new branches of an MLID may form a cycle. To find out, union-find joins the two switches
+ * of each link that is an old or a new branch, that is, whose port is in the old or new entry of
+ * one of its switches. If both switches were joined before, the link closes a cycle.
  */
 #include "libfabmgr/plan/mft_writes.h"
 
@@ -181,9 +181,9 @@ static bool names(const struct cell *c, unsigned lid, unsigned bit)
     return ((c->was[lid] | c->will[lid]) >> bit & 1) != 0;
 }
 
-/* Returns true if port `num` of switch `to` is in the old or new entry of `to` for the LID. The two
- * switches of its link are then joined when `to` is visited, so the other switch must not join them
- * again. */
+/* Returns true if port `num` of switch `to` is in the old or new entry of `to` for the LID. If so,
+ * the visit of switch `to` joins the two switches of the link, and the visit of the other switch
+ * must not join them again. */
 static bool is_counted_there(const struct draft *d, uint32_t to, uint32_t num, unsigned lid)
 {
     size_t low = 0, high = d->cells;

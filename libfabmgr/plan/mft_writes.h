@@ -10,8 +10,8 @@
  *
  *   - The old and new branches of an MLID together form no cycle. The first step adds the new
  *     branches and the second removes the old ones, so that no remaining member is cut off.
- *   - They form a cycle. The branches that are in both trees stay. The first step removes the other
- *     old branches and the second adds the new ones.
+ *   - The old and new branches form a cycle. The branches that are in both trees stay. The first
+ *     step removes the other old branches, and the second adds the new ones.
  */
 #ifndef LIBFABMGR_PLAN_MFT_WRITES_H
 #define LIBFABMGR_PLAN_MFT_WRITES_H

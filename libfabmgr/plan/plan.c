@@ -4,9 +4,9 @@
  *
  * A plan writes nothing that the device already holds, so the plan after a completed one is empty.
  * A port in state Init gets its attributes and the change to Armed in one Set. A second Set takes
- * it from Armed to Active (IBA 7.2.7); the ports at both ends of the link have left Init by then.
- * Ports without a working link are not written: no traffic uses them, and they get all attributes
- * when they come up. The exception is the manager's own port, which needs no link.
+ * the port from Armed to Active (IBA 7.2.7), after both ports of the link have left Init. Ports
+ * without a working link are not written: no traffic uses them, and they get all attributes when
+ * they come up. The exception is the manager's own port, which needs no link.
  *
  * Writes are in the order of node ids, and LFT writes in the order of lft_order.c. So a plan
  * depends only on its input.
@@ -79,7 +79,8 @@ static void want_limit(const struct fab_plan_input *in, uint32_t port, struct fa
         ret->vl_high_limit = arb.limit;
 }
 
-/* Returns true if the store has what the host of this endport registered with the former master. */
+/* Returns true if the store has the registrations (such as multicast joins) that the host of this
+ * endport made with the former master. */
 static bool is_inherited(const struct fab_plan_input *in, const struct fab_port_info *now)
 {
     return in->former_sm_lid != 0 && now->sm_lid == in->former_sm_lid &&
@@ -299,8 +300,8 @@ static int each(struct draft *d, uint32_t count, int (*plan_one)(struct draft *,
     return ret;
 }
 
-/* Sorts the LFT writes into a safe order (lft_order.c). These writes are the ops from index `start`
- * on. */
+/* Sorts the LFT writes into a safe order (lft_order.c). start: index of the first LFT write in the
+ * ops. */
 static int order_routes(struct draft *d, size_t start, struct fab_plan *plan)
 {
     struct fab_plan_op *ops = NULL;
@@ -317,8 +318,7 @@ static int order_routes(struct draft *d, size_t start, struct fab_plan *plan)
 }
 
 /* Returns true if stage EARLY writes tables of a switch that is cut off from the fabric, but has
- * Active links to other cut-off switches. The writes of the stage are the ops from index `start`
- * on. */
+ * Active links to other switches that are cut off. start: index of the first op of the stage. */
 static bool early_mixes(const struct draft *d, size_t start)
 {
     uint32_t last = FAB_NONE;

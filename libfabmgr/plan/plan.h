@@ -51,8 +51,8 @@
  * tables, because it acknowledged their writes. The values of two ports of a switch determine the
  * SLtoVLMappingTable between these ports. Adapters and routers have one table per port. */
 struct fab_observed_vl_port {
-    /* Number of data VLs; 0: the values of this port are unknown. At port 0 of a switch, 0 means
-     * that the values of all its ports are unknown. */
+    /* Number of data VLs; 0: the values of this port are unknown. If port 0 of a switch has 0 here,
+     * the values of all ports of the switch are unknown. */
     uint8_t vls;
     /* port class, on which the VLs of packets depend: an index of fab_observed_vls.vl[][] */
     uint8_t class;
@@ -94,15 +94,16 @@ void fab_plan_observed_set_block(struct fab_observed *o, uint32_t sw, uint32_t b
 /* Marks all LFT blocks of switch sw as unknown. */
 void fab_plan_observed_forget(struct fab_observed *o, uint32_t sw);
 /* Makes the known LFT blocks of switch sw doubtful, because sw did not acknowledge an LFT write.
- * They count as unknown until fab_plan_observed_presume is called. */
+ * Doubtful blocks count as unknown until fab_plan_observed_presume is called. */
 void fab_plan_observed_doubt(struct fab_observed *o, uint32_t sw);
 /* Makes all blocks that are still doubtful count as known, with their former entries. Call this
  * function before a plan is made, after the manager has tried to read these blocks. */
 void fab_plan_observed_presume(struct fab_observed *o);
 bool fab_plan_observed_is_doubtful(const struct fab_observed *o, uint32_t sw, uint32_t block);
 bool fab_plan_observed_is_known(const struct fab_observed *o, uint32_t sw, uint32_t block);
-/* Returns the first LFT block of a switch that is unknown or doubtful, among the blocks `from` to
- * end - 1; `end`: there is none. */
+/* Returns the number of the first LFT block of a switch that is unknown or doubtful. Searches from
+ * block number `from` up to, but not including, block number `end`. Returns `end` if there is no
+ * such block. */
 uint32_t fab_plan_observed_next_unknown(const struct fab_observed *o, uint32_t sw, uint32_t from,
                                         uint32_t end);
 void fab_plan_observed_forget_vls(struct fab_observed *o, const struct fab_fabric *f,
@@ -136,8 +137,8 @@ enum fab_plan_stage {
 };
 struct fab_plan_op {
     uint32_t node; /* node id of the device */
-    /* the port id for PORT_INFO, PKEY_TABLE, VLARB, and SL2VL of an endport; for other attributes,
-     * the port id of port 0 of the switch */
+    /* id of the port that has the attribute. For SWITCH_INFO, LFT and SL2VL of a switch, this is
+     * port 0 of the switch. */
     uint32_t port;
     /* the attribute to write: SWITCH_INFO, PORT_INFO, LFT, PKEY_TABLE, SL2VL or VLARB */
     uint16_t attr_id;
@@ -150,7 +151,8 @@ struct fab_plan_op {
         uint64_t keep;
         uint64_t map; /* SL2VL: the table, as fab_target_sl2vl_pack packs it */
     };
-    /* LFT: a bitset of entries that this write makes drop packets; a later write sets them */
+    /* LFT: bitset of the entries that this write sets to NO_ROUTE (drop packets); a later write
+     * sets their new values */
     uint64_t drain;
     uint32_t mod; /* SL2VL, VLARB, PKEY_TABLE: attribute modifier */
     bool removes; /* PKEY_TABLE: this write only removes keys */
@@ -173,7 +175,8 @@ struct fab_plan_op {
 struct fab_plan {
     struct fab_plan_op *ops; /* ordered by stage */
     uint32_t stage_start[FAB_STAGE_COUNT + 1];
-    /* number of LFT writes before which another write should come, because no safe order exists */
+    /* number of LFT writes that are sent although another write should precede them, because no
+     * safe order exists */
     uint32_t unordered;
     /* true: the order of some LFT writes was not analysed, because too many entries change. If
      * `unchecked` is true or `unordered` is not 0, the writes may cause loops and packet losses;
@@ -203,16 +206,16 @@ struct fab_plan_input {
     const struct fab_target *target;
     const struct fab_observed *observed;
     uint32_t sm_lid;
-    /* true: also write a port if only its timers and thresholds differ, as after a change of the
-     * policy. Otherwise these are written only together with other fields, because some devices do
-     * not keep them (attr_diff.c). */
+    /* true: a port is written even if only its timers or thresholds differ, as after a change of
+     * the policy. false: timers and thresholds are written only together with other fields, because
+     * some devices do not keep them (attr_diff.c). */
     bool tune;
     /* true: also set ClientReregister on endports that are up, so that hosts repeat their
      * registrations */
     bool ask;
-    /* LID of the former master, if the store has what hosts registered with it; 0: there is none.
-     * If an endport that is up still has this LID as MasterSMLID, the plan writes the new
-     * MasterSMLID without ClientReregister. */
+    /* LID of the former master, if the store has what hosts registered with it; 0: there was no
+     * former master, or the store has nothing of it. If an endport that is up still has this LID as
+     * MasterSMLID, the plan writes the new MasterSMLID without ClientReregister. */
     uint32_t former_sm_lid;
     /* fab_plan_make calls this function at intervals. If the function returns true, fab_plan_make
      * stops and returns BUSY. NULL: fab_plan_make never stops early. */

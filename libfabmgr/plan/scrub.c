@@ -22,7 +22,7 @@
 #include "libfabmgr/target/arb.h"
 
 #define CAP_SL_MAPPING (1u << 6)
-/* position of the block number in the attribute modifier of VLArbitrationTable, in bits */
+/* the attribute modifier of VLArbitrationTable has the block number from this bit on */
 #define VLARB_BLOCK 16
 
 /* ---- single items ---------------------------------------------------------------------------- */
@@ -224,7 +224,7 @@ struct stage {
      * one row for each out port). Only the first at->width rows of each group are in use. 0: all
      * rows are in use. */
     uint32_t inner;
-    bool switches; /* only switches have attributes of this kind */
+    bool switches; /* true: only switches have attributes of this kind */
 };
 #define STAGES 4
 static const struct stage stages[FAB_SCRUB_TURNS][STAGES] = {
@@ -303,7 +303,7 @@ static uint64_t arb_blocks(const struct fab_port_info *info)
 static uint64_t count_lanes(const struct fab_plan_input *in, uint32_t node)
 {
     const struct fab_fabric *f = in->fabric;
-    uint64_t count = 0, live = 0; /* live: number of ports with a link */
+    uint64_t count = 0, live = 0; /* count: result so far; live: number of ports with a link */
     if (in->observed->vls.port == NULL)
         return 0;
     for (uint32_t num = 1; num <= f->nodes[node].num_ports; num++) {
@@ -354,8 +354,9 @@ static void compare_lft(const struct fab_plan_input *in, const struct fab_scrub_
     }
 }
 
-/* Notes a difference of a default port. If `held` leads to no link (0, or above the last port
- * number), there is no difference, because the manager accepts all such values. */
+/* Notes a difference in a default port of SwitchInfo (the port for packets without a table entry).
+ * If `held` leads to no link (0, or above the last port number), there is no difference, because
+ * the manager accepts all such values. */
 static void note_default_port(const char *field, uint8_t held, uint8_t wanted, uint8_t ports,
                               struct fab_scrub_difference *d)
 {

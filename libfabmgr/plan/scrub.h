@@ -41,16 +41,17 @@ struct fab_scrub_item { /* an attribute that the scrub reads */
  * again. */
 bool fab_plan_scrub_next(const struct fab_plan_input *in, enum fab_scrub_turn turn,
                          struct fab_scrub_at *at, uint32_t steps, struct fab_scrub_item *ret);
-/* Returns an upper limit of the number of attributes that a turn reads from the nodes `node` to end
- * - 1. */
+/* Returns an upper limit of the number of attributes that a turn reads from a range of nodes: from
+ * node id `node` up to, but not including, node id `end`. */
 uint64_t fab_plan_scrub_count(const struct fab_plan_input *in, enum fab_scrub_turn turn,
                               uint32_t node, uint32_t end);
 
 struct fab_scrub_difference {
-    /* The members up to `wanted` describe the first difference. field: "entry" in a table, or the
-     * name of the field of the attribute that differs */
+    /* The members field, entry, held and wanted describe the first difference. field: "entry" in a
+     * table, otherwise the name of the field that differs */
     const char *field;
-    uint32_t entry; /* LID, P_Key index, SL, or position in the table */
+    /* which entry differs: a LID, a P_Key index, an SL, or a position in the table */
+    uint32_t entry;
     /* the value that was read, and the value that the manager wrote */
     uint64_t held, wanted;
     uint32_t entries; /* number of entries or fields that differ */

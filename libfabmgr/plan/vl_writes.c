@@ -32,8 +32,8 @@
 #define OPTIMIZED 1u
 #define MOD_ALL_OUT (1u << 16)
 #define MOD_ALL_IN (1u << 17)
-/* position of the block number in the attribute modifier of VLArbitrationTable, in bits; the lower
- * bits hold the port number */
+/* the attribute modifier of VLArbitrationTable has the block number from this bit on, and the port
+ * number in the bits below */
 #define VLARB_BLOCK 16
 /* number of stored tables at which tidy_arbs empties the list */
 #define ARBS_MANY 1000
@@ -340,8 +340,9 @@ static int add_lines(const struct pairs *s, const struct sink *to, uint64_t base
     return ret;
 }
 
-/* Adds the writes of this scope. There are two methods: to set only the tables that differ, or to
- * set all tables anew, the widest scope first. Uses the method that takes fewer writes in total. */
+/* Adds the writes of this scope. The scopes ALL, LINE and PAIR can set all tables anew, or writes
+ * of scope PAIR can set only the tables that differ. The function chooses what takes fewer writes
+ * in total. */
 static int add_tables(struct pairs *s, const struct sink *to, enum fab_plan_vl_scope scope)
 {
     bool optimized = (s->in->fabric->switches[s->sw].optimized_sl2vl & OPTIMIZED) != 0;
@@ -444,8 +445,8 @@ static int number_of(struct fab_observed_vls *held, const struct fab_arb *arb, u
     return FAB_OK;
 }
 
-/* Empties held->arb[] if it has ARBS_MANY elements or more, because ports use few of them by then.
- * The VL arbitration tables of all ports then count as unknown. */
+/* Empties held->arb[] if it has ARBS_MANY elements or more, because most of them are then no longer
+ * in use. The VL arbitration tables of all ports then count as unknown. */
 static void tidy_arbs(struct fab_observed_vls *held)
 {
     if (held->arbs < ARBS_MANY)

@@ -48,7 +48,7 @@ static bool add_affected(struct affected *p, uint32_t lid, uint32_t sw)
 }
 
 /* Adds the entries of switch `sw` that forward to its port `num`, whose link is dead. run[count]
- * has the entries of `sw` for the LIDs `lid` to lid + count - 1. Returns false if memory runs
+ * has the entries of `sw` for `count` LIDs, beginning with `lid`. Returns false if memory runs
  * out. */
 static bool scan_one(struct affected *p, const uint8_t *run, uint32_t count, uint32_t lid,
                      uint32_t sw, uint8_t num)

@@ -86,8 +86,8 @@ static uint32_t leave(struct queue *q, uint64_t *ret_paths)
     return sw;
 }
 
-/* Adds all paths to the current LID (struct fab_repair_column) to balance.load[]. Each path adds
- * `each`. Paths end at links that the running call has marked as dead. */
+/* Adds all paths to the current LID (struct fab_repair_column) to balance.load[]. each: 1 to count
+ * the paths, -1 to subtract them. Paths end at links that the running call has marked as dead. */
 static void count_column(const struct fab_repair *r, struct queue *q, int64_t each)
 {
     const struct fab_repair_network *b = r->network;
@@ -108,7 +108,7 @@ static void count_column(const struct fab_repair *r, struct queue *q, int64_t ea
     }
 }
 
-/* Counts the paths to the LIDs first to first + count - 1. */
+/* Counts the paths to `count` LIDs, beginning with LID `first`. */
 static void count_columns(struct fab_repair *r, const struct fab_lft *lft, uint32_t first,
                           uint32_t count, struct queue *q)
 {
@@ -184,7 +184,8 @@ void fab_repair_balance_take(struct fab_repair *r, struct fab_repair *clone)
 
 /* ---- counting the paths that a commit has moved ---------------------------------------------- */
 
-/* Counts the paths to one LID again. change[count]: the changed entries for this LID. */
+/* Corrects the loads for one LID: adds its paths by the new entries, and subtracts its paths by the
+ * old ones. change[count]: the changed entries for this LID. */
 static void recount_column(struct fab_repair *r, const struct fab_lft *lft, struct queue *q,
                            const struct fab_repair_change *change, size_t count)
 {
@@ -200,7 +201,7 @@ static void recount_column(struct fab_repair *r, const struct fab_lft *lft, stru
     fab_repair_column_end(r);
 }
 
-/* Counts the paths to each LID of moved[] again. moved[] is sorted by LID. */
+/* Corrects the loads for each LID of moved[], which is sorted by LID. */
 static void recount(struct fab_repair *r, const struct fab_lft *lft, struct queue *q)
 {
     const struct fab_repair_balance *l = &r->balance;

@@ -54,8 +54,8 @@ void fab_repair_undo_dead(struct fab_repair *r, const struct fab_repair_delta *d
     }
 }
 
-/* Sets component[] to `from` for all switches that living links connect with switch `from`.
- * stack[n] is scratch memory. */
+/* Finds the connected component of switch `from`: sets component[] to `from` for all switches that
+ * living links connect with it. stack[n] is scratch memory. */
 static void flood(struct fab_repair *r, uint32_t from, uint64_t *stack)
 {
     const struct fab_repair_network *b = r->network;
@@ -81,7 +81,7 @@ void fab_repair_find_components(struct fab_repair *r)
         r->component[sw] = FAB_NONE;
     for (uint32_t sw = 0; sw < r->network->n; sw++) {
         if (r->component[sw] == FAB_NONE)
-            /* the heap of the column is unused now, and serves as the stack */
+            /* the heap of the column is unused now, so its memory serves as the stack */
             flood(r, sw, r->column.heap);
     }
 }

@@ -4,12 +4,12 @@
  *
  * The overlay lists the entries in which the active tables differ from the baseline, with their
  * baseline values. So a repair needs no copy of the baseline: each entry of the baseline is in the
- * overlay, or else in the caller's active tables. A plan finds the entries that lead into dead
- * links (affected.c). It decides these entries and the entries of the overlay, one column (LID)
- * after the other (column/column.c).
+ * overlay, or else in the caller's active tables. First the entries that lead into dead links are
+ * found (affected.c). Then these entries and the entries of the overlay are decided, one column
+ * (LID) after the other (column/column.c).
  *
- * If links only fail, a column is kept as it is when none of its entries leads into a newly dead
- * link: all of its paths still work. So the time of a repair does not depend on the number of
+ * If no link comes back, a column stays as it is if none of its entries leads into a newly dead
+ * link, because all its paths still work. So the time of a repair does not depend on the number of
  * earlier faults.
  */
 #include <stdio.h>
@@ -20,8 +20,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-/* Minimum number of affected entries for which a tile (column/tile.c) of their LIDs is loaded. With
- * fewer, copying costs more time than it saves. */
+/* A tile (column/tile.c) of the columns of some LIDs is loaded only if at least this number of
+ * their entries is affected. For fewer entries, copying costs more time than it saves. */
 #define TILE_PAYS 6
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -109,8 +109,8 @@ static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
 }
 
 /* Returns the new value of an entry for which no path was found (FAB_MARK_CUT). The entry keeps its
- * value if labels still ascend at the next switch. If the next switch has a new entry with which
- * they do not ascend, the entry must drop packets (NO_ROUTE). */
+ * value if labels still ascend at the next switch. If the next switch has a new entry and labels do
+ * not ascend with it, the entry must drop packets (NO_ROUTE). */
 static uint8_t entry_of_cut(struct fab_repair *r, uint32_t sw)
 {
     struct fab_repair_column *c = &r->column;
@@ -232,9 +232,9 @@ static void find_stale(struct job *j, uint32_t lid)
     }
 }
 
-/* Returns true if labels do not ascend at the switch at the end of `channel`. By the active tables,
- * packets to the LID that arrive over `channel` leave over another channel. Labels do not ascend if
- * the new label of that channel is not greater than the new label of `channel`. */
+/* Consider packets to the LID that arrive over `channel` and leave by the active tables. Returns
+ * true if labels descend for them: the new label of the second channel is not greater than the new
+ * label of `channel`. */
 static bool turn_descends(const struct job *j, uint32_t channel, uint32_t lid)
 {
     const struct fab_repair *r = j->r;
@@ -246,8 +246,8 @@ static bool turn_descends(const struct job *j, uint32_t channel, uint32_t lid)
 /* Marks the overlay's entry of `sw` as stale in two cases. First, the labels descend
  * (turn_descends) at the switch to which the entry leads. Second, they descend at `sw` for packets
  * from a neighbour whose entry is not in the overlay. If the neighbour's entry is in the overlay,
- * the function marks this entry and not the entry of `sw`. Then fewer packets are dropped, because
- * packets that other switches or endports send to `sw` still arrive. */
+ * the neighbour's entry is marked instead. Then fewer packets are dropped, because packets that
+ * other switches or endports send to `sw` still arrive. */
 static void find_descending(struct job *j, uint32_t lid, uint32_t sw)
 {
     const struct fab_repair_network *b = j->r->network;

@@ -59,8 +59,8 @@ int fab_repair_network_new(const struct fab_repair_input *in, struct fab_repair_
 struct fab_repair_network *fab_repair_network_ref(struct fab_repair_network *b);
 void fab_repair_network_unref(struct fab_repair_network *b);
 size_t fab_repair_network_memory(const struct fab_repair_network *b);
-/* Returns true if the networks have the same switches, ports, VLs and highest LID, and each link
- * that exists in both has the same labels in both. */
+/* Returns true if the networks have the same switches, ports, VLs and highest LID, and if the
+ * labels of each link that exists in both networks are equal. */
 bool fab_repair_networks_agree(const struct fab_repair_network *a,
                                const struct fab_repair_network *b);
 
@@ -143,10 +143,10 @@ enum fab_repair_mark {
     FAB_MARK_CUT,
 };
 /* The channel by which a switch forwards packets to the current LID. Values that were computed for
- * another LID must not be used. So the upper half of `at` is the inverted epoch (number of the
- * column) for which it was computed. The epoch increases from one LID to the next, so values of
- * earlier LIDs are greater. One comparison tests both: `at` <= ~epoch << 32 | label is true if the
- * value belongs to the current LID (`epoch`) and its label is at most `label`. */
+ * earlier LIDs must not be used. Therefore the upper half of `at` tells the column: it is ~epoch,
+ * which is greater for earlier columns than for the current one. So one comparison, `at` <= (~epoch
+ * << 32 | label), tests two conditions: the value belongs to the current column, and its label is
+ * at most `label`. */
 struct fab_repair_next_hop {
     /* Upper 32 bits: ~epoch of the column for which the channel was computed. Lower 32 bits: the
      * label, which is FAB_REPAIR_DELIVERED at the destination switch, and 0 if the switch is
@@ -211,7 +211,7 @@ struct fab_repair_tile {
     /* the tile has the entries for the LIDs first to first + count - 1; count 0: it is empty */
     uint32_t first, count;
     size_t room;    /* allocated size of table[] in bytes */
-    uint8_t *table; /* [count][switches] */
+    uint8_t *table; /* [count][switches] the copied entries */
 };
 
 /* The link loads by which a rebalance chooses among equally long paths (balance.c). */
@@ -230,8 +230,8 @@ struct fab_repair_balance {
     bool improving;
 };
 
-/* A relabelled switch: while certain links are dead, it has the position `place` instead of its
- * position in network->order[] (labels/relabel.c). */
+/* A relabelled switch: a switch that, while certain links are dead, has the position `place` in the
+ * order instead of its position in network->order[] (labels/relabel.c). */
 struct fab_repair_relabel {
     uint32_t sw, place;
 };
@@ -311,15 +311,16 @@ void fab_repair_column_begin(struct fab_repair *r, const struct fab_lft *lft, ui
 /* Makes `entry` the entry of the switch in this column, in place of its entry in the active
  * tables. */
 void fab_repair_column_set(struct fab_repair *r, uint32_t sw, uint8_t entry);
-/* Marks the switch PENDING if its entry for the current LID leads into a dead link. */
+/* Marks the switch PENDING if its entry for the current LID leads into a dead link. Its entry must
+ * then be decided again. */
 void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw);
 /* Decides the entries of all switches that are marked PENDING. The marks stay until
  * fab_repair_column_end. */
 void fab_repair_column_solve(struct fab_repair *r);
 void fab_repair_column_end(struct fab_repair *r);
-/* Returns the switch to which a decision will most likely send packets for the LID from `sw`: the
- * switch at the end of the candidate that it will try first. entry: the present LFT entry.
- * FAB_NONE: this entry is not the port of an ISL. */
+/* Guesses the next switch of `sw` after a decision about its entry for the LID: the switch at the
+ * end of the candidate that the decision will try first. entry: the present LFT entry of `sw`.
+ * Returns FAB_NONE if this entry is not the port of an ISL. */
 uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid);
 
 /* Finds paths for CUT switches (FAB_MARK_CUT) that living links connect with the destination. Such
@@ -345,7 +346,7 @@ static inline const uint32_t *fab_repair_labels_for(const struct fab_repair *r, 
 }
 
 /* balance.c */
-/* Allocates the arrays of *l. Returns NOMEM. */
+/* Allocates the arrays of the link loads *l. Returns NOMEM. */
 int fab_repair_balance_init(struct fab_repair_balance *l, const struct fab_repair_network *b);
 void fab_repair_balance_fini(struct fab_repair_balance *l);
 /* If from->exact is set, copies load[] and moved[] to *to, and sets to->exact. Otherwise leaves *to
@@ -357,8 +358,8 @@ size_t fab_repair_balance_memory(const struct fab_repair_network *b);
  * the LID of another endport. Paths end at the links that the running call has marked as dead. If
  * balance.exact, counts only the paths to LIDs whose entries have changed. Returns NOMEM. */
 int fab_repair_balance_count(struct fab_repair *r, const struct fab_lft *lft);
-/* Records the changes of a delta in moved[], if the next count can use them (exact). `lft` holds
- * the tables before the change. */
+/* Records the changes of a delta in moved[], unless the next count must count all paths anyway.
+ * `lft` holds the tables before the change. */
 void fab_repair_balance_record(struct fab_repair *r, const struct fab_lft *lft,
                                const struct fab_repair_delta *d);
 /* Adds paths to the load of a channel, until fab_repair_balance_undo is called. */
@@ -413,15 +414,15 @@ static inline bool fab_repair_may_reach(const struct fab_repair *r, uint32_t sw,
 int fab_repair_find_affected(const struct fab_repair *r, const struct fab_lft *lft,
                              const struct fab_repair_delta *d, uint64_t **ret_key,
                              size_t *ret_count);
-/* Sorts 64-bit numbers by their bits shift to shift + bits - 1. Numbers that are equal in these
- * bits keep their order. `room` is scratch memory of the same length. Returns the sorted array,
- * which is either `keys` or `room`. */
+/* Sorts 64-bit numbers by a part of their bits: `bits` bits, of which the lowest has the number
+ * `shift`. Numbers that are equal in these bits keep their order. `room` is scratch memory of the
+ * same length. Returns the sorted array, which is either `keys` or `room`. */
 uint64_t *fab_repair_radix_sort(uint64_t *keys, uint64_t *room, size_t count, unsigned shift,
                                 unsigned bits);
 
-/* The LIDs whose displaced entries fab_repair_rebalance decides again. They begin after the LID
- * `after`, and end with the LID with which at least `most` entries have changed. last: the last of
- * these LIDs. more: true if LIDs remain after `last`. */
+/* The LIDs whose displaced entries fab_repair_rebalance decides again. The first of these LIDs is
+ * the one after `after`. The last one is the LID at which the number of changed entries reaches
+ * `most`. last: the last of these LIDs. more: true if LIDs remain after `last`. */
 struct fab_repair_window {
     uint32_t after, last;
     size_t most;

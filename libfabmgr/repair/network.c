@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The network of a repair: the data that faults do not change. It tells where each port of a switch
- * leads and which switch delivers each LID, and holds the labels (labels/labels.c). Clones of a
- * repair share its network. The network has no pointers into the fabric or its tables, so these may
- * be freed.
+ * The network of a repair: the data that faults do not change. It has the peer of each switch port,
+ * the switch that delivers each LID, and the labels (labels/labels.c). Clones of a repair share its
+ * network. The network has no pointers into the fabric or its tables, so these may be freed.
  *
  * It takes 5 bytes per port of a switch, 4 more per port for each VL and each set of labels, up to
  * 20 bytes per switch, and up to 5 bytes per LID.

@@ -2,9 +2,9 @@
 /*
  * Counts the pairs of source and destination that have no path while some entries drop packets.
  *
- * The entry of a switch receives packets from those switches whose old or new entries lead to this
- * switch. All endports at these switches are counted, even endports whose path ends in a dead link.
- * So the result is an upper limit.
+ * A switch whose entry drops packets receives packets from all switches whose old or new entries
+ * lead to it. All endports at these switches are counted, even endports whose path ends in a dead
+ * link. So the result is an upper limit.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +13,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-/* Maximum number of ports to examine, which takes some milliseconds of CPU time. When this maximum
- * is reached, each remaining entry that drops packets counts as if all endports sent packets
- * through it. */
+/* Maximum number of ports to examine; this takes some milliseconds of CPU time. Beyond this
+ * maximum, all endports count as senders for each remaining entry that drops packets. */
 #define VISITS_MOST 2000000u
 
 struct counting {

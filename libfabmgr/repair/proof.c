@@ -10,7 +10,7 @@
  *     at most max_hops switches;
  *   - if the label of an entry became lower (the label of the channel to which it forwards), all
  *     neighbours that forward packets for this LID to its switch use channels with still lower
- *     labels. If the label did not become lower, they do so already;
+ *     labels. If the label did not become lower, this is true already;
  *   - if an entry leads into a newly dead link, no living links connect its switch with the
  *     destination;
  *   - if an unchanged entry leads into a link that comes back, its path arrives and has ascending
@@ -84,8 +84,8 @@ static int follow_path(struct fab_repair *r, uint32_t from)
     return FAB_OK;
 }
 
-/* Checks the neighbours that forward packets for the current LID to switch `sw`: they must do so
- * over channels whose labels are below `label`. */
+/* Checks the neighbours that forward packets for the current LID to switch `sw`: the channels that
+ * they use must have labels below `label`. */
 static int check_arrivals(const struct fab_repair *r, uint32_t sw, uint32_t label)
 {
     const struct fab_repair_network *b = r->network;
@@ -138,17 +138,17 @@ static bool carries_endports(struct fab_repair *r, uint32_t sw)
                 fab_repair_column_entry(&r->column, from) == b->peer_num[port])
                 stack[count++] = from;
         }
-        /* Only a loop in the tables can bring all switches to the stack. Other checks report
-         * loops. */
+        /* the stack holds all switches only if the tables have a loop, which other checks report */
         if (count == b->n)
             return true;
     }
     return false;
 }
 
-/* Decides whether a path that does not reach the destination is allowed. Returns OK if no living
+/* Decides whether a path that does not reach the destination is allowed. It is allowed if no living
  * links connect the switch with the destination, or if no endport sends to an endport through the
- * switch (at most d->lost times). Otherwise returns `status`, the result of follow_path. */
+ * switch. The second reason may apply at most d->lost times. Returns OK, or `status` (the result of
+ * follow_path) if the path is not allowed. */
 static int excused(struct proof *p, uint32_t sw, int status)
 {
     if (status != FAB_E_INVAL && status != FAB_E_UNREACHABLE)
@@ -270,7 +270,8 @@ static int check_path(struct proof *p, uint32_t lid, uint32_t sw)
     return status;
 }
 
-/* Checks the entries of a switch that do not change and forward to a port of died[]. */
+/* Checks the unchanged entries of a switch that forward to dead links. died[num] is true if the
+ * link of port `num` is dead. */
 static int check_row(struct proof *p, uint32_t sw, const bool died[256], const uint64_t *key,
                      size_t count)
 {
@@ -321,9 +322,9 @@ static int check_dead(struct proof *p, const uint64_t *key, size_t count)
     return status;
 }
 
-/* Checks unchanged entries that lead into a link that comes back. While the link was dead, their
- * switches were cut off from the destination. key[count]: switch << 32 | LID of all changes,
- * ascending. */
+/* Checks unchanged entries that lead into a link that comes back. While the link was dead, the
+ * switches of these entries were cut off from the destination. key[count]: switch << 32 | LID of
+ * all changes, ascending. */
 static int check_revived(struct proof *p, const uint64_t *key, size_t count)
 {
     struct fab_repair *r = p->r;

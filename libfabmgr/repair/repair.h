@@ -7,11 +7,12 @@
  * The baseline consists of the tables that a routing engine computed for a fabric. The active
  * tables are those that the switches hold. A repair gives each entry its baseline value if the path
  * of this value still works, and no other path is shorter. Otherwise the entry keeps its active
- * value under the same condition. If neither value meets this condition, a rule that depends on the
- * LID and the switch selects one of the shortest paths. This rule spreads the new paths over all
- * shortest paths (column/column.c). So equal baselines, active tables and sets of dead links give
- * equal results, and without dead links, the tables equal the baseline byte for byte. A rebalance,
- * which may follow, compares the loads of links (balance.c). A repair never changes service levels.
+ * value, if the path of that value works and no other path is shorter. If neither value is
+ * possible, a rule that depends on the LID and the switch selects one of the shortest paths. This
+ * rule spreads the new paths over all shortest paths (column/column.c). So equal baselines, active
+ * tables and sets of dead links give equal results, and without dead links, the tables equal the
+ * baseline byte for byte. A rebalance, which may follow, compares the loads of links (balance.c). A
+ * repair never changes service levels.
  *
  * The proof uses labels. A channel is an ISL in one direction, on one virtual lane. Each channel
  * has a number, its label. In the baseline and after every repair, packets continue from a channel
@@ -87,8 +88,8 @@ struct fab_repair_write {
      * acknowledged. */
     uint32_t step;
     uint32_t entries; /* number of entries that this write changes */
-    /* Number of endports at the switch, multiplied by `entries`. Within a step, writes with greater
-     * weight are sent first. */
+    /* How urgent the write is: the number of endports at the switch, multiplied by `entries`.
+     * Within a step, writes with greater weight are sent first. */
     uint64_t weight;
     /* the changes of the block are by_write[first] to by_write[first + changes - 1] */
     uint32_t first, changes;
@@ -116,8 +117,8 @@ struct fab_repair_delta {
     uint32_t steps;
     /* number of entries that drop packets for a time, including stale ones */
     size_t drained;
-    /* number of unchanged entries that lead into a dead link, because no living link connects their
-     * switch with the LID */
+    /* number of unchanged entries that lead into a dead link and may do so, because no living link
+     * connects their switch with the LID */
     size_t cut;
     /* Number of entries whose switch is connected with the LID, but has no path that the labels
      * allow. No endport sends to an endport through them; for example, they lead from one spine to
@@ -147,9 +148,9 @@ int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint3
 void fab_repair_delta_fini(struct fab_repair_delta *d);
 /* Computes a delta for the same dead links that spreads load better. Moves entries that differ from
  * the baseline to other paths of the same length, if the links of these paths then have less load.
- * Begins with the LIDs after *at, and stops after the LID with which at least `most` entries
- * change. Sets *at to this LID, or to 0 if no LIDs are left. After some calls, nothing is left to
- * improve: the delta has no changes, and *at is 0. Proof, order and commit follow as for
+ * Begins with the LID after *at, and stops at the LID at which the number of changed entries
+ * reaches `most`. Sets *at to this LID, or to 0 if no LIDs are left. After some calls, nothing is
+ * left to improve: the delta has no changes, and *at is 0. Proof, order and commit follow as for
  * fab_repair_plan. Returns the errors of fab_repair_plan. */
 int fab_repair_rebalance(struct fab_repair *r, const struct fab_lft *lft, size_t most, uint32_t *at,
                          struct fab_repair_delta *ret);
@@ -178,8 +179,8 @@ int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab
  * limit. Returns NOMEM. */
 int fab_repair_count_paused(const struct fab_repair *r, const struct fab_lft *lft,
                             const struct fab_repair_delta *d, uint64_t *ret_pairs);
-/* Sets ret[] to the 64 entries of the LFT block that the write w sends. `lft` are the tables before
- * or after the commit of the delta. */
+/* Sets ret[] to the 64 entries of the LFT block that the write w sends. `lft` may be the tables
+ * before the commit of the delta, or after it: the result is the same. */
 void fab_repair_write_bytes(const struct fab_lft *lft, const struct fab_repair_delta *d,
                             const struct fab_repair_write *w, uint8_t ret[FAB_LFT_BLOCK]);
 

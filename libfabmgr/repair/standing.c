@@ -21,8 +21,8 @@ struct work {
     /* [switches] entry: the entry of each switch for the LID. mixed: a copy of entry[] while it
      * mixes held and fresh entries */
     uint8_t *entry, *mixed;
-    /* [switches] For each switch i, the list of the switches whose entries lead to i: it begins
-     * with first[i], and more[] has the next switch of the list. */
+    /* [switches] Lists of switches: the list of switch i has the switches whose entries lead to i.
+     * It begins with first[i]; more[] has the next switch of a list. */
     uint32_t *first, *more, *queue;
 };
 

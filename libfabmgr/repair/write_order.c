@@ -10,11 +10,11 @@
  * there are two rules for each entry that changes:
  *
  *   - If the label of the entry becomes lower (the switch sent down and now sends up), some
- *     neighbours must get their new entries first. These are the neighbours that sent to this
- *     switch over a channel whose label is not below the entry's new label.
- *   - If the label of the entry becomes greater (a link came back), some neighbours get their new
- *     entries only afterwards. These are the neighbours that will send to this switch over a
- *     channel whose label is not below the entry's old label.
+ *     neighbours must get their new entries first: those that sent to this switch over a channel
+ *     whose label is not below the entry's new label.
+ *   - If the label of the entry becomes greater (a link came back), some neighbours must get their
+ *     new entries afterwards: those that will send to this switch over a channel whose label is not
+ *     below the entry's old label.
  *
  * A third rule keeps destinations reachable. It concerns paths that change while the old entries
  * still work, because links come back. Switches on the new path whose old entries do not lead to
@@ -100,8 +100,7 @@ static int add_precedence(struct ordering *o, uint32_t first, uint32_t after)
 }
 
 /* Makes the write of one block, whose changes are d->by_write[first] to d->by_write[end - 1]. If
- * `parted` is true, makes two writes if some labels become lower and others do not: one write for
- * each of these two groups of changes. */
+ * `parted` is true, the changes that make labels lower get a write of their own. */
 static int make_block(struct ordering *o, size_t first, size_t end, bool parted)
 {
     struct fab_repair_delta *d = o->d;
@@ -145,8 +144,7 @@ static void sort_changes(struct ordering *o)
         d->by_write[i] = (uint32_t)sorted[i];
 }
 
-/* Makes the writes of all blocks. If `parted` is true, the changes that make labels lower form a
- * separate write of their block, which follows the write of its other changes. */
+/* Makes the writes of all blocks. parted: see make_block. */
 static int make_writes(struct ordering *o, bool parted)
 {
     struct fab_repair_delta *d = o->d;
@@ -193,8 +191,8 @@ static int constrain_labels(struct ordering *o, size_t which)
          port++) {
         uint32_t from = b->peer_sw[port];
         if (from == FAB_NONE || column->mark[from] == FAB_MARK_NONE)
-            /* No rule is needed. The neighbour's entry does not change, so the label of its channel
-             * is below both the old and the new label. */
+            /* no rule is needed: the entry of the neighbour does not change, so the label of its
+             * channel is below the old label and below the new label */
             continue;
         const struct fab_repair_change *u = &o->d->change[o->index[from]];
         uint32_t label = column->label[fab_repair_peer_port(b, port)];
@@ -282,7 +280,7 @@ static int sort_precedences(struct ordering *o)
         o->at[o->precedence[i].first + 1]++;
     for (size_t w = 0; w < writes; w++)
         o->at[w + 1] += o->at[w];
-    /* each list of to[] is filled from its end towards its beginning */
+    /* fills each list of to[] from its end towards its beginning */
     for (size_t i = o->precedences; i-- > 0;) {
         o->to[--o->at[o->precedence[i].first + 1]] = o->precedence[i].after;
         o->blockers[o->precedence[i].after]++;

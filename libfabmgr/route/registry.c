@@ -4,8 +4,8 @@
  *
  *   - engines that recognise a topology, because they make the best tables and report what they
  *     recognised;
- *   - updn, if the topology has ranks, however irregular. It needs one VL, and a fault changes few
- *     entries;
+ *   - updn, if the topology has ranks, even if it is irregular; updn needs one VL, and a fault
+ *     changes few of its entries;
  *   - dfsssp, if the ports have the VLs that it needs;
  *   - minhop, which takes other shortest paths than dfsssp, and passes the proof in some fabrics;
  *   - nue, which accepts every topology.

@@ -18,8 +18,8 @@ struct fab_route_input {
     /* thread pool; NULL: the caller's thread does all the work */
     const struct fab_pool *pool;
     /* An engine sets *flawed to true if the topology is incomplete, irregular or unevenly loaded,
-     * so that another engine may make better tables. Otherwise *flawed stays unchanged. NULL: the
-     * caller does not ask for this. */
+     * so that another engine may make better tables. Otherwise *flawed stays unchanged. flawed may
+     * be NULL. */
     bool *flawed;
 };
 struct fab_route_engine {
@@ -27,9 +27,9 @@ struct fab_route_engine {
     const char *summary; /* one line for the operator */
     /* Computes *ret_lft and, if the engine needs several VLs, *ret_vls. Before the call, the caller
      * has set all bytes of *ret_vls to zero. The caller frees both with fab_target_lft_fini and
-     * fab_target_vls_fini. why[] gets a sentence for the operator. Returns UNSUPPORTED if the
-     * engine cannot route the topology, or if a port has too few VLs; why[] then has the reason.
-     * Returns INVAL if the LIDs belong to another fabric, or NOMEM. */
+     * fab_target_vls_fini. why[] gets a sentence for the operator; after a failure, it is the
+     * reason. Returns UNSUPPORTED if the engine cannot route the topology, or if a port has too few
+     * VLs. Returns INVAL if the LIDs belong to another fabric, or NOMEM. */
     int (*run)(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len);
     /* true: a fault may change the SLs of paths that do not use the failed link or switch */
@@ -58,9 +58,9 @@ int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *w
 /* Returns the number of data VLs, 1..FAB_VLS_MAX, that an engine may use: the smallest number that
  * the policy permits on any working ISL, divided by the number of VL sets that the traffic classes
  * need. *ret_port is the port with the lowest id among the ports of ISLs with this number;
- * FAB_NONE: there are no ISLs. Links to endports do not limit the number. Packets leave the fabric
- * on these links, so no channel depends on them. The SLtoVLMappingTable of such a link maps the
- * engine's VLs to the VLs that the link has. */
+ * FAB_NONE: there are no ISLs. Links to endports do not limit the number: packets leave the fabric
+ * there, so these links cannot be part of a cycle of channel dependencies. The SLtoVLMappingTable
+ * of such a link maps the engine's VLs to the VLs that the link has. */
 uint8_t fab_route_vls_available(const struct fab_fabric *f, const struct fab_policy *p,
                                 uint32_t *ret_port);
 

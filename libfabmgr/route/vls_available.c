@@ -48,8 +48,9 @@ uint8_t fab_route_vls_reserve(const struct fab_route_input *in, uint8_t need, ui
 {
     const struct fab_classes *c = in->policy->classes;
     uint8_t have = fab_route_vls_up_to(in, (uint8_t)(need + more));
-    /* If there are several traffic classes, each class needs a VL for every VL of the engine. So
-     * further VLs would lower the share of a link that VL arbitration can guarantee to a class. */
+    /* Returns `need` (no further VLs) if there are several traffic classes. Each class would need
+     * its own set of the further VLs, which would lower the share of a link that VL arbitration can
+     * guarantee to a class. */
     if (have <= need || in->policy->lane_sets > 1 || (need == 1 && c != NULL && c->has_map))
         return need;
     return have;

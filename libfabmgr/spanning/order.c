@@ -2,8 +2,9 @@
 /*
  * Keeps a topological order of the channels while dependencies are added (Pearce, Kelly, A dynamic
  * topological sort algorithm for directed acyclic graphs, ACM JEA 11, 2006). A dependency that
- * agrees with the order costs nothing. For any other dependency, only the channels between its two
- * channels in the order are searched and moved. Removing a dependency never changes the order.
+ * agrees with the order costs nothing. Any other dependency changes the order; only the channels
+ * between its two channels in the order are searched and moved. Removing a dependency never changes
+ * the order.
  */
 #include "libfabmgr/spanning/order.h"
 
@@ -14,8 +15,8 @@
 
 /* ---- setting up ------------------------------------------------------------------------------ */
 
-/* A channel and its number. Along the path of a unicast packet, the numbers of the channels
- * ascend. */
+/* A channel and its number: the numbers of the channels ascend along the path of each unicast
+ * packet. */
 struct rank {
     uint32_t number, channel;
 };
@@ -159,8 +160,9 @@ static void sort_channels(const struct fab_spanning_order *o, uint32_t *x, uint3
         }
 }
 
-/* Gives the listed channels new positions among those that they have now. The channels of behind[]
- * get the lowest of these positions, and the channels of ahead[] the highest. */
+/* Gives the listed channels new positions in the order; they exchange their present positions. The
+ * channels of behind[] get the lowest of these positions, and the channels of ahead[] the
+ * highest. */
 static void move(struct fab_spanning_order *o, uint32_t behinds, uint32_t aheads)
 {
     sort_channels(o, o->behind, behinds);

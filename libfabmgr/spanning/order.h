@@ -12,13 +12,14 @@ struct fab_spanning_order {
     const struct fab_fabric *f;
     /* the channel dependencies of unicast packets, and those that fab_spanning_order_add added */
     struct fab_verify_deps deps;
-    /* [channels] position of each channel in an order in which packets continue only on channels
-     * with greater positions */
+    /* [channels] position of each channel in the order; packets continue only on channels with
+     * greater positions */
     uint32_t *position;
     uint32_t *ahead, *behind, *places; /* [channels] scratch memory of fab_spanning_order_add */
-    bool *seen;                        /* [channels] all false between calls */
+    /* [channels] true: the present search has visited the channel; all false between two calls */
+    bool *seen;
 };
-/* Makes an order of the channels in which unicast packets pass channels in ascending order. Returns
+/* Makes an order in which every unicast packet passes channels at ascending positions. Returns
  * NOMEM, or CYCLE if the dependencies of unicast packets have a cycle. */
 int fab_spanning_order_init(struct fab_spanning_order *o,
                             const struct fab_verify_channels *unicast);

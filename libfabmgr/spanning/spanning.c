@@ -2,8 +2,8 @@
 /*
  * Grows spanning trees branch by branch, breadth first from a root. A branch is a link of the tree.
  * If a branch would close a cycle of channel dependencies, it is left out for good, because more
- * branches only add dependencies. So each link is tried at most once. If some switch is then not in
- * the tree, other roots are tried.
+ * branches only add dependencies. So each link is tried at most once. If the tree then lacks a
+ * switch, other roots are tried.
  *
  * The VL on which a packet enters a link depends on the port by which the packet entered the
  * switch. So packets of a tree are assumed to enter by ports of all classes that the switch has,
@@ -53,8 +53,8 @@ static uint8_t class_of(const struct draft *d, uint32_t port)
     return d->vl_count > 1 ? fab_target_vls_port_class(d->vls, port) : 0;
 }
 
-/* Returns the VL of a packet that enters a switch by a port of class `in` and leaves by port `out`;
- * vl_count: the switch drops the packet. */
+/* Returns the VL on which a packet leaves a switch by port `out`, if it entered by a port of class
+ * `in`; vl_count: the switch drops the packet. */
 static uint32_t vl_of(const struct draft *d, uint8_t in, uint32_t out, uint8_t sl)
 {
     if (d->vl_count == 1)

@@ -3,10 +3,10 @@
  * Computes the exact channel loads of all-to-all traffic.
  *
  * The paths to one destination form a tree of switches, in which each leaf sends as many units as
- * it has endports. A walk from each leaf lists the switches of the tree, parents first. It stops at
- * the first switch that an earlier walk visited. In reverse order, each switch adds the units that
- * it sends and forwards to its parent. The work is proportional to switches x destinations, not to
- * pairs of endports.
+ * it has endports. A walk from each leaf towards the destination lists the switches of the tree,
+ * parents first. It stops at the first switch that an earlier walk visited. The list is then read
+ * backwards: the units that a switch sends and forwards are added to the units of its parent. The
+ * work is proportional to switches x destinations, not to pairs of endports.
  *
  * The LFTs are read in transposed tiles of 64 LIDs, so that the entries of all switches for one LID
  * are adjacent. The LFTs may contain anything. A walk may end in a loop, at a port without a link
@@ -41,8 +41,8 @@ struct counting {
      * included. 0: not visited yet. BROKEN: the path does not arrive. ON_STACK: the walk is
      * following the path. */
     uint32_t *depth;
-    /* [switches] the visited switches whose paths arrive; the next switch on a path comes before
-     * the switch itself */
+    /* [switches] the visited switches whose paths arrive; each switch comes after the next switch
+     * on its path */
     uint32_t *order;
     uint32_t *stack; /* [switches] the switches of the current walk */
     /* [switches] id of the port by which each switch sends to the current destination */
@@ -121,9 +121,9 @@ static void count_leaf(struct counting *t, uint32_t leaf, uint32_t dst)
     t->q->hops[depth < FAB_QUALITY_HOPS ? depth : FAB_QUALITY_HOPS - 1] += pairs;
 }
 
-/* Adds the units that switch `sw` sends to the load of its channel, and to the units that the next
- * switch receives. The switch sends the units of its own endports and the units that it receives
- * and forwards. */
+/* Counts the units that switch `sw` sends: those of its own endports, and those that it receives
+ * and forwards. Adds them to the load of its channel, and to the units that the next switch
+ * receives. */
 static void add_to_parent(struct counting *t, uint32_t sw)
 {
     uint32_t channel = t->out[sw], next = t->f->to[channel], leaf = t->f->leaf_at[sw];

@@ -5,16 +5,16 @@
  * Engines that recognise a topology are best where it is complete. If links are missing, local
  * search (libfabmgr/route/local_search/local_search.h) can improve their tables, or another engine
  * may be better. Which tables are best is not known beforehand. So this file measures the tables of
- * all engines, as "route compare" does, and records the figures for the operator.
- * Local search takes longest. It runs only for the first engine, and for another engine whose
- * tables are better than the result of that search.
+ * all engines, as "route compare" does, and records the figures for the operator. Local search
+ * takes longest. It runs only for the first engine, and for another engine whose tables are better
+ * than the result of that search.
  *
  * figures.c says which tables are better. Complete trees are never compared, because their engine
  * reports no flaw.
  *
  * A fault should not change the SL of a path that it does not affect, because hosts learn SLs only
- * from path records. So tables that need SLs other than 0 do not replace tables that need only SL
- * 0. If the first engine keeps SLs under faults, others must be much better.
+ * from path records. So tables that need SLs other than 0 do not replace tables that need only
+ * SL 0, and replace others only if the first engine changes SLs after faults anyway.
  */
 #include "libfabmgr/study/choose_engine.h"
 
@@ -34,7 +34,8 @@ struct comparison {
     /* the best tables tried so far; if no tables are better than the tables of `first`, the member
      * `engine` is NULL */
     struct fab_engine_choice best;
-    /* rows for operators; row `best_row` describes the best tables so far */
+    /* what operators see of the comparison: a row for each candidate; row `best_row` describes the
+     * best tables so far */
     struct fab_choice *record;
     uint32_t best_row;
 };
@@ -51,7 +52,7 @@ static uint64_t now_us(const struct comparison *c)
     return c->first->now_us != NULL ? c->first->now_us() : 0;
 }
 
-/* Measures tables, and writes the figures into their row. */
+/* Measures the tables `of`, and stores their figures in the row. */
 static int measure(struct comparison *c, const struct fab_engine_choice *of,
                    struct fab_choice_row *row)
 {
@@ -98,8 +99,8 @@ static struct fab_choice_row *add_row(struct comparison *c, const struct fab_eng
  * first tables use only SL 0, *t must also use only SL 0, and must not need more VLs. If the first
  * tables use other SLs, tables with SL 0 alone may replace them. Tables with other SLs may do so
  * only if the first engine changes SLs after faults anyway (moves_sls). Local repairs do not
- * support tables with SLs by pair of switches, so these may replace only tables that also have SLs
- * by pair. */
+ * support tables in which the SL depends on both the source and the destination switch. So such
+ * tables may replace only tables of the same kind. */
 static bool lanes_fit(const struct comparison *c, const struct fab_engine_choice *t)
 {
     const struct fab_engine_choice *first = c->first;
@@ -202,8 +203,8 @@ static int search_locally(const struct comparison *c, struct fab_engine_choice *
 }
 
 /* Improves the tables of `from` by local search, and proves the result. The result replaces the
- * best tables if no figure is worse by more than its tolerance. It replaces them even if all
- * figures are equal, because local search has also reduced the number of flows that share links. */
+ * best tables if no figure is worse by more than its tolerance. Equal figures suffice, because
+ * local search has also reduced the number of flows that share links. */
 static int refine(struct comparison *c, const struct fab_engine_choice *from)
 {
     struct fab_engine_choice t = {.engine = NULL};
@@ -262,7 +263,7 @@ static int compare(struct comparison *c, const struct fab_route_chain *chain, ui
     return status;
 }
 
-/* Marks the row of the tables that are used. The other rows of tables have the outcome
+/* Marks the row of the tables that are used. The rows of all other tables get the outcome
  * FAB_CHOICE_NOT_BETTER. */
 static void mark_taken(struct comparison *c)
 {

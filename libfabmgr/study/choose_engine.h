@@ -24,22 +24,21 @@ struct fab_engine_choice {
     struct fab_verdict verdict;
     /* sentence of the engine for the operator */
     char why[300];
-    /* Gets one row for the tables in *choice and one for each other candidate. The caller has
-     * already added rows for the engines that failed. NULL: nothing is recorded. */
+    /* Gets one row for the tables in *choice, and one row for each further candidate. The caller
+     * has already added rows for the engines that failed. NULL: no record is wanted. */
     struct fab_choice *record;
     /* clock for the times in the record, in microseconds; NULL: times are 0 */
     uint64_t (*now_us)(void);
 };
 /* Replaces *choice by the best tables. On entry, *choice has the tables that engine
  * chain->engine[taken] made of *in. The candidates are these tables after local search, and the
- * tables of the later engines of the chain. figures.h says
- * which tables are better.
+ * tables of the later engines of the chain. figures.h says which tables are better.
  *
  * Tables of later engines must pass the proof. If the first tables use SL 0 only, the other tables
  * must also use SL 0 only, and must not need more VLs. If the first engine keeps the SLs of paths
  * under faults (struct fab_route_engine.moves_sls), the other tables must use SL 0 only. Local
- * repairs do not support tables with SLs by pair of switches, so these may replace only tables that
- * also have SLs by pair.
+ * repairs do not support tables in which the SL depends on both the source and the destination
+ * switch. So such tables may replace only tables of the same kind.
  *
  * Tables are compared only if the chain is "auto", *in->flawed is true and the fabric is small
  * enough. choice->why tells the operator if hosts must use SLs other than 0, and choice->record has

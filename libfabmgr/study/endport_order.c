@@ -19,8 +19,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/study/measurement.h"
 
-/* value of a distance between leaves that are not connected; distances above 254 hops are stored as
- * 254 */
+/* the distance between two leaves that are not connected; real distances above 254 hops are stored
+ * as 254 */
 #define FAR 0xff
 
 struct sorting {

@@ -59,8 +59,8 @@ bool fab_study_figures_better(const struct fab_choice_figures *x, uint8_t x_lane
     return x->squares * SQUARES_TOLERANCE < y->squares;
 }
 
-/* Returns by which factor a figure may be worse: its tolerance, or more if the greatest load gets
- * much lower. */
+/* Returns the factor by which a figure may get worse. This is the tolerance of the figure, or more
+ * if the greatest load gets much lower. */
 static double allowed(const struct fab_choice_figures *before,
                       const struct fab_choice_figures *after, double tolerance)
 {

@@ -14,13 +14,13 @@
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/status.h"
 
-/* What happens on the path from a switch to the destination. CLEAN: neither of the following. NEAR:
- * it passes a switch of in->near. HIT: it leads over a failed link, or does not arrive. A greater
- * value takes precedence. */
+/* What happens to packets on the path from a switch to the destination. NEAR: the path passes a
+ * switch of in->near. HIT: the path uses a failed link, or does not arrive. CLEAN: neither. A
+ * greater value takes precedence. */
 enum fate { UNKNOWN, CLEAN, NEAR, HIT };
 
-/* A switch with sources. whole: number of sources whose own link works. cut: number of sources
- * whose own link fails. */
+/* A switch to which endports of the job (sources) are attached. whole: number of these endports
+ * whose own link works. cut: number of these endports whose own link fails. */
 struct source {
     uint32_t sw, whole, cut;
 };
@@ -73,7 +73,8 @@ static enum fate follow(struct search *s, uint32_t sw, uint32_t index)
     enum fate fate = UNKNOWN;
     while (fate == UNKNOWN) {
         if (s->known[sw] == index + 1) {
-            /* UNKNOWN: this path itself has met the switch before, so it is a loop */
+            /* an UNKNOWN fate here means that this path has visited the switch before: it is a
+             * loop */
             fate = s->fate[sw] != UNKNOWN ? (enum fate)s->fate[sw] : HIT;
             break;
         }

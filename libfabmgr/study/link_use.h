@@ -6,8 +6,8 @@
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/target/target.h"
 
-/* Returns how many LIDs the switches at both ends of the link of this port reach over the link: the
- * number of their LFT entries that name the ports of the link. */
+/* Counts the LFT entries that lead over a link, in the two switches at its ends. port: either port
+ * of the link. */
 uint64_t fab_study_link_use(const struct fab_fabric *f, const struct fab_lft *lft, uint32_t port);
 
 #endif

@@ -70,8 +70,8 @@ static inline bool fab_study_measurement_leads(const struct fab_measurement *f, 
  * the other functions need. */
 int fab_study_measure_all_to_all(struct fab_measurement *f, struct fab_quality *q);
 int fab_study_measure_shifts(const struct fab_measurement *f, struct fab_quality_shift *ret);
-/* Measures shifts of the endports in other orders. *own: the figures of the shifts in the
- * topological order. */
+/* Measures shifts of the endports in other orders. own: the figures of the shifts in the
+ * topological order, which count as one of these orders. */
 int fab_study_measure_orders(const struct fab_measurement *f, const struct fab_quality_shift *own,
                              struct fab_quality_orders *ret);
 int fab_study_measure_random(const struct fab_measurement *f, struct fab_quality_random *ret);

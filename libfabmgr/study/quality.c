@@ -5,8 +5,8 @@
  * A lower bound follows from the links of each leaf. A leaf has h endports, and its channels to
  * other switches have u times the capacity of the fastest channel. The other leaves have h'
  * endports. With all-to-all, these channels must carry h * h' units. There is also a permutation in
- * which min(h, h') endports of the leaf send over these channels at the same time. Dividing by u,
- * rounded up, gives the lower bounds.
+ * which min(h, h') endports of the leaf send over these channels at the same time. So the lower
+ * bounds are h * h' / u and min(h, h') / u, both rounded up.
  */
 #include "libfabmgr/study/quality.h"
 

@@ -46,8 +46,8 @@ struct fab_quality_all {
     /* Greatest load of a channel, in units. The literature calls this the edge forwarding index. */
     uint64_t max;
     /* Lower limit of `max` for any routing. The limit follows from the channels between a leaf and
-     * other switches. They must carry all traffic between the endports of this leaf and the
-     * endports of other leaves (quality.c). */
+     * other switches. These channels must carry all traffic between the endports of this leaf and
+     * the endports of other leaves (quality.c). */
     uint64_t bound;
     /* mean and standard deviation of the channel loads, over all channels; for a job, over the
      * channels that it uses */
@@ -71,8 +71,7 @@ struct fab_quality_shift {
     /* fraction (0..1) of an endport's bandwidth that a flow gets if the most loaded channel on its
      * path limits it; mean over all flows of all shifts */
     double bandwidth;
-    /* the shift by `worst` puts `max` flows on a channel; if several shifts do, this is the lowest
-     * number */
+    /* the lowest k for which the shift by k puts `max` flows on one channel */
     uint32_t worst;
     /* number of shifts that were tried; 0: there are fewer than two endports */
     uint32_t tried;
@@ -81,7 +80,7 @@ struct fab_quality_shift {
 };
 /* Shifts of the same endports in orders other than the topological order, because jobs order their
  * ranks as they like: by NodeDescription, by node GUID, and at random. All figures are means over
- * these orders and the topological one. A job has only its own order. */
+ * these orders and the topological one. For a job, the order of its ranks is the only one. */
 struct fab_quality_orders {
     uint32_t count;   /* number of orders */
     double max;       /* mean of fab_quality_shift.max */

@@ -7,10 +7,10 @@
 #include "libfabmgr/target/target.h"
 
 /* Sets in ret[] the bits of those switches of the bitset `of` that forward packets between other
- * switches. A switch does so if there is a LID of an endport for which the entry of a neighbour
- * leads to the switch, and the entry of the switch leads over an ISL. LIDs of switches do not
- * count, because only management packets have them as destination. The tables have the switch ids
- * of the fabric. */
+ * switches. These are the switches for which a LID of an endport exists with two properties: the
+ * entry of a neighbour leads to the switch, and the entry of the switch leads over an ISL. LIDs of
+ * switches do not count, because only management packets have them as destination. The tables must
+ * be for the switch ids of the fabric f. */
 void fab_study_transit(const struct fab_fabric *f, const struct fab_lids *lids,
                        const struct fab_lft *lft, const uint64_t *of, uint64_t *ret);
 

@@ -19,7 +19,7 @@ static int remove_link(struct fab_builder *b, const struct fab_fabric *f, uint32
     uint8_t num;
     if (p->peer == FAB_NONE)
         return FAB_E_NOT_FOUND;
-    /* A builder that was made from a snapshot has the node ids as its references. */
+    /* p->node is also a reference, because the builder was made from the snapshot */
     *ret_was = fab_fabric_builder_peer(b, p->node, p->num, &ref, &num) == FAB_OK;
     return *ret_was ? fab_fabric_builder_unlink(b, p->node, p->num) : FAB_OK;
 }
@@ -63,9 +63,9 @@ static int map_ports(const struct fab_whatif_input *in, struct fab_whatif *w)
     return FAB_OK;
 }
 
-/* Returns true if an endport is lost. now: its id in the new fabric; FAB_NONE: its whole adapter is
- * unreachable. The endport is also lost if its own link is down, while another port of the adapter
- * is still connected. */
+/* Returns true if an endport is lost. now: id of the endport in the new fabric; FAB_NONE: its whole
+ * adapter is unreachable. Even if the adapter is reachable by another port, an endport without a
+ * working link is lost. */
 static bool is_lost(const struct fab_whatif *w, uint32_t now)
 {
     return now == FAB_NONE || !fab_fabric_port_is_up(w->fabric, now);

@@ -16,8 +16,8 @@
  * before a change of the SLtoVLMappingTables would wait for ever.
  *
  * LimitOfHighPriority is the largest value that leaves low priority its share if all packets have
- * the MTU of the link. With limit 0, low priority still gets only every second packet, so at most
- * half of a link can be guaranteed to it. fab_target_arb_guarantee() computes what tables
+ * the MTU of the link. Even with limit 0, low priority gets only every second packet, so at most
+ * half of a link can be guaranteed to low priority. fab_target_arb_guarantee() computes what tables
  * guarantee.
  */
 #include "libfabmgr/target/arb.h"
@@ -86,7 +86,7 @@ struct lane {
 struct lanes {
     struct lane lane[FAB_VLS_MAX];
     unsigned count;
-    uint32_t share; /* sum of the shares */
+    uint32_t share; /* sum of the shares of the VLs in lane[] */
 };
 
 static void add_lane(struct lanes *to, uint8_t vl, uint32_t share)
@@ -115,8 +115,8 @@ static void find_lanes(const struct fab_fabric *f, const struct fab_policy *p,
             share[vl] += lanes >> vl & 1 ? fab_target_class_share(c, level) / each : 0;
     }
     if (urgent == used || fab_fabric_port(f, port)->info.vlarb_high_cap == 0)
-        /* no VL can have precedence: all VLs in use have high priority, or the port has no
-         * high-priority table */
+        /* no VL can have precedence, because all VLs in use have high priority, or because the port
+         * has no high-priority table */
         urgent = 0;
     for (uint8_t vl = 0; vl < vls; vl++)
         if (used >> vl & 1)
@@ -131,9 +131,9 @@ static uint32_t entries_of(uint32_t packets)
     return (packets + ENTRY_PACKETS - 1) / ENTRY_PACKETS;
 }
 
-/* Distributes about `round` packets, which form one cycle of the table, among the VLs by their
- * shares. Returns the greatest shortfall of a VL, in millionths of its share; UINT32_MAX if the
- * table would need more than `room` entries. */
+/* Distributes the packets of one cycle of the table among the VLs by their shares. round: about how
+ * many packets the cycle has. Returns the greatest shortfall of a VL, in millionths of its share;
+ * UINT32_MAX if the table would need more than `room` entries. */
 static uint32_t try_round(struct lanes *l, uint32_t round, uint32_t room)
 {
     uint32_t sum = 0, entries = 0, worst = 0;

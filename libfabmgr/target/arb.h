@@ -29,7 +29,7 @@ struct fab_arb {
     bool whole;
     struct fab_arb_entry low[FAB_ARB_ENTRIES], high[FAB_ARB_ENTRIES];
 };
-/* Cache of computed tables, since many ports have equal tables. If all bytes are zero, the cache is
+/* Cache of computed tables, because many ports have equal tables. A cache of zero bytes is
  * empty. */
 struct fab_arb_cache_entry {
     uint64_t key;
@@ -57,8 +57,8 @@ bool fab_target_arb_has_block(const struct fab_arb *a, const struct fab_port_inf
 uint16_t fab_target_class_vls(const struct fab_fabric *f, const struct fab_policy *p,
                               const struct fab_vls *v, uint32_t port, uint8_t level);
 /* Returns the share of a link's bandwidth, per mille, that the tables guarantee to the VLs `mine`
- * (IBA 7.6.9). In the worst case, all VLs of `others` have packets of `mtu` bytes to send, but of
- * `mine` only the VL with the smallest share does. mine and others are bitsets of VLs. */
+ * (IBA 7.6.9). Assumes the worst case: all VLs in the bitset `others` have packets of `mtu` bytes
+ * to send, but only one VL in the bitset `mine` has, the VL with the smallest share. */
 uint32_t fab_target_arb_guarantee(const struct fab_arb *a, uint16_t mine, uint16_t others,
                                   uint32_t mtu);
 /* Returns the share of a traffic class in thousandths of a percent. Classes without a configured

@@ -21,7 +21,7 @@ struct fab_block {
     bool known;
     uint16_t entry[FAB_BLOCK_ENTRIES];
 };
-struct fab_blocks { /* an all-zero value is empty */
+struct fab_blocks { /* A set of blocks. If all bytes are zero, the set is empty. */
     /* maps the id of the owner and the number of the block to an index in block[] */
     struct fab_map map;
     struct fab_block *block;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* room for the 16 engines of a chain, and for results of local search */
+/* space for the 16 engines of a chain, and for the results of local search */
 #define FAB_CHOICE_ROWS 20
 
 enum fab_choice_outcome {
@@ -41,7 +41,7 @@ struct fab_choice_figures {
 struct fab_choice_row {
     char engine[24];
     enum fab_choice_outcome outcome;
-    /* true: the tables of the engine after local search */
+    /* true: the row is about the tables of the engine after local search */
     bool searched;
     bool measured; /* true: `figures` is set */
     struct fab_choice_figures figures;
@@ -62,15 +62,15 @@ struct fab_choice *fab_target_choice_new(void);
 struct fab_choice *fab_target_choice_ref(const struct fab_choice *c);
 void fab_target_choice_unref(struct fab_choice *c);
 
-/* Appends a row, and returns it. If there is no room for a row, returns the last row. */
+/* Appends a row, and returns it. If the record is full, the new row replaces the last one. */
 struct fab_choice_row *fab_target_choice_add(struct fab_choice *c, const char *engine,
                                              enum fab_choice_outcome outcome, const char *why);
-/* Returns the row of the tables that are used; NULL: none are. */
+/* Returns the row of the tables that are used; NULL: no tables are used. */
 const struct fab_choice_row *fab_target_choice_taken(const struct fab_choice *c);
 /* Makes one sentence for operators from the record: the sentence of the chosen engine about its
  * tables, and the reason for the choice. */
 void fab_target_choice_sentence(const struct fab_choice *c, char *ret, size_t len);
-/* Lists the engines whose tables cannot be used, and those that made none, as "ENGINE: REASON;
+/* Lists the engines that made no tables, or whose tables cannot be used, as "ENGINE: REASON;
  * ENGINE: REASON". */
 void fab_target_choice_rejected(const struct fab_choice *c, char *ret, size_t len);
 

@@ -5,8 +5,8 @@
  *
  * A port drops packets that are mapped to a VL it does not have (IBA 7.6.6). libfabmgr/verify
  * checks that the links between switches have all VLs. A link to an endport may have fewer VLs. The
- * table of that link uses the engine's VL modulo the number of VLs of the link. This cannot cause a
- * deadlock, since an endport forwards nothing.
+ * table of such a link maps to the engine's VL modulo the number of VLs of the link. This cannot
+ * cause a deadlock, since an endport forwards nothing.
  */
 #include "libfabmgr/target/target.h"
 

@@ -73,8 +73,8 @@ static int find_patterns(const struct fab_policy *p, struct patterns *ret)
     return FAB_OK;
 }
 
-/* Returns true if some pattern of the policy matches the name `desc`, but not the name `but`. If
- * `but` is NULL, returns true if any pattern matches `desc`. */
+/* Returns true if a pattern of the policy matches the name `desc` but does not match the name
+ * `but`. NULL instead of `but`: returns true if any pattern matches `desc`. */
 static bool gains(const struct patterns *p, const char *desc, const char *but)
 {
     for (size_t i = 0; i < p->count; i++)

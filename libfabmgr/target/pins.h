@@ -7,9 +7,9 @@
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/policy/policy.h"
 
-/* Time in microseconds. When the first GUID is pinned to a host name, the other adapters of the
- * host may still be missing. Their GUIDs are also pinned to the name if they first appear within
- * this time. */
+/* Time in microseconds. When the first GUID is pinned to a host name, other adapters of the host
+ * may not be discovered yet. GUIDs that show the same name within this time are also pinned to
+ * it. */
 #define FAB_PINS_TOGETHER_US UINT64_C(120000000)
 
 /* The times at which the manager first found each host. If all bytes are zero, no host was found
@@ -37,12 +37,12 @@ struct fab_pins_input {
     int64_t unix_us;
 };
 /* Keeps all present pins, and makes pins for the adapters and routers without a pin whose
- * description matches a pattern. If no GUID is pinned to a host name yet, all hosts of this fabric
+ * description matches a pattern. If no GUID is pinned to a host name yet, all nodes of this fabric
  * that show this name are pinned to it. A pattern that consists only of stars matches every name,
  * and counts as no pattern. Also finds the nodes that get no pin until an operator approves it.
- * There are four cases. The description matches a pattern that the pin of the node does not match.
- * The host name is pinned to another GUID. The policy demands an approval for every pin. There are
- * FAB_PINS_MAX pins already. Returns NOMEM. */
+ * This happens in four cases: the description matches a pattern that the pin of the node does not
+ * match; the host name is pinned to another GUID; the policy demands an approval for every pin;
+ * FAB_PINS_MAX pins exist already. Returns NOMEM. */
 int fab_target_pins_update(const struct fab_pins_input *in, struct fab_pins **ret);
 /* Returns true if both sets have the same pins and the same waiting nodes. Times are not
  * compared. */

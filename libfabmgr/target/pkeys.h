@@ -42,8 +42,8 @@ struct fab_pkeys {
 };
 /* Copies the tables. Returns NOMEM. */
 int fab_target_pkeys_copy(const struct fab_pkeys *p, struct fab_pkeys *ret_copy);
-/* Makes *ret_other a second owner of the arrays of *p. From then on, nobody may change them.
- * Returns NOMEM. */
+/* Makes *ret_other a second owner of the arrays of *p. From then on, neither owner may change the
+ * arrays. Returns NOMEM. */
 int fab_target_pkeys_share(struct fab_pkeys *p, struct fab_pkeys *ret_other);
 void fab_target_pkeys_fini(struct fab_pkeys *p);
 /* Returns the table of a port, with *ret_count entries; NULL if the manager does not set the port's
@@ -59,9 +59,9 @@ const uint16_t *fab_target_pkeys_table_or_default(const struct fab_pkeys *p, uin
  * fab_target_pkeys_table_or_default returns. */
 bool fab_target_pkeys_has(const struct fab_pkeys *p, uint32_t port, uint16_t pkey);
 /* Returns the P_Key with which port a can communicate with port b, as a PathRecord contains it; 0:
- * they cannot communicate. If a and b are the same port, every key of its table serves, even a
- * limited one. If there are several such keys, returns the first one in a's table. If `wanted` is
- * not 0, considers only this partition. Uses the tables of fab_target_pkeys_table_or_default. */
+ * they cannot communicate. If several keys are possible, returns the first one in the table of a.
+ * If a and b are the same port, every key of its table is possible, even a limited one. If `wanted`
+ * is not 0, considers only this partition. Uses the tables of fab_target_pkeys_table_or_default. */
 uint16_t fab_target_pkeys_common(const struct fab_pkeys *p, uint32_t a, uint32_t b,
                                  uint16_t wanted);
 /* Copies a block of the port's table to ret; entries beyond the end of the table are 0. */

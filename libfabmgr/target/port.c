@@ -54,9 +54,9 @@ bool fab_target_can_reregister(const struct fab_port_info *info)
 
 /* Sets the fields of endports. If the port had another manager, or its link was down, the
  * registrations of its host are lost. ClientReregister asks the host to repeat them (IBA 14.4.11).
- * If the M_Key of a device is not the wanted key, but another key that the manager knows, this
- * function does not change it. The manager changes keys in a round of its own. If an answer is
- * lost, that round finds out whether the device has the old or the new key. */
+ * If the device has an M_Key that the manager knows, but not the wanted one, this function keeps
+ * the M_Key. A separate round of the manager changes keys, because it can find out, after a lost
+ * answer, whether the device has the old or the new key. */
 static void address_fields(const struct fab_fabric *f, const struct fab_policy *p,
                            const struct fab_lids *lids, uint32_t port, uint32_t sm_lid,
                            bool was_down, struct fab_port_info *want)

@@ -21,7 +21,7 @@
 #define FAB_LFT_BLOCK 64
 /* number of LFT entries in a page of struct fab_lft; a multiple of FAB_LFT_BLOCK */
 #define FAB_LFT_PAGE 1024u
-/* a switch drops packets whose LFT entry is 255 */
+/* LFT entry that makes the switch drop the packet */
 #define FAB_LFT_NO_ROUTE 0xff
 #define FAB_LID_UNICAST_MAX 0xBFFFu
 
@@ -30,7 +30,7 @@ struct fab_lids {
     uint32_t port_count; /* number of ports of the fabric */
     /* [port_count] base LID of each port; 0: the port has no LID */
     uint32_t *base;
-    uint8_t *lmc; /* [port_count] */
+    uint8_t *lmc; /* [port_count] LMC of each port, which owns 2^LMC LIDs */
     /* highest LID in use, LMC ranges included; 0: no LID is in use */
     uint32_t top;
     /* [top + 1] id of the port that owns each LID, or FAB_NONE */
@@ -42,8 +42,8 @@ int fab_target_lids_init(struct fab_lids *l, uint32_t port_count); /* returns NO
 /* Computes owner[] and top from base[] and lmc[]. Returns EXISTS if the LIDs of two ports overlap,
  * or NOMEM. */
 int fab_target_lids_index(struct fab_lids *l);
-/* Makes *ret_other a second owner of the arrays of *l. From then on, nobody may change them.
- * Returns NOMEM. */
+/* Makes *ret_other a second owner of the arrays of *l. From then on, neither owner may change the
+ * arrays. Returns NOMEM. */
 int fab_target_lids_share(struct fab_lids *l, struct fab_lids *ret_other);
 void fab_target_lids_fini(struct fab_lids *l);
 
@@ -87,8 +87,8 @@ struct fab_lft fab_target_lft_share(const struct fab_lft *t);
  * fab_target_lft_own copies the page with the entry if another version shares this page.
  * fab_target_lft_set changes the entry. The first two functions return NOMEM. */
 int fab_target_lft_unshare(struct fab_lft *t);
-/* Allocates memory in advance, so that the next call of fab_target_lft_unshare takes less time.
- * Does nothing if there is no memory. */
+/* Allocates memory in advance, so that the next call of fab_target_lft_unshare takes less time. If
+ * there is no memory, does nothing, because this only saves time. */
 void fab_target_lft_prepare(const struct fab_lft *t);
 int fab_target_lft_own(struct fab_lft *t, uint32_t sw, uint32_t lid);
 void fab_target_lft_set(struct fab_lft *t, uint32_t sw, uint32_t lid, uint8_t port);
@@ -169,8 +169,8 @@ bool fab_target_can_reregister(const struct fab_port_info *info);
 void fab_target_port_info(const struct fab_fabric *f, const struct fab_policy *p,
                           const struct fab_lids *lids, uint32_t port, uint32_t sm_lid,
                           struct fab_port_info *ret_want);
-/* Returns the number of data VLs, 1..FAB_VLS_MAX, that the link of `port` has when both ports have
- * the OpVLs of fab_target_port_info; 1 if that number is unknown. */
+/* Returns the number of data VLs (1..FAB_VLS_MAX) on the link of `port`, once both its ports have
+ * the OpVLs that fab_target_port_info computes; 1 if the number is unknown. */
 uint8_t fab_target_port_vls(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port);
 /* Returns the MTU of a port's link in bytes; 4096 if the devices do not report it. */
 uint32_t fab_target_mtu(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port);

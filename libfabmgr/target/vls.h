@@ -58,14 +58,14 @@ struct fab_vls {
 /* Initialises v for `count` VLs, 0 to FAB_VLS_MAX. Packets of SL s use VL s mod count, for all
  * classes of ports. */
 void fab_target_vls_init(struct fab_vls *v, uint8_t count);
-/* Each of these functions allocates one array (of_lid, of_pair, port_class), with all elements
- * zero. Returns NOMEM if there is no memory; v is then unchanged. */
+/* These functions allocate the arrays of_lid, of_pair and port_class, with all elements zero. Each
+ * returns NOMEM if there is no memory; v is then unchanged. */
 int fab_target_vls_by_lid(struct fab_vls *v, uint32_t top);
 int fab_target_vls_by_pair(struct fab_vls *v, uint32_t switches);
 int fab_target_vls_by_class(struct fab_vls *v, uint32_t ports);
 int fab_target_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy); /* returns NOMEM */
-/* Makes *ret_other a second owner of the arrays of *v. From then on, nobody may change them.
- * Returns NOMEM. */
+/* Makes *ret_other a second owner of the arrays of *v. From then on, neither owner may change the
+ * arrays. Returns NOMEM. */
 int fab_target_vls_share(struct fab_vls *v, struct fab_vls *ret_other);
 void fab_target_vls_fini(struct fab_vls *v);
 
@@ -102,8 +102,8 @@ static inline uint8_t fab_target_vls_levels(const struct fab_vls *v)
 {
     return v->levels > 1 ? v->levels : 1;
 }
-/* Returns true if packets keep one VL on the whole path although several VLs are used. The channel
- * dependencies on each VL are then the same, and a proof for one VL suffices. */
+/* Returns true if packets keep one VL on the whole path although several VLs are used. Then no
+ * packet changes its VL, so a proof that treats all packets as if they were on one VL suffices. */
 static inline bool fab_target_vls_keep_vl(const struct fab_vls *v)
 {
     return v->levels > 1 && v->of_lid == NULL && v->of_pair == NULL && v->classes <= 1;

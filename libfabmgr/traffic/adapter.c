@@ -87,8 +87,8 @@ static bool inject(struct fab_traffic *t, uint32_t flow, uint32_t channel, uint3
     return true;
 }
 
-/* Sends the first BECN in the endport's queue of BECNs. Returns false if its channel has no
- * credits. */
+/* Sends the first BECN in the endport's queue of BECNs. Returns false if the channel of this BECN
+ * has no credits. */
 static bool send_becn(struct fab_traffic *t, struct traffic_endport *e)
 {
     uint32_t flow = e->becns.head, channel = channel_of_sl(t, e->port, t->flows[flow].back_sl);
@@ -100,8 +100,8 @@ static bool send_becn(struct fab_traffic *t, struct traffic_endport *e)
     return true;
 }
 
-/* Removes flows whose end time has passed from the head of the SL's queue. Stops at the first flow
- * that has not ended. */
+/* Removes from the head of the SL's queue the flows whose end time has passed. Stops at the first
+ * flow that has not ended. */
 static void drop_expired(struct fab_traffic *t, struct traffic_endport *e, uint8_t sl)
 {
     while ((e->waiting >> sl & 1) != 0 && t->now >= t->flows[e->sl[sl].head].stop) {
@@ -110,8 +110,8 @@ static void drop_expired(struct fab_traffic *t, struct traffic_endport *e, uint8
     }
 }
 
-/* Returns a bitset of the SLs that can send now: congestion control does not delay the SL, and its
- * channel has credits for its next packet. Adds the VLs of these SLs to *ret_vls. */
+/* Returns a bitset of the SLs that can send now. Congestion control does not delay these SLs, and
+ * their channels have credits for the next packet. Adds the VLs of these SLs to *ret_vls. */
 static uint16_t sendable(struct fab_traffic *t, struct traffic_endport *e, uint32_t *ret_vls)
 {
     uint16_t sls = 0;

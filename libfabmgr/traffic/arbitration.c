@@ -8,7 +8,7 @@
 #define UNLIMITED 255
 
 struct table {
-    const uint8_t (*entry)[2]; /* VL, weight */
+    const uint8_t (*entry)[2]; /* table entries: [0] is the VL, [1] its weight */
     uint16_t count;
 };
 

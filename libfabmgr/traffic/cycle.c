@@ -79,8 +79,8 @@ static uint32_t waits_for(const struct fab_traffic *t, uint32_t channel)
     return TRAFFIC_NONE;
 }
 
-/* Follows the wait-for graph from channel `at` until a channel repeats, and stores the ports of
- * this cycle in t->cycle. Returns CYCLE, or NOMEM. */
+/* Follows the wait-for graph from channel `at` until a channel repeats. Stores the ports of this
+ * cycle in t->cycle. Returns CYCLE, or NOMEM. */
 static int store_cycle(struct fab_traffic *t, uint32_t at)
 {
     uint32_t channels = t->in.fabric->port_count * t->vl_count, steps = 0, count = 0;

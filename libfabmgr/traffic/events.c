@@ -4,10 +4,10 @@
  * events fall, and a heap for later events. It is a calendar queue (Brown, CACM 1988), except that
  * the heap takes the place of the calendar's later years.
  *
- * A slot of the wheel covers 64 ps and holds a list of events, the latest insertion first. When the
- * time reaches a slot, the slot is opened: its list is sorted by time. Events of the same time keep
- * the order of insertion, so that runs repeat exactly. A new event for the open slot is inserted
- * into the sorted list. A bitmap finds the next slot that is not empty.
+ * A slot of the wheel covers 64 ps and holds a list of events. New events are inserted at the head
+ * of the list. When the time reaches a slot, the slot is opened: its list is sorted by time. Events
+ * of the same time keep the order of insertion, so that runs repeat exactly. A new event for the
+ * open slot is inserted into the sorted list. A bitmap finds the next slot that is not empty.
  */
 #include "libfabmgr/traffic/events.h"
 
@@ -99,8 +99,8 @@ static void near_put(struct traffic_events *q, uint32_t event)
     fab_base_bits_set(q->bits, at);
 }
 
-/* Inserts an event into the sorted list of the open slot. If `after` is true, inserts it after the
- * events of the same time, otherwise before them. */
+/* Inserts an event into the sorted list of the open slot. If events of the same time exist, `after`
+ * decides: true inserts the event after them, false before them. */
 static void open_put(struct traffic_events *q, uint32_t event, bool after)
 {
     uint64_t time = q->pool[event].time;

@@ -38,8 +38,8 @@ struct traffic_events {
     /* heap of the events after the next two microseconds, which the timing wheel covers */
     struct traffic_far *far;
     size_t far_room, far_count;
-    /* number of events that were ever put on the heap; it gives heap events of the same time an
-     * order */
+    /* number of events that were ever put on the heap; the heap returns events of the same time in
+     * the order of this number */
     uint64_t made;
     size_t count;
 };

@@ -50,9 +50,9 @@ static uint32_t dequeue(struct fab_traffic *t, struct traffic_port *p,
     return packet;
 }
 
-/* Returns a bitset of the VLs on which the port can send now, because packets wait and there are
- * credits for the first packet. If packets wait on a VL but there are too few credits, marks its
- * channel as starved. */
+/* Returns a bitset of the VLs on which the port can send now: packets wait, and there are credits
+ * for the first of them. If packets wait on a VL without enough credits, marks its channel as
+ * starved. */
 static uint32_t sendable(struct fab_traffic *t, uint32_t port)
 {
     const struct traffic_port *p = &t->ports[port];

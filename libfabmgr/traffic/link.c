@@ -78,8 +78,8 @@ static void drop(struct fab_traffic *t, uint32_t packet, uint64_t tail)
 }
 
 /* Sends a packet to a switch. That switch may forward the packet as soon as it has processed the
- * header. If the output link is faster than this link, the switch starts later, so that it never
- * waits for bytes of the packet. */
+ * header. If the output link is faster than the input link, the switch starts later, so that each
+ * byte has arrived before it must be sent. */
 static void forward_packet(struct fab_traffic *t, uint32_t packet, const struct traffic_port *p,
                            uint64_t ps)
 {

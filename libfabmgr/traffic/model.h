@@ -54,8 +54,8 @@ struct traffic_packet {
     /* flow: index of the packet's flow; TRAFFIC_NONE: this element of packets[] is free. next:
      * index of the next packet in the same queue, or of the next free element. */
     uint32_t flow, next;
-    /* the channel by which the packet came, and whose buffer space and credits it occupies;
-     * TRAFFIC_NONE: none */
+    /* the channel over which the packet came; the packet occupies its credits and buffer space.
+     * TRAFFIC_NONE: no channel */
     uint32_t from;
     /* the channel by which the packet leaves, or for which it waits */
     uint32_t to;
@@ -90,7 +90,7 @@ struct traffic_channel {
 };
 /* state of one VL arbitration table of a port */
 struct traffic_arbiter {
-    uint16_t at; /* the current entry */
+    uint16_t at; /* index of the current entry of the table */
     /* remaining weight of the current entry, in blocks of 64 bytes */
     int32_t left;
 };
@@ -101,7 +101,7 @@ struct traffic_port {
     uint32_t endport;
     /* rate of the link, as the time in ps that 64 KiB take */
     uint64_t ps;
-    /* in ps: delay of the cable, and of the switch at its other end */
+    /* delay of the cable, and of the switch at the other end, both in ps */
     uint64_t cable, switch_delay;
     /* time in ps at which the port finishes the packet that it is sending */
     uint64_t free_at;
@@ -115,7 +115,7 @@ struct traffic_port {
     uint16_t least;
     /* number of ports of the switch to which the port belongs; 0 if it is an endport */
     uint8_t inputs;
-    bool to_endport;  /* true: the link leads to an endport */
+    bool to_endport;  /* true: the link of this port leads to an endport */
     bool wake_queued; /* true: a TRAFFIC_WAKE event is queued */
     /* true: Victim_Mask is set, so packets that had to wait for credits are also marked */
     bool victim;
@@ -124,8 +124,8 @@ struct traffic_port {
      * follow */
     int64_t high_left;
 };
-/* state of congestion control for a flow, or for an SL at an endport if congestion control works by
- * SL */
+/* state of congestion control for one flow; if congestion control works by SL, for one SL of an
+ * endport */
 struct traffic_throttle {
     /* the timer period in which `index` was last updated; periods are counted from time 0 */
     uint64_t tick;
@@ -245,9 +245,9 @@ void fab_traffic_schedule(struct fab_traffic *t, uint64_t time, enum traffic_kin
 /* Makes the port send its next packet: now, or when the present packet is sent. */
 void fab_traffic_wake_port(struct fab_traffic *t, uint32_t port);
 
-/* These functions build the initial state (build.c): first all ports, channels and endports, then
- * the flows. Both return NOMEM if there is no memory. The second one also returns the other errors
- * of fab_traffic_new. */
+/* fab_traffic_build builds the ports, channels and endports of the initial state; the next function
+ * adds the flows (build.c). Both return NOMEM if there is no memory. The function for flows also
+ * returns the other errors of fab_traffic_new. */
 int fab_traffic_build(struct fab_traffic *t);
 int fab_traffic_build_flows(struct fab_traffic *t, const struct fab_traffic_flow *flows,
                             uint32_t count);

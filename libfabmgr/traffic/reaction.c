@@ -11,8 +11,8 @@
  * only if Victim_Mask is set. The number of packets between two marks is random, from 0 to twice
  * Marking_Rate.
  *
- * The CCTI timers of SLs cause no events. When the index (CCTI) is needed, the model computes the
- * number of timer periods since its last update.
+ * No event lowers the index (CCTI) when its timer expires. When the model needs the index, it
+ * subtracts the number of timer periods since the last update.
  */
 #include "libfabmgr/traffic/model.h"
 

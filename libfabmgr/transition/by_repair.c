@@ -8,8 +8,8 @@
  * ascend along all paths in every mixture of old and new entries. So no mixture has a loop or a
  * cycle of channel dependencies, and no working path is lost. The plan may use this order if its
  * LFT writes are the writes of the repair. The LFT writes of a plan are in two stages (plan.h):
- * stage EARLY has the writes that precede links that come up, and stage ROUTES has all others. This
- * file checks that
+ * stage EARLY has the writes that precede links that come up, and stage ROUTES has all others. The
+ * checks in this file are:
  *
  *   - each block of stage ROUTES is known and not doubtful, and holds the entries from which the
  *     repair starts;
@@ -43,9 +43,9 @@ struct match {
     uint64_t *routed;
     /* bitset [switch][blocks] of the blocks that stage ROUTES writes and the repair changes */
     uint64_t *found;
-    /* [steps of the repair + 1] The steps of the repair that have writes in stage ROUTES get new
-     * numbers, from 0. number[i] is the new number of step i. steps: number of these steps. writes:
-     * number of their writes. */
+    /* [steps of the repair + 1] Some steps of the repair have writes in stage ROUTES; these steps
+     * get new numbers, from 0. number[i] is the new number of step i. steps: how many steps got a
+     * new number. writes: how many writes these steps have. */
     uint32_t *number;
     uint32_t steps, writes;
 };
@@ -104,8 +104,8 @@ static bool find_routed(struct match *m)
     return true;
 }
 
-/* Returns true if the switch of this write holds the old entries of the repair, and the target has
- * the new entries of the repair. */
+/* Checks one write of the repair. Returns true if its switch holds the entries that the repair
+ * expects before the write, and if the target has the entries that the repair writes. */
 static bool starts_from(const struct match *m, const struct fab_repair_write *w)
 {
     uint8_t old[FAB_LFT_BLOCK];

@@ -19,8 +19,9 @@ enum fab_transition_mode {
      * entry, it meets only new entries. */
     FAB_TRANSITION_ALONG,
 };
-/* Bits of the members `sls` and `tables` below. A bit in `sls` permits hosts to use the old (or
- * new) SLs. A bit in `tables` permits switches to hold the old (or new) SL-to-VL tables. */
+/* Two bits of the bitsets `sls` and `tables`. In `sls`, they say whether hosts may use the old SLs,
+ * and the new SLs. In `tables`, they say whether switches may hold the old SL-to-VL tables, and the
+ * new ones. */
 #define FAB_TRANSITION_OLD 1u
 #define FAB_TRANSITION_NEW 2u
 
@@ -51,9 +52,9 @@ struct fab_transition_lanes {
     const struct fab_vls *vls[2];
     /* number of combinations of an old and a new port class */
     uint32_t classes;
-    /* [2][switches][classes] bitset of the SLs of packets that reached each switch, by the class of
-     * the port by which they entered. In mode ALONG, seen[1] is for packets that have met a new
-     * entry, and seen[0] for all others. */
+    /* [2][switches][classes] for each switch and each class of its ports: bitset of the SLs of the
+     * packets that entered the switch by a port of this class. In mode ALONG, seen[1] is for
+     * packets that have met a new entry, and seen[0] for all others. */
     uint16_t *seen;
     struct fab_transition_state *stack;
     size_t depth, room;
@@ -92,7 +93,8 @@ struct fab_transition_order {
     uint32_t *scratch; /* [4][count] memory for searches */
     /* [count] 1 for channels that the present search has found; 0 between searches */
     uint8_t *mark;
-    /* Number of channels that fab_transition_order_add has visited since `steps` was set to 0. */
+    /* Number of channels that fab_transition_order_add has visited since the caller last set
+     * `steps` to 0. */
     uint64_t steps;
 };
 int fab_transition_order_init(struct fab_transition_order *o, struct fab_transition_deps *d);
@@ -101,8 +103,8 @@ void fab_transition_order_fini(struct fab_transition_order *o);
  * dependencies have a cycle. */
 bool fab_transition_order_sort(struct fab_transition_order *o);
 /* Adapts the order to the dependencies of d->list[], which are already in d->deps. Returns false if
- * they close a cycle, if the search takes too long, or if memory runs out (d->failed). They are
- * then removed from d->deps. */
+ * these dependencies close a cycle, if the search takes too long, or if memory runs out
+ * (d->failed). In all three cases, the function removes the dependencies from d->deps. */
 bool fab_transition_order_add(struct fab_transition_order *o);
 
 #endif

@@ -3,15 +3,15 @@
  * Collects the channel dependencies that packets to one LID can have while switches replace their
  * old entries for the LID by new ones. rounds.c searches the collected dependencies for cycles.
  *
- * Let entry a of switch u lead to switch s, and let b be the entry of s. Then there is a
- * dependency: a packet may hold the channel of a while it waits for the channel of b. The mode
- * (enum fab_transition_mode) says whether a and b can be old or new entries:
+ * Let entry `a` of switch u lead to switch s, and let `b` be the entry of s. This causes a
+ * dependency: a packet may hold the channel of `a` while it waits for the channel of `b`. The mode
+ * (enum fab_transition_mode) says whether `a` and `b` can be old or new entries:
  *
  *   - OLD_ONLY: both are old.
- *   - ANY: a and b are each old or new, in all four combinations.
- *   - ALONG: u gets its new entry after s and all later switches on the new path of u have theirs.
- *     So after a packet has met a new entry, it meets only new entries. If a is old, b may be old
- *     or new. If a is new, b is new.
+ *   - ANY: `a` and `b` are each old or new, in all four combinations.
+ *   - ALONG: u gets its new entry last, after s and all later switches on the new path of u have
+ *     got their new entries. So after a packet has met a new entry, it meets only new entries. If
+ *     `a` is old, `b` may be old or new. If `a` is new, `b` is new.
  *
  * With one VL, this file assumes that packets may start at every switch, because switches send
  * management packets themselves. With several VLs, it follows packets from each switch with LID
@@ -84,7 +84,7 @@ static inline void add(struct fab_transition_deps *d, uint32_t channel, uint32_t
         note_addition(d, channel, (d->deps.graph->first[to] + num) * d->deps.vl_count + vl);
 }
 
-/* Returns the id of port `num` of switch `sw` if the port leads to a switch, else FAB_NONE. */
+/* Returns the id of port `num` of switch `sw`; FAB_NONE: the port does not lead to a switch. */
 static inline uint32_t channel_of(const struct fab_verify_graph *graph, uint32_t sw, uint8_t num)
 {
     uint32_t port = graph->first[sw] + num;
@@ -190,9 +190,9 @@ static uint32_t vl_of(const struct fab_transition_lanes *l, unsigned which, uint
     return v->vl[in][fab_target_vls_port_class(v, port)][sl] % v->count;
 }
 
-/* Adds the dependencies of a packet that leaves switch `sw` through `port`, enters the next switch
- * through a port of class `class`, and leaves that switch through port `num`. If switches may hold
- * old and new SL-to-VL tables, adds the dependencies on the VLs of both. */
+/* Adds the dependencies of packets on two hops: they leave switch `sw` through `port`, and then the
+ * next switch through port `num`. They enter the next switch through a port of class `class`. If
+ * switches may hold old and new SL-to-VL tables, adds the dependencies on the VLs of both. */
 static void add_lanes(struct fab_transition_deps *d, const struct fab_transition_lanes *l,
                       const struct fab_transition_state *s, uint32_t port, uint32_t class,
                       uint8_t num)
@@ -274,7 +274,7 @@ void fab_transition_collect(struct fab_transition_deps *d, struct fab_transition
                             const struct fab_transition_column *c)
 {
     if (c->home == FAB_NONE)
-        return; /* no switch sends packets to this LID */
+        return; /* no switch may send packets to this LID */
     if (lanes != NULL)
         collect_lanes(d, lanes, c);
     else

@@ -16,8 +16,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/transition/internal.h"
 
-/* Maximum number of channels that fab_transition_order_add may visit. If it would need to visit
- * more, it refuses the dependencies. */
+/* Maximum number of channels that fab_transition_order_add may visit. A search that would visit
+ * more gives up, and the dependencies are refused. */
 #define STEPS_MOST 2000000u
 
 int fab_transition_order_init(struct fab_transition_order *o, struct fab_transition_deps *d)

@@ -113,8 +113,8 @@ static uint64_t waiting_lids(const struct fab_transition_work *w, uint32_t block
 }
 
 /* Returns a bitset of waiting LIDs of the block: those for which a source port may lose its path
- * while entries are replaced. If all new paths reach their LIDs, it has the LIDs with an entry that
- * drops packets before or after the change. Otherwise it has all waiting LIDs. */
+ * while entries are replaced. If all new paths reach their LIDs, these are the LIDs with an entry
+ * that drops packets before or after the change. Otherwise these are all waiting LIDs. */
 uint64_t fab_transition_find_lossy(const struct fab_transition_work *w, uint32_t block)
 {
     uint64_t waiting = waiting_lids(w, block), lossy = 0;

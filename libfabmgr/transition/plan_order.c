@@ -6,9 +6,9 @@
  * tables. If these tables have a cycle with the new links, the plan is made again. Entries that
  * lead into these links then drop packets at first.
  *
- * After lost writes, some switches may hold tables that differ from the former ones. If the proof
- * does not include the resulting mixtures, a new plan is made, which restores the former entries
- * first.
+ * After a lost write, a switch may hold the entries of this write or its former entries. If the
+ * proof does not include the resulting mixtures, a new plan is made, which restores the former
+ * entries first.
  *
  * A write of a plan has all 64 entries of a block. Entries that the transition does not change in
  * this write keep the value that the switch holds. If this value is not known, the write sets the
@@ -166,7 +166,7 @@ static void complete_blocks(struct ordering *o, uint32_t start)
     }
 }
 
-/* Adds the LFT writes of the plan that the transition lacks, because they change no entry that is
+/* Adds those LFT writes of the plan that the transition does not have. They change no entry that is
  * in use. */
 static void add_others(struct ordering *o)
 {
@@ -317,8 +317,8 @@ static int hold(struct fab_plan_input *in, const struct fab_vls *old_vls,
     return make_again(in, old_vls, effort, plan, t);
 }
 
-/* Returns true if each entry of the lost write is the entry before the transition, is the new
- * entry, or drops packets. */
+/* Returns true if each entry of a lost write has one of three values: the entry before the
+ * transition, the new entry, or NO_ROUTE (drop). */
 static bool is_mixture(const struct fab_plan_input *in, const struct fab_plan_lost *w)
 {
     const uint8_t *was = fab_target_lft_block(&in->observed->lft, w->sw, w->block);
@@ -331,8 +331,8 @@ static bool is_mixture(const struct fab_plan_input *in, const struct fab_plan_lo
 }
 
 /* If lost writes may have left a mixture that the proof does not include, makes the plan and the
- * steps again. The doubtful blocks are then restored first. If writes in any order are safe, the
- * proof includes every mixture of old and new entries. */
+ * steps again. The doubtful blocks are then restored first. Nothing needs to be restored if writes
+ * in any order are safe, because the proof then includes every mixture. */
 static int restore(struct fab_plan_input *in, const struct fab_vls *old_vls,
                    const struct fab_transition_effort *effort, struct fab_plan *plan,
                    struct fab_transition *t)

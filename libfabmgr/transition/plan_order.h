@@ -35,18 +35,18 @@ struct fab_transition_effort {
     void *stopped_ctx;
 };
 /* Orders the LFT writes of `plan`, which fab_plan_make made from `in`. old_vls: the SLs that hosts
- * use, and the SL-to-VL tables before the plan; NULL: one VL. effort: the limits of the search, and
- * how to stop it. If the verdict is OLD_CYCLE or NEW_CYCLE, the plan keeps its order, and mixtures
- * may have a cycle. Returns NOMEM, INVAL, or BUSY if the search was stopped. After an error, the
- * order of the plan may be unsafe. */
+ * use, and the SL-to-VL tables before the plan; NULL: one VL. effort: limits of the search for
+ * steps. If the verdict is OLD_CYCLE or NEW_CYCLE, the plan keeps its order, and mixtures may have
+ * a cycle. Returns NOMEM, INVAL, or BUSY if the search was stopped. After an error, the order of
+ * the plan may be unsafe. */
 int fab_transition_order_plan(const struct fab_plan_input *in, const struct fab_vls *old_vls,
                               const struct fab_transition_effort *effort, struct fab_plan *plan,
                               struct fab_transition_outcome *ret);
 /* Like fab_transition_order_plan, in time proportional to the change, if the new tables are a
- * repair of the old ones (by_repair.c). `d` is this repair, with its writes in order. These writes
- * name switches by their ids in in->fabric; FAB_NONE: the switch is absent. Returns NOT_FOUND, with
- * the plan unchanged, if a check of by_repair.c fails, for example because the writes of the plan
- * are not those of the repair, or because the repair drains entries. Also returns NOMEM. */
+ * repair of the old ones (by_repair.c). `d` is this repair, with its writes in order. In these
+ * writes, a switch is an id in in->fabric, or FAB_NONE if in->fabric lacks it. Returns NOT_FOUND,
+ * with the plan unchanged, if a check of by_repair.c fails, for example because the writes of the
+ * plan are not those of the repair, or because the repair drains entries. Also returns NOMEM. */
 int fab_transition_order_by_repair(const struct fab_plan_input *in, const struct fab_vls *old_vls,
                                    const struct fab_repair_delta *d, struct fab_plan *plan,
                                    struct fab_transition_outcome *ret);

@@ -5,9 +5,9 @@
  *
  * In each round, as many LIDs are updated (get their new entries) as possible without a cycle. The
  * LIDs are chosen greedily. For each LFT block, this file first tries to update all waiting LIDs of
- * the block together, so that the block is written once. If their dependencies close a cycle, it
- * tries the LIDs one after the other. If no LID can be updated, some LIDs are drained: their
- * changed entries drop packets until a later round.
+ * the block together, so that the block is written once. If the dependencies of these LIDs close a
+ * cycle, it tries the LIDs one after the other. If no LID can be updated, some LIDs are drained:
+ * their changed entries drop packets until a later round.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -215,7 +215,7 @@ static void find_foreign(struct fab_transition_work *w)
     }
 }
 
-/* the order in which LIDs are tried */
+/* the passes over the waiting LIDs, in this order; each pass tries to update some of them */
 enum pass {
     /* LIDs that some source ports cannot reach at present */
     URGENT,
@@ -403,8 +403,8 @@ static void apply(struct fab_transition_work *w, uint32_t first_write)
         fab_transition_apply(&w->made.writes[i], w->in->new_lft, &w->at);
 }
 
-/* Returns a step without writes. Only `moved` (number of LIDs that this round updates) and
- * lost_pairs are set. */
+/* Returns a step without writes. Sets only two of its members: `moved` (number of LIDs that this
+ * round updates) and lost_pairs. */
 static struct fab_transition_step sum_up(const struct fab_transition_work *w)
 {
     struct fab_transition_step step = {.lost_pairs = w->drained_pairs};
@@ -416,8 +416,8 @@ static struct fab_transition_step sum_up(const struct fab_transition_work *w)
     return step;
 }
 
-/* Adds one step for each wave (write_switch) of the writes from index `at` on, which are sorted by
- * wave. */
+/* Makes a step for each wave of writes (write_switch). at: index of the first write; the writes are
+ * sorted by wave. */
 static int add_steps(struct fab_transition_work *w, uint32_t at)
 {
     struct fab_transition_step step = sum_up(w);

@@ -5,14 +5,14 @@
  *
  * The check begins with the dependencies of the new tables, which libfabmgr/verify computes. Only
  * changed entries add further dependencies, in time proportional to the number of changed entries.
- * Let the entry of switch s for a LID change from a to b:
+ * Let the entry of switch s for a LID change from `a` to `b`:
  *
- *   - The channel of a leads to a switch t. Packets at t continue by the old or by the new entry of
- *     t.
- *   - Packets that another switch sent to s by its old entry continue by the channel of a.
- *   - Packets that another switch sent to s by its new entry also continue by the channel of a, if
- *     the writes take effect in any order. In mode ALONG this cannot happen, because s is then
- *     written before that switch.
+ *   - The channel of `a` leads to a switch t. Packets at t continue by the old or by the new entry
+ *     of t.
+ *   - Packets that arrive at s by the old entry of another switch continue by the channel of `a`.
+ *   - Packets that arrive at s by the new entry of another switch also continue by the channel of
+ *     `a`, if the writes take effect in any order. In mode ALONG this cannot happen, because s is
+ *     written before that other switch.
  *
  * In mode ALONG, a packet meets old entries first, and only new entries afterwards; in mode ANY,
  * old and new entries may be mixed in every combination (internal.h). All dependencies are
@@ -32,8 +32,8 @@ struct mixing {
     /* along: dependencies of the new tables, and of the mixtures that can occur in mode ALONG.
      * others: further dependencies, of mixtures that can occur in mode ANY only. */
     struct fab_verify_deps along, others;
-    /* [switches] for each switch: its old (was) and new (now) entries of the present LFT block, and
-     * the bitset of the entries that change */
+    /* [switches] one LFT block of each switch at a time: its old entries (was), its new entries
+     * (now), and the bitset of the entries that change */
     const uint8_t **was, **now;
     uint64_t *changes;
     /* bitset of the entries of the present LFT block that change in at least one switch */

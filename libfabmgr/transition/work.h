@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The state of the computation that makes the steps of a transition. Old entries are the entries
  * that the switches hold before the transition. New entries are the entries of the new tables.
- * Present entries are those that the switches hold after the rounds made so far. For the modes ANY
- * and ALONG, in which the entries of a LID are written, see enum fab_transition_mode. A pair is a
- * source port and a destination LID. Only the .c files of this folder include this header. */
+ * Present entries are those that the switches hold after the rounds made so far. Enum
+ * fab_transition_mode explains the modes ANY and ALONG, in which the entries for a LID are written.
+ * A pair is a source port and a destination LID. Only the .c files of this folder include this
+ * header. */
 #ifndef LIBFABMGR_TRANSITION_WORK_H
 #define LIBFABMGR_TRANSITION_WORK_H
 
@@ -58,19 +59,19 @@ struct fab_transition_work {
     /* [2][switches] whether packets from each switch arrive at the LID: [0] by the present entries,
      * [1] by the new entries (values: enum in paths.c). */
     uint8_t *fate;
-    uint32_t *stack; /* [switches] memory for following paths */
+    uint32_t *stack; /* [switches] the switches on the path that is being followed */
     /* [64][switches] for each LID of the loaded block and each switch, in which wave (0, 1, ...)
      * the switch's entry is written. The writes of a wave are sent when all writes of the previous
      * wave are acknowledged. */
     uint16_t *wave;
     /* true: the new tables have a path from every switch to every LID, and every switch has a LID
-     * of its own or of an attached endport */
+     * owner (its own port 0, or an attached endport) */
     bool new_arrive;
     /* number of LFT entries and channels that the search has visited, and the maximum */
     uint64_t visits, visits_most;
     /* number of pairs that have no path now, because of drained LIDs */
     uint64_t drained_pairs;
-    bool any_broken; /* some LID has `broken` set */
+    bool any_broken; /* true: `broken` is set for some LID */
     /* The channel dependencies of the new tables, as if there were one VL. Empty if
      * fab_transition_check_union did not compute them. */
     struct fab_verify_deps wanted;
@@ -121,8 +122,8 @@ enum fab_transition_tables {
     /* waiting LIDs: the mixtures that occur in mode ALONG; other LIDs: present entries */
     FAB_TRANSITION_ALL_ALONG,
     FAB_TRANSITION_PRESENT, /* all LIDs: present entries */
-    /* waiting LIDs: the dependencies of packets that meet only present entries, and of packets that
-     * meet only new entries; other LIDs: present entries */
+    /* waiting LIDs: all packets meet only present entries, or only new entries; other LIDs: present
+     * entries */
     FAB_TRANSITION_UNMIXED,
     /* all LIDs: new entries, with the SLs that hosts use now */
     FAB_TRANSITION_FINAL,

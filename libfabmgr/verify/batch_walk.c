@@ -32,7 +32,7 @@
 
 #define COLUMNS FAB_VERIFY_TILE_LIDS
 #define ON_PATH UINT16_MAX
-/* maximum number of switches that resolve() follows along one path */
+/* greatest depth of the recursion of resolve() */
 #define NESTING 64
 /* maximum number of ports of a switch, port 0 included */
 #define PORTS 256
@@ -49,8 +49,8 @@ struct fab_verify_batch_walk {
     uint32_t *by_class;
     /* [switches] number of other switches in the class; valid only for class representatives */
     uint32_t *class_others;
-    /* [switches] number of other switches in the class whose entries in this tile (64 LIDs) differ
-     * from the entries of the representative. Valid only for class representatives. */
+    /* [switches] for each class representative: number of switches in the class whose entries in
+     * this tile (64 LIDs) differ from the entries of the representative. */
     uint32_t *unlike;
     /* [switches] the class representative, if it has the same entries in this tile as the switch;
      * otherwise the switch itself */
@@ -76,7 +76,8 @@ struct fab_verify_batch_walk {
      * class. Each port of a representative has a bitset of `words` words. Its bits are the ports of
      * the next switch by which packets continue. */
     uint64_t *collected;
-    /* [ports of one switch * words] the non-zero words of collected[] that take_collected found */
+    /* [ports of one switch * words] result of take_collected: the words of one representative that
+     * are not zero */
     struct word *word;
     uint32_t words;
 };
@@ -341,10 +342,10 @@ static inline void note(uint64_t *bits, uint32_t words, uint8_t num, uint8_t nex
     fab_verify_deps_set(bits + (size_t)num * words, next_num);
 }
 
-/* Records the dependencies of the channel of port `num` on channels of the next switch `to`. They
- * are those of packets to the LIDs `from` to from + count - 1 of the batch. bits: the dependencies
- * of the channels of the switch that has port `num`. Returns false if an LFT entry is a port that
- * does not exist. */
+/* Records that packets which leave by port `num` for the switch `to` continue by the entries of
+ * that switch. Considers `count` LIDs of the batch, beginning with LID number `from`. bits: the
+ * dependencies of the channels of the switch that has port `num`. Returns false if an LFT entry is
+ * a port that does not exist. */
 static bool note_next(const struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                       uint64_t *bits, uint8_t num, uint32_t to, uint32_t from, uint32_t count)
 {
@@ -451,8 +452,8 @@ static bool find_depths(struct fab_verify_batch_walk *s, const struct fab_verify
 {
     uint32_t deepest = 1;
     s->depth[b->sw] = 1;
-    /* When resolve() succeeds, it leaves no depth at ON_PATH. So no depth is ON_PATH in this loop.
-     */
+    /* in this loop, no depth is ON_PATH: a successful resolve() leaves none, and after a failure
+     * this function returns */
     for (uint32_t k = 0; k < s->rep_count; k++) {
         uint32_t sw = s->reps[k];
         if (s->depth[sw] != 0)

@@ -19,8 +19,8 @@ static int walk_unicast(const struct fab_verify_graph *graph, struct fab_verify_
     int status = fab_verify_walk_init(w, graph);
     if (status != FAB_OK)
         return status;
-    /* Multicast packets may use VLs that unicast packets do not use. So the walk with VLs is needed
-     * even if unicast packets keep their VL. */
+    /* Multicast packets may use VLs that unicast packets do not use. So the walk with VLs
+     * (vl_walk.c) is needed even if each unicast packet keeps one VL from end to end. */
     if (has_several_vls(graph->in->vls) && w->vl_walk == NULL)
         status = fab_verify_vl_walk_new(graph, &w->vl_walk);
     if (status == FAB_OK)

@@ -13,7 +13,8 @@
 struct fab_verify_deps {
     const struct fab_verify_graph *graph;
     uint32_t vl_count; /* at least 1 */
-    /* number of 64-bit words that have a bit for each port of the switch with the most ports */
+    /* number of 64-bit words for a bitset of the ports of one switch; the switch with the most
+     * ports decides */
     uint32_t words;
     uint64_t *bits; /* [ports][vl_count][vl_count][words] */
 };
@@ -47,9 +48,9 @@ static inline void fab_verify_deps_set(uint64_t *words, uint8_t next_num)
     if (next_num > 0)
         words[(next_num - 1) / 64] |= UINT64_C(1) << ((next_num - 1) % 64);
 }
-/* These two functions record that packets of `channel` continue by port next_num of the next
- * switch. fab_verify_deps_add is for tables with one VL. fab_verify_deps_add_vl also takes the VL
- * of the next channel. */
+/* Both functions record that packets of `channel` continue by port next_num of the next switch.
+ * fab_verify_deps_add is for tables with one VL. fab_verify_deps_add_vl also takes the VL of the
+ * next channel. */
 static inline void fab_verify_deps_add(struct fab_verify_deps *c, uint32_t channel,
                                        uint8_t next_num)
 {

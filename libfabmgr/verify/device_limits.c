@@ -42,8 +42,8 @@ static int judge_table(const struct fab_verify_graph *graph, uint32_t sw, struct
 }
 
 /* Returns a bitset of the VLs that packets use on the port. If packets keep one VL from end to end,
- * returns the VLs of all traffic classes. Returns 0 if the tables use one VL, which every link
- * has. */
+ * returns the VLs of all traffic classes. Returns 0 if the tables use only one VL; every link has
+ * this VL. */
 static uint32_t used_of(const struct fab_verify_walk *w, uint32_t port)
 {
     const struct fab_vls *v = w->graph->in->vls;

@@ -43,13 +43,11 @@ struct check {
     /* [switches] the part (connected component) of the fabric to which each switch belongs, named
      * by the lowest id of its switches */
     uint32_t *part;
-    /* The parts in part[] are connected by links between switches with at least this
-     * MulticastFDBCap. */
+    /* part[] was computed without the switches whose MulticastFDBCap is lower than this. */
     uint32_t part_cap;
     uint32_t least; /* smallest MulticastFDBCap that is not 0 */
-    /* [switches] for each part of the fabric, at the lowest id of its switches: the multicast tree
-     * of the first receiver in the part, named by its root in tree[] (union-find). FAB_NONE: the
-     * part has no receiver */
+    /* [switches] the index is the name of a part (part[]). The value names the multicast tree with
+     * the first receiver of this part, by its root in tree[]. FAB_NONE: the part has no receiver */
     uint32_t *anchor;
     /* bitset of the parts of the fabric that have a switch with a non-zero mask */
     uint64_t *used;
@@ -343,7 +341,8 @@ static uint32_t vls_into(const struct check *c, uint32_t sw, uint32_t port, uint
     const uint32_t count = c->deps->vl_count;
     if (count == 1)
         return 1;
-    /* the VLs of packets from members at this switch, and from other switches of the tree */
+    /* the VLs of packets of the members at this switch; the next lines add the VLs of packets from
+     * other switches of the tree */
     uint32_t set = fab_base_bits_get(c->home, sw) ? UINT32_C(1) << vl_of(c, 0, port, sl) : 0;
     for (uint32_t num = 1; num <= c->f->nodes[sw].num_ports; num++) {
         uint32_t in = c->f->nodes[sw].first_port + num;
@@ -424,8 +423,8 @@ static void check_lid(struct check *c, uint16_t mlid, const struct fab_verify_mu
         note_dependencies(c, lid);
     for (uint32_t i = 0; i < c->touches; i++) {
         fab_base_bits_clear(c->used, c->part[c->touched[i]]);
-        /* a branch to a switch without a mask is an error, so only switches with a mask were
-         * joined */
+        /* resets tree[]; only switches with a mask were joined, because a branch to a switch
+         * without a mask is an error */
         c->tree[c->touched[i]] = c->touched[i];
     }
     forget_homes(c, &l, lid);

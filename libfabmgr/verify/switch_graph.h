@@ -19,7 +19,7 @@ struct fab_verify_graph {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_verify_input *in;
     uint32_t n; /* number of switches */
-    /* upper limit of the port ids of switches; all of them are below this number */
+    /* all port ids of switches are below this number */
     uint32_t ports;
     /* [switches] id of port 0 of each switch */
     uint32_t *first;

@@ -8,7 +8,7 @@
  *     with several VLs, each channel is a link and a VL;
  *   - the tables exceed no limit of a device.
  *
- * If the proof fails, it returns a witness that a person can follow hop by hop.
+ * If the proof fails, the verdict has a witness that a person can follow hop by hop.
  */
 #ifndef LIBFABMGR_VERIFY_VERIFY_H
 #define LIBFABMGR_VERIFY_VERIFY_H
@@ -43,7 +43,7 @@ struct fab_witness {
 struct fab_verdict {
     bool deadlock_free;
     /* Number of pairs (source, destination LID) that were checked, and number of pairs without a
-     * path. A source is an endport or a switch; its LIDs together count as one source. */
+     * path. A source is an endport or a switch; it counts once, even if it has several LIDs. */
     uint64_t pairs, unreachable_pairs;
     /* number of unreachable pairs in which neither the source nor the destination is a switch */
     uint64_t unreachable_host_pairs;

@@ -204,8 +204,8 @@ static void walk_column(struct fab_verify_vl_walk *w, const struct column *c)
 /* ---- a batch --------------------------------------------------------------------------------- */
 
 /* Compares the LFT entries of successive LIDs. Sets differs[i] to non-zero if some switch does not
- * forward LID i + 1 of the batch like LID i. Skips the destination switch, whose entries differ
- * because they lead to the endports; is_same compares these. */
+ * forward LID i + 1 of the batch like LID i. Skips the destination switch, because its entries lead
+ * to different endports; is_same compares its entries. */
 static void find_differences(const struct fab_verify_vl_walk *w, const uint8_t *tile,
                              const struct fab_verify_batch *b, uint8_t differs[COLUMNS])
 {

@@ -27,7 +27,7 @@
 
 #define COLUMNS FAB_VERIFY_TILE_LIDS
 #define TILES 4
-/* while the LFT of switch s is copied, that of switch s + PREFETCH_ROWS is prefetched */
+/* while the LFT of switch s is copied, the LFT of switch s + PREFETCH_ROWS is prefetched */
 #define PREFETCH_ROWS 12u
 #define ON_PATH 0xffff
 #define LOST 0xfffe
@@ -130,8 +130,7 @@ static uint32_t sources_at(const struct fab_verify_walk *w, const struct column 
     return w->graph->owners[sw] - (sw == c->sw ? 1u : 0u);
 }
 
-/* Like sources_at, but does not count port 0 of the switch. Returns 0 if the current LID belongs to
- * a switch. */
+/* Like sources_at, but counts only endports. Returns 0 if the current LID belongs to a switch. */
 static uint32_t hosts_at(const struct fab_verify_walk *w, const struct column *c, uint32_t sw)
 {
     bool sends = w->graph->in->lids->base[w->graph->first[sw]] != 0;
@@ -189,9 +188,9 @@ static bool walk_together(struct fab_verify_walk *w, const struct fab_verify_bat
     return true;
 }
 
-/* Follows the paths to all LIDs of a batch together. If this cannot tell whether packets arrive,
- * tries each LID as a batch of its own. If this cannot tell it for a LID either, uses the general
- * method for this LID (walk_generally). */
+/* Follows the paths to all LIDs of a batch together. If this method cannot tell whether packets
+ * arrive, tries it for each LID alone. If it fails for a LID, too, uses the general method for this
+ * LID (walk_generally). */
 static void walk_batch(struct fab_verify_walk *w, uint32_t first_lid,
                        const struct fab_verify_batch *b)
 {
@@ -277,8 +276,8 @@ static void walk_tile(struct fab_verify_walk *w, uint32_t first_lid)
 
 /* ---- several threads ------------------------------------------------------------------------- */
 
-/* Follows the paths to the 256 LIDs of one piece of work. hand: number of the calling thread in the
- * pool. */
+/* Follows the paths to 256 LIDs, the piece of work number `piece`. hand: number of the calling
+ * thread in the pool. */
 static void walk_piece(void *arg, uint32_t piece, uint32_t hand)
 {
     struct fab_verify_walk *w = (struct fab_verify_walk *)arg + hand;

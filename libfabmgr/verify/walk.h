@@ -29,9 +29,9 @@ struct fab_verify_walk {
     /* [switches] number of switches on the path from each switch to the current LID, both ends
      * included; 0: not visited yet */
     uint16_t *depth;
-    uint32_t *stack; /* [switches] */
-    /* NULL: batch_walk.c cannot be used for this fabric; the paths to each LID are followed
-     * separately */
+    uint32_t *stack; /* [switches] the switches of the path that is being followed */
+    /* NULL: the fast method of batch_walk.c is not possible in this fabric, so the paths to each
+     * LID are followed separately */
     struct fab_verify_batch_walk *batch_walk;
     struct fab_verify_vl_walk *vl_walk; /* NULL: one VL */
 };
@@ -50,9 +50,9 @@ void fab_verify_walk_finish(struct fab_verify_walk *w);
 struct fab_verify_batch {
     /* the switch that delivers the LIDs; packets to LID i leave it by port num[i] */
     uint32_t sw;
-    /* first column in the tile, and number of columns */
+    /* index of the first LID of the batch in the tile, and number of LIDs */
     uint32_t at, count;
-    const uint8_t *num; /* [count] */
+    const uint8_t *num; /* [count] the port by which packets to each LID leave switch `sw` */
 };
 
 /* ---- batch_walk.c: walks the LIDs of one destination switch together ------------------------- */
@@ -64,9 +64,10 @@ int fab_verify_batch_walk_new(const struct fab_verify_deps *deps,
                               struct fab_verify_batch_walk **ret);
 void fab_verify_batch_walk_free(struct fab_verify_batch_walk *s);
 /* For the switches of an equivalence class that have the same entries as their representative, the
- * walk collects the dependencies of the representative only. These functions copy them to the other
- * switches. For each tile (64 LIDs), the caller calls _begin with the entries of the tile. Then it
- * walks the batches of the tile, and calls _end. After all tiles, the caller calls _finish. */
+ * walk collects the dependencies of the representative only. The functions ..._begin, ..._end and
+ * ..._finish copy these dependencies to the other switches. For each tile (64 LIDs), the caller
+ * calls ..._begin with the entries of the tile, walks the batches of the tile, and calls ..._end.
+ * After all tiles, the caller calls ..._finish. */
 void fab_verify_batch_walk_begin(struct fab_verify_batch_walk *s, const uint8_t *tile,
                                  struct fab_verify_deps *deps);
 void fab_verify_batch_walk_end(struct fab_verify_batch_walk *s, struct fab_verify_deps *deps);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the name of a node or port in a text of a journal. */
+/* Finds out whether a text in a journal names a given node or port. */
 #include "libfabmgr/view/concern.h"
 
 #include <stdint.h>
@@ -20,9 +20,9 @@ static int port_at_end(const char *text, size_t len)
     return (int)port;
 }
 
-/* Returns true if the text is the node or one of its ports. c->node may be a whole name; the text
- * may then have "/PORT" after the name. c->node may also be the first word of a name; the text then
- * has the rest of the name after this word. */
+/* Returns true if the text is the node c->node, or one of its ports ("NAME/PORT"). c->node is a
+ * whole name, or the first word of a name; after such a word, the text may continue with the rest
+ * of the name. */
 static bool is_place(const struct fab_concern *c, const char *text, size_t len)
 {
     if (c->len == 0 || len < c->len || memcmp(text, c->node, c->len) != 0)
@@ -56,7 +56,8 @@ static size_t first_entry(const char *text, size_t *ret_skip)
 bool fab_view_concerns(const struct fab_concern *c, const char *text)
 {
     size_t len, skip = 1;
-    /* names may have separators in them, such as "SwitchX -  Mellanox Technologies" */
+    /* compares the whole text first, because a name may contain separators, as in
+     * "SwitchX -  Mellanox Technologies" */
     if (is_place(c, text, strlen(text)))
         return true;
     for (; *text != '\0' && skip > 0; text += len + skip) {

@@ -9,7 +9,7 @@
 #define FAB_ALL_PORTS (-1)
 
 struct fab_concern {
-    const char *node; /* a name or its first word; not NUL-terminated */
+    const char *node; /* name of a node, or its first word; not NUL-terminated */
     size_t len;
     int port; /* FAB_ALL_PORTS: the node and all its ports */
 };

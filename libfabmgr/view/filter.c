@@ -141,9 +141,8 @@ static int read_other(struct fab_view_filter *f, char *why, size_t why_len)
 }
 
 /* Reads the name of a host with several adapters, which stands for all its adapters. Returns EXISTS
- * if the text is not the name of a host: if it is the whole name of a node, or names a switch or
- * router.
- */
+ * for any other text that matches several nodes: the whole name of a node, or the name of a switch
+ * or router. */
 static int read_host(struct fab_view_filter *f)
 {
     uint32_t adapters = 0;

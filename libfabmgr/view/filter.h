@@ -21,7 +21,9 @@ struct fab_view_filter {
     const char *what;
     /* true: NODE is a pattern, or the name of a host that stands for all its adapters */
     bool pattern;
-    uint32_t node; /* the only node; FAB_NONE: all nodes, or the nodes that match the pattern */
+    /* id of the node, if the text names a single one; FAB_NONE: all nodes, or the nodes that match
+     * the pattern */
+    uint32_t node;
     /* length of NODE in `what`, and whether "/PORT" follows it */
     size_t node_len;
     bool has_port;

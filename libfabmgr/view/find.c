@@ -4,12 +4,12 @@
  *
  * A number is first looked up as a LID (decimal, or 0x and up to 4 digits) or as a GUID (see
  * fab_view_read_number). If no node has this LID or GUID, the text is looked up as a name. Names
- * are first compared exactly, and then without regard to case. There are four kinds of matches, and
- * better ones have precedence: nodes with exactly this name; nodes whose first word is the text
+ * are first compared exactly, and then without regard to case. Some matches are better than others;
+ * these kinds are tried in this order: nodes with exactly this name; nodes with this first word
  * (the adapter "host-1 mlx5_0" for "host-1"); nodes whose names begin with the text ("host-10
- * mlx5_0"); nodes with exactly this NodeDescription, or else adapters of the host that has this
- * name in the operator's file of locations. If several nodes match equally well, the error message
- * lists the first of them. If no node matches, the message suggests the most similar name.
+ * mlx5_0"); nodes with exactly this NodeDescription; adapters of the host that has this name in the
+ * operator's file of locations. If several nodes match equally well, the error message lists the
+ * first of them. If no node matches, the message suggests the most similar name.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ struct search {
     const struct fab_view *v;
     const char *what; /* the text that was typed */
     size_t len;       /* length of `what`, without "/PORT" */
-    bool any_case;    /* true: capitals and small letters are equal */
+    bool any_case;    /* true: upper and lower case are equal */
     char *why;        /* receives the error message */
     size_t why_len;
 };
@@ -110,7 +110,7 @@ static uint32_t port_of_lid(const struct fab_view *v, uint64_t lid)
 /* How well a name matches the text; the first value is the best. */
 enum match { MATCH_NAME, MATCH_WORD, MATCH_BEGINNING, MATCHES };
 
-/* The nodes that match equally well: their number, and the ids of the first SHOWN of them. */
+/* Nodes that match equally well: their number, and the ids of the first SHOWN nodes. */
 struct matches {
     uint32_t count, first[SHOWN];
 };
@@ -143,9 +143,9 @@ static bool begins_with(const struct search *s, const char *name)
     return true;
 }
 
-/* Sorts all nodes whose names begin with the text by how well they match. If there are none, takes
- * the nodes whose NodeDescription is the text, because the operator may have given them other
- * names. */
+/* Puts each node whose name begins with the text into an element of ret[], by how well the name
+ * matches. If there is no such node, takes the nodes whose NodeDescription is the text, because the
+ * operator may have given them other names. */
 static void collect(const struct search *s, struct matches ret[MATCHES])
 {
     const struct fab_fabric *f = s->v->fabric;
@@ -189,8 +189,8 @@ bool fab_view_has_name(const struct fab_view *v, const char *name, size_t len)
     return by[MATCH_NAME].count + by[MATCH_WORD].count > 0;
 }
 
-/* Writes a message such as '"leaf" is ambiguous (6 matches): leaf-001, leaf-002, ...'. equal: all
- * matching names are the same, so the message shows the GUIDs, too. */
+/* Writes a message such as '"leaf" is ambiguous (6 matches): leaf-001, leaf-002, ...'. If all
+ * matching nodes have the same name, `equal` is true, and the message also shows their GUIDs. */
 static int ambiguous(const struct search *s, const struct matches *m, bool equal)
 {
     uint32_t count = m->count;

@@ -10,9 +10,10 @@
 
 struct diff {
     const struct fab_fabric *before, *after;
-    struct fab_topology_change *items; /* has room for each change of fab_fabric_diff */
+    /* array with space for all changes that fab_fabric_diff found */
+    struct fab_topology_change *items;
     size_t count;
-    uint64_t *moved; /* ports of `after` whose links are reported as moved */
+    uint64_t *moved; /* bitset of the ports of `after` whose links are reported as moved */
 };
 
 static void add(struct diff *d, enum fab_topology_kind kind, uint32_t before, uint32_t after)
@@ -89,7 +90,7 @@ static void add_added(struct diff *d, const struct fab_change *c)
         add(d, FAB_TOPOLOGY_LINK_ADDED, FAB_NONE, ends[0]);
 }
 
-/* Adds the change of a link that has another rate now. */
+/* Adds the change of a link whose width or speed is another one now. */
 static void add_rate(struct diff *d, const struct fab_change *c)
 {
     uint32_t before = port_of(d->before, c->guid_a, c->port_a);

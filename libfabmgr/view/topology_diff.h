@@ -17,8 +17,8 @@ enum fab_topology_kind {
 struct fab_topology_change {
     enum fab_topology_kind kind;
     /* Ids in the topology before and after the change; FAB_NONE: not in this topology. For nodes,
-     * they are node ids. For links, they are the id of one port of the link: the port that has
-     * moved if the link moved, and otherwise the port of an adapter, if there is one. */
+     * they are node ids. For links, they are the id of one of the two ports. Of a moved link, this
+     * is the port that has moved; of other links, it is the adapter's port, if there is one. */
     uint32_t before, after;
 };
 /* Computes the changes, sorted by kind. Changes of links are left out if a node of the link was

@@ -38,11 +38,11 @@ struct fab_verify_input fab_view_verify_input(const struct fab_view *v);
  * "0x1a"), the GUID of a port or node (see fab_view_read_number), or a node name. A node name is
  * compared, in this order, with the whole name of each node, the first word of the name, the
  * beginning of the name, the whole NodeDescription, and the name of its host in the operator's file
- * of locations. If nothing matches, case does not matter. Only one node may match. "/PORT" may
- * follow the text. Without "/PORT", a node with several ports that have LIDs is ambiguous. The
- * exception is a GUID that is the GUID of the node and of one of these ports. Returns NOT_FOUND, or
- * EXISTS (the text is ambiguous), with a message in why[]. fab_view_find_node finds a node in the
- * same way. */
+ * of locations. If no name matches, upper and lower case count as equal. A text that matches
+ * several nodes is ambiguous. "/PORT" may follow the text. Without "/PORT", a node with several
+ * ports that have LIDs is ambiguous. The exception is a GUID that is the GUID of the node and of
+ * one of these ports. Returns NOT_FOUND, or EXISTS (the text is ambiguous), with a message in
+ * why[]. fab_view_find_node finds a node in the same way. */
 int fab_view_find_port(const struct fab_view *v, const char *what, uint32_t *ret_port, char *why,
                        size_t why_len);
 int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret_node, char *why,
@@ -54,7 +54,7 @@ bool fab_view_has_name(const struct fab_view *v, const char *name, size_t len);
 /* A number by which a user may name a node or port. */
 struct fab_view_number {
     uint64_t value;
-    bool guid; /* false: a LID */
+    bool guid; /* true: the number is a GUID; false: it is a LID */
 };
 /* Reads a LID (decimal, or 0x and up to 4 digits) or a GUID. A GUID is 0x and more digits; 16
  * digits; groups of 4 or 2 digits with colons between them; 16 digits after "S-", "H-" or "R-"; or

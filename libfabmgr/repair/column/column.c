@@ -9,13 +9,13 @@
  *
  *   1. a path as long as before, if there is one. The entries of other switches stay as they are.
  *      Nearly all switches are decided here, without reading the entries of their neighbours;
- *   2. else the shortest path over channels whose label is the key or greater. If this path is
+ *   2. otherwise the shortest path over channels whose label is the key or greater. If this path is
  *      longer than before, each neighbour that forwards traffic of endports to this switch also
  *      becomes pending: it may have a shorter path elsewhere;
- *   3. else no path yet. Its key becomes the next lower label among its channels, and the switch is
- *      decided again later. Some neighbours that send to this switch also become pending: those
- *      whose channel to this switch has a label of the new key or greater. The labels of their
- *      paths would no longer ascend.
+ *   3. otherwise no path yet. Its key becomes the next lower label among its channels, and the
+ *      switch is decided again later. Some neighbours that send to this switch also become pending:
+ *      those whose channel to this switch has a label of the new key or greater. The labels of
+ *      their paths would no longer ascend.
  *
  * If no channel of the switch has a lower label, it is marked CUT: it has found no path. All
  * neighbours that send to it become pending. When every other switch is decided, the CUT switches
@@ -26,12 +26,13 @@
  * its paths are decided already. In a tree, the switches that send down are decided first, starting
  * with the lowest; then those that send up, starting with the highest.
  *
- * Among equally long paths, the path of the baseline wins, then the path of the active tables, so
- * that a repair moves no path without need. Otherwise the LID and the switch select one of them. So
- * what a dead link carried spreads over all links that may carry it. A repair does not compare the
- * loads of links, because this would take half as long again. A rebalance (fab_repair_rebalance)
- * may follow the repair. Among the paths that are as long as the present path, it chooses the path
- * with the lowest sum of link loads (balance.c). It adds the load of each chosen path at once.
+ * Among equally long paths, a repair prefers the path of the baseline, and then the path of the
+ * active tables, so that it moves no path without need. If both are longer or do not work, the LID
+ * and the switch select one of the others. So the traffic of a dead link spreads over all links
+ * that may carry it. A repair does not compare the loads of links, because this would take half as
+ * long again. A rebalance (fab_repair_rebalance) may follow the repair. Among the paths that are as
+ * long as the present path, it chooses the path with the lowest sum of link loads (balance.c). It
+ * adds the load of each chosen path at once.
  */
 #include <string.h>
 
@@ -242,12 +243,11 @@ candidates_of(struct fab_repair *r, uint32_t sw, uint32_t key, bool equal, const
     return c;
 }
 
-/* Returns the index of the candidate that switch `sw` tries first for the LID. It differs among the
- * LIDs that a fault displaces from one link, and among the switches that the fault displaces from
- * one path. But all leaves of a pod try the same candidate first if the LID is in another pod.
- * Their paths then meet soon, so the repair reads fewer table entries, each of which may be a cache
- * miss.
- */
+/* Returns the index of the candidate that switch `sw` tries first for the LID. For LIDs that used
+ * the same failed link, switches try different candidates first. Different switches whose paths
+ * used the link also try different candidates. But all leaves of a pod try the same candidate first
+ * if the LID is in another pod. Their paths then meet soon, so the repair reads fewer table
+ * entries, each of which may be a cache miss. */
 static uint32_t first_candidate(const struct fab_repair_network *b, uint32_t sw, uint32_t lid,
                                 uint32_t count)
 {
@@ -270,11 +270,11 @@ uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry
 struct search {
     const struct fab_repair_candidates *all;
     uint32_t first; /* id of port 0 of the switch */
-    /* a path of at most `enough` hops is as good as a shorter one */
+    /* paths of at most `enough` hops count as equally long */
     uint16_t enough;
-    /* The best path found so far. best: the greater of `length` and `enough`; FAR: no path yet.
-     * length: its number of hops. channel: its first channel. cost: its sum of link loads
-     * (cost_of). */
+    /* The best path found so far. best: the length by which paths are compared, which is at least
+     * `enough`; FAR: no path yet. length: number of hops of this path. channel: its first channel.
+     * cost: its sum of link loads (cost_of). */
     uint16_t best, length;
     uint32_t channel;
     int64_t cost;
@@ -349,9 +349,9 @@ static int64_t endports_behind(struct fab_repair *r, uint32_t sw)
     return ends;
 }
 
-/* Returns a cost for a rebalance: another path is worth a write if its cost is lower. This is the
- * cost of the path of the active tables, without the load that would move, less a margin.
- * INT64_MIN: no load would move. */
+/* Returns the cost below which another path is worth a write in a rebalance. This is the cost of
+ * the path of the active tables, without the load that would move, less a margin. INT64_MIN: no
+ * load would move. */
 static int64_t cost_to_beat(struct fab_repair *r, uint32_t sw, const struct search *s)
 {
     int64_t cost = cost_of(r, s->channel), paths = endports_behind(r, sw);
@@ -409,9 +409,9 @@ static bool carries_endports(struct fab_repair *r, uint32_t sw)
 }
 
 /* Makes pending those neighbours that send packets for the current LID to switch `sw`. If key > 0,
- * these are the neighbours that send over a channel with a label of at least `key`. If key is 0,
- * the path of `sw` became longer, but its label did not become lower; these are then the neighbours
- * that carry traffic of endports. */
+ * selects the neighbours that send over a channel with a label of at least `key`. If key is 0 (the
+ * path of `sw` became longer, but its label did not become lower), selects the neighbours that
+ * carry traffic of endports. */
 static void reopen_upstream(struct fab_repair *r, uint32_t sw, uint32_t key)
 {
     struct fab_repair_column *c = &r->column;
@@ -484,8 +484,8 @@ static void lower_key(struct fab_repair *r, uint32_t sw, uint32_t key)
     uint32_t next = fab_repair_may_reach(r, sw, r->column.home) ? next_label_down(r, sw, key) : 0;
     if (next == 0)
         r->column.mark[sw] = FAB_MARK_CUT;
-    /* Labels must ascend along paths. So a neighbour that sends to this switch over a channel with
-     * too great a label becomes pending before this switch is decided. */
+    /* A neighbour may send to this switch over a channel whose label is too great for labels to
+     * ascend. Such a neighbour becomes pending before this switch is decided. */
     reopen_upstream(r, sw, next > 0 ? next : 1);
     if (next != 0) {
         r->column.next_hop[sw].num = RETRY;

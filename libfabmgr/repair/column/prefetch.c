@@ -19,7 +19,8 @@
 #define PATHS 2
 
 struct walker {
-    /* sw: the switch reached on the path; FAB_NONE: the path has ended */
+    /* sw: the switch at which the path has arrived; FAB_NONE: the path has ended. lid: the LID
+     * whose path is followed. */
     uint32_t sw, lid;
 };
 

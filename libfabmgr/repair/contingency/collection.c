@@ -130,8 +130,8 @@ void fab_repair_contingencies_confirm(struct fab_repair_contingencies *c, uint32
 
 /* ---- looking up ------------------------------------------------------------------------------ */
 
-/* Returns the index of the element of row[] for the link or switch `id`, among the elements first
- * to end - 1; FAB_NONE: there is none. */
+/* Returns the index of the element of row[] for the link or switch `id`; FAB_NONE: there is none.
+ * Searches the elements from `first` up to, but not including, `end`. */
 static uint32_t find_row(const struct fab_repair_contingencies *c, size_t first, size_t end,
                          uint32_t id)
 {
@@ -229,8 +229,8 @@ int fab_repair_contingencies_adopt(struct fab_repair_contingencies *c, struct fa
 
 /* ---- finding a stored plan ------------------------------------------------------------------- */
 
-/* Sets the bits of both ports of each link of dead[] in r->is_dead. Returns the number of bits set.
- */
+/* Marks the links of dead[] as dead in r->is_dead, at both their ports. Returns the number of bits
+ * that it has set. */
 static size_t mark_dead(struct fab_repair *r, const uint32_t *dead, size_t count)
 {
     const struct fab_repair_network *b = r->network;

@@ -6,13 +6,13 @@
  * same four bytes is tried. The compressed data consist of
  *
  *   - the number of uncompressed bytes;
- *   - pieces, until this number is reached. A piece consists of the number of new bytes, these
- *     bytes, the number of repeated bytes, and the distance from these back to the original. The
- *     last piece may end after its new bytes.
+ *   - pieces, until this number is reached. A piece consists of the number of new bytes, the new
+ *     bytes, the number of repeated bytes, and the distance back to the bytes that are repeated.
+ *     The last piece may end after its new bytes.
  *
- * Each number is written with 7 bits per byte, the lowest bits first. A repetition may overlap its
- * original, so that one piece can repeat a record many times. Decompression reads only data that
- * this file has written, and does not check them.
+ * Each number is written with 7 bits per byte, the lowest bits first. A repetition may overlap the
+ * bytes that it repeats, so that one piece can repeat a record many times. Decompression reads only
+ * data that this file has written, and does not check them.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
  * network, and only one thread uses it.
  *
  * A state of the repair is the active tables together with the set of dead links. A commit
- * (fab_repair_commit) changes the state, and the number of commits so far identifies it. A plan
+ * (fab_repair_commit) changes the state; the number of commits so far identifies a state. A plan
  * that was made for an earlier state may still be valid: the commits since then must not have
  * changed the entries that the plan changes, the labels must be the same, and the proof of the plan
  * must succeed with the present tables (stored_plan.c). fab_repair_contingencies_find makes this
@@ -47,9 +47,8 @@ enum fab_repair_contingency_outcome {
 struct fab_repair_stored_plan {
     int refs; /* atomic */
     uint32_t len;
-    /* true: the plan can stay valid after further commits. This is so if the plan and the active
-     * tables used the same set of labels when the plan was made, and if neither of them relabels a
-     * switch. */
+    /* true: the plan can stay valid after further commits, because the plan and the active tables
+     * used the same set of labels when the plan was made, and neither of them relabels a switch. */
     bool lasting;
     /* hash of the entries that the plan changes, with their old values */
     uint64_t was;
@@ -122,10 +121,9 @@ void fab_repair_contingency_stop_at(struct fab_repair_contingency_maker *m, cons
 bool fab_repair_contingency_prepare(struct fab_repair_contingency_maker *m);
 /* Returns the number of paths over the channel with the most paths, in the active tables. */
 uint64_t fab_repair_contingency_load(const struct fab_repair_contingency_maker *m);
-/* Returns the index (in fab_repair_contingencies.row[]) of a contingency that is not yet computed:
- * the next one if `ahead` is 0, the one after it if `ahead` is 1, and so on. FAB_NONE: at most
- * `ahead` contingencies are left. fab_repair_contingency_prepare must have returned false
- * before. */
+/* Returns the index (in fab_repair_contingencies.row[]) of a contingency that is not yet computed.
+ * ahead: 0 for the next one, 1 for the one after it, and so on. FAB_NONE: not so many are left.
+ * fab_repair_contingency_prepare must have returned false before. */
 uint32_t fab_repair_contingency_peek(const struct fab_repair_contingency_maker *m, size_t ahead);
 /* Returns the number of contingencies that fab_repair_contingency_next has not computed yet. */
 size_t fab_repair_contingency_left(const struct fab_repair_contingency_maker *m);
@@ -163,7 +161,8 @@ struct fab_repair_contingencies {
     size_t plans;
     /* size of the collection in memory, in bytes */
     size_t memory;
-    struct fab_repair_network *network; /* NULL: the collection is empty */
+    /* the network of the links and switches of row[]; NULL: the collection is empty */
+    struct fab_repair_network *network;
     /* The number of commits of the repair when the collection was last brought to its state
      * (fab_repair_contingencies_follow). Elements with another number were computed for an earlier
      * state. */
@@ -188,9 +187,9 @@ void fab_repair_contingencies_follow(struct fab_repair_contingencies *c,
 /* Attaches the collection to another repair `r`, which was made for new tables of the fabric. The
  * networks of the old repair and of `r` must agree: the switches, the ports and the highest LID are
  * equal, and so are the labels of each link that exists in both networks. The contingencies of
- * these links and of all switches stay, but need a recheck. So that they count as contingencies of
- * an earlier state, the function increases the number of commits of `r`. Returns NOT_FOUND if the
- * networks do not agree, or NOMEM; the collection is then unchanged. */
+ * these links and of all switches stay, but need a recheck. The function increases the number of
+ * commits of `r`, so that these contingencies count as made for an earlier state. Returns NOT_FOUND
+ * if the networks do not agree, or NOMEM; the collection is then unchanged. */
 int fab_repair_contingencies_adopt(struct fab_repair_contingencies *c, struct fab_repair *r);
 /* Stores a computed contingency in its element of row[], in place of the previous one. Takes
  * ownership of c->plan. */
@@ -218,10 +217,11 @@ int fab_repair_contingencies_find(const struct fab_repair_contingencies *c, stru
                                   const struct fab_lft *lft, const uint32_t *dead, size_t count,
                                   struct fab_repair_delta *ret);
 /* fab_repair_contingencies_lookup and fab_repair_stored_plan_take are the two parts of
- * fab_repair_contingencies_find. The first part returns the stored plan for exactly these dead
- * links, which the caller unrefs; NULL: there is none. *ret_commits: the state for which the plan
- * was made or last rechecked. The second part decodes and, if necessary, checks this plan; `r` is
- * the same repair or a clone of it. It takes most of the time, and can run on another thread. */
+ * fab_repair_contingencies_find. fab_repair_contingencies_lookup returns the stored plan for
+ * exactly these dead links, which the caller unrefs; NULL: there is none. *ret_commits: the state
+ * for which the plan was made or last rechecked. fab_repair_stored_plan_take decodes this plan and,
+ * if necessary, checks it. This takes most of the time, and can run on another thread; `r` is then
+ * a clone of the repair. */
 struct fab_repair_stored_plan *
 fab_repair_contingencies_lookup(const struct fab_repair_contingencies *c, struct fab_repair *r,
                                 const uint32_t *dead, size_t count, uint64_t *ret_commits);

@@ -16,9 +16,9 @@
  *   change. An early write only sets entries to NO_ROUTE; the number of these entries precedes the
  *   changes. Any other first write changes all entries that `keep` does not exclude.
  * - A further write contains the index of the block's first change, the number of the block's
- *   changes, and the number of entries that the further write itself changes. It sends the new
- *   values of all changes of the block, except as `keep` and `drain` say. Entries to which an
- *   earlier write gave their new values are sent again, but are not counted.
+ *   changes, and the number of entries that the further write itself changes. A further write sends
+ *   the new values of all changes of the block, except as `keep` and `drain` say. The number does
+ *   not count entries that already have their new values from an earlier write.
  *
  * The result is compressed (compress.c). For a leaf switch's link in a tree of 11,664 endports,
  * 1,764 entries in 895 writes take 1 kB.
@@ -78,8 +78,9 @@ static uint8_t *put_changes(uint8_t *at, const struct fab_repair_delta *d,
 }
 
 /* Appends a write to the encoded delta. Writes of the same LFT block have the same `first`.
- * moved[first] is the index at which decoding stores the changes of this block; FAB_NONE: they are
- * not yet encoded. *placed: number of changes encoded so far. */
+ * moved[first] is FAB_NONE until the changes of the block are encoded. Then it is the position of
+ * the first of them among all encoded changes, by which later writes of the block refer to them.
+ * *placed: number of changes encoded so far. */
 static uint8_t *put_write(uint8_t *at, const struct fab_repair_delta *d,
                           const struct fab_repair_write *w, uint32_t *moved, uint32_t *placed)
 {

@@ -77,8 +77,8 @@ static int note_changes(struct fab_repair_contingency_maker *m, const struct fab
     return status;
 }
 
-/* Updates the maker for a state with a new baseline, and so with another network. The paths over
- * each channel must then be counted again (fab_repair_contingency_prepare). Returns INVAL if the
+/* Updates the maker for a state with a new baseline. Its network is another one, so the paths over
+ * each channel must be counted again (fab_repair_contingency_prepare). Returns INVAL if the
  * networks do not agree. */
 static int change_network(struct fab_repair_contingency_maker *m, const struct fab_repair *later,
                           const struct fab_lft *tables)

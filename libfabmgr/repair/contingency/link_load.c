@@ -3,7 +3,7 @@
  * Finds the channel that carries the most paths, before and after a delta.
  *
  * First all paths are counted, one block of LIDs after the other. A delta then moves the paths that
- * meet a changed entry. For one LID, each path is moved by the first changed entry that its packets
+ * meet a changed entry. For one LID, each path moves at the first changed entry that its packets
  * meet. From the switch of this entry to the destination, the path leaves the channels of the old
  * tables and uses the channels of the new tables.
  */
@@ -176,7 +176,7 @@ static int move(struct fab_repair_load *l, uint32_t channel, uint64_t paths)
 
 /* Adds `paths` to the change (l->change[]) of each channel on the path from switch `sw` to the
  * destination. The path follows the new tables if `now` is true, otherwise the old ones. To
- * subtract, the caller passes the negative number modulo 2^64. */
+ * subtract, the caller passes the negative number as an unsigned one. */
 static int move_along(const struct moving *m, uint32_t sw, bool now, uint64_t paths)
 {
     const struct fab_repair_network *b = m->r->network;

@@ -69,8 +69,8 @@ void fab_repair_touched_add_tables(struct fab_repair_touched *t, const struct fa
 /* Forgets all recorded changes. The caller has found all plans valid for the state with `commits`
  * commits, so only later changes need to be recorded. */
 void fab_repair_touched_reset(struct fab_repair_touched *t, uint64_t commits);
-/* Returns true if a plan that was valid for the state with `commits` commits is certainly still
- * valid for the state `r`. d: the decoded plan; all its dead links must be marked in r
+/* Returns true if a plan is certainly still valid for the present state `r`. The plan was valid for
+ * the state with `commits` commits. d: the decoded plan; all its dead links must be marked in r
  * (fab_repair_apply_dead). */
 bool fab_repair_touched_spares(const struct fab_repair_touched *t, const struct fab_repair *r,
                                const struct fab_repair_delta *d, uint64_t commits);

@@ -5,9 +5,9 @@
  * 43,904 endports, a repair takes 50 to 180 ms of processor time for a switch, and 4 to 7 ms for a
  * link. Among the switches, the neighbours of the root come first, because their repairs take two
  * to four times as long as the repairs of other switches. (The root is the switch with the highest
- * position in the order of the labels.) The remaining links come last. The other switches, and the
- * remaining links, are sorted by their number of paths. The switch or link with the most paths
- * comes first, because its failure harms most.
+ * position in the order of the labels.) The remaining links come last. Within the other switches,
+ * and within the remaining links, the one with the most paths comes first, because its failure
+ * harms most.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +46,8 @@ static uint64_t paths_of_switch(const struct fab_repair_contingency_maker *m, ui
     return sum;
 }
 
-/* Returns the index of the element with this id among the elements low to end - 1 of the
- * collection; FAB_NONE: there is none. */
+/* Returns the index of the element with this id; FAB_NONE: there is none. Searches the elements of
+ * the collection from `low` up to, but not including, `end`. */
 static uint32_t find_id(const struct fab_repair_contingency_maker *m, size_t low, size_t end,
                         uint32_t id)
 {
@@ -101,9 +101,9 @@ static void put_beside_root(struct fab_repair_contingency_maker *m, uint64_t *pl
     }
 }
 
-/* Appends the elements first to end - 1 of the collection to the queue, by descending number of
- * paths. Omits elements that are already queued, and links that are already dead. list[] is scratch
- * memory. */
+/* Appends elements of the collection to the queue, by descending number of paths: the elements from
+ * `first` up to, but not including, `end`. Omits elements that are already queued, and links that
+ * are already dead. list[] is scratch memory. */
 static void put_by_paths(struct fab_repair_contingency_maker *m, const uint64_t *placed,
                          size_t first, size_t end, struct weighted *list)
 {

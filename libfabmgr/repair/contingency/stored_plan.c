@@ -11,11 +11,11 @@
  *
  * The tables after the plan are then correct (4). No write takes away a path that works, because
  * such a path has no entry that changes (3). The order of its writes is still safe: consider
- * packets that come to a switch by an entry e of the switch before, and leave by a changed entry.
- * If the plan does not change e, the labels ascend both with the old value of the changed entry
- * (the present tables are correct) and with its new value (4). If both entries change, the order
- * admits only those mixtures in which the labels ascend; it depends on the old and new values of
- * these two entries alone, which are the same as when the order was made (1, 2).
+ * packets that an entry e of the switch before sends to a switch, and that leave this switch by a
+ * changed entry. If the plan does not change e, the labels ascend both with the old value of the
+ * changed entry (the present tables are correct) and with its new value (4). If both entries
+ * change, the order admits only those mixtures in which the labels ascend; it depends on the old
+ * and new values of these two entries alone, which are the same as when the order was made (1, 2).
  *
  * The result may have longer paths than a repair computed now, for example if a link came back that
  * was dead when the plan was made. The next repair or targeted sweep decides again all entries that
@@ -113,8 +113,8 @@ static bool changes_only_broken(struct fab_repair *r, const struct fab_lft *lft,
     return broken;
 }
 
-/* Proves a decoded delta by fab_repair_prove. Its changes are in the order of the writes, and
- * fab_repair_prove needs them sorted by LID. */
+/* Proves a decoded delta. Before, sorts its changes by LID, because fab_repair_prove needs this
+ * order; decoding leaves them in the order of the writes. */
 static int prove(struct fab_repair *r, const struct fab_lft *lft, const struct fab_repair_delta *d)
 {
     struct fab_repair_delta sorted = *d;

@@ -13,11 +13,11 @@
  *
  * If no order fits (other engines, tables from files), a channel's label is the length of the
  * longest chain of channel dependencies that ends in this channel. It is computed VL by VL. These
- * labels also prove the baseline. But they leave a repair fewer paths, because they may not ascend
- * at turns that no entry uses today. So there are several sets of labels, which are different
- * topological orders of the same channels. Some sets are as near as the dependencies allow to
- * up/down routing from one root switch; others are random. A repair uses the first set with which
- * it finds its paths.
+ * labels also prove the baseline. But with these labels a repair has fewer paths to choose from,
+ * because they may not ascend at turns that no entry uses today. So there are several sets of
+ * labels, which are different topological orders of the same channels. Some sets are as near as the
+ * dependencies allow to up/down routing from one root switch; others are random. A repair uses the
+ * first set with which it finds its paths.
  *
  * Limit: VLs get labels of their own only if the destination alone determines the VL. If the tables
  * need VLs that depend on the source or on port classes to be free of cycles, there are no labels
@@ -244,7 +244,7 @@ static void rank_by_root(struct chains *c, uint32_t root)
     far[root] = 0;
     queue[tail++] = root;
     for (uint32_t next = 0; head < tail || next < b->n;) {
-        /* the search has visited a whole component, and continues in the next one */
+        /* the search has visited a whole connected component, and begins with the next one */
         if (head == tail) {
             if (far[next] == FAB_NONE) {
                 far[next] = 0;

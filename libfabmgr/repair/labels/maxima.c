@@ -4,8 +4,9 @@
  *
  * This needs labels that follow from an order of the switches. A maximum is a switch from which no
  * living link leads up in this order. Two switches have a legal path, first up and then down, if
- * and only if both reach some switch by going up. From that switch, both can go on up to a maximum.
- * So it suffices to know which maxima each switch reaches by going up.
+ * and only if both reach some switch by going up. From that switch, one can go on up to a maximum,
+ * which both switches then reach. So it suffices to know which maxima each switch reaches by going
+ * up.
  *
  * Usually the root is the only maximum. In a tree, the root is a leaf switch, and its neighbours
  * are the spines of its pod. If one of these spines fails, the core switches of its plane become
@@ -21,9 +22,9 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-/* Number of bits of a set of maxima. If there are more maxima, several share a bit. Two switches
- * without a legal path may then seem to have one. Two switches with a legal path always seem to
- * have one. */
+/* Number of bits of a set of maxima. If there are more maxima, several share a bit. Then the result
+ * may say that a legal path exists although there is none, but it never denies a path that
+ * exists. */
 #define BITS 64
 
 /* Returns true if the port has a living link that leads up (or down, if `up` is false). */

@@ -20,10 +20,10 @@
  *     at y over such a link is legal.
  *   - All other living links of s lead down, so every turn at s is legal, too.
  *
- * Hence each turn between living links that the old order allowed is still allowed. Therefore the
- * labels of the active tables' paths ascend in the new order, too, and only lost entries have to
- * change. When the link comes back, the old order returns; entries of paths that lead from s over y
- * upwards drop packets during that change.
+ * Hence the new order allows each turn between living links that the old order allowed. Therefore
+ * the labels of the active tables' paths ascend in the new order, too, and only lost entries have
+ * to change. When the link comes back, the old order returns; entries of paths that lead from s
+ * over y upwards drop packets during that change.
  *
  * A dead link of y or s may lead up in one of the two orders, and down in the other. Such a link
  * keeps the direction of the old order. The label of its channel tells over which channels packets

@@ -22,8 +22,8 @@ struct fab_repair_baseline {
     uint32_t *first;
     /* [ports] the port at the other end of a link that was up; FAB_NONE: no such link */
     uint32_t *peer;
-    uint32_t *lid; /* [ports] */
-    uint8_t *lmc;  /* [ports] */
+    uint32_t *lid; /* [ports] base LID of each port */
+    uint8_t *lmc;  /* [ports] LMC of each port */
 };
 
 static uint32_t live_peer(const struct fab_fabric *f, uint32_t port)
@@ -87,9 +87,9 @@ static bool same_node(const struct fab_repair_baseline *g, uint32_t n, const str
            g->first[n + 1] - g->first[n] == f->nodes[node].num_ports + 1u;
 }
 
-/* Matches the nodes range[0] to range[1] - 1 of f with the nodes range[2] to range[3] - 1 of the
- * baseline by their GUIDs. Both ranges are sorted by GUID. Returns false if a node of f is not in
- * the baseline. */
+/* Matches nodes by their GUIDs: the nodes of f with ids from range[0] up to, but not including,
+ * range[1], and the nodes of the baseline with ids from range[2] up to, but not including,
+ * range[3]. Both ranges are sorted by GUID. Returns false if a node of f is not in the baseline. */
 static bool match(const struct fab_repair_baseline *g, const struct fab_fabric *f,
                   struct fab_repair_idmap *c, const uint32_t range[4])
 {

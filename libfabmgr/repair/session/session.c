@@ -107,8 +107,8 @@ int fab_repair_session_update(struct fab_repair_session *t, const struct fab_tar
         return r;
     const struct fab_vls *v = &former->vls;
     if (!idmap.same && fab_target_vls_multiple(v) && (v->of_lid || v->of_pair || v->port_class))
-        /* The SLs and VLs in `former` cannot be used. They are stored by the ids of an earlier
-         * fabric, and the present ids differ. */
+        /* the SLs and VLs in `former` are stored by the ids of an earlier fabric, and cannot be
+         * used if the present ids differ */
         r = FAB_E_NOT_FOUND;
     if (r == FAB_OK) {
         own_tables(t, former);

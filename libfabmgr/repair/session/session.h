@@ -3,9 +3,9 @@
  * A session keeps the tables of an engine as a baseline for repairs over several snapshots.
  *
  * A session works as long as the present fabric is a part of the baseline's fabric (nothing new,
- * nothing moved). Its tables are then the baseline, repaired for the links that are dead now; no
- * engine runs. A host that leaves and returns causes no writes, and links that come back get their
- * former entries.
+ * nothing moved). Then no engine needs to run: the tables of the session are the baseline, repaired
+ * for the links that are dead now. A host that leaves and returns causes no writes, and links that
+ * come back get their former entries.
  *
  * Only one thread at a time may use a session. Only the thread that owns the session may change the
  * tables; references of other threads keep the old entries (base/pages.h).
@@ -69,8 +69,8 @@ uint32_t fab_repair_session_peer(const struct fab_repair_session *t, const struc
 int fab_repair_session_commit(struct fab_repair_session *t, struct fab_target *target,
                               struct fab_repair_delta *d);
 /* Allocates memory in advance, so that the next fab_repair_session_commit takes less time: at
- * 128,000 hosts, a third of the time that it takes otherwise. Does nothing if there is no memory.
- */
+ * 128,000 hosts, a third of the time that it takes otherwise. If there is no memory, does
+ * nothing. */
 void fab_repair_session_prepare(struct fab_repair_session *t, struct fab_target *target);
 
 #endif

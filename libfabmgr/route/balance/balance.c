@@ -103,8 +103,8 @@ static uint32_t preferred_of(const struct fab_balancer *b, const struct fab_dlid
     return count > 1 ? dlid->number / b->o->divider[sw] % count : 0;
 }
 
-/* Chooses the port for the DLID (destination LID) at switch shortest->at[i]. Switches are in the
- * order of their distance from the destination, which is shortest->at[0]. */
+/* Chooses the port for the DLID (destination LID) at switch shortest->at[i]. The array
+ * shortest->at[] has the switches by ascending distance; the first one is the destination. */
 static void choose_port(struct fab_balancer *b, const struct fab_dlid *dlid, uint32_t i)
 {
     const struct fab_shortest *shortest = b->shortest;
@@ -130,8 +130,8 @@ static void carry_flows(struct fab_balancer *b)
  * costs of the switches on this path. */
 static void carry_own(struct fab_balancer *b, uint32_t sw)
 {
-    /* path[] uses the memory of aside[], because settle_aside() fills aside[] only after all ports
-     * are chosen */
+    /* path[] may use the memory of aside[], which settle_aside() fills only after all ports are
+     * chosen */
     uint32_t *path = b->aside, count = 0;
     for (; sw != b->shortest->at[0]; sw = b->g->port_peer[b->pick[sw]])
         path[count++] = sw;
@@ -196,10 +196,10 @@ static void settle(struct fab_balancer *b, const struct fab_dlid *dlid, uint32_t
     b->length[sw] = length;
 }
 
-/* Gives paths to some of the first `count` switches of aside[], which have no paths yet. For each
- * of these switches, finds the length of the shortest path whose first hop leads in the direction
- * `kind` (down, up or any direction). The switches with the least length get their paths now.
- * Returns the number of switches left in aside[]. */
+/* The first `count` switches of aside[] have no paths yet. For each of them, finds the length of
+ * the shortest path whose first hop leads in the direction `kind` (down, up or any direction).
+ * Gives paths to the switches with the least length. Returns the number of switches left in
+ * aside[]. */
 static uint32_t settle_level(struct fab_balancer *b, const struct fab_dlid *dlid, enum kind kind,
                              uint32_t count)
 {
@@ -298,7 +298,7 @@ void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dli
     follow(b, dlid, lft, false);
 }
 
-/* Returns true if at least one host's path to the LID uses a link with a load above `limit`. */
+/* Returns true if some host's path to the LID uses a link whose load exceeds `limit`. */
 static bool exceeds(const struct fab_balancer *b, const struct fab_dlid *dlid,
                     const struct fab_lft *lft, uint64_t limit)
 {

@@ -25,7 +25,7 @@ struct fab_balancer {
     /* a switch takes the D-mod-k port if the cost of this port exceeds the least cost by at most
      * this slack (same unit as load[]) */
     uint64_t slack;
-    /* [ports] load of each port: number of pairs of hosts routed over it so far, over all LIDs,
+    /* [ports] load of each port: number of pairs of hosts that are routed over it so far,
      * multiplied by g->port_slow (rate of the fastest ISL / rate of this ISL) */
     uint64_t *load;
     /* [switches] cost of the path from each switch to the destination (see `whole`) */
@@ -44,12 +44,12 @@ struct fab_balancer {
     bool *settled;
     /* [switches] the switches that are on no shortest path from a host to the current LID */
     uint32_t *aside;
-    /* [port ids of switches] index of each port in the graph's list of ports, which has only the
-     * ports that lead to other switches */
+    /* [port ids of switches] index of each port in the graph, which has only the ports that lead to
+     * other switches */
     uint32_t *number;
 };
-/* Initialises the balancer. It keeps pointers to g, o and shortest, which must outlive b. Returns
- * NOMEM if there is no memory. */
+/* Initialises the balancer. The balancer keeps pointers to g, o and shortest, which must outlive b.
+ * Returns NOMEM if there is no memory. */
 int fab_route_balance_init(struct fab_balancer *b, const struct fab_fabric *f,
                            const struct fab_graph *g, const struct fab_order *o,
                            const struct fab_shortest *shortest);

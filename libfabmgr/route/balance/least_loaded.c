@@ -7,11 +7,11 @@
  * Switches are visited from the farthest to the nearest. So all traffic that arrives at a switch is
  * known before the switch is visited: flow[] counts the hosts whose packets to the DLID arrive. A
  * DLID with such hosts takes the D-mod-k port if the load of this port exceeds the least load by at
- * most a slack. Otherwise it takes the port with the least load; if several ports have the least
- * load, the first of them after the D-mod-k port. The load is the number of pairs of hosts routed
- * over the port, times port_slow. The D-mod-k port has the index (number / divider) mod (number of
- * ports) in a list of ports. If paths go up from the switch, the list has all ports that lead up;
- * otherwise it has the candidates (make_slots).
+ * most a slack. Otherwise it takes the port with the least load. If several ports have the least
+ * load, it takes the first of them after the D-mod-k port. The load is the number of pairs of hosts
+ * routed over the port, times port_slow. The D-mod-k port has the index (number / divider) mod
+ * (number of ports) in a list of ports. If paths go up from the switch, the list has all ports that
+ * lead up; otherwise it has the candidates (make_slots).
  *
  * In a complete fat tree, all loads are often equal; the result is then D-mod-k, which balances all
  * links. In other topologies, the loads differ, and the choice by load balances the links. The
@@ -172,7 +172,7 @@ static uint32_t cyclic_at(struct cyclic *w, uint32_t number)
     return w->at;
 }
 
-/* The ports of a switch among which D-mod-k distributes the DLIDs (slots). candidate[i] is the
+/* The slots of a switch: the ports among which D-mod-k distributes the DLIDs. candidate[i] is the
  * index of the port of slot i in the list of candidates; -1 if that port is not a candidate for
  * this destination. */
 struct slots {
@@ -182,9 +182,9 @@ struct slots {
 };
 
 /* Fills the slots of a switch. If the paths of the switch lead up, every port that leads up has a
- * slot, even a port that is not a candidate for this destination. So a DLID keeps its port when
- * another port stops being a candidate. If the paths lead down, only the candidate ports have
- * slots. */
+ * slot, even a port that is not a candidate for this destination. So a DLID keeps its port when a
+ * fault takes another port from the candidates. If the paths lead down, only the candidate ports
+ * have slots. */
 static void make_slots(const struct fab_least_loaded *s, uint32_t sw, const uint32_t *candidate,
                        uint32_t count, struct slots *ret)
 {
@@ -199,9 +199,9 @@ static void make_slots(const struct fab_least_loaded *s, uint32_t sw, const uint
         ret->candidate[candidate[i] - first] = (int16_t)i;
 }
 
-/* Returns the slack: the load of the preferred port may exceed the least load by this amount.
+/* Returns the slack: the amount by which the load of the preferred port may exceed the least load.
  * Without a slack, each DLID that a fault moves would displace another DLID from its port.
- * `arriving` is the number of hosts whose packets to the DLID arrive at the switch. */
+ * arriving: number of hosts whose packets to the DLID arrive at the switch. */
 static uint64_t slack(uint64_t least, uint64_t arriving)
 {
     return 2 * arriving + least / 8;
@@ -307,7 +307,8 @@ void fab_route_least_loaded_fill(struct fab_least_loaded *s, const struct fab_dl
         return;
     for (uint32_t i = 0; i + 1 < reached; i++)
         route_at(s, s->far[i], dlids, count, fab_target_lft_row(lft, s->far[i]));
-    uint32_t here = s->far[reached - 1]; /* the destination switch itself */
+    /* the last switch of far[], the nearest one, is the destination itself */
+    uint32_t here = s->far[reached - 1];
     memset(&s->flow[(size_t)here * count], 0, count * sizeof(*s->flow));
     for (uint32_t i = 0; i < count; i++)
         fab_target_lft_row(lft, here)[dlids[i].lid] = dlids[i].port;

@@ -12,9 +12,8 @@
  * that lead down, then the ports that lead up. */
 struct fab_updown_ports {
     struct fab_arena arena; /* memory of the arrays */
-    /* Switch s has the ports at[s] to mid[s] - 1, which lead down, and mid[s] to at[s + 1] - 1,
-     * which lead up. at[] has one element more than there are switches, mid[] one for each
-     * switch. */
+    /* The ports of switch s that lead down are at[s] to mid[s] - 1. Its ports that lead up are
+     * mid[s] to at[s + 1] - 1. Numbers of elements: switches + 1 in at[], switches in mid[]. */
     uint32_t *at, *mid;
     uint32_t *peer;      /* [ports] the switch to which each port leads */
     uint8_t *num, *slow; /* [ports] port number, and slowness (fab_graph.port_slow) of the link */
@@ -40,7 +39,7 @@ struct fab_least_loaded {
     /* [switches] lower bound of the loads of the ports that lead up from each switch */
     uint64_t *least;
 };
-/* Initialises *s with loads of 0. It keeps pointers to g and o, which must outlive s. Returns NOMEM
+/* Initialises *s with loads of 0. *s keeps pointers to g and o, which must outlive s. Returns NOMEM
  * if there is no memory. */
 int fab_route_least_loaded_init(struct fab_least_loaded *s, const struct fab_graph *g,
                                 const struct fab_order *o);

@@ -25,7 +25,7 @@ struct fab_next_hops {
     uint64_t *load;
     uint32_t *count; /* [switches + 2] scratch memory */
 };
-/* Initialises *o. It keeps a pointer to g, which must outlive o. Returns NOMEM if there is no
+/* Initialises *o. *o keeps a pointer to g, which must outlive o. Returns NOMEM if there is no
  * memory. */
 int fab_route_next_hops_init(struct fab_next_hops *o, const struct fab_graph *g);
 void fab_route_next_hops_fini(struct fab_next_hops *o);

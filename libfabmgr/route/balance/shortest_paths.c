@@ -59,8 +59,8 @@ static void find_ports(struct fab_shortest *shortest)
     for (uint32_t i = 1; i < shortest->reached; i++) {
         uint32_t s = shortest->at[i], nearer = shortest->hops[s] - 1, end = g->port_at[s + 1];
         for (uint32_t port = g->port_at[s]; port < end; port++) {
-            /* count grows only if the port leads nearer; otherwise, the next port overwrites this
-             * element */
+            /* If the port does not lead nearer, `count` does not grow, and the next port overwrites
+             * this element. */
             shortest->port[count] = port;
             count += shortest->hops[g->port_peer[port]] == nearer;
         }

@@ -19,11 +19,11 @@ struct fab_shortest {
     /* The ports of switch at[i] that lead one hop nearer to the destination are port[first[i]] to
      * port[first[i + 1] - 1], ascending. They are indices into the ports of the graph. */
     uint32_t *first; /* [switches + 1] */
-    uint32_t *port;  /* [ports] */
+    uint32_t *port;  /* [ports] see first[] */
     /* [switches] whether the switch has hosts, or is on a shortest path from a switch with hosts */
     bool *used;
-    /* number of switches that have a path, but whose used[] is false; does not count the
-     * destination */
+    /* number of switches that have a path although used[] is false; the destination does not
+     * count */
     uint32_t unused;
 };
 /* Allocates the arrays. *shortest keeps a pointer to g, which must outlive it. Returns NOMEM if

@@ -116,9 +116,9 @@ static void next_stamp(struct fab_cdg *t)
 }
 
 /* Collects in forward[] the arcs that can be reached from `to` over dependencies in use and are
- * before `from` in the topological order. Returns false if the budget is used up, or if the search
- * reaches `from`. In the second case, the dependency of `from` on `to` would close a cycle, and
- * *ret_cycle becomes true. */
+ * before `from` in the topological order. Returns false if the search reaches `from`: the
+ * dependency of `from` on `to` would close a cycle, and *ret_cycle becomes true. Also returns false
+ * if the budget is used up. */
 static bool search_forward(struct fab_cdg *t, uint32_t from, uint32_t to, uint32_t *ret_count,
                            bool *ret_cycle)
 {
@@ -176,11 +176,11 @@ static int by_position(const void *a, const void *b)
     return (x->pos > y->pos) - (x->pos < y->pos);
 }
 
-/* Gives the arcs of backward[] and forward[] a new order among the positions that they have now; no
- * other arc moves. First come the arcs of backward[], from which dependencies lead to the source of
- * the new dependency. Then come the arcs of forward[], to which dependencies lead from its target.
- * Within each of the two sets, the order stays. `forward` and `backward` are the numbers of arcs in
- * these arrays. */
+/* Gives the arcs of backward[] and forward[] new positions in the topological order: they exchange
+ * their positions, and no other arc moves. First come the arcs of backward[], from which
+ * dependencies lead to the source of the new dependency. Then come the arcs of forward[], to which
+ * dependencies lead from its target. Within each of the two sets, the order stays. `forward` and
+ * `backward` are the numbers of arcs in these arrays. */
 static void reorder(struct fab_cdg *t, uint32_t forward, uint32_t backward)
 {
     uint32_t i = 0, j = 0, count = 0;

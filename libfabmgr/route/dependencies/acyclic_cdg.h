@@ -14,7 +14,7 @@
 #include "libfabmgr/route/updown/switch_order.h"
 
 struct fab_cdg_dependency {
-    uint32_t from, to; /* arc `from` depends on arc `to` */
+    uint32_t from, to; /* The arc `from` depends on the arc `to`. */
     bool forbidden;
 };
 struct fab_cdg {
@@ -28,8 +28,8 @@ struct fab_cdg {
      * would close a cycle. */
     uint64_t *used, *forbidden;
     uint32_t *pos; /* [arcs] position in the topological order */
-    /* number of dependencies that the searches for cycles may still follow; 0: no more searches, so
-     * that a dependency that needs a search is refused */
+    /* number of dependencies that the searches for cycles may still follow; 0: every dependency
+     * that needs a search is refused */
     uint64_t budget;
     /* [logged] the dependencies that were added or forbidden while `logging` was true, newest last;
      * fab_route_cdg_undo() undoes them */

@@ -83,7 +83,8 @@ static void find_weakest(const struct fab_cdg_counts *w, uint32_t start, uint32_
 }
 
 /* Removes channels from the top of the stack until each channel of the stack again depends on the
- * next one. The paths that were removed may have caused several dependencies along the stack. */
+ * next one. This may remove several channels, because the paths that were moved to another layer
+ * may have caused several dependencies along the stack. */
 static void shorten_stack(struct fab_cdg_counts *w)
 {
     uint32_t depth = 1, *stack = w->stack;
@@ -100,8 +101,8 @@ static void open_channel(struct fab_cdg_counts *w, uint32_t channel)
     w->stack[w->depth++] = channel;
 }
 
-/* Returns a channel on which the top of the stack depends and which is not DONE. Returns `end` if
- * there is none. */
+/* Returns a channel on which the top of the stack depends and which is not DONE; `end`: there is
+ * none. */
 static uint32_t next_dependency(struct fab_cdg_counts *w, uint32_t end)
 {
     uint32_t from = w->stack[w->depth - 1], to = w->next[from];

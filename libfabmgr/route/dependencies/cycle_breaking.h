@@ -31,7 +31,7 @@ struct fab_cdg_counts {
     uint32_t *stack;
     uint32_t depth;
 };
-/* Creates the graph. It keeps pointers to f and g, which must outlive w. The counts are undefined
+/* Creates the graph. *w keeps pointers to f and g, which must outlive w. The counts are undefined
  * until fab_route_cdg_counts_clear() is called. Returns NOMEM if there is no memory. */
 int fab_route_cdg_counts_init(struct fab_cdg_counts *w, const struct fab_fabric *f,
                               const struct fab_graph *g);

@@ -95,9 +95,10 @@ static void sort_lids(const struct first_fit *f, const uint32_t *lid, uint32_t c
 
 /* ---- the order of another round -------------------------------------------------------------- */
 
-/* Sets ret_rank[layer] to the place of each of the `layers` former layers in the new order of the
- * LIDs. Successive rounds use three orders in turn: reverse, the largest layer first, and random.
- * Together they lower the number of layers further than each order alone. */
+/* In the new order of the LIDs, all LIDs of one former layer are adjacent. Sets ret_rank[layer] to
+ * the place of each former layer in this order. Successive rounds use three orders in turn:
+ * reverse, the largest layer first, and random. Together they lower the number of layers further
+ * than each order alone. */
 static void rank_layers(const uint32_t *lid, uint32_t count, const uint8_t *former, uint32_t layers,
                         uint32_t round, uint32_t ret_rank[FAB_VLS_MAX])
 {
@@ -247,5 +248,6 @@ int fab_route_layers_first_fit_again(const struct fab_layers_input *in,
         f.work += BUDGET - f.layer[i].budget;
     *work -= f.work < *work ? f.work : *work;
     fini(&f);
-    return status == FAB_E_LIMIT ? FAB_OK : status; /* LIMIT: a search ran out of its budget */
+    /* LIMIT means that a search used up its budget; then the earlier assignment stays */
+    return status == FAB_E_LIMIT ? FAB_OK : status;
 }

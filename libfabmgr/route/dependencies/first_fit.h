@@ -12,8 +12,9 @@ enum fab_first_fit {
                                  order */
     FAB_FIRST_FIT_DESCENDING, /* the last LID of the list first */
     FAB_FIRST_FIT_ASCENDING,
-    FAB_FIRST_FIT_RANDOM, /* this value and all greater ones: random order, with the value as seed
-                           */
+    /* this value, and each greater value: LIDs in a random order, for which the value is the
+     * seed */
+    FAB_FIRST_FIT_RANDOM,
     FAB_FIRST_FIT_COUNT = FAB_FIRST_FIT_RANDOM + 8,
 };
 /* Assigns a layer to each LID of lid[count]; all paths to a LID use its layer. Up/down paths by the
@@ -26,11 +27,11 @@ int fab_route_layers_first_fit(const struct fab_layers_input *in, const struct f
 /* Repeats first fit with the LIDs ordered by the layers of an earlier assignment: all LIDs of one
  * layer, then all LIDs of another layer, and so on ("iterated greedy": Culberson, Luo, "Exploring
  * the k-colorable landscape with iterated greedy", DIMACS 26, 1996). The LIDs of one former layer
- * always fit into one layer together. So this needs at most as many layers as before, and often
- * fewer after some rounds. `round` selects the order of the layers. layer[] and *count have the
- * earlier assignment and its number of layers on entry, and the new ones on return. trial[] is
- * scratch memory with as many elements as layer[]. Subtracts from *work the number of hops tried
- * and of dependencies followed. Returns NOMEM if there is no memory. */
+ * always fit into one layer together. So the repetition needs at most as many layers as before, and
+ * after some rounds it often needs fewer. `round` selects the order of the layers. layer[] and
+ * *count have the earlier assignment and its number of layers on entry, and the new ones on return.
+ * trial[] is scratch memory with as many elements as layer[]. Subtracts from *work the number of
+ * hops tried and of dependencies followed. Returns NOMEM if there is no memory. */
 int fab_route_layers_first_fit_again(const struct fab_layers_input *in,
                                      const struct fab_order *order, const uint32_t *lid,
                                      uint32_t lids, uint32_t round, uint8_t *layer, uint8_t *trial,

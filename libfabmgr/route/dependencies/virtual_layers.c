@@ -10,8 +10,8 @@
  * By default a LID moves together with all paths to it, because there are a thousand times fewer
  * LIDs than pairs of endports. But the tree of paths to a LID has dependencies in the whole fabric,
  * so that few trees fit into one layer. If this needs too many layers, only the paths from one
- * switch to another move together. For LIDs, first fit (first_fit.c) is tried as well, in several
- * orders: it may need up to two layers fewer than the method above, or up to two more.
+ * switch to another move together. If LIDs move as a whole, first fit (first_fit.c) is also tried,
+ * in several orders. It may need up to two layers fewer than the method above, or up to two more.
  */
 #include "libfabmgr/route/dependencies/virtual_layers.h"
 
@@ -35,7 +35,7 @@ struct layers {
     struct fab_arena arena; /* memory of the arrays */
     const struct fab_layers_input *in;
     struct fab_cdg_counts waits;
-    uint32_t now; /* the current layer */
+    uint32_t now; /* number of the layer whose cycles are being broken */
     /* the layers assigned so far, in the caller's array ret_layer */
     uint8_t *layer;
     /* [switches][64] the LFT entries for 64 LIDs */
@@ -46,7 +46,7 @@ struct layers {
     uint32_t *lid;
     /* [switches + 1] the LIDs of switch s are lid[lid_at[s]] to lid[lid_at[s + 1] - 1] */
     uint32_t *lid_at;
-    uint32_t *stack; /* [switches] */
+    uint32_t *stack; /* [switches] scratch memory */
 };
 
 static void fini(struct layers *l)
@@ -214,8 +214,8 @@ static void move_pair(struct layers *l, uint32_t to, uint32_t from)
         add_path(l, column_of(l, l->lid[i]), from, UINT32_MAX);
 }
 
-/* Finds the switches whose path to the LID starts at `sw` or leads through it. All paths from these
- * switches to the LIDs of the destination switch move to the next layer. */
+/* Finds `sw` and all switches whose path to the LID leads through it. All paths from these switches
+ * to the LIDs of the destination switch move to the next layer. */
 static void move_upstream(struct layers *l, uint32_t lid, uint32_t sw)
 {
     const struct fab_graph *g = l->in->graph;

@@ -50,8 +50,9 @@ static int init_cdg(struct fab_vl_cdg *t)
     return status;
 }
 
-/* The reverse of a node is the opposite arc on the same VL. fab_route_cdg_init() does not know VLs,
- * and has set each reverse to the opposite arc on the last VL. */
+/* Corrects reverse[]: the reverse of a node is the opposite arc on the same VL.
+ * fab_route_cdg_init() does not know VLs, and has set each reverse to the opposite arc on the last
+ * VL. */
 static void correct_reverses(struct fab_vl_cdg *t)
 {
     for (uint32_t node = 0; node < t->cdg.arcs; node++)

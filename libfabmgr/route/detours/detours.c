@@ -75,8 +75,9 @@ static void note_vls(struct fab_detour_search *x)
         x->d->vls_used |= x->vls[i];
 }
 
-/* Called if one of the trees to a switch, tree[first] to tree[first + count - 1], is lost. Gives
- * all these trees the same paths. Switches that are still cut off get detours on the spare VL. */
+/* Called if a tree to some switch is lost. The trees to this switch are tree[first] to tree[first +
+ * count - 1]. Gives all of them the same paths. Switches that are still cut off get detours on the
+ * spare VL. */
 static int rescue(struct fab_detour_search *x, uint32_t first, uint32_t count)
 {
     struct fab_detour_tree *t = x->d->tree + first;

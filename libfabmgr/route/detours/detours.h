@@ -20,8 +20,8 @@ struct fab_detour_rule {
      * number at switch `dest`. FAB_NONE: the regular path breaks off at s. */
     void (*next)(const void *ctx, uint32_t dest, uint32_t number, uint32_t *next);
     /* Returns true if the hop from switch s to switch `to` leads back: against the direction in
-     * which the rule takes packets to `dest` in this row. Detours have such hops only if no short
-     * detour without them is possible. Packets that go around the ring in the wrong direction, and
+     * which the rule takes packets to `dest` in this row. Detours contain such hops only if no
+     * short detour does without them. Packets that go around the ring in the wrong direction, and
      * packets on detours around a missing link of the ring, could together close a cycle. */
     bool (*leads_back)(const void *ctx, uint32_t dest, uint32_t s, uint32_t to);
     /* An initial topological order of the channels of the regular paths. */
@@ -55,12 +55,12 @@ struct fab_detour {
 struct fab_detours {
     const struct fab_graph *g;
     struct fab_detour_rule rule;
-    struct fab_detour_tree *tree; /* [trees] borrowed from the caller */
+    struct fab_detour_tree *tree; /* [trees] the trees, in an array that belongs to the caller */
     uint32_t trees;
     struct fab_detour *detour;
     size_t detours, room;
-    /* broken: number of trees with a broken regular path. lost: number of trees without detours for
-     * some switch. */
+    /* broken: number of trees in which a regular path breaks off. lost: number of trees in which
+     * some switch has no path, not even by a detour. */
     uint32_t broken, lost;
     uint32_t rescued; /* number of destination switches to which packets use the spare VL */
     /* bit v: paths use VL v */

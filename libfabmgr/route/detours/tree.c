@@ -109,9 +109,9 @@ static uint32_t vl_of(const struct fab_detour_search *x, uint32_t in, uint32_t o
     return x->rule->vls->vl[in != FAB_NONE ? of[in] : 0][of[out]][sl];
 }
 
-/* Packets leave a switch over `arc` on the VLs vls[sl] of each SL, and leave the next switch over
- * the arc `onward`. Adds the dependencies of these packets, and adds their VLs on `onward` to
- * ret[]. Returns false if a dependency would close a cycle. */
+/* Consider packets that leave a switch over `arc` and the next switch over `onward`. Those of SL sl
+ * are on the VLs of the bitset vls[sl]. Adds the dependencies of these packets, and adds their VLs
+ * on `onward` to ret[]. Returns false if a dependency would close a cycle. */
 static bool pass_on(struct fab_detour_search *x, uint32_t arc, const uint16_t *vls, uint32_t onward,
                     uint16_t *ret)
 {
@@ -174,8 +174,8 @@ static bool gather(struct fab_detour_search *x, uint32_t s, uint32_t before,
     return true;
 }
 
-/* Adds the dependencies on the path from the end of a detour to the destination. vls: the VLs of
- * the packets on the last hop of the detour, `arc`. */
+/* Adds the dependencies on the path after a detour, from its end to the destination. arc: the last
+ * hop of the detour; vls: the VLs of the packets on this hop. */
 static bool add_rest(struct fab_detour_search *x, uint32_t arc, const uint16_t *vls)
 {
     uint16_t now[FAB_SLS], then[FAB_SLS];
@@ -261,8 +261,8 @@ static bool passes(const struct fab_detour_search *x, const struct fab_detour_ch
     return false;
 }
 
-/* Continues the chain c at switch s by all possible hops, at most `hops` in number. Passes each
- * detour that results to offer(), which keeps the detours with the lowest costs. */
+/* Continues the chain c from switch s in all possible ways, by at most `hops` hops. Passes each
+ * detour that it finds to offer(), which keeps the detours with the lowest costs. */
 static void extend(struct fab_detour_search *x, struct fab_detour_chain *c, uint32_t s,
                    uint32_t hops)
 {

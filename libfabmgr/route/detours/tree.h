@@ -28,17 +28,18 @@ struct fab_detour_search {
     uint64_t mean;  /* mean of load[], at least 1 */
     uint32_t *head; /* [arcs] the switch that each arc leads to: g->nbr */
     uint32_t *tail; /* [arcs] the switch that each arc leaves */
-    /* dest, number and weight of the tree that was loaded last */
+    /* the tree that was loaded last: its destination switch, DLID number and weight */
     uint32_t dest, number, weight;
-    bool known;        /* true: regular[] has the paths to the DLID `number` at switch `dest` */
-    uint32_t *regular; /* [switches] arc[] of the regular paths, before any detour */
+    bool known; /* true: regular[] has the paths to the DLID `number` at switch `dest` */
+    /* [switches] the arc by which each switch sends on the regular path, before any detour */
+    uint32_t *regular;
     /* [switches] the next switches of the rule (scratch memory) */
     uint32_t *next;
     uint32_t *arc;   /* [switches] the arc by which each switch sends; FAB_NONE: none */
     uint32_t *depth; /* [switches] number of hops to the end of the path */
     uint32_t *far;   /* [switches] the switches, by descending depth[] */
-    uint32_t *count; /* [switches + 2] scratch */
-    uint32_t *stack; /* [switches] scratch */
+    uint32_t *count; /* [switches + 2] scratch memory */
+    uint32_t *stack; /* [switches] scratch memory */
     /* [switches] copies of arc[], of connected[] and of the SLs, from which a failed trial is
      * undone */
     uint32_t *old_arc;

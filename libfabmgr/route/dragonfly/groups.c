@@ -14,8 +14,8 @@
  *
  * Groups without a link between them communicate through a hub, a group that is linked to all
  * others. If most pairs of groups have several links, and a pair lacks some of them, it sends a
- * part of its packets through hubs. Otherwise the links that are left would carry more than other
- * links.
+ * part of its packets through hubs. Otherwise the remaining links between this pair would carry
+ * more than other links.
  */
 #include "libfabmgr/route/dragonfly/groups.h"
 
@@ -34,9 +34,9 @@ struct search {
     const struct fab_fabric *f;
     const struct fab_graph *g;
     uint32_t *set;   /* [switches] disjoint sets (sets.h) */
-    uint32_t *stamp; /* [switches] scratch */
-    /* [neighbours] for each pair of a switch and a neighbour, by index of the neighbour in g->nbr:
-     * how many neighbours both have in common */
+    uint32_t *stamp; /* [switches] scratch memory */
+    /* [neighbours] number of neighbours that a switch and its neighbour have in common, by index of
+     * the neighbour in g->nbr */
     uint32_t *common;
     /* [pairs of groups] number of parallel links between any two linked switches of the two groups;
      * FAB_NONE: not all linked pairs of switches have the same number */
@@ -292,7 +292,7 @@ static uint32_t missing_links(const struct search *x, uint32_t a, uint32_t usual
     return missing;
 }
 
-/* Lists the groups that have at least `usual` links to each other group, as hubs. Returns the
+/* Lists as hubs the groups that have at least `usual` links to each other group. Returns the
  * greatest number of links that any group lacks. */
 static uint32_t choose_hubs(struct search *x, uint32_t usual)
 {
@@ -311,10 +311,10 @@ static uint32_t choose_hubs(struct search *x, uint32_t usual)
 }
 
 /* Lists the hubs. If a group lacks links, its links to hubs also carry the traffic of the missing
- * links. This would be too much if some group has to carry the traffic of more than half a link on
- * each of its links to hubs. Hubs then carry only the traffic of groups without any link between
- * them. Returns UNSUPPORTED if the topology is not a dragonfly: it has no hub, or too few groups
- * are linked. */
+ * links. This is too much if, in some group, each link to a hub would carry the traffic of more
+ * than half a missing link in addition. In this case, hubs carry only the traffic of groups without
+ * any link between them. Returns UNSUPPORTED if the topology is not a dragonfly: it has no hub, or
+ * too few groups are linked. */
 static int list_hubs(struct search *x)
 {
     struct fab_groups *s = &x->s;

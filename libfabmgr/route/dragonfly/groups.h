@@ -7,11 +7,11 @@
 #include "libfabmgr/base/arena.h"
 #include "libfabmgr/route/graph/graph.h"
 
-/* A link between switches of two groups. If all linked pairs of switches of the two groups have the
- * same number of parallel links, the parallel links of a pair count as one link. Otherwise, for
- * example if a link is missing, each parallel link counts, so that all links have equal loads. */
+/* A link between switches of two groups. Parallel links of two switches count as one link if all
+ * linked pairs of switches of the two groups have equally many. Otherwise, for example if a link is
+ * missing, each parallel link counts, so that all links have equal loads. */
 struct fab_global_link {
-    uint32_t from, to; /* switches */
+    uint32_t from, to; /* the switches at both ends */
 };
 struct fab_groups {
     struct fab_arena arena; /* memory of the arrays */
@@ -35,8 +35,8 @@ struct fab_groups {
      * If a link of the group is missing, paths go around it over a pivot. Each group i has two
      * lists of pivots: list 2 * i for packets that enter the group or stay in it, and list 2 * i +
      * 1 for packets that leave it. List k is pivot[pivot_at[k]] to pivot[pivot_at[k + 1] - 1]. */
-    uint32_t *pivot_at; /* [2 * count + 1] */
-    uint32_t *pivot;    /* [switches] */
+    uint32_t *pivot_at; /* [2 * count + 1] index in pivot[] of the first pivot of each list */
+    uint32_t *pivot;    /* [switches] the pivots of all lists, one list after the other */
     /* Number of links that two groups should have between them. If two groups have fewer, hubs
      * carry what the missing links would carry. 1: hubs carry only the traffic of groups without
      * any link between them. */

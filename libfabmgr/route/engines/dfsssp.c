@@ -117,8 +117,8 @@ static int route_by(struct dfsssp *d, uint32_t paths)
 }
 
 /* Gives the LIDs of each switch fewer different paths, as long as this lowers the number of VLs.
- * Considers only layers that depend on the destination LID alone. The local search of the engine
- * chain "auto" later balances the loads again. */
+ * Considers only layers that depend on the destination LID alone. The loads may become less even;
+ * in the chain "auto", local search balances them again later. */
 static int reduce_vls(struct dfsssp *d)
 {
     static const uint32_t paths[] = {2, 1};
@@ -142,7 +142,9 @@ static int reduce_vls(struct dfsssp *d)
         fab_target_lft_fini(&t.lft);
         fab_target_vls_fini(&t.vls);
     }
-    return ret == FAB_E_BUSY ? FAB_OK : ret; /* BUSY: no budget is left for fewer VLs */
+    /* BUSY: the attempts to save VLs have used up the budget, and the tables found before are
+     * kept */
+    return ret == FAB_E_BUSY ? FAB_OK : ret;
 }
 
 /* Tries several choices of paths and layers, one after the other, until the available VLs suffice.

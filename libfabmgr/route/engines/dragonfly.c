@@ -14,8 +14,8 @@
  * A path goes around a missing local link through a pivot: a switch that lacks none of its local
  * links. The hop after the pivot is on VL 2. This VL is reserved for such hops even if no link is
  * missing, so that a fault changes no SL-to-VL table. Pivots for packets that leave a group and
- * pivots for packets to a switch of the group are different switches. So channels from pivots on VL
- * 2 are either between local and global channels, or the last channels of their paths.
+ * pivots for packets to a switch of the group are different switches. So a channel on VL 2 from a
+ * pivot is followed by a global channel, or it is the last channel of its paths.
  *
  * Two groups without a link between them send through a hub, a group that has links to all others.
  * Local channels on VL 1 depend on global channels only in hubs, and only for packets to a group
@@ -99,10 +99,10 @@ static bool linked(const struct dragonfly *d, const struct fab_global_link *link
     return fab_route_graph_linked(&d->graph, at, link->from);
 }
 
-/* Called if switch `at` has no direct link to another switch of its group. Returns a pivot by which
- * its packets reach that switch: a switch with links to all others of the group. If `out` is true,
- * that switch has a link to the next group; otherwise it is the destination. FAB_NONE: there is no
- * pivot. */
+/* Called if switch `at` has no direct link to the next switch of its path, which is in the same
+ * group. Returns a pivot, a switch with links to all other switches of the group, over which its
+ * packets go instead. out: true if the packets leave the group, false if their destination is in
+ * it. FAB_NONE: there is no pivot. */
 static uint32_t pivot(struct dragonfly *d, uint32_t at, bool out, uint32_t number)
 {
     const uint32_t *pivots;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The engine "fattree" computes D-mod-k in closed form and tolerates faults. Complete trees follow
- * Zahavi (2012). The modulo over only those neighbours that are nearer to the destination follows
- * Gliksberg, Capra, Louvet, Garcia, Sohier ("High-quality fault-resiliency in fat-tree networks",
- * 2019). In addition, if a neighbour of a switch fails, the entries of this switch for its other
- * neighbours need not change. The parts are:
+ * Zahavi (2012). In incomplete trees, the modulo counts only neighbours that are nearer to the
+ * destination; this rule follows Gliksberg, Capra, Louvet, Garcia, Sohier ("High-quality
+ * fault-resiliency in fat-tree networks", 2019). In addition, if a neighbour of a switch fails, the
+ * entries of this switch for its other neighbours need not change. The parts are:
  *
  *   switch_order.c  ranks, and which direction is up; single_root.c gives spines legal paths to
  *                   each other
@@ -49,7 +49,8 @@ struct fattree {
 
 /* ---- which trees the engine refuses ---------------------------------------------------------- */
 
-/* Slow links that are left out (updown/slow_links.c) count as missing. */
+/* Returns an addition to the text "a link is missing", if slow links were left out: these count as
+ * missing (updown/slow_links.c). */
 static const char *or_slow(const struct fattree *t)
 {
     return t->graph.left_out > 0 ? " or too slow" : "";
@@ -151,7 +152,7 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
                char *why, size_t why_len)
 
 {
-    (void)ret_vls; /* unused: the tables need one VL */
+    (void)ret_vls; /* *ret_vls stays zero: the tables use one VL */
     struct fattree t = {.in = in};
     if (in->lids->port_count != in->fabric->port_count)
         return FAB_E_INVAL;

@@ -4,7 +4,8 @@
  * These tables must pass the proof, like the tables of other engines.
  *
  * The file names switches and destinations by GUID, so the tables fit even if LIDs have changed
- * since they were dumped. A LID whose port GUID is not in the file keeps its value.
+ * since they were dumped. If the file does not tell the port GUID of a LID, the LID is assumed to
+ * be unchanged.
  *
  * The engine refuses an incomplete file only if packets need the missing information. It follows
  * the paths from each switch with endports, and from the manager, to each LID in use. It refuses
@@ -27,7 +28,7 @@ struct given {
     /* [tables->top + 1] for each LID of the file, the LID that the same port has now; 0: no port of
      * the fabric has it */
     uint32_t *lid;
-    const struct fab_policy_tables_switch **sw; /* [switches] */
+    const struct fab_policy_tables_switch **sw; /* [switches] the rows of each switch in the file */
     /* [switches] the LID for which a path through this switch was last followed */
     uint32_t *seen;
     /* number of switches of the file that are not in the fabric */
@@ -129,7 +130,8 @@ static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
         if (num > f->nodes[s].num_ports)
             return refuse(g, s, lid, what);
         if (s == home || num == 0)
-            /* the proof will fail if the path ends at a node that is not the owner of the LID */
+            /* The path has ended. If it ended at another node than the owner of the LID, the proof
+             * will fail. */
             return FAB_OK;
         uint32_t port = fab_fabric_port_id(f, s, num), next = fab_fabric_peer_node(f, port);
         if (next == FAB_NONE || !fab_fabric_port_is_up(f, port))
@@ -181,7 +183,7 @@ static int check(struct given *g)
 static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len)
 {
-    (void)ret_vls; /* unused: the tables need one VL */
+    (void)ret_vls; /* *ret_vls stays zero: the tables use one VL */
     struct given g = {.in = in, .tables = in->policy->tables, .why = why, .why_len = why_len};
     if (in->lids->port_count != in->fabric->port_count)
         return FAB_E_INVAL;

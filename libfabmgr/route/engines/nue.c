@@ -38,9 +38,9 @@
 #define OVERLOADED_PERCENT 150
 #define ROUNDS 4
 #define ROUNDS_WORK (UINT64_C(1) << 28)
-/* Budgets of the searches for cycles. All searches in one channel dependency graph together may
- * follow this number of dependencies for each arc of the graph. STEPS_EACH_ARC applies to paths to
- * switches with hosts, STEPS_WITHOUT_HOSTS to paths to switches without hosts. */
+/* Budgets of the searches for cycles. In one channel dependency graph, all searches together may
+ * follow this number of dependencies, multiplied by the number of arcs of the graph. STEPS_EACH_ARC
+ * is for paths to switches with hosts, STEPS_WITHOUT_HOSTS for paths to other switches. */
 #define STEPS_EACH_ARC 4096
 #define STEPS_WITHOUT_HOSTS 64
 /* The engine uses one more VL if the paths of more than 1 / DETOUR_SHARE of the pairs of hosts
@@ -136,8 +136,8 @@ static uint64_t count_detours(struct nue *u)
     return detour_pairs;
 }
 
-/* Finds the paths to switch sequence[i] on a VL that has the escape tree. If two VLs have it, takes
- * the VL on which fewer hosts have paths longer than a shortest path. */
+/* Finds the paths to switch sequence[i] on a VL that has the escape tree. If two VLs have the
+ * escape tree, takes the VL on which fewer hosts get a path that is longer than a shortest path. */
 static void find_best(struct nue *u, uint32_t i)
 {
     uint64_t least = UINT64_MAX;

@@ -59,10 +59,9 @@ struct sssp {
      * sequence[batch] to sequence[batch + 63] */
     uint8_t *paths;
     uint32_t batch;
-    /* true: the LIDs of hosts must also use legal paths of up/down routing */
+    /* true: even the LIDs of hosts must use legal paths of up/down routing */
     bool legal;
-    /* number of different sets of paths that the LIDs of a switch share, or FAB_SSSP_PER_LID
-     * (sssp.h) */
+    /* number of different sets of paths to the LIDs of one switch, or FAB_SSSP_PER_LID (sssp.h) */
     uint32_t shared;
     struct fab_lft lft;
 };
@@ -97,8 +96,8 @@ static void find_paths(struct sssp *s, uint32_t index)
         fab_route_shortest_find(&s->shortest, s->destinations.sequence[index]);
 }
 
-/* Routes the LIDs at a switch without hosts like LIDs of hosts, but adds no load for their paths.
- */
+/* Chooses paths to the LIDs at a switch without hosts in the same way as for LIDs of hosts, but
+ * adds no load for them. */
 static void route_unloaded(struct sssp *s, const struct fab_dlid *dlids, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -265,7 +264,7 @@ int fab_route_sssp_reroute_overloaded(const struct fab_route_input *in, const st
     int ret = prepare(&s);
     if (ret == FAB_OK) {
         fab_target_lft_fini(&s.lft);
-        /* the engine changes the caller's tables in place */
+        /* the engine changes the caller's tables in place: s.lft refers to the same memory */
         s.lft = *lft;
         s.balance.whole = true;
         for (uint32_t index = 0; index < s.destinations.edges; index++)
@@ -300,14 +299,14 @@ static int run(const struct fab_route_input *in, enum fab_sssp_weight weight,
 static int run_minhop(const struct fab_route_input *in, struct fab_lft *ret_lft,
                       struct fab_vls *ret_vls, char *why, size_t why_len)
 {
-    (void)ret_vls; /* unused: the tables need one VL */
+    (void)ret_vls; /* *ret_vls stays zero: the tables use one VL */
     return run(in, FAB_SSSP_NEXT_LINK, ret_lft, why, why_len);
 }
 
 static int run_sssp(const struct fab_route_input *in, struct fab_lft *ret_lft,
                     struct fab_vls *ret_vls, char *why, size_t why_len)
 {
-    (void)ret_vls; /* unused: the tables need one VL */
+    (void)ret_vls; /* *ret_vls stays zero: the tables use one VL */
     return run(in, FAB_SSSP_WHOLE_PATH, ret_lft, why, why_len);
 }
 

@@ -15,11 +15,10 @@ enum fab_sssp_weight {
     /* like FAB_SSSP_WHOLE_PATH, but only among the shortest legal paths of the engine updn */
     FAB_SSSP_LEGAL_PATH,
 };
-/* The number of different sets of paths that lead to the LIDs of each switch. With k sets, the
- * first k hosts of the switch have paths of their own, and its other LIDs share these paths by
- * round robin. FAB_SSSP_OF_HOSTS: each host has paths of its own. FAB_SSSP_PER_LID: each LID has
- * paths of its own; LIDs that do not belong to hosts take the paths of updn, which together close
- * no cycle. */
+/* How many different sets of paths lead to the LIDs of one switch. With k sets, the first k hosts
+ * of the switch have paths of their own, and its other LIDs share these paths by round robin.
+ * FAB_SSSP_OF_HOSTS: each host has paths of its own. FAB_SSSP_PER_LID: each LID has paths of its
+ * own; LIDs that do not belong to hosts take the paths of updn, which together close no cycle. */
 #define FAB_SSSP_PER_LID 0
 #define FAB_SSSP_OF_HOSTS UINT32_MAX
 /* Computes tables by shortest paths. g is the graph of in->fabric. The tables use one VL, and their

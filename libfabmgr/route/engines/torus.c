@@ -10,7 +10,7 @@
  *
  * "torus" accepts rings, too. Each ring has a dateline between its last switch and its first. The
  * SL of a path has a bit for each dimension with rings. The bit says whether the path would cross
- * the dateline if no link were missing. It selects VL 0 or VL 1 in that dimension. On VL 0 no path
+ * the dateline if no link were missing, and selects VL 0 or VL 1 in that dimension. On VL 0 no path
  * crosses the dateline. On VL 1 all paths cross it, but no path goes farther than half the ring. So
  * neither VL has a cycle. A ring that lacks a link has no cycle on any VL, so that faults need not
  * change SLs (Dally and Seitz 1987; OpenSM's Torus-2QoS).
@@ -26,8 +26,8 @@
  *
  * A complete grid has the same VLs and SL-to-VL tables as a damaged one, although no packet in it
  * turns back. So a fault changes forwarding tables only, and the change can be proved step by step.
- * If no detours are found, the engine uses the VLs in other ways, or packets travel the dimensions
- * in another order.
+ * If no detours are found, the engine tries other uses of the VLs, and then other orders of the
+ * dimensions.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ struct torus {
     /* [switches + 1] the trees of switch destinations.sequence[i] are tree[tree_at[i]] to
      * tree[tree_at[i + 1] - 1] */
     uint32_t *tree_at;
-    uint8_t *arc_class; /* [neighbours of the graph] class_of() each arc */
+    uint8_t *arc_class; /* [neighbours of the graph] port class of each arc (class_of) */
     uint64_t budget;    /* number of steps that searches for detours may still take */
     enum lanes lanes;   /* how the VLs for detours are used */
     bool detours;       /* true: some path takes a detour */
@@ -155,7 +155,7 @@ static uint8_t class_of(const struct torus *t, uint32_t a, uint32_t b)
     return (uint8_t)(1 + fab_route_grid_differ(&t->grid, a, b));
 }
 
-/* Sets the port class of each port; the VL of a packet depends on it. */
+/* Sets the class of each port, on which the VL of a packet depends. */
 static int set_classes(struct torus *t)
 {
     const struct fab_fabric *f = t->in->fabric;
@@ -199,8 +199,8 @@ static uint8_t regular_sls(const struct torus *t)
     return (uint8_t)(1u << t->rings);
 }
 
-/* Returns the bit of the SL for dimension d: whether the path crosses the dateline of its ring. 0:
- * the dimension has no rings. */
+/* Returns the bit of the SL that tells for dimension d whether the path crosses the dateline of its
+ * ring. 0: the dimension has no rings. */
 static uint8_t dateline_bit(const struct torus *t, uint32_t d, unsigned sl)
 {
     for (uint32_t r = 0; r < t->rings; r++) {
@@ -341,8 +341,8 @@ static void set_arc_classes(struct torus *t)
     }
 }
 
-/* Makes packets travel the first dimension last. Each bit of the SL still belongs to the same
- * ring. */
+/* Changes the order of the dimensions: packets now travel the first one last. Each bit of the SL
+ * still belongs to the same ring. */
 static void rotate_dimensions(struct torus *t)
 {
     struct fab_grid_dim first = t->grid.dim[0];

@@ -139,7 +139,7 @@ static void describe(const struct updn *u, char *why, size_t why_len)
 static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len)
 {
-    (void)ret_vls; /* unused: the tables need one VL */
+    (void)ret_vls; /* *ret_vls stays zero: the tables use one VL */
     struct updn u = {.in = in};
     if (in->lids->port_count != in->fabric->port_count)
         return FAB_E_INVAL;
@@ -184,7 +184,8 @@ static int run_on_tree(const struct fab_route_input *in, struct fab_lft *ret_lft
     if (status == FAB_OK)
         status = run(in, ret_lft, ret_vls, why, why_len);
     if (status == FAB_OK && in->flawed != NULL)
-        *in->flawed = true; /* the engine "fattree" is better for regular trees */
+        /* a hint for the chain "auto": for regular trees, the engine "fattree" is better */
+        *in->flawed = true;
     return status;
 }
 

@@ -34,8 +34,8 @@ void fab_route_batch_fini(struct fab_batch *b)
     memset(b, 0, sizeof(*b));
 }
 
-/* Adds the LIDs `from` to from + len - 1 to the ranges of LIDs of the batch. Extends a range that
- * ends just before `from`. Returns false if the batch would need more than FAB_BATCH_RANGES
+/* Adds `len` LIDs, beginning with LID `from`, to the ranges of LIDs of the batch. Extends a range
+ * that ends just before `from`. Returns false if the batch would need more than FAB_BATCH_RANGES
  * ranges. */
 static bool add_range(struct fab_batch *b, uint32_t from, uint32_t len)
 {
@@ -66,11 +66,12 @@ static void find_ranges(struct fab_batch *b)
         b->ranges = 0;
 }
 
-/* Sets span[] for each destination switch of the batch. The run of a switch is its consecutive
- * LIDs; a switch can have further LIDs outside its run. FAB_SPAN_NONE: it has more than one further
- * LID. FAB_SPAN_FOLLOWS: it continues the LIDs of the switch before it, which is not FAB_SPAN_NONE.
- * This means that its run starts just after the run of that switch. The same holds for the further
- * LIDs, or neither of the two switches has one. FAB_SPAN_BEGINS: all other switches. */
+/* Sets span[] for each destination switch of the batch. The consecutive LIDs of a switch are its
+ * run; LIDs outside the run are further LIDs. FAB_SPAN_NONE: the switch has several further LIDs.
+ * FAB_SPAN_FOLLOWS: the LIDs continue those of the switch before it, which is not FAB_SPAN_NONE.
+ * The run begins just after the run of that switch. The further LID comes just after the further
+ * LID of that switch, or neither of the two switches has one. FAB_SPAN_BEGINS: all other
+ * switches. */
 static void join_columns(struct fab_batch *b)
 {
     const struct fab_dmodk_dest *dest = b->dmodk->dest + b->first;

@@ -11,8 +11,8 @@
  *
  * The first probe spreads the displaced DLIDs evenly over all other slots. It depends on number /
  * divider / slots, where `number` is the D-mod-k number of the DLID. It also depends on the
- * position of the switch among the lower switches of its group. So the displaced DLIDs of one
- * switch do not meet on one link, nor do the DLIDs of different switches. Further probes are
+ * position of the switch among the lower switches of its group. So the displaced DLIDs do not meet
+ * on one link, whether they are DLIDs of one switch or of several. Further probes are
  * pseudo-random.
  */
 #include "libfabmgr/base/prng.h"
@@ -42,7 +42,7 @@ struct choice {
     uint32_t nbr[256]; /* the candidates, as indices into updown.nbr */
     /* is[i]: whether the neighbour updown.nbr[updown.at[s] + i] is a candidate */
     bool is[256];
-    /* true if a candidate has a higher rank than the switch; the D-mod-k slot of each DLID then
+    /* true: some candidate has a higher rank than the switch, so the D-mod-k slot of each DLID
      * selects the port */
     bool upward;
 };
@@ -81,8 +81,7 @@ static bool slot_is_good(const struct choice *x, uint32_t slot)
            (x->home == NULL || x->home[slot] != 0);
 }
 
-/* Returns the port of link number k modulo x->ports. The links to all candidates are counted from
- * 0. */
+/* Numbers the links to all candidates from 0, and returns the port of link k modulo x->ports. */
 static uint8_t any_link(const struct choice *x, uint32_t k)
 {
     const struct fab_nbr_ports *ports = &x->c->b->t->ports;

@@ -27,8 +27,8 @@ static inline void set_run(uint8_t *to, uint8_t num, uint32_t count)
 }
 
 /* The LIDs of adjacent destination switches. Each has a run of consecutive LIDs and at most one
- * further LID. All runs together are the LIDs lid to lid + len - 1. The further LIDs are tail to
- * tail + tails - 1. */
+ * further LID. All runs together are `len` LIDs, beginning with `lid`. The further LIDs together
+ * are `tails` LIDs, beginning with `tail`. */
 struct span {
     uint32_t lid, len, tail, tails;
 };
@@ -83,8 +83,8 @@ static void take_slots(const struct fab_entry_choice *c)
 }
 
 /* Returns the port of parallel link k (from 0) to the neighbour `nbr`. usual: the number of
- * parallel links if none is missing. If links are missing, the port numbers show which ones,
- * because parallel links are on adjacent ports of the upper switch. */
+ * parallel links if none is missing. Parallel links are on adjacent ports of the upper switch, so
+ * the port numbers show which links are missing. */
 static uint8_t parallel_port(const struct fab_tree *t, uint32_t s, uint32_t nbr, uint32_t usual,
                              uint32_t k)
 {

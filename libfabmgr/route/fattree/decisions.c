@@ -42,12 +42,13 @@ struct nbr_run {
 struct nbr_runs {
     struct nbr_run nbr_run[256];
     uint32_t lower, count;
-    /* number of distinct neighbours to which slots lead; UINT8_MAX if some slot has no port */
+    /* number of different neighbours to which slots lead; UINT8_MAX if the port of some slot is
+     * missing */
     uint8_t full;
 };
 
-/* Adds the neighbours updown.nbr[from] to updown.nbr[to - 1] of switch s to x. Successive
- * neighbours with equal path lengths form one run. */
+/* Adds neighbours of switch s to x: those from index `from` of updown.nbr[] up to, but not
+ * including, index `to`. Successive neighbours with equal path lengths form one run. */
 static void find_runs(const struct fab_batch *b, uint32_t s, uint32_t from, uint32_t to,
                       struct nbr_runs *x)
 {
@@ -128,7 +129,7 @@ bool fab_route_decisions_find(const struct fab_batch *b, uint32_t s, struct fab_
     const struct fab_tree *t = b->t;
     const struct fab_updown *sl = t->updown;
     const struct row *own = (const struct row *)(const void *)b->paths + b->row_of[s];
-    /* members that are arrays are not cleared, because they are large */
+    /* sets only the members that are not arrays; the arrays are large */
     struct nbr_runs x;
     x.count = 0;
     x.full = t->whole[s] ? t->slot_nbrs[s] : UINT8_MAX;

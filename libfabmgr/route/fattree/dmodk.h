@@ -40,8 +40,8 @@ struct fab_dmodk {
     struct fab_dmodk_dest *dest;
     uint32_t *sw; /* [dests] node ids of the destination switches */
     uint32_t slots_count;
-    /* [slots_count] one element for each pair of divider and number of slots that occurs; element 0
-     * is for switches that have no slots */
+    /* [slots_count] one element for each pair of a divider and a number of slots that occurs;
+     * element 0 is for switches without slots */
     struct fab_dmodk_slots *slots_of;
     /* [switches] for each switch, the index in slots_of[] of the slots that it uses for packets
      * that go up */

@@ -18,7 +18,9 @@
 
 struct fab_slot_patterns {
     uint32_t count;
-    uint8_t **pattern; /* [count][top LID + 1 + 64] */
+    /* [count] the patterns: LFT rows with 64 entries more than LIDs, so that copies may run over
+     * the end */
+    uint8_t **pattern;
     /* [switches] the pattern of each switch; NULL: none. A pattern has the port of each LID for the
      * case that all DLIDs take their slots (slot_patterns.c). */
     const uint8_t **of;
@@ -33,7 +35,7 @@ void fab_route_slot_patterns_fini(struct fab_slot_patterns *p);
 /* The positions of the LIDs of one destination switch in the LFT. In the files of this folder, a
  * column is a destination switch of the batch, with all its LIDs. */
 enum fab_span {
-    FAB_SPAN_NONE, /* neither FAB_SPAN_BEGINS nor FAB_SPAN_FOLLOWS */
+    FAB_SPAN_NONE, /* any other LIDs */
     /* the LIDs are consecutive, except for at most one further LID */
     FAB_SPAN_BEGINS,
     /* like FAB_SPAN_BEGINS; in addition, the run of consecutive LIDs directly follows the run of
@@ -55,8 +57,8 @@ struct fab_batch {
     uint8_t *paths;
     const uint32_t *row_of;
     const bool *descends;
-    /* The LIDs of the batch, as ranges from[i] to to[i] - 1. If there are too many ranges, `ranges`
-     * is 0. */
+    /* The LIDs of the batch, as ranges. Range i begins with LID from[i] and ends before LID to[i].
+     * If there are too many ranges, `ranges` is 0. */
     uint32_t ranges, from[FAB_BATCH_RANGES], to[FAB_BATCH_RANGES];
     /* the LIDs of the batch form one range, and each destination switch has exactly one of these
      * LIDs */
@@ -64,8 +66,9 @@ struct fab_batch {
     uint8_t span[FAB_LEGAL_BATCH]; /* [column] enum fab_span */
     /* Entries for this batch that the members of a full class of switches (tree.h) share, by class
      * id. class_row: an LFT row (of a switch, or a pattern) that has these entries. class_row_of:
-     * row_of[] of the class member from which the entries come; FAB_NONE: no entries are known yet.
-     * Entries that needed a choice among several candidates are not stored. */
+     * the path lengths for which they are valid, as row_of[] of the switch that they come from;
+     * FAB_NONE: no entries are known yet. Entries that needed a choice among several candidates are
+     * not stored. */
     uint32_t *class_row_of;
     const uint8_t **class_row;
     /* Cache of entries for this batch. The index is a hash of a switch's port class and row_of[].
@@ -79,8 +82,8 @@ struct fab_batch {
 int fab_route_batch_init(struct fab_batch *b);
 void fab_route_batch_fini(struct fab_batch *b);
 void fab_route_batch_begin(struct fab_batch *b, uint32_t first);
-/* Returns true if each range of LIDs of batch `b` directly follows the same range of batch
- * `before`. */
+/* Returns true if range i of the LIDs of batch `b` directly follows range i of batch `before`, for
+ * each i. */
 bool fab_route_batch_follows(const struct fab_batch *b, const struct fab_batch *before);
 
 /* ---- one switch ------------------------------------------------------------------------------ */

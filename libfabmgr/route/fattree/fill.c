@@ -50,10 +50,10 @@ static uint32_t hash_class(uint32_t kind, uint32_t row_of)
     return (kind * 0x9e3779b1u + row_of * 0x85ebca6bu) >> 24;
 }
 
-/* Switches s and `port_class` have the same port class. Compares each neighbour of s with the
- * neighbour of `port_class` on the same port. Returns true if, in each pair, the path lengths of
- * both neighbours to all destinations of the batch are equal. If `descends` is false, compares only
- * the upper neighbours. */
+/* Compares switch s with the switch `port_class`, which represents its port class: each neighbour
+ * of s with the neighbour of the other switch on the same port. Returns true if, in each pair, the
+ * path lengths of both neighbours to all destinations of the batch are equal. If `descends` is
+ * false, compares only the upper neighbours. */
 static bool equal_neighbour_rows(const struct fab_batch *b, uint32_t s, uint32_t port_class,
                                  bool descends)
 {
@@ -112,8 +112,8 @@ static inline const uint8_t *fill_or_find(struct fab_batch *b, uint32_t s)
 
 /* ---- one switch ------------------------------------------------------------------------------ */
 
-/* Copies the entries of switch s for the batches `first` to `end` - 1, whose LIDs are adjacent,
- * from the LFT row `from`. */
+/* Copies entries of switch s from the LFT row `from`: the entries for the batches from `first` up
+ * to, but not including, `end`. The LIDs of these batches are adjacent. */
 static void copy(const struct worker *h, uint32_t first, uint32_t end, uint32_t s,
                  const uint8_t *from)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds rails. In clusters for machine learning, the adapters of one name, such as "mlx5_3", of
- * many servers are attached to leaves of their own. Collective traffic stays among adapters of the
- * same name. The leaves of one name are a rail.
+ * Finds rails. In clusters for machine learning, the adapters of a server are attached to different
+ * leaves: "mlx5_0" of many servers to one leaf, "mlx5_1" to another leaf, and so on. Collective
+ * traffic stays among adapters of the same name. The leaves of one name are a rail.
  *
  * The last word of a NodeDescription names the adapter of the server ("node-0001 mlx5_0",
  * "node-0001/mlx5_0", "n1 HCA-1"). The fabric has rails if at least three quarters of the hosts of
@@ -37,7 +37,8 @@ static uint32_t host_on(const struct fab_fabric *f, uint32_t port)
 }
 
 /* Returns the last word of the NodeDescriptions of the leaf's hosts, if at least three quarters of
- * the hosts have it; otherwise NULL. Uses the majority algorithm of Boyer and Moore. */
+ * the hosts have it; otherwise NULL. Finds the word by the majority vote algorithm (Boyer and
+ * Moore). */
 static const char *word_of(const struct fab_fabric *f, uint32_t sw)
 {
     const char *word = NULL;

@@ -71,7 +71,7 @@ static void find_first_ports(struct fab_tree *t)
     }
 }
 
-/* The links from one switch to the switches one rank higher, in figures. */
+/* The links from one switch to the switches one rank higher: their numbers and speeds. */
 struct above {
     uint32_t neighbours, ports, positions, parallel;
     /* number of links that can have a slot; these are at most `parallel` links to each neighbour */
@@ -190,8 +190,8 @@ static uint8_t local_nbr(const struct fab_tree *t, uint32_t s, uint32_t peer)
     return (uint8_t)(i - t->updown->at[s]);
 }
 
-/* Distributes the slots over the links of an irregular switch: each link gets one slot, then faster
- * links get further slots. */
+/* Distributes the slots over the links of an irregular switch. First each link gets one slot; then
+ * the faster links get further slots. */
 static void fill_irregular(struct fab_tree *t, uint32_t s, const struct above *a)
 {
     uint32_t slot = t->slot_at[s], end = t->slot_at[s + 1];
@@ -242,8 +242,8 @@ static void find_dividers(struct fab_tree *t)
     }
 }
 
-/* Finds how many D-mod-k numbers are reserved for each leaf: as many as the leaf with the most
- * positions for hosts needs. */
+/* Finds how many D-mod-k numbers are reserved for each leaf. The leaf with the most positions for
+ * hosts decides. */
 static void size_leaves(struct fab_tree *t)
 {
     const struct fab_fabric *f = t->f;

@@ -23,7 +23,7 @@
 #include "libfabmgr/route/graph/equivalence.h"
 
 /* Returns true if switches a and b have links at the same port numbers to their i-th neighbours in
- * updown.nbr, for all i >= from. Both must have the same number of neighbours, which may be
+ * updown.nbr, beginning with i = from. Both must have the same number of neighbours, which may be
  * different switches. */
 static bool same_ports(const struct fab_tree *t, uint32_t a, uint32_t b, uint32_t from)
 {

@@ -19,8 +19,8 @@
  * group are counted in the order of (port number, GUID).
  *
  * The number of a switch is composed of two numbers: the number of the group in which it is a lower
- * switch, and its position in that group. The number of a group is the number that most of its
- * upper switches have. So the leaves of a pod have consecutive numbers, and the pods do, too.
+ * switch, and its position in that group. The number of a group is the number of most of its upper
+ * switches. So the leaves of a pod have consecutive numbers, and the pods do, too.
  *
  * This file keeps no state: the same fabric always has the same positions, and when a link comes
  * back, the switches have their previous positions again.
@@ -108,11 +108,11 @@ struct positions {
      * FAB_NONE if it has no links to them */
     uint32_t *least_port;
     uint32_t *rail; /* [switches] rail of each leaf */
-    /* [2 * switches] By group: state of the search for the number that most upper switches of the
-     * group have (majority algorithm of Boyer and Moore). `vote` is the number with the most votes
-     * at present, and `votes` is its lead over the other numbers. */
+    /* [2 * switches] By group: state of the majority vote (Boyer and Moore) that finds the number
+     * of most upper switches of the group. `vote` is the number that leads at present, and `votes`
+     * is its lead over the other numbers. */
     uint32_t *vote, *votes;
-    struct member *members; /* [switches] */
+    struct member *members; /* [switches] the members of the groups that are being examined */
 };
 
 static uint32_t find(uint32_t *parent, uint32_t x)
@@ -170,12 +170,12 @@ static bool same_group(const struct member *x, const struct member *y)
     return x->group == y->group && x->rail == y->rail;
 }
 
-/* Finds the positions of the switches m[from] to m[to - 1], the members of one group, sorted by
- * least_port. The position of a switch is (least_port - origin) / step, so positions of missing
- * switches stay free. If two positions are equal, or more than about a fifth of them are free, the
- * switches are numbered from 0 without gaps. origin: the least port number of the level. step: the
- * least difference of port numbers in the level. Returns the number of positions, free ones
- * included. */
+/* Finds the positions of the members of one group, sorted by least_port. They are in m[], from
+ * index `from` up to, but not including, index `to`. The position of a switch is (least_port -
+ * origin) / step, so positions of missing switches stay free. If two positions are equal, or more
+ * than about a fifth of them are free, the switches are numbered from 0 without gaps. origin: the
+ * least port number of the level. step: the least difference of port numbers in the level. Returns
+ * the number of positions, free ones included. */
 static uint32_t position(const struct member *m, uint32_t from, uint32_t to, uint32_t origin,
                          uint32_t step, uint32_t *ret_position)
 {
@@ -221,8 +221,8 @@ static uint32_t position_rank(struct positions *p, uint32_t rank, bool upper,
 }
 
 /* Sets upper_positions[] of each switch of a rank to `most`, the number of positions in the largest
- * group. But if the switch's own group has fewer than three quarters of `most` positions, sets it
- * to the number of positions in this group. */
+ * group. Exception: if the group of the switch has fewer than three quarters as many positions,
+ * upper_positions[] is the number of positions in this group. */
 static void count_siblings(struct positions *p, uint32_t rank, uint32_t most)
 {
     const struct fab_tree *t = p->t;
@@ -243,8 +243,8 @@ static void count_siblings(struct positions *p, uint32_t rank, uint32_t most)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Finds the number of each group: the number that most of its upper switches have (majority
- * algorithm of Boyer and Moore). */
+/* Finds the number of each group, which is the number of most of its upper switches (majority vote
+ * of Boyer and Moore). */
 static void vote(struct positions *p, uint32_t rank)
 {
     const struct fab_tree *t = p->t;

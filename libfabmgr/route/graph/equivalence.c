@@ -18,7 +18,7 @@ int fab_route_equivalence_classes(const struct fab_equivalence *k, uint32_t n, u
     uint32_t *first = fab_base_alloc_array(size, sizeof(*first));
     if (first == NULL)
         return FAB_E_NOMEM;
-    memset(first, 0xff, size * sizeof(*first)); /* sets all elements to FAB_NONE */
+    memset(first, 0xff, size * sizeof(*first)); /* sets all elements of first[] to FAB_NONE */
     for (uint32_t s = 0; s < n; s++) {
         uint32_t at = (uint32_t)fab_base_mix64(k->hash(k->ctx, s)) & (size - 1);
         while (first[at] != FAB_NONE && !k->equal(k->ctx, first[at], s))

@@ -18,12 +18,12 @@ struct fab_graph {
     uint32_t *port_at; /* [switches + 1] */
     /* [ports] the switch that the port leads to */
     uint32_t *port_peer;
-    uint8_t *port_num; /* [ports] */
+    uint8_t *port_num; /* [ports] port number of each port at its switch */
     /* [ports] rate of the fastest ISL divided by the rate of this ISL, at least 1 */
     uint8_t *port_slow;
     /* The distinct neighbours of switch s are nbr[nbr_at[s]] to nbr[nbr_at[s + 1] - 1], by id. */
     uint32_t *nbr_at; /* [switches + 1] */
-    uint32_t *nbr;    /* [neighbours] */
+    uint32_t *nbr;    /* [neighbours] ids of the neighbours; see nbr_at[] */
     /* number of links that were left out because they are slow (updown/slow_links.h) */
     uint32_t left_out;
     /* [switches] number of working links from the switch to hosts */

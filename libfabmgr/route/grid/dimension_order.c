@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Dimension-order routing. A packet travels in the first dimension until this coordinate equals
- * that of the destination, then in the second dimension, and so on. In a ring it takes the shorter
- * direction. If both directions are equally long, the parity of the coordinates decides, so that
- * both have equal loads.
+ * Dimension-order routing. A packet travels in the first dimension until its coordinate there
+ * equals the coordinate of the destination, then in the second dimension, and so on. In a ring it
+ * takes the shorter direction. If both directions are equally long, the parity of the coordinates
+ * decides, so that both have equal loads.
  *
  * The next hop depends on the switch and the destination only, as forwarding tables require.
  */
 #include "libfabmgr/route/grid/dimension_order.h"
 
-/* Returns the number of hops from coordinate `from` to coordinate `to` in one direction; FAB_NONE:
- * the dimension is a path, on which this direction leads away from `to`. */
+/* Returns the number of hops between two coordinates in one direction, from `from` to `to`;
+ * FAB_NONE: the dimension is a path, on which this direction leads away from `to`. */
 static uint32_t distance(const struct fab_grid_dim *dim, uint32_t from, uint32_t to, bool forward)
 {
     if (dim->kind == FAB_GRID_PATH && (from < to) != forward)

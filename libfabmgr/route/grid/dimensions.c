@@ -8,9 +8,9 @@
  *   - in a square that does not lie in one row, opposite sides have the same dimension and adjacent
  *     sides have different ones (Sabidussi 1960; Feder, "Product graph representations", 1992).
  *
- * So triangles first join links to rows. Then opposite sides of squares join links to classes of
- * parallel links. In a clique, a class consists of all links of the dimension. In a ring or path,
- * it consists of the links between two adjacent coordinates.
+ * So first the links of each triangle are joined to rows. Then the opposite sides of each square
+ * are joined to classes of parallel links. In a clique, a class consists of all links of the
+ * dimension. In a ring or path, it consists of the links between two adjacent coordinates.
  *
  * Two classes cross if links of them are adjacent sides of a square. Classes that cross have
  * different dimensions. Two classes have the same dimension if three conditions hold: links of both
@@ -137,8 +137,8 @@ static void join_triangles(struct classes *w)
 
 /* ---- squares --------------------------------------------------------------------------------- */
 
-/* A function that is called for each square of four links. side[0] and side[1] form a path from a
- * corner to the opposite corner, and side[2] and side[3] form the other path. */
+/* A function that is called for each square of four links. Two paths lead from a corner to the
+ * opposite corner: one over side[0] and side[1], the other over side[2] and side[3]. */
 typedef void square_fn(struct classes *w, const uint32_t side[4]);
 
 static void test_square(struct classes *w, uint32_t i, uint32_t k, square_fn *fn)
@@ -281,12 +281,12 @@ static int number_dims(struct classes *w, struct fab_dimensions *s, char *why, s
     return FAB_OK;
 }
 
-/* Looks for two squares side by side that lack only their common side, the link from a to b. One
- * side of this pair of squares has the switches w, b and a third one, which links of dimension d
- * join. The opposite side has the switches u (see find_by_gap), a and a third one. Links of
- * dimension e join the two sides at w and u, and at the third switches. Returns true if the
- * function finds the third switches, and sets *ret to the one that is linked with a. The dimensions
- * of all these links must be known, except those of the links of a. */
+/* Looks for two squares side by side that lack only their common side, the link from a to b. The
+ * squares have two long sides: one passes w, b and a third switch over links of dimension d; the
+ * other passes u (see find_by_gap), a and a further switch. Links of dimension e connect the ends
+ * of the long sides: w with u, and the third switch with the further switch. Returns true if the
+ * third and the further switch exist, and sets *ret to the further one, which is linked with a. The
+ * dimensions of all these links must be known, except those of the links of a. */
 static bool is_between_squares(const struct fab_graph *g, const struct fab_dimensions *s,
                                uint32_t a, uint32_t b, uint32_t w, uint8_t d, uint8_t e,
                                uint32_t *ret)
@@ -378,8 +378,8 @@ static uint32_t busiest_switch(const struct fab_graph *g)
     return most;
 }
 
-/* Groups the neighbours of switch u into rows: neighbours with a link between them are in one row
- * with u. set[] gets disjoint sets (sets.h) of the indices of the neighbours. */
+/* Groups the neighbours of switch u into rows: two neighbours are in one row if they are linked
+ * with each other. set[] gets disjoint sets (sets.h) of the indices of the neighbours. */
 static void rows_at(const struct fab_graph *g, uint32_t u, uint32_t set[256])
 {
     const uint32_t *nbr = g->nbr + g->nbr_at[u];

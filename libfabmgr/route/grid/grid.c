@@ -31,7 +31,8 @@
 #include "libfabmgr/route/grid/growth.h"
 
 #define SIZE_MAX_SLICES 4096
-/* join_parts_at() gives up if a switch has more unmatched neighbours than this number */
+/* greatest number of unmatched neighbours of a switch (unmatched) with which join_parts_at()
+ * continues */
 #define UNMATCHED_MAX 2u
 
 struct slices {
@@ -119,9 +120,9 @@ static uint32_t unmatched(const struct recognition *v, uint32_t d, uint32_t *set
     return count;
 }
 
-/* Returns true if some row has switches of both slices, that of switch a and that of switch b. The
- * two slices then have different coordinates in the dimension of this row. mark[] is scratch
- * memory; it must be zero on entry, and is zero on return. */
+/* Returns true if some row has a switch of the slice of a and a switch of the slice of b. Then
+ * these are different slices: their coordinates differ in the dimension of the row. mark[] is
+ * scratch memory; it must be zero on entry, and is zero on return. */
 static bool share_row(const struct recognition *v, uint32_t *set, uint32_t *row, uint32_t a,
                       uint32_t b, bool *mark)
 {
@@ -137,7 +138,7 @@ static bool share_row(const struct recognition *v, uint32_t *set, uint32_t *row,
 
 /* A link whose dimension is not d joins switches u and w. In a complete grid, each neighbour of u
  * in dimension d is in one slice with a neighbour of w. A missing link can divide this slice into
- * two parts, so that both neighbours are unmatched. If switches of both parts are in one row, the
+ * two parts; then both neighbours are unmatched. If switches of both parts are in one row, the
  * parts belong to different slices (share_row). If there is exactly one pair of unmatched
  * neighbours whose parts can belong to one slice, joins these parts and returns true. */
 static bool join_parts_at(const struct recognition *v, uint32_t d, uint32_t *set, uint32_t *row,
@@ -263,8 +264,8 @@ static uint32_t degree(const struct slices *s, uint32_t i)
  * to the one with the lower index. Returns true if it has visited all slices. */
 static bool walk(struct slices *s, uint32_t first)
 {
-    /* Bit i in the bitset of slice i is free, because no link leads from a slice to itself. Here it
-     * tells that slice i was visited. */
+    /* Bit i of linked[] for slice i itself has no other use, because no link leads from a slice to
+     * itself. Here it tells that slice i was visited. */
     uint64_t *visited = s->linked;
     uint32_t at = first, count = 0;
     for (;;) {
@@ -494,7 +495,7 @@ static int check_links(const struct recognition *v, const struct fab_grid *grid)
     return FAB_OK;
 }
 
-/* Gives each switch its position, from the slices, kinds and sequences of all dimensions. */
+/* Gives each switch its position in the grid, from the slices of all dimensions and their order. */
 static int make_positions(struct recognition *v, struct fab_grid *grid)
 {
     uint32_t order[FAB_GRID_DIMS];

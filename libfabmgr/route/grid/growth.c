@@ -167,8 +167,8 @@ static uint32_t count_dims(uint32_t count, const unsigned mate[FAB_LATTICE_LINKS
     return dims;
 }
 
-/* Chooses the switch with the most dimensions. If several switches have the most, chooses the one
- * with the most links among them. */
+/* Chooses the switch with the most dimensions. Among several such switches, chooses the switch with
+ * the most links. */
 static void choose_seed(struct growth *w)
 {
     unsigned mate[FAB_LATTICE_LINKS];
@@ -236,8 +236,9 @@ static void find_ring(struct growth *w, uint32_t v, const int16_t *to)
     w->again = true;
 }
 
-/* Excludes directions of an arc from switch u, which has a position, to a switch v: those that lead
- * to a position of another switch. If one direction is left, places v there. */
+/* An arc leads from switch u, which has a position, to switch v. Excludes the directions in which
+ * the arc would lead to the position of another switch. If one direction is left, places v
+ * there. */
 static void look_along(struct growth *w, uint32_t u, uint32_t arc)
 {
     uint32_t v = w->g->nbr[arc], left = possible(w, arc);
@@ -267,8 +268,8 @@ static uint32_t both_ways(uint32_t directions)
     return directions | turned(directions);
 }
 
-/* Excludes directions of two sides of a square that meet in a corner. If the dimension of one side
- * is known, the other side has another dimension. */
+/* Two sides of a square meet in a corner. If the dimension of one side is known, excludes it for
+ * the other side. */
 static void look_at_corner(struct growth *w, const struct fab_corner *c)
 {
     uint32_t a = possible(w, c->a), b = possible(w, c->b);
@@ -316,17 +317,16 @@ static uint32_t badness(const struct growth *w, uint32_t v, const int16_t *to)
     return missing;
 }
 
-/* The choice of a position for switch `sw`. count: number of possible positions. at: the best one
- * among those whose key is greater than a given one. key: its key; a lower key is better. FAB_NONE:
- * no such position is left. */
+/* The choice of a position for switch `sw`. count: number of possible positions. at: the best of
+ * the positions that were not tried before. key: its key; a lower key is better; FAB_NONE: no such
+ * position is left. */
 struct choice {
     uint32_t sw, count, key;
     int16_t at[FAB_DIMENSIONS_MAX];
 };
 
-/* Finds the possible positions of switch v, which has no position yet, and the best one whose key
- * is greater than `after`. Sets count to FAB_NONE if no neighbour of v has a position.
- */
+/* Finds the possible positions of switch v, which has no position yet, and the best of those with a
+ * greater key than `after`. Sets count to FAB_NONE if no neighbour of v has a position. */
 static struct choice choices_of(struct growth *w, uint32_t v, uint32_t after)
 {
     const struct fab_graph *g = w->g;
@@ -398,7 +398,7 @@ static void close_ring(struct growth *w, uint32_t v)
     w->again = true;
 }
 
-/* Makes each deduction once, for all corners, arcs and switches. */
+/* Makes one pass of deductions over all corners, arcs and switches. */
 static void deduce(struct growth *w)
 {
     const struct fab_graph *g = w->g;

@@ -10,9 +10,9 @@ struct search {
     const struct fab_graph *g;
     struct fab_squares s;
     uint32_t corners_max;
-    /* [switches] The search visits the switches two hops from each switch u. from: 1 + id of the
-     * last switch u from which it reached this switch. paths: number of paths of two hops from u.
-     * hop: the first arcs of these paths. */
+    /* [switches] The search starts at each switch u, and visits the switches two hops from u. from:
+     * 1 + id of the last u from which the search reached this switch. paths: number of paths of two
+     * hops from u. hop: the first arcs of these paths. */
     uint32_t *from, *paths, (*hop)[2];
 };
 

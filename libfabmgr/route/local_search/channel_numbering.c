@@ -111,7 +111,7 @@ struct chains {
     uint64_t *after;
     /* [steps] number of steps that this step depends on and that have no number yet */
     uint32_t *predecessors;
-    uint32_t *queue; /* [steps] */
+    uint32_t *queue; /* [steps] the steps whose predecessors all have numbers */
 };
 
 static uint32_t lane_of(const struct fab_channel_numbering *l, uint8_t in_class, uint32_t channel,
@@ -299,8 +299,8 @@ static bool ascends(const struct fab_channel_numbering *l, const uint32_t *next,
     return true;
 }
 
-/* Returns true if ascends() is true for all switches that send packets to the LID through `sw`.
- * Tests the path from each of these switches, because the SLs of their packets may differ. */
+/* Returns true if ascends() holds for each switch that sends packets to the LID through `sw`. Each
+ * of these switches is tested, because the SLs of their packets may differ. */
 static bool all_paths_ascend(const struct fab_channel_numbering *l, const uint32_t *next,
                              uint32_t home, uint32_t lid, uint32_t sw, uint32_t channel)
 {

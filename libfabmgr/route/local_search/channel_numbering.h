@@ -25,7 +25,7 @@ struct fab_channel_numbering {
     uint8_t *in, *out;
     /* [port ids of switches] the channel that leaves the port, or FAB_NONE */
     uint32_t *by_port;
-    uint32_t *stack; /* [switches] scratch */
+    uint32_t *stack; /* [switches] scratch memory */
 };
 /* Makes a numbering that ascends on all paths of the tables. If prng is NULL, the numbers follow
  * from an order of the switches if possible, otherwise from the longest chains of dependencies

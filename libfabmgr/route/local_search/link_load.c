@@ -3,8 +3,8 @@
  * Counts the link loads of all-to-all and of all shifts, for local_search.c.
  *
  * The paths to an endport form a tree, given by next[]. A move changes the next hop of one switch
- * towards one endport. flow[] is the number of flows that a move takes from the old path and puts
- * on the new path, up to the switch where both paths join.
+ * towards one endport. A move takes flow[] flows from the old path and puts them on the new path,
+ * up to the switch where both paths join.
  *
  * For shifts there is a counter for each channel and shift. In the shift by k, endport i sends to
  * endport i + k. The endports of a switch have consecutive numbers, so the flows of one source
@@ -110,7 +110,7 @@ static int count_path(struct fab_link_load *b, const struct fab_link_load_run *r
     return status;
 }
 
-/* Returns the number of flows that channel `c` may carry in a shift. */
+/* Returns how many flows of one shift channel `c` may carry before it exceeds the bound. */
 static uint32_t flow_bound(const struct fab_link_load *b, uint32_t c)
 {
     return b->most_flows / b->g->port_slow[c];
@@ -317,8 +317,8 @@ int64_t fab_route_move_flows_delta(struct fab_link_load *b, const struct fab_loc
     return change;
 }
 
-/* Returns the part of a channel's load that flows to endports other than the destination of the
- * move. own: number of flows on the channel to the destination of the move. */
+/* Returns a part of a channel's load: the flows to endports other than the destination of the move.
+ * own: number of flows on the channel to this destination. */
 static int64_t load_of_others(const struct fab_link_load *b, uint32_t channel, uint32_t own)
 {
     return (int64_t)b->load[channel] - (int64_t)own * b->g->port_slow[channel];

@@ -67,7 +67,7 @@ struct fab_link_load {
      * pass switch upstream_sw: one range of counters for each run of sending endports. If
      * upstream_end is FAB_NONE, the cache is empty. */
     uint32_t upstream_end, upstream_sw, upstream_count;
-    struct fab_link_load_range *upstream; /* [runs] */
+    struct fab_link_load_range *upstream; /* [runs] the ranges of the cached result */
 };
 /* Counts the loads that the tables cause. by_port[port ids of switches] is the channel that leaves
  * a port, or FAB_NONE. Returns LIMIT if a path is too long, or a shift has more than
@@ -125,8 +125,8 @@ int64_t fab_route_move_load_delta(const struct fab_link_load *b, const struct fa
 int64_t fab_route_move_flows_delta(struct fab_link_load *b, const struct fab_local_move *d,
                                    int64_t enough);
 /* Returns by how much the move would change the number of conflicts. A conflict is an ordered pair
- * of flows of all-to-all that go to different endports and share a channel; it counts as many times
- * as the slowness of the channel says. */
+ * of flows of all-to-all that go to different endports and share a channel; on a slow channel it
+ * counts several times (multiplied by the slowness). */
 int64_t fab_route_move_conflicts_delta(const struct fab_link_load *b,
                                        const struct fab_local_move *d);
 /* Carries out a move. The caller may carry out at most FAB_LINK_LOAD_FLOWS / 2 moves more than it

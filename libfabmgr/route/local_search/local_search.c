@@ -6,9 +6,10 @@
  * The goal is a bound a little below the present value of one figure: the greatest load of
  * all-to-all, or the greatest number of flows of a shift on one channel. The other figure must not
  * grow. At first some channels exceed the bound. A step draws one of these channels at random. The
- * step considers all entries that bring packets to this channel, at the switch that sends on it or
- * upstream. It makes the change after which the sum of the amounts above the bounds is least, even
- * if this sum is greater than before. The changed entry must then stay for some steps.
+ * step considers all entries that bring packets to this channel: entries of the switch that sends
+ * on it, and of switches farther from the destination. It makes the change after which the sum of
+ * the amounts above the bounds is least, even if this sum is greater than before. The changed entry
+ * must then stay for some steps.
  *
  * When no channel exceeds the bound any more, the search sets the next goal. If it does not reach a
  * goal within STEPS steps, it undoes all steps since the last goal that it reached, and tries to
@@ -62,9 +63,9 @@ struct search {
     struct fab_prng prng;
     /* [channels] the switch that sends on the channel */
     uint32_t *tail;
-    /* [ends][switches] the value of `now` until which the entry must not change again */
+    /* [ends][switches] step number (`now`) until which the entry must not change again */
     uint32_t *until;
-    uint32_t *stack; /* [switches] */
+    uint32_t *stack; /* [switches] scratch memory */
     uint32_t now;    /* number of steps so far */
     uint64_t budget;
     /* The cost of a move is the change of over_load, plus `weight` times the change of
@@ -100,7 +101,7 @@ static void weigh(struct search *s)
 {
     struct fab_local_move *d = &s->trial;
     int64_t cost = fab_route_move_load_delta(&s->loads, d);
-    /* most: upper bound of the amount by which the move lowers over_flows */
+    /* the move lowers over_flows by at most this amount */
     uint64_t most = s->loads.over_flows > 0 ? (uint64_t)d->flow * d->left_count : 0;
     spend(s, WEIGHING_COST);
     if (cost - (int64_t)(most * s->weight) > s->best_cost)
@@ -404,8 +405,8 @@ static void write_back(const struct search *s, struct fab_lft *lft)
     }
 }
 
-/* Numbers the channels anew: at random, but ascending along all present paths. The new numbers
- * permit moves that the old ones forbid. */
+/* Gives the channels other numbers: random ones that ascend along all present paths. The new
+ * numbers permit moves that the old ones forbid. */
 static int renumber(struct search *s, const struct fab_local_search_input *in,
                     const struct fab_lft *lft)
 {

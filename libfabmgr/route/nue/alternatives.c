@@ -123,7 +123,7 @@ void fab_route_nue_candidates(const struct fab_nue *d, struct fab_shortest *ret)
         ret->first[i + 1] = count;
     }
     fab_route_shortest_mark_used(ret);
-    /* ret->port[] also has ports for switches that no host uses, so balance.c need not find paths
-     * for these switches */
+    /* ret->port[] has ports for all switches, even for switches that no host uses, so balance.c
+     * need not find paths for them */
     ret->unused = 0;
 }

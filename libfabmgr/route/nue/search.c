@@ -239,9 +239,9 @@ static void consider_delayed(struct fab_nue *d, uint16_t hops)
     }
 }
 
-/* Changes the first arc of the path from switch s to `arc`. The arcs by which other switches send
- * through s then depend on `arc`, and so does the new arc `in`. If one of these dependencies would
- * close a cycle, changes nothing and returns false. */
+/* Changes the first arc of the path from switch s to `arc`. Then the arcs by which other switches
+ * send through s depend on `arc`; the new arc `in` also depends on it. If one of these dependencies
+ * would close a cycle, changes nothing and returns false. */
 static bool change_path(struct fab_nue *d, uint32_t s, uint32_t arc, uint32_t in)
 {
     struct fab_cdg *t = d->cdg;
@@ -395,7 +395,7 @@ static void add_loads(struct fab_nue *d)
     }
 }
 
-/* Returns the number of hosts whose path to d->home is longer than a shortest path. */
+/* Returns the number of hosts that have a path to d->home, but not a shortest one. */
 static uint64_t count_detours(struct fab_nue *d)
 {
     uint64_t detour_hosts = 0;

@@ -45,7 +45,7 @@ struct fab_nue {
     uint8_t *slot;
     /* number of hosts whose path to `home` is longer than a shortest path */
     uint64_t detour_hosts;
-    /* the following members are scratch memory */
+    /* the members from here on are scratch memory */
     /* an arc with at least this load counts as longer than one hop (span() in search.c); 0: every
      * arc counts as one hop */
     uint64_t normal_load;
@@ -72,7 +72,8 @@ struct fab_nue {
     /* [switches] found: the switches reached at the present level. forced_list: the switches that
      * must use the escape tree. */
     uint32_t *found, *forced_list;
-    struct fab_nue_deferred *deferred; /* [arcs] */
+    /* [arcs] the arcs that need a search for cycles before a path can use them */
+    struct fab_nue_deferred *deferred;
     uint32_t forced_count, found_count, deferred_count;
     /* [switches] number of hosts that send to `home` through the switch */
     uint64_t *flow;

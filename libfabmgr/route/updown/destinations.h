@@ -42,11 +42,11 @@ int fab_route_destinations_in_sequence(const struct fab_route_input *in, const s
                                        uint32_t *sequence, struct fab_destinations *ret);
 void fab_route_destinations_fini(struct fab_destinations *r);
 
-/* Lists in dlids[] the DLIDs at switch sequence[index], and returns their number. The list has at
- * most one DLID of each endport: its base LID plus `offset`. It has none if the LMC range of the
- * endport is too short for this offset. Hosts come first. If `offset` is 0, the LID of the switch's
- * port 0 comes last. `offset` is added to the number of each DLID, so that the LIDs of one host
- * take different paths if there is a choice. */
+/* Lists in dlids[] the DLIDs at switch sequence[index], and returns their number. Of each endport,
+ * the list has one DLID, its base LID plus `offset`; or none if the LMC range of the endport is too
+ * short for this offset. Hosts come first. If `offset` is 0, the LID of the switch's port 0 comes
+ * last. `offset` is added to the number of each DLID, so that the LIDs of one host take different
+ * paths if there is a choice. */
 uint32_t fab_route_destinations_dlids(const struct fab_destinations *r, uint32_t index,
                                       uint32_t offset, struct fab_dlid dlids[FAB_DLIDS_MAX]);
 

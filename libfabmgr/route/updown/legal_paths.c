@@ -28,8 +28,8 @@ struct row {
 
 #define UNKNOWN FAB_LEGAL_HOPS
 
-/* For each of the 64 path lengths, sets *to to min(*to, *from + 1). Lengths are at most 0x7f, so
- * that the sum fits into a byte. */
+/* For each of the 64 path lengths: *to = min(*to, *from + 1). Lengths are at most 0x7f, so that the
+ * sum fits into a byte. */
 static void relax(struct row *restrict to, const struct row *restrict from)
 {
     for (unsigned i = 0; i < FAB_LEGAL_BATCH; i++) {
@@ -38,7 +38,7 @@ static void relax(struct row *restrict to, const struct row *restrict from)
     }
 }
 
-/* For each of the 64 lengths, sets *to to min(*to, *from). */
+/* For each of the 64 path lengths: *to = min(*to, *from). */
 static void take_minimum(struct row *restrict to, const struct row *restrict from)
 {
     for (unsigned i = 0; i < FAB_LEGAL_BATCH; i++)
@@ -86,8 +86,8 @@ static uint32_t hash_row(const struct row *row)
     return (uint32_t)(sum % MEMORY);
 }
 
-/* Returns a switch with the same path lengths as `sw`: the switch that memory[] has for their hash,
- * if its path lengths are equal, otherwise `sw` itself. */
+/* Looks up the hash of the path lengths of `sw` in memory[]. Returns the switch that it finds
+ * there, if that switch has the same path lengths; otherwise returns `sw`. */
 static uint32_t find_equal_row(uint32_t memory[MEMORY], const struct row *row, uint32_t n,
                                uint32_t sw)
 {
@@ -106,11 +106,11 @@ struct sweep {
     struct row *row;
     uint32_t *row_of;
     bool *descends, *here;
-    /* [switches] by the id of a lower class (switches with the same lower neighbours): whether
-     * these switches have a descending path to at least one destination */
+    /* by the id of a lower class (the switches with the same lower neighbours): whether a path
+     * descends from these switches to at least one destination */
     bool *over;
-    /* [switches] by the id of a lower class: the lengths of the descending paths from its
-     * switches */
+    /* by the id of a lower class: the lengths of the descending paths from the switches of the
+     * class */
     struct row *down;
     /* [2 * switches] first[c] is a switch of row class c (legal_paths.h) that is not a destination;
      * all members of the class that are not destinations have its path lengths. FAB_NONE: not known

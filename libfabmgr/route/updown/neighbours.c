@@ -66,9 +66,9 @@ static uint64_t hash_both(const void *ctx, uint32_t sw)
     return ((uint64_t)p->upper_class[sw] << 32) + p->lower_class[sw];
 }
 
-/* Makes the lowest member in the order the representative of each lower class (switches with the
- * same lower neighbours). On entry, lower_class[] names the member with the lowest id. first[n] is
- * scratch memory. */
+/* Chooses the representative of each lower class (switches with the same lower neighbours): the
+ * member that comes first in the order. On entry, lower_class[] names the member with the lowest
+ * id. first[n] is scratch memory. */
 static void list_lower_classes(struct fab_updown *s, uint32_t *first)
 {
     memset(first, 0xff, s->n * sizeof(*first)); /* sets all elements to FAB_NONE */

@@ -47,8 +47,8 @@ struct rooting {
     struct fab_order *o;
     uint8_t *mark;   /* [switches] enum mark */
     bool *in_g;      /* [switches] true: the switch is in the set G of the proof */
-    uint32_t *stack; /* [switches] */
-    uint32_t *list;  /* [switches] */
+    uint32_t *stack; /* [switches] scratch memory */
+    uint32_t *list;  /* [switches] scratch memory */
 };
 
 static bool is_maximum(const struct rooting *c, uint32_t s)
@@ -60,9 +60,9 @@ static bool is_maximum(const struct rooting *c, uint32_t s)
     return true;
 }
 
-/* Starts at the `count` switches on the stack and follows links up (or down, if `up` is false) over
- * unmarked switches outside the set G. Gives the mark `as` to all switches that it reaches. Returns
- * how many of these switches have no upper neighbour, or 0 if `up` is false. */
+/* Starts at the `count` switches on the stack. Follows links up (or down, if `up` is false), but
+ * only to unmarked switches outside the set G. Gives the mark `as` to all switches that it reaches.
+ * Returns how many of these switches have no upper neighbour, or 0 if `up` is false. */
 static uint32_t flood(struct rooting *c, uint32_t count, bool up, enum mark as)
 {
     uint32_t maxima = 0;
@@ -87,11 +87,11 @@ static uint32_t maxima_above(struct rooting *c, uint32_t s)
     return flood(c, 1, true, ABOVE);
 }
 
-/* Returns the switch to use as root of a component. This is the first leaf that reaches, over links
- * that lead up, at least three quarters of the maxima (switches without upper neighbours). If no
- * leaf reaches so many, it is the leaf that reaches the most maxima. If the component has no leaf,
- * any switch may be chosen. The leaf need not reach all maxima; otherwise a single failed link
- * could move the root. */
+/* Returns the switch to use as root of a component: the first leaf that reaches, over links that
+ * lead up, at least three quarters of the maxima (switches without upper neighbours). If no leaf
+ * reaches so many, returns the leaf that reaches the most. If the component has no leaf, any switch
+ * may be chosen. The leaf need not reach all maxima; otherwise a single failed link could move the
+ * root. */
 static uint32_t choose_root(struct rooting *c, uint32_t component, uint32_t maxima, bool has_leaf)
 {
     uint32_t best = FAB_NONE, best_maxima = 0;

@@ -11,7 +11,8 @@
  * fab_graph). Consider a switch below which n flows may start at the same time. At load m, a link
  * carries m / slowness flows, rounded down. The least load at which the uplinks can carry n flows
  * is the smallest m for which the sum over all uplinks is at least n. A link whose slowness exceeds
- * m carries no flow at this load, so it is left out. The same holds for the n flows that arrive.
+ * m carries no flow at this load, so it is left out. The same is true for the n flows that arrive
+ * at these hosts.
  */
 #include "libfabmgr/route/updown/slow_links.h"
 
@@ -21,7 +22,7 @@
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/status.h"
 
-/* Capacities are in units of 1 / UNIT of a link with slowness 1. */
+/* Flows are counted in units: a link with slowness 1 carries UNIT units. */
 #define UNIT 64u
 
 struct slow_links {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Leaves out slow links of a tree if the other links can carry its load. Internal to
+/* Leaves out slow links of a tree, if its other links can carry their load. Internal to
  * libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_UPDOWN_SLOW_LINKS_H
 #define LIBFABMGR_ROUTE_UPDOWN_SLOW_LINKS_H

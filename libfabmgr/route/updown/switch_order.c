@@ -104,7 +104,7 @@ static void rank_from_leaves(const struct fab_graph *g, struct fab_order *o, uin
     search_ranks(g, o->rank, o->at);
     for (uint32_t s = 0; s < g->n; s++) {
         if (o->rank[s] == RANK_NONE)
-            /* all switches of a component without hosts get rank 0 */
+            /* a component without hosts: all its switches get rank 0 */
             o->rank[s] = 0;
     }
 }
@@ -162,7 +162,7 @@ static void rank_from_centre(const struct fab_graph *g, struct fab_order *o)
 {
     for (uint32_t s = 0; s < g->n; s++) {
         if (g->component[s] == s)
-            /* divider[] holds the central switch until find_dividers() fills it */
+            /* until find_dividers() fills divider[], it holds the central switch */
             o->divider[s] = central_switch(g, o, s);
     }
     memset(o->rank, RANK_NONE, g->n);
