@@ -11,8 +11,8 @@
 struct frame {
     struct fab_text text;
     unsigned width, height; /* columns and rows; height 0: no limit */
-    unsigned rows;          /* rows so far, without the present one */
-    unsigned column;        /* columns of the present row so far */
+    unsigned rows;          /* number of complete rows */
+    unsigned column;        /* number of columns that the present row has so far */
     bool colour;
     /* The picture is for a screen (screen.h): each row erases the rest of its line. Otherwise rows
      * end with \n, and have no blanks at their ends. */

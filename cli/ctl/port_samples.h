@@ -31,7 +31,7 @@ enum sample_value {
     SAMPLE_WAIT,
     SAMPLE_ERRORS,
     SAMPLE_DOWN,
-    SAMPLE_FLAPS, /* LinkDownedCounter */
+    SAMPLE_FLAPS, /* increase of LinkDownedCounter */
     SAMPLE_VALUES
 };
 /* Returns a value of a sample; SPARKLINE_NONE: the sample does not have this value. */
