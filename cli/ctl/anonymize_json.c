@@ -210,7 +210,7 @@ static bool is_key(const char *text, size_t len)
     return at < len && text[at] == ':';
 }
 
-/* Applies the rule of the key to a value, and writes it as a string. */
+/* Replaces the names in a value by the rule for its key, and writes the result as a JSON string. */
 static void replace(struct anonymize_text *t, const char *part, const char *key,
                     const struct fab_text *value)
 {

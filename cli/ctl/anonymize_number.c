@@ -174,7 +174,7 @@ static size_t gid(struct anonymize_text *t, const char *text, size_t len)
 static bool is_general_ipv4(uint32_t address)
 {
     return address == 0 || address == UINT32_MAX || address >> 24 == 127 || address >> 28 == 14 ||
-           address >> 17 == (198u << 7 | 18u >> 1); /* 198.18.0.0/15 has the pseudonyms */
+           address >> 17 == (198u << 7 | 18u >> 1); /* an address in 198.18.0.0/15 is a pseudonym */
 }
 
 static size_t ipv4(struct anonymize_text *t, const char *text, size_t len)

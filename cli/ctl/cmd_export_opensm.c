@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command `fabricctl export opensm`: files with which OpenSM can manage the fabric with the
- * same LIDs. */
+/* The command `fabricctl export opensm` writes files with which OpenSM can manage the fabric with
+ * the same LIDs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

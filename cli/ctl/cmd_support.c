@@ -23,8 +23,8 @@
 
 struct part {
     const char *file;
-    /* The program and its arguments. If the first word is "fabricctl", this program itself runs,
-     * with the same options of the connection. */
+    /* The program and its arguments. The word "fabricctl" at the beginning stands for this program,
+     * which runs with the same connection options. */
     const char *words[12];
 };
 

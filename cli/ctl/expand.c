@@ -12,7 +12,7 @@
 
 #define ARGUMENTS_MAX 16
 #define WORD_LEN 40
-#define SHOWN 8u /* maximum number of objects that the question names */
+#define SHOWN 8u /* the question to the user names at most this number of objects */
 
 /* The arguments of a command, each with the objects that it names or matches. */
 struct expansion {

@@ -20,7 +20,7 @@ static bool is_shown(const struct frame *f)
     return frame_left(f) > 0;
 }
 
-/* Returns the number of bytes of the first `columns` columns. */
+/* Returns how many bytes the first `columns` columns of the text take. */
 static size_t bytes_of(const char *text, unsigned columns)
 {
     size_t n = 0;

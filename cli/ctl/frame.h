@@ -10,7 +10,7 @@
 
 struct frame {
     struct fab_text text;
-    unsigned width, height; /* columns and rows; height 0: no limit */
+    unsigned width, height; /* maximum numbers of columns and rows; height 0: any number of rows */
     unsigned rows;          /* number of complete rows */
     unsigned column;        /* number of columns that the present row has so far */
     bool colour;

@@ -49,8 +49,9 @@ void out_no_headers(struct out *o);
  * as they are. A column is named by its key or its label; case does not matter. */
 struct out_rows {
     const char *sort; /* the column to sort by; "-COLUMN" sorts the greatest value first */
-    /* Only rows whose column "state" or "rate" matches this text are printed. The text is a pattern
-     * for the whole value, in which "*" stands for any text, or one word of the value. */
+    /* state: only rows whose column "state" matches this text are printed; rate: the same for the
+     * column "rate". The text matches as a pattern for the whole value, in which "*" stands for any
+     * text, or as one word of the value. */
     const char *state, *rate;
 };
 /* Selects and sorts the rows of all tables of this output. `rows` must outlive the output. Returns

@@ -14,7 +14,8 @@ struct port_samples {
     Fabric__V1__PortSample **sample; /* [count], oldest first */
     size_t count;
 };
-/* Asks for the samples of a port within --since and --until. Returns the exit code. */
+/* Requests the samples of a port for the time between --since and --until. Returns the exit
+ * code. */
 int fetch_samples(struct session *s, char *node, uint32_t port, struct port_samples *ret);
 void free_samples(struct port_samples *p);
 
