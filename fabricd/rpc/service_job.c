@@ -41,11 +41,12 @@ struct job_study {
     struct fab_fabric *whole;
     struct fab_hosts hosts;
     uint32_t *by_short; /* [hosts.count] indices of the hosts, sorted by host name without domain */
-    uint64_t *cut;      /* set of the ports of failed links, by their ids in `whole` */
-    uint64_t *failed;   /* set of the ports of failed links, by their ids in the view */
-    uint64_t *near;     /* set of switches of the view at the ends of links that are down */
-    uint32_t *ends;     /* endports of the present job, by their ids in the view */
-    uint64_t *seen;     /* set of the endports of the present job, by their ids in `whole` */
+    uint64_t *cut;      /* bitset of the ports of failed links, by their ids in `whole` */
+    uint64_t *failed;   /* bitset of the ports of failed links, by their ids in the view */
+    /* bitset of the switches with a link that is down, by their ids in the view */
+    uint64_t *near;
+    uint32_t *ends; /* ids in the view of the endports of the present job */
+    uint64_t *seen; /* bitset of the endports of the present job, by their ids in `whole` */
     uint32_t links, down;
 };
 

@@ -25,7 +25,7 @@ struct study_kind {
     /* Sends the result on the loop thread, after `work`. Not called if the call has ended. Returns
      * true if `work` must run again for the next part of the result. */
     bool (*tell)(struct study *s);
-    /* frees the study, and the data that this kind of study has in it */
+    /* frees the study, and the data that studies of this kind have besides `struct study` */
     void (*free)(struct study *s);
     /* What the client can request to need less CPU time, such as "fewer samples", for the error
      * message. NULL: there is nothing, so this kind of study has no limit of CPU time. */
