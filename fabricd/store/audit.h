@@ -59,7 +59,7 @@ struct audit_row {
     /* The number of a call. The BEGIN row and the END row of one call have the same number. 0: the
      * row is about no call. */
     uint64_t call;
-    uint32_t result; /* gRPC code, for END rows */
+    uint32_t result; /* only in END rows: the gRPC code of the result */
     /* true: the row is a BEGIN row whose END row exists; only store_audit_list fills this member */
     bool ended;
     const char *text[AUDIT_TEXTS]; /* [enum audit_text] the texts; NULL means "" */

@@ -29,7 +29,7 @@ struct store_backup {
     const char *dir;  /* path of the state directory */
     const char *file; /* path of the backup file */
     const char *passphrase;
-    /* only for store_backup_unnamed: the key with which it encrypts, instead of one from a
+    /* only for store_backup_unnamed: the key that encrypts the backup; other functions use a
      * passphrase */
     const struct store_backup_key *key;
     /* only for store_backup_unnamed: when this function returns true, the backup ends with REFUSED.
@@ -54,7 +54,8 @@ struct store_backup_result {
     /* only for store_restore and store_backup_verify: the version of fabricd that made the backup,
      * and the name of the host on which it ran */
     char version[100], host[200];
-    /* store_backup_verify: the tables of the database, and their numbers of rows */
+    /* only for store_backup_verify: for each table of the database, its name and its number of
+     * rows */
     struct {
         char name[32];
         uint64_t rows;

@@ -113,8 +113,8 @@ struct counters_total {
 };
 /* The value by which ports are ranked. */
 enum counters_by { COUNTERS_BY_DATA, COUNTERS_BY_PACKETS, COUNTERS_BY_WAIT, COUNTERS_BY_ERRORS };
-/* Returns the value by which ports are ranked. Data and packets count in both directions, and
- * errors of all counters are added up. */
+/* Returns the value by which ports are ranked. Data and packets are those of both directions
+ * together, and errors those of all error counters together. */
 uint64_t counters_rank_value(enum counters_by by, const uint16_t code[FAB_COLUMNS]);
 /* Adds up the samples of each port that end after `since` and not after `until`. Returns the `most`
  * ports with the greatest values, the greatest value first. *ret_ports: number of all ports with a

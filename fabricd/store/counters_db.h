@@ -35,8 +35,8 @@ static inline int64_t counters_key(unsigned level, uint32_t group, int64_t time)
     return (int64_t)level << 61 | (int64_t)group << 40 | time;
 }
 
-/* Opens the database for the writer, or creates it. Returns FORMAT if the file is damaged, or is
- * the database of another program; IO, DENIED or NOMEM. why[] says what failed. */
+/* Opens the database for the writer, or creates it. Returns FORMAT if the file is damaged, or if it
+ * is the database of another program. Also returns IO, DENIED or NOMEM. why[] says what failed. */
 int counters_db_open(const char *path, sqlite3 **ret, char *why, size_t why_len);
 /* Opens the database for reading. Returns the errors of sql_status. */
 int counters_db_open_reader(const char *path, sqlite3 **ret);

@@ -82,7 +82,7 @@ static int sift(void *ctx, struct fab_counters_block *b)
     return s->fn(s->ctx, b, s->since, s->until);
 }
 
-/* Reads the samples of a level, which end at the last roll-up. The samples after it are read from
+/* Reads the samples of a level up to its last roll-up. For the time after it, reads the samples of
  * the finer levels. */
 static int read_group(struct reader *r, unsigned level, uint32_t group, uint64_t columns,
                       struct sieve *s)

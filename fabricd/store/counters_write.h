@@ -33,7 +33,7 @@ struct counters_writer {
     sqlite3_stmt *sql[COUNTERS_SQL_COUNT];
     struct counters_known *node; /* [node_count] */
     size_t node_count, node_room;
-    struct fab_map index; /* finds the index in `node` of a node GUID */
+    struct fab_map index; /* finds the index in `node` by the node GUID */
     uint32_t ports;       /* number of ports in the history; ports are numbered from 0 */
     int64_t last_end;     /* Unix time in s of the last round; 0: none */
     int64_t oldest[FAB_ROLLUP_LEVELS]; /* [level] Unix time in s of the oldest sample; 0: none */

@@ -10,7 +10,7 @@
 #include "fabricd/store/record.h"
 
 struct division {
-    struct batch rest; /* the records that have not had their own transaction yet */
+    struct batch rest; /* the parts of the divided batch that were not taken yet */
     /* Each record in the queue has a number. The batch that was divided had the records whose
      * numbers are greater than `from` and at most `to`. */
     uint64_t from, to;

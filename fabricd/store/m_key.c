@@ -36,8 +36,8 @@
 
 static const struct {
     const char *file, *heading, *name;
-    /* end of an error message: when the manager controls the ports or devices again if somebody
-     * removes the file */
+    /* end of an error message: how the manager controls ports or devices again if somebody removes
+     * the key file */
     const char *lost;
 } kinds[] = {
     [STORE_KEY_OF_PORTS] = {STORE_M_KEY_FILE, "fabricd M_Keys 1", "M_Key",

@@ -105,7 +105,7 @@ int store_load_baseline(struct store *s, struct fab_baseline **ret);
 /* the key of the row is record.id, gid and pkey */
 struct store_service {
     struct fab_wire_service_record record;
-    /* Unix time in microseconds; 0: the lease does not end */
+    /* Unix time in microseconds at which the registration ends; 0: it does not end */
     int64_t ends_us;
     /* GUID of the port that registered the service */
     uint64_t owner;
