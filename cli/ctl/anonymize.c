@@ -42,8 +42,8 @@ static void note(struct anonymizer *a, int status)
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-/* Returns true if the part describes the hardware and the system. Such a part has many words that
- * fabricd's sources do not have. All names in it are also in other parts. */
+/* Returns true if the part describes the hardware or the operating system. Unknown words of such a
+ * part are not replaced, because they are rarely names. Its names are also in other parts. */
 static bool is_of_system(const char *part)
 {
     static const char *const parts[] = {"kernel.txt", "system.txt", "cpus.txt", "process.txt"};
@@ -53,15 +53,16 @@ static bool is_of_system(const char *part)
     return false;
 }
 
-/* Returns true if the part is JSON. Parts without a file name extension are JSON, too. They are not
- * in the bundle; fabricctl only learns names from them. */
+/* Returns true if the part is JSON. A part whose file name has no extension, such as "audit", is
+ * JSON, too. fabricctl only learns names from it; the bundle does not contain it. */
 static bool is_json(const char *part)
 {
     const char *dot = strrchr(part, '.');
     return dot == NULL || strcmp(dot, ".json") == 0;
 }
 
-/* Handles one line of settings.txt, such as "rpc.roles.viewer[0].user: alice". */
+/* Handles one line of settings.txt, such as "rpc.roles.viewer[0].user: alice". The end of the key
+ * tells what kind of name the value is. */
 static void setting(struct anonymize_text *t, const char *line, size_t len)
 {
     static const struct {

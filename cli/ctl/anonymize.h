@@ -20,15 +20,15 @@
 
 struct anonymizer;
 int anonymizer_new(struct anonymizer **ret); /* returns NOMEM */
-void anonymizer_free(struct anonymizer *a);  /* a may be NULL */
+void anonymizer_free(struct anonymizer *a);  /* `a` may be NULL */
 
 /* Learns a name of this machine, or of its user. */
 void anonymizer_learn(struct anonymizer *a, enum pseudonym_kind kind, const char *name);
 /* Learns the names in a part. `part` is the file name of the part, which tells what kind of text
  * the part contains. */
 void anonymizer_read(struct anonymizer *a, const char *part, const char *text, size_t len);
-/* Gives each learned name its pseudonym. Call this function when all parts were read, and before
- * any is written. */
+/* Gives each learned name its pseudonym. The caller must call this function after it has read all
+ * parts, and before it writes the first one. */
 void anonymizer_seal(struct anonymizer *a);
 /* Writes a part with pseudonyms, and checks that no original is left in it. */
 void anonymizer_write(struct anonymizer *a, const char *part, const char *text, size_t len,

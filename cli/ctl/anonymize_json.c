@@ -46,8 +46,8 @@ static void reason(struct anonymize_text *t, const char *text, size_t len)
     anonymize_name(t, PSEUDONYM_TEXT, text, len);
 }
 
-/* Handles the subject of an event. A subject with a '/' is a port; other subjects are handled as a
- * text of any kind. */
+/* Handles the subject of an event: as a port if it contains a '/', otherwise as a text of any
+ * kind. */
 static void subject(struct anonymize_text *t, const char *text, size_t len)
 {
     if (memchr(text, '/', len) != NULL)
@@ -59,7 +59,7 @@ static void subject(struct anonymize_text *t, const char *text, size_t len)
 /* The rules for keys; the first rule that matches is applied. */
 static const struct rule {
     const char *part; /* NULL: any part */
-    const char *key;  /* a "*" at the beginning stands for any text */
+    const char *key;  /* name of the field; "*" at the beginning stands for any text */
     rule_fn *apply;
 } rules[] = {
     {"nodes.json", "name", anonymize_node},
@@ -210,7 +210,7 @@ static bool is_key(const char *text, size_t len)
     return at < len && text[at] == ':';
 }
 
-/* Applies the rule of the key to a value, and writes it as a string. */
+/* Replaces the names in a value by the rule for its key, and writes the result as a JSON string. */
 static void replace(struct anonymize_text *t, const char *part, const char *key,
                     const struct fab_text *value)
 {

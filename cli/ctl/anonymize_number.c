@@ -54,7 +54,7 @@ static uint64_t replace_guid(struct anonymize_text *t, uint64_t guid)
 {
     if (guid < GUID_LEAST || guid == UINT64_MAX || guid == DEFAULT_PREFIX)
         return guid;
-    /* in a text, a subnet prefix looks like a GUID */
+    /* `guid` may be a subnet prefix, which has as many digits as a GUID */
     if (pseudonyms_is_original(t->pseudonyms, PSEUDONYM_PREFIX, guid))
         return replace(t, PSEUDONYM_PREFIX, guid);
     return replace(t, PSEUDONYM_GUID, guid);
@@ -62,8 +62,8 @@ static uint64_t replace_guid(struct anonymize_text *t, uint64_t guid)
 
 /* ---- GUIDs ----------------------------------------------------------------------------------- */
 
-/* Returns true if digits without "0x" are a GUID: 16 digits that cannot be a decimal number, or a
- * GUID that was learned. */
+/* Returns true if the digits, which have no "0x" before them, are a GUID. They are a GUID if there
+ * are 16 of them and they cannot be a decimal number, or if their value was learned as a GUID. */
 static bool is_guid(const struct anonymize_text *t, const char *digits, size_t n, uint64_t value)
 {
     if (value < GUID_LEAST || n > 16)
@@ -90,8 +90,8 @@ static size_t hexadecimal(struct anonymize_text *t, const char *text, size_t len
     return head + n;
 }
 
-/* Handles a GUID with a colon or a hyphen after every `each` digits. Returns its length; 0: there
- * is none. */
+/* Handles a GUID whose digits are in groups of `each`, with a colon or a hyphen between two groups.
+ * Returns the length of the text; 0: it is no such GUID. */
 static size_t grouped(struct anonymize_text *t, const char *text, size_t len, size_t each)
 {
     size_t whole = 16 + 16 / each - 1;
@@ -120,8 +120,8 @@ static size_t grouped(struct anonymize_text *t, const char *text, size_t len, si
 
 #define OCTETS_LEAST 6 /* minimum number of pairs; fewer pairs can be a time of day */
 
-/* Handles an Ethernet or IPoIB address, or a fingerprint: pairs of digits with colons or hyphens.
- * Returns its length; 0: there is none. */
+/* Handles pairs of hexadecimal digits with colons or hyphens between them: an Ethernet address, an
+ * IPoIB address, or a fingerprint. Returns the length of the text; 0: it is none of these. */
 static size_t octets(struct anonymize_text *t, const char *text, size_t len)
 {
     size_t n = 0, pairs = 0;
@@ -174,7 +174,7 @@ static size_t gid(struct anonymize_text *t, const char *text, size_t len)
 static bool is_general_ipv4(uint32_t address)
 {
     return address == 0 || address == UINT32_MAX || address >> 24 == 127 || address >> 28 == 14 ||
-           address >> 17 == (198u << 7 | 18u >> 1); /* pseudonyms are addresses in 198.18.0.0/15 */
+           address >> 17 == (198u << 7 | 18u >> 1); /* an address in 198.18.0.0/15 is a pseudonym */
 }
 
 static size_t ipv4(struct anonymize_text *t, const char *text, size_t len)
@@ -210,8 +210,8 @@ size_t anonymize_number(struct anonymize_text *t, const char *text, size_t len, 
     const char *from = text + at;
     bool starts = isxdigit((unsigned char)from[0]) ||
                   (from[0] == ':' && len - at > 1 && from[1] == ':' && before != ':');
-    /* In the parts that describe the system, digits after a point are not an address but the
-     * version of a library, such as "so.0.1.2.3". */
+    /* The digits in "so.0.1.2.3", the version of a library, are not an IPv4 address. Such versions
+     * are only in the parts that describe the operating system. */
     if (!starts || (before == '.' && !t->strict))
         return 0;
     size_t n = grouped(t, from, len - at, 2);

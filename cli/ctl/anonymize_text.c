@@ -57,8 +57,8 @@ static size_t device_len(const char *text, size_t len)
     return n > 0 && plain_words_is_device(text + 1, n) ? 1 + n : 0;
 }
 
-/* Returns the length of a user number, such as "uid 1000", which identifies a user; 0: there is
- * none. */
+/* Returns the length of a text such as "uid 1000", which identifies a user; 0: the text does not
+ * begin with it, or the uid belongs to the system. */
 static size_t uid_len(const char *text, size_t len)
 {
     size_t n = begins(text, len, "uid ") ? digits(text + 4, len - 4) : 0;
@@ -69,8 +69,9 @@ static size_t uid_len(const char *text, size_t len)
 
 /* ---- texts of any kind ----------------------------------------------------------------------- */
 
-/* Handles a known name at the beginning of the text, as the pass requires. Returns its length, with
- * that of the device name after it; 0: there is none. */
+/* Finds a known name at the beginning of the text. Depending on the pass, writes its pseudonym, or
+ * sets the error DENIED because the name should have been replaced. Returns the length of the name
+ * and of the device name after it; 0: there is no known name. */
 static size_t known(struct anonymize_text *t, const char *text, size_t len)
 {
     size_t n = 0;
@@ -97,16 +98,16 @@ void anonymize_whole(struct anonymize_text *t, enum pseudonym_kind kind, const c
     const struct pseudonym *found = pseudonyms_find(t->pseudonyms, text, len, &found_len);
     if (t->to == NULL)
         return;
-    /* If only a part of the text has a pseudonym, the rest could still be a name, so withhold the
-     * whole text. */
+    /* Write the pseudonym only if it replaces the whole text. Otherwise the rest of the text could
+     * still be a name, so the whole text is withheld. */
     if (found != NULL && found_len == len)
         pseudonyms_write(t->pseudonyms, found, t->to);
     else
         fab_base_text_add(t->to, "(withheld)");
 }
 
-/* Returns true if the name of a directory begins at text[at], unless every system has such a
- * directory. */
+/* Returns true if the name of a directory begins at text[at], and only some systems have a
+ * directory of this name. */
 static bool is_own_directory(const char *text, size_t len, size_t at)
 {
     static const char *const general[] = {"x86_64-linux-gnu", "aarch64-linux-gnu", "lib64"};
@@ -126,9 +127,9 @@ static bool is_home(const char *text, size_t at)
     return at >= strlen(home) && memcmp(text + at - strlen(home), home, strlen(home)) == 0;
 }
 
-/* Returns the length of the first piece of a token. A name may begin at the next piece, as in
- * "link-uid 1000". If the rest of the token is not plain words, as in a version number, the whole
- * token is one piece. */
+/* Returns the length of the first word of a token if plain words follow it, because a name may
+ * begin after this word, as in "link-uid 1000". Otherwise the token may be a version number, and
+ * the function returns the length of the whole token. */
 static size_t first_piece(const char *token, size_t len)
 {
     size_t n = 0;
@@ -201,8 +202,8 @@ void anonymize_name(struct anonymize_text *t, enum pseudonym_kind kind, const ch
             anonymize_text(t, text, len);
         return;
     }
-    /* anonymize_text would not replace a name that is also a word in fabricd's sources, so replace
-     * it here */
+    /* write the pseudonym here, because anonymize_text would keep a name that is also a word in
+     * fabricd's sources */
     pseudonyms_write(t->pseudonyms, found, t->to);
     anonymize_text(t, text + n, len - n);
 }

@@ -19,7 +19,8 @@ enum anonymize_pass {
 struct anonymize_text {
     struct pseudonyms *pseudonyms;
     enum anonymize_pass pass;
-    bool strict; /* true: words that fabricd's sources do not have are replaced */
+    /* true: every word that is not in fabricd's sources is replaced, because it may be a name */
+    bool strict;
     /* where ANONYMIZE_WRITE writes the text; NULL in the other passes */
     struct fab_text *to;
     int status; /* status of the first error; OK: there was no error */
@@ -43,7 +44,8 @@ void anonymize_nodes(struct anonymize_text *t, const char *text, size_t len);
 /* Like anonymize_text, for an account of the manager, such as "alice (uid 1000)" or "certificate of
  * ops". */
 void anonymize_account(struct anonymize_text *t, const char *text, size_t len);
-/* Learns or replaces a text as a whole, even if it consists of plain words. */
+/* Handles the whole text as one name, even if it consists of plain words: learns it or replaces it,
+ * depending on the pass. */
 void anonymize_whole(struct anonymize_text *t, enum pseudonym_kind kind, const char *text,
                      size_t len);
 

@@ -16,8 +16,9 @@
 
 /* ---- making an authority --------------------------------------------------------------------- */
 
-/* Writes the revocation list before ca.pem. So a new authority never exists without its list, and
- * the list of a renewed authority never expires before the authority. */
+/* Writes the revocation list before ca.pem. If the command is killed between the two files, there
+ * is still no authority without a revocation list, and no list that expires before its
+ * authority. */
 static int write_authority(const struct authority *a, X509 *cert, X509_CRL *crl, char *why,
                            size_t why_len)
 {

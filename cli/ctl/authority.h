@@ -9,7 +9,7 @@
  *     NAME.pem  the certificate that was issued last for NAME
  *     NAME.key  the private key of this certificate
  *     NAME.pem.SERIAL  a certificate that a renewal replaced, and that stays valid until it expires
- *     .NAME.key  a new key, until NAME.pem has its certificate and it can become NAME.key
+ *     .NAME.key  a new key; it is renamed to NAME.key when NAME.pem has its certificate
  *
  * All keys are for the NIST curve P-256 and have mode 0600. Each file is replaced as a whole. If a
  * command is killed between the two files of a name, the next command completes or undoes its work.
@@ -21,9 +21,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* longest name of a certificate: the upper bound of a common name (RFC 5280, appendix A.1) */
+/* maximum length of the name of a certificate in characters: that of a common name (RFC 5280,
+ * appendix A.1) */
 #define AUTHORITY_NAME_MAX 64
-/* the name of the authority itself in lists and for renewals */
+/* in lists, and as the name to renew, this name stands for the authority itself */
 #define AUTHORITY_OWN_NAME "ca"
 
 /* The functions below that return int return OK, IO, NOMEM, or what their comments say. After a
@@ -35,7 +36,7 @@ int authority_make(const char *dir, unsigned days, char *why, size_t why_len);
 /* Opens the authority in the directory, and locks it until authority_close. NOT_FOUND: there is no
  * authority. DENIED: other users can read the authority's key. */
 int authority_open(const char *dir, struct authority **ret, char *why, size_t why_len);
-void authority_close(struct authority *a); /* a may be NULL */
+void authority_close(struct authority *a); /* `a` may be NULL */
 
 /* Issues a certificate with `name` as its common name. `others` are the host names and IP addresses
  * by which clients may reach a server with this certificate; if there are none, the certificate is
@@ -43,8 +44,9 @@ void authority_close(struct authority *a); /* a may be NULL */
  * authority. EXISTS: there is a valid certificate for `name`. */
 int authority_issue(struct authority *a, const char *name, char *const *others, size_t count,
                     unsigned days, char *why, size_t why_len);
-/* Adds the certificate of `name`, and those that renewals replaced, to the revocation list.
- * NOT_FOUND: there is no such certificate. EXISTS: the certificate is already in the list. */
+/* Adds the current certificate of `name`, and the older ones that renewals have replaced, to the
+ * revocation list. NOT_FOUND: there is no such certificate. EXISTS: the certificate is already in
+ * the list. */
 int authority_revoke(struct authority *a, const char *name, char *why, size_t why_len);
 
 struct authority_renewed {

@@ -114,8 +114,8 @@ int authority_read_cert(const struct authority *a, const char *name, X509 **ret,
                : authority_fail(FAB_E_IO, why, why_len, a->path, name, "it is no PEM certificate");
 }
 
-/* Returns true if the file has the private key of the certificate. *ret is the key in the file, or
- * NULL. */
+/* Returns true if the file has a private key that belongs to the certificate. *ret is the private
+ * key in the file; NULL: the file has none. */
 static bool read_key(const struct authority *a, const char *name, X509 *cert, EVP_PKEY **ret)
 {
     FILE *file = open_file(a, name);
@@ -177,9 +177,9 @@ static int is_waiting_key(const struct dirent *entry)
            strcmp(entry->d_name + len - 4, ".key") == 0;
 }
 
-/* Moves a waiting key to NAME.key if NAME.pem is its certificate. Otherwise removes the key,
- * because the command that made it was interrupted before it replaced the certificate. Returns IO
- * if the file has no key, although NAME.pem exists. */
+/* Completes or undoes a change that was interrupted. If NAME.pem is the certificate of the waiting
+ * key, renames the key to NAME.key. Otherwise removes the key, because the command was killed
+ * before it wrote NAME.pem. Returns IO if NAME.pem exists, but the waiting file has no key. */
 static int settle_key(const struct authority *a, const char *waiting, char *why, size_t why_len)
 {
     char file[AUTHORITY_FILE_LEN];
@@ -257,8 +257,8 @@ int authority_replace_pair(const struct authority *a, const char *name, X509 *fo
     return rc == FAB_OK ? settle_key(a, waiting, why, why_len) : rc;
 }
 
-/* Adds a former certificate. Does not add a certificate that is revoked, nor one that is still the
- * current certificate because a renewal was interrupted. */
+/* Adds a certificate that a renewal replaced to `to`. Leaves out a revoked certificate. Also leaves
+ * out a certificate that is still the current one, because the renewal was interrupted. */
 static int add_former(const struct authority *a, const char *file, const X509 *current,
                       STACK_OF(X509) * to, char *why, size_t why_len)
 {

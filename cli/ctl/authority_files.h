@@ -39,20 +39,20 @@ int authority_replace(const struct authority *a, const char *file, const struct 
 /* Reads a certificate, which the caller owns. NOT_FOUND: there is no such file. */
 int authority_read_cert(const struct authority *a, const char *file, X509 **ret, char *why,
                         size_t why_len);
-/* Replaces the certificate and the key of a name. `former` is the current certificate of the name,
- * if it must be kept because it stays valid; otherwise NULL. */
+/* Replaces the certificate and the key of a name. former: the certificate that is replaced, if it
+ * stays valid and so must be kept; otherwise NULL. */
 int authority_replace_pair(const struct authority *a, const char *name, X509 *former,
                            const struct content *pair, char *why, size_t why_len);
-/* Adds to `to` the certificates of a name that renewals have replaced and that are not revoked. The
- * caller frees them. `current`: the current certificate of the name. */
+/* Adds to the list `to` those certificates of a name that renewals have replaced and that are not
+ * revoked. The caller frees them. `current`: the current certificate of the name. */
 int authority_add_formers(const struct authority *a, const char *name, const X509 *current,
                           STACK_OF(X509) * to, char *why, size_t why_len);
 
-int authority_no_memory(char *why, size_t why_len); /* returns NOMEM */
+int authority_no_memory(char *why, size_t why_len); /* writes why[], returns NOMEM */
 int authority_fail(int rc, char *why, size_t why_len, const char *path, const char *file,
-                   const char *reason); /* returns rc */
-/* Returns true if the text has 1 to AUTHORITY_NAME_MAX letters, digits and . @ _ - and begins with
- * a letter or a digit. */
+                   const char *reason); /* returns `rc` */
+/* Returns true if the text has 1 to AUTHORITY_NAME_MAX characters, begins with a letter or a digit,
+ * and consists of letters, digits and the characters ".@_-". */
 bool authority_is_name(const char *text);
 /* Checks the name of a certificate: it must satisfy authority_is_name, and must not be "ca" or
  * "crl". Returns OK or INVAL. */

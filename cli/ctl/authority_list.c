@@ -34,8 +34,8 @@ static int64_t unix_time(const ASN1_TIME *t)
     return ASN1_TIME_to_tm(t, &tm) == 1 ? (int64_t)timegm(&tm) : 0;
 }
 
-/* Passes a certificate to the listing. replaced: a renewal has replaced the certificate, so nobody
- * needs a warning when it expires. */
+/* Calls the callback of the listing for a certificate. replaced: true: a renewal has replaced the
+ * certificate, so operators need no warning when it expires. */
 static void show(const struct listing *l, const char *name, const X509 *cert, bool replaced)
 {
     int64_t begin = unix_time(X509_get0_notBefore(cert)), end = unix_time(X509_get0_notAfter(cert));

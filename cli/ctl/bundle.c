@@ -24,7 +24,8 @@ static void learn_host(struct anonymizer *a, const char *name, size_t len)
     snprintf(host, sizeof host, "%.*s", (int)(len < sizeof host ? len : 0), name);
     anonymizer_learn(a, PSEUDONYM_HOST, host);
     host[strcspn(host, ".")] = '\0';
-    /* a text that begins with a digit can be the first part of an IP address */
+    /* do not learn a short name that begins with a digit: it can be the first number of an IP
+     * address */
     if (host[0] < '0' || host[0] > '9')
         anonymizer_learn(a, PSEUDONYM_HOST, host);
 }

@@ -7,14 +7,14 @@
 #include "cli/ctl/output.h"
 
 /* bundle_learn_here learns the names of this machine, of its user, and of the machine in the
- * address of the manager. The other two functions handle a text that is not a part of the bundle,
- * such as an error message: they learn its names, or replace them in place. */
+ * address of the manager. bundle_learn_text and bundle_replace_text handle a text outside of the
+ * bundle, such as an error message: they learn its names, or replace its names in place. */
 void bundle_learn_here(struct anonymizer *a, const char *address);
 void bundle_learn_text(struct anonymizer *a, const char *text);
 void bundle_replace_text(struct anonymizer *a, char *text, size_t size);
 
-/* The next functions learn the names in a part, replace them, or remove the part. `folder` has the
- * parts. They return the exit code, and print an error if they fail. */
+/* The next functions learn the names in the file `file` of `folder`, replace these names, or remove
+ * the file. They return the exit code. If they fail, they print an error. */
 int bundle_learn_part(struct anonymizer *a, const char *folder, const char *file);
 int bundle_replace_part(struct anonymizer *a, const char *folder, const char *file);
 int bundle_remove_part(const char *folder, const char *file);

@@ -10,8 +10,8 @@
 /* Reads the files that the command names into one plan. Returns the exit code. If this fails,
  * prints the reason. */
 int read_plan(struct session *s, struct fab_cabling_plan **ret_plan);
-/* Gets the fabric from the manager. On failure, *ret_error has the reason. Returns the exit
- * code. */
+/* Gets the fabric from the manager. Returns the exit code. If this fails, *ret_error has the
+ * reason. */
 int fetch_fabric(struct session *s, struct fab_fabric **ret_fabric,
                  struct fab_client_error *ret_error);
 

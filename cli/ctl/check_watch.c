@@ -15,7 +15,7 @@
 #include "libfabmgr/cabling/progress.h"
 
 #define INTERVAL_S 5
-#define LISTED 15 /* maximum number of differences, and of moves, in an update */
+#define LISTED 15 /* an update lists at most this many differences, and at most as many moves */
 #define BAR 30
 
 struct watching {
@@ -140,7 +140,7 @@ static int show_fabric(struct watching *w, const struct fab_fabric *fabric)
     return status == FAB_OK ? EXIT_OK : complain(EXIT_FAILED, "%s", fab_base_status_text(status));
 }
 
-/* Shows one update. Returns no error if the manager has no view of the fabric yet. */
+/* Prints one update. It is not an error if the manager has no view of the fabric yet. */
 static int show_once(struct watching *w)
 {
     struct fab_fabric *fabric = NULL;

@@ -18,7 +18,7 @@
 #include "libfabmgr/grpc/descriptor.h"
 #include "proto/descriptors.h"
 
-/* number of the option fabric.v1.role in access.proto */
+/* The option fabric.v1.role of a method has this number in access.proto. */
 #define ROLE_OPTION 50501
 
 static enum out_format complaint_format = OUT_TEXT;
@@ -113,8 +113,9 @@ const char *role_name(unsigned role)
     return names[role < sizeof names / sizeof names[0] ? role : 0];
 }
 
-/* Returns true if the method needs no higher role than the method of the command, or is the
- * command's optional method. c == NULL: true. */
+/* Returns true if the command may call the method: the method needs no higher role than the
+ * command's own method, or is the optional method of the command. c == NULL: any method may be
+ * called. */
 static bool may_call(const struct cmd *c, const char *method)
 {
     return c == NULL || role_of(method) <= role_of(c->method) ||

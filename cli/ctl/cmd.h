@@ -105,8 +105,8 @@ struct cmd {
      * "fabric.v1.FabricService/DisablePort". The command may call other methods that need no higher
      * role. NULL: the command needs no manager. */
     const char *method;
-    /* A method that needs a higher role; the command calls it only if the caller has this role.
-     * NULL: there is none. */
+    /* A method that needs a higher role than `method`. The command calls it only if the caller has
+     * this role. NULL: there is none. */
     const char *optional;
     /* true: the command may take minutes on a large fabric, so it has a longer time limit */
     bool slow;
@@ -145,9 +145,9 @@ extern const struct cmd cmd_status, cmd_version, cmd_help, cmd_sweep, cmd_rerout
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 
-/* Returns the role (enum Role of access.proto) that callers of the method need; the proto files
- * have it as an option. Returns the role administrator if they do not have it. `method` is a full
- * name as in struct cmd. */
+/* Returns the role (enum Role of access.proto) that callers of the method need, which the proto
+ * files give as an option of the method. A method without this option needs the role administrator.
+ * `method` is a full name as in struct cmd. */
 unsigned role_of(const char *method);
 const char *role_name(unsigned role); /* returns "viewer", for example */
 
@@ -160,15 +160,15 @@ int ask(struct session *s, const char *method, const ProtobufCMessage *request,
 /* Like ask, but calls a method of any service, such as "fabric.v1.SimService/Unlink". */
 int ask_service(struct session *s, const char *method, const ProtobufCMessage *request,
                 const ProtobufCMessageDescriptor *reply, void *ret);
-void free_reply(void *message); /* message may be NULL */
+void free_reply(void *message); /* `message` may be NULL */
 /* The next functions print an error message on standard error, and return the exit code for it. */
 int say_error(const struct fab_client_error *e);
 /* Sets the format of error messages: OUT_JSON: one JSON object for each message; every other
  * format: text. */
 void complain_as(enum out_format format);
-/* From now on, error messages begin with the context and the object that they are about; an object
- * that is already in the message is not repeated. context, object: NULL if there is none; both
- * texts must stay valid. */
+/* From now on, all error messages begin with the context and with the object that they are about. A
+ * message that already contains the object does not get it a second time. context, object: NULL if
+ * there is none; both texts must stay valid. */
 void complain_about(const char *context, const char *object);
 int complain(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -176,8 +176,8 @@ int complain(int exit_code, const char *fmt, ...) __attribute__((format(printf, 
  * the output is not text, prints `refusal` as an error of the command line. Returns the exit
  * code. */
 int confirm(const struct session *s, const char *question, const char *refusal);
-/* Returns `given`, the argument of an option, for a field of a request; "" if the option was not
- * given. */
+/* Converts `given`, the argument of an option, for a field of a request: "" if the option was not
+ * given (NULL), otherwise the argument itself. */
 char *word_of(const char *given);
 /* Checks that no file of this name exists; if there is one, prints an error. Returns the exit
  * code. */

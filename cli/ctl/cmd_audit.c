@@ -20,7 +20,8 @@ static const struct out_column columns[] = {
 
 /* ---- the filter ------------------------------------------------------------------------------ */
 
-/* Makes the request from the options. times[] is the memory for the times in the request. */
+/* Makes the request from the options of the command. times[] is memory for the times to which the
+ * request points. */
 static int make_query(const struct session *s, Google__Protobuf__Timestamp times[2],
                       Fabric__V1__ListAuditRequest *ret)
 {

@@ -29,7 +29,7 @@
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* temporary name of the file, for on_signal, which removes it; "": there is no file */
+/* temporary name of the backup file, which on_signal removes; "": there is no such file */
 static char part[PATH_MAX];
 
 static void on_signal(int signo)
@@ -47,8 +47,9 @@ struct sink {
     char time[40];
     uint32_t files;
     bool has_settings;
-    time_t started, shown; /* times of the start, and of the last line about the progress */
-    bool progress;         /* true: the terminal shows a line about the progress */
+    /* start: when the transfer began; shown: when the last progress line was printed */
+    time_t started, shown;
+    bool progress; /* true: the terminal shows a line about the progress */
 };
 
 static int sink_open(struct sink *s, const char *file)

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 struct out;
-/* Prints the advice of the manager as a table. If there is no advice, prints nothing as text. */
+/* Prints the advice of the manager as a table. If there is no advice, text output shows nothing. */
 void say_advice(struct out *o, char **advice, size_t count);
 
 #endif

@@ -26,7 +26,8 @@ static void say_value(struct out *o, const char *label, enum out_tone tone,
     out_text(o, NULL, label, value > 0 ? tone : OUT_DIM, text);
 }
 
-/* Writes the names and the increases of the error counters of a sample; "0" if no counter rose. */
+/* Writes the error counters that rose in a sample, each with its increase; "0" if no counter
+ * rose. */
 static void say_errors(struct out *o, const char *label, const Fabric__V1__PortSample *m)
 {
     char text[ERRORS_LEN];
@@ -184,9 +185,10 @@ static const char *const error_counters[] = {"SymbolErrorCounter",
                                              "VL15Dropped"};
 #define ERROR_COUNTERS (sizeof error_counters / sizeof *error_counters)
 
-/* Finds what the option --counter names: a value (*ret_value is its index in counters[]) or an
- * error counter (*ret_error). The other result is COUNTER_COUNT or NULL. If name is NULL, both
- * results are. Prints an error for an unknown name. Returns the exit code. */
+/* Finds what --counter names: a value of samples or an error counter. *ret_value is the index of
+ * the value in counters[]; COUNTER_COUNT: `name` is no value. *ret_error is the name of the error
+ * counter; NULL: `name` is none. `name` may be NULL. Prints an error for an unknown name. Returns
+ * the exit code. */
 static int parse_counter(const char *name, size_t *ret_value, const char **ret_error)
 {
     *ret_value = COUNTER_COUNT;
@@ -205,7 +207,8 @@ static int parse_counter(const char *name, size_t *ret_value, const char **ret_e
                     name);
 }
 
-/* Prints one value of all samples: the error counter or, if `error` is NULL, counters[value]. */
+/* Prints a table with one value of each sample: the error counter `error` or, if `error` is NULL,
+ * the value counters[value]. */
 static void say_counter(struct out *o, const struct port_samples *p, size_t value,
                         const char *error)
 {
@@ -312,8 +315,8 @@ static const struct out_column link_columns[] = {
     {NULL, "DOWN", true},
 };
 
-/* Returns true if the data that port a sent, and the data that port b received, differ so much that
- * the manager would emit link-asymmetric. */
+/* Returns true if port `b` received much more or much less data than port `a` sent, so that the
+ * manager would emit the event link-asymmetric. */
 static bool differs(const Fabric__V1__PortSample *a, const Fabric__V1__PortSample *b)
 {
     if (a == NULL || b == NULL || !a->sent_known || !b->received_known)

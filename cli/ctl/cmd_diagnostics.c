@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command `fabricctl diagnostics`: texts of the manager for a report about a fault. */
+/* The command `fabricctl diagnostics` prints texts in which the manager describes its settings, its
+ * metrics and its process, for a report about a fault. */
 #include <string.h>
 
 #include "cli/ctl/cmd.h"

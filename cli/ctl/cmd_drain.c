@@ -20,7 +20,7 @@
 
 /* maximum number of links that one call of WhatIf accepts */
 #define FAILURES_MOST 4096u
-/* "GUID/PORT" and the terminating NUL */
+/* length of the longest "GUID/PORT" with its terminating NUL */
 #define FAILURE_LEN 32
 #define LOOK_US 1000000u
 
@@ -51,8 +51,8 @@ static int ask_cost(struct session *s, const Fabric__V1__GetDrainPreviewResponse
     return rc;
 }
 
-/* A node, and whether the list of hosts of the job contains it. The comparison uses only the first
- * word of the NodeDescription. */
+/* A node for which the list of hosts of a job is searched. Only the first word of its
+ * NodeDescription counts. */
 struct sought {
     const char *node;
     size_t len;
@@ -172,8 +172,8 @@ static int start(struct session *s, Fabric__V1__DrainKind kind, const char *name
     return rc == EXIT_OK && s->wait ? wait_drained(s, id) : rc;
 }
 
-/* Shows the cost before the question. Text output is buffered until a record ends, so the cost is a
- * record of its own in text output. */
+/* Prints the cost before the user is asked to confirm. Text output appears only when its record
+ * ends, so the cost gets a record of its own. */
 static int show_cost(struct session *s, Fabric__V1__DrainKind kind,
                      const Fabric__V1__GetDrainPreviewResponse *p)
 {

@@ -38,8 +38,8 @@ static void say_field(struct out *o, const Fabric__V1__Event__FieldsEntry *f)
         out_text(o, f->key, NULL, OUT_PLAIN, f->value->text);
 }
 
-/* Prints an event. journal: the journal to which its sequence number belongs; NULL or "": that of
- * this manager, which is not printed. */
+/* Prints an event. journal: the journal that gave the event its sequence number; NULL or "": it is
+ * the journal of this manager, whose name is not printed. */
 static void say_row(struct out *o, const Fabric__V1__Event *e, const char *journal)
 {
     out_row(o);
@@ -122,26 +122,27 @@ static void say_missed(struct out *o, const Fabric__V1__MissedEvents *m)
 #define JOURNALS 16
 #define RETRY_MS 1000
 
-/* The last event of a journal that was received. Each manager has its own journal. */
+/* The sequence number of the last event that was received from a journal. Each manager has a
+ * journal of its own. */
 struct place_in_journal {
     char journal[64];
     uint64_t sequence;
 };
 struct watching {
     struct session *s;
-    struct place_in_journal seen[JOURNALS]; /* [0] is the journal of the manager that answers now */
+    struct place_in_journal seen[JOURNALS]; /* [0]: the journal of the manager that answers now */
     Google__Protobuf__Timestamp time;       /* time of the last event */
     /* sequence number after which the next call must begin, if the manager ended the call because
      * this client is too slow; 0: the call ended for another reason */
     uint64_t resume_after;
-    /* The manager that answers now has another journal, but one in seen[]: the next call begins
-     * after the last event of this journal in seen[]. */
+    /* true: the events now come from another journal, which was already in seen[]. The next call
+     * begins after the event that seen[] has for this journal. */
     bool again;
     bool over; /* true: the user wants no more events */
 };
 
-/* Makes this journal the first one in seen[]. Returns true if it was in seen[] before, at another
- * place. */
+/* Moves the element of this journal to seen[0]. Returns true if the journal was already in seen[],
+ * but not in seen[0]. */
 static bool go_to_journal(struct watching *w, const char *journal)
 {
     struct place_in_journal here = {.sequence = 0};
@@ -150,7 +151,8 @@ static bool go_to_journal(struct watching *w, const char *journal)
            w->seen[at].journal[0] != '\0')
         at++;
     bool known = strcmp(w->seen[at].journal, journal) == 0;
-    /* an unused place is kept as it is, because seen[0] has the number of --after */
+    /* an unused element keeps its sequence number, because that of seen[0] is the argument of
+     * --after */
     if (known || w->seen[at].journal[0] == '\0')
         here = w->seen[at];
     snprintf(here.journal, sizeof here.journal, "%s", journal);
@@ -232,7 +234,8 @@ static int watch(struct session *s)
     q.min_severity = (Fabric__V1__EventSeverity)s->severity;
     q.after_sequence = s->after;
     q.after_time = since;
-    /* If the connection fails before the first event, the next call begins at this time. */
+    /* If the connection breaks before the first event is received, the next call asks for the
+     * events since the start of the command. */
     if (since == NULL)
         w.time.seconds = time(NULL);
     out_table(s->out, "events", live_columns, COLUMNS, true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command `fabricctl export opensm`: files with which OpenSM can manage the fabric with the
- * same LIDs. */
+/* The command `fabricctl export opensm` writes files with which OpenSM can manage the fabric with
+ * the same LIDs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@
 struct ports {
     struct fab_opensm_port *port; /* [count] */
     size_t count, room;
-    struct fab_arena arena; /* memory for the names of the ports */
+    struct fab_arena arena; /* memory of the names of the ports */
 };
 
 static void free_ports(struct ports *p)
@@ -89,7 +89,8 @@ static int fetch_ports(struct session *s, struct ports *p)
 
 /* ---- settings and files ---------------------------------------------------------------------- */
 
-/* Copies the value of a setting from lines "path: value". Returns NULL if it is not set. */
+/* Finds a setting in lines of the form "path: value". Returns a copy of its value; NULL: the
+ * setting is not set. */
 static char *setting_of(const char *settings, const char *path)
 {
     size_t len = strlen(path);

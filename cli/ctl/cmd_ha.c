@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The commands `fabricctl ha status`, `ha handover` and `ha priority`: the role of this manager
- * among several subnet managers, the hand-over to another one, and the priority.
+ * The commands `fabricctl ha status`, `ha handover` and `ha priority`. They show the subnet
+ * managers and their roles, make another manager master, and change the priority of this manager.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -23,7 +23,8 @@
 #define COUNT_DEFAULT 50
 #define LARGEST_PAGE 1000
 #define REACTION_S 5
-/* fabricctl looks for the manager's reaction to an event among this number of events after it */
+/* a reaction to an event has a sequence number that is higher than that of the event by less than
+ * this */
 #define REACTION_WITHIN 40
 /* Maximum number of events for which fabricctl looks for the manager's reaction, the latest events
  * first. The search needs one request for each event. */
@@ -34,7 +35,7 @@ static char reactions[] = "reroute-done,tables-published,routing-refused,proof-f
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* One line of the history: an event or an audit record; the other member is NULL. */
+/* One line of the history: either an event or an audit record. */
 struct entry {
     int64_t time_us;
     const Fabric__V1__Event *event;        /* NULL: the line is an audit record */
@@ -46,7 +47,7 @@ struct history {
     struct entry *entry;
     size_t count;
     struct events events;
-    struct events *answers; /* [answer_count] */
+    struct events *answers; /* [answer_count] the manager's answers to the searches for reactions */
     size_t answer_count;
     Fabric__V1__ListAuditResponse **page;
     size_t page_count;

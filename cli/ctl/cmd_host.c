@@ -22,7 +22,7 @@ static const struct out_column columns[] = {
     {"degraded_links", "DEGRADED", true},
 };
 
-/* numbers of ports of a host */
+/* numbers of ports: all ports of a host, those that are active, and those with a degraded link */
 struct counts {
     uint32_t ports, active, degraded;
 };

@@ -47,8 +47,8 @@ static void say_item(struct out *o, const struct fab_opensm_item *i)
     out_row_end(o);
 }
 
-/* Without --all, text output shows the items that became settings and those that the operator must
- * look at. JSON always has all. */
+/* Returns true if the item is printed. Without --all, text output has only the items that became
+ * settings, and those that the operator must look at. JSON output has all items. */
 static bool is_shown(const struct session *s, const struct fab_opensm_item *i)
 {
     return s->all || s->out_format != OUT_TEXT || i->fate == FAB_OPENSM_TAKEN ||
@@ -113,7 +113,8 @@ static int write_files(const struct session *s, const struct fab_opensm_import *
     int code = s->force ? EXIT_OK : import_files_absent(folder, i->output, i->outputs);
     if (code == EXIT_OK && mkdir(folder, 0755) != 0 && errno != EEXIST)
         code = complain(EXIT_FAILED, "%s: %s", folder, strerror(errno));
-    /* fabricd.yaml (the first output) is written last, so that it names only files that exist. */
+    /* Write fabricd.yaml, which is output 0, last. It names the other files, so these must exist
+     * before. */
     for (size_t k = i->outputs; k-- > 0 && code == EXIT_OK;)
         code = import_file_write(folder, &i->output[k], s->force);
     return code;

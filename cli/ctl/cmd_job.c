@@ -113,7 +113,8 @@ static size_t count_fitting(Fabric__V1__Job **jobs, size_t count)
     return n;
 }
 
-/* Asks for all jobs. Without jobs, one request still checks the names of the failures. */
+/* Sends all jobs, in several requests if necessary. Even without jobs, sends one request, so that
+ * the manager checks the names of the failures. */
 static int ask_all(struct session *s, const struct job_file *f, struct answers *a)
 {
     size_t from = 0;
@@ -165,7 +166,9 @@ const struct cmd cmd_job_affected = {
     .max_args = 4096,
     .options = "+A",
     .slow = true,
-    .one_manager = true, /* standard input can be read only once */
+    /* several managers would need the jobs several times, but standard input can be read only once
+     * */
+    .one_manager = true,
     .method = "fabric.v1.FabricService/GetAffectedJobs",
     .run = affected,
 };

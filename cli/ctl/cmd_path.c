@@ -106,7 +106,7 @@ static const struct out_column pair_columns[] = {
     {"slowest_mbps", "SLOWEST", false}, {"problem", "PROBLEM", false},
 };
 
-/* Returns the rate of the slowest link of the path; NULL: the path has none. */
+/* Returns the rate of the slowest link of the path; NULL: no hop of the path has a link rate. */
 static const Fabric__V1__LinkRate *slowest(const Fabric__V1__Path *p)
 {
     const Fabric__V1__LinkRate *least = NULL;
@@ -191,10 +191,10 @@ static int show_pairs(struct session *s, const struct job *from, const struct jo
     return rc == EXIT_OK && unsound ? EXIT_UNSOUND : rc;
 }
 
-/* Lists the sources or destinations that an argument names. An argument with * or ? is a pattern:
- * the function adds the GUID of each node whose name matches, also of switches. Any other argument
- * is a list of names, such as "node[1-4],login1", which the manager looks up later. An item whose
- * brackets have no list of numbers is one name. */
+/* Lists the sources or destinations that an argument names. An argument with "*" or "?" is a
+ * pattern: the function adds the GUID of each adapter or switch whose name matches. Any other
+ * argument is a list of names, such as "node[1-4],login1", which the manager looks up later.
+ * Brackets without a list of numbers belong to the name. */
 static int find_ends(struct session *s, const char *usage, char *text, struct job *ret)
 {
     struct matched m = {0};

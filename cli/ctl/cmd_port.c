@@ -75,8 +75,8 @@ static void say_row(struct out *o, const void *item)
     out_row_end(o);
 }
 
-/* Returns the port state that the option --state names, so that the manager sends only ports in
- * this state; 0: the word is not a state of the API. */
+/* Returns the port state that the argument of --state names, so that the manager sends only ports
+ * in this state; 0: it names no port state. */
 static Fabric__V1__PortState state_of(const char *word)
 {
     for (int i = FABRIC__V1__PORT_STATE__PORT_STATE_DOWN;

@@ -75,7 +75,7 @@ struct comparing {
     /* Notes to print below the table: why engines failed, and which traffic classes would share
      * VLs. */
     char lines[16384];
-    /* [plot_count] what the picture shows of each engine */
+    /* [plot_count] the values of each engine in the picture */
     struct plot_engine plots[PLOT_ENGINES];
     size_t plot_count;
 };
@@ -130,7 +130,7 @@ static void say_report(struct out *o, const Fabric__V1__EngineReport *r)
     out_row_end(o);
 }
 
-/* Notes what the picture will show of an engine. */
+/* Stores the values of an engine for the picture. */
 static void note_plot(struct comparing *c, const Fabric__V1__EngineReport *r)
 {
     const Fabric__V1__Quality *q = r->routed ? r->quality : NULL;

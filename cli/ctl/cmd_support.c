@@ -23,13 +23,13 @@
 
 struct part {
     const char *file;
-    /* The program and its arguments. If the first word is "fabricctl", this program itself runs,
-     * with the same options of the connection. */
+    /* The program and its arguments. The word "fabricctl" at the beginning stands for this program,
+     * which runs with the same connection options. */
     const char *words[12];
 };
 
 static const struct part parts[] = {
-    /* this part shows whether a manager answers */
+    /* the first part must call the manager, because it shows whether a manager answers */
     {"status.json", {"fabricctl", "-o", "json", "status"}},
     {"version.json", {"fabricctl", "-o", "json", "version"}},
     {"whoami.json", {"fabricctl", "-o", "json", "whoami"}},
@@ -66,7 +66,8 @@ static const struct part parts[] = {
     {"system.txt", {"cat", "/etc/os-release"}},
     {"cpus.txt", {"lscpu"}},
     {"disk.txt", {"df", "-k", "/var/lib/fabricd"}},
-    /* parts without an extension are not in the bundle; --anonymize learns the names in them */
+    /* Parts without a file name extension are not in the bundle. They are made only so that
+     * --anonymize can learn the names in them. */
     {"audit", {"fabricctl", "audit", "export", "--since", "30d"}},
     {"services", {"fabricctl", "-o", "json", "service", "list"}},
 };
@@ -131,8 +132,8 @@ static void command_of(const struct part *p, const struct fab_client_options *c,
     words[n] = NULL;
 }
 
-/* Runs in the child process: executes the program, with its output in the files. Does not
- * return. */
+/* Runs in the child process: executes the program, which writes its output to `out` and its errors
+ * to `err`. Does not return. */
 static void become(const char *const *words, bool own, int out, int err)
 {
     int nothing = open("/dev/null", O_RDONLY);
@@ -194,7 +195,8 @@ static void collect(struct bundle *b, size_t i)
     int out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     int err = open(errors, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     int status = out >= 0 && err >= 0 ? run(words, is_own(p), out, err) : -1;
-    /* The output is complete with exit status EXIT_UNSOUND, too. */
+    /* Also keep the output of a command that ended with EXIT_UNSOUND: a check of the command
+     * failed, but its output is complete. */
     o->there = out >= 0 && fstat(out, &st) == 0 && st.st_size > 0 &&
                (status == EXIT_OK || (is_own(p) && status == EXIT_UNSOUND));
     if (!o->there)

@@ -38,8 +38,8 @@ static enum fab_grpc_code reconnect(struct session *s, struct fab_client_error *
     return code;
 }
 
-/* Asks the manager. If the manager does not answer, the former answers stay, and t->alert says why.
- * Returns the exit code. */
+/* Requests new data from the manager. If the manager does not answer, keeps the earlier data, and
+ * writes the reason to t->alert. Returns the exit code. */
 static int update(struct top *t, struct fab_client_error *error)
 {
     struct top_data fresh = {0};
@@ -90,12 +90,12 @@ static void draw(const struct top *t)
     fab_base_text_fini(&f.text);
 }
 
-/* Does what the key means: ends, pauses, or changes the order of the ports. Returns true if new
+/* Handles a key: ends or pauses the program, or changes the order of the ports. Returns true if new
  * data must be requested at once. */
 static bool obey(struct top *t, int key)
 {
-    /* The key that selects each order of the ports, in the order of enum PortRank; '?' is not a
-     * key. */
+    /* ranks[i] is the key that selects the order of ports with the value i in enum PortRank. '?'
+     * stands for value 0, which no key selects. */
     static const char ranks[] = "?dpwe";
     const char *rank = key > 0 && key < 128 && key != '?' ? strchr(ranks, key) : NULL;
     if (key == 'q' || key == 'Q' || key == SCREEN_ENDED)

@@ -192,7 +192,8 @@ static void say_diff(struct out *o, const Fabric__V1__CompareTopologiesResponse 
     out_record_end(o);
 }
 
-/* Reads the text as a time. If the text is not a time, takes it as the name of a snapshot. */
+/* Reads one of the two topologies to compare: a time or, if the text is not a time, the name of a
+ * snapshot. */
 static void read_side(const char *text, char **ret_name, Google__Protobuf__Timestamp *room,
                       Google__Protobuf__Timestamp **ret_time)
 {

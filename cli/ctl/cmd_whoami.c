@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command `fabricctl whoami`, which shows the name under which the manager knows the caller,
- * and the role of the caller. */
+/* The command `fabricctl whoami` prints the name by which the manager knows the caller, and the
+ * role of the caller. */
 #include <string.h>
 
 #include "cli/ctl/cmd.h"

@@ -16,9 +16,9 @@ const struct cmd *find_command(int argc, char **argv);
 int complain_verbs(const char *noun, const char *verb);
 /* Writes the usage of a command, such as "port show NODE/PORT". */
 void usage_of(const struct cmd *c, char line[USAGE_LEN]);
-/* Copies the next argument of a usage, without its brackets and dots, to word[], and advances
- * *usage. Skips options and their arguments. *ret_repeated: the argument has dots, so it may be
- * repeated. Returns false at the end. */
+/* Copies the next argument in a usage text to word[], without brackets and dots, and moves *usage
+ * behind this argument. Skips options and their arguments. *ret_repeated: dots follow the argument,
+ * so it may be repeated. Returns false at the end. */
 bool next_argument(const char **usage, char word[40], bool *ret_repeated);
 /* Prints the usage of the commands that begin with these words or, if there are none, of all
  * commands, and the options. */

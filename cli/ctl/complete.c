@@ -17,10 +17,10 @@
 
 struct line {
     struct options *options;
-    const char *current;   /* the word that is completed */
-    const char *words[3];  /* [count] noun, verb and first argument, without options */
-    int count;             /* all words without options, also those not in `words` */
-    const struct cmd *cmd; /* NULL: the command is not complete */
+    const char *current;   /* the word to complete */
+    const char *words[3];  /* the first `count` words, at most 3, without options */
+    int count;             /* number of words without options, which can exceed 3 */
+    const struct cmd *cmd; /* NULL: the words do not name a command yet */
 };
 
 /* ---- candidates ------------------------------------------------------------------------------ */
@@ -43,8 +43,8 @@ static void offer_words(const struct line *l, const char *words)
     }
 }
 
-/* Offers the names that a list command prints, each followed by `end`. argument: the argument of
- * the list command; NULL: it gets none. */
+/* Offers the names that a list command prints, each with `end` after it. argument: the argument
+ * with which the list command is called; NULL: it is called without one. */
 static void offer_names(const struct line *l, const struct cmd *list, const char *argument,
                         const char *end)
 {
@@ -98,7 +98,7 @@ static void offer_ports(const struct line *l)
 /* ---- arguments ------------------------------------------------------------------------------- */
 
 static const struct {
-    const char *argument; /* the word in the usage of a command */
+    const char *argument; /* name of the argument in the usage text of a command */
     const struct cmd *list;
 } name_lists[] = {
     {"NODE", &cmd_node_list},           {"SWITCH", &cmd_node_list}, {"SOURCE", &cmd_node_list},

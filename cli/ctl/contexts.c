@@ -43,7 +43,7 @@ static void choice_file(char *path, size_t size)
     place_of("XDG_STATE_HOME", ".local/state", "context", path, size);
 }
 
-/* Reads the choice. A file that cannot be read counts as no choice. */
+/* Reads which context the user chose. If the file cannot be read, the user has chosen none. */
 static void read_choice(struct contexts *c)
 {
     char path[PATH_MAX], name[CONTEXT_NAME_LEN + 2] = "";

@@ -21,7 +21,7 @@ struct context {
     char *file;
 };
 struct contexts {
-    struct context *list; /* [count] those of the user come first */
+    struct context *list; /* [count] the user's contexts precede those of the system */
     size_t count;
     char *current; /* value of the key `current` in the files; NULL: not set */
     char *chosen;  /* name of the context that 'fabricctl context use' chose; NULL: none */

@@ -22,7 +22,7 @@ struct reader {
     struct contexts *to;
     const char *path;
     yaml_document_t doc;
-    size_t known; /* contexts[0] to contexts[known - 1] come from files that were read before */
+    size_t known; /* number of contexts that were read from earlier files */
 };
 
 static int mistake(const struct reader *r, const yaml_mark_t *at, const char *what,
@@ -147,7 +147,7 @@ static int read_context(struct reader *r, const yaml_node_t *key, yaml_node_t *v
                         yaml_document_get_node(&r->doc, p->value));
     if (rc == EXIT_OK && c->server == NULL)
         rc = mistake(r, &key->start_mark, "the key server is missing in", name);
-    /* the files that were read before have precedence */
+    /* a context in a file that was read earlier has precedence */
     if (rc == EXIT_OK && find_from(r->to, 0, name) < r->known)
         drop_last(r->to);
     return rc;

@@ -6,7 +6,8 @@
 #include "cli/ctl/cmd.h"
 #include "fabric/v1/event.pb-c.h"
 
-/* Events of the manager, the newest first. The memory of the events belongs to the pages. */
+/* Events of the manager, the newest first. The events are parts of the pages, and are freed with
+ * them. */
 struct events {
     Fabric__V1__ListEventsResponse **page;
     size_t page_count;

@@ -42,7 +42,7 @@ static int add_link(struct fab_builder *b, const Fabric__V1__PortRef *const ends
     return rc;
 }
 
-/* Adds the link between two ports if it is up, but excluded now. */
+/* Adds the link between two ports if it is physically up, but routes avoid it now. */
 static int add_if_excluded(struct session *s, struct fab_builder *b, const Fabric__V1__PortRef *x,
                            const Fabric__V1__PortRef *y, struct fab_client_error *ret_error)
 {

@@ -12,20 +12,22 @@
 
 #define ARGUMENTS_MAX 16
 #define WORD_LEN 40
-#define SHOWN 8u /* maximum number of objects that the question names */
+#define SHOWN 8u /* the question to the user names at most this number of objects */
 
-/* The arguments of the command, each with the objects that it names. */
+/* The arguments of a command, each with the objects that it names or matches. */
 struct expansion {
     struct matched of[ARGUMENTS_MAX];
     int count;
     bool matched[ARGUMENTS_MAX]; /* true: the argument is a pattern */
-    bool joined;                 /* true: the command takes all objects in one call */
+    /* true: the command is called once with all objects, and not once for each */
+    bool joined;
     char *argv[ARGUMENTS_MAX];
 };
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
-/* Finds the word for argument number `i` in the usage of the command. */
+/* Finds the name that argument number `i` has in the usage text of the command, such as
+ * "NODE/PORT". */
 static bool usage_of_argument(const struct cmd *c, int i, char word[WORD_LEN], bool *ret_repeated)
 {
     const char *usage = c->args != NULL ? c->args : "";

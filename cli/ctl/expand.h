@@ -8,9 +8,9 @@
 /* Returns true if an argument of the command is a pattern, such as "leaf-0[1-8]", and must be
  * expanded here, because neither the command nor the manager does it. */
 bool has_patterns(const struct session *s);
-/* Runs the command for each combination of objects that the patterns match, or once with all of
- * them if the command takes several. If the command changes something, asks first whether to go on.
- * context: see out_next. Returns the exit code of the first run that failed. */
+/* Runs the command for each combination of the objects that match its patterns. A command that
+ * takes several objects runs only once, with all of them. If the command changes something, asks
+ * the user first. context: see out_next. Returns the exit code of the first run that failed. */
 int run_for_each(struct session *s, const char *context);
 
 #endif

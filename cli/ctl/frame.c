@@ -20,7 +20,7 @@ static bool is_shown(const struct frame *f)
     return frame_left(f) > 0;
 }
 
-/* Returns the number of bytes of the first `columns` columns. */
+/* Returns how many bytes the first `columns` columns of the text take. */
 static size_t bytes_of(const char *text, unsigned columns)
 {
     size_t n = 0;
@@ -30,7 +30,8 @@ static size_t bytes_of(const char *text, unsigned columns)
     return n;
 }
 
-/* Appends blanks. They are written only when something follows them in their row. */
+/* Appends blanks. They are written only if a text follows in the same row, so that no row ends with
+ * blanks. */
 static void put_blanks(struct frame *f, unsigned count)
 {
     count = count < f->width - f->column ? count : f->width - f->column;

@@ -10,9 +10,9 @@
 
 struct frame {
     struct fab_text text;
-    unsigned width, height; /* columns and rows; height 0: no limit */
-    unsigned rows;          /* rows so far, without the present one */
-    unsigned column;        /* columns of the present row so far */
+    unsigned width, height; /* maximum numbers of columns and rows; height 0: any number of rows */
+    unsigned rows;          /* number of complete rows */
+    unsigned column;        /* number of columns that the present row has so far */
     bool colour;
     /* The picture is for a screen (screen.h): each row erases the rest of its line. Otherwise rows
      * end with \n, and have no blanks at their ends. */

@@ -6,11 +6,11 @@
 #include "cli/ctl/cmd.h"
 #include "cli/ctl/show.h"
 
-/* In cmd_node.c: parses "switch", "adapter" or "router". Returns false if the text is none of
- * them. */
+/* Parses "switch", "adapter" or "router"; defined in cmd_node.c. Returns false if the text is none
+ * of them. */
 bool parse_node_type(const char *text, Fabric__V1__NodeType *ret);
-/* The next functions print a list, and return the exit code. type 0: nodes of all types; node ==
- * NULL: links of all nodes. */
+/* The next functions print a list, and return the exit code. With type 0, the list has nodes of all
+ * types. With node == NULL, it has the links of all nodes. */
 int list_gone_nodes(struct session *s, Fabric__V1__NodeType type);
 int list_gone_links(struct session *s, const char *node);
 /* Prints a node that is gone. */

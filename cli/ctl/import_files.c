@@ -103,9 +103,9 @@ static int read_named(const struct import_places *p, struct import_files *f, uns
     const char *slash = strrchr(value, '/');
     const char *name = slash != NULL ? slash + 1 : value;
     int r = try_file(f, kind, p->dir, name, &code);
-    /* An option may still have the path of OpenSM's template, below /etc/opensm. If the user named
-     * a folder (--dir), such a file on this host need not belong to the configuration in the
-     * folder. */
+    /* A path below /etc/opensm may come from OpenSM's template, and not from the user. If the user
+     * named another folder by --dir, do not read this path: the file on this host may belong to
+     * another configuration. */
     bool own = strncmp(value, "/etc/opensm/", 12) != 0 || !p->dir_given;
     if (r == FAB_E_NOT_FOUND && value[0] == '/' && own)
         try_file(f, kind, "", value, &code);

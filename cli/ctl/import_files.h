@@ -15,14 +15,15 @@ struct import_files {
     size_t len[FAB_OPENSM_FILES];
 };
 struct import_places {
-    const char *dir;   /* folder with opensm.conf */
-    bool dir_given;    /* false: dir is OpenSM's own folder */
-    const char *cache; /* folder with guid2lid, ...; NULL: not given */
+    const char *dir; /* the folder that has opensm.conf */
+    /* true: the user named `dir` by --dir; false: `dir` is OpenSM's default folder */
+    bool dir_given;
+    /* the folder that has guid2lid and OpenSM's other cache files; NULL: not given */
+    const char *cache;
 };
-/* Reads opensm.conf and the files that it names. Each of these files is first looked for in the
- * folder of opensm.conf, and then at the path in opensm.conf, because the folder may be a copy from
- * another host. Prints the error and returns the exit code; *ret needs import_files_free only after
- * EXIT_OK. */
+/* Reads opensm.conf and the files that it names. For each of these files, first tries the folder of
+ * opensm.conf, which may be a copy from another host, and then the path in opensm.conf. If this
+ * fails, prints the error. Returns the exit code; the caller frees *ret only after EXIT_OK. */
 int import_files_read(const struct import_places *p, struct import_files *ret);
 void import_files_free(struct import_files *f);
 
@@ -32,8 +33,9 @@ int import_file_read(const char *path, char **ret_text, size_t *ret_len);
  * Returns the exit code. */
 int import_absolute(const char *folder, char ret[IMPORT_PATH_LEN]);
 
-/* Writes a file into the folder, and replaces a file with this name. force: first renames that file
- * to NAME.former. Prints the error and returns the exit code. */
+/* Writes a file into the folder, and replaces a file of the same name. force: true: first renames
+ * the file that is replaced to NAME.former. If this fails, prints the error. Returns the exit
+ * code. */
 int import_file_write(const char *folder, const struct fab_opensm_output *o, bool force);
 /* Checks that none of the files exists; if one exists, prints an error. Returns the exit code. */
 int import_files_absent(const char *folder, const struct fab_opensm_output *o, size_t count);

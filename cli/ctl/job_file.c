@@ -55,7 +55,7 @@ static bool add_job(struct job_file *f, const struct fab_job_line *line)
         job_fini(&list);
         return false;
     }
-    job->hosts = list.names; /* the message takes over the names */
+    job->hosts = list.names; /* `job` now owns the names */
     job->n_hosts = list.count;
     return true;
 }

@@ -20,8 +20,8 @@ struct list {
     const char *none;
     /* maximum number of rows that are printed without the option -n; 0: all rows, even with -n */
     size_t count;
-    /* The list ends before the first row whose field `time` is earlier; NULL: all rows. Only for
-     * lists whose newest row comes first. */
+    /* Only for lists whose newest row comes first: the list ends before the first row with a field
+     * `time` that is earlier than this; NULL: the list has all rows. */
     const Google__Protobuf__Timestamp *since;
     /* Prints a text below the table; NULL: there is no text. */
     void (*say_end)(struct out *o, const void *last_page);

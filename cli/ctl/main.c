@@ -57,7 +57,7 @@ int main(int argc, char **argv)
         contexts_fini(&o.contexts);
         return EXIT_OK;
     }
-    /* getopt begins its error messages with the program name argv[0] */
+    /* getopt prints argv[0] at the beginning of its error messages */
     argv[0] = (char *)(uintptr_t) "fabricctl";
     int rc = obey(&o, argc, argv);
     free(o.session.fails);

@@ -85,8 +85,8 @@ static int match_nodes(struct session *s, const char *pattern, Fabric__V1__NodeT
     return rc;
 }
 
-/* Returns true for a command about links. Such a command takes only ports that have a link, and
- * each link once. */
+/* Returns true if the command is about links. For such a command, a pattern matches only ports that
+ * have a link, and each link only once. */
 static bool is_for_links(const struct session *s)
 {
     return strcmp(s->cmd->noun, "link") == 0 ||
@@ -201,8 +201,8 @@ static int match_gone(struct session *s, const char *pattern, struct matched *re
     return rc;
 }
 
-/* Finds the nodes that wait for an approval of their names or, with --forget, those that have a
- * pinned name. */
+/* Finds nodes for `node approve`: those whose names wait for an approval or, with --forget, those
+ * that have a pinned name. */
 static int match_pins(struct session *s, const char *pattern, struct matched *ret)
 {
     Fabric__V1__ListNodePinsRequest q = FABRIC__V1__LIST_NODE_PINS_REQUEST__INIT;

@@ -8,7 +8,7 @@
 
 #include "cli/ctl/commands.h"
 
-/* letters (in own_options) of the options that all lists take */
+/* the letters that own_options gives to the options of all lists */
 #define LIST_OPTIONS "234k"
 
 enum {
@@ -20,8 +20,7 @@ enum {
     OPT_NO_HEADERS,
     OPT_CONTEXT,
     OPT_ALL_CONTEXTS,
-    /* for a long option in own_options, such as --after, getopt_long returns OPT_OWN + its letter
-     */
+    /* getopt_long returns OPT_OWN + letter for a long option in own_options, such as --after */
     OPT_OWN,
 };
 
@@ -399,7 +398,7 @@ int parse_options(struct options *o, int argc, char **argv)
     return rc;
 }
 
-/* Prints that the command has no picture, and which commands have one. */
+/* Prints the error that the command cannot draw a picture, and names the commands that can. */
 static int complain_picture(const char *usage)
 {
     char all[400] = "";

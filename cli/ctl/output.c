@@ -65,7 +65,7 @@ int out_close(struct out *o)
 {
     if (o->ops->close != NULL)
         o->ops->close(o);
-    (void)fflush(o->to); /* if this fails, it sets the error indicator of the stream */
+    (void)fflush(o->to); /* a failure sets the error indicator of the stream, which ferror reads */
     int rc = ferror(o->to) ? FAB_E_IO : FAB_OK;
     if (o->failed)
         rc = FAB_E_NOMEM;

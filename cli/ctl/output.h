@@ -39,26 +39,27 @@ bool out_format_of(const char *name, enum out_format *ret);
 /* Creates an output. colour: use colours, if the format has colours. Returns NULL if memory ran
  * out. */
 struct out *out_new(enum out_format format, FILE *to, bool colour);
-/* Tells the output that the command prints a list: the formats csv, wide and name print the rows of
- * its tables. If the output is not a list, these formats print the rows only if no value precedes
- * the first table. Otherwise they print only the values. */
+/* Tells the output that the command prints a list. The formats csv, wide and name then print the
+ * rows of its tables. Without this call, these formats print the rows only if the output begins
+ * with a table. If it begins with a value, they print the values outside of tables, and no rows. */
 void out_is_list(struct out *o);
 /* Leaves out the line of column names above each table. */
 void out_no_headers(struct out *o);
 /* Which rows of the tables are printed, and in which order. A member that is NULL leaves the rows
  * as they are. A column is named by its key or its label; case does not matter. */
 struct out_rows {
-    const char *sort; /* column to sort by; "-COLUMN": the greatest value first */
-    /* Patterns: only rows whose column "state" or "rate" matches its pattern, or has a word that is
-     * the pattern, are printed. In a pattern, * stands for any text. */
+    const char *sort; /* the column to sort by; "-COLUMN" sorts the greatest value first */
+    /* state: only rows whose column "state" matches this text are printed; rate: the same for the
+     * column "rate". The text matches as a pattern for the whole value, in which "*" stands for any
+     * text, or as one word of the value. */
     const char *state, *rate;
 };
 /* Selects and sorts the rows of all tables of this output. `rows` must outlive the output. Returns
  * NOMEM if memory ran out. */
 int out_select(struct out *o, const struct out_rows *rows);
-/* Looks for a column that the argument `rows` of out_select names, but that is missing in a table
- * with rows. Returns the name of this column, and writes the columns that the table has to
- * ret_columns, separated by commas. Returns NULL if no column is missing. */
+/* Returns the name of a column that out_select was asked for, and that a table with rows does not
+ * have. Writes the columns that this table has to ret_columns, separated by commas. Returns NULL if
+ * no column is missing. */
 const char *out_unknown_column(const struct out *o, char *ret_columns, size_t size);
 /* Joins the outputs of several runs of a command (output_many.c). lists: each output is a list.
  * out_select must be called before this function. Returns NOMEM if memory ran out. */
@@ -87,7 +88,7 @@ void out_text(struct out *o, const char *key, const char *label, enum out_tone t
               const char *value);
 void out_number(struct out *o, const char *key, const char *label, enum out_tone tone,
                 uint64_t value);
-/* Writes a time, which is given in microseconds, in milliseconds with a fraction. */
+/* Writes a duration in milliseconds with a fraction; the argument is in microseconds. */
 void out_millis(struct out *o, const char *key, const char *label, enum out_tone tone,
                 uint64_t microseconds);
 /* Writes a real number with `decimals` digits after the decimal point. */

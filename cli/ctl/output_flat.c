@@ -30,16 +30,18 @@ struct rows {
     size_t key_count, key_room;
     struct field *fields; /* [field_count], row by row */
     size_t field_count, field_room, row_count;
-    struct fab_arena texts; /* the texts of the fields */
+    struct fab_arena texts; /* memory of the texts of all fields */
 };
 
 struct flat {
-    struct rows table;        /* the present table */
-    struct rows record;       /* the values that are outside of all tables; they form one row */
-    char prefix[KEY_LEN];     /* keys of the open records, each followed by a point */
-    size_t row_prefix;        /* length of the prefix at the beginning of the present row */
-    bool table_seen, in_live; /* in_live: the header of the live table was printed */
-    /* only the values of the record are printed, and no rows (out_is_list) */
+    struct rows table;    /* the present table */
+    struct rows record;   /* the values that are outside of all tables; they form one row */
+    char prefix[KEY_LEN]; /* keys of the open records, each followed by a point */
+    size_t row_prefix;    /* length that `prefix` had when the present row began */
+    /* table_seen: the output has had a table; in_live: the header of the present live table is
+     * printed */
+    bool table_seen, in_live;
+    /* true: only values outside of tables are printed, and no rows (out_is_list) */
     bool rows_left_out;
 };
 
@@ -184,7 +186,8 @@ static void put_csv(FILE *to, const char *text)
     fputc('"', to);
 }
 
-/* Prints the cells of one row; cells[i] may be NULL. widths == NULL: as CSV. */
+/* Prints the cells of one row. cells[i] may be NULL. widths: widths of the columns; NULL: prints
+ * the row as CSV. */
 static void put_cells(FILE *to, const char *const *cells, size_t count, const size_t *widths)
 {
     for (size_t i = 0; i < count; i++) {

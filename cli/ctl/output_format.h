@@ -15,7 +15,8 @@ struct value {
 };
 
 struct out_ops {
-    /* whether the format shows values that have a key, and values that have only a label */
+    /* keys: the format prints values that have a key; labels: it prints values that have only a
+     * label */
     bool keys, labels;
     void (*record)(struct out *o, const char *key);
     void (*record_end)(struct out *o);
@@ -45,7 +46,7 @@ struct out {
     enum out_format format;
     FILE *to;
     bool colour, live;
-    bool rows_only; /* out_is_list was called */
+    bool rows_only; /* true: out_is_list was called */
     bool headers;   /* true: tables begin with a line of column names */
     /* columns of the table that is printed now */
     const struct out_column *columns;

@@ -16,21 +16,22 @@
 #include "libfabmgr/base/status.h"
 
 struct many {
-    /* the functions of the format, or those of the selection of rows that precedes the format */
+    /* the functions that get the joined output: those of the format or, if rows are selected, those
+     * of output_select.c */
     const struct out_ops *ops;
     bool lists; /* true: each output is a list */
     const char *context, *argument;
     bool begun;     /* true: something was printed */
     unsigned depth; /* number of open records of the present output */
-    /* Lists: the columns of the list, and the column of the context before them; empty before the
-     * first table. skip: the present table is not part of the list. */
+    /* Only for lists. columns: the column of the context, and then the columns of the list; empty
+     * before the first table. skip: the present table is not part of the list. */
     struct out_column columns[OUT_COLUMNS_MAX];
     size_t column_count, rows;
     char *key; /* key of the list */
     bool skip, in_row;
-    /* Formats with one row for each item (csv, wide, name): whether the present item is a row, or
-     * begins with a table. inner: number of open tables within the row; these tables are left
-     * out */
+    /* Only for the formats with one row for each item (csv, wide, name). item: nothing of the
+     * present item is printed yet, or it is a row, or it began with a table. inner: number of open
+     * tables in the row; these tables are left out */
     enum { ITEM_BEGINS, ITEM_ROW, ITEM_TABLE } item;
     unsigned inner;
 };
@@ -133,8 +134,8 @@ static void end_item(struct out *o)
     o->in_row = false;
 }
 
-/* Begins the row of an item, if its first value is printed now. Returns false if the value is left
- * out. */
+/* Called before each value of an item. If the value is the first of the item, begins the row of the
+ * item. Returns false if the value is in a table that is left out. */
 static bool in_item_row(struct out *o)
 {
     struct many *m = o->many;

@@ -15,18 +15,19 @@
 
 #define COLUMNS_LEN 400
 
-/* What a step of a row is: a value, or the beginning or the end of a record in the row. */
+/* A row is stored as a list of steps. A step is a value, or the beginning or the end of a record in
+ * the row. */
 enum step_kind { STEP_VALUE, STEP_RECORD, STEP_RECORD_END };
 
 #define NO_TEXT UINT32_MAX
 
-/* A step of a row, without its texts. key, label and text are the positions of the texts in
- * row.bytes; NO_TEXT: the text is NULL. */
+/* One step of a row. key, label and text are the positions of these texts in row.bytes; NO_TEXT:
+ * the text is NULL. */
 struct step {
     enum step_kind what;
     enum value_kind kind;
     enum out_tone tone;
-    uint32_t key, label, text; /* STEP_RECORD: only the key */
+    uint32_t key, label, text; /* a STEP_RECORD has only a key */
 };
 
 struct row {
@@ -34,17 +35,21 @@ struct row {
     size_t count, room;
     char *bytes; /* [used] the texts of the steps */
     size_t used, bytes_room;
-    size_t place;  /* position in the table before sorting */
-    uint32_t sort; /* the text by which the row is sorted; NO_TEXT: none */
+    size_t place; /* index of the row in the table before the rows are sorted */
+    /* position of the text by which the row is sorted; NO_TEXT: it has no such text */
+    uint32_t sort;
 };
 
 struct selection {
     const struct out_rows *wanted;
     const struct out_ops *ops; /* the format that prints the rows */
-    struct row *rows;          /* [count] rows of the present table, and the one being written */
+    /* [count] the rows of the present table; rows[count] is the row that is being written */
+    struct row *rows;
     size_t count, room;
-    size_t dropped;           /* number of rows of the present table that did not match */
-    bool has_state, has_rate; /* true: at least one row of the present table has this column */
+    size_t dropped; /* number of rows of the present table that did not match */
+    /* has_state, has_rate: at least one row of the present table has the column "state" or "rate"
+     * */
+    bool has_state, has_rate;
     /* column that the user named and that a table did not have; NULL: none */
     const char *unknown;
     char columns[COLUMNS_LEN]; /* the columns of the table that did not have `unknown` */
@@ -59,7 +64,7 @@ static void free_row(struct row *r)
     *r = (struct row){0};
 }
 
-/* Forgets the values, and keeps the memory for the next row. */
+/* Removes the values of a row, but keeps its memory for the next row. */
 static void clear_row(struct row *r)
 {
     r->count = r->used = 0;
@@ -198,7 +203,8 @@ static void sort_rows(struct selection *s)
                 (void *)(uintptr_t)s->wanted->sort);
 }
 
-/* Notes the first column that the user named and that no row of the table has. */
+/* Stores in s->unknown the first column that the user named, but that no row of the present table
+ * has. */
 static void check_columns(struct out *o)
 {
     struct selection *s = o->selection;
@@ -288,7 +294,7 @@ static void row(struct out *o)
     size_t room = s->room == 0 ? 64 : 2 * s->room;
     struct row *rows = reallocarray(s->rows, room, sizeof *rows);
     if (rows == NULL) {
-        /* the values of this row and of the next ones are dropped */
+        /* without memory, this row and the next ones are left out, and out_close returns NOMEM */
         o->failed = true;
         return;
     }

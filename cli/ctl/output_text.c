@@ -100,7 +100,7 @@ static void add_cell(struct out *o, const char *text, enum out_tone tone)
     o->column++;
 }
 
-/* The position of a reader in the buffers. */
+/* Where the cells are read next, in the list of buffers. */
 struct reader {
     const struct cell_buffer *buffer;
     size_t at;

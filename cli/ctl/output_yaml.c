@@ -54,8 +54,7 @@ static void begin(struct out *o, const char *key)
     o->first = true;
 }
 
-/* If the line of a key has no end yet, ends it, because the first entry of the key's value
- * follows. */
+/* Ends the line of a key before the first entry of its value, if this line has not ended yet. */
 static void end_line_of_key(struct out *o)
 {
     if (o->open)

@@ -90,8 +90,7 @@ int passphrase_read(const char *file, bool new, char ret[PASSPHRASE_MOST + 1])
         return complain(EXIT_USAGE,
                         "there is no terminal to ask for the passphrase; use --passphrase-file");
     }
-    /* ISIG is off, so that no key such as ^C can end the program while the terminal does not
-     * echo. */
+    /* Without ISIG, no key such as ^C ends the program while the terminal does not echo. */
     silent = before;
     silent.c_lflag &= ~(tcflag_t)(ECHO | ISIG);
     tcsetattr(fileno(tty), TCSAFLUSH, &silent);

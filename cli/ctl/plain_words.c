@@ -56,7 +56,7 @@ static size_t digits_of(const char *text, size_t len, int (*is)(int))
 
 static bool is_unit(const char *text, size_t len)
 {
-    /* z: in a time such as 2026-11-28T11:03:04Z; e: in a number such as 1e-05 */
+    /* "z" is in a time such as 2026-11-28T11:03:04Z, and "e" in a number such as 1e-05 */
     static const char *const units[] = {"ns", "us", "ms", "s",    "min", "h",   "d",   "x",
                                         "b",  "kb", "mb", "gb",   "kib", "mib", "gib", "tib",
                                         "k",  "m",  "g",  "gbps", "z",   "e",   "th"};

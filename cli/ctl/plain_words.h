@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-extern const char *const vocabulary[]; /* all words of fabricd's sources, sorted, in lower case */
+/* all words of fabricd's sources in alphabetical order and in lower case */
+extern const char *const vocabulary[];
 extern const size_t vocabulary_count;
 
 /* Returns the length of the token at the beginning of the text. A token has letters and digits;

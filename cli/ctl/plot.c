@@ -7,7 +7,7 @@
 
 #include "libfabmgr/base/status.h"
 
-/* the seconds from 0001-01-01 to 9999-12-31; other times come only from a faulty manager */
+/* 9999-12-31 in seconds since 1970; only a faulty manager sends later times */
 #define LATEST INT64_C(253402300799)
 
 int plot_put(struct fab_text *t, int status)

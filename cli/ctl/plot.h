@@ -14,10 +14,10 @@
 
 /* The samples of one port, or of both ends of a link. */
 struct plot_port {
-    const struct port_samples *samples[2]; /* samples[1] == NULL: only one port */
+    const struct port_samples *samples[2]; /* samples[1] is NULL for one port */
     const char *name[2];                   /* names of the ports */
-    /* what the picture shows: only this value, or only the error counter with this name;
-     * SAMPLE_VALUES and NULL: all values */
+    /* The picture shows only the value `value` or only the error counter `counter`. If `value` is
+     * SAMPLE_VALUES and `counter` is NULL, it shows all values. */
     enum sample_value value;
     const char *counter;
 };
@@ -34,8 +34,9 @@ struct plot_engine {
     /* shares of the bandwidth that flows get in shift permutations, random permutations and
      * bisections */
     double shifts, random, bisection;
-    double all_to_all, bound; /* load of the most loaded channel, and its lower bound for any
-                               * routing */
+    /* load of the most loaded channel in all-to-all traffic, and the lower bound of this load for
+     * any routing */
+    double all_to_all, bound;
     const char *verdict;
 };
 int plot_engines(const struct plot_engine *engines, size_t count);
@@ -48,12 +49,13 @@ struct plot_entry {
     const char *text;
     enum plot_kind kind;
 };
-/* Draws the history of an object. entries: in the order of time. */
+/* Draws the history of an object. The entries must be in the order of time. */
 int plot_history(const char *object, const struct plot_entry *entries, size_t count);
 
-/* The next functions are for the files plot_*.c and the commands. */
+/* Functions for the files plot_*.c and the commands. */
 
-/* Prints a picture, and frees the text. status: what the function that wrote it returned. */
+/* Prints a picture, and frees the text. status: the result of the function that wrote the
+ * picture. */
 int plot_put(struct fab_text *t, int status);
 /* Returns local time in seconds since 1970; 0 for NULL. */
 int64_t plot_time(const Google__Protobuf__Timestamp *t);

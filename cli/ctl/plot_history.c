@@ -9,8 +9,8 @@
 #define LANES 40
 #define NOTE_LEN 360
 
-/* Returns the lane of a type; a new type gets the next lane, and all types beyond LANES share the
- * last one. */
+/* Returns the lane for a type of event. A new type gets the next lane. If all LANES lanes are
+ * taken, further types share the last lane. */
 static uint32_t lane_of(const char **lanes, size_t *count, const char *what)
 {
     for (uint32_t i = 0; i < *count; i++)

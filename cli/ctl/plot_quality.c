@@ -9,7 +9,7 @@
 
 #define ROWS 16
 
-/* A panel while it is made. */
+/* A panel of the picture that is being made. */
 struct making {
     struct fab_svg_bar bars[ROWS];
     char labels[ROWS][2 * SHOW_LEN + 8];

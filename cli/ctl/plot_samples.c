@@ -13,7 +13,7 @@
 static const struct {
     const char *title;
     struct fab_svg_unit unit;
-    /* the value of a sample, multiplied by this factor, is in the unit of the panel */
+    /* a value of a sample times this factor is a number in the unit of the panel */
     double factor;
     bool bars;
 } kinds[SAMPLE_VALUES] = {
@@ -27,8 +27,8 @@ static const struct {
     [SAMPLE_FLAPS] = {"Flaps", {"per sample", true, false}, 1, true},
 };
 
-/* The chart while it is made. All arrays have one element for each time at which one of the ports
- * has a sample. */
+/* The chart that is being made. Each array has one element for each time at which a port has a
+ * sample. */
 struct making {
     const struct plot_port *port;
     const Fabric__V1__PortSample **sample[2]; /* NULL: the port has no sample at this time */
@@ -38,7 +38,8 @@ struct making {
     struct fab_svg_panel panels[PANELS];
     struct fab_svg_series series[PANELS][SERIES];
     size_t panel_count;
-    double *values[PANELS * SERIES]; /* arrays of values, which the chart frees at its end */
+    /* the arrays with the values of the series, which are freed with the chart */
+    double *values[PANELS * SERIES];
     size_t value_count;
     bool failed; /* true: memory ran out */
 };
@@ -111,8 +112,8 @@ static void fini(struct making *m)
 struct source {
     int end;
     enum sample_value value;
-    bool peak;           /* show the peak of a roll-up instead of its mean */
-    const char *counter; /* show this error counter instead of `value`; NULL: show `value` */
+    bool peak;           /* true: show the peak of a roll-up; false: show its mean */
+    const char *counter; /* the error counter to show; NULL: show `value` */
     const char *name;
 };
 

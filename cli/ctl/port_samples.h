@@ -14,7 +14,8 @@ struct port_samples {
     Fabric__V1__PortSample **sample; /* [count], oldest first */
     size_t count;
 };
-/* Asks for the samples of a port within --since and --until. Returns the exit code. */
+/* Requests the samples of a port for the time between --since and --until. Returns the exit
+ * code. */
 int fetch_samples(struct session *s, char *node, uint32_t port, struct port_samples *ret);
 void free_samples(struct port_samples *p);
 
@@ -31,7 +32,7 @@ enum sample_value {
     SAMPLE_WAIT,
     SAMPLE_ERRORS,
     SAMPLE_DOWN,
-    SAMPLE_FLAPS, /* LinkDownedCounter */
+    SAMPLE_FLAPS, /* increase of LinkDownedCounter */
     SAMPLE_VALUES
 };
 /* Returns a value of a sample; SPARKLINE_NONE: the sample does not have this value. */

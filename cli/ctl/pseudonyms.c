@@ -28,29 +28,29 @@
 /* The first 32 bits of the pseudonym of a prefix: the IPv6 prefix for documentation (RFC 3849). */
 #define PREFIX_HEAD UINT64_C(0x20010db800000000)
 
-/* GUIDs or prefixes. Numbers that differ only in their last bits form a group. */
+/* All GUIDs, or all subnet prefixes. Numbers that differ only in their last bits form a group. */
 struct numbers {
-    struct fab_map index; /* original -> index into all[] */
+    struct fab_map index; /* finds the index of an original in all[] */
     struct number {
         uint64_t original, pseudonym;
-        /* HMAC of the bits that the group has in common; groups are numbered in the order of their
-         * HMACs */
+        /* HMAC of the bits that the numbers of the group share; the groups are numbered in the
+         * order of these HMACs */
         unsigned char mac[8];
         bool used;
     } * all;
     uint32_t count, room;
-    struct fab_map pseudonyms; /* pseudonym -> index in all[]; valid after the seal */
+    struct fab_map pseudonyms; /* after the seal: finds the index of a pseudonym in all[] */
 };
 
 struct pseudonyms {
     unsigned char key[32]; /* key of the HMACs; the seal erases it */
-    uint64_t basis;        /* a random number with which every hash begins */
-    struct fab_map index;  /* hash -> index into names[] */
+    uint64_t basis;        /* a random number that is the start value of every hash */
+    struct fab_map index;  /* finds the index in names[] by the hash of a name */
     struct pseudonym *names;
     uint32_t count, room;
     size_t longest;
     struct numbers numbers[2];
-    char stem[PSEUDONYM_GUID][64]; /* [kind] the word with which the pseudonyms of names begin */
+    char stem[PSEUDONYM_GUID][64]; /* [kind] the word with which pseudonyms of this kind begin */
 };
 
 int pseudonyms_new(struct pseudonyms **ret)
@@ -252,8 +252,8 @@ static int number_names(struct pseudonyms *p)
     return FAB_OK;
 }
 
-/* Returns true if a learned name begins with this word. Names of plain words (`common`) do not
- * count. */
+/* Returns true if a learned name begins with this word. Names marked `common`, which consist of
+ * plain words, do not count. */
 static bool has_name_like(const struct pseudonyms *p, const char *word, size_t len)
 {
     for (uint32_t i = 0; i < p->count; i++) {
@@ -337,8 +337,8 @@ const struct pseudonym *pseudonyms_find(const struct pseudonyms *p, const char *
     uint32_t at;
     for (size_t i = 0; i < len && i < p->longest; i++) {
         hash = hash_next(hash, text[i]);
-        /* The last character of a name belongs to a word (trim), and the character after the name
-         * must not belong to a word. */
+        /* A name ends at text[i] only if text[i] belongs to a word and the next character does
+         * not. */
         if (!pseudonyms_in_word(text[i]) || (i + 1 < len && pseudonyms_in_word(text[i + 1])))
             continue;
         if (fab_base_map_get(&p->index, hash, &at) && same_name(&p->names[at], text, i + 1)) {
@@ -360,7 +360,7 @@ static void write_pseudonym(const struct pseudonyms *p, const struct pseudonym *
                             struct fab_text *to)
 {
     const struct pseudonym *n = root_of(p, name);
-    /* Pseudonyms are addresses that RFC 2544 reserves for benchmarks. */
+    /* A pseudonym of an IPv4 address is an address that RFC 2544 reserves for benchmarks. */
     if (n->kind == PSEUDONYM_IPV4)
         fab_base_text_addf(to, "198.%u.%u.%u", 18 + (n->number >> 16 & 1), n->number >> 8 & 255,
                            n->number & 255);

@@ -28,8 +28,9 @@ enum pseudonym_kind {
     PSEUDONYM_SERVICE,
     PSEUDONYM_TEXT, /* a reason or a note */
     PSEUDONYM_IPV4,
-    PSEUDONYM_WORD,   /* a word that fabricd's sources do not contain */
-    PSEUDONYM_GUID,   /* from here on, originals are numbers */
+    PSEUDONYM_WORD, /* a word that fabricd's sources do not contain */
+    /* the originals of this kind and of the next one are numbers, and not texts */
+    PSEUDONYM_GUID,
     PSEUDONYM_PREFIX, /* the first 64 bits of a GID or of an IPv6 address */
     PSEUDONYM_KINDS
 };
@@ -39,11 +40,11 @@ struct pseudonym {
     size_t len;
     enum pseudonym_kind kind;
     /* true: the original consists only of numbers and of words of fabricd's own messages
-     * (plain_words.h). In free text, such words are perhaps not meant as a name, so this original
-     * is replaced only in fields that have a name. */
+     * (plain_words.h). Such words in free text are probably not this name. So the original is
+     * replaced only in fields that contain names. */
     bool common;
     bool used; /* true: the pseudonym of this original was written */
-    /* index of the original whose pseudonym this original shares; its own index: it shares none */
+    /* index of another original that has the same pseudonym; its own index: there is none */
     uint32_t same_as;
     uint32_t number;      /* number in the pseudonym; valid after the seal */
     unsigned char mac[8]; /* HMAC of the original; the numbers follow the order of the HMACs */
@@ -52,7 +53,7 @@ struct pseudonym {
 struct pseudonyms;
 /* Returns NOMEM. */
 int pseudonyms_new(struct pseudonyms **ret);
-void pseudonyms_free(struct pseudonyms *p); /* p may be NULL */
+void pseudonyms_free(struct pseudonyms *p); /* `p` may be NULL */
 
 /* Returns true if the character is part of a word. The functions find only whole words in texts. */
 bool pseudonyms_in_word(char c);
@@ -60,8 +61,8 @@ bool pseudonyms_in_word(char c);
 /* Learns a name. Characters before its first word and after its last word do not belong to the
  * name. Returns OK, NOMEM, or EXISTS if another name with the same hash was learned. */
 int pseudonyms_learn(struct pseudonyms *p, enum pseudonym_kind kind, const char *name, size_t len);
-/* Learns another name of an object whose name `of` was learned before. If `of` was not learned
- * because it has no words, does not learn the alias either. */
+/* Learns `name` as another name of the object that has the learned name `of`. If `of` was not
+ * learned because it has no words, does not learn `name` either. */
 int pseudonyms_learn_alias(struct pseudonyms *p, const char *name, size_t len, const char *of,
                            size_t of_len);
 /* Learns a GUID or a prefix. Returns NOMEM. */

@@ -142,7 +142,8 @@ static int run_once(const struct cmd *c, struct options *o)
     return rc;
 }
 
-/* Repeats a list until the user interrupts it, the reader of the output ends, or the list fails. */
+/* Prints a list again and again (--watch), until the user interrupts the program, nobody reads the
+ * output any more, or an error occurs. */
 static int run_again_and_again(const struct cmd *c, struct options *o)
 {
     bool clear = o->format == OUT_TEXT && isatty(STDOUT_FILENO);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs a command: at one manager, at those of all contexts, or again and again. */
+/* Runs a command: once, at the managers of all contexts, or repeatedly (--watch). */
 #ifndef CLI_CTL_RUN_H
 #define CLI_CTL_RUN_H
 

@@ -23,14 +23,14 @@ static void put(const char *text, size_t len)
     while (len > 0) {
         ssize_t n = write(STDOUT_FILENO, text, len);
         if (n < 0 && errno != EINTR)
-            return; /* the next read of a key finds that the terminal is gone */
+            return; /* a terminal that is gone is reported by the next read of a key */
         text += n > 0 ? n : 0;
         len -= n > 0 ? (size_t)n : 0;
     }
 }
 
-/* Sets the terminal to the mode of the screen. Calls only functions that signal handlers may
- * call. */
+/* Changes to the alternate screen, and lets single keys be read. A signal handler calls this
+ * function, so it calls only functions that are safe in signal handlers. */
 static void enter(void)
 {
     struct termios raw = before;
@@ -53,7 +53,8 @@ static void on_resize(int signal)
     resized = 1;
 }
 
-/* Restores the terminal, and then ends the program as the signal would do without a handler. */
+/* Handles a signal that ends the program: restores the terminal, and raises the signal again
+ * without a handler. */
 static void on_end(int number)
 {
     if (is_open)
@@ -68,7 +69,7 @@ static void on_suspend(int number)
     (void)number;
     leave();
     raise(SIGSTOP);
-    enter(); /* raise returns when the user continues the program */
+    enter(); /* the user has continued the program */
     resized = 1;
     errno = error;
 }

@@ -77,7 +77,8 @@ void show_mode(const Fabric__V1__LinkRate *rate, char text[SHOW_LEN])
 {
     text[0] = '\0';
     if (rate != NULL && rate->width < 10 && strlen(rate->speed) <= 20) {
-        text[0] = (char)('0' + rate->width); /* the usual case, without snprintf */
+        /* most widths have one digit; this is faster than snprintf */
+        text[0] = (char)('0' + rate->width);
         join(text + 1, "x ", rate->speed);
     } else if (rate != NULL) {
         snprintf(text, SHOW_LEN, "%ux %.20s", rate->width, rate->speed);

@@ -32,7 +32,8 @@ void show_time(const Google__Protobuf__Timestamp *t, char text[SHOW_LEN]);
 void show_time_utc(const Google__Protobuf__Timestamp *t, char text[SHOW_LEN]);
 /* Writes a duration such as "3 d 4 h" or "12.3 ms". */
 void show_duration(uint64_t microseconds, char text[SHOW_LEN]);
-/* show_words joins words by ", ", as many as fit into SHOW_WORDS_LEN. */
+/* length of the text of show_words, which joins words by ", " and leaves out those that do not
+ * fit */
 #define SHOW_WORDS_LEN 200
 void show_words(char *const *words, size_t count, char text[SHOW_WORDS_LEN]);
 uint64_t microseconds_of(const Google__Protobuf__Duration *d); /* returns 0 if d is NULL */

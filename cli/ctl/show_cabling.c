@@ -115,7 +115,7 @@ static void expected(const struct fab_cabling_check *c, const struct fab_cabling
         snprintf(text, TEXT_LEN, "no cable");
 }
 
-/* Writes the object of the difference: the cable, the node, or the host with all its adapters. */
+/* Writes what the difference is about: a cable, a node, or a host with all its adapters. */
 static void subject(const struct fab_cabling_check *c, const struct fab_cabling_difference *d,
                     char text[TEXT_LEN])
 {
@@ -267,7 +267,7 @@ static bool knows_racks(const struct fab_cabling_check *c)
     return false;
 }
 
-/* Selects the rows and columns of the lists to print. */
+/* Tells how much of the lists is printed. */
 struct extent {
     /* true: also list planned links without a cable, and nodes that are not in the fabric */
     bool missing;
@@ -275,8 +275,8 @@ struct extent {
     size_t most; /* maximum number of rows; 0: all */
 };
 
-/* Counts one more row in *count, and returns true if it may be printed. Prints a blank line before
- * the first row. */
+/* Counts one more row of a list in *count. Returns true if the row may be printed; before the first
+ * row, prints a blank line. */
 static bool may_say(struct out *o, const struct extent *x, size_t *count)
 {
     if (*count == 0)

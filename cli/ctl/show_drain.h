@@ -15,7 +15,8 @@ void out_drain_keys(struct out *o, const Fabric__V1__Drain *d);
 /* Writes a drain that has just started or is complete: a line in text output, the record "drain" in
  * JSON. */
 void say_drain(struct out *o, const Fabric__V1__Drain *d);
-/* Writes what a drain would cost. cost NULL: the figures of the routes are not known. */
+/* Writes what a drain would cost. cost NULL: the quality of the routes after the drain is not
+ * known. */
 void say_drain_cost(struct out *o, Fabric__V1__DrainKind kind,
                     const Fabric__V1__GetDrainPreviewResponse *p,
                     const Fabric__V1__WhatIfResponse *cost);

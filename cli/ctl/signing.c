@@ -6,8 +6,8 @@
 #include <openssl/x509v3.h>
 #include <stdint.h>
 
-/* Number of seconds between the beginning of a certificate's validity and the time at which it was
- * made. The period begins earlier because the clocks of hosts may differ. */
+/* The validity of a certificate begins this number of seconds before the certificate is made,
+ * because the clocks of hosts may differ. */
 #define SKEW_S 300
 #define SERIAL_BITS 127
 
@@ -70,8 +70,8 @@ static bool copy_purpose(X509 *cert, const X509 *from)
            copy_extension(cert, from, NID_subject_alt_name);
 }
 
-/* Adds the purpose. A certificate without host names is only for clients, so that the client cannot
- * pretend to be a manager. */
+/* Adds the purpose of the certificate. `hosts` is "" for a client: its certificate is not valid for
+ * a server, so that the client cannot pretend to be a manager. */
 static bool add_purpose(X509 *cert, X509 *issuer, const char *hosts)
 {
     return add_extension(cert, issuer, NID_ext_key_usage,
@@ -79,7 +79,7 @@ static bool add_purpose(X509 *cert, X509 *issuer, const char *hosts)
            (hosts[0] == '\0' || add_extension(cert, issuer, NID_subject_alt_name, hosts));
 }
 
-/* Signs the certificate of the authority itself. */
+/* Completes the certificate of the authority, and signs it with the authority's own key. */
 static bool sign_root(X509 *cert, EVP_PKEY *key)
 {
     return X509_set_issuer_name(cert, X509_get_subject_name(cert)) == 1 &&

@@ -10,12 +10,12 @@
 #define PORTS 64       /* maximum number of ports in an answer; more than a screen shows */
 #define LINKS 100      /* maximum number of gone links, and of degraded links, in an answer */
 #define EVENTS 100     /* maximum number of events in an answer; more than a screen shows */
-#define RECENT_S 86400 /* links that went down earlier are not shown */
+#define RECENT_S 86400 /* links that went down longer ago are not shown, in s */
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Calls a method. If the manager does not have the list, for example because it has no database,
- * the list counts as empty: *ret is then unchanged, and the result is OK. */
+/* Calls a method that returns a list. If the manager cannot return this list, for example because
+ * it has no database, returns OK and leaves *ret unchanged, so that the list is empty. */
 static enum fab_grpc_code call(struct session *s, const char *method, const ProtobufCMessage *q,
                                const ProtobufCMessageDescriptor *reply, void *ret,
                                struct fab_client_error *ret_error)
@@ -199,7 +199,7 @@ enum fab_grpc_code top_fetch(struct session *s, Fabric__V1__PortRank by, struct 
 {
     *ret = (struct top_data){0};
     enum fab_grpc_code code = fetch_status(s, ret, ret_error);
-    /* before the first sweep there is nothing else to show */
+    /* before the first sweep, the manager has no ports, links and events to show */
     if (code != FAB_GRPC_OK || ret->status->status == NULL || ret->status->status->fabric == NULL)
         return code;
     code = fetch_ports(s, by, ret, ret_error);
@@ -242,7 +242,7 @@ struct top_load top_load_of(const struct top_data *before, const struct top_data
     if (is == NULL)
         return (struct top_load){-1, -1};
     uint64_t us = microseconds_of(now->status->status->uptime);
-    /* a manager that was restarted in between has used less time than before */
+    /* the CPU time decreases only if the manager was restarted between the two answers */
     bool same = was != NULL && microseconds_of(was->cpu_time) <= microseconds_of(is->cpu_time);
     if (same)
         us = now->asked_us - before->asked_us;

@@ -31,10 +31,10 @@ struct top_data {
     Fabric__V1__ListEventsResponse *events; /* newest first */
     struct top_link *links;                 /* [link_count] the worst state first */
     size_t link_count;
-    /* the fabric has more links that need attention than the requests ask for */
+    /* true: more links need attention than `links` has */
     bool more_links;
     uint64_t asked_us;  /* monotonic time in us at which the status was requested */
-    char no_ports[300]; /* why `ports` has no ports; "": it has some */
+    char no_ports[300]; /* why `ports` is empty; "": it is not empty */
 };
 
 /* Sends all requests. by: the order of the ports. Returns OK or the code of the first request that
@@ -47,7 +47,8 @@ void top_free(struct top_data *d);
 struct top_load {
     double cpu, loop; /* cpu: of all threads of the manager; loop: of its event loop only */
 };
-/* Returns the load between two rounds. before->status == NULL: since the manager started. */
+/* Returns the load between two rounds of requests. If before->status is NULL, returns the load
+ * since the start of the manager. */
 struct top_load top_load_of(const struct top_data *before, const struct top_data *now);
 /* Returns the greater of the two directions of a port, in percent of the rate of its link;
  * negative: not known. */

@@ -14,7 +14,7 @@
 #include "cli/ctl/port_samples.h"
 #include "libfabmgr/base/plural.h"
 
-#define PLAIN_ROWS 10u /* rows of each list without a screen */
+#define PLAIN_ROWS 10u /* number of rows of each list if the output is not a screen */
 #define NAME_LEAST 8u
 #define NAME_MOST 40u
 
@@ -145,7 +145,7 @@ static void put_head(struct frame *f, const struct top_view *v)
 
 /* ---- ports ----------------------------------------------------------------------------------- */
 
-/* Columns beside the names of the ports. Wide frames also have the packets. */
+/* The columns after the names of the ports. Only wide frames have the columns about packets. */
 static const struct column {
     const char *label;
     unsigned width;
@@ -199,8 +199,8 @@ static void put_value(struct frame *f, const struct column *c, const Fabric__V1_
     frame_cell(f, error ? OUT_WARN : value == 0 ? OUT_DIM : OUT_PLAIN, c->width, true, text);
 }
 
-/* Appends the name of a port. If it is too long, the name of its node is cut, and not the number.
- */
+/* Appends the name of a port. If the name is too long, shortens the name of the node, but keeps the
+ * port number. */
 static void put_name(struct frame *f, const Fabric__V1__PortRef *port, unsigned width)
 {
     char name[SHOW_LEN], number[16];
@@ -311,7 +311,7 @@ static void put_event(struct frame *f, const Fabric__V1__Event *e)
     frame_end_row(f);
 }
 
-/* The newest event comes first, so that it is seen in a short list, too. */
+/* Appends the events, the newest first, because a short list has only the first events. */
 static void put_events(struct frame *f, const struct top_view *v, unsigned rows)
 {
     const Fabric__V1__ListEventsResponse *r = v->data->events;
@@ -350,7 +350,8 @@ void top_show(const struct top_view *v, struct frame *f)
         return;
     }
     frame_end_row(f);
-    /* rows that are left for the lists, without two empty rows and the row of the keys */
+    /* number of rows for the lists: three rows are kept for two empty rows and for the row of the
+     * keys */
     unsigned rows = screen ? frame_left(f) - (frame_left(f) > 3 ? 3 : frame_left(f)) : 0;
     unsigned links = least(d->link_count + 1, screen ? rows / 4 + 1 : PLAIN_ROWS + 1);
     size_t ports = d->ports != NULL && d->ports->n_ports > 0 ? d->ports->n_ports + 2 : 1;

@@ -31,9 +31,10 @@ struct topology {
     Fabric__V1__ExportFormat format;
     uint64_t generation; /* generation of the last export; 0: the next poll exports */
     time_t exported;     /* monotonic time of the last export */
-    /* the last run of the hook failed; it runs again EXPORT_S seconds after the last export */
+    /* true: the last run of the hook failed, and the hook runs again EXPORT_S seconds after the
+     * last export */
     bool hook_failed;
-    bool lost; /* the manager does not answer, and fabricctl has said so */
+    bool lost; /* true: fabricctl has printed that the manager does not answer */
 };
 
 static time_t now_s(void)
@@ -81,8 +82,9 @@ static enum fab_grpc_code get_generation(struct topology *w, uint64_t *ret,
     return error->code;
 }
 
-/* The manager may be restarting, or may have no tables yet. Prints this once, and connects again.
- * Returns the exit code; an error that does not pass by itself ends the command. */
+/* Called if the manager does not answer, perhaps because it is being restarted, or if it has no
+ * tables yet. Prints this once, and connects again. Any other error ends the command. Returns the
+ * exit code. */
 static int endure(struct topology *w, const struct fab_client_error *error)
 {
     struct fab_client_error again;
@@ -196,8 +198,8 @@ static int replace(struct topology *w, const struct fab_text *t)
     return EXIT_OK;
 }
 
-/* Exports, and replaces the file if it differs. again: true: a second ago, another export already
- * differed from the file. */
+/* Exports the topology, and replaces the file if the export differs from it. again: true: an export
+ * of one second ago differed, too. */
 static int update(struct topology *w, bool again)
 {
     struct fab_client_error error;

@@ -37,7 +37,7 @@
 #define FAILURES_TOLD 3
 #define LOST_TOLD_US (60 * SECOND)
 
-struct waiting { /* an event in a queue */
+struct waiting { /* an event that waits in the queue of a target */
     STAILQ_ENTRY(waiting) entry;
     struct event event;
     uint64_t since_us; /* time at which the event was queued */
@@ -51,18 +51,21 @@ struct target {
     struct loop_timer *timer;
     struct webhook *webhook; /* NULL: the target is syslog */
     atomic_bool stop;
-    STAILQ_HEAD(, waiting) queue; /* the thread sends the first `batch` events of the queue */
+    /* the events that the target has not accepted yet; the thread is sending the first `batch` of
+     * them */
+    STAILQ_HEAD(, waiting) queue;
     uint32_t queued, batch;
     uint64_t sent, lost;
-    /* How many of the lost alerts were reported: lost_told by the events alerts-lost, lost_reported
-     * in the requests that the target accepted. */
+    /* How many of the lost alerts were reported: lost_told by events alerts-lost, and lost_reported
+     * to the target itself, in requests that it accepted. */
     uint64_t lost_told, lost_reported;
     uint64_t lost_told_us;
-    uint32_t failures; /* number of requests that failed since the last success */
-    /* true: alerts-failing was emitted, and alerts-recovered was not emitted since then */
+    uint32_t failures; /* number of failed requests since the last one that succeeded */
+    /* true: the last of the events alerts-failing and alerts-recovered was alerts-failing */
     bool failing_told;
-    /* Used by the thread while `batch` is not 0: the events, the number of alerts that were lost
-     * before them, and the result of the request. */
+    /* Only the thread uses these members while `batch` is not 0. event: the events of the request;
+     * lost_before: number of alerts lost before these events; result, why: the result of the
+     * request. */
     const struct event *event[BATCH_MOST];
     uint64_t lost_before;
     enum webhook_result result;
@@ -71,7 +74,7 @@ struct target {
 struct alerts {
     struct loop *loop;
     struct bus *bus;
-    struct target *target; /* [count] */
+    struct target *target; /* [count] the targets in the order of the configuration */
     size_t count;
     bool subscribed;
 };
@@ -211,7 +214,7 @@ static void on_sent(void *ctx)
     loop_timer_set(t->timer, pause_of(t));
 }
 
-/* Returns true if the event is about the target itself. */
+/* Returns true if the event reports the state of this target, which then does not get it. */
 static bool is_about(const struct target *t, const struct event *e)
 {
     return strncmp(e->type, "alerts-", 7) == 0 && strcmp(e->subject, t->name) == 0;
@@ -231,7 +234,8 @@ static void enqueue(struct target *t, const struct event *e)
     w->since_us = clock_now_us();
     STAILQ_INSERT_TAIL(&t->queue, w, entry);
     t->queued++;
-    /* The request waits for a moment, so that the next events of the same fault can join it. */
+    /* The thread sends the event a moment later, together with the next events of the same
+     * fault. */
     if (t->batch == 0 && !loop_timer_pending(t->timer))
         loop_timer_set(t->timer, SECOND / 20);
 }

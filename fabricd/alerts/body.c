@@ -9,7 +9,7 @@
 #include "fabricd/base/events.h"
 #include "libfabmgr/grpc/grpc.h"
 
-#define TEXT_MAX 1024 /* longest text of a member in bytes; longer texts are cut */
+#define TEXT_MAX 1024 /* maximum length in bytes of a text in the body; a longer text is cut */
 
 /* Writes a JSON string. Invalid UTF-8 and control characters become U+FFFD. */
 static void add_string(struct fab_text *to, const char *text)

@@ -10,8 +10,8 @@
 
 /* ---- body.c ---- */
 
-/* Appends the JSON body of a request. lost: number of alerts that were lost before events[count].
- * Any thread may call this function. */
+/* Appends the JSON body of a request with these events. lost: number of alerts that were lost
+ * before them. Any thread may call this function. */
 void alerts_body(const struct event *const *events, size_t count, uint64_t lost,
                  struct fab_text *to);
 
@@ -25,8 +25,8 @@ enum webhook_result {
     WEBHOOK_REFUSED, /* the server will never accept this request */
 };
 struct webhook;
-/* Prepares the requests to the URL in the configuration. When another thread sets *stop, a running
- * request ends within about a second. Returns NULL if memory ran out. */
+/* Prepares the requests to a webhook. A running request ends within about a second after another
+ * thread has set *stop. Returns NULL if memory ran out. */
 struct webhook *webhook_new(const struct config_alert *config, const atomic_bool *stop);
 void webhook_free(struct webhook *w);
 /* Sends a request, and waits for the answer for at most 10 seconds. If the request fails, why[]

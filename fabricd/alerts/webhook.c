@@ -30,7 +30,8 @@ bool webhook_init(void)
     return curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
 }
 
-/* Drops the bytes of the answer. An answer that is too long ends the request. */
+/* Counts the bytes of the answer, which nobody needs, and drops them. An answer that is too long
+ * ends the request. */
 static size_t on_answer(char *bytes, size_t size, size_t count, void *ctx)
 {
     struct webhook *w = ctx;
@@ -122,7 +123,8 @@ enum webhook_result webhook_send(struct webhook *w, const char *body, size_t len
     curl_easy_setopt(w->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
     CURLcode code = curl_easy_perform(w->curl);
     curl_easy_getinfo(w->curl, CURLINFO_RESPONSE_CODE, &status);
-    /* If the server sent a status, it counts, even if the rest of the answer was too long. */
+    /* The status of the server counts, even if the request ended because its answer was too
+     * long. */
     if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && status != 0))
         return judge(status, why, why_len);
     snprintf(why, why_len, "%s", curl_easy_strerror(code));

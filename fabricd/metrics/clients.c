@@ -92,7 +92,7 @@ static void limits(struct page *to, const struct call_counts *c)
                            names[i], c->limited[i]);
 }
 
-/* The families of alerts; each has one sample for each target. */
+/* The families about alerts. Each has one sample for each target. */
 static const struct alert_family {
     const char *name;
     enum page_type type;

@@ -31,14 +31,14 @@ const char *metrics_content_type(enum metrics_format format)
 /* ---- the Accept header ----------------------------------------------------------------------- */
 
 #define WORD_LEN 64
-/* a media range, such as "text/plain;version=0.0.4;q=0.5" */
+/* a media range of an Accept header, such as "text/plain;version=0.0.4;q=0.5" */
 struct range {
     char type[WORD_LEN], subtype[WORD_LEN], version[WORD_LEN];
     double quality;
 };
 
-/* Reads characters up to one in `stops` into word[], in lower case, without blanks at either end.
- * Returns the position of this character. A word that does not fit is cut. */
+/* Reads the text up to the first character of `stops` into word[]: in lower case, without blanks at
+ * both ends, and cut if it is too long. Returns the position of the character of `stops`. */
 static const char *read_word(const char *at, const char *stops, char word[WORD_LEN])
 {
     size_t len = strcspn(at, stops), first = 0, used = 0;
@@ -54,8 +54,8 @@ static const char *read_word(const char *at, const char *stops, char word[WORD_L
     return end;
 }
 
-/* Reads a quality from 0 to 1 with at most three digits after the point. Any other text counts as
- * 0, so that a media range with a malformed quality accepts nothing. */
+/* Reads a quality: a number from 0 to 1 with at most three digits after the point. Returns 0, which
+ * means "not acceptable", if the text is not such a number. */
 static double read_quality(const char *text)
 {
     size_t digits = strlen(text) > 2 ? strspn(text + 2, "0123456789") : 0;
@@ -68,8 +68,8 @@ static double read_quality(const char *text)
     return text[0] == '1' ? 1 : fraction;
 }
 
-/* Reads the next media range. Returns the position after the comma that ends it, or the end of the
- * text. */
+/* Reads the media range at the beginning of the text. Returns the position after the comma that
+ * ends it; without a comma, the end of the text. */
 static const char *read_range(const char *at, struct range *ret)
 {
     *ret = (struct range){.quality = 1};
@@ -89,8 +89,8 @@ static const char *read_range(const char *at, struct range *ret)
     return *at == ',' ? at + 1 : at;
 }
 
-/* Compares a media range with the offer. If the range matches, returns how specific it is, from 1
- * to 4; 0: it does not match. */
+/* Returns how specifically a media range names the format `o`: from 1 (any type) to 4 (type and
+ * version); 0: it does not name the format. */
 static int match(const struct range *r, const struct offer *o)
 {
     if (strcmp(r->type, "*") == 0 && strcmp(r->subtype, "*") == 0)
@@ -106,7 +106,8 @@ static int match(const struct range *r, const struct offer *o)
     return strcmp(r->version, o->version) == 0 ? 4 : 0;
 }
 
-/* Returns the format that fits the Accept headers best; METRICS_FORMATS: none is acceptable. */
+/* Returns the format that the Accept headers prefer; METRICS_FORMATS: they accept neither
+ * format. */
 static enum metrics_format choose_format(const char *accept)
 {
     double quality[METRICS_FORMATS] = {0};
@@ -140,7 +141,7 @@ static int hex_digit(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decodes the text in place: "%5B" to "[", for example, and "+" to a blank. */
+/* Decodes a part of a URL in place: "%5B" becomes "[", for example, and "+" a blank. */
 static void decode(char *text)
 {
     char *to = text;
@@ -171,7 +172,8 @@ static bool take_collect(const char *value, struct metrics_form *form)
     return strcmp(value, "manager") == 0 || strcmp(value, "ports") == 0;
 }
 
-/* Takes a parameter NAME=VALUE. Parameters with other names are ignored. */
+/* Reads a parameter of the query, "NAME=VALUE", into *form. Ignores parameters with unknown
+ * names. */
 static bool take_parameter(char *text, struct metrics_form *form)
 {
     char *value = strchr(text, '=');

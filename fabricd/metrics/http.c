@@ -40,10 +40,10 @@ struct client {
     TAILQ_ENTRY(client) entry;
     struct metrics *metrics;
     struct bufferevent *bev;
-    bool asked;    /* true: the request was read; further bytes of the client are ignored */
+    bool asked;    /* true: the request was read; later bytes from the client are dropped */
     bool answered; /* true: the answer is in the output buffer */
     bool head;     /* true: the method is HEAD, so the answer has no body */
-    uint64_t job;  /* number of the page that the client waits for or reads; 0: none */
+    uint64_t job;  /* number of the page that the client waits for or is reading; 0: none */
 };
 
 struct metrics {
@@ -106,7 +106,7 @@ static enum answer read_line(const char *line, struct request_line *ret, const c
     return strcmp(ret->target, "/metrics") == 0 ? ANSWER_PAGE : ANSWER_NOT_FOUND;
 }
 
-/* Reads the headers, and joins the values of all Accept headers with commas. */
+/* Reads the header lines. Joins the values of all Accept headers with commas. */
 static void read_accept(struct evbuffer *in, struct fab_text *ret)
 {
     char *line;
@@ -118,7 +118,7 @@ static void read_accept(struct evbuffer *in, struct fab_text *ret)
     free(line);
 }
 
-/* Reads the request. complete: the empty line after the headers has arrived. */
+/* Reads the request. complete: true: the empty line that ends the headers was received. */
 static enum answer read_request(struct client *c, bool complete, struct metrics_form *ret)
 {
     struct evbuffer *in = bufferevent_get_input(c->bev);
@@ -214,13 +214,14 @@ static void on_read(struct bufferevent *bev, void *ctx)
         evbuffer_drain(in, evbuffer_get_length(in));
 }
 
-/* Returns true if the client reads a page. */
+/* Returns true if the server is sending a page to the client. */
 static bool is_reading(const struct client *c)
 {
     return c->answered && !c->head && c->job != 0;
 }
 
-/* Returns true if a client that comes earlier in the list reads the same page. */
+/* Returns true if an earlier client in the list is reading the same page, so that the page is
+ * counted already. */
 static bool is_shared_before(const struct metrics *m, const struct client *c)
 {
     const struct client *o;
@@ -233,7 +234,8 @@ static bool is_shared_before(const struct metrics *m, const struct client *c)
     return false;
 }
 
-/* Closes the clients that read the oldest page if PAGES_MOST pages are being read. */
+/* If PAGES_MOST pages are being read, closes the connections of all clients that read the oldest of
+ * them. */
 static void close_oldest(struct metrics *m)
 {
     struct client *c, *next;
@@ -252,7 +254,8 @@ static void close_oldest(struct metrics *m)
     }
 }
 
-/* A page is finished: sends it to the clients that wait for it. */
+/* Called when a page is finished, or could not be made for lack of memory (page == NULL). Answers
+ * the clients that wait for it. */
 static void on_page(void *ctx, uint64_t job, struct page_buffer *page)
 {
     struct metrics *m = ctx;
@@ -268,8 +271,9 @@ static void on_page(void *ctx, uint64_t job, struct page_buffer *page)
     }
 }
 
-/* All bytes are sent. The server now waits until the client closes the connection. If the server
- * closed it while bytes of the client were still on their way, the answer could be lost. */
+/* Called when all bytes of the answer are sent. Only ends the server's half of the connection, and
+ * waits until the client closes it: a full close while bytes of the client are on their way could
+ * destroy the answer. */
 static void on_write(struct bufferevent *bev, void *ctx)
 {
     const struct client *c = ctx;

@@ -29,7 +29,7 @@ struct job {
     struct metrics_form form;
     struct page_buffer *page;
     struct port_rows rows;
-    uint64_t asked_us; /* time at which the first client asked for the page */
+    uint64_t asked_us; /* time in us at which the first client asked for this page */
     bool begun;
     bool at_worker; /* true: the thread is working on the job */
 };
@@ -39,11 +39,12 @@ struct page_maker {
     void *ctx;
     struct worker *worker;
     struct loop_timer *step;
-    STAILQ_HEAD(, job) jobs;        /* the first job is the one that is being made */
+    /* the jobs in the order of the requests; the first one is in progress */
+    STAILQ_HEAD(, job) jobs;
     LIST_HEAD(, page_buffer) pages; /* all pages in memory */
     uint64_t last_id;
     struct page_statistics statistics;
-    uint64_t told_us; /* time at which metrics-truncated was last emitted; 0: never */
+    uint64_t told_us; /* time in us at which metrics-truncated was last emitted; 0: never */
 };
 
 static void free_page(void *ctx)
@@ -53,7 +54,8 @@ static void free_page(void *ctx)
     free(b);
 }
 
-/* Another thread frees the page, because the kernel takes milliseconds to free 100 MB. */
+/* Gives up a reference. The last one frees the page on another thread, because the kernel takes
+ * milliseconds to free 100 MB. */
 void page_buffer_unref(struct page_buffer *b)
 {
     if (!b || --b->refs > 0)
@@ -73,8 +75,8 @@ static void discard_fabric(void *ctx)
 
 static void job_free(struct job *j)
 {
-    /* If the maker was freed, the loop runs no tasks any more, so port_rows_fini frees the
-     * fabric. */
+    /* Freeing a fabric takes long, so another thread does it. If the maker was freed, the loop
+     * starts no more tasks, and port_rows_fini frees the fabric here. */
     if (j->rows.fabric && j->maker)
         loop_discard(j->loop, discard_fabric, j->rows.fabric);
     if (j->maker)
@@ -93,8 +95,7 @@ static void write_ports(void *ctx)
     if (j->form.ports)
         page_ports(&j->rows, j->form.names, &to);
     page_end(&to);
-    /* Free the rows on this thread, and not on the loop, because freeing them takes a
-     * millisecond. */
+    /* free the rows here and not on the loop, because this takes a millisecond */
     free(j->rows.row);
     j->rows.row = NULL;
 }
@@ -232,7 +233,7 @@ void page_maker_free(struct page_maker *m)
     while ((j = STAILQ_FIRST(&m->jobs)) != NULL) {
         STAILQ_REMOVE_HEAD(&m->jobs, entry);
         if (j->at_worker)
-            j->maker = NULL; /* on_written frees the job */
+            j->maker = NULL; /* the thread is working on the job, so on_written frees it later */
         else
             job_free(j);
     }

@@ -23,8 +23,8 @@ static void seconds(struct page *to, const char *name, uint64_t us, const char *
     fab_base_text_addf(to->text, "fabricd_%s %.6f\n", name, (double)us / 1e6);
 }
 
-/* A histogram of durations. within[i] is the number of durations that are longer than bounds_us[i -
- * 1] and at most bounds_us[i]. */
+/* A histogram of durations. within[i] counts the durations of at most bounds_us[i] that are longer
+ * than the bound before it. */
 struct times {
     const uint32_t *bounds_us;
     const uint64_t *within;
@@ -82,9 +82,9 @@ static void add_phase_row(struct page *to, const char *name, const char *suffix,
                        t->phase);
 }
 
-/* Writes a summary without quantiles: for each phase, how many times it ended, and its total time.
- * The total time is the uint64_t at `offset` in struct sm_phase_time, in units of which a_second
- * make one second. Phases whose total time is 0 are left out. */
+/* Writes a summary without quantiles: for each phase, how often it ended, and how long it took in
+ * total. The total is a uint64_t at this offset in struct sm_phase_time; it is divided by a_second
+ * to get seconds. Leaves out phases whose total is 0. */
 static void phase_summary(struct page *to, const char *name, const struct sm_phase_time *t,
                           uint32_t count, size_t offset, double a_second, const char *help)
 {
@@ -338,8 +338,8 @@ static void congestion(struct page *to, const struct pm *pm, const struct cc *cc
                "Ports that wait for credits more than a hundredth of their time.");
 }
 
-/* Returns true if an earlier row of the event table has the same type and severity as row i. The
- * metric of that row then includes the events of row i. */
+/* Returns true if a row of event_rows before row `i` has the same type and severity. One metric
+ * counts the events of all such rows. */
 static bool is_counted_before(unsigned i)
 {
     const struct event_row *row = event_rows;
@@ -410,7 +410,7 @@ static void expiry(struct page *to, const struct tls_expiry *e)
                                names[f], e->file[f].at_s);
 }
 
-/* Writes the metrics about the pages of metrics. */
+/* Writes the metrics about the making of these pages. */
 static void pages(struct page *to, const struct page_statistics *s)
 {
     page_own_family(to, "metrics_page_seconds", PAGE_SUMMARY,

@@ -39,8 +39,8 @@ struct metrics_input {
     const struct replica *replica; /* NULL: the state is not replicated */
     const struct alerts *alerts;   /* NULL: no targets of alerts are configured */
 };
-/* Writes a page of metrics in OpenMetrics, without a thread. To save time, the page has only the
- * ports whose links had errors recently. */
+/* Writes a page of metrics in OpenMetrics on the calling thread. To save time, the page has only
+ * those ports whose links had errors recently. */
 void metrics_page(const struct metrics_input *in, struct fab_text *text);
 
 struct metrics;
@@ -48,6 +48,6 @@ struct metrics;
  * configured. Returns NOMEM, or IO if the address is in use or does not belong to this host. why[]
  * then has a sentence. */
 int metrics_start(const struct metrics_input *in, struct metrics **ret, char *why, size_t why_len);
-void metrics_stop(struct metrics *m); /* the argument may be NULL */
+void metrics_stop(struct metrics *m); /* `m` may be NULL */
 
 #endif

@@ -21,13 +21,13 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/wire/wire.h"
 
-#define BYTES_PER_MBIT 125000 /* bytes per second of 1 Mb/s */
+#define BYTES_PER_MBIT 125000 /* 1 Mb/s in bytes per second */
 #define WORD_BYTES 4
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
 enum value {
-    VALUE_ERROR, /* VALUE_ERROR + a value of enum fab_counter: this error counter */
+    VALUE_ERROR, /* an error counter: VALUE_ERROR plus its value in enum fab_counter */
     VALUE_XMIT_BYTES = VALUE_ERROR + FAB_COUNTERS,
     VALUE_RCV_BYTES,
     VALUE_XMIT_WORDS,
@@ -42,8 +42,9 @@ enum value {
     VALUE_FECN,
     VALUE_BECN,
     VALUE_CONGESTION_EVENTS,
-    /* Rates of the link in bytes per second, in this order: the nominal rate, the rate of data, and
-     * the signalling rate, which includes the overhead of encoding. */
+    /* Rates of the link in bytes per second. VALUE_RATE: the nominal rate. VALUE_DATA_RATE: the
+     * rate of data. VALUE_SIGNAL_RATE: the signalling rate, which includes the overhead of
+     * encoding. */
     VALUE_RATE,
     VALUE_DATA_RATE,
     VALUE_SIGNAL_RATE,
@@ -55,8 +56,8 @@ enum value {
     VALUE_ONE
 };
 
-/* Rates of one lane in Mb/s: the signalling rate, and the rate of data, without the overhead of
- * encoding. */
+/* Rates of one lane in Mb/s. signal: the signalling rate; data: the rate of data, without the
+ * overhead of encoding. */
 static const struct speed {
     const char *name;
     double signal, data;
@@ -145,10 +146,10 @@ static void write_value(struct fab_text *to, const struct port_row *row,
 
 /* ---- the sets of names ----------------------------------------------------------------------- */
 
-/* the nodes whose ports a family contains */
+/* whether a family has samples of the ports of switches, of other ports, or of all ports */
 enum of { OF_SWITCHES = 1, OF_OTHERS = 2, OF_ALL = 3 };
-/* which labels a sample has: those of the port, those of the node, or those of the port and of the
- * port at the other end */
+/* Labels of a sample: those of the port; those of its node; or those of the port together with
+ * those of the port at the other end of its link. */
 enum labels { LABELS_PORT, LABELS_NODE, LABELS_UPLINK };
 struct series {
     const char *name; /* name of the family */
@@ -326,14 +327,14 @@ static void add_name(struct fab_text *to, const char *label, const struct fab_fa
     page_label(to, label, n && n->desc[0] != '\0' ? n->desc : guid);
 }
 
-/* Writes NAME="PORT"; "" if the port is not known. */
+/* Writes a label with the number of a port; its value is "" if the node is not known (FAB_NONE). */
 static void add_port(struct fab_text *to, const char *name, uint32_t node, uint8_t port)
 {
     fab_base_text_addf(to, node != FAB_NONE ? "%s=\"%u\"" : "%s=\"\"", name, (unsigned)port);
 }
 
-/* Returns the GUID of the port at the other end of the link. A port of a switch has the GUID of its
- * switch. 0: the other end is not known. */
+/* Returns the GUID of the port at the other end of the link; 0: not known. Ports of a switch have
+ * the GUID of the switch. */
 static uint64_t peer_port_guid(const struct port_row *row, const struct fab_fabric *f)
 {
     const struct fab_port *p = fab_fabric_port(f, row->port_id);
@@ -393,7 +394,8 @@ static void add_more_labels(struct fab_text *to, const struct series *s, const s
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-/* the labels of all rows as one text: those of row i are the bytes from `at[i]` to `at[i + 1]` */
+/* The labels of all rows in one text. Those of row i begin at byte at[i], and end before byte at[i
+ * + 1]. */
 struct labels_text {
     struct fab_text text;
     size_t *at; /* [count + 1] */
@@ -453,8 +455,8 @@ static void add_sample(struct fab_text *to, const struct series *s, const struct
     fab_base_text_bytes(to, "\n", 1);
 }
 
-/* Writes one family. `seen`: a bitset of nodes, which is cleared; a family of nodes has one sample
- * for each node. */
+/* Writes one family. seen: memory for a bitset of nodes; it is used for families of nodes, which
+ * have one sample for each node. */
 static void write_family(struct page *to, const struct series *s, const struct port_rows *rows,
                          const struct labels_text *labels, uint64_t *seen)
 {

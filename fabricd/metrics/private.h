@@ -18,7 +18,8 @@ enum metrics_format {
 struct metrics_form {
     enum metrics_format format;
     enum config_metrics_names names;
-    /* which families of metrics the page has: those of the manager, and those of the ports */
+    /* which families the page has. manager: those about the manager and the whole fabric; ports:
+     * those about the ports */
     bool manager, ports;
 };
 /* The results of metrics_form_choose. */
@@ -42,10 +43,10 @@ struct page {
 enum page_type { PAGE_COUNTER, PAGE_GAUGE, PAGE_INFO, PAGE_HISTOGRAM, PAGE_SUMMARY };
 /* Begins a family. The name has no suffix of its type: no "_total" and no "_info". */
 void page_family(struct page *to, const char *name, enum page_type type, const char *help);
-/* Begins a family whose name is "fabricd_" and the given name. */
+/* Begins a family with the name "fabricd_" followed by `name`. */
 void page_own_family(struct page *to, const char *name, enum page_type type, const char *help);
-/* These functions write a whole family, named as by page_own_family, with one sample without
- * labels. */
+/* These functions write a family with the name "fabricd_" followed by `name`, and its only sample,
+ * without labels. */
 void page_counter(struct page *to, const char *name, uint64_t value, const char *help);
 void page_gauge(struct page *to, const char *name, uint64_t value, const char *help);
 /* Writes NAME="VALUE". The value may have any bytes: invalid UTF-8 and control characters are
@@ -56,12 +57,14 @@ void page_end(struct page *to);
 
 /* ---- manager.c: the families of the manager and of the whole fabric ---- */
 
-/* figures about the pages of metrics */
+/* statistics of the pages of metrics, which are metrics themselves */
 struct page_statistics {
-    uint64_t pages, us;  /* pages made, and the sum of the times that they took, in us */
-    uint64_t last_bytes; /* size of the last page */
-    /* Numbers of time series of ports: those in the last page, and those that the last page lacks
-     * because of metrics.max_series. */
+    /* pages: number of pages that were made; us: total time in us from the requests for these pages
+     * until they were made */
+    uint64_t pages, us;
+    uint64_t last_bytes; /* size of the last page in bytes */
+    /* Numbers of time series about ports. port_series: those that the last page has;
+     * port_series_omitted: those that it lacks because of metrics.max_series. */
     uint64_t port_series, port_series_omitted;
 };
 void page_manager(const struct metrics_input *in, const struct page_statistics *statistics,
@@ -73,36 +76,36 @@ void page_clients(const struct metrics_input *in, struct page *to);
 
 /* ---- rows.c: the counters of ports, copied on the loop ---- */
 
-/* a port as one page shows it */
+/* The values of one port that a page shows. */
 struct port_row {
     uint64_t peer_guid;
-    /* Ids of nodes in the fabric. FAB_NONE as peer_node: the fabric does not have the link, because
-     * it is isolated or held down, or because its other end is not known. */
+    /* Ids in port_rows.fabric. peer_node is FAB_NONE if this fabric lacks the link (isolated or
+     * held down), or if the other end is not known. */
     uint32_t node, peer_node;
-    uint32_t port_id; /* id of the port in the fabric */
+    uint32_t port_id; /* id of the port in port_rows.fabric */
     uint8_t port, peer_port;
-    bool is_read; /* false: `reading` is not valid */
+    bool is_read; /* true: `reading` has the counters of the port */
     bool degraded, unhealthy;
     struct pm_reading reading;
 };
 struct port_rows {
-    /* the fabric that the ids belong to; NULL: there is no fabric yet */
+    /* the fabric to which the ids in `row` belong; NULL: no fabric is known yet */
     struct fab_fabric *fabric;
     struct port_row *row; /* [count] */
     size_t count, room;
-    /* number of time series of the rows, and number of time series of the ports that were left
-     * out */
+    /* series: number of time series of all rows. omitted: number of time series of the ports for
+     * which there was no room. */
     uint64_t series, omitted;
-    /* private: the watched ports, sorted by GUID and port, and the group and the position at which
-     * the next step continues */
+    /* Private. watched: the watched ports, sorted by GUID and port number; group, next: where the
+     * next step continues. */
     struct pm_watched *watched;
     uint32_t watched_count, next;
     unsigned group;
-    bool failed; /* memory ran out */
+    bool failed; /* true: memory ran out */
 };
 void port_rows_init(struct port_rows *rows, const struct metrics_input *in);
-/* Copies the counters of some more ports, in less than a millisecond. Returns false after the last
- * port. */
+/* Copies the counters of the next ports, for less than a millisecond. Returns false if it was the
+ * last step. */
 bool port_rows_step(struct port_rows *rows, const struct metrics_input *in,
                     enum config_metrics_names names);
 /* Copies the counters of the watched ports, at most PM_WATCHED_MAX. */
@@ -112,34 +115,35 @@ void port_rows_fini(struct port_rows *rows);
 
 /* ---- ports.c: the families of ports ---- */
 
-/* Returns the number of time series of a port. */
+/* Returns how many time series a page has for this port. */
 uint32_t port_series_count(const struct port_row *row, const struct fab_fabric *f,
                            enum config_metrics_names names);
-/* Writes the families of all rows. Any thread may call this function. */
+/* Writes the families of metrics about the ports, with samples for all rows. Any thread may call
+ * this function. */
 void page_ports(const struct port_rows *rows, enum config_metrics_names names, struct page *to);
 
 /* ---- maker.c: makes pages in small steps ---- */
 
 struct page_maker;
-/* a finished page, shared by all clients that asked for it at the same time */
+/* A page that is complete. All clients that asked for it at the same time read this copy. */
 struct page_buffer {
     struct fab_text text;
     enum metrics_format format;
     unsigned refs;
-    /* private: the maker (NULL: it was freed), and the entry of this page in the maker's list of
-     * pages */
+    /* Private. maker: the maker of this page (NULL: it was freed). entry: the page in the maker's
+     * list of pages. */
     struct page_maker *maker;
     LIST_ENTRY(page_buffer) entry;
 };
 void page_buffer_unref(struct page_buffer *b);
 
-/* Called on the loop for each finished page. buffer: the page; NULL: memory ran out. A function
- * that keeps the page takes a reference. */
+/* The function that is called on the loop when a page is complete. buffer: the page; NULL: memory
+ * ran out. To keep the page, the function takes a reference. */
 typedef void page_ready(void *ctx, uint64_t job, struct page_buffer *buffer);
 struct page_maker *page_maker_new(const struct metrics_input *in, page_ready *ready, void *ctx);
 void page_maker_free(struct page_maker *m);
-/* Asks for a page, and returns the number that page_ready gets. Requests for the same form that
- * wait at the same time share a page. Returns 0 if memory ran out. */
+/* Asks for a page. Returns a number, with which page_ready is called later; 0: memory ran out.
+ * Requests for the same form that wait at the same time get the same page. */
 uint64_t page_maker_want(struct page_maker *m, const struct metrics_form *form);
 
 #endif

@@ -18,7 +18,8 @@
 #include "libfabmgr/fabric/condition.h"
 #include "libfabmgr/view/view.h"
 
-/* Maximum numbers of ports that one step examines, and that it copies. */
+/* STEP_SCAN: a step examines at most this number of ports. STEP_COPY: it copies the counters of at
+ * most this number. */
 #define STEP_SCAN 4096
 #define STEP_COPY 512
 
@@ -68,7 +69,8 @@ static bool is_unhealthy(const struct port_rows *rows, uint64_t guid, uint8_t po
     return found && found->unhealthy;
 }
 
-/* Copies the counters of a port. Returns false if the port has no link that is up. */
+/* Copies the counters of the port with this id to a row. Returns false if the port has no link that
+ * is up. */
 static bool make_row(const struct port_rows *rows, const struct pm *pm, uint32_t id,
                      struct port_row *ret)
 {

@@ -22,7 +22,7 @@ static const struct {
     [PAGE_SUMMARY] = {"summary", "summary", ""},
 };
 
-/* Returns the base unit at the end of a name; NULL: the name has none. */
+/* Returns the unit with which a name ends, such as "seconds"; NULL: it ends with no unit. */
 static const char *unit_of(const char *name)
 {
     static const char *const units[] = {"seconds", "bytes"};

@@ -17,17 +17,17 @@
 #include "libfabmgr/target/selector.h"
 
 #define SHOWN 8 /* maximum number of names that a message lists */
-/* Maximum number of comparisons (function comparisons) that the loop thread makes to find the
- * members of partitions. They take about 50 ms. */
+/* Maximum number of comparisons for the members of partitions that may be made on the loop thread
+ * (see the function comparisons). They take about 50 ms. */
 #define COMPARISONS_MAX UINT64_C(20000000)
 
 /* ---- an index of names ------------------------------------------------------------------------
  */
 
-/* The nodes by their names and NodeDescriptions, and by the first words of both. */
+/* Finds nodes by their names and NodeDescriptions, and by the first word of each. */
 struct policy_index {
     const struct fab_fabric *fabric;
-    struct fab_map by_hash; /* hash of a name -> id of the first node with it */
+    struct fab_map by_hash; /* finds the id of the first node with a name by the hash of the name */
 };
 
 static uint64_t hash_of(const char *name, size_t len)
@@ -102,7 +102,8 @@ static bool is_named_by(const struct fab_node_names *names, const char *text)
     return false;
 }
 
-/* Returns true if a node that is gone has this name or first word, or if the name is pinned. */
+/* Returns true if the text is a pinned name, or the name, or the first word of the name, of a node
+ * that is gone. */
 static bool was_known(const struct policy *p, const char *text)
 {
     struct store_gone_found found = {0};
@@ -162,8 +163,8 @@ static int check_guid(struct policy *p, struct policy_plan *plan, const struct f
         return FAB_OK;
     snprintf(what, sizeof(what), "no %s with GUID 0x%016" PRIx64 " is in the fabric",
              of_node ? "node" : "port", ref->guid);
-    /* A policy may give a name to a node before the node arrives, so an unknown node GUID is only a
-     * warning. */
+    /* An unknown node GUID is only a warning, because a policy may name a node before the node
+     * arrives. */
     if (!of_node && sm_find_guid(p->sm, ref->guid) == FAB_E_NOT_FOUND)
         return refuse(plan, ref, what, why, len);
     policy_note(plan, &plan->warnings, "%s: %s now", ref->path, what);
@@ -235,7 +236,7 @@ static int tables_of(const struct policy *p, const struct fab_view *v,
     return rc;
 }
 
-/* Endports that would lose a P_Key, or lose only the full membership. */
+/* The endports that would lose one P_Key, or would only become limited members. */
 struct losses {
     uint32_t ports, shown;
     char names[SHOWN * 72];
@@ -261,8 +262,8 @@ static void note_loss(struct losses *l, const struct fab_fabric *f, uint32_t por
              f->nodes[fab_fabric_port(f, port)->node].name);
 }
 
-/* Notes for each partition the endports that would lose it, or would lose only the full membership.
- * Leaves out switches. */
+/* Finds, for each partition, the endports that would lose it or would only become limited members,
+ * and adds them to the confirmations of the plan. Leaves out switches. */
 static void find_losses(struct policy_plan *plan, const struct fab_view *v,
                         const struct fab_partitions *old, const struct fab_pkeys *before,
                         const struct fab_pkeys *after)
@@ -294,9 +295,8 @@ static void find_losses(struct policy_plan *plan, const struct fab_view *v,
     }
 }
 
-/* Returns the number of comparisons that are needed to find the members of these partitions. Each
- * rule, or each member of the rule's group, is compared with each port. A port GUID needs no
- * comparison. */
+/* Returns how many comparisons of a rule, or of a member of the rule's group, with a port are
+ * needed to find the members of these partitions. A port GUID needs no comparison. */
 static uint64_t comparisons(const struct fab_partitions *p, const struct fab_fabric *f)
 {
     uint64_t rules = 0;

@@ -105,7 +105,7 @@ static bool has_approval(const struct fab_declared *d, uint64_t guid)
     return false;
 }
 
-/* Returns how many approvals of the policy in force the planned policy `now` does not have. */
+/* Returns how many approvals the policy in force has that the planned policy `now` lacks. */
 static size_t count_dropped(const struct policy *p, const struct fab_declared *now)
 {
     size_t dropped = 0;

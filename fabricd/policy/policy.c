@@ -18,8 +18,8 @@
 
 /* ---- sections -------------------------------------------------------------------------------- */
 
-/* Copies the values that the sections of an applied policy can replace. The keys of congestion
- * control are not among these values, because key rotations change the keys in config->policy. */
+/* Copies the parts of a policy that an applied policy can replace. The CC_Key is not among them,
+ * because a key rotation changes it in config->policy. */
 static void copy_sections(const struct fab_policy *from, struct fab_policy *to)
 {
     fab_policy_partitions_unref(to->partitions);
@@ -42,8 +42,8 @@ int policy_join(const struct fab_policy *base, const struct fab_declared *d, str
     return rc;
 }
 
-/* Returns an error if a traffic class names a partition or group that the joined policy lacks. It
- * is no error if the classes and the partitions of fabricd.yaml already disagree in this way. */
+/* Returns an error if a traffic class names a partition or group that the joined policy lacks. If
+ * the same fault is already in fabricd.yaml alone, returns OK. */
 static int check_classes(const struct fab_policy *base, const struct fab_declared *d,
                          const struct fab_policy *joined, char *why, size_t len)
 {
@@ -67,7 +67,8 @@ static int check_classes(const struct fab_policy *base, const struct fab_declare
     return FAB_OK;
 }
 
-/* Checks the sections together with the settings. *ret: the policy that would be in force. */
+/* Joins the sections with the settings, and checks the whole. *ret: the joined policy, which would
+ * be in force. */
 static int check_whole(const struct config *settings, const struct fab_policy *base,
                        const struct fab_declared *d, struct fab_policy *ret, char *why, size_t len)
 {
@@ -320,8 +321,9 @@ static int hash_text(const char *text, char ret[65])
     return FAB_OK;
 }
 
-/* Reads each file by itself, so that an error names the file. Then joins the files to the text that
- * is stored, and reads this text, too, because fabricd reads only this text at its next start. */
+/* Reads each file by itself, so that an error message names the file. Then joins the files to one
+ * text, and reads this text, too, because it is what fabricd stores, and reads when it starts
+ * again. */
 static int take_files(const struct policy_request *q, struct policy_plan *plan, char *why,
                       size_t len)
 {

@@ -28,43 +28,45 @@ struct policy_input {
     struct loop *loop;
     struct bus *bus;
     struct store *store;
-    /* the sections of the applied policy are written to its member `policy` */
+    /* the configuration; the sections of the applied policy replace parts of its member `policy` */
     struct config *config;
-    /* Tells the parts of fabricd that config->policy changed. Returns OK, or NOMEM: the old policy
-     * stays. */
+    /* Called after config->policy has changed, to tell the other parts of fabricd. Returns OK, or
+     * NOMEM if they keep the old policy. */
     int (*changed)(void *ctx);
     void *ctx;
 };
 /* Loads the version in force from the store and applies it to config->policy. Returns NOMEM, or an
  * error with a sentence in why[]: the version does not fit the settings. */
 int policy_new(const struct policy_input *in, struct policy **ret, char *why, size_t why_len);
-void policy_free(struct policy *p); /* p may be NULL */
-/* Sets the subnet manager, which is created after the policy. */
+void policy_free(struct policy *p); /* `p` may be NULL */
+/* Gives the policy the subnet manager, which is created later than the policy. */
 void policy_attach(struct policy *p, struct sm *sm);
 /* Loads the version in force again, because another manager of the fabric has changed the store. */
 void policy_load(struct policy *p);
-/* Both functions are called when the settings were read again. policy_fits returns an error and
- * why[] if the applied policy does not fit the new settings. Call policy_rebase when config->policy
- * is the policy of the new settings; the function applies the sections of the applied policy to
- * it. */
+/* The next two functions are called after the settings were read again. policy_fits returns an
+ * error and why[] if the applied policy does not fit the new settings. policy_rebase is called when
+ * config->policy has the new settings, and replaces parts of them by the sections of the applied
+ * policy. */
 int policy_fits(const struct policy *p, const struct config *now, char *why, size_t why_len);
 void policy_rebase(struct policy *p);
 
 struct policy_status {
     /* number of the version in force; 0: no applied policy is in force */
     uint64_t version;
-    bool has[FAB_DECLARED_SECTIONS]; /* the sections that replace those of fabricd.yaml */
+    /* true: the applied policy replaces this section of fabricd.yaml */
+    bool has[FAB_DECLARED_SECTIONS];
 };
 void policy_get_status(const struct policy *p, struct policy_status *ret);
 
-/* What to apply: files, or a version of the store (0: the empty policy). */
+/* What to apply: files or, if `rollback` is true, a version from the store (0: the empty
+ * policy). */
 struct policy_request {
     const struct document_file *file; /* [files] */
     size_t files;
     bool rollback;
     uint64_t version;
 };
-/* A change, before it is made. */
+/* What a change would do. The plan is made before the change. */
 struct policy_plan {
     uint64_t base;  /* the version in force when the plan was made */
     bool unchanged; /* true: the version in force has the same text */
@@ -73,12 +75,13 @@ struct policy_plan {
     struct fab_declared declared;
     struct fab_doc doc;
     struct fab_policy policy; /* the policy that would be in force */
-    /* What would change; what the operator should know; and what needs a confirmation. */
+    /* The results of the plan: `change` is what would change, `warnings` what the operator should
+     * know, and `confirmations` what the operator must confirm. */
     struct fab_policy_change *change; /* [changes] */
     size_t changes;
-    struct fab_text warnings, confirmations; /* texts of lines */
+    struct fab_text warnings, confirmations; /* each text has one line for each item */
     struct fab_arena arena;
-    int status; /* NOMEM: memory ran out while the lists were made */
+    int status; /* NOMEM: memory ran out while `change`, `warnings` or `confirmations` was made */
 };
 /* Makes a plan, and checks it against the fabric. Returns BUSY (no fabric is known yet), NOT_FOUND
  * (a name or the version does not exist), the errors of document_read and config_check, or DENIED,
@@ -89,14 +92,13 @@ int policy_plan(struct policy *p, const struct policy_request *q, struct policy_
 void policy_plan_fini(struct policy_plan *plan);
 /* Makes the change: stores a new version and applies it. The plan must have been made in the same
  * iteration of the event loop. If this function returns NOMEM, it has changed nothing. If the
- * manager refuses to isolate a link or to approve a device, the log says so, and the version is in
- * force all the same. */
+ * manager then refuses to isolate a link or to approve a device, this is logged, and the version
+ * stays in force. */
 int policy_apply(struct policy *p, struct policy_plan *plan, const char *by, const char *reason,
                  uint64_t *ret_version, char *why, size_t why_len);
-/* Appends the policy of a version, as lines (libfabmgr/policy/lines.h). The policy has the sections
- * of the version, and those sections of fabricd.yaml that the version does not replace. version 0:
- * the sections of fabricd.yaml only. Returns NOT_FOUND, NOMEM or an error of the store, with
- * why[]. */
+/* Appends a policy as lines (libfabmgr/policy/lines.h): the sections of this version, and the
+ * sections of fabricd.yaml that the version does not have. version 0: only the sections of
+ * fabricd.yaml. Returns NOT_FOUND, NOMEM or an error of the store, with why[]. */
 int policy_lines(const struct policy *p, uint64_t version, struct fab_text *to, char *why,
                  size_t why_len);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For the folder fabricd/policy only. */
+/* The state of the applied policy. For the folder fabricd/policy only. */
 #ifndef FABRICD_POLICY_STATE_H
 #define FABRICD_POLICY_STATE_H
 
@@ -11,12 +11,14 @@ struct policy {
     uint64_t version;
     char hash[65];
     struct fab_declared declared; /* the sections of the version in force */
-    struct fab_policy base;       /* the policy of fabricd.yaml; only the sections are used */
-    /* Timer that calls policy_settle. While it is set, the decisions of the version in force are
-     * not all carried out. */
+    /* the policy in fabricd.yaml, of which only the sections are used */
+    struct fab_policy base;
+    /* The timer is set until all decisions of the version in force are carried out. It calls
+     * policy_settle, which does this. */
     struct loop_timer *settle;
-    /* Number of unfinished requests that change the baseline of devices. When this number is 0
-     * again, the store notes that the decisions of the version in force are carried out. */
+    /* Number of requests to approve or disapprove devices that the manager has not answered yet.
+     * When it becomes 0, the store gets the version in force as settled
+     * (store_put_policy_settled). */
     uint32_t pending;
 };
 
@@ -33,7 +35,7 @@ int policy_stored_read(const struct policy_stored *v, struct fab_declared *ret, 
 int policy_join(const struct fab_policy *base, const struct fab_declared *d,
                 struct fab_policy *ret);
 
-/* check.c: compares the plan with the fabric. */
+/* Defined in check.c. Compares the names and the partitions of the plan with the fabric. */
 int policy_check_names(struct policy *p, struct policy_plan *plan, char *why, size_t why_len);
 int policy_check_partitions(struct policy *p, struct policy_plan *plan);
 /* Finds the port NODE/PORT. Returns NOT_FOUND with a sentence in why[]. */
@@ -43,14 +45,14 @@ int policy_find_port(const struct fab_view *v, const char *place, uint32_t *ret_
 void policy_note(struct policy_plan *plan, struct fab_text *list, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* decide.c: isolated links and approvals. */
+/* Defined in decide.c. The decisions are isolated links and approvals. */
 /* Returns an error and why[] if the manager would refuse a decision. */
 int policy_check_decisions(struct policy *p, struct policy_plan *plan, char *why, size_t why_len);
-/* Carries out the decisions of the version in force, and takes back the decisions that only
- * `before` has. */
+/* Carries out the decisions of the version in force. Takes back the decisions that `before` has and
+ * the version in force lacks. */
 void policy_decide(struct policy *p, const struct fab_declared *before, const char *by);
-/* Sets the timer of policy_settle if a crash or a hand-over has interrupted the decisions.
- * policy_settle carries them out as soon as this manager is master and knows the fabric. */
+/* Called when a crash or a hand-over may have interrupted the decisions of the version in force.
+ * Sets a timer, which carries them out once this manager is master and knows the fabric. */
 void policy_settle_begin(struct policy *p);
 void policy_settle(void *ctx);
 

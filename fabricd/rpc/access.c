@@ -18,7 +18,7 @@
 #include "libfabmgr/grpc/descriptor.h"
 #include "proto/descriptors.h"
 
-/* number of the option fabric.v1.role in access.proto */
+/* The option fabric.v1.role of a method has this number in access.proto. */
 #define ROLE_OPTION 50501
 /* minimum time in us between two events about refused calls of the same caller */
 #define REFUSALS_US 60000000ull
@@ -107,8 +107,8 @@ static enum config_role find_needed(const struct rpc *r, const struct service *s
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
-/* Returns true if an event about this caller may be emitted now, and notes the time of the
- * event. */
+/* Returns true if an event about refused calls of this caller may be emitted now, and stores the
+ * present time as the time of the event. */
 static bool may_report(struct refusals *r, const char *caller, uint64_t now)
 {
     size_t oldest = 0;

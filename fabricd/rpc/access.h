@@ -11,8 +11,7 @@
 #include "fabricd/rpc/caller.h"
 #include "fabricd/rpc/grpc.h"
 
-/* The functions that check the roles of callers. Only for connections whose `context` is a struct
- * rpc. */
+/* The role checks for the gRPC layer. Only for connections whose `context` is a struct rpc. */
 extern const struct grpc_access access_by_role;
 
 /* The role of a caller, and why the caller has it. */

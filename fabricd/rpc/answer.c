@@ -16,7 +16,7 @@ void *answer_alloc(struct answer *a, size_t count, size_t item)
     return fab_base_arena_alloc(&a->arena, count, item);
 }
 
-/* Returns the number of bytes at the beginning of a text that every reader can show unchanged. */
+/* Returns the number of bytes before the first byte that is not a printable ASCII character. */
 static size_t plain_length(const char *text)
 {
     size_t len = 0;
@@ -28,7 +28,7 @@ static size_t plain_length(const char *text)
 char *answer_text(struct answer *a, const char *text)
 {
     size_t len = plain_length(text);
-    if (text[len] == '\0') { /* the whole text is plain, which is true for almost every text */
+    if (text[len] == '\0') { /* almost every text is ASCII, and can be copied unchanged */
         const char *copy = fab_base_arena_text(&a->arena, text, len);
         return (char *)(uintptr_t)(copy != NULL ? copy : protobuf_c_empty_string);
     }

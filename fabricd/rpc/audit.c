@@ -48,7 +48,7 @@ struct audit {
     /* Token buckets (libfabmgr/base/bucket.h) that limit how many refused calls and refused
      * certificates are recorded. */
     uint64_t calls, certificates;
-    /* number of refusals since the last row that were not recorded */
+    /* number of refusals that were not recorded since the last row was stored */
     uint64_t unrecorded;
 };
 

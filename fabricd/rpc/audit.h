@@ -13,7 +13,7 @@ struct audit;
 /* Creates the recorder of calls. store == NULL: calls are written only to the log of the daemon.
  * Returns OK or NOMEM. */
 int audit_new(struct loop *loop, struct store *store, struct audit **ret);
-/* logs the head; a may be NULL */
+/* logs the head before it frees `a`, which may be NULL */
 void audit_free(struct audit *a);
 
 /* Returns false if the database cannot be written now. The caller must then refuse all changes. */
@@ -34,7 +34,8 @@ struct audit_held *audit_end(struct audit *a, struct audit_row *row, audit_store
 /* Stores an END row about a client whose certificate was refused. A limit of its own applies to the
  * rate of such rows, because anybody can cause them. */
 void audit_refused(struct audit *a, struct audit_row *row);
-/* Forgets the callback of audit_end, because the call has ended. */
+/* Forgets the callback that audit_end got, because the call has ended early. The row is still
+ * stored. */
 void audit_forget(struct audit_held *held);
 
 #endif

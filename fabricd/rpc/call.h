@@ -43,7 +43,7 @@ struct service {
     size_t method_count;
 };
 
-void *call_context(const struct call *c); /* returns `context` of struct grpc_input */
+void *call_context(const struct call *c); /* returns the member `context` of struct grpc_input */
 /* Returns the identity of the client (caller.h). It is valid until the call ends. */
 struct caller *call_caller(const struct call *c);
 /* returns the text of the caller, for logs: "alice (uid 1000)" */
@@ -51,7 +51,8 @@ const char *call_peer(const struct call *c);
 /* Decodes the reason that the client gave in the header fabric-reason; "": the client gave none. */
 void call_reason(const struct call *c, char ret[RPC_MAX_REASON + 1]);
 
-/* Returns true if the client accepts that a decision is known to this manager only (majority.h). */
+/* Returns true if the client does not need a majority for a decision, which then may be known to
+ * this manager only (majority.h). */
 bool call_is_local(const struct call *c);
 
 /* Returns the role (enum config_role) that the caller had when the call began. 0: the role is not
@@ -70,13 +71,13 @@ void call_finish(struct call *c, enum fab_grpc_code code, const char *fmt, ...)
 void call_reply(struct call *c, const ProtobufCMessage *message);
 
 /*
- * If a method changes something, its service calls these functions, so that the audit log describes
- * the change. The gRPC layer adds the caller, the method, the reason and the result.
+ * For a method that changes something: its service calls these functions, so that the audit log
+ * describes the change. The gRPC layer adds the caller, the method, the reason and the result.
  *
- * call_audit_change sets the values before and after the change; NULL: not known. Call it before
- * call_audit_object. call_audit_object sets the object of the change, such as "leaf-1/12", and
- * stores a BEGIN row. Call it before the change is made. call_audit_result sets the value after the
- * change, if this value is not known before the change.
+ * call_audit_change sets the values before and after the change; NULL: not known. The service calls
+ * it first. call_audit_object sets the object of the change, such as "leaf-1/12", and stores a
+ * BEGIN row. The service calls it before it makes the change. call_audit_result sets the value
+ * after the change, if this value is not known before.
  */
 void call_audit_change(struct call *c, const char *before, const char *after);
 void call_audit_result(struct call *c, const char *after);

@@ -81,8 +81,8 @@ static int read_groups(int fd, struct caller *c)
 {
     socklen_t len = 0;
     gid_t none;
-    /* With len 0, the kernel returns an error, and sets len to the number of bytes that the groups
-     * need. */
+    /* Ask for the size first: with len 0, the call fails, and the kernel sets len to the size of
+     * the list of groups. */
     if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, &none, &len) == 0 || len == 0)
         return FAB_OK;
     c->groups = malloc(len);
@@ -135,8 +135,8 @@ int caller_of_unix(int fd, struct caller **ret)
 
 /* ---- certificates ---------------------------------------------------------------------------- */
 
-/* Returns a copy of the text with `prefix` before it, cleaned as log_clean does; NULL: memory ran
- * out. */
+/* Returns a copy of the text with `prefix` before it. log_clean has replaced control characters and
+ * invalid UTF-8 in it. NULL: memory ran out. */
 static char *clean_copy(const char *prefix, const char *text)
 {
     size_t used = strlen(prefix), room = used + 4 * strlen(text) + 1;

@@ -41,7 +41,7 @@ struct caller {
     gid_t *groups; /* [group_count] supplementary groups */
     size_t group_count;
 
-    /* Only for CALLER_TLS. */
+    /* The next members are only for CALLER_TLS. */
     /* Common name of the subject. NULL if the subject has no common name, several of them, or one
      * with control characters. */
     char *cn;
@@ -58,18 +58,20 @@ struct caller {
 
 /* The next functions create a caller with one reference. They return NOMEM, or IO if the client
  * cannot be identified. */
-int caller_of_unix(int fd, struct caller **ret);          /* fd is a connected Unix socket */
-int caller_of_tls(SSL *ssl, int fd, struct caller **ret); /* call it after the handshake */
-/* Creates the caller for the client of a failed handshake, whose certificate was refused. The names
- * of this caller are not authenticated, and the member `text` says so. Returns IO if the client
- * showed no certificate. */
+int caller_of_unix(int fd, struct caller **ret); /* fd is a connected Unix socket */
+/* call this function after the TLS handshake */
+int caller_of_tls(SSL *ssl, int fd, struct caller **ret);
+/* Creates a caller for a client whose certificate was refused in the handshake. The names of this
+ * caller are not authenticated, and the member `text` says so. Returns IO if the client showed no
+ * certificate. */
 int caller_refused(SSL *ssl, int fd, struct caller **ret);
 int caller_other(struct caller **ret);
 /* Returns true if both callers are the same user or certificate subject. All clients that are not
  * authenticated count as the same. */
 bool caller_is_same(const struct caller *a, const struct caller *b);
-/* Takes a reference. Code that needs the caller after the end of the call must hold one. */
+/* Takes a reference, and returns `c`. A reference is needed to use the caller after the end of its
+ * call. */
 struct caller *caller_ref(struct caller *c);
-void caller_unref(struct caller *c); /* c may be NULL */
+void caller_unref(struct caller *c); /* `c` may be NULL */
 
 #endif

@@ -18,7 +18,8 @@ static void take_name(void *ctx, const struct store_gone_node *n)
     snprintf(c->name, sizeof c->name, "%s", n->name);
 }
 
-/* Finds the node with this name in the fabric or among the nodes that are gone. */
+/* Finds the node with this name, in the fabric or among the nodes that are gone, and stores its
+ * GUID and its name in *c. */
 static bool find(struct concern *c, struct rpc *r, const struct fab_view *v, const char *name)
 {
     char why[200];
@@ -168,9 +169,9 @@ static const struct event_field *field_of(const struct event *e, const char *nam
     return NULL;
 }
 
-/* Returns true if the event is about a port at the other end of a link of the object. Events with a
- * field `peer_guid` do not count: they name both ends of a link, which may be a former link of that
- * port. */
+/* Returns true if the event is about a port to which a link of the object leads. An event with a
+ * field `peer_guid` is about a link between two ports, perhaps an earlier one of that port, so it
+ * does not count. */
 static bool is_about_end(const struct concern *c, const struct event *e)
 {
     if (field_of(e, "peer_guid") != NULL)

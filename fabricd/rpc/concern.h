@@ -13,14 +13,14 @@ struct concern {
     const char *what; /* the text that the client gave; "": every event and every record matches */
     bool pattern;     /* true: `what` is a pattern (libfabmgr/base/glob.h) */
     size_t node_len;  /* length of the part NODE, if `what` is NODE/PORT */
-    int port;         /* FAB_ALL_PORTS: the node and all its ports */
+    int port;         /* port number; FAB_ALL_PORTS: the node and all its ports */
     /* The node with this name, in the fabric or among the nodes that are gone. If there is none,
      * guid is 0 and name is "". */
     uint64_t guid;
     char name[CONCERN_NAME];
-    /* The ports at the other ends of the links of the port or adapter; if a link is gone, the port
-     * that was last at its other end. An event about a switch port is also an event about the host
-     * at this port. */
+    /* The ports at the other ends of the links of the port or adapter. If a port has no link now,
+     * the other end of its last link counts. An event about a switch port thus also concerns the
+     * host at this port. */
     struct concern_end {
         uint64_t guid;
         int port;

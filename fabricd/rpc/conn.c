@@ -105,7 +105,8 @@ struct conn_set {
     SSL_CTX *ssl_ctx;              /* context for new TLS connections */
     struct turned_away turned_away;
     /* Addresses from which a handshake was completed, in the form that conn_accept_tls takes. The
-     * hash of an address selects its element, where it replaces an older address. */
+     * index is the hash of the address, modulo RPC_PEERS. A new address replaces an older one with
+     * the same index. */
     uint64_t proven[RPC_PEERS];
 };
 
@@ -134,7 +135,8 @@ static uint64_t hash(const char *text)
     return h;
 }
 
-/* Removes a connection from the counts of its client, and frees a client without connections. */
+/* Subtracts a connection from the counts of its client. Frees the client if it has no connections
+ * left. */
 static void leave(struct conn_set *set, struct client *l, enum pool pool)
 {
     unsigned left = 0;
@@ -179,7 +181,7 @@ static void conn_close(struct conn *c)
     free(c);
 }
 
-/* Returns the name of the client for the log. */
+/* Returns the name by which the log calls the client. */
 static const char *name_of(const struct conn *c)
 {
     return c->grpc != NULL ? grpc_caller(c->grpc)->text : "an unknown client";
@@ -227,9 +229,8 @@ static bool is_idle(const struct conn *c)
     return c->grpc != NULL && grpc_ready(c->grpc) && grpc_calls(c->grpc) == 0 && unsent(c) == 0;
 }
 
-/* Returns a rank: connections with a higher rank are closed first to make room for others. 2: the
- * handshakes of the connection are not complete; 1: the connection is idle; 0: it has calls or
- * unsent answers. */
+/* Returns a rank that tells which connection is closed first to make room: 2 (first): its
+ * handshakes are not complete; 1: it is idle; 0 (last): it has calls or unsent answers. */
 static int dispensable(const struct conn *c)
 {
     if (c->grpc == NULL || !grpc_ready(c->grpc))
@@ -247,8 +248,8 @@ static bool is_proven(const struct conn *c)
     return *proven_place(c) == c->peer;
 }
 
-/* Returns true if connection `c`, and not `other`, should be closed. Both are in the same pool, and
- * `other` is newer. */
+/* Compares two connections of one pool, of which `other` is newer. Returns true if `c` should be
+ * closed, and false if `other` should be closed. */
 static bool goes_first(const struct conn *c, const struct conn *other)
 {
     unsigned mine = c->client->connections[c->pool], theirs = other->client->connections[c->pool];
@@ -262,13 +263,11 @@ static bool goes_first(const struct conn *c, const struct conn *other)
     return my_rank != 1 || c->last_in <= other->last_in;
 }
 
-/* If the newcomer's pool has too many connections, closes one. The client with the most connections
- * in the pool loses a connection. The function prefers, in this order: the oldest connection whose
- * handshakes are not complete, the connection that has been idle longest, and the oldest
- * connection. Among connections whose handshakes are not complete, it prefers those from addresses
- * that have never completed a handshake. If the newcomer belongs to this client, and all other
- * connections of the client have calls, closes none and returns false: the newcomer must then be
- * closed. */
+/* Closes a connection if the pool of the new connection `newcomer` has too many. The client with
+ * the most connections in the pool loses one: the oldest whose handshakes are not complete (first
+ * those from addresses that never completed a handshake), else the one that has been idle longest,
+ * else the oldest. If this is the newcomer's own client, and all its other connections have calls,
+ * closes none and returns false: the caller must close the newcomer. */
 static bool make_way(struct conn *newcomer)
 {
     struct conn_set *set = newcomer->set;
@@ -299,7 +298,8 @@ static bool settle(struct conn *c)
     return make_way(c);
 }
 
-/* Moves bytes from gRPC to the socket's buffer. Returns false if the connection must be closed. */
+/* Moves bytes from the gRPC connection to the buffer of the socket, until the buffer is full.
+ * Returns false if the connection must be closed. */
 static bool pump(struct conn *c)
 {
     while (unsent(c) < RPC_MAX_SOCKET_QUEUE) {
@@ -313,8 +313,8 @@ static bool pump(struct conn *c)
     return true;
 }
 
-/* Each handler of the socket and of the timer ends with this function. The function sends pending
- * bytes. It then closes a finished connection, or sets the timer of the connection. */
+/* Sends pending bytes, then closes the connection if it is finished, or else sets its timer. Each
+ * handler of the socket and of the timer ends with this function. */
 static void go_on(struct conn *c)
 {
     uint64_t now = clock_now_us();
@@ -354,8 +354,8 @@ static void take_in(struct conn *c)
     }
 }
 
-/* Counts which limit a slow client has exceeded: that of the handshakes or that of the headers of a
- * request. A client that is idle or reads nothing is not counted. */
+/* Counts a client that was too slow, either in the handshakes or in sending the headers of a
+ * request. Does not count a client that was idle or did not read its answers. */
 static void note_impatience(struct conn *c, uint64_t now)
 {
     struct limited *l = &c->set->limited;
@@ -453,7 +453,7 @@ static void on_event(struct bufferevent *bev, short what, void *ctx)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-/* Starts to serve the client at the other end of the socket. On an error, the caller closes the
+/* Starts to serve a client on its connected socket. On an error, the caller closes the
  * connection. */
 static int conn_begin(struct conn *c, struct caller *caller)
 {
@@ -518,7 +518,8 @@ static int begin_unix(struct conn *c, int fd)
     return rc == FAB_OK && !make_way(c) ? FAB_E_LIMIT : rc;
 }
 
-/* Counts a network client by its address until the handshake has shown who the client is. */
+/* Counts a connection from the network for its address, until the handshake has shown who the
+ * client is. */
 static bool join_peer(struct conn *c, uint64_t peer)
 {
     struct client *client = client_of(c->set, peer);

@@ -27,20 +27,20 @@ struct conn_set_input {
 };
 /* Creates an empty set of connections. Returns NOMEM. */
 int conn_set_new(const struct conn_set_input *in, struct conn_set **ret);
-void conn_set_free(struct conn_set *set); /* closes all connections; set may be NULL */
+void conn_set_free(struct conn_set *set); /* closes all connections; `set` may be NULL */
 
 /* The next functions take over the nonblocking socket fd as a new connection. There are three
- * limits: RPC_MAX_CONNECTIONS connections of local clients, as many connections of network clients,
- * and RPC_MAX_HANDSHAKES connections whose handshakes are not complete. If a new connection would
- * exceed a limit, the client with the most connections of this kind loses one. The function prefers
- * a connection whose handshakes are not complete, then the connection that has been idle longest,
- * then the oldest connection. If all other connections of the newcomer's own client have calls, the
- * newcomer is closed. peer: the IPv4 address of the client, or the first 64 bits of its IPv6
- * address. A single host may have all IPv6 addresses with the same 64 bits. */
+ * limits: RPC_MAX_CONNECTIONS connections of local clients, as many of network clients, and
+ * RPC_MAX_HANDSHAKES connections whose handshakes are not complete. If the new connection exceeds a
+ * limit, the client with the most connections of this kind loses one: first one whose handshakes
+ * are not complete, then the one that has been idle longest, then the oldest. If this is the client
+ * of the new connection, and all its other connections have calls, the new connection is closed.
+ * peer: the IPv4 address of the client, or the first 64 bits of its IPv6 address, because a single
+ * host may have all IPv6 addresses with the same 64 bits. */
 void conn_accept_unix(struct conn_set *set, int fd);
 void conn_accept_tls(struct conn_set *set, int fd, uint64_t peer); /* call conn_set_use first */
 
-/* Notes that a client met a limit before a connection was made for it. */
+/* Counts a client that met a limit before it had a connection. `who` is its name for the log. */
 void conn_set_note(struct conn_set *set, enum call_limit limit, const char *who);
 
 /* Closes a connection without calls, to free a descriptor. Prefers network connections, and never

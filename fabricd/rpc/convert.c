@@ -159,7 +159,7 @@ static void place_name(const struct fab_fabric *f, uint32_t port, char name[FAB_
     snprintf(name, FAB_NODE_DESC_LEN + 8, "%s/%u", f->nodes[p->node].name, p->num);
 }
 
-/* Computes the condition of the link of a port, and why the link is slower than it could be.
+/* Sets *ret to the condition of the port's link, and says why the link is slower than it could be.
  * Returns false if the port has no link that is up. */
 static bool link_condition(struct answer *a, const struct fab_fabric *f, uint32_t port,
                            struct fab_link_condition *ret, char **ret_reason)
@@ -170,8 +170,8 @@ static bool link_condition(struct answer *a, const struct fab_fabric *f, uint32_
         return false;
     const struct fab_port *p = fab_fabric_port(f, port), *q = fab_fabric_port(f, p->peer);
     fab_fabric_link_condition(&p->info, &q->info, ret);
-    /* The best link needs no reason. To make a text for each link would take a fifth of the time of
-     * a list of ports. */
+    /* A link in the best condition needs no reason. Making a text for each link would take a fifth
+     * of the time of ListPorts. */
     if (fab_fabric_condition_is_best(ret))
         return true;
     place_name(f, port, name[0]);

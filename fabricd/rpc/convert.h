@@ -16,8 +16,9 @@
 #include "fabricd/sm/sm.h"
 #include "libfabmgr/view/view.h"
 
-/* The next functions make messages from objects of the view. Node and port ids are those of the
- * view's fabric. If memory ran out, each function returns NULL and marks the answer as failed. */
+/* The next functions make messages from objects of the view. The arguments `node` and `port` are
+ * ids in the fabric of the view. If memory ran out, each function returns NULL and marks the answer
+ * as failed. */
 /* Returns the base LID of a port; 0: it has none yet. */
 uint32_t lid_of_port(const struct fab_view *v, uint32_t port);
 Fabric__V1__Node *convert_node(struct answer *a, const struct fab_view *v, uint32_t node);
@@ -43,8 +44,8 @@ Fabric__V1__Event *convert_event(struct answer *a, const struct event *e);
 int64_t read_time(const Google__Protobuf__Timestamp *t, int64_t otherwise);
 Google__Protobuf__Timestamp *convert_time(struct answer *a, int64_t unix_us);
 Fabric__V1__FlappingLink *convert_flapping(struct answer *a, const struct sm_flapping *f);
-/* Converts a port that may be missing from the view. `place` is the name of the port, such as
- * "leaf-1/12"; the part before the slash is the name of the node. */
+/* Converts a port that need not be in the view. `place` is its name, such as "leaf-1/12"; the part
+ * before the slash is the name of its node. */
 Fabric__V1__PortRef *convert_place(struct answer *a, uint64_t guid, uint8_t port,
                                    const char *place);
 Fabric__V1__Reroute *convert_reroute(struct answer *a, const struct reroute *r);

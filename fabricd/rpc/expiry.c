@@ -22,11 +22,12 @@ enum stage { STAGE_VALID, STAGE_EXPIRING, STAGE_EXPIRED };
 struct expiry {
     struct bus *bus;
     struct loop_timer *timer;
-    /* a copy of the times, which the metrics read; NULL: no copy is needed */
+    /* a copy of the expiry times for the metrics; NULL: nobody needs it */
     struct tls_expiry *shared;
     struct tls_expiry times;
     char *path[TLS_FILES];
-    /* [file] the stage in the last event about the file; STAGE_VALID: no event yet */
+    /* [file] the stage that the last event reported for the file; STAGE_VALID: no event was
+     * emitted */
     enum stage told[TLS_FILES];
 };
 

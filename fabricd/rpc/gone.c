@@ -28,8 +28,8 @@ static void name_port(const struct fab_fabric *f, uint32_t port, char text[PLACE
     snprintf(text, PLACE_LEN, "%s/%u", f->nodes[p->node].name, p->num);
 }
 
-/* Writes why a link is gone. place: node GUID of the end that the caller has just named; the text
- * refers to this end as "this port". 0: the caller has named no end. */
+/* Writes why a link is gone. The text calls the end at the node with the GUID `place` "this port",
+ * because the caller has named this end before. place == 0: the caller has named neither end. */
 static void write_reason(const struct gone *g, const struct store_gone_link *l, uint64_t place,
                          char *text, size_t len)
 {
@@ -95,8 +95,8 @@ static Fabric__V1__LinkRate *convert_last_rate(struct answer *a, const struct st
     return m;
 }
 
-/* Returns the index of the end that the message names first. This is the end at the node `near`. If
- * near is 0, an end at a switch comes before an end at another node. */
+/* Returns the index of the end that comes first in the message: the end at the node with the GUID
+ * `near`. If `near` is 0, an end at a switch comes before an end at an adapter or router. */
 static int first_end(const struct store_gone_link *l, uint64_t near)
 {
     if (near != 0)
@@ -165,8 +165,8 @@ static size_t node_length(const char *what)
     return digits > 0 && slash[1 + digits] == '\0' ? (size_t)(slash - what) : strlen(what);
 }
 
-/* Finds the nodes that are gone and match a text, or the text without "/PORT". Returns false if
- * there are no such nodes. */
+/* Finds nodes that are gone by their name. `what` is such a name, with or without "/PORT". Returns
+ * false if there are no such nodes. */
 static bool find(struct rpc *r, const char *what, struct store_gone_found *ret, size_t *ret_len)
 {
     size_t lens[2] = {strlen(what), node_length(what)};

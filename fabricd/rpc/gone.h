@@ -11,7 +11,7 @@
 #include "fabricd/rpc/server.h"
 #include "fabricd/store/gone.h"
 
-/* The input of the conversions below, the same for all messages of one answer. */
+/* What the functions below need for all messages of one answer. */
 struct gone {
     struct rpc *rpc;
     const struct fab_view *view;
@@ -21,8 +21,8 @@ struct gone {
 /* Fills in *g for the messages of a new answer. Returns false if there is no memory. */
 bool gone_begin(struct gone *g, struct rpc *rpc, const struct fab_view *v, struct answer *a);
 Fabric__V1__GoneNode *gone_convert_node(const struct gone *g, const struct store_gone_node *node);
-/* Converts a link. near: node GUID of the end that becomes `a` in the message; 0: if only one end
- * is at a switch, this end becomes `a`. */
+/* Converts a link that is gone. near: node GUID of the end that becomes `a` in the message. near ==
+ * 0: the end at a switch becomes `a`, if only one end is at a switch. */
 Fabric__V1__GoneLink *gone_convert_link(const struct gone *g, const struct store_gone_link *link,
                                         uint64_t near);
 

@@ -64,8 +64,8 @@ struct grpc {
     /* for the audit log: from where the client connected, such as "unix, pid 812" */
     char source[80];
     uint64_t now;
-    /* true while grpc_receive, grpc_tick or grpc_produce runs. The caller of these functions
-     * fetches the bytes afterwards, so `wake` need not be called. */
+    /* true: grpc_receive, grpc_tick or grpc_produce is running. Their caller fetches pending bytes
+     * afterwards, so `wake` is not called. */
     bool busy;
     TAILQ_HEAD(, call) calls;
 };
@@ -190,7 +190,7 @@ void call_audit_object(struct call *c, const char *fmt, ...)
     audit_begin(a, &row);
 }
 
-/* Returns true if a call that ends with this code must be recorded in the audit log. */
+/* Returns true if the audit log must have a row about a call that ends with this code. */
 static bool is_recorded(const struct call *c, enum fab_grpc_code code)
 {
     return c->grpc->in.audit != NULL &&
@@ -222,8 +222,8 @@ bool call_is_local(const struct call *c)
     return strcmp(c->stream->request.local, "yes") == 0;
 }
 
-/* Returns true if a majority must confirm what the call decides. If the client sent "fabric-local",
- * no majority is needed. */
+/* Returns true if a majority must confirm what the call decides, and the client did not send
+ * "fabric-local". */
 static bool needs_majority(const struct call *c)
 {
     return c->grpc->in.majority != NULL && c->method != NULL && c->method->decides &&
@@ -363,8 +363,8 @@ static const struct service *find_service(const struct grpc *g, const char *name
     return NULL;
 }
 
-/* Finds the method that a request path such as "/fabric.v1.FabricService/GetStatus" names.
- * Returns NULL if there is none. */
+/* Finds the method by its path in the request, such as "/fabric.v1.FabricService/GetStatus".
+ * Returns NULL if there is no such method. */
 static const struct method *find_method(const struct grpc *g, const char *path,
                                         const struct service **ret_service)
 {
@@ -509,8 +509,8 @@ static void on_message(struct call *c)
         abandon(c, FAB_GRPC_INVALID_ARGUMENT, "this method takes one message, more came");
         return;
     }
-    /* A message has arrived. If the method takes only one message, the call waits until the client
-     * has ended its stream, because a second message would be an error. */
+    /* If the method takes only one message, do not call it yet: a second message would be an error,
+     * so the call waits until the client has ended its stream. */
     c->handled = true;
     if (c->method->many)
         handle(c);
@@ -701,8 +701,9 @@ void grpc_tick(struct grpc *g, uint64_t now_us)
     g->busy = false;
 }
 
-/* Returns true if the call has begun a change that cannot be stopped. A call with a stream as its
- * answer, such as a backup, also has a BEGIN row in the audit log, but can be stopped. */
+/* Returns true if the call has begun a change that cannot be stopped. The change has a BEGIN row in
+ * the audit log. A call that answers with a stream, such as a backup, has a BEGIN row, too, but can
+ * be stopped. */
 static bool is_changing(const struct call *c)
 {
     bool stream = c->hooks != NULL && c->hooks->drain != NULL;

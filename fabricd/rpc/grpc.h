@@ -26,13 +26,13 @@ struct grpc_access {
     void (*admit)(struct call *c, const struct service *s, const struct method *m);
     /* Returns true if the caller may call the method now. */
     bool (*permits)(const struct call *c, const struct service *s, const struct method *m);
-    /* the call has ended with this code; called once for each call */
+    /* called once for each call, when the call has ended with this status code */
     void (*ended)(struct call *c, enum fab_grpc_code code);
 };
 struct grpc_input {
     const struct service *const *services; /* table of services, NULL-terminated */
     void *context;                         /* value that call_context returns to the services */
-    /* the client at the other end; the connection takes a reference */
+    /* the client at the other end of the connection, which takes a reference */
     struct caller *caller;
     const struct grpc_access *access; /* NULL: every caller may call every method */
     /* Tells the owner of the connection that there are bytes to send, so that it must call
@@ -56,8 +56,8 @@ const struct caller *grpc_caller(const struct grpc *g);
 /* Ends all calls, calls their hooks `gone`, and frees g, which may be NULL. */
 void grpc_free(struct grpc *g);
 
-/* The next functions do the same as the functions h2_receive, h2_produce, and so on of h2.h, and
- * return the same errors. */
+/* The next functions forward to the functions of h2.h with the same end of the name, such as
+ * h2_receive, and return the same errors. */
 int grpc_receive(struct grpc *g, const uint8_t *data, size_t len, uint64_t now_us);
 ssize_t grpc_produce(struct grpc *g, const uint8_t **ret_data);
 bool grpc_done(const struct grpc *g);
@@ -66,7 +66,7 @@ bool grpc_ready(const struct grpc *g);
 uint64_t grpc_headers_until(const struct grpc *g);
 size_t grpc_calls(const struct grpc *g);
 
-/* Returns the earliest deadline of a call, at which grpc_tick must be called; UINT64_MAX: no
+/* Returns the earliest deadline of all calls, at which grpc_tick must be called; UINT64_MAX: no
  * call has a deadline. */
 uint64_t grpc_deadline(const struct grpc *g);
 void grpc_tick(struct grpc *g, uint64_t now_us); /* ends calls whose deadline has passed */

@@ -38,16 +38,16 @@ struct h2 {
     LIST_HEAD(, h2_stream) list;
     size_t streams, queued;
     uint64_t now_us;
-    /* see h2_headers_until; at most one header block is incomplete, because its frames follow each
-     * other directly */
+    /* The result of h2_headers_until. There is only one, because the frames of a header block
+     * follow each other directly, so at most one header block is incomplete. */
     uint64_t headers_until;
-    /* budget: number of frames that the client may still send (limits.h). budget_us: the time up to
-     * which the budget has grown. */
+    /* budget: number of frames that the client may still send (limits.h). The budget grows with
+     * time; budget_us: the time up to which its growth was added. */
     uint32_t budget;
     uint64_t budget_us;
-    /* Position of the parser in the frames. skip: number of bytes before the next frame header.
-     * head: number of bytes of this header that have arrived. length: length of the payload, as far
-     * as these bytes show it. */
+    /* Where the counting of frames is in the received bytes. skip: number of payload bytes before
+     * the next frame header. head: number of bytes of this header that were received. length:
+     * length of the payload, from the bytes of the header so far. */
     uint32_t skip, head, length;
     bool ready;
 };
@@ -122,8 +122,8 @@ static void calm(struct h2 *h)
                           NGHTTP2_ENHANCE_YOUR_CALM, (const uint8_t *)why, sizeof why - 1);
 }
 
-/* Subtracts the frames whose headers are in `data` from the client's budget. The function counts
- * the frames itself, because nghttp2 does not report frames that it ignores. Returns false if the
+/* Subtracts the frames that begin in `data` from the client's budget. nghttp2 does not report
+ * frames that it ignores, so this function finds the frame headers itself. Returns false if the
  * budget is used up. */
 static bool pay(struct h2 *h, const uint8_t *data, size_t len)
 {
@@ -134,7 +134,7 @@ static bool pay(struct h2 *h, const uint8_t *data, size_t len)
             i += n;
             continue;
         }
-        if (h->head < 3) /* these bytes are the length of the payload */
+        if (h->head < 3) /* the first 3 bytes of a frame header are the length of the payload */
             h->length = h->length << 8 | data[i];
         i++;
         if (++h->head < FRAME_HEADER)
@@ -423,7 +423,7 @@ static int session_new(struct h2 *h)
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(cb, on_data);
     nghttp2_session_callbacks_set_on_stream_close_callback(cb, on_close);
     nghttp2_session_callbacks_set_on_frame_send_callback(cb, on_frame_send);
-    /* nghttp2 would otherwise keep closed streams for the priority tree */
+    /* without this, nghttp2 keeps closed streams for the priority tree */
     nghttp2_option_set_no_closed_streams(option, 1);
 #if HAVE_DECL_NGHTTP2_OPTION_SET_STREAM_RESET_RATE_LIMIT
     /* By default, nghttp2 ends a connection whose client resets more than 33 streams per second for
@@ -467,8 +467,8 @@ void h2_free(struct h2 *h)
 {
     if (h == NULL)
         return;
-    /* nghttp2_session_del would drop the remaining streams without a callback, so this loop frees
-     * them first. */
+    /* Free the remaining streams first, because nghttp2_session_del drops them without a
+     * callback. */
     while (!LIST_EMPTY(&h->list))
         stream_free(LIST_FIRST(&h->list));
     nghttp2_session_del(h->session);

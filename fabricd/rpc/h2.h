@@ -31,7 +31,7 @@ struct h2_stream {
     struct h2_request request;
     size_t header_bytes;
     void *user; /* data of the layer above (grpc.c) */
-    /* only h2.c uses the following members */
+    /* the members from here on are only for h2.c */
     LIST_ENTRY(h2_stream) entry;
     /* queue of written chunks of data that are not sent yet */
     struct h2_chunk *first, **last;
@@ -54,15 +54,16 @@ struct h2_ops {
 
 /* Creates the server side of a connection. Returns NOMEM. */
 int h2_new(const struct h2_ops *ops, void *ctx, struct h2 **ret);
-/* closes every stream, and frees h; h may be NULL */
+/* closes every stream, and frees `h`, which may be NULL */
 void h2_free(struct h2 *h);
 
 /* Handles received bytes. Returns FORMAT after a protocol error, or LIMIT if the client has used up
  * its budget of frames (limits.h). After an error, the caller must still send the bytes that
  * h2_produce returns, and then close the connection. */
 int h2_receive(struct h2 *h, const uint8_t *data, size_t len, uint64_t now_us);
-/* Returns the number of bytes to send next; *ret_data points to them until the next call.
- * Returns 0 if there are none now, or NOMEM; after NOMEM the caller must close the connection. */
+/* Returns the number of bytes to send next; *ret_data points to these bytes until the next call.
+ * Returns 0 if nothing is to be sent now. Returns NOMEM if memory ran out; the caller must then
+ * close the connection. */
 ssize_t h2_produce(struct h2 *h, const uint8_t **ret_data);
 /* Returns true if no more bytes will be sent or received, so that the caller can close the
  * connection. */
@@ -87,8 +88,8 @@ size_t h2_queued(const struct h2 *h);
 int h2_write(struct h2_stream *s, uint8_t *data, size_t len);
 /* Sends the response headers now, before any data. Returns NOMEM. */
 int h2_start(struct h2_stream *s);
-/* Call this function if the gRPC layer has more to write to the stream. The callback `drain`
- * follows when more may be written. */
+/* Tells the stream that the gRPC layer has more to write. The stream calls `drain` when it can take
+ * more. */
 void h2_resume(struct h2_stream *s);
 /* Ends the stream after all written data, with the trailers grpc-status and grpc-message (message
  * NULL: no grpc-message). Returns NOMEM. */

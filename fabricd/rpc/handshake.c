@@ -30,8 +30,8 @@ TAILQ_HEAD(handshake_list, handshake);
 struct handshake {
     TAILQ_ENTRY(handshake) entry;
     struct handshakes *set;
-    /* The list in which this handshake is; NULL: the thread works on the handshake. Guarded by the
-     * lock. */
+    /* the list that contains this handshake, guarded by `lock`; NULL: the thread is working on the
+     * handshake */
     struct handshake_list *list;
     bool cancelled; /* true: the loop thread cancelled the handshake while `list` was NULL */
     struct handshake_input in;
@@ -40,13 +40,16 @@ struct handshake {
 
 struct handshakes {
     pthread_t thread;
-    int epoll, urgent; /* two epoll sets; `urgent` has the urgent handshakes */
-    int stop;          /* eventfd that tells the thread to end */
+    /* epoll: the set on which the thread waits; urgent: the set of the urgent handshakes, which is
+     * also a member of `epoll` */
+    int epoll, urgent;
+    int stop; /* eventfd that tells the thread to end */
     /* eventfd, used as a semaphore: each finished handshake adds 1, and each call of on_finished
      * subtracts 1. So the loop thread takes one result in each iteration. */
     int ready;
     struct loop_watch *watch;
-    pthread_mutex_t lock; /* guards the lists */
+    /* guards `pending`, `finished`, and the member `list` of each handshake */
+    pthread_mutex_t lock;
     struct handshake_list pending, finished;
 };
 
@@ -85,8 +88,7 @@ static int epoll_of(const struct handshake *h)
     return h->in.urgent ? h->set->urgent : h->set->epoll;
 }
 
-/* Continues a handshake. Returns the epoll event for which it waits, or 0 if the handshake has
- * ended. */
+/* Continues a handshake. Returns the epoll event that the handshake needs next; 0: it has ended. */
 static uint32_t advance(struct handshake *h)
 {
     struct handshake_result *r = &h->result;
@@ -106,10 +108,9 @@ static uint32_t advance(struct handshake *h)
     return 0;
 }
 
-/* Returns the handshake for which epoll has an event. Returns NULL if the loop thread has cancelled
- * this handshake in the meantime. If a new handshake has the same address in memory, the function
- * returns the new handshake. This does no harm, because the new handshake finds no bytes to
- * read. */
+/* Takes the handshake `wanted`, for which epoll has reported an event, from the list `pending`.
+ * Returns NULL if the loop thread has cancelled it meanwhile. If its memory already belongs to a
+ * newer handshake, returns the newer one. This does no harm, because it finds no bytes to read. */
 static struct handshake *take_pending(struct handshakes *set, const void *wanted)
 {
     struct handshake *h;
@@ -123,7 +124,8 @@ static struct handshake *take_pending(struct handshakes *set, const void *wanted
     return h;
 }
 
-/* Puts a handshake back into a list. Frees it if it was cancelled in the meantime. */
+/* Puts a handshake into the list `finished` if it has ended, otherwise into `pending`. If the loop
+ * thread has cancelled it meanwhile, frees it instead. */
 static void put_back(struct handshakes *set, struct handshake *h, bool ended)
 {
     const uint64_t one = 1;
@@ -135,15 +137,15 @@ static void put_back(struct handshakes *set, struct handshake *h, bool ended)
     if (cancelled)
         handshake_free(h);
     else if (ended && write(set->ready, &one, sizeof one) < 0)
-        abort(); /* an eventfd overflows only after 2^64 writes */
+        abort(); /* impossible: the counter of an eventfd has 64 bits */
 }
 
 static void run(struct handshakes *set, struct handshake *h)
 {
     uint32_t wanted = advance(h);
     struct epoll_event e = {.events = wanted | EPOLLONESHOT, .data.ptr = h};
-    /* The loop thread closes only sockets of handshakes that are in lists, so fd still belongs to
-     * this handshake. */
+    /* The thread owns the handshake now, so the loop thread cannot have closed its descriptor
+     * `fd`. */
     if (wanted != 0 && epoll_ctl(epoll_of(h), EPOLL_CTL_MOD, h->result.fd, &e) < 0)
         wanted = 0;
     else if (wanted == 0)
@@ -155,7 +157,8 @@ static void *run_handshakes(void *ctx)
 {
     struct handshakes *set = ctx;
     thread_set_name("fabricd-tls");
-    thread_set_background(); /* the loop thread and other programs have precedence */
+    /* this thread runs only if the loop thread and other programs leave time */
+    thread_set_background();
     for (;;) {
         struct epoll_event e;
         int count = epoll_wait(set->urgent, &e, 1, 0);
@@ -163,8 +166,8 @@ static void *run_handshakes(void *ctx)
             count = epoll_wait(set->epoll, &e, 1, -1);
         if (count == 1 && e.data.ptr == &set->stop)
             return NULL;
-        /* an event of the set `urgent` itself has the address of set->urgent, which is not a
-         * handshake */
+        /* If the event is about the set `urgent` itself, its pointer is the address of set->urgent.
+         * take_pending does not find it in the list, and returns NULL. */
         struct handshake *h = count == 1 ? take_pending(set, e.data.ptr) : NULL;
         if (h != NULL)
             run(set, h);
@@ -184,7 +187,7 @@ static void on_finished(void *ctx)
     if (h != NULL)
         take(h);
     pthread_mutex_unlock(&set->lock);
-    if (h == NULL) /* the loop thread has cancelled this handshake */
+    if (h == NULL) /* the loop thread has cancelled the handshake after it ended */
         return;
     h->in.done(h->in.ctx, &h->result);
     if (h->result.complete) {

@@ -26,8 +26,8 @@ struct handshake_result {
      * the result owns both. */
     int fd;
     SSL *ssl;
-    /* The client. After a failure: the client whose certificate was refused (caller_refused), or
-     * NULL. */
+    /* The client. If its certificate was refused, the caller that caller_refused creates; NULL:
+     * there is none. */
     struct caller *caller;
     /* after a failure, OpenSSL's code of the reason; 0: the client closed the connection */
     unsigned long error;
@@ -36,8 +36,8 @@ typedef void handshake_done(void *ctx, const struct handshake_result *r);
 
 /* Starts the thread. Returns NOMEM, also if no thread can be created. */
 int handshakes_new(struct loop *loop, struct handshakes **ret);
-/* Stops the thread, and closes the connections whose handshakes were not handed over. h may be
- * NULL. */
+/* Stops the thread, and closes the connections of all handshakes whose results the loop thread has
+ * not taken. `h` may be NULL. */
 void handshakes_free(struct handshakes *h);
 
 struct handshake_input {
@@ -52,7 +52,7 @@ struct handshake_input {
  * has failed, `done` is called on the loop thread; from then on, *ret is not valid. If the function
  * returns NOMEM, it has closed the socket. */
 int handshake_begin(struct handshakes *h, const struct handshake_input *in, struct handshake **ret);
-/* Ends a handshake and closes its connection, without a call of `done`. h may be NULL. */
+/* Ends a handshake and closes its connection, without a call of `done`. `h` may be NULL. */
 void handshake_cancel(struct handshake *h);
 
 #endif

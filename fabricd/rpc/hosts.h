@@ -19,7 +19,7 @@ struct host_cache {
 const struct fab_hosts *need_hosts(struct call *c, const struct fab_view *v);
 void hosts_end(struct host_cache *c);
 
-/* Returns the location of a node. The location of an adapter is that of its host. */
+/* Returns the location of a node: that of its host for an adapter, otherwise its own. */
 const struct fab_location *location_of_node(const struct fab_hosts *h, const struct fab_view *v,
                                             uint32_t node);
 /* Returns true if `wanted` is the name of the rack (case does not matter), is a pattern that
@@ -29,8 +29,8 @@ bool is_rack(const char *rack, const char *wanted);
  * is_rack takes it. */
 bool is_in_rack(const struct fab_hosts *h, const struct fab_view *v, uint32_t node,
                 const char *rack);
-/* Returns true if any node is in the rack `rack`, as is_in_rack finds it. Otherwise finishes the
- * call with an error. */
+/* Returns true if at least one node is in a rack that matches `rack` (see is_in_rack). Otherwise
+ * finishes the call with an error. */
 bool need_rack(struct call *c, const struct fab_hosts *h, const struct fab_view *v,
                const char *rack);
 /* Converts a location. Returns NULL if all its texts are "", or if memory ran out. */

@@ -12,10 +12,10 @@
 
 struct kept {
     struct event event;
-    /* For an event of severity debug, which has no sequence number: the sequence number of the last
-     * event before it that has one. Not used for other events. */
+    /* Only for events of severity debug, which have no sequence number: the sequence number of the
+     * last other event before this one. */
     uint64_t after;
-    /* memory of the event's fields, followed by their texts */
+    /* the fields of `event`, followed by the texts of the fields */
     struct event_field room[];
 };
 
@@ -50,8 +50,8 @@ static void keep_debug(struct journal *j, const struct event *e)
     j->told(j->ctx);
 }
 
-/* Adds an event to one of the two rings. If memory runs out, its place in the ring stays empty,
- * and readers skip it. */
+/* Adds an event to one of the two rings. If memory runs out, its slot in the ring stays empty, and
+ * readers skip this slot. */
 static void on_event(void *ctx, const struct event *e)
 {
     struct journal *j = ctx;

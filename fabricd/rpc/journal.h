@@ -13,7 +13,7 @@
 struct journal;
 /* Creates a journal of the events on the bus. It calls `told` after each event. Returns NOMEM. */
 int journal_new(struct bus *bus, void (*told)(void *ctx), void *ctx, struct journal **ret);
-void journal_free(struct journal *j); /* j may be NULL */
+void journal_free(struct journal *j); /* `j` may be NULL */
 /* Returns the sequence number of the newest event; 0: no event yet. */
 uint64_t journal_newest(const struct journal *j);
 /* Returns the sequence number of the oldest event in the ring; if the ring is empty, that of the
@@ -22,12 +22,11 @@ uint64_t journal_oldest(const struct journal *j);
 /* Returns the event with this sequence number; NULL: it is not in the ring. */
 const struct event *journal_at(const struct journal *j, uint64_t seq);
 
-/* Returns how many events of severity debug there have been. They have no sequence number; the
- * journal counts them from 1. */
+/* Returns the number of events of severity debug so far. These events have no sequence number; the
+ * journal numbers them from 1. */
 uint64_t journal_debug_count(const struct journal *j);
-/* Returns event number `number` of severity debug, counted from 1. *ret_after is the sequence
- * number of the last event of a higher severity before this event. NULL: the journal has dropped
- * the event. */
+/* Returns the event of severity debug that has this number; NULL: the journal has dropped the
+ * event. *ret_after is the sequence number of the last event before it that has one. */
 const struct event *journal_debug_at(const struct journal *j, uint64_t number, uint64_t *ret_after);
 
 #endif

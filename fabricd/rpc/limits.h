@@ -49,7 +49,8 @@
 /* Maximum time in us for which the server handles received bytes of one connection before it
  * continues with other connections. */
 #define RPC_TURN_US 500ull
-/* number of received bytes that are handled between two checks of RPC_TURN_US */
+/* the server handles this number of received bytes, and then checks whether RPC_TURN_US is used
+ * up */
 #define RPC_SLICE 128u
 /* Maximum time in us from the acceptance of a connection to the end of the TLS and HTTP/2
  * handshakes. */
@@ -79,10 +80,11 @@
 #define RPC_FRAMES_DATA 64u
 #define RPC_PAGE_DEFAULT 1000u
 #define RPC_PAGE_MAX 2000u
-/* Number of events in the journal. If a call of WatchEvents falls behind by more events, the
+/* Number of events in the journal. If a call of WatchEvents has more unsent events than this, the
  * manager ends the call. */
 #define RPC_EVENTS_KEPT 4096u
-/* Number of events of severity debug in the journal; slow clients miss older ones. */
+/* Number of events of severity debug in the journal. If a slow client has more unsent ones, it
+ * misses the oldest of them. */
 #define RPC_DEBUG_KEPT 256u
 #define RPC_UNRESPONSIVE_SHOWN 100u
 /* Maximum number of studies (long computations for an RPC, study.h) that are running or queued: for

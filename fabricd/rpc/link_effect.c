@@ -70,7 +70,7 @@ void link_effect_add(struct call *c, struct answer *a, Fabric__V1__ListUnhealthy
     struct sm_capacity *list = answer_alloc(a, m->n_links, sizeof *list);
     for (size_t i = 0; list && i < m->n_links; i++) {
         if (!m->links[i] || !m->links[i]->a)
-            goto out; /* memory ran out, so the call will fail */
+            goto out; /* memory ran out, and answer_reply will send an error */
         list[i].guid = guid_of(m->links[i]);
         list[i].port = (uint8_t)m->links[i]->a->port_number;
     }

@@ -43,7 +43,7 @@
 struct listener {
     struct evconnlistener *ev;
     struct loop_timer *rest;
-    int spare[SPARES]; /* reserved descriptors of a Unix socket; -1: the place is empty */
+    int spare[SPARES]; /* reserved descriptors of a Unix socket; -1: this element has none */
     struct conn_set *conns;
     /* number of connections accepted since turn_us */
     unsigned accepted;
@@ -58,7 +58,7 @@ struct listener {
     ino_t ino;
 };
 
-/* Returns the client's address in the form that conn_accept_tls takes. */
+/* Returns the address of a client in the form that the argument `peer` of conn_accept_tls has. */
 static uint64_t peer_of(const struct sockaddr *from)
 {
     uint64_t peer = 0;
@@ -74,7 +74,8 @@ static uint64_t peer_of(const struct sockaddr *from)
     return peer;
 }
 
-/* Fills the reserve of a Unix socket. If the process has no descriptor left, closes connections. */
+/* Reserves descriptors for a Unix socket until it has SPARES of them. If the process cannot open
+ * more descriptors, closes connections. */
 static void reserve(struct listener *l)
 {
     for (int i = 0; i < SPARES && l->path != NULL; i++)
@@ -98,7 +99,7 @@ static bool release(struct listener *l)
     return freed || (l->path != NULL && conn_set_make_room(l->conns));
 }
 
-/* Returns false if the address opens too many connections per second. */
+/* Returns false if this address has opened too many connections in a short time. */
 static bool may_connect(struct listener *l, uint64_t peer, uint64_t now)
 {
     static const struct fab_bucket_rate rate = {1000000 / RPC_PEER_RATE, RPC_PEER_BURST};
@@ -148,7 +149,8 @@ static void on_accept(struct evconnlistener *ev, evutil_socket_t fd, struct sock
 static void on_accept_error(struct evconnlistener *ev, void *ctx)
 {
     struct listener *l = ctx;
-    /* If descriptors were freed, libevent calls on_accept again in the next iteration. */
+    /* After release(), the process can open a descriptor, and libevent calls on_accept again in the
+     * next iteration. */
     if ((errno == EMFILE || errno == ENFILE) && release(l))
         return;
     log_warning("rpc", "no client can be accepted: %s; trying again in a second", strerror(errno));
@@ -212,8 +214,8 @@ static int bind_unix(const struct sockaddr_un *at, const char *group, int *ret_f
                      size_t why_len)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    /* bind() creates the socket file with the mode of the unbound socket, reduced by the umask. So
-     * the mode is never too wide. */
+    /* bind() gives the socket file the mode of the socket, without the bits of the umask. fchmod()
+     * sets this mode first, so that the file never has a wider one. */
     if (fd < 0 || fchmod(fd, 0660) < 0 || bind(fd, (const struct sockaddr *)at, sizeof *at) < 0 ||
         chmod(at->sun_path, 0660) < 0) {
         snprintf(why, why_len, "unix:%s: %s%s", at->sun_path, strerror(errno),

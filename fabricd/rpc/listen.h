@@ -22,7 +22,7 @@ struct listen_input {
  * what to do. */
 int listen_open(const struct listen_input *in, const struct config_listen *at,
                 struct listener **ret, char *why, size_t why_len);
-/* stops listening; removes the file of a Unix socket; l may be NULL */
+/* stops listening, and removes the file of a Unix socket; `l` may be NULL */
 void listen_close(struct listener *l);
 
 #endif

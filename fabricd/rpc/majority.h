@@ -17,17 +17,17 @@ struct majority;
 /* Creates the list of the decisions that wait. replica NULL: the state is not replicated, and no
  * decision waits. Returns NOMEM. */
 int majority_new(struct loop *loop, struct replica *replica, struct majority **ret);
-void majority_free(struct majority *m); /* m may be NULL */
-/* Returns whether a majority answers; otherwise why[] has a sentence. */
+void majority_free(struct majority *m); /* `m` may be NULL */
+/* Returns true if a majority of the etcd servers answers. Otherwise why[] has a sentence. */
 bool majority_answers(const struct majority *m, char *why, size_t why_len);
-/* majority_wait calls `done` when a majority has confirmed all changes that were stored before this
- * call, or when MAJORITY_MS milliseconds have passed. Returns NULL if nothing has to be confirmed,
- * or if memory ran out. */
+/* majority_wait calls `done` when a majority has confirmed all changes that were stored before, or
+ * after MAJORITY_MS milliseconds. It returns NULL, and does not call `done`, if nothing has to be
+ * confirmed or memory ran out. */
 #define MAJORITY_MS 2000
 struct majority_held;
 typedef void majority_done(void *ctx, bool confirmed);
 struct majority_held *majority_wait(struct majority *m, majority_done *done, void *ctx);
-/* Forgets the callback of majority_wait, because the RPC call has ended. */
+/* Forgets the callback that majority_wait got, because the RPC call has ended. */
 void majority_forget(struct majority_held *held);
 
 #endif

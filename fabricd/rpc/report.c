@@ -71,7 +71,7 @@ struct resolving {
     struct measure *m;
     struct study *s;
     size_t room;
-    /* bitset of the ids of ports that are in the list already */
+    /* bitset of port ids: the ports that m->ends already has */
     uint64_t *seen;
     struct fab_hosts hosts; /* the hosts of the view; valid if has_hosts is true */
     bool has_hosts;
@@ -202,7 +202,7 @@ bool measure_quality(const struct measure *m, struct study *s, const struct fab_
 static int route(struct report *r, const struct study *s, const struct fab_fabric *fabric,
                  const struct fab_lids *lids)
 {
-    /* `policy` is a copy of the view's policy with the same pointers, so it must not be freed. */
+    /* `policy` must not be freed, because its pointers are those of the policy of the view */
     struct fab_policy policy = s->view->policy;
     const struct fab_route_input in = {
         .fabric = fabric, .policy = &policy, .lids = lids, .flawed = &r->flawed};

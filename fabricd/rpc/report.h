@@ -12,7 +12,7 @@
 #include "libfabmgr/route/route.h"
 #include "libfabmgr/study/quality.h"
 
-/* names from a request; a study looks them up on the worker thread */
+/* A list of names from a request. The worker thread looks them up when the study runs. */
 struct name_list {
     char **name; /* [count] */
     size_t count;
@@ -49,10 +49,10 @@ struct report {
     /* OK, or UNSUPPORTED: the engine does not support the fabric, and why[] has the reason */
     int status;
     char why[300];
-    bool flawed; /* set by the engine, see fab_route_input.flawed */
-    /* Set by the caller: the VLs are divided into this number of sets, so that each traffic class
-     * can have its own set. The engine may use only the VLs of one set. If there are fewer sets
-     * than traffic classes, classes share sets. */
+    bool flawed; /* set by the engine (fab_route_input.flawed) */
+    /* Set by the caller: the number of sets into which the VLs are divided. Each traffic class gets
+     * one set; if there are fewer sets than classes, classes share sets. The engine may use only as
+     * many VLs as one set has. */
     uint8_t lane_sets;
     struct fab_qos_report classes;
     uint64_t route_us, verify_us;

@@ -73,7 +73,7 @@ int rpc_reload_tls(struct rpc *r, const struct config_tls *tls, char *why, size_
 {
     SSL_CTX *ctx = NULL;
     if (r->ssl_ctx == NULL)
-        return FAB_OK; /* without a TLS address, there is nothing to reload */
+        return FAB_OK; /* no address uses TLS, so the TLS settings are not needed */
     int rc = read_tls(tls, &ctx, why, why_len);
     if (rc != FAB_OK)
         return rc;
@@ -83,7 +83,9 @@ int rpc_reload_tls(struct rpc *r, const struct config_tls *tls, char *why, size_
         return FAB_E_NOMEM;
     }
     rc = conn_set_use(r->conns, ctx);
-    SSL_CTX_free(r->ssl_ctx); /* open connections and pending handshakes keep a reference */
+    /* the context is freed when the last open connection and pending handshake that use it have
+     * ended */
+    SSL_CTX_free(r->ssl_ctx);
     r->ssl_ctx = ctx;
     return rc;
 }

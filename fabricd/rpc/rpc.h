@@ -63,6 +63,6 @@ int rpc_reload_tls(struct rpc *r, const struct config_tls *tls, char *why, size_
 /* Refuses the calls in progress whose callers no longer have the role that these calls need. Called
  * when the setting rpc.roles may have changed. */
 void rpc_reload_roles(struct rpc *r);
-void rpc_stop(struct rpc *r); /* r may be NULL */
+void rpc_stop(struct rpc *r); /* `r` may be NULL */
 
 #endif

@@ -25,9 +25,9 @@ struct studies;
 struct rpc {
     struct rpc_input in;
     struct journal *journal;
-    /* The name of the journal. It consists of the number of the database and the port GUID of the
-     * manager; the number alone is not enough, because a copy of a database has the same number.
-     * "": there is no database. */
+    /* Name of the journal: the number of the database and the port GUID of the manager. The number
+     * alone is not enough, because a copy of a database has the same number. "": there is no
+     * database. */
     char journal_name[40];
     struct audit *audit;
     struct majority *majority;
@@ -88,8 +88,8 @@ int find_port(struct call *c, const struct fab_view *v, const char *node, uint32
 /* Like find_node, but for a list: `what` selects nodes and ports (libfabmgr/view/filter.h). */
 int find_filter(struct call *c, const struct fab_view *v, const char *what,
                 struct fab_view_filter *ret);
-/* In service_whatif.c. If the text has the form NODE/PORT and NODE is the name of a node, stores
- * this name in node[] and the port number in *ret_number, and returns true. */
+/* Defined in service_whatif.c. Returns true if the text has the form NODE/PORT and NODE names a
+ * node. In this case, node[] gets the name, and *ret_number the port number. */
 bool is_port_name(const struct fab_view *v, const char *text, char node[FAB_NODE_DESC_LEN + 1],
                   uint32_t *ret_number);
 /* The requested page of a list. */
@@ -106,14 +106,14 @@ bool read_page(struct call *c, char list, const char *token, uint32_t size, stru
 void refuse_token(struct call *c, const char *token);
 
 struct answer;
-/* In service_policy.c: sets the version in force and the names of its sections, and returns their
- * number. */
+/* Defined in service_policy.c. Writes the number of the policy version in force and the names of
+ * its sections. Returns the number of sections. */
 size_t list_policy_sections(struct answer *a, const struct policy *p, uint64_t *ret_version,
                             char ***ret_sections);
-/* In service_backup.c: frees the backup, after all calls have ended. */
+/* Defined in service_backup.c. Frees the backup, after all calls have ended. */
 void backup_end(struct rpc *r);
 
-/* The methods of FabricService, grouped by the file that defines them. */
+/* The methods of FabricService. A comment names the file that defines them. */
 typedef void call_handler(struct call *c, const void *request);
 call_handler who_am_i;                                           /* in service_access.c */
 call_handler get_status, get_version, sweep, reroute, rebalance; /* in service_status.c */
@@ -157,14 +157,14 @@ call_handler get_diagnostics;                                        /* in servi
 call_handler list_events;                                            /* in service_event_list.c */
 call_handler watch_events;                                           /* in service_event.c */
 
-/* The ports with the ids `first` to `end` - 1, as far as the filter selects them. */
+/* All ports with an id of at least `first` and less than `end` that the filter selects. */
 struct port_range {
     uint32_t first, end;
     struct fab_view_filter filter;
 };
-/* Finds the ports that follow a page token, in a list of the ports that `node` selects. `kind`
- * identifies the list, as in page_parse. Returns FORMAT (wrong token), INVAL, NOT_FOUND or EXISTS;
- * the call is then finished with an error. */
+/* Finds the ports that come after a page token in a list of ports. `node` selects the ports of the
+ * list, and `kind` identifies the list, as in page_parse. Returns FORMAT (wrong token), INVAL,
+ * NOT_FOUND or EXISTS; the call is then finished with an error. */
 int read_port_range(struct call *c, const struct fab_view *v, char kind, const char *page_token,
                     const char *node, struct port_range *ret);
 

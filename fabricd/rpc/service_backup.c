@@ -27,7 +27,8 @@
 
 struct backup {
     struct rpc *rpc;
-    struct call *call; /* only the loop thread uses it; NULL: the call has ended */
+    /* the call that gets the backup; NULL: it has ended. Only the loop thread uses this member. */
+    struct call *call;
     struct worker *worker;
     /* Ends the call if the client takes no piece for RPC_STALL_US. Otherwise a client that does not
      * read would prevent other backups, because only one backup is made at a time. */
@@ -124,7 +125,7 @@ static int send_piece(struct backup *b)
     m.time = b->result.made;
     m.files = b->result.files;
     m.has_settings = b->result.settings;
-    return call_send(b->call, &m.base); /* on failure, call_send finishes the call */
+    return call_send(b->call, &m.base); /* call_send finishes the call if it fails */
 }
 
 static void drain(struct call *c, void *data)
@@ -163,14 +164,15 @@ static void on_made(void *ctx)
     snprintf(text, sizeof text, "%u files, %llu bytes", b->result.files,
              (unsigned long long)b->size);
     call_audit_change(b->call, NULL, text);
-    /* The row must be in the audit log before the client gets the first piece. */
+    /* The audit log must have a row before the client gets the first piece. */
     call_audit_object(b->call, "backup of %s", b->result.made);
     loop_timer_set(b->stall, RPC_STALL_US);
     call_later(b->call, &hooks, b);
     call_kick(b->call);
 }
 
-/* Notes that the call has ended. The worker thread still uses `data`, which on_made frees. */
+/* Called if the call ends early. Does not free `data`, because the worker thread still uses it;
+ * on_made frees it. */
 static void forget_call(struct call *c, void *data)
 {
     (void)c;

@@ -111,9 +111,9 @@ static Fabric__V1__BaselineEntry *convert_approved(struct answer *a, const struc
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* Returns true if the device that is approved at place `p` is at another place now. It is then in
- * `list`, the devices that are not approved, so the page does not list it again at its approved
- * place. */
+/* Returns true if the approved device at place `p` is now at another place. Such a device is also
+ * in `list`, the devices that are not approved. So the page shows it only there, and not a second
+ * time at its approved place. */
 static bool is_moved(const struct sm_unapproved *list, uint32_t count, const struct fab_place *p)
 {
     uint32_t low = 0, high = count;
@@ -129,8 +129,8 @@ static bool is_moved(const struct sm_unapproved *list, uint32_t count, const str
            list[low].what.place.port == p->port && list[low].what.why == FAB_UNAPPROVED_MOVED;
 }
 
-/* Fills in a page of entries: first the devices that are not approved, then the baseline. The
- * number in the page token is the position of an entry in this list. */
+/* Fills in a page: first the devices that are not approved, then the devices of the baseline. The
+ * page token has the index of the next entry in this order. */
 static void fill_entries(struct answer *a, struct sm *sm, const struct fab_view *v,
                          bool waiting_only, const struct page *page,
                          Fabric__V1__ListBaselineResponse *m)
@@ -171,8 +171,9 @@ void list_baseline(struct call *c, const void *request)
     answer_reply(&a, c, &m.base);
 }
 
-/* Marks the devices and links that the request names. If a text names no device and no link,
- * finishes the call with an error and returns false. */
+/* Marks the devices and links that the request names, with one element of marks[] for each device
+ * or link that is not approved. If a text of the request names none of them, finishes the call with
+ * an error and returns false. */
 static bool mark_all(struct call *c, const struct fab_view *v,
                      const Fabric__V1__ApproveBaselineRequest *q, bool *marks)
 {
@@ -252,7 +253,7 @@ static void approval_begin(struct approval *p)
     call_later(p->c, &hooks, p);
 }
 
-/* Finishes the call with an error if the manager refused the request. */
+/* If `status` is an error of the manager, finishes the call with this error. */
 static void approval_check(struct approval *p, int status)
 {
     if (status >= 0)
@@ -261,8 +262,8 @@ static void approval_check(struct approval *p, int status)
     approval_free(p);
 }
 
-/* Sets the object of the call in the audit log: the names of the nodes in the request, as many as
- * fit into it. count == 0: the request is for all nodes. */
+/* Sets the object of the call in the audit log to the names of the nodes in the request. Names that
+ * do not fit are only counted. count == 0: the request is for all nodes. */
 static void note_nodes(struct call *c, size_t count, char *const *names)
 {
     char text[160] = "";
@@ -375,8 +376,8 @@ static bool refuse_approval(struct call *c, const Fabric__V1__ApproveBaselineReq
     return true;
 }
 
-/* Answers a request without names if there is nothing to approve, because every device is at its
- * approved place. Otherwise returns false. */
+/* If the request names no nodes, and every device is at its approved place, answers that there is
+ * nothing to approve. Otherwise returns false. */
 static bool nothing_waits(struct call *c, const Fabric__V1__ApproveBaselineRequest *q,
                           uint32_t count)
 {

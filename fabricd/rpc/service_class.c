@@ -20,9 +20,9 @@
 
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* Returns the bitset of VLs that a class uses on ISLs. *ret_least is the smallest share of an ISL's
- * bandwidth, in per mille, that VLArbitration tables guarantee the class. Examines at most
- * PORTS_LOOKED_AT ports, to limit the time in large fabrics. */
+/* Returns the bitset of the VLs that a class uses on ISLs. *ret_least is the smallest share of
+ * bandwidth that the VLArbitration table of an ISL guarantees the class, in per mille. In large
+ * fabrics, examines only PORTS_LOOKED_AT ports, to limit the time. */
 static uint16_t check_isls(const struct fab_view *v, uint8_t class, uint32_t *ret_least)
 {
     uint16_t lanes = 0;
@@ -104,7 +104,8 @@ void list_classes(struct call *c, const void *request)
     if (v == NULL)
         return;
     /*
-     * the policy may already have more classes than the tables; only those in the tables are shown
+     * The policy may already have classes that the tables do not have yet. Only the classes in the
+     * tables are shown.
      */
     uint8_t count = fab_policy_classes_count(v->policy.classes);
     if (count > fab_target_vls_levels(&v->target->vls))

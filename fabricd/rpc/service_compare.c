@@ -29,8 +29,8 @@ static void work(struct study *s)
     r->lane_sets = fab_policy_classes_count(s->view->policy.classes);
     if (!measure_resolve(&c->measure, s))
         return;
-    /* At first, each traffic class gets its own set of VLs. While the engine fails, halve the
-     * number of sets and try again. */
+    /* At first, each traffic class has its own set of VLs. If the engine fails, it gets larger
+     * sets: half as many, which classes share. */
     while (report_make(r, s, &c->measure, f, lids) && r->status != FAB_OK && r->lane_sets > 1)
         r->lane_sets /= 2;
     if (report_good(r))

@@ -39,8 +39,9 @@ static Fabric__V1__CongestedPort *convert_congested(struct answer *a, const stru
     return m;
 }
 
-/* Returns an array with one element for each LID: the number of adapters that were throttled when
- * they sent to this LID, according to the congestion logs. Returns NULL if memory ran out. */
+/* Returns an array that is indexed by the destination LID. Each element is the number of adapters
+ * that were throttled while they sent to this LID, according to the congestion logs. Returns NULL
+ * if memory ran out. */
 static uint16_t *count_senders(struct answer *a, const struct cc *cc, const struct fab_view *v)
 {
     uint16_t *senders = answer_alloc(a, v->target->lids.top + 1u, sizeof *senders);
@@ -58,9 +59,9 @@ static uint32_t lid_of_congested(const struct fab_view *v, const struct pm_conge
     return lid <= v->target->lids.top ? lid : 0;
 }
 
-/* Adds endports that congestion logs name as destinations, even if their counters show no
- * congestion. `all` has the congested ports that were found by their counters, and room for one
- * more port for each LID with senders. Returns the new number of ports. */
+/* Adds the number of throttled senders to each port in `all`, the ports whose counters show
+ * congestion. Then appends the other endports that congestion logs name as destinations; `all` has
+ * room for them. Returns the new number of ports. */
 static uint32_t add_named(const struct fab_view *v, uint16_t *senders, struct pm_congested *all,
                           uint32_t count)
 {

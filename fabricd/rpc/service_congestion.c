@@ -61,8 +61,8 @@ static void forget_inquiry(struct call *c, void *data)
     ((struct inquiry *)data)->call = NULL;
 }
 
-/* Answers the call if the congestion settings for the view of the call are computed. Otherwise
- * waits for these settings. */
+/* Answers the call if congestion control has computed the settings for the view of the call.
+ * Otherwise waits for these settings, and is then called again. */
 static void go_on(void *ctx)
 {
     struct inquiry *q = ctx;
@@ -81,8 +81,8 @@ static void go_on(void *ctx)
     inquiry_free(q);
 }
 
-/* Answers the call from the congestion settings for the view: calls what->answer now, or later when
- * the settings are computed. */
+/* Answers the call by what->answer, as soon as congestion control has computed the settings for the
+ * view. */
 static void inquire(struct call *c, struct fab_view *v, const struct inquiry *what)
 {
     static const struct call_hooks hooks = {.gone = forget_inquiry};

@@ -21,7 +21,7 @@ struct pick {
     uint32_t row;
 };
 struct picks {
-    /* [want] the most severe contingencies found so far, as a heap */
+    /* [want] a heap of the most severe contingencies that were found so far */
     struct pick *heap;
     uint32_t count, want;
     bool more;

@@ -26,7 +26,7 @@ struct diagnostics {
 
 /* ---- on the loop thread ---------------------------------------------------------------------- */
 
-/* Says which settings do not apply, because the applied policy replaces them. */
+/* Writes which settings are not in force, because the applied policy replaces them. */
 static void write_policy(const struct policy *p, struct fab_text *to)
 {
     struct policy_status s;

@@ -24,7 +24,7 @@
 struct wanted {
     struct sm_drain_request request;
     char name[SM_DRAIN_NAME_LEN], reason[RPC_MAX_REASON + 1];
-    uint64_t *node; /* GUIDs of the nodes of the request, in the memory of the answer */
+    uint64_t *node; /* GUIDs of the nodes that the request names, in memory of the answer */
 };
 
 static int refuse(struct call *c, int rc, const char *why)
@@ -355,8 +355,8 @@ void start_drain(struct call *c, const void *request)
 
 /* ---- EndDrain -------------------------------------------------------------------------------- */
 
-/* Returns whether the text names the object of this drain: by the name of the drain, by another
- * name of the switch, or by the other port of the link. */
+/* Returns true if `name` names the drained object: it is the name of the drain, another name of the
+ * drained switch or pod, or the other port of the drained link. */
 static bool is_named(const struct fab_view *v, const struct sm_drain_info *d, const char *name)
 {
     char node[FAB_NODE_DESC_LEN + 1], place[SM_DRAIN_NAME_LEN];
@@ -375,8 +375,8 @@ static bool is_named(const struct fab_view *v, const struct sm_drain_info *d, co
     return strcmp(place, d->name) == 0;
 }
 
-/* Ends the drains that the client named, unless this is a dry run. Returns their number in
- * *ret_ended. */
+/* Ends the drains that the client named. In a dry run, only counts them. *ret_ended: the number of
+ * these drains. */
 static int end_named(struct call *c, const struct fab_view *v, const Fabric__V1__EndDrainRequest *q,
                      const struct sm_drain_info *list, uint32_t count, uint32_t *ret_ended)
 {
@@ -406,7 +406,8 @@ void end_drain(struct call *c, const void *request)
     if (v == NULL || (!q->all && !read_kind(c, q->kind, &kind)))
         return;
     const struct sm_drain_info *list = all_drains(&a, call_rpc(c)->in.sm, &count);
-    fab_view_ref(v); /* the end of a drain can begin a round, which replaces the view */
+    /* ending a drain can begin a round, which replaces the view, so keep a reference */
+    fab_view_ref(v);
     if (q->dry_run)
         call_audit_change(c, NULL, "unchanged (dry run)");
     else

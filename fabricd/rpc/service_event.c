@@ -40,15 +40,15 @@
 struct follower {
     LIST_ENTRY(follower) entry;
     struct rpc *rpc;
-    /* the call of this follower; NULL: an event could not be sent, and the call is finished */
+    /* the WatchEvents call of this follower; NULL: sending failed, which has finished the call */
     struct call *call;
     /* sequence number of the last event that was sent or skipped */
     uint64_t sent;
     /* Number of events of severity debug that were sent or skipped (journal.h). */
     uint64_t debug_sent;
     int min_severity; /* enum EventSeverity of the API */
-    /* Not 0: the client has seen the journal of another manager. It must learn that events of this
-     * journal begin at this time. */
+    /* 0, or a time: the client has followed the journal of another manager, and must learn that the
+     * events of this journal begin at this time */
     int64_t begins_us;
     /* true: the follower has reached the newest event at least once */
     bool live;
@@ -110,7 +110,7 @@ static void write_beginning(struct follower *f)
     write_response(f, &a, &m);
 }
 
-/* Reports as lost the events up to number `last` that the follower has not sent. */
+/* Tells the client that it misses the events after the last one sent, up to number `last`. */
 static void pass_over(struct follower *f, uint64_t last)
 {
     Fabric__V1__MissedEvents m = FABRIC__V1__MISSED_EVENTS__INIT;
@@ -142,9 +142,9 @@ static void send_event(void *ctx, const struct event *e)
         write_event(f, e);
 }
 
-/* Sends the next event of severity debug, unless an earlier event with a sequence number must be
- * sent first. If the follower was too slow and has missed events of severity debug, sends the
- * number of these events instead. Returns false if there is nothing to send now. */
+/* Sends the next event of severity debug. If the journal has dropped such events before the
+ * follower could send them, sends their number instead. Returns false if there is no event, or if
+ * an event with a sequence number must be sent first. */
 static bool send_debug(struct follower *f)
 {
     const struct journal *j = f->rpc->journal;
@@ -158,7 +158,7 @@ static bool send_debug(struct follower *f)
     const struct event *e = journal_debug_at(j, f->debug_sent + 1, &after);
     if (e != NULL && after > f->sent)
         return false;
-    if (e == NULL) { /* memory ran out when the journal stored this event */
+    if (e == NULL) { /* without memory, the journal did not store this event */
         pass_over_debug(f, 1);
         return true;
     }
@@ -190,14 +190,14 @@ static void send_old(struct follower *f)
         uint64_t before = f->sent;
         if (f->rpc->in.store != NULL)
             store_events(f->rpc->in.store, f->sent, oldest, false, STORE_CHUNK, send_event, f);
-        /* Nothing was sent, so the store lacks the events that are older than the journal. */
+        /* The store has no events between f->sent and the oldest event of the journal. */
         if (f->sent == before)
             pass_over(f, oldest - 1);
     }
 }
 
-/* Returns true if the follower reached the newest event once, but has fallen behind since, so that
- * the journal no longer has its next event. */
+/* Returns true if the follower has once reached the newest event, but is now so late that the
+ * journal has dropped its next event. */
 static bool is_behind(const struct follower *f)
 {
     return f->live && f->sent + 1 < journal_oldest(f->rpc->journal);
@@ -221,7 +221,7 @@ static void drain(struct call *c, void *data)
     (void)c;
     struct follower *f = data;
     const struct journal *j = f->rpc->journal;
-    /* the journal may have dropped the next event since the last call */
+    /* since the last call, the journal may have dropped the event that is next for this follower */
     if (is_behind(f)) {
         leave_behind(f);
         return;
@@ -237,7 +237,8 @@ static void drain(struct call *c, void *data)
     if (f->call == NULL)
         follower_free(f);
     else if (f->written == 0 && !f->live)
-        /* Many events were skipped, so the next iteration of the event loop continues. */
+        /* Nothing was sent, because many events were skipped. Continue in the next iteration of the
+         * event loop. */
         loop_timer_set(f->rpc->turn, 0);
 }
 
@@ -253,10 +254,10 @@ void followers_turn(void *ctx)
     }
 }
 
-/* A search for the last event before a time. */
+/* The state of a search, from new to old, for the last event before the time before_us. */
 struct search {
     int64_t before_us;
-    /* all events with a higher sequence number than this occurred at or after the time */
+    /* the result so far: no event with a higher sequence number occurred before the time */
     uint64_t at;
     unsigned seen;
     bool found;
@@ -271,7 +272,7 @@ static void look_at(void *ctx, const struct event *e)
         x->at = e->seq - 1;
 }
 
-/* Returns the sequence number of the last event before a time. */
+/* Returns the sequence number of the last event that occurred before time_us. */
 static uint64_t sequence_before(const struct rpc *r, int64_t time_us)
 {
     struct search x = {.before_us = time_us, .at = journal_newest(r->journal)};
@@ -291,7 +292,7 @@ static uint64_t sequence_before(const struct rpc *r, int64_t time_us)
     return x.at;
 }
 
-/* Decides where the follower begins. */
+/* Sets the event after which the follower begins, as the request says. */
 static void choose_beginning(struct follower *f, const Fabric__V1__WatchEventsRequest *q)
 {
     bool other = q->journal[0] != '\0' && strcmp(q->journal, f->rpc->journal_name) != 0;

@@ -14,9 +14,9 @@
 
 #define STORE_CHUNK 256u
 #define STORE_CHUNKS_AT_ONCE 8u
-/* The list goes from new to old, and ends at the first event that is older than `since` by more
- * than this time in us. The end is not at `since` itself: if the clock was set back, an earlier
- * event can have a later time. */
+/* ListEvents goes from new to old, and ends at the first event that is older than `since` by more
+ * than this time in us. It does not end at `since`: if the clock was set back, an event with a
+ * lower sequence number can have a later time. */
 #define CLOCK_SLACK_US INT64_C(3600000000)
 
 struct listing {
@@ -26,9 +26,9 @@ struct listing {
     struct concern concern;
     int64_t since_us, until_us;
     uint32_t want;
-    /* all events with this or a higher sequence number were examined */
+    /* the events with this sequence number or a higher one were examined */
     uint64_t before;
-    uint32_t seen; /* number of events examined in this chunk */
+    uint32_t seen; /* number of events that were examined in this chunk of the store */
     bool over;     /* true: all further events are too old */
 };
 

@@ -19,7 +19,7 @@
 #include "libfabmgr/export/export.h"
 #include "libfabmgr/wire/wire.h"
 
-/* What a file needs besides the view. */
+/* Data for a file that is not in the view. */
 struct extra {
     struct fab_verify_numbers numbers; /* numbers of the channels in a routing certificate */
     /* for the formats of Slurm: the fabric, with the nodes and links that are gone; NULL: the
@@ -102,7 +102,8 @@ static uint16_t load_of(const struct pm *pm, const struct fab_fabric *f, uint32_
         r.code[FAB_COLUMN_XMIT_DATA] == FAB_CODE_NONE)
         return FAB_EXPORT_NO_LOAD;
     uint64_t bytes = fab_counters_decode_value(FAB_COLUMN_XMIT_DATA, r.code[FAB_COLUMN_XMIT_DATA]);
-    uint64_t load = bytes / 125 / mbps; /* bytes * 8 * 1000 / (mbps * 10^6) */
+    /* the load in per mille is bytes * 8 * 1000 / (mbps * 10^6) */
+    uint64_t load = bytes / 125 / mbps;
     return load < 1000 ? (uint16_t)load : 1000;
 }
 
@@ -211,7 +212,8 @@ static void work(struct study *s)
         restore(s);
 }
 
-/* Moves the result of the study to a struct exporting, and begins to send the file. */
+/* Called when the study is complete: moves its result to a struct exporting, and begins to send the
+ * file. */
 static bool tell(struct study *s)
 {
     struct export_study *x = (struct export_study *)s;
@@ -257,7 +259,7 @@ void export_file(struct call *c, const void *request)
 {
     const Fabric__V1__ExportRequest *q = request;
     int format = (int)q->format - 1; /* formats of the API begin at 1 */
-    /* this format needs no tables, so that the cabling can be exported before tables exist */
+    /* ibnetdiscover text shows only the cabling, so it can be exported before tables exist */
     struct fab_view *v = format == FAB_EXPORT_IBNETDISCOVER ? need_view(c) : need_target(c);
     if (v != NULL && needs_study((enum fab_export_format)format))
         study_file(c, v, (enum fab_export_format)format);

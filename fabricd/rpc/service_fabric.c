@@ -309,8 +309,7 @@ const struct service service_fabric = {
 struct fab_view *need_view(struct call *c)
 {
     struct fab_view *v = sm_view(call_rpc(c)->in.sm);
-    /* The method needs no reference of its own, because the manager keeps one until the method
-     * returns. */
+    /* The manager itself keeps a reference until the method returns, so this one is not needed. */
     fab_view_unref(v);
     if (v != NULL)
         return v;
@@ -391,7 +390,7 @@ int look_up_port(const struct fab_view *v, const char *node, uint32_t number, ui
     return FAB_OK;
 }
 
-/* Finishes the call if `rc`, the result of a look-up, is an error. Returns `rc`. */
+/* If `rc`, the result of a look-up, is an error, finishes the call with `refusal`. Returns `rc`. */
 static int found(struct call *c, int rc, const struct refusal *refusal)
 {
     if (rc < 0)
@@ -399,8 +398,8 @@ static int found(struct call *c, int rc, const struct refusal *refusal)
     return rc;
 }
 
-/* Like `found`, for a node or endport that the client named. If the text names a node that is gone,
- * the message says so. */
+/* Does the same as `found` for a node or endport that the client named. If a node that is gone has
+ * this name, the message says so. */
 static int found_named(struct call *c, const struct fab_view *v, const char *what, int rc,
                        struct refusal *refusal)
 {

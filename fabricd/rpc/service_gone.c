@@ -24,10 +24,10 @@ static void fail(struct call *c, struct answer *a, int status)
 
 struct rows {
     struct gone g;
-    void **item; /* [count] messages */
+    void **item; /* [count] messages, one for each row */
     size_t count;
     struct page_key last;
-    const char *last_name; /* name of the last node, in the memory of the answer */
+    const char *last_name; /* name of the last node of the page, in memory of the answer */
 };
 
 static bool begin(struct rows *r, struct call *c, const struct fab_view *v, struct answer *a,
@@ -138,15 +138,16 @@ void list_gone_links(struct call *c, const void *request)
 
 /* ---- forgetting ------------------------------------------------------------------------------ */
 
-/* The nodes and links to forget: the node `guid`, or all that have been gone since a time before
- * `before`. */
+/* What to forget: the node `guid` or, if it is 0, all nodes and links that have been gone since a
+ * time before `before`. */
 struct forgetting {
     uint64_t guid;
     int64_t before;
     struct store_gone_count count;
 };
 
-/* Finds the node to forget. Returns false if there is no such node; the call is then finished. */
+/* Finds the node that the client wants to forget. Returns false if it is not gone, or if there is
+ * no such node; the call is then finished with an error. */
 static bool find_forgotten(struct call *c, const struct fab_view *v, const char *what,
                            struct forgetting *f)
 {
@@ -190,7 +191,8 @@ static void count_link(void *ctx, const struct store_gone_link *l)
     ((struct forgetting *)ctx)->count.links++;
 }
 
-/* Adds the nodes that are to be forgotten to the answer, and counts them and their links. */
+/* Adds the nodes that will be forgotten to the answer. Counts these nodes, and the links that will
+ * be forgotten with them. */
 static int list_forgotten(struct store *store, struct forgetting *f, struct rows *r)
 {
     const struct store_gone_nodes old = {.before = f->before, .after_since = INT64_MAX};

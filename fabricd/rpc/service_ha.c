@@ -144,7 +144,8 @@ static void on_handed_over(void *ctx, int status, const char *message)
     request_end(ctx, status, message, &m.base, &m.message);
 }
 
-/* Returns the name of the switch port to which another manager is connected; "": not known. */
+/* Returns the name of the switch port to which the manager with this GUID is connected; "": not
+ * known. */
 static const char *place_of(const struct sm_manager *others, uint32_t count, uint64_t guid)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -197,8 +198,9 @@ void hand_over(struct call *c, const void *request)
 
 /* ---- priority -------------------------------------------------------------------------------- */
 
-/* Writes which manager would become master if this manager is master and gets the new priority. The
- * text is the end of a sentence; "": this manager would stay master, or is not master. */
+/* Writes the end of a sentence: which other manager would become master if this manager, which is
+ * master now, got the new priority. Writes "" if this manager would stay master, or is not
+ * master. */
 static void describe_election(struct sm *sm, const struct sm_ha_status *s, uint8_t priority,
                               char *ret, size_t len)
 {

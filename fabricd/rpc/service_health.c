@@ -67,7 +67,7 @@ static void drain(struct call *c, void *data)
     call_send(c, &m.base); /* call_send may free w */
 }
 
-/* Sends the status now, and again at each change. */
+/* Sends the status of a service now, and again whenever it changes. */
 static void watch(struct call *c, const void *request)
 {
     static const struct call_hooks hooks = {.gone = forget, .drain = drain};

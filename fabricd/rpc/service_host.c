@@ -95,9 +95,9 @@ static bool name_matches(const struct fab_hosts *h, uint32_t host, const char *g
     return fab_base_glob_matches(glob, strlen(glob), name, strlen(name));
 }
 
-/* Finds the hosts that a list is limited to. *ret_only is the only host in the list. FAB_NONE: the
- * list has the hosts whose names match the pattern `what`, or all hosts if `what` is "". On an
- * error, finishes the call. */
+/* Finds the hosts that a list shows. If `what` names one host, *ret_only is this host. Otherwise
+ * *ret_only is FAB_NONE: the list shows the hosts whose names match the pattern `what`, or all
+ * hosts if `what` is "". On an error, finishes the call. */
 static int find_hosts(struct call *c, const struct fab_view *v, const struct fab_hosts *h,
                       const char *what, uint32_t *ret_only)
 {

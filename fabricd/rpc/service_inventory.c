@@ -63,7 +63,7 @@ static void convert_device(struct answer *a, const struct inventory_node *n,
         m->uptime = convert_duration(a, n->uptime_s * UINT64_C(1000000));
 }
 
-/* The states have the order of enum inventory_state. */
+/* The states of the API follow each other in the order of enum inventory_state. */
 static Fabric__V1__InventoryState convert_state(uint8_t state)
 {
     return (Fabric__V1__InventoryState)(FABRIC__V1__INVENTORY_STATE__INVENTORY_STATE_UNREAD +
@@ -134,7 +134,7 @@ struct gone_list {
     uint64_t after;
     const struct inventory_node **all; /* [count] */
     size_t count, room;
-    bool known; /* the node is gone, and the store has not forgotten it */
+    bool known; /* true: the node is among the nodes that are gone in the store */
     bool failed;
 };
 

@@ -26,7 +26,7 @@ struct job {
     char id[64];
     struct name_list lists; /* lists of the job's hosts, as in the request */
     uint32_t hosts, endports, absent, lost, unknown;
-    uint32_t *lost_hosts; /* [lost_host_count] indices of hosts in job_study.hosts */
+    uint32_t *lost_hosts; /* [lost_host_count] indices of the lost hosts in job_study.hosts */
     uint32_t lost_host_count;
     char unknown_hosts[RPC_UNKNOWN_SHOWN][80];
     struct fab_job_paths paths;
@@ -40,18 +40,19 @@ struct job_study {
     /* the fabric with the nodes and links that are gone, and the hosts of this fabric */
     struct fab_fabric *whole;
     struct fab_hosts hosts;
-    uint32_t *by_short; /* [hosts.count] indices of hosts, sorted by names without domains */
-    uint64_t *cut;      /* set of the ports of failed links, by their ids in `whole` */
-    uint64_t *failed;   /* set of the ports of failed links, by their ids in the view */
-    uint64_t *near;     /* set of switches of the view at the ends of links that are down */
-    uint32_t *ends;     /* endports of the present job, by their ids in the view */
-    uint64_t *seen;     /* set of the endports of the present job, by their ids in `whole` */
+    uint32_t *by_short; /* [hosts.count] indices of the hosts, sorted by host name without domain */
+    uint64_t *cut;      /* bitset of the ports of failed links, by their ids in `whole` */
+    uint64_t *failed;   /* bitset of the ports of failed links, by their ids in the view */
+    /* bitset of the switches with a link that is down, by their ids in the view */
+    uint64_t *near;
+    uint32_t *ends; /* ids in the view of the endports of the present job */
+    uint64_t *seen; /* bitset of the endports of the present job, by their ids in `whole` */
     uint32_t links, down;
 };
 
 /* ---- the fault ------------------------------------------------------------------------------- */
 
-/* Returns the id in the view of a port of `whole`; FAB_NONE: the node is gone. */
+/* Returns the id that a port of j->whole has in the view; FAB_NONE: its node is gone. */
 static uint32_t in_view(const struct job_study *j, uint32_t port)
 {
     const struct fab_port *p = fab_fabric_port(j->whole, port);
@@ -138,7 +139,7 @@ static bool find_failures(struct job_study *j)
 
 /* ---- hosts ----------------------------------------------------------------------------------- */
 
-/* Compares two names without their domains. */
+/* Compares two host names up to their first points. */
 static int compare_short(const char *a, const char *b)
 {
     size_t len[2] = {strcspn(a, "."), strcspn(b, ".")};
@@ -168,11 +169,11 @@ static uint32_t find_host(const struct job_study *j, const char *name)
     return found;
 }
 
-/* The job whose hosts are being looked up. */
+/* The state while the hosts of one job are looked up. */
 struct looking {
     struct job_study *j;
     struct job *job;
-    uint32_t live; /* number of endports in j->ends */
+    uint32_t live; /* number of endports of the job that were stored in j->ends so far */
     size_t lost_room;
 };
 

@@ -11,7 +11,8 @@
 #include "libfabmgr/base/plural.h"
 #include "libfabmgr/base/status.h"
 
-/* Copies the members that the messages about the M_Key and about the CC_Key have in common. */
+/* Copies what the messages about the M_Key and about the CC_Key have in common. A macro, because
+ * they are different types. */
 #define FILL_KEY(m, k, time, a)                                                                    \
     do {                                                                                           \
         (m)->set = (k)->set;                                                                       \

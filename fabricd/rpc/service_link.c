@@ -15,13 +15,13 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/condition.h"
 
-/* The links to list: at most `want` links with a port that the filter selects, from the port id
- * `first` on. degraded: list only degraded links. */
+/* Which links a page lists: at most `want` links that have a port with an id of at least `first`
+ * and that the filter selects. degraded: true: only degraded links. */
 struct query {
     uint32_t first, want;
     struct fab_view_filter filter;
     bool degraded;
-    const char *rack; /* list only links with a port in this rack; "": list all links */
+    const char *rack; /* only links with a port in this rack; "": links in all racks */
 };
 
 static int read_query(struct call *c, const struct fab_view *v,

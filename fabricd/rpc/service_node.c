@@ -82,7 +82,8 @@ void list_nodes(struct call *c, const void *request)
 struct past {
     struct gone g;
     Fabric__V1__GetNodeResponse *m;
-    uint64_t near; /* node GUID of the end that the message names first */
+    /* GUID of the node that the request is about; messages name the end at this node first */
+    uint64_t near;
 };
 
 static void take_node(void *ctx, const struct store_gone_node *n)
@@ -97,8 +98,8 @@ static void add_earlier(void *ctx, const struct store_gone_link *l)
     p->m->earlier_links[p->m->n_earlier_links++] = gone_convert_link(&p->g, l, p->near);
 }
 
-/* Adds the node that was connected to a switch port before, unless the same node is connected
- * now. */
+/* Gets the link that a switch port had before. Adds the node at its other end, unless this is the
+ * node of the request. */
 static void add_replaced(void *ctx, const struct store_gone_link *l)
 {
     struct past *p = ctx;
@@ -107,7 +108,8 @@ static void add_replaced(void *ctx, const struct store_gone_link *l)
             gone_convert_link(&p->g, l, l->end[l->end[0].is_switch].guid);
 }
 
-/* Adds the links that the node had before, and the nodes that it replaced. */
+/* Adds the links that the node had before. For an adapter or router, also adds the nodes that were
+ * connected before to the same switch ports. */
 static void add_past(struct past *p, uint32_t node)
 {
     const struct fab_fabric *f = p->g.view->fabric;

@@ -133,7 +133,8 @@ static void fill_members(struct answer *a, const struct fab_view *v, const struc
         const uint16_t *key = fab_target_pkeys_table(pkeys, port, &count);
         if (!fab_fabric_port_has_lid(v->fabric, port))
             continue;
-        /* A port with both memberships has two rows, so the page can have one row too many. */
+        /* A page can have one row more than requested, because a port with both memberships has two
+         * rows. */
         if (m->n_members >= page->want) {
             struct page_key last = page_key_of_port(v->fabric, port - 1, 'm');
             m->next_page_token = page_token(a, &last);

@@ -63,8 +63,8 @@ static Fabric__V1__NodePin *convert_pin(struct answer *a, const struct fab_view 
     return m;
 }
 
-/* Lists the pins, and the nodes that wait for an approval, in the order of GUIDs. Only GUIDs
- * greater than `after` are listed. */
+/* Lists the pins, and the nodes that wait for an approval, in the order of their GUIDs. Begins with
+ * the first GUID above `after`. */
 static void fill_pins(struct answer *a, const struct fab_view *v, const struct fab_pins *pins,
                       bool waiting_only, const struct page *page,
                       Fabric__V1__ListNodePinsResponse *m)
@@ -135,7 +135,8 @@ static void refuse_known(struct call *c, const struct fab_node *n)
                 n->name, n->guid);
 }
 
-/* Answers a dry run. node FAB_NONE: the request is for all nodes that wait for an approval. */
+/* Answers a dry run. If `node` is FAB_NONE, the request is for all nodes that wait for an
+ * approval. */
 static void rehearse_approval(struct call *c, const struct fab_view *v, uint32_t node)
 {
     Fabric__V1__ApproveNodeResponse m = FABRIC__V1__APPROVE_NODE_RESPONSE__INIT;
@@ -203,8 +204,8 @@ void approve_node(struct call *c, const void *request)
 
 /* ---- dropping a pin -------------------------------------------------------------------------- */
 
-/* Finds the pins that `what` names by GUID, node name or host name. Returns their number; *ret_guid
- * is the GUID in the last pin found. */
+/* Finds the pins that the text `what` names by GUID, node name or host name. Returns their number.
+ * *ret_guid is the GUID of one of them, so it is only useful if the number is 1. */
 static size_t find_pins(const struct fab_pins *pins, const char *what, uint64_t *ret_guid)
 {
     char *end;

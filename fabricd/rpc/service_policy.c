@@ -151,7 +151,7 @@ void plan_policy(struct call *c, const void *request)
 
 /* ---- applying -------------------------------------------------------------------------------- */
 
-/* A change whose tables are being written. */
+/* A call of ApplyPolicy that waits until the switches have the tables of the new policy. */
 struct applying {
     struct call *c;
     struct answer a;
@@ -191,7 +191,8 @@ static void on_round(void *ctx, int status, const char *message)
     reply_applied(p, text);
 }
 
-/* Returns false and finishes the call if the caller must see the plan first. */
+/* Returns false if the client must look at the plan first: it has not confirmed the change, or the
+ * policy has changed. The call is then finished with an error. */
 static bool may_apply(struct call *c, const Fabric__V1__ApplyPolicyRequest *q,
                       const struct policy_plan *plan)
 {
@@ -210,7 +211,8 @@ static bool may_apply(struct call *c, const Fabric__V1__ApplyPolicyRequest *q,
     return false;
 }
 
-/* Returns false and finishes the call if this manager does not write now. */
+/* Returns false if this manager cannot write to the fabric now. The call is then finished with an
+ * error. */
 static bool may_write(struct call *c)
 {
     struct sm_status s;
@@ -279,7 +281,8 @@ struct listing {
     struct answer *a;
     uint64_t in_force;
     bool with_text;
-    Fabric__V1__PolicyVersion **list; /* [STORE_POLICIES_KEPT] */
+    /* [STORE_POLICIES_KEPT] the versions of the policy in the store */
+    Fabric__V1__PolicyVersion **list;
     size_t count;
 };
 

@@ -40,7 +40,7 @@ static bool is_wanted(const struct fab_fabric *f, uint32_t port, Fabric__V1__Por
     return state == 0 || (p->present && p->info.port_state == (uint8_t)state);
 }
 
-/* The ports that were last connected to the ports of one node. */
+/* For each port of one node: the port to which it was last connected. */
 struct last_peers {
     struct answer *a;
     struct store *store; /* NULL: nothing is stored */

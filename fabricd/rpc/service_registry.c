@@ -57,8 +57,8 @@ static Fabric__V1__Service *convert_service(struct answer *a, const struct fab_v
     return m;
 }
 
-/* Finds the first service of a page. The page token has a service ID, and the number of services
- * with this ID on earlier pages. */
+/* Finds the first service of a page. The page token has a service ID, and how many services with
+ * this ID the earlier pages have listed. */
 static const struct fab_service *first_service(const struct fab_services *all,
                                                const struct page_key *key)
 {

@@ -19,9 +19,8 @@
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Returns the destination LID of the path to trace. If the client named the destination by a
- * LID, returns this LID, because with LMC a port has several LIDs. Otherwise returns the base LID
- * of the port. */
+/* Returns the destination LID of the path to trace. If the client gave a LID, returns this LID,
+ * because a port can have several LIDs (LMC). Otherwise returns the base LID of the port. */
 static uint32_t destination_lid(const struct fab_lids *lids, const char *what, uint32_t port)
 {
     char *end;
@@ -31,8 +30,8 @@ static uint32_t destination_lid(const struct fab_lids *lids, const char *what, u
     return lids->base[port];
 }
 
-/* Returns the VL that a packet uses on hop `i`. The packet enters the node of this hop through the
- * port that is connected to the output port of the hop before. */
+/* Returns the VL of a packet on hop `i`. To find the port by which the packet enters the node of
+ * this hop, follows the link of the hop before. */
 static uint8_t lane(const struct fab_view *v, const struct fab_verify_trace *t, uint32_t i,
                     uint32_t sl)
 {
@@ -72,8 +71,8 @@ static const char *path_problem(int rc)
     return "the tables lead no further";
 }
 
-/* Returns the traffic class that the rules assign to a path if only source, destination and P_Key
- * are known. Rules about service ID or QoS class do not match. */
+/* Returns the traffic class that the rules give a path of which only the source, the destination
+ * and the P_Key are known. A rule that asks for a service ID or a QoS class does not match. */
 static uint8_t find_class(struct answer *a, const struct fab_view *v, uint32_t from, uint32_t to,
                           uint16_t pkey)
 {
@@ -218,7 +217,8 @@ struct proof {
     struct fab_verdict verdict;
     struct sm_mft_copy *mfts; /* NULL: no multicast groups are known */
     struct fab_multicast_verdict multicast;
-    /* true: the manager was still programming the multicast tables when they were copied */
+    /* true: the manager was programming multicast tables when they were copied, so the copy can
+     * differ from the switches */
     bool pending;
     int rc;
 };
@@ -249,8 +249,8 @@ static Fabric__V1__MulticastVerdict *convert_multicast(struct answer *a, const s
     return m;
 }
 
-/* Sends the reply of GetVerdict. again: the result of the new verification that the client
- * requested; NULL: the client requested none. */
+/* Sends the reply of GetVerdict. again: the result of the verification that the client requested;
+ * NULL: it requested none. */
 static void reply_verdict(struct call *c, const struct fab_view *v,
                           const struct fab_verdict *verdict, const struct proof *again)
 {

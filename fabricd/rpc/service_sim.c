@@ -14,8 +14,8 @@
 
 typedef int fault(struct fab_sim *s, uint32_t node, uint8_t port);
 
-/* Causes the fault at a port of the node; number 0: at all ports of the node that have a cable.
- * Returns NOT_FOUND if there is no cable. */
+/* Calls `fn`, which causes a fault, for a port of the node; number 0: for all ports of the node.
+ * Returns NOT_FOUND if no cable is there. */
 static int do_at(struct fab_sim *sim, fault *fn, uint32_t node, uint32_t number)
 {
     int rc = FAB_E_NOT_FOUND;

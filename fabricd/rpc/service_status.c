@@ -17,7 +17,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/base/version.h"
 
-/* Adds the reason why the database cannot be written. m == NULL: memory ran out. */
+/* Adds the reason why the database cannot be written. Does nothing if `m` is NULL, because memory
+ * ran out. */
 static void add_store(struct answer *a, Fabric__V1__Status *m, struct store *store)
 {
     struct store_health health = {0};
@@ -29,7 +30,8 @@ static void add_store(struct answer *a, Fabric__V1__Status *m, struct store *sto
 
 #define GONE_SHOWN_S 86400 /* the status counts the nodes that left in the last 24 hours */
 
-/* Adds how many nodes left recently. m == NULL: memory ran out. */
+/* Adds how many nodes left in the last 24 hours. Does nothing if `m` is NULL, because memory ran
+ * out. */
 static void add_gone(Fabric__V1__Status *m, struct store *store)
 {
     struct store_gone_count count = {0};
@@ -41,7 +43,8 @@ static void add_gone(Fabric__V1__Status *m, struct store *store)
     m->gone_others = count.others;
 }
 
-/* Adds which TLS files expire. m == NULL: memory ran out. */
+/* Adds which TLS files expire soon or have expired. Does nothing if `m` is NULL, because memory ran
+ * out. */
 static void add_expiry(struct answer *a, Fabric__V1__Status *m, const struct expiry *e)
 {
     char alarm[1024];
@@ -50,7 +53,8 @@ static void add_expiry(struct answer *a, Fabric__V1__Status *m, const struct exp
         m->certificate_alarm = answer_text(a, alarm);
 }
 
-/* Adds the processor time and the memory that the manager uses. m == NULL: memory ran out. */
+/* Adds the processor time and the memory that the manager uses. Does nothing if `m` is NULL,
+ * because memory ran out. */
 static void add_load(struct answer *a, Fabric__V1__Status *m, const struct loop *loop)
 {
     struct process_use use;

@@ -211,7 +211,7 @@ void delete_snapshot(struct call *c, const void *request)
 
 /* One of the two topologies that the call compares. */
 struct side {
-    struct store_snapshot snapshot; /* snapshot.name[0] == '\0': the present topology */
+    struct store_snapshot snapshot; /* the snapshot; if its name is "", the present topology */
     char name[STORE_SNAPSHOT_NAME], by[200];
     struct fab_fabric *fabric;
 };
@@ -219,7 +219,8 @@ struct side {
 struct comparison {
     struct study study;
     const struct store *store;
-    struct side side[2]; /* the topologies that the request calls before ([0]) and after ([1]) */
+    /* [0] is the older topology (`before` in the request), [1] the newer one (`after`) */
+    struct side side[2];
     struct fab_topology_change *changes;
     size_t count;
 };
@@ -259,7 +260,7 @@ static char *mode_text(struct answer *a, const struct fab_fabric *f, uint32_t po
     return answer_text(a, text);
 }
 
-/* Sets the node and its first link in the message. */
+/* Writes the node and its first link to the message about a change. */
 static void say_node(struct answer *a, const struct fab_fabric *f, uint32_t node,
                      Fabric__V1__TopologyChange *m)
 {
@@ -336,8 +337,8 @@ static void comparison_free(struct study *s)
 
 /* ---- choosing the snapshots ------------------------------------------------------------------ */
 
-/* Selects a snapshot: by its name or, if name is NULL, the last snapshot that was made at `time` or
- * before. */
+/* Which snapshot to select: the one with this name or, if `name` is NULL, the last one that was not
+ * made after `time`. */
 struct choice {
     const char *name;
     int64_t time;

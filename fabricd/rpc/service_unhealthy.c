@@ -142,7 +142,7 @@ struct unhealthy {
     struct pm_link *links;
     struct sm_isolation *isolated;
     uint32_t count, isolated_count;
-    /* [isolated_count] true: the isolated link with this index is listed already */
+    /* [isolated_count] true: the reply already has the isolated link with this index */
     bool *listed;
 };
 
@@ -206,7 +206,7 @@ static void reply_isolated(struct call *c, const char *node, uint32_t port)
     request_end(c, FAB_OK, text, &m.base, &m.message);
 }
 
-/* Isolates the link, or only finds out whether this is possible. */
+/* Isolates the link. In a dry run, only checks whether the manager would isolate the link. */
 static int isolate(struct call *c, const struct fab_node *n, uint8_t port, bool dry_run, char *why,
                    size_t why_len)
 {

@@ -131,8 +131,8 @@ static bool damage(struct whatif_study *w)
     return rc == FAB_OK;
 }
 
-/* Lists the endports between which the quality is measured, except those that the failure cuts off.
- * Returns false if memory ran out. */
+/* Copies the list of endports between which the quality is measured. Leaves out the endports that
+ * the failure cuts off. Returns false if memory ran out. */
 static bool left_over(const struct whatif_study *w, struct measure *ret)
 {
     *ret = (struct measure){.samples = w->measure.samples, .seed = w->measure.seed};
@@ -156,8 +156,8 @@ static bool try_engine(struct whatif_study *w, const struct measure *m,
     return report_make(&w->report, &w->study, m, w->whatif.fabric, &w->whatif.lids);
 }
 
-/* Notes that an engine has failed: appends its name and the reason to the member `passed`, such as
- * "fattree: irregular: ...". */
+/* Appends the name of an engine that failed, and the reason, to w->passed, such as "fattree:
+ * irregular: ...". */
 static void pass_over(struct whatif_study *w)
 {
     size_t len = strlen(w->passed);
@@ -166,14 +166,14 @@ static void pass_over(struct whatif_study *w)
              w->report.status == FAB_OK ? "failed its proof" : w->report.why);
 }
 
-/* Call this function when the report has the tables of the engine with index `taken` in w->chain.
- * If the configured engine is "auto" and links are missing from the topology, the function also
- * runs the later engines in w->chain (fab_study_choose_engine). The report then gets the best of
- * all these tables. Returns false if the study has failed or was stopped. */
+/* Looks for better tables than those of the engine with index `taken` in w->chain, which are in the
+ * report. If the configured engine is "auto" and the topology lacks links, runs the later engines
+ * in w->chain, too, and puts the best tables into the report. Returns false if the study has failed
+ * or was stopped. */
 static bool choose_best(struct whatif_study *w, const struct measure *m, uint32_t taken)
 {
     struct report *r = &w->report;
-    /* `policy` is a copy of the view's policy with the same pointers, so it must not be freed. */
+    /* `policy` must not be freed, because its pointers are those of the policy of the view */
     struct fab_policy policy = w->study.view->policy;
     const struct fab_route_input in = {.fabric = w->whatif.fabric,
                                        .policy = &policy,
@@ -218,9 +218,9 @@ static bool try_chain(struct whatif_study *w, const struct measure *m, uint8_t l
     return true;
 }
 
-/* Chooses tables as the manager does. Every traffic class gets its own set of VLs, if an engine can
- * route with the VLs of one set. Otherwise the function halves the number of sets until an engine
- * can. */
+/* Chooses tables as the manager does. At first, each traffic class has its own set of VLs. If no
+ * engine can route with the VLs of one set, halves the number of sets, so that classes share larger
+ * sets, and tries all engines again. */
 static bool choose(struct whatif_study *w, const struct measure *m)
 {
     uint8_t lane_sets = fab_policy_classes_count(w->study.view->policy.classes);
@@ -242,8 +242,8 @@ static bool repaired(struct whatif_study *w, struct fab_target *target)
     const struct fab_repair_input in = {v->fabric, &v->policy, &v->target->lids, &v->target->lft,
                                         &v->target->vls};
     struct fab_repair_session stand = {0};
-    /* The repaired tables share memory with the tables before the repair (libfabmgr/base/pages.h).
-     * Only the loop thread may share the tables of a view, so the study uses a copy. */
+    /* The repaired tables would share pages with the tables of the view (libfabmgr/base/pages.h).
+     * Only the loop thread may do that, so repair a copy. */
     struct fab_target *copy = NULL;
     char why[200];
     int rc = fab_repair_session_new(&in, &stand, why, sizeof why);
@@ -251,8 +251,8 @@ static bool repaired(struct whatif_study *w, struct fab_target *target)
         rc = fab_target_clone(v->target, &copy);
     if (rc == FAB_OK)
         rc = fab_repair_session_update(&stand, copy, w->whatif.fabric, target);
-    /* If the repair has left out paths, the manager would run an engine to find them, so the study
-     * does the same. */
+    /* If a repair leaves out paths, the manager runs an engine to find them. So the study does the
+     * same. */
     bool whole = rc == FAB_OK && !stand.leaves_out;
     fab_repair_session_fini(&stand);
     fab_target_unref(copy);

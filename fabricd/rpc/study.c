@@ -20,7 +20,7 @@ struct studies {
     TAILQ_HEAD(, study) list;    /* running and queued studies, in the order of their arrival */
     unsigned count;              /* number of studies in `list` */
     const struct study *running; /* NULL: no study is running */
-    /* number of the newest turn; a turn is one run of a study's `work` */
+    /* number of the newest turn; each run of a study's function `work` is a turn */
     uint64_t turn;
     struct study_client clients[RPC_STUDIES_MAX];
 };
@@ -47,8 +47,8 @@ size_t study_next(const struct study_client *clients, size_t count)
     return best;
 }
 
-/* Returns the record of this client or, if the client has none, a free record; NULL: all records
- * are in use. */
+/* Returns the record of this client. If the client has none, returns a free record; NULL: no record
+ * is free. */
 static struct study_client *client_of(struct studies *all, const struct caller *who)
 {
     struct study_client *unused = NULL;
@@ -131,8 +131,8 @@ static void work(void *ctx)
 
 static void run_next(struct studies *all);
 
-/* If `work` did not find a name, and a node that is gone has this name, says so in the error
- * message. */
+/* Improves the error message if `work` did not find a name: if a node that is gone has this name,
+ * the message says so. */
 static void explain_missing(struct study *s)
 {
     if (s->code == FAB_GRPC_NOT_FOUND && s->missing[0] != '\0' && s->view != NULL)

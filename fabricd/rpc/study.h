@@ -25,11 +25,10 @@ struct study_kind {
     /* Sends the result on the loop thread, after `work`. Not called if the call has ended. Returns
      * true if `work` must run again for the next part of the result. */
     bool (*tell)(struct study *s);
-    /* frees the study, and the data that this kind of study has in it */
+    /* frees the study, and the data that studies of this kind have besides `struct study` */
     void (*free)(struct study *s);
-    /* For a message: what the client can request so that the study needs less CPU time, such as
-     * "fewer samples". NULL: the client has no such choice, so this kind of study has no limit of
-     * CPU time. */
+    /* What the client can request to need less CPU time, such as "fewer samples", for the error
+     * message. NULL: there is nothing, so this kind of study has no limit of CPU time. */
     const char *less;
 };
 /* base of all studies: the struct of each kind begins with this struct */
@@ -42,9 +41,8 @@ struct study {
     struct study_client *client;
     struct fab_view *view;
     atomic_bool stop;
-    /* For the worker thread. cpu_end: the value of clock_cpu_ns at which the CPU time of this part
-     * of the study is used up; 0: no limit. over: true: study_stopped has found that the CPU time
-     * is used up. */
+    /* Only for the worker thread. cpu_end: value of clock_cpu_ns at which this part of the study
+     * has used up its CPU time; 0: no limit. over: true: its CPU time is used up. */
     uint64_t cpu_end;
     bool over;
     enum fab_grpc_code code;
@@ -58,8 +56,8 @@ struct study_client {
     struct caller *who; /* NULL: the record is free */
     unsigned count;     /* number of studies that are queued or running */
     unsigned queued;
-    /* Number of the client's last turn. When a client without studies starts one, it gets the
-     * newest number, so that it comes after the clients that are already waiting. */
+    /* Number of the client's last turn. A client that had no studies gets the number of the newest
+     * turn, so that it waits behind the clients that came before. */
     uint64_t turn;
 };
 /* Returns the index of the client whose study runs next: among the clients with a queued study, the

@@ -31,7 +31,7 @@ static int choose_h2(SSL *ssl, const unsigned char **out, unsigned char *out_len
 
 static int complain(char *why, size_t why_len, const char *setting, const char *file)
 {
-    /* the first error in OpenSSL's queue is the cause of the later ones */
+    /* report the first error in OpenSSL's queue, because it caused the others */
     unsigned long e = ERR_peek_error();
     const char *reason =
         ERR_SYSTEM_ERROR(e) ? strerror(ERR_GET_REASON(e)) : ERR_reason_error_string(e);
@@ -46,7 +46,7 @@ static int check_key_mode(const char *file, char *why, size_t why_len)
 {
     struct stat st;
     if (stat(file, &st) != 0 || (st.st_mode & S_IRWXO) == 0)
-        /* if the file cannot be read, OpenSSL reports the error later */
+        /* OpenSSL will report that the file cannot be read */
         return FAB_OK;
     snprintf(why, why_len, "TLS key %s: every user can read or write this file; run 'chmod o= %s'",
              file, file);
@@ -155,7 +155,7 @@ static int64_t unix_time(const ASN1_TIME *t)
     return t != NULL && ASN1_TIME_to_tm(t, &tm) == 1 ? (int64_t)timegm(&tm) : 0;
 }
 
-/* Notes from when until when an object in the file is valid. */
+/* Stores the time from which, and the time until which, an object in the file is valid. */
 static void note_period(struct tls_expiry *e, enum tls_file file, const ASN1_TIME *from,
                         const ASN1_TIME *to)
 {

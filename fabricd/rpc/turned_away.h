@@ -9,16 +9,15 @@
 #include "fabricd/rpc/audit.h"
 #include "fabricd/rpc/handshake.h"
 
-/* The number of failed handshakes, and the limit of messages about them. At first all bytes are
- * zero. */
+/* The state of the log of failed handshakes. All bytes are zero at first. */
 struct turned_away {
     /* token bucket (libfabmgr/base/bucket.h) of the messages that may be logged */
     uint64_t log_bucket;
     /* number of failed handshakes that were not logged since the last message */
     uint64_t unlogged;
 };
-/* Notes the client of a failed handshake. In a flood of such clients, the log names only some of
- * them. */
+/* Logs and counts the client of a failed handshake. If many handshakes fail, the log names only
+ * some of the clients. */
 void turned_away_note(struct turned_away *t, struct audit *audit, const struct handshake_result *r);
 
 #endif

@@ -15,7 +15,8 @@ int store_audit_start(struct store *s, const char *dir, char *why, size_t why_le
     if (status == FAB_OK)
         status =
             audit_head_open(dir, &s->audit.key, &s->audit.head_fd, &s->audit.head, why, why_len);
-    /* the current time is higher than the call numbers of all earlier runs of the manager */
+    /* This run's call numbers begin with the present time, so they are higher than those of all
+     * earlier runs. */
     s->audit_call = (uint64_t)clock_unix_us();
     return status;
 }
@@ -80,8 +81,8 @@ int store_audit_verify(struct store *s, bool (*stopped)(void *ctx), void *ctx,
 {
     char why[300];
     sqlite3 *db = NULL;
-    /* Takes the head before audit_verify reads the table. The writer may append rows in the
-     * meantime, but the table must contain at least the rows up to this head. */
+    /* Take the head before audit_verify reads the table. The writer thread may append rows
+     * meanwhile, but the table must have all rows up to this head. */
     struct audit_verdict v = {.head = writer_audit_head(s->writer)};
     int status = schema_open_reader(s->path, &db, why, sizeof(why));
     if (status == FAB_OK)

@@ -25,9 +25,8 @@
 #define AUDIT_MAC 32
 
 enum audit_kind {
-    /* A change is about to be made. The row is stored before the change, so each change in the
-     * database has a row, even if the manager is killed. An END row with the same `call`
-     * follows. */
+    /* A change is about to be made. This row is stored before the change, so even a change that a
+     * killed manager made has a row. An END row with the same `call` follows. */
     AUDIT_BEGIN = 1,
     /* A call has ended; the row has its result. */
     AUDIT_END = 2,
@@ -39,7 +38,7 @@ enum audit_kind {
     AUDIT_CHECKPOINT = 4
 };
 
-/* The texts of a row, as indexes of audit_row.text. */
+/* The texts of a row. The values are indices of audit_row.text. */
 enum audit_text {
     AUDIT_ACCOUNT, /* name of the caller, such as "uid 0" */
     AUDIT_SOURCE,  /* where the call came from, such as "unix, pid 812" */
@@ -57,13 +56,13 @@ struct audit_row {
     uint64_t seq;
     int64_t time_us;
     enum audit_kind kind;
-    /* number of the call to which a BEGIN or END row belongs; 0: the row belongs to no call */
+    /* The number of a call. The BEGIN row and the END row of one call have the same number. 0: the
+     * row is about no call. */
     uint64_t call;
-    uint32_t result; /* gRPC code, for END rows */
-    /* true: the row is a BEGIN row, and its END row exists; only store_audit_list sets this
-     * member */
+    uint32_t result; /* only in END rows: the gRPC code of the result */
+    /* true: the row is a BEGIN row whose END row exists; only store_audit_list fills this member */
     bool ended;
-    const char *text[AUDIT_TEXTS]; /* a NULL means "" */
+    const char *text[AUDIT_TEXTS]; /* [enum audit_text] the texts; NULL means "" */
     uint8_t mac[AUDIT_MAC];
 };
 
@@ -93,10 +92,10 @@ int store_audit_list(struct store *s, uint64_t before, uint32_t limit, audit_han
 
 /* The result of a verification. */
 struct audit_verdict {
-    /* rows: how many rows were verified. first, last: numbers of the first and the last verified
-     * row. */
+    /* rows: number of rows that were verified. first, last: the numbers of the first and the last
+     * of these rows. */
     uint64_t rows, first, last;
-    /* number of the first row that is wrong or missing; not valid if problem[] is "" */
+    /* number of the first row that is wrong or missing; only valid if problem[] is not "" */
     uint64_t bad;
     /* what is wrong with this row; "": all rows are correct */
     char problem[200];

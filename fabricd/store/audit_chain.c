@@ -23,13 +23,12 @@
 
 /* maximum number of rows that one transaction prunes */
 #define PRUNE_MAX 2000
-/* Slack of the limits. Without it, each new row would cause pruning. SLACK_BYTES: pruning makes the
- * log smaller than its maximum by this number of bytes. SLACK_S: rows are pruned for their age only
- * when the oldest row exceeds the maximum age by this number of seconds. */
+/* Pruning removes more rows than necessary, because otherwise each new row would cause pruning.
+ * SLACK_BYTES: how many bytes the log is smaller than its maximum after pruning. SLACK_S: by how
+ * many seconds the oldest row may exceed the maximum age before pruning begins. */
 #define SLACK_BYTES(max) ((max) / 10)
 #define SLACK_S(max) ((max) / 50)
-/* number of bytes that a row takes besides its texts: its numbers, its MAC, and the overhead of
- * SQLite */
+/* number of bytes of a row without its texts: its numbers, its MAC, and the overhead of SQLite */
 #define ROW_BYTES 100
 
 /* ---- MACs ---- */
@@ -146,8 +145,8 @@ bool audit_read(sqlite3_stmt *stmt, struct audit_row *ret)
     return good;
 }
 
-/* Reads the row that the SQL condition `where` selects, with its MAC and without its texts.
- * `number` is the parameter of `where`, if it has one. Returns OK, NOT_FOUND or an error of
+/* Reads the numbers and the MAC of the row for which the SQL condition `where` is true, but not its
+ * texts. `number` is the parameter of `where`, if it has one. Returns OK, NOT_FOUND or an error of
  * sql_status. */
 static int read_one(sqlite3 *db, const char *where, uint64_t number, struct audit_row *ret)
 {
@@ -223,15 +222,14 @@ int audit_chain_load(sqlite3 *db, const struct audit_head *remembered, struct au
 
 /* ---- following the chain ---- */
 
-/* The position of a reader in the chain: number of the next row (`next`), and MAC of the row before
- * it. */
+/* Where a reader is in the chain. next: number of the next row; mac: MAC of the row before it. */
 struct follow {
     uint64_t next;
     uint8_t mac[AUDIT_MAC];
 };
 
-/* Sets *ret to the beginning of the chain: after the last pruned row, which the newest checkpoint
- * names, or before row 1 if there is no checkpoint. */
+/* Moves *ret to the beginning of the chain. If rows were pruned, the newest checkpoint row has the
+ * number and the MAC of the last pruned row. Otherwise the chain begins at row 1. */
 static int follow_begin(sqlite3 *db, struct follow *ret)
 {
     sqlite3_stmt *stmt = NULL;
@@ -242,7 +240,7 @@ static int follow_begin(sqlite3 *db, struct follow *ret)
     if (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
         const char *mac = (const char *)sqlite3_column_text(stmt, 1);
         f.next = (uint64_t)sqlite3_column_int64(stmt, 0) + 1;
-        /* If the MAC in the checkpoint row was changed, the first row will not match the chain,
+        /* A changed MAC in the checkpoint row needs no check here: the first row will not match it,
          * which follow_row reports. */
         if (mac == NULL || !audit_mac_parse(mac, f.mac))
             memset(f.mac, 0, sizeof(f.mac));
@@ -252,8 +250,9 @@ static int follow_begin(sqlite3 *db, struct follow *ret)
     return sql_status(code);
 }
 
-/* Checks that the row has the number and the MAC of the next row in the chain. Otherwise writes the
- * problem to *v. readable: false if audit_read failed for the row. Returns OK or NOMEM. */
+/* Checks that the row is the next one of the chain, with the right number and the right MAC.
+ * Otherwise writes the problem to *v. readable: false if audit_read could not read the row. Returns
+ * OK or NOMEM. */
 static int follow_row(struct follow *f, const struct audit_key *key, const struct audit_row *row,
                       bool readable, struct audit_verdict *v)
 {
@@ -295,12 +294,12 @@ static bool is_over(const struct audit_limits *l, uint64_t bytes, int64_t oldest
     return bytes > most || oldest_us < now_us - (int64_t)(age_s * 1000000);
 }
 
-/* The rows to prune: all rows with numbers below follow.next. rows, bytes: number and total size of
- * these rows. */
+/* What to prune: the rows with numbers below follow.next. rows, bytes: the number and the total
+ * size of these rows. */
 struct pruning {
     struct follow follow;
     uint64_t rows, bytes;
-    int64_t oldest_us; /* time in us of the first row that is not pruned */
+    int64_t oldest_us; /* time in us of the first row that stays */
 };
 
 /* Finds the rows to prune, and verifies them. The last row of the log is never pruned. */
@@ -361,7 +360,7 @@ int audit_prune(struct audit_chain *c, const struct audit_key *key, struct sql *
 
 /* ---- verification ---- */
 
-/* Checks that the table contains the row v->head with the same MAC. */
+/* Checks that the table has the row with the number and the MAC in v->head. */
 static void check_end(sqlite3 *db, const struct follow *f, struct audit_verdict *v)
 {
     struct audit_row row = {0};

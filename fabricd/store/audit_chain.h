@@ -34,13 +34,13 @@ bool audit_mac_parse(const char *text, uint8_t ret[AUDIT_MAC]);
 bool audit_read(sqlite3_stmt *stmt, struct audit_row *ret);
 
 /* Functions for the file DIR/audit_head, which has a copy of the head. audit_head_open opens or
- * creates the file, and reads the head from it into *ret. ret->seq is 0 if the file is new, or if
- * its MAC is wrong, which is logged. Returns OK or IO. */
+ * creates the file, and reads the head in it into *ret. If the file is new, ret->seq is 0. If the
+ * MAC of the file is wrong, ret->seq is 0, too, and the error is logged. Returns OK or IO. */
 int audit_head_open(const char *dir, const struct audit_key *key, int *ret_fd,
                     struct audit_head *ret, char *why, size_t why_len);
 int audit_head_write(int fd, const struct audit_key *key, const struct audit_head *head);
 
-/* The end of the chain, as the writer thread continues it. */
+/* The end of the chain, to which the writer thread appends. */
 struct audit_chain {
     struct audit_head head;
     /* Unix time in us of the first row; INT64_MAX: there are no rows */
@@ -50,15 +50,15 @@ struct audit_chain {
 struct audit_limits {
     uint64_t max_age_s, max_bytes;
 };
-/* Finds the end of the chain in the database. remembered: the head in the file audit_head. If the
- * number in `remembered` is higher than that of the last row in the table, somebody has removed
- * rows at the end. New rows then follow `remembered`, so that a verification finds the gap. */
+/* Finds the end of the chain in the database. remembered: the head in the file audit_head. If its
+ * number is higher than that of the last row, somebody has removed rows at the end of the table.
+ * The next new row then follows `remembered`, so that a verification finds the gap. */
 int audit_chain_load(sqlite3 *db, const struct audit_head *remembered, struct audit_chain *ret);
 /* Appends a row in the open transaction. Returns NOMEM or the errors of sql_run. */
 int audit_append(struct audit_chain *c, const struct audit_key *key, struct sql *q,
                  const struct audit_row *row);
-/* If the limits are exceeded, prunes up to PRUNE_MAX of the first rows in the open transaction.
- * Returns FORMAT, and prunes nothing, if one of these rows is wrong. Also returns NOMEM or the
+/* Prunes up to PRUNE_MAX of the first rows in the open transaction, if the log exceeds its limits.
+ * If one of these rows is wrong, prunes nothing and returns FORMAT. Also returns NOMEM or the
  * errors of sql_run. */
 int audit_prune(struct audit_chain *c, const struct audit_key *key, struct sql *q,
                 const struct audit_limits *limits, int64_t now_us);

@@ -59,9 +59,8 @@ int audit_key_get(const char *dir, struct audit_key *ret, char *why, size_t why_
     return FAB_E_FORMAT;
 }
 
-/* Computes the MAC that protects the file audit_head. It is computed like the MAC of a row that
- * would follow the head. No real row has the same values, so this MAC is never that of a real
- * row. */
+/* Computes the MAC that protects the file audit_head, in the same way as the MAC of a row after the
+ * head. Its input has values that no row has, so it is never equal to the MAC of a row. */
 static int head_mac(const struct audit_key *key, const struct audit_head *head,
                     uint8_t ret[AUDIT_MAC])
 {

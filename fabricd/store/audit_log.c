@@ -15,8 +15,8 @@ static const char *get(const struct audit_row *row, enum audit_text i)
     return row->text[i] != NULL ? row->text[i] : "";
 }
 
-/* Appends the separator and the value to the line, unless the value is empty. used: length of the
- * line so far. Returns its new length. */
+/* Appends `separator` and `value` to the line if `value` is not empty. used: length of the line
+ * before. Returns the length of the line after. */
 static size_t add(char *line, size_t room, size_t used, const char *separator, const char *value)
 {
     if (value[0] == '\0' || used >= room)
@@ -28,7 +28,8 @@ static size_t add(char *line, size_t room, size_t used, const char *separator, c
 void store_audit_log(const struct audit_row *row)
 {
     char line[2000] = "";
-    /* A note about the manager itself shows its result only if it is an error. */
+    /* END rows have a result. Notes about the manager have one, too, but it is logged only if it is
+     * an error. */
     bool ended = row->kind == AUDIT_END || (row->kind == AUDIT_NOTE && row->result != FAB_GRPC_OK);
     const char *result = ended ? fab_grpc_code_name((int)row->result) : "";
     size_t used = add(line, sizeof(line), 0, "", get(row, AUDIT_ACCOUNT));

@@ -88,7 +88,7 @@ struct save {
     const struct store_backup *b;
     struct container *to;
     struct store_backup_result *result;
-    /* contents of the key files; NULL: the file does not exist */
+    /* contents of the key files; NULL: there is no such file */
     char *key[BACKUP_KEYS];
     size_t key_len[BACKUP_KEYS];
     char *why;
@@ -165,7 +165,7 @@ static int put_manifest(struct save *s, int64_t schema)
     int len = snprintf(text, sizeof(text), "schema %lld\ntime %s\nversion %s\nhost %s\n",
                        (long long)schema, s->result->made, fab_base_version(), host);
     int status = put_entry(s, BACKUP_MANIFEST, text, (size_t)len);
-    /* `files` counts only files of the state directory, and the manifest is not one */
+    /* do not count the manifest, because it is not a file of the state directory */
     s->result->files--;
     return status;
 }
@@ -232,7 +232,7 @@ static int on_progress(void *ctx)
     return is_stopped(ctx);
 }
 
-/* Copies the state that the database has at one moment to the file `copy`. */
+/* Writes the state of the database at one moment to a new file with the path `copy`. */
 static int snapshot(struct save *s, const char *copy, int64_t *ret_schema)
 {
     char path[PATH_MAX];
@@ -349,7 +349,8 @@ static int write_backup(const struct store_backup *b, FILE *file, struct store_b
         return FAB_E_LIMIT;
     }
     remove_leftovers(b->dir);
-    unlink(copy); /* a killed process that had the same process id may have left this file */
+    /* an earlier process with the same process id may have been killed, and have left this file */
+    unlink(copy);
     int status = save(&s, file, copy);
     unlink(copy);
     return status;

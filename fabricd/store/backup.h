@@ -29,7 +29,8 @@ struct store_backup {
     const char *dir;  /* path of the state directory */
     const char *file; /* path of the backup file */
     const char *passphrase;
-    /* only for store_backup_unnamed: the key that is used in place of the passphrase */
+    /* only for store_backup_unnamed: the key that encrypts the backup; other functions use a
+     * passphrase */
     const struct store_backup_key *key;
     /* only for store_backup_unnamed: when this function returns true, the backup ends with REFUSED.
      * NULL: the backup cannot be stopped. The function is called with `stop_ctx` on the thread of
@@ -38,10 +39,10 @@ struct store_backup {
     void *stop_ctx;
     /* only for store_backup: the settings file that the backup contains; NULL: none */
     const char *settings;
-    /* only for store_restore: name of the user who restores, for the audit log */
+    /* only for store_restore: name of the user who restores the backup, for the audit log */
     const char *account;
-    /* only for store_restore: true: the restore moves existing files of the state directory to a
-     * folder in this directory */
+    /* only for store_restore; true: existing files of the state directory are moved to a folder in
+     * it */
     bool replace;
 };
 
@@ -53,14 +54,15 @@ struct store_backup_result {
     /* only for store_restore and store_backup_verify: the version of fabricd that made the backup,
      * and the name of the host on which it ran */
     char version[100], host[200];
-    /* store_backup_verify: the tables of the database, and their numbers of rows */
+    /* only for store_backup_verify: for each table of the database, its name and its number of
+     * rows */
     struct {
         char name[32];
         uint64_t rows;
     } table[STORE_BACKUP_TABLES];
     unsigned tables;
-    /* name of the folder in the state directory to which existing files were moved; "": there were
-     * no existing files */
+    /* only for store_restore: name of the folder in the state directory to which it moved the
+     * existing files; "": there were none */
     char aside[40];
     bool settings; /* true: the backup contains a settings file */
 };
@@ -93,7 +95,8 @@ int store_restore(const struct store_backup *b, struct store_backup_result *ret,
 int store_backup_verify(const struct store_backup *b, struct store_backup_result *ret, char *why,
                         size_t why_len);
 
-/* Returns true if a restore was interrupted while it moved files. */
+/* Returns true if a restore was interrupted while it moved files into the directory. why[] then has
+ * a sentence. */
 bool store_restore_unfinished(const char *dir, char *why, size_t why_len);
 
 #endif

@@ -5,7 +5,7 @@
 
 #define BACKUP_DATABASE "fabricd.db"
 #define BACKUP_SETTINGS "fabricd.yaml"
-/* the first entry of each backup: text lines of the form "KEY VALUE" */
+/* the first entry of a backup; it has lines of the form "KEY VALUE" */
 #define BACKUP_MANIFEST "manifest"
 #define BACKUP_MANIFEST_MOST 4096
 #define BACKUP_NAME_MOST 31

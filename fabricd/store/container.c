@@ -22,8 +22,8 @@
 /* parameters of scrypt */
 #define BLOCK_R 8
 #define PARALLEL_P 1
-/* limits against hostile files: the cost N of scrypt is at most 2^20, which needs 1 GiB of
- * memory */
+/* Limits for files that an attacker may have made: N of scrypt is at most 2^20, for which scrypt
+ * needs 1 GiB of memory. */
 #define LOG_N_MOST 20
 #define MEMORY_MOST (UINT64_C(1100) << 20)
 
@@ -35,7 +35,8 @@ struct container {
     uint8_t header[HEADER], key[CONTAINER_KEY];
     uint64_t chunk; /* number of the next chunk */
     bool last;      /* true: the last chunk was read */
-    /* text of the current chunk, its length, and the position of the reader in it */
+    /* text: the decrypted text of the current chunk; len: its length; at: how much of it was
+     * read */
     uint8_t text[CONTAINER_CHUNK];
     size_t len, at;
     uint8_t sealed[CONTAINER_CHUNK + TAG];
@@ -109,8 +110,8 @@ static struct container *writer_new(FILE *file, unsigned log_n)
     return c;
 }
 
-/* Writes the header if `status` is OK. If `status` is an error, or the write fails, frees the
- * container. */
+/* Writes the header, and returns the container in *ret. If the write fails, or if `status` is
+ * already an error, frees the container and returns the error. */
 static int begin(struct container *c, int status, struct container **ret)
 {
     if (status == FAB_OK && fwrite(c->header, HEADER, 1, c->file) != 1)

@@ -33,11 +33,12 @@
 #define CONTAINER_KEY 32
 
 struct container;
-/* Writes the header. log_n: CONTAINER_LOG_N, or less in tests. Returns NOMEM or IO. The caller
- * closes the file. */
+/* Begins a file: writes the header. log_n: CONTAINER_LOG_N, or less in tests, to save time. Returns
+ * NOMEM or IO. The caller closes the file. */
 int container_create(FILE *file, const char *passphrase, unsigned log_n, struct container **ret);
-/* Like container_create, but with a key that the caller has derived from the passphrase, with a new
- * random salt, CONTAINER_LOG_N, r = 8 and p = 1. The key must not be used again. */
+/* Like container_create, but with a key that the caller has derived by scrypt from the passphrase
+ * and a new random salt. The parameters of scrypt must be CONTAINER_LOG_N, r = 8 and p = 1. A key
+ * must be used for one file only. */
 int container_create_keyed(FILE *file, const uint8_t salt[CONTAINER_SALT],
                            const uint8_t key[CONTAINER_KEY], struct container **ret);
 /* Appends bytes. Returns OK or IO. */
@@ -49,15 +50,15 @@ int container_finish(struct container *c);
  * the format) or NOMEM; why[] has a sentence. */
 int container_open(FILE *file, const char *passphrase, struct container **ret, char *why,
                    size_t why_len);
-/* Reads exactly `len` bytes. Checks the tag before it returns the bytes. Errors, each with a
- * sentence in why[]: DENIED (the passphrase is wrong, or the first chunk was changed), FORMAT,
- * TRUNCATED. */
+/* Reads exactly `len` bytes. Bytes of a chunk are returned only after its tag was checked. Errors,
+ * each with a sentence in why[]: DENIED (the passphrase is wrong, or the first chunk was changed),
+ * FORMAT, TRUNCATED. */
 int container_read(struct container *c, void *bytes, size_t len, char *why, size_t why_len);
 /* Checks that the caller has read all bytes, and that no bytes follow in the file. Returns FORMAT,
  * TRUNCATED or DENIED, with a sentence in why[]. */
 int container_end(struct container *c, char *why, size_t why_len);
 
-/* Frees the container and erases its key; c may be NULL */
+/* frees the container, and erases its key; `c` may be NULL */
 void container_free(struct container *c);
 
 #endif

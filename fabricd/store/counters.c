@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The thread that writes counters.db. The thread opens the database before the first round, and
- * again after each failure. So what it keeps in memory about the database always agrees with the
- * file. If the failure shows that the file is damaged, the thread renames the file.
+ * again after each failure. So its copies of database rows in memory always agree with the file. If
+ * the failure shows that the file is damaged, the thread renames the file.
  */
 #include "fabricd/store/counters.h"
 
@@ -66,7 +66,7 @@ static int write_round(struct counters *c, const struct counters_round *r, uint6
 {
     int status = FAB_OK;
     if (c->writer.db != NULL && !file_identity_holds(&c->file, c->path))
-        /* the file was deleted or replaced, so write to the file that is at the path now */
+        /* the file was deleted or replaced, so close it, and open the file that has its path now */
         close_database(c);
     if (c->writer.db == NULL)
         status = open_database(c);
@@ -120,7 +120,7 @@ static void *counters_main(void *arg)
 {
     struct counters *c = arg;
     thread_set_name("fabricd-history");
-    /* After a failure, writing the next round opens the database again. */
+    /* If this fails, the thread tries again when it writes the next round. */
     int status = open_database(c);
     pthread_mutex_lock(&c->mutex);
     if (status == FAB_OK)

@@ -18,7 +18,8 @@
 #include "libfabmgr/counters/rank.h"
 #include "libfabmgr/counters/rollup.h"
 
-/* The ports of one node in a round of counters; they are consecutive in the columns. */
+/* The ports of one node in a round of counters. Their indices in the columns of the round are
+ * consecutive. */
 struct counters_node {
     uint64_t guid;
     uint32_t first; /* index of port 0 in the columns of the round */
@@ -29,11 +30,12 @@ struct counters_round {
     struct fab_counters_time time;
     struct counters_node *nodes; /* [node_count] */
     size_t node_count, node_room;
-    /* ports: number of ports. room: number of ports for which the columns have room. */
+    /* ports: number of ports in the round. room: number of ports for which memory is allocated. */
     uint32_t ports, room;
     /* [room] encoded values (libfabmgr/counters/column.h); NULL: all codes are 0 */
     uint16_t *code[FAB_COLUMNS];
-    uint32_t *peer; /* [room] index of the port at the other end of the link; FAB_NONE: no link */
+    /* [room] index of the port at the other end of the link of each port; FAB_NONE: no link */
+    uint32_t *peer;
 };
 void counters_round_free(struct counters_round *r);
 
@@ -41,10 +43,10 @@ struct counters;
 /* Starts the thread, which opens or creates the database in the directory `dir`. limit_bytes:
  * greatest size of the database. Returns NOMEM or LIMIT (the path is too long). */
 int counters_start(const char *dir, uint64_t limit_bytes, struct counters **ret);
-/* Writes the queued rounds, and stops the thread; c may be NULL. */
+/* Writes the queued rounds, and stops the thread; `c` may be NULL. */
 void counters_stop(struct counters *c);
 void counters_limit(struct counters *c, uint64_t limit_bytes);
-/* Queues a round, and takes it over. If the queue is full, this new round is dropped. */
+/* Puts a round into the queue, and takes it over. Frees the round if the queue is full. */
 void counters_put(struct counters *c, struct counters_round *r);
 /* Waits until all queued rounds are written or dropped. For tests and shutdown. */
 void counters_flush(struct counters *c);
@@ -69,12 +71,12 @@ struct counters_finding {
     enum { COUNTERS_RISING, COUNTERS_ASYMMETRY } kind;
     uint64_t guid;
     uint8_t port;
-    /* for COUNTERS_RISING: the counter with the most errors, and the numbers of errors in the last
-     * hour (`now`) and in the hour before it (`before`) */
+    /* Only for COUNTERS_RISING. counter: the counter with the most errors; now, before: the numbers
+     * of errors in the last hour, and in the hour before it. */
     enum fab_counter counter;
     uint64_t before, now;
-    /* for COUNTERS_ASYMMETRY: the peer of the port; the data that the port sent, and the data that
-     * the peer received, in bytes per second */
+    /* Only for COUNTERS_ASYMMETRY: the peer of the port, the data that the port sent, and the data
+     * that the peer received, in bytes per second. */
     uint64_t peer_guid;
     uint8_t peer_port;
     uint64_t sent, received;
@@ -85,9 +87,9 @@ size_t counters_take_findings(struct counters *c, struct counters_finding *ret, 
 /* ---- reading, by any thread: each call opens the database for itself --------------------------
  */
 
-/* Returns the level from which to read the samples from `since` to `until`. This is the finest
- * level that has samples as old as `since`, and that has at most about `most` samples in this time.
- * interval_s: time between two samples of level 0. */
+/* Returns the level whose samples to read for the time from `since` to `until`: the finest level
+ * that reaches back to `since`, and that has at most about `most` samples in this time. interval_s:
+ * time between two samples of level 0. */
 unsigned counters_level(const struct counters_health *h, int64_t since, int64_t until,
                         uint32_t interval_s, uint32_t most);
 
@@ -96,8 +98,9 @@ struct counters_sample {
     struct fab_counters_time time;
     uint16_t code[FAB_COLUMNS];
 };
-/* Reads the samples of a port that end in (since, until], oldest first, at most `most`. *ret is
- * malloc'd. Returns NOT_FOUND if the history has no such port; NOMEM, IO, FORMAT or LIMIT. */
+/* Reads at most `most` samples of a port, oldest first: those that end after `since`, and not after
+ * `until`. The caller frees *ret. Returns NOT_FOUND if the history has no such port; NOMEM, IO,
+ * FORMAT or LIMIT. */
 int counters_read_port(const struct counters *c, unsigned level, uint64_t guid, uint8_t port,
                        int64_t since, int64_t until, size_t most, struct counters_sample **ret,
                        size_t *ret_count);
@@ -110,14 +113,14 @@ struct counters_total {
 };
 /* The value by which ports are ranked. */
 enum counters_by { COUNTERS_BY_DATA, COUNTERS_BY_PACKETS, COUNTERS_BY_WAIT, COUNTERS_BY_ERRORS };
-/* Returns the value by which ports are ranked. Data and packets count in both directions, and
- * errors of all counters are added up. */
+/* Returns the value by which ports are ranked. Data and packets are those of both directions
+ * together, and errors those of all error counters together. */
 uint64_t counters_rank_value(enum counters_by by, const uint16_t code[FAB_COLUMNS]);
-/* Reads the samples of all ports that end in (since, until]. Returns the `most` ports with the
- * greatest values, the greatest value first. *ret_ports: number of all ports that were ranked. By
- * data or packets, these are all ports whose rates are known; by waits or errors, all ports with
- * waits or errors. Calls stopped() from time to time, and returns BUSY if stopped() returned true.
- * Also returns NOMEM, IO or FORMAT. */
+/* Adds up the samples of each port that end after `since` and not after `until`. Returns the `most`
+ * ports with the greatest values, the greatest value first. *ret_ports: number of all ports with a
+ * value: a known rate for data and packets; waits or errors above 0 for waits and errors. Calls
+ * stopped() from time to time, and returns BUSY if stopped() returned true. Also returns NOMEM, IO
+ * or FORMAT. */
 int counters_read_top(const struct counters *c, unsigned level, int64_t since, int64_t until,
                       enum counters_by by, uint32_t most, bool (*stopped)(void *ctx), void *ctx,
                       struct counters_total **ret, uint32_t *ret_count, uint32_t *ret_ports);

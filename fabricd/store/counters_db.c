@@ -11,7 +11,7 @@
 #include "fabricd/store/sql.h"
 #include "libfabmgr/base/status.h"
 
-#define APPLICATION_ID 0x66616263 /* the bytes "fabc" */
+#define APPLICATION_ID 0x66616263 /* "fabc" in ASCII */
 #define VERSION 1
 #define BUSY_MS 2000
 
@@ -59,7 +59,7 @@ static int open_connection(const char *path, int flags, sqlite3 **ret)
     return sql_status(code);
 }
 
-/* Checks that the file is a database of this kind, and creates the tables in an empty one. */
+/* Checks that the file is a history of counters. If the file is empty, creates the tables in it. */
 static int check(sqlite3 *db, char *why, size_t why_len)
 {
     int64_t id, version, tables;

@@ -23,8 +23,8 @@
 #define COUNTERS_GROUPS (1u << 21)
 #define COUNTERS_TIME_MOST ((INT64_C(1) << 40) - 1)
 
-/* Returns the time in s that a joined block of the level covers. The samples of a quarter of an
- * hour are joined in one block, and so are the roll-ups of a day. */
+/* Returns the time in s that a joined block of this level covers: a quarter of an hour for samples,
+ * a day for roll-ups of 15 minutes. */
 static inline int64_t counters_unit(unsigned level)
 {
     return level == 0 ? FAB_ROLLUP_QUARTER : FAB_ROLLUP_DAY;
@@ -35,19 +35,19 @@ static inline int64_t counters_key(unsigned level, uint32_t group, int64_t time)
     return (int64_t)level << 61 | (int64_t)group << 40 | time;
 }
 
-/* Opens the database for the writer, or creates it. Returns FORMAT if the file is damaged, or is
- * the database of another program; IO, DENIED or NOMEM. why[] says what failed. */
+/* Opens the database for the writer, or creates it. Returns FORMAT if the file is damaged, or if it
+ * is the database of another program. Also returns IO, DENIED or NOMEM. why[] says what failed. */
 int counters_db_open(const char *path, sqlite3 **ret, char *why, size_t why_len);
 /* Opens the database for reading. Returns the errors of sql_status. */
 int counters_db_open_reader(const char *path, sqlite3 **ret);
-/* Renames the database with its WAL, so that a new one can begin. Returns IO. */
+/* Renames the database and its WAL, so that a new database can be created. Returns IO. */
 int counters_db_put_aside(const char *path, char *ret_name, size_t len);
 /* Runs a statement that returns one number. *ret: the number; 0 if the statement returns no row. */
 int counters_db_number(sqlite3 *db, const char *sql, int64_t *ret);
 
-/* Calls fn for each block whose key is from_id to to_id, both inclusive, in ascending order.
- * columns: bitset of the columns to read. fn may take over the content of the block and clear it.
- * Stops at the first error. `select` must be a prepared COUNTERS_SELECT. */
+/* Calls fn for each block with an id from from_id to to_id (included), in ascending order. columns:
+ * bitset of the columns to read. fn may take over the content of the block, and then clears the
+ * block. Stops at the first error. `select` must be COUNTERS_SELECT after sqlite3_prepare. */
 #define COUNTERS_SELECT "SELECT data FROM block WHERE id BETWEEN ?1 AND ?2 ORDER BY id"
 typedef int counters_block_fn(void *ctx, struct fab_counters_block *block);
 int counters_db_blocks(sqlite3_stmt *select, int64_t from_id, int64_t to_id, uint64_t columns,

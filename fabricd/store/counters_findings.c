@@ -13,8 +13,8 @@
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
-/* Returns true if this finding about the port was reported in the last day. Otherwise adds it to
- * the list of reported findings, in place of the oldest entry if the list is full. */
+/* Returns true if the same kind of finding was reported for this port in the last day. Otherwise
+ * stores that it is reported now; if the list is full, this replaces the oldest entry. */
 static bool was_told(struct counters_writer *w, uint32_t port, int kind, int64_t now)
 {
     const size_t room = sizeof(w->told) / sizeof(*w->told);
@@ -100,8 +100,8 @@ void counters_find_asymmetry(struct counters_writer *w, const struct counters_qu
 {
     for (uint32_t a = 0; a < w->ports && a < w->room; a++) {
         uint32_t b = w->peer[a];
-        /* if the durations differ, the two means cover different times, because the history lacks a
-         * sample of one end */
+        /* Compare the two ends only if their samples cover the same time. If the durations differ,
+         * the history lacks a sample of one end. */
         if (b >= w->ports || q->seconds[0][a] == 0 || q->seconds[0][a] != q->seconds[1][b])
             continue;
         struct counters_finding f = {.kind = COUNTERS_ASYMMETRY,
@@ -122,9 +122,8 @@ struct errors {
     bool has[FAB_TREND_STEPS]; /* true: the history has a roll-up of this quarter of an hour */
 };
 
-/* Returns the number of errors of the link itself in a sample. *ret_worst: the counter with most of
- * these errors; not set if there are none.
- */
+/* Returns how many errors of the link itself a sample of the port has. *ret_worst: the error
+ * counter that rose most; not set if no counter rose. */
 static uint64_t errors_of(const struct fab_counters_block *b, uint32_t port, uint32_t sample,
                           enum fab_counter *ret_worst)
 {
@@ -192,8 +191,8 @@ int counters_find_rising(struct counters_writer *w, uint32_t group, int64_t end,
     if (e == NULL)
         return any ? FAB_E_NOMEM : FAB_OK;
     e->begin = end - (int64_t)FAB_TREND_STEPS * FAB_ROLLUP_QUARTER;
-    /* the roll-ups of yesterday are joined in one block, whose key has the time of the first
-     * roll-up in it */
+    /* Begin a day earlier: the roll-ups of yesterday are joined in one block, and its key has the
+     * time of its first roll-up. */
     int status = counters_db_blocks(w->sql[COUNTERS_SQL_BLOCKS],
                                     counters_key(1, group, e->begin - FAB_ROLLUP_DAY),
                                     counters_key(1, group, end), columns, add_errors, e);

@@ -52,7 +52,8 @@ static int reader_init(struct reader *r, const struct counters *c)
 {
     *r = (struct reader){0};
     int status = counters_db_open_reader(c->path, &r->db);
-    /* BEGIN makes all reads of this call see the same state of the database. */
+    /* In one transaction, all reads see the same state of the database, although the writer
+     * continues. */
     if (status == FAB_OK)
         status = sql_status(sqlite3_exec(r->db, "BEGIN", NULL, NULL, NULL));
     if (status == FAB_OK)
@@ -62,8 +63,8 @@ static int reader_init(struct reader *r, const struct counters *c)
     return status;
 }
 
-/* Calls fn for each block that has samples in (since, until]. last: end of the last sample so far.
- * For the time after it, the reader continues with the next finer level. */
+/* Calls fn for each block with samples in (since, until]. last: end of the latest sample that was
+ * passed to fn. Samples of a finer level are read from this time on. */
 struct sieve {
     int64_t since, until, last;
     int (*fn)(void *ctx, const struct fab_counters_block *b, int64_t since, int64_t until);
@@ -81,8 +82,8 @@ static int sift(void *ctx, struct fab_counters_block *b)
     return s->fn(s->ctx, b, s->since, s->until);
 }
 
-/* Reads the samples of a level. For the time after the last roll-up of this level, reads the
- * samples of the finer levels. */
+/* Reads the samples of a level up to its last roll-up. For the time after it, reads the samples of
+ * the finer levels. */
 static int read_group(struct reader *r, unsigned level, uint32_t group, uint64_t columns,
                       struct sieve *s)
 {
@@ -194,7 +195,7 @@ uint64_t counters_rank_value(enum counters_by by, const uint16_t code[FAB_COLUMN
     return sum;
 }
 
-/* The columns that a list of ports shows: rates, errors and down time. */
+/* Returns the bitset of the columns that a list of ports needs: rates, errors and down time. */
 static uint64_t listed_columns(void)
 {
     uint64_t columns = (UINT64_C(1) << FAB_COLUMN_RATES) - 1;
@@ -215,12 +216,12 @@ static int add_sums(void *ctx, const struct fab_counters_block *b, int64_t since
     return FAB_OK;
 }
 
-/* All nodes of the history, and the roll-ups of all their ports. */
+/* All nodes of the history. code: the roll-up of the samples of each port. */
 struct everything {
     struct counters_node *node; /* [node_count] */
     size_t node_count, node_room;
     uint32_t ports;
-    uint16_t (*code)[FAB_COLUMNS]; /* [ports] */
+    uint16_t (*code)[FAB_COLUMNS]; /* [ports] the codes of the columns of each port */
 };
 
 static int read_nodes(struct reader *r, struct everything *e)

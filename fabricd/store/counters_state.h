@@ -9,7 +9,7 @@
 #include "fabricd/store/counters_write.h"
 #include "fabricd/store/file_identity.h"
 
-/* Maximum number of rounds that wait to be written. A round of 70,000 ports takes some MiB. */
+/* Maximum number of rounds in the queue. A round of 70,000 ports takes some MiB. */
 #define QUEUE_MOST 2
 #define FOUND_MOST 256 /* greatest number of findings that wait for the loop thread */
 

@@ -69,8 +69,8 @@ static int put_block(struct counters_writer *w, unsigned level, uint32_t group,
     return status;
 }
 
-/* Reads the time of the oldest block of a level; 0: the level has no block. Group 0 stands for all
- * groups, because each round writes a block of each group. */
+/* Reads the time of the oldest block of a level; 0: the level has no block. It is enough to look at
+ * group 0, because each round writes a block of each group. */
 static int read_oldest(struct counters_writer *w, unsigned level, int64_t *ret)
 {
     sqlite3_stmt *first = w->sql[COUNTERS_SQL_FIRST];
@@ -129,7 +129,8 @@ static int read_nodes(struct counters_writer *w)
     return status;
 }
 
-/* Finds a node with this number of ports whose samples have all been deleted from the history. */
+/* Finds a node with this number of ports that is older than all samples in the history, so that its
+ * port numbers can be reused. */
 static struct counters_known *find_expired(struct counters_writer *w, uint8_t ports)
 {
     int64_t oldest = INT64_MAX;
@@ -142,7 +143,8 @@ static struct counters_known *find_expired(struct counters_writer *w, uint8_t po
     return NULL;
 }
 
-/* Assigns numbers to the ports of a node: the numbers of an expired node, or new ones. */
+/* Assigns port numbers of the history to the ports of a node: those of an expired node with as many
+ * ports or, if there is none, new ones. */
 static int place_node(struct counters_writer *w, const struct counters_node *from)
 {
     struct counters_known *expired = find_expired(w, from->ports);
@@ -178,8 +180,8 @@ static int store_node(struct counters_writer *w, struct counters_known *node)
     return status;
 }
 
-/* Finds each node of a round in w->node, and adds nodes that are new. place[i]: index in w->node of
- * node i of the round. */
+/* Finds each node of the round in w->node, and appends new nodes. place[i] becomes the index in
+ * w->node of the round's node i. */
 static int place_nodes(struct counters_writer *w, const struct counters_round *r, uint32_t *place)
 {
     int status = FAB_OK;
@@ -207,7 +209,7 @@ static int make_room(struct counters_writer *w)
     uint32_t *peer = reallocarray(w->peer, room, sizeof(*peer));
     if (peer == NULL)
         return FAB_E_NOMEM;
-    /* sets all new elements to FAB_NONE */
+    /* memset with 0xff sets each new element to FAB_NONE */
     memset(peer + w->room, 0xff, (room - w->room) * sizeof(*peer));
     w->peer = peer;
     for (int c = 0; c < FAB_COLUMNS; c++) {
@@ -297,8 +299,8 @@ static int gather(void *ctx, struct fab_counters_block *b)
     return FAB_OK;
 }
 
-/* Replaces the blocks of a group in (begin, end] by the block `joined`, and writes the roll-up of
- * this block. */
+/* Writes the block `joined` in place of the blocks of the group with a time in (begin, end], and
+ * writes the roll-up of `joined`. */
 static int roll_up_joined(struct counters_writer *w, unsigned level, uint32_t group, int64_t begin,
                           int64_t end, const struct fab_counters_block *joined,
                           struct counters_quarter *q)
@@ -349,9 +351,9 @@ static int64_t unit_of(unsigned level, int64_t end)
     return (end - 1) / counters_unit(level);
 }
 
-/* Makes the roll-up of the last round's quarter of an hour, if the new round ends in a later
- * quarter of an hour. Also makes the roll-up of the last round's day, if the new round ends on a
- * later day. */
+/* Called before a round that ends at `end` is written. If the last round ended in an earlier
+ * quarter of an hour, makes the roll-up of that quarter. If it ended on an earlier day, also makes
+ * the roll-up of that day. */
 static int roll_up(struct counters_writer *w, int64_t end)
 {
     int status = FAB_OK;
@@ -417,8 +419,8 @@ static int trim(struct counters_writer *w, int64_t now, uint64_t limit)
     return status;
 }
 
-/* Handles a clock that was set back to `now`: deletes all later samples. If the quarter of an hour
- * or the day of `now` is already joined in one block, deletes the whole block. */
+/* Handles a clock that was set back to `now`: deletes all samples after `now`. A joined block that
+ * contains `now` is deleted as a whole. */
 static int delete_future(struct counters_writer *w, int64_t now)
 {
     int status = FAB_OK;

@@ -12,8 +12,8 @@ struct counters_known { /* a node that the history knows */
     uint64_t guid;
     uint32_t first; /* number of the node's port 0; the numbers of its other ports follow */
     uint8_t ports;
-    /* Unix times in s. seen: time of the last sample. stored: the value of `seen` in the database;
-     * 0: the database has no row for the node */
+    /* Unix times in s. seen: end of the node's last sample. stored: the value of `seen` that the
+     * database has; 0: it has no row for the node. */
     int64_t seen, stored;
 };
 enum counters_sql {
@@ -33,19 +33,19 @@ struct counters_writer {
     sqlite3_stmt *sql[COUNTERS_SQL_COUNT];
     struct counters_known *node; /* [node_count] */
     size_t node_count, node_room;
-    struct fab_map index; /* GUID -> index in `node` */
+    struct fab_map index; /* finds the index in `node` by the node GUID */
     uint32_t ports;       /* number of ports in the history; ports are numbered from 0 */
     int64_t last_end;     /* Unix time in s of the last round; 0: none */
     int64_t oldest[FAB_ROLLUP_LEVELS]; /* [level] Unix time in s of the oldest sample; 0: none */
-    /* [room] By port number of the history. code: the codes of the round that is being written.
-     * peer: the port at the other end of the link; FAB_NONE: no link. */
+    /* [room] For each port number of the history: `code` has the codes of the round that is being
+     * written, and `peer` has the port number at the other end of the link (FAB_NONE: no link). */
     uint16_t *code[FAB_COLUMNS];
     uint32_t *peer;
-    uint32_t room; /* number of elements of code[...] and peer[] */
-    /* the findings of the last roll-up */
+    uint32_t room; /* number of elements of each array code[i], and of peer */
+    /* the ports that were found when the last roll-up was written */
     struct counters_finding finding[COUNTERS_FINDINGS];
     size_t finding_count;
-    /* the findings of the last day, which must not be reported again */
+    /* the findings that were reported in the last day, and are not reported again */
     struct counters_told {
         int64_t time;
         uint32_t port;
@@ -67,12 +67,12 @@ uint64_t counters_writer_bytes(struct counters_writer *w);
 
 /* ---- counters_findings.c ---- */
 
-/* Sums over a quarter of an hour, by port number. */
+/* For each port number of the history: sums over one quarter of an hour. */
 struct counters_quarter {
     int64_t begin, end;
-    uint64_t *sum[2]; /* number of bytes sent, and number of bytes received */
-    /* total duration in s of the samples that have a rate of sent data, and of those that have a
-     * rate of received data */
+    uint64_t *sum[2]; /* sum[0]: bytes sent; sum[1]: bytes received */
+    /* Total duration in s of the samples in a sum. seconds[0]: samples with a rate of sent data;
+     * seconds[1]: samples with a rate of received data. */
     uint32_t *seconds[2];
 };
 int counters_quarter_init(struct counters_quarter *q, uint32_t ports, int64_t begin, int64_t end);
@@ -80,8 +80,8 @@ void counters_quarter_fini(struct counters_quarter *q);
 /* Adds the samples of a group. */
 void counters_quarter_add(struct counters_quarter *q, uint32_t group,
                           const struct fab_counters_block *b);
-/* Finds links where one end sent clearly more or less data than the other end received. Call this
- * function after all groups were added. */
+/* Finds links where one end sent clearly more or less data than the other end received. Needs the
+ * samples of all groups. */
 void counters_find_asymmetry(struct counters_writer *w, const struct counters_quarter *q);
 /* Finds ports of a group whose error rate rises. now: roll-up of the quarter of an hour that ends
  * at `end`. */

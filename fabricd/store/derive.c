@@ -62,13 +62,13 @@ static uint64_t derive(const uint8_t secret[FAB_M_KEY_SECRET], uint64_t port_gui
 /* ---- the cache ------------------------------------------------------------------------------- */
 
 struct entry {
-    /* key 0: the entry is not in use */
+    /* key == 0: the element is not in use */
     uint64_t guid, key;
     uint8_t secret[FAB_M_KEY_SECRET];
 };
 static struct bucket {
     struct entry way[WAYS];
-    unsigned next; /* index of the entry that the next new key replaces */
+    unsigned next; /* index of the element that the next new key overwrites */
 } cache[BUCKETS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Divides a batch that violates the schema, and notes which records the batch had. */
+/* Divides a batch that violates the schema, and remembers the numbers of its records. */
 #include "fabricd/store/division.h"
 
 void division_init(struct division *d)

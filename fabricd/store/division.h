@@ -10,26 +10,27 @@
 #include "fabricd/store/record.h"
 
 struct division {
-    struct batch rest; /* the records that have not had their own transaction yet */
-    /* The divided batch had the records with the numbers from + 1 to `to`, in the order of the
-     * queue. */
+    struct batch rest; /* the parts of the divided batch that were not taken yet */
+    /* Each record in the queue has a number. The batch that was divided had the records whose
+     * numbers are greater than `from` and at most `to`. */
     uint64_t from, to;
 };
 
 void division_init(struct division *d);
-/* Returns true if no records are left, so that the next batch can be written. */
+/* Returns true if all parts of the divided batch were taken, so that the next batch can be
+ * written. */
 bool division_is_done(const struct division *d);
-/* Returns true if a batch that violates the schema can be divided. */
+/* Returns true if the batch has more than one part, so that it can be divided. */
 bool division_is_possible(const struct batch *b);
-/* Takes over the records of the batch, which is empty afterwards. `written`: number of records that
- * were queued before those of the batch. */
+/* Moves the records of batch `b` to `d`. written: number of records that entered the queue before
+ * those of `b`. */
 void division_begin(struct division *d, struct batch *b, uint64_t written);
-/* Moves the next part to the batch `to`, which is empty. The first part consists of the leases and
- * the view, if the batch has them; each further part is one record. */
+/* Moves the next part to the batch `to`, which must be empty. The first part is the leases and the
+ * view, if there are any. Each further part is one record. */
 void division_next(struct division *d, struct batch *to);
-/* Makes `from` and `to` the numbers of the records that count as lost when batch `b`, which cannot
- * be divided further, is dropped. If `b` is a part of a divided batch, these are all records of the
- * divided batch; otherwise the records of `b`. `written`: as in division_begin. */
+/* Called when batch `b`, which cannot be divided further, is dropped. Sets d->from and d->to to the
+ * numbers of the records that count as lost. If `b` is part of a divided batch, all records of that
+ * batch count as lost; otherwise those of `b`. written: as in division_begin. */
 void division_give_up(struct division *d, const struct batch *b, uint64_t written);
 
 #endif

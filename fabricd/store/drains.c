@@ -67,7 +67,7 @@ static void read_text(sqlite3_stmt *stmt, int column, char *to, size_t len)
     snprintf(to, len, "%s", sql_text(stmt, column));
 }
 
-/* Runs a query, and calls `take` for each row. */
+/* Runs the SQL query `text`, and calls `take` for each row of its result. */
 static int for_each(struct store *s, const char *text, int64_t id,
                     int (*take)(sqlite3_stmt *stmt, void *to), void *to)
 {

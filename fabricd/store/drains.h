@@ -19,13 +19,14 @@ struct store_drain {
     /* Unix times in microseconds; until_us 0: the drain has no time limit */
     int64_t since_us, until_us;
     char name[160], by[128], reason[256];
-    uint64_t *node; /* [nodes] GUIDs of switches or adapters */
+    /* [nodes] GUIDs of the drained switches, or of the adapters of the drained host */
+    uint64_t *node;
     uint32_t nodes;
-    struct store_drain_link *link; /* [links] */
+    struct store_drain_link *link; /* [links] the links that routes avoid */
     uint32_t links;
 };
-/* Writes a drain with its nodes and links in place of the stored one with this id. The arrays are
- * copied. If `there` is false, the drain is deleted. */
+/* Replaces the stored drain with this id, together with its nodes and links. The arrays are copied.
+ * If `there` is false, only deletes the stored drain. */
 void store_put_drain(struct store *s, const struct store_drain *d, bool there);
 /* Loads all drains, sorted by id. The caller frees them with store_drains_free. Returns OK, NOMEM
  * or the errors of sql_status. Rows that were edited by hand and are not valid are skipped. */

@@ -15,7 +15,7 @@ void fields_write(const struct event *e, struct fab_text *to);
 #define FIELDS_MAX 24
 struct fields {
     struct event_field field[FIELDS_MAX];
-    /* memory for the texts of the fields */
+    /* memory of the texts of all fields */
     char text[8192];
     size_t used;
 };

@@ -11,10 +11,10 @@ struct file_identity {
     dev_t device;
     ino_t inode;
 };
-/* Stores in *id which file is at the path. Returns IO if there is no file. */
+/* Stores in *id the identity of the file at the path. Returns IO if there is no file. */
 int file_identity_take(struct file_identity *id, const char *path);
-/* Returns false if the file at the path is not the one in *id: it was deleted, moved or
- * replaced. */
+/* Returns true if the file at the path is still the one in *id. Returns false if that file was
+ * deleted, moved or replaced. */
 bool file_identity_holds(const struct file_identity *id, const char *path);
 
 #endif

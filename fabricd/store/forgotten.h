@@ -12,14 +12,15 @@
 
 #include "fabricd/store/record.h"
 
-/* Maximum number of rows in the table. The table has the nodes that were forgotten last. */
+/* Maximum number of rows. If there are more, the rows of the nodes that were forgotten first are
+ * deleted. */
 #define FORGOTTEN_KEPT 10000
 
-/* Adds the nodes that this request forgets to the table. Call this function before the request is
- * carried out. Returns the errors of sql_status. */
+/* Adds to the table the nodes that the request `forget` will forget. Must be called before the
+ * request is carried out, which deletes these nodes. Returns the errors of sql_status. */
 int forgotten_note(sqlite3 *db, const struct record_forget *forget);
-/* Forgets nodes that are gone, and that an operator forgot after they were last seen. Returns the
- * errors of sql_status. */
+/* Forgets each node that is gone and that is in the table, if the operator forgot it after this
+ * manager last saw it. Returns the errors of sql_status. */
 int forgotten_apply(sqlite3 *db);
 
 #endif

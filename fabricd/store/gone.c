@@ -40,13 +40,13 @@ static void hand_node(sqlite3_stmt *stmt, store_gone_node_fn *fn, void *ctx)
         .seen = {sqlite3_column_int64(stmt, 4), sqlite3_column_int64(stmt, 5),
                  sqlite3_column_int64(stmt, 6)},
     };
-    /* skips a row that is not valid, because somebody edited it by hand */
+    /* leave out a row that somebody edited by hand and that is not valid */
     if (sql_guid_parse(sql_text(stmt, 0), &node.guid) == FAB_OK)
         fn(ctx, &node);
 }
 
-/* Calls fn for all rows of a statement, and finalizes the statement. code: the result of preparing
- * it. */
+/* Calls fn for each row of a statement, and finalizes the statement. code: result of
+ * sqlite3_prepare_v2 for this statement. */
 static int hand_nodes(sqlite3_stmt *stmt, int code, store_gone_node_fn *fn, void *ctx)
 {
     while (code == SQLITE_OK || code == SQLITE_ROW) {
@@ -89,8 +89,8 @@ int store_gone_node(struct store *s, uint64_t guid, store_gone_node_fn *fn, void
     return hand_nodes(stmt, code, fn, ctx);
 }
 
-/* Reads the matches, which are sorted from best to worst. Stops at the first match that is worse
- * than the first one. */
+/* Reads the matches, which are sorted from best to worst. Counts those that are as good as the
+ * first one, and stops at the next worse one. */
 static int read_matches(sqlite3_stmt *stmt, struct store_gone_found *ret)
 {
     struct store_gone_found found = {0};

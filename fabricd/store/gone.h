@@ -12,9 +12,9 @@
 #include "fabricd/store/store.h"
 #include "libfabmgr/fabric/fabric.h"
 
-/* Times in Unix seconds. first, last: when the manager first and last saw the node or link; if the
+/* Unix times in s. first, last: when the manager first and last saw the node or link. If the
  * manager was killed, `last` may be up to five minutes too early. gone_since: when the manager
- * found that the node or link was gone. */
+ * noticed that the node or link was gone. */
 struct store_seen {
     int64_t first, last, gone_since;
 };
@@ -34,8 +34,8 @@ typedef void store_gone_node_fn(void *ctx, const struct store_gone_node *node);
 struct store_gone_nodes {
     int type;       /* list only nodes of this type (enum fab_node_type); 0: all types */
     int64_t before; /* list only nodes whose gone_since is before this time */
-    /* The list continues after the node with this gone_since and GUID. after_since INT64_MAX: the
-     * list starts from the beginning. */
+    /* For the next page of a list: gone_since and GUID of the last node that was listed.
+     * after_since INT64_MAX: the first page. */
     int64_t after_since;
     uint64_t after_guid;
 };
@@ -44,35 +44,36 @@ struct store_gone_nodes {
 int store_gone_nodes(struct store *s, const struct store_gone_nodes *query, uint32_t limit,
                      store_gone_node_fn *fn, void *ctx);
 
-/* How a node matches the text of a user; the first value is the best match. */
+/* How well the name or number that a user typed matches a node, from best to worst. */
 enum store_match {
-    STORE_MATCH_NUMBER, /* the GUID of the node or of one of its ports, or its last LID */
-    STORE_MATCH_NAME,   /* the whole name */
-    STORE_MATCH_WORD,   /* the first word of the name */
+    /* the text is the GUID of the node or of one of its ports, or its last LID */
+    STORE_MATCH_NUMBER,
+    STORE_MATCH_NAME, /* the text is the whole name */
+    STORE_MATCH_WORD, /* the text is the first word of the name */
     STORE_MATCH_BEGINNING
 };
 struct store_gone_found {
-    /* number of nodes that match equally well, and better than all others; 0: no node matches */
+    /* number of nodes with the best match; 0: no node matches */
     uint32_t count;
     enum store_match match;
     uint64_t guid; /* GUID of the node that left last among the nodes that match best */
 };
-/* Finds the nodes that a text names. `number` is the value of the text as a GUID (is_guid) or LID;
- * 0: the text is no number. Returns OK, NOMEM, IO or FORMAT. */
+/* Finds the nodes that the user's text names. number: the value of the text if it is a GUID
+ * (is_guid: true) or a LID; otherwise 0. Returns OK, NOMEM, IO or FORMAT. */
 int store_gone_find(struct store *s, const char *text, size_t len, uint64_t number, bool is_guid,
                     struct store_gone_found *ret);
 /* Calls fn for the gone node with this GUID, if there is one. Returns NOMEM, IO or FORMAT. */
 int store_gone_node(struct store *s, uint64_t guid, store_gone_node_fn *fn, void *ctx);
 
 struct store_gone_link {
-    /* the two ends, as the registry orders them */
+    /* the two ends, in the order of the registry: the lower pair of node GUID and port first */
     struct {
         uint64_t guid;
         const char *name;
         uint8_t port;
         bool is_switch;
     } end[2];
-    uint8_t width; /* number of lanes */
+    uint8_t width; /* number of lanes: 1, 2, 4, 8 or 12 */
     const char *speed;
     struct store_seen seen;
 };
@@ -80,8 +81,8 @@ typedef void store_gone_link_fn(void *ctx, const struct store_gone_link *link);
 struct store_gone_links {
     uint64_t node; /* only links of this node; 0: of all nodes */
     uint8_t port;  /* only links of this port of the node; 0: of all its ports */
-    /* The list continues after the link with this gone_since and this first end. after_since
-     * INT64_MAX: the list starts from the beginning. */
+    /* For the next page of a list: gone_since and first end of the last link that was listed.
+     * after_since INT64_MAX: the first page. */
     int64_t after_since;
     uint64_t after_guid;
     uint8_t after_port;
@@ -92,21 +93,24 @@ int store_gone_links(struct store *s, const struct store_gone_links *query, uint
                      store_gone_link_fn *fn, void *ctx);
 
 struct store_gone_count {
-    /* numbers of nodes and links that are gone. hosts: adapters that are not aggregation nodes. */
+    /* Numbers of nodes and links that are gone. hosts: adapters without the aggregation nodes of
+     * switches. */
     uint32_t hosts, switches, others, links;
 };
 /* Counts the nodes and links whose gone_since is in [from, before). Returns OK, NOMEM, IO or
  * FORMAT. */
 int store_gone_count(struct store *s, int64_t from, int64_t before, struct store_gone_count *ret);
 
-/* Forgets a node that is gone, with its ports and links. If the node is in the fabric again when
- * the writer thread handles this request, the request has no effect. */
+/* Forgets a node that is gone, with its ports and links. Has no effect if the node has come back by
+ * the time the writer thread handles this request. */
 void store_forget_node(struct store *s, uint64_t guid);
-/* Forgets all nodes and links whose gone_since is before `before`, because an operator requested
- * it. If the state is replicated, the other managers forget these nodes, too (forgotten.h). */
+/* Carries out a request of an operator: forgets all nodes and links whose gone_since is before
+ * `before`. If the state is replicated, the other managers forget these nodes, too
+ * (forgotten.h). */
 void store_forget_older(struct store *s, int64_t before);
-/* Forgets all nodes and links whose gone_since is before `before`. Of the nodes and links that left
- * later, keeps only the last `nodes` nodes and the last 8 * `nodes` links. */
+/* Limits how much the registry keeps. Forgets all nodes and links whose gone_since is before
+ * `before`. Also forgets all but the last `nodes` nodes and the last 8 * `nodes` links that
+ * left. */
 void store_forget_gone(struct store *s, int64_t before, uint32_t nodes);
 
 #endif

@@ -146,7 +146,7 @@ static int read_alias(sqlite3_stmt *stmt, void *ret)
 
 struct table {
     const char *sql;
-    size_t size; /* size in bytes of the struct for one row */
+    size_t size; /* size in bytes of the struct that `read` fills in */
     /* Converts a row of the table to its struct. Returns FORMAT if the row is not valid because
      * somebody edited it by hand. */
     int (*read)(sqlite3_stmt *stmt, void *ret);
@@ -170,8 +170,8 @@ struct rows {
     size_t count, room;
 };
 
-/* Returns the address of a zeroed element after the last element of r; NULL: memory ran out. The
- * caller then increments r->count. */
+/* Returns the address of a new zeroed element at the end of the array in `r`; NULL: memory ran out.
+ * The caller increments r->count when the element is filled in. */
 static void *next_row(struct rows *r, size_t size)
 {
     if (r->count == r->room) {

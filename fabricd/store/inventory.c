@@ -73,7 +73,8 @@ static void take_text(sqlite3_stmt *stmt, int column, char *to, size_t size)
 }
 #define TAKE(stmt, column, array) take_text(stmt, column, array, sizeof(array))
 
-/* Returns the number in a column, or 0 if it is above `most`, because somebody edited the row. */
+/* Returns the number in a column. Returns 0 if the number is above `most`, which only a row that
+ * somebody edited by hand has. */
 static uint32_t take_number(sqlite3_stmt *stmt, int column, uint32_t most)
 {
     int64_t value = sqlite3_column_int64(stmt, column);
@@ -89,7 +90,7 @@ static int16_t take_limit(sqlite3_stmt *stmt, int column)
 struct inventory_list {
     struct store_inventory *list;
     size_t count;
-    size_t next; /* index of the node whose modules are being read */
+    size_t next; /* index in `list` of the node whose modules are being read */
 };
 
 static int take_device(sqlite3_stmt *stmt, struct inventory_list *all)
@@ -117,9 +118,8 @@ static int take_device(sqlite3_stmt *stmt, struct inventory_list *all)
     return FAB_OK;
 }
 
-/* Returns the node of a module; NULL: there is none. The modules are read in the order of the GUIDs
- * of their nodes, as the list is sorted, so the search begins at the node of the previous
- * module. */
+/* Returns the node of a module; NULL: there is none. Modules and nodes are both read in the order
+ * of node GUIDs, so the search begins at the node of the previous module. */
 static struct store_inventory *owner_of(struct inventory_list *all, uint64_t guid)
 {
     while (all->next < all->count && all->list[all->next].guid < guid)

@@ -15,7 +15,7 @@
 /* The module at a port. Its temperature is not stored. */
 struct store_module {
     uint8_t port;  /* number of the port */
-    uint8_t index; /* number of the module in the device */
+    uint8_t index; /* index of the module in the device */
     struct fab_module module;
 };
 struct store_inventory {

@@ -102,8 +102,8 @@ int store_key_file_write(const char *dir, const char *name, const char *text, si
         return status;
     snprintf(temporary, sizeof(temporary), "%s.new", path);
     status = FAB_E_IO;
-    /* A killed process may have left a temporary file with another mode, so remove this file
-     * first. */
+    /* A process that was killed may have left a temporary file, perhaps with another mode. Remove
+     * it first. */
     if (unlink(temporary) == 0 || errno == ENOENT) {
         int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (fd >= 0) {

@@ -87,7 +87,7 @@ void lease_table_fini(struct lease_table *t)
 
 /* ---- LIDs of the new set ---- */
 
-/* the LIDs that the new set of leases uses, as a bitset */
+/* bitset of the LIDs that the new set of leases uses */
 struct taken {
     uint8_t *bits;
     uint32_t top;
@@ -128,8 +128,8 @@ static int put(struct sql *q, const struct fab_lease *l, int64_t now)
     return sql_run(q, SQL_LEASE_PUT, "giii", l->port_guid, (int64_t)l->lid, (int64_t)l->lmc, now);
 }
 
-/* Handles the row of a port that has no lease in the new set. *ret_keep is true if the row stays
- * in the table. */
+/* Handles the row of a port that has no lease in the new set. Keeps the row in the table (*ret_keep
+ * is true), unless the new set uses its LIDs for another port. */
 static int put_absent(struct sql *q, struct lease_row *row, const struct taken *taken, int64_t now,
                       bool *ret_keep)
 {
@@ -146,8 +146,8 @@ static bool same(const struct lease_row *row, const struct fab_lease *l)
     return row->current && row->lease.lid == l->lid && row->lease.lmc == l->lmc;
 }
 
-/* Writes the differences between the table and the new leases. Both are sorted by GUID, so a single
- * pass compares them. */
+/* Compares the table with the new leases, and writes the differences to the database. Both are
+ * sorted by GUID. */
 static int merge(const struct lease_table *t, struct sql *q, const struct fab_lease *leases,
                  size_t count, const struct taken *taken, int64_t now, struct lease_table *out)
 {

@@ -96,8 +96,8 @@ void lock_release(int fd)
     if (fd < 0)
         return;
     if (ftruncate(fd, 0) != 0) {
-        /* If the file cannot be truncated, it keeps the old process id. This does no harm, because
-         * close() releases the lock. */
+        /* The file keeps the process id of this process. This does no harm, because close()
+         * releases the lock. */
     }
     close(fd);
 }

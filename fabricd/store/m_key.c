@@ -30,14 +30,14 @@
 #include "libfabmgr/base/digits.h"
 #include "libfabmgr/base/status.h"
 
-#define HEAD_LEN 512 /* bytes for all lines except the ports */
+#define HEAD_LEN 512 /* maximum size in bytes of the lines before the list of ports */
 /* length in bytes of a line for a port: "port ", "0x", 16 digits and the line end */
 #define PORT_LEN 24
 
 static const struct {
     const char *file, *heading, *name;
-    /* end of a sentence in error messages: how the manager controls ports or devices again after
-     * somebody has removed the file */
+    /* end of an error message: how the manager controls ports or devices again if somebody removes
+     * the key file */
     const char *lost;
 } kinds[] = {
     [STORE_KEY_OF_PORTS] = {STORE_M_KEY_FILE, "fabricd M_Keys 1", "M_Key",

@@ -33,7 +33,7 @@ struct store_m_key {
     enum store_key_of of;
     /* number of the current key: 1 for the first key, and one more for each further key */
     uint64_t generation;
-    /* Unix time in seconds at which the current key was made or first used */
+    /* Unix time in s at which the current key came into use */
     uint64_t since_s;
     /* true: fabricd made the current key; false: the key comes from the settings */
     bool generated;
@@ -52,9 +52,9 @@ struct store_m_key {
 };
 void store_m_key_fini(struct store_m_key *k);
 
-/* Returns the contents of the key file after a change to `key`. `was` is the contents before the
- * change; its current key becomes the previous key. In the result, the generation is higher by one,
- * and the list of ports is empty. */
+/* Returns the contents of the key file after the key was changed to `key`. was: the contents before
+ * the change. Its current key becomes the previous key, the generation is higher by one, and the
+ * list of ports is empty. */
 struct store_m_key store_m_key_next(const struct store_m_key *was, uint64_t key, bool generated,
                                     uint64_t since_s);
 /* Sets the list of ports that may have the previous key. Takes over the list of GUIDs, which is
@@ -63,7 +63,7 @@ void store_m_key_set_ports(struct store_m_key *k, uint64_t *list, size_t count);
 /* Finds a port GUID in the list of ports that may have the previous key. Returns NULL if the
  * port is not listed. */
 const uint64_t *store_m_key_find(const struct store_m_key *k, uint64_t guid);
-/* Removes port[i] from the list for each i for which done[i] is not 0. Returns how many ports
+/* Removes some ports from the list: port[i] is removed if done[i] is not 0. Returns how many ports
  * were removed. */
 size_t store_m_key_strike(struct store_m_key *k, const uint8_t *done);
 
@@ -80,12 +80,12 @@ int store_cc_key_read(const char *dir, struct store_m_key *ret, char *why, size_
 int store_m_key_write(const char *dir, const struct store_m_key *k, char *why, size_t why_len);
 /* Makes the text of the key file, from malloc. Returns NOMEM. */
 int store_m_key_text(const struct store_m_key *k, char **ret, size_t *ret_len);
-/* Returns true if the two have the same generation, time, current key and previous key, and either
- * both are rotating or neither is. Ignores the lists of ports, and whether fabricd made the
- * keys. */
+/* Returns true if `a` and `b` have the same keys, generation and time, and if both or neither are
+ * rotating. Ignores the lists of ports, and whether fabricd made the keys. */
 bool store_m_key_same(const struct store_m_key *a, const struct store_m_key *b);
-/* Returns the M_Keys for the setting `subnet.m_key: derived`. Uses the key file as
- * store_m_key_generated does. Also returns UNSUPPORTED if OpenSSL cannot derive keys by HKDF. */
+/* Returns the M_Keys for the setting `subnet.m_key: derived`: the secret in the key file, or a new
+ * one, by the same rules as store_m_key_generated. Also returns UNSUPPORTED if OpenSSL has no
+ * HKDF. */
 int store_m_key_derived(const char *dir, struct fab_m_keys *ret, char *why, size_t why_len);
 /* Makes a random master secret. Returns IO if the kernel has no random numbers. */
 int store_m_key_new_secret(struct fab_m_keys *ret);
@@ -93,14 +93,15 @@ int store_m_key_new_secret(struct fab_m_keys *ret);
 struct fab_m_keys store_m_key_current(const struct store_m_key *k);
 struct fab_m_keys store_m_key_previous(const struct store_m_key *k);
 /*
- * Like store_m_key_next, but for M_Keys that may be derived. `former`: the keys before the change.
+ * Like store_m_key_next, but for M_Keys that may be derived from a secret. former: the keys before
+ * the change.
  */
 struct store_m_key store_m_keys_next(const struct store_m_key *was, const struct fab_m_keys *keys,
                                      const struct fab_m_keys *former, bool generated,
                                      uint64_t since_s);
-/* Returns the key for the setting `subnet.m_key: generated`. This is the key in the key file, if
- * fabricd made that key. Otherwise it is a new random key; if there is no key file yet, the
- * function writes the new key to the file. Returns the errors of reading and writing the file. */
+/* Returns the key for the setting `subnet.m_key: generated`: the key in the key file if fabricd
+ * made it, otherwise a new random key. If there is no key file, writes the new key to this file.
+ * Returns the errors of reading and writing the file. */
 int store_m_key_generated(const char *dir, uint64_t *ret, char *why, size_t why_len);
 /* Returns the key for the setting `congestion.cc_key: generated`, as store_m_key_generated does for
  * M_Keys. */

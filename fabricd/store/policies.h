@@ -16,17 +16,18 @@ struct store_policy {
     const char *hash; /* SHA-256 of the text, in hexadecimal digits */
     const char *text; /* YAML */
 };
-/* Puts a version into the queue of the writer thread, which commits it at once, and either as a
- * whole or not at all. */
+/* Puts a version into the queue of the writer thread. The writer commits it at once, in a single
+ * transaction. */
 void store_put_policy(struct store *s, const struct store_policy *policy);
 typedef void store_policy_fn(void *ctx, const struct store_policy *policy);
-/* Calls fn for each version, newest first; the texts are valid during the call. version: 0, or the
- * only version for which fn is called. limit: maximum number of calls. Returns OK, NOMEM, IO or
- * FORMAT. */
+/* Calls fn for the versions, newest first; the texts are valid during the call. version: calls fn
+ * only for this version; 0: for all versions. limit: maximum number of calls. Returns OK, NOMEM, IO
+ * or FORMAT. */
 int store_policies(struct store *s, uint64_t version, uint32_t limit, store_policy_fn *fn,
                    void *ctx);
-/* store_put_policy_settled stores that the manager has made the decisions (isolation, approvals) of
- * this version. store_policy_settled returns the version that was stored last; 0: none. */
+/* store_put_policy_settled stores that the manager has carried out the decisions (isolation,
+ * approvals) of this version. store_policy_settled returns the last version for which this was
+ * stored; 0: none. */
 void store_put_policy_settled(struct store *s, uint64_t version);
 uint64_t store_policy_settled(struct store *s);
 

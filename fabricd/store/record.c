@@ -51,7 +51,8 @@ struct record *record_of_view(const struct fab_view *v, const char *reason, uint
         .duration_us = duration_us,
         .unreachable_pairs = v->verdict.unreachable_pairs,
         .time_us = v->published_us != 0 ? (int64_t)v->published_us : clock_unix_us(),
-        .engine = memcpy(r->texts, engine, engine_len), /* calloc has written the terminating NUL */
+        /* calloc has zeroed the memory, so the text ends with a NUL */
+        .engine = memcpy(r->texts, engine, engine_len),
         .reason = strcpy(r->texts + engine_len + 1, reason),
         .deadlock_free = v->verdict.deadlock_free,
         .switches = v->fabric->switch_count,

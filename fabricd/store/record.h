@@ -42,7 +42,7 @@ enum record_kind {
     RECORD_REPLICA
 };
 
-/* The data of a row of table_set: forwarding tables whose view was published. */
+/* A row of table_set, which is about forwarding tables that the manager published. */
 struct record_set {
     uint64_t generation, duration_us, unreachable_pairs;
     int64_t time_us;
@@ -76,7 +76,8 @@ struct record_pin {
 /* A request to forget (gone.h) the node `guid` or, if guid is 0, nodes and links by their age and
  * number. */
 struct record_forget {
-    /* true: an operator made the request, so the other managers must forget, too (forgotten.h) */
+    /* true: an operator decided to forget, so the other managers of the fabric must forget, too
+     * (forgotten.h) */
     bool decided;
     uint64_t guid;
     int64_t before;
@@ -85,7 +86,7 @@ struct record_forget {
 
 /* A snapshot of the topology to write or to delete (snapshots.h). */
 struct record_snapshot {
-    /* a reference that the record owns; NULL: the snapshot with this name is deleted */
+    /* a reference that the record owns; NULL: delete the snapshot with this name */
     struct fab_fabric *fabric;
     struct store_snapshot_limits limits;
     int64_t time;
@@ -130,7 +131,7 @@ struct record {
         struct record_isolated isolated;
         struct record_drain drain;
         struct record_pin pin;
-        /* A reference that the record owns; NULL: the stored baseline is deleted. */
+        /* a reference that the record owns; NULL: delete the stored baseline */
         struct fab_baseline *baseline;
         struct reroute reroute;
         struct record_hosts hosts;
@@ -138,11 +139,11 @@ struct record {
         struct record_snapshot snapshot;
         struct store_inventory *inventory; /* a copy of the inventory; the record owns it */
         struct record_meta meta;
-        struct store_policy policy; /* its texts are in texts[] */
+        struct store_policy policy; /* the texts to which this member points are in texts[] */
         struct audit_row audit;
         struct record_replica replica; /* the record owns its rows */
     };
-    /* memory for the texts to which the pointers of this record point */
+    /* memory of the texts to which the other members point */
     char texts[];
 };
 STAILQ_HEAD(record_queue, record);
@@ -165,11 +166,11 @@ struct record *record_of_inventory(const struct store_inventory *i);
 struct record *record_of_meta(const char *key, const char *value);
 struct record *record_of_policy(const struct store_policy *policy);
 struct record *record_of_audit(const struct audit_row *row);
-/* Takes over the rows of the request, unless it returns NULL. */
+/* takes over the rows of the request; if it returns NULL, the caller still owns them */
 struct record *record_of_replica(const struct record_replica *request);
 
-/* The records of one transaction. A new set of leases replaces the set in the batch, and a new
- * view replaces the view in the batch. */
+/* What one transaction writes. There is at most one set of leases and one view: a new one replaces
+ * the one in the batch. */
 struct batch {
     /* LID leases; owned by the batch; batch_tidy_leases sorts them by GUID */
     struct fab_lease *leases;
@@ -191,8 +192,8 @@ void batch_put_leases(struct batch *b, struct fab_lease *leases, size_t count);
 void batch_put_record(struct batch *b, struct record *r); /* takes over the record */
 /* Appends all records of `from` to `to`, and empties `from`. */
 void batch_move(struct batch *to, struct batch *from);
-/* Moves the leases and the view of `from` to the batch `to`, which is empty. If `from` has neither,
- * moves its first record. */
+/* Moves the leases and the view of `from` to `to`, which must be empty. If `from` has no leases and
+ * no view, moves its first record. */
 void batch_move_part(struct batch *to, struct batch *from);
 /* Sorts the leases by GUID. Keeps only the last lease of each GUID, and drops invalid leases. */
 void batch_tidy_leases(struct batch *b);

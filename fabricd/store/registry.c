@@ -201,7 +201,8 @@ static bool is_same_row(const struct fab_node *x, const struct fab_node *y)
            x->info.device_id == y->info.device_id && x->info.system_guid == y->info.system_guid;
 }
 
-/* Writes the nodes whose rows differ in a column that fab_fabric_diff does not compare. */
+/* fab_fabric_diff does not compare all columns of a node. Writes the nodes that differ in one of
+ * the other columns. */
 static int put_changed_nodes(const struct registry *r, struct sql *q, const struct fab_fabric *f,
                              int64_t now)
 {
@@ -214,7 +215,7 @@ static int put_changed_nodes(const struct registry *r, struct sql *q, const stru
     return status;
 }
 
-/* Returns whether the database has this port, with this LID, LMC and GUID. */
+/* Returns true if the database has this port, and its LID, LMC and GUID have not changed. */
 static bool has_port(const struct registry *r, const struct fab_view *v, uint32_t port)
 {
     const struct fab_fabric *f = v->fabric;
@@ -254,7 +255,7 @@ static int put_difference(const struct registry *r, struct sql *q, const struct 
 
 /* ---- rows that are gone ---- */
 
-/* maximum number of gone links that stay, for each gone node that may stay */
+/* for each gone node that is kept, this number of gone links is kept */
 #define LINKS_A_NODE 8
 
 static int mark_excess(struct sql *q, uint32_t nodes)
@@ -267,7 +268,7 @@ static int mark_excess(struct sql *q, uint32_t nodes)
 
 int registry_forget(struct sql *q, const struct record_forget *forget)
 {
-    /* ports and links refer to nodes, so the nodes are deleted last */
+    /* delete the nodes last, because the rows of ports and links refer to them */
     static const enum sql_id deleting[] = {SQL_GONE_PORTS_FORGET, SQL_GONE_LINKS_FORGET,
                                            SQL_GONE_DEVICES_FORGET, SQL_GONE_MODULES_FORGET,
                                            SQL_GONE_NODES_FORGET};
@@ -297,7 +298,7 @@ static int put_hash(struct sql *q, uint64_t hash)
     return sql_run(q, SQL_META_PUT, "tt", "registry_hash", text);
 }
 
-/* Copies the fabric and the LIDs of a view, to compare them with the next view. */
+/* Stores a copy of the fabric and the LIDs of a view, with which the next view will be compared. */
 static int take_snapshot(struct registry *r, const struct fab_view *v)
 {
     r->lids = fab_base_alloc_array(v->fabric->port_count, sizeof(*r->lids));

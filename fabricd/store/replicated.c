@@ -64,7 +64,7 @@ void store_rows_fini(struct store_rows *rows)
 
 /* ---- requests to the writer ------------------------------------------------------------------ */
 
-/* Takes over the rows of the request. */
+/* Puts the request into the queue of the writer. Takes over its rows, even on failure. */
 static int put(struct store *s, struct record_replica *request)
 {
     struct record *r = record_of_replica(request);
@@ -91,7 +91,7 @@ int store_replicate(struct store *s, void (*marked)(void *ctx), void *ctx)
 void store_stop_marked(struct store *s)
 {
     writer_on_marked(s->writer, NULL, NULL);
-    store_flush(s); /* When this call returns, no call of the listener is running any more. */
+    store_flush(s); /* wait until a call of `marked` that is running has returned */
 }
 
 int store_put_confirmed(struct store *s, struct store_rows *rows)
@@ -183,12 +183,13 @@ void store_pending_close(struct store_pending *p)
     free(p);
 }
 
-/* Adds the marked row that the statement p->list has just returned, with its present value. */
+/* Reads the row to which the current mark of p->list belongs, and appends it with its present value
+ * to `to`. */
 static int add_marked(struct store_pending *p, struct store_rows *to)
 {
     const char *key = sql_text(p->list, 1);
     const struct replicated_table *t = replicated_table(sql_text(p->list, 0));
-    /* A later version of fabricd marked a row of a table that this version does not replicate. */
+    /* a later version of fabricd has marked a row of a table that this version does not know */
     if (t == NULL)
         return FAB_OK;
     sqlite3_stmt *select = p->select[t - replicated_tables];
@@ -207,8 +208,8 @@ int store_pending_read(struct store_pending *p, size_t limit, struct store_rows 
                        uint64_t *ret_all)
 {
     struct store_rows rows = {0};
-    /* One transaction reads the marks and the rows, so that each value belongs to the version of
-     * its mark. */
+    /* Read the marks and the rows in one transaction, because each value must belong to the version
+     * of its mark. */
     int status = sql_status(sqlite3_exec(p->db, "BEGIN", NULL, NULL, NULL));
     if (status != FAB_OK)
         return status;

@@ -21,7 +21,7 @@ struct store;
 struct store_row {
     const char *table; /* name of the table, in static memory */
     char *key;
-    char *value;      /* NULL: the row is deleted */
+    char *value;      /* the value as JSON; NULL: the row was deleted */
     uint64_t version; /* version of the mark; each change of the row gives it a higher version */
 };
 /* Returns true if the row is a registration of a host: a service, a subscription, a multicast
@@ -32,14 +32,15 @@ struct store_rows {
     struct store_row *row;
     size_t count, room;
 };
-/* Appends a copy of a row. Returns NOT_FOUND if no replicated table has this name, or NOMEM. */
+/* Appends a copy of a row to the list. Returns NOT_FOUND if no replicated table has this name, or
+ * NOMEM. */
 int store_rows_add(struct store_rows *rows, const char *table, const char *key, const char *value,
                    uint64_t version);
 void store_rows_fini(struct store_rows *rows);
 
-/* Begins to mark changes. After each transaction with marks, the writer thread calls marked(ctx).
- * Call this function once, before the manager begins to work. Returns OK, NOMEM, or IO if the
- * database cannot be written. */
+/* Begins to mark changes. From now on, the writer thread calls marked(ctx) after each transaction
+ * that has marked rows. The caller must call this function once, before the manager begins to work.
+ * Returns OK, NOMEM, or IO if the database cannot be written. */
 int store_replicate(struct store *s, void (*marked)(void *ctx), void *ctx);
 
 void store_stop_marked(struct store *s); /* After this call, `marked` is not called any more. */
@@ -48,27 +49,29 @@ void store_stop_marked(struct store *s); /* After this call, `marked` is not cal
 struct store_pending;
 int store_pending_open(const struct store *s, struct store_pending **ret, char *why,
                        size_t why_len);
-void store_pending_close(struct store_pending *p); /* p may be NULL */
-/* Reads at most `limit` marked rows with their present values, and the number of all marks. Returns
- * OK, NOMEM, IO or FORMAT. */
+void store_pending_close(struct store_pending *p); /* `p` may be NULL */
+/* Reads at most `limit` marked rows with their present values. *ret_all: the number of all marked
+ * rows. Returns OK, NOMEM, IO or FORMAT. */
 int store_pending_read(struct store_pending *p, size_t limit, struct store_rows *ret,
                        uint64_t *ret_all);
 
 /* Each of the following functions puts a request into the queue of the writer thread, which carries
- * out the request in one transaction. A function takes over the rows that it gets. If memory runs
- * out, it drops the rows and returns NOMEM. */
-/* Deletes the marks of rows that were sent, unless a row has changed since it was read. */
+ * it out in one transaction. A function with rows takes them over; if memory runs out, it frees
+ * them and returns NOMEM. */
+/* Deletes the marks of rows that a majority has confirmed. A row that has changed since it was read
+ * keeps its mark. */
 int store_put_confirmed(struct store *s, struct store_rows *rows);
 /* Marks all replicated rows. */
 int store_mark_all(struct store *s);
-/* Rows of other managers. store_put_received stores them, and does not mark them. */
+/* Rows that another manager has changed. store_put_received stores them without marking them. */
 struct store_received {
     struct store_rows rows;
-    /* true: these rows are the complete state, so each replicated row that is not among them is
-     * deleted, unless it keeps its mark */
+    /* true: the rows are the complete state. All other replicated rows are deleted, except those
+     * that this manager changed last (see keeps_after). */
     bool whole;
-    /* If the mark of a row has a higher version than this, the row keeps its value, because this
-     * manager changed the row last. Other marks are deleted. UINT64_MAX: all marks are deleted. */
+    /* If a row has a mark with a higher version than this, this manager changed the row last: the
+     * row keeps its value and its mark. Other marks are deleted. UINT64_MAX: all marks are
+     * deleted. */
     uint64_t keeps_after;
 };
 int store_put_received(struct store *s, struct store_received *received);
@@ -80,8 +83,8 @@ uint64_t store_marked_version(struct store *s);
  * start. */
 uint64_t store_received_drops(struct store *s);
 
-/* Returns the random number by which the other managers know this database, and stores it if there
- * is none yet. Returns 0 if the number cannot be read or stored. */
+/* Returns a random number that identifies this database to the other managers. Makes and stores the
+ * number if there is none yet. Returns 0 if it cannot be read or stored. */
 uint64_t store_instance(struct store *s);
 
 #endif

@@ -45,8 +45,8 @@ static int digit(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Returns NULL if the text has characters other than hexadecimal digits. No column of bytes accepts
- * NULL. */
+/* Implements the SQL function replica_bytes(). Its result is NULL if the text has characters other
+ * than hexadecimal digits; columns of bytes refuse NULL. */
 static void sql_bytes(sqlite3_context *c, int n, sqlite3_value **v)
 {
     const char *text = n == 1 ? (const char *)sqlite3_value_text(v[0]) : NULL;
@@ -208,7 +208,8 @@ static int storing_init(struct storing *x)
     return status;
 }
 
-/* Returns true if the row keeps its value, because this manager changed the row last. */
+/* Returns true if the row must not be overwritten, because this manager changed it after
+ * keeps_after. */
 static bool is_kept(struct storing *x, const struct store_row *row)
 {
     sqlite3_stmt *stmt = x->is_marked;
@@ -221,9 +222,9 @@ static bool is_kept(struct storing *x, const struct store_row *row)
     return kept;
 }
 
-/* Runs a statement with the parameters ?1 key, ?2 value, ?3 table. *ret_same: true if the statement
- * returned the value in `row`; if `row` is deleted, true if it returned nothing. Returns a result
- * code of SQLite. */
+/* Runs a statement with the parameters ?1 (key), ?2 (value) and ?3 (table). *ret_same: true if the
+ * result is the value in `row` or, for a deleted row, if there is no result. Returns a result code
+ * of SQLite. */
 static int step(sqlite3_stmt *stmt, const struct store_row *row, bool *ret_same)
 {
     const char *text[] = {row->key, row->value, row->table};
@@ -240,7 +241,8 @@ static int step(sqlite3_stmt *stmt, const struct store_row *row, bool *ret_same)
     return code;
 }
 
-/* Returns true if the row has caused the error, and false if the database has caused it. */
+/* Returns true if the error is a fault of the row, so that other rows can still be stored. Returns
+ * false if it is a fault of the database. */
 static bool is_of_row(int code)
 {
     return code == SQLITE_ERROR || code == SQLITE_CONSTRAINT || code == SQLITE_MISMATCH ||
@@ -272,7 +274,7 @@ static int store_row(struct storing *x, const struct store_row *row)
     return FAB_OK;
 }
 
-/* Deletes the marks up to the version keeps_after. *ret_marks: their number. */
+/* Deletes all marks whose version is at most keeps_after. *ret_marks: their number. */
 static int unmark_old(struct storing *x, int *ret_marks)
 {
     sqlite3_stmt *stmt = NULL;
@@ -289,7 +291,8 @@ static int unmark_old(struct storing *x, int *ret_marks)
     return sql_status(code);
 }
 
-/* Deletes all replicated rows that were not received, unless this manager changed them last. */
+/* Deletes all replicated rows that the other manager did not send, except those that this manager
+ * changed after keeps_after. */
 static int delete_unseen(struct storing *x)
 {
     int marks = 0, deleted = 0, status = unmark_old(x, &marks);
@@ -302,10 +305,10 @@ static int delete_unseen(struct storing *x)
         deleted += changes;
         x->r->leases |= changes > 0;
     }
-    /* A change of this manager is lost only if both its mark and its row were deleted here. If only
-     * the mark was deleted, the change was itself a deletion, which is still in effect. If only the
-     * row was deleted, another manager has deleted it. So the number of lost changes is at most the
-     * smaller of the two numbers. */
+    /* Count the changes of this manager that are lost. Such a change has lost its mark and its row
+     * here. If only a mark was deleted, the change was a deletion, which is still in effect. If
+     * only a row was deleted, another manager deleted it. So the smaller of the two numbers is an
+     * upper bound. */
     x->r->drops += (uint64_t)(marks < deleted ? marks : deleted);
     return status;
 }
@@ -329,7 +332,7 @@ static int receive(struct replicated *r, sqlite3 *db, const struct store_receive
     return status;
 }
 
-/* Writes rows that this manager has changed, and marks them. */
+/* Writes rows of this manager, and marks them as changed. */
 static int put_rows(sqlite3 *db, const struct store_rows *rows)
 {
     int status = FAB_OK;

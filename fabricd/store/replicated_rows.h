@@ -7,13 +7,14 @@
 
 #include "fabricd/store/replicated.h"
 
-/* The state of marking. Only the writer thread uses it, apart from `changes` and `drops`. */
+/* How changes of rows are marked. Only the writer thread uses it, except `changes` and `drops`. */
 struct replicated {
-    bool marks;       /* true: the triggers that mark changes exist */
-    bool silent;      /* true: changes of replicated rows are not marked now */
+    bool marks; /* true: the triggers that mark changes exist */
+    /* true: the triggers do not mark now, because the rows come from another manager */
+    bool silent;
     uint64_t version; /* version of the last mark */
-    bool leases;      /* LID leases were received in the open transaction */
-    uint64_t told;    /* value of `version` when the listener was last called */
+    bool leases;      /* true: the open transaction has stored LID leases of another manager */
+    uint64_t told;    /* value of `version` in the last call of the listener */
     uint64_t changes, drops;
 };
 
@@ -22,7 +23,7 @@ enum replica_request_kind {
     REPLICA_INSTANCE,
     REPLICA_CONFIRMED,
     REPLICA_MARK_ALL,
-    REPLICA_PUT, /* rows that this manager has changed; they are marked */
+    REPLICA_PUT, /* write rows that this manager has changed, and mark them */
     REPLICA_RECEIVED
 };
 struct record_replica {

@@ -49,14 +49,15 @@ const struct replicated_table *replicated_table(const char *name)
     return NULL;
 }
 
-/* Returns the name of a column without the sign before it; NULL: there is no such column. */
+/* Returns the name of column `i` without the sign '~' or '#' before it; NULL: there is no such
+ * column. */
 static const char *column(const struct replicated_table *t, int i)
 {
     const char *name = i < REPLICATED_COLUMNS ? t->column[i] : NULL;
     return name != NULL && (name[0] == '~' || name[0] == '#') ? name + 1 : name;
 }
 
-/* Appends the condition that a row has the key ?1. */
+/* Appends the SQL condition that selects the row with the key in parameter ?1. */
 static void add_where(struct fab_text *to, const struct replicated_table *t)
 {
     fab_base_text_add(to, " WHERE ");
@@ -65,7 +66,8 @@ static void add_where(struct fab_text *to, const struct replicated_table *t)
                            column(t, i), i);
 }
 
-/* Appends the key of a row as a JSON array. row: "NEW", or the name of the table, for example. */
+/* Appends an SQL expression for the key of a row as a JSON array. row: the SQL name of the row,
+ * such as "NEW" or the name of the table. */
 static void add_key(struct fab_text *to, const struct replicated_table *t, const char *row)
 {
     fab_base_text_add(to, "json_array(");
@@ -115,7 +117,7 @@ void replicated_delete(struct fab_text *to, const struct replicated_table *t)
     add_only(to, t, " AND ", t->name);
 }
 
-/* Appends a trigger. row: "NEW", or "OLD" for a trigger on deletions. */
+/* Appends a trigger that marks a changed row. row: "NEW" or, for a trigger on deletions, "OLD". */
 static void add_trigger(struct fab_text *to, const struct replicated_table *t, const char *event,
                         const char *row, const char *differs)
 {
@@ -126,8 +128,8 @@ static void add_trigger(struct fab_text *to, const struct replicated_table *t, c
     fab_base_text_addf(
         to, "%s BEGIN DELETE FROM replica_pending WHERE tbl = '%s' AND key = ", differs, t->name);
     add_key(to, t, row);
-    /* The trigger cannot use INSERT OR REPLACE: SQLite replaces its conflict clause by that of the
-     * statement that fires the trigger, such as OR IGNORE. */
+    /* Delete first instead of INSERT OR REPLACE. If the statement that fires the trigger has a
+     * conflict clause, such as OR IGNORE, SQLite applies this clause also in the trigger. */
     fab_base_text_addf(to, "; INSERT INTO replica_pending(tbl, key, version) VALUES ('%s', ",
                        t->name);
     add_key(to, t, row);

@@ -38,7 +38,7 @@ struct load {
     struct container *from;
     struct store_backup_result *result;
     char stage[PATH_MAX], moving[PATH_MAX];
-    bool manifest, database; /* true: this entry was read */
+    bool manifest, database; /* true: the entry with the manifest, or with the database, was read */
     /* true: the backup is only verified. The database is copied to a temporary folder, and nothing
      * is restored. */
     bool verify;
@@ -91,7 +91,8 @@ static int get(struct load *l, void *bytes, size_t len)
     return container_read(l->from, bytes, len, l->why, l->why_len);
 }
 
-/* Returns the name under which an entry is stored, or NULL if backups have no such entry. */
+/* Returns the name of the file in which an entry is stored. Returns NULL if backups have no entry
+ * of this name. */
 static const char *known_name(const char *name)
 {
     for (size_t i = 0; i < BACKUP_KEYS; i++)
@@ -165,7 +166,7 @@ static int copy_entry(struct load *l, const char *path, uint64_t left)
     return status;
 }
 
-/* Reads one entry. Sets *ret_end at the end of the list. */
+/* Reads one entry of the backup. *ret_end: true if the list of entries has ended. */
 static int take_entry(struct load *l, bool *ret_end)
 {
     uint8_t length, size[8];
@@ -253,8 +254,8 @@ static int open_stage(struct load *l)
 
 /* ---- moving the files ---- */
 
-/* Gives a file to the owner of the state directory. This is necessary if root restores the file for
- * the user of fabricd. */
+/* Gives a file to the owner of the state directory, if root runs the restore. Otherwise the user of
+ * fabricd could not read the file. */
 static void give_away(const char *path, const struct stat *owner)
 {
     if (geteuid() == 0 && lchown(path, owner->st_uid, owner->st_gid) != 0)
@@ -348,7 +349,7 @@ static int restore(struct load *l)
     if (status == FAB_OK)
         status = open_stage(l);
     if (status == FAB_OK) {
-        remove_folder(l->moving); /* an interrupted restore may have left this folder */
+        remove_folder(l->moving); /* a restore that was interrupted may have left this folder */
         status = move_all(l);
     }
     remove_folder(l->stage);

@@ -11,8 +11,7 @@
 #include "fabricd/store/tables.h"
 #include "libfabmgr/base/status.h"
 
-/* number of rows that stay in the table of published tables, and in the table of reroutes: the
- * newest ones */
+/* the newest rows that stay in table_set, and in the table of reroutes */
 #define SETS_KEPT 10000
 
 static const char *severity_name(enum event_severity severity)

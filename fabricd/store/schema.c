@@ -38,8 +38,8 @@ static const char step_1[] =
     "  key TEXT PRIMARY KEY,"
     "  value TEXT NOT NULL"
     ") WITHOUT ROWID;"
-    /* The LID of each port. The row stays while the port is absent, so that the port gets the same
-     * LID again. */
+    /* One row for each port that has, or had, a LID. A port that comes back gets the same LID
+     * again. */
     "CREATE TABLE lease ("
     "  port_guid TEXT PRIMARY KEY,"
     "  lid INTEGER NOT NULL CHECK (lid > 0)," /* base LID of the port */
@@ -157,9 +157,9 @@ static const char step_3[] = "CREATE TABLE isolated_link ("
                              "  name_a TEXT NOT NULL,"
                              "  name_b TEXT NOT NULL,"
                              "  since_us INTEGER NOT NULL,"
-                             /* operated: 0: the manager isolated the link because of its flaps or
-                              * errors; 1: an operator isolated it; 2: the manager isolated it
-                              * because its host misbehaved */
+                             /* 0: the manager isolated the link because of its flaps or errors; 1:
+                              * an operator isolated it; 2: the manager isolated it because its host
+                              * misbehaved */
                              "  operated INTEGER NOT NULL,"
                              "  cause TEXT NOT NULL,"
                              "  PRIMARY KEY (node_a, port_a)"
@@ -203,14 +203,14 @@ static const char step_4[] = "CREATE TABLE service ("
                              ") WITHOUT ROWID;"
                              "CREATE TABLE alias_guid ("
                              "  port_guid TEXT NOT NULL,"
-                             /* index of the alias GUID in GUIDInfo of the port */
+                             /* index of the alias GUID in the GUIDInfo attribute of the port */
                              "  place INTEGER NOT NULL,"
                              "  guid TEXT NOT NULL,"
                              "  PRIMARY KEY (port_guid, place)"
                              ") WITHOUT ROWID;";
 
-/* Links that must not be isolated automatically, because an operator released them. node_guid and
- * port identify one end of the link. */
+/* Links that the manager must not isolate by itself, because an operator has released them.
+ * node_guid and port are one end of the link. */
 static const char step_5[] = "CREATE TABLE spared_link ("
                              "  node_guid TEXT NOT NULL,"
                              "  port INTEGER NOT NULL,"
@@ -231,8 +231,8 @@ static const char step_7[] = "CREATE TABLE name_pin ("
                              "  name TEXT NOT NULL," /* the pinned NodeDescription */
                              /* Unix time of the pin, in microseconds. */
                              "  since_us INTEGER NOT NULL,"
-                             /* approved_by: the operator who approved the pin; "": the node was the
-                              * first one with this name */
+                             /* the operator who approved the pin; "": nobody, because the node was
+                              * the first one with this name */
                              "  approved_by TEXT NOT NULL"
                              ") WITHOUT ROWID;";
 
@@ -281,9 +281,9 @@ static const char step_10[] = "CREATE TABLE audit ("
                               "CREATE INDEX audit_call ON audit(call) WHERE kind = 2;"
                               "CREATE INDEX audit_checkpoint ON audit(seq) WHERE kind = 4;";
 
-/* gone_since: when the manager found that the node or link was no longer part of the fabric. If the
- * node or link left while fabricd was stopped, gone_since is later than last_seen. In rows that are
- * current, the column has no meaning. */
+/* When the manager noticed that the node or link had left the fabric. If it left while fabricd was
+ * stopped, gone_since is later than last_seen. For rows of the present fabric, gone_since has no
+ * meaning. */
 static const char step_11[] = "ALTER TABLE node ADD COLUMN gone_since INTEGER NOT NULL DEFAULT 0;"
                               "ALTER TABLE link ADD COLUMN gone_since INTEGER NOT NULL DEFAULT 0;"
                               "UPDATE node SET gone_since = last_seen WHERE NOT current;"
@@ -402,8 +402,8 @@ static int run_number(sqlite3 *db, const char *format, int number)
     return run(db, sql);
 }
 
-/* Runs an SQL query, and reads the first column of its first row. Writes it to *ret_number and,
- * as a malloc'd text, to *ret_text; both pointers may be NULL. */
+/* Runs an SQL query. Its result is the first column of the first row: *ret_number gets it as a
+ * number, and *ret_text as a text that the caller frees. Both pointers may be NULL. */
 static int query(sqlite3 *db, const char *sql, int64_t *ret_number, char **ret_text)
 {
     sqlite3_stmt *stmt = NULL;
@@ -472,8 +472,8 @@ static int refuse_foreign(const char *path, int64_t id, char *why, size_t why_le
     return FAB_E_FORMAT;
 }
 
-/* Writes a sentence to why[]: the file cannot be used, and the reason. The reason is SQLite's
- * message or, if db is NULL, the text of `status`. Returns `status`. */
+/* Writes to why[] that the file cannot be used, with a reason: the message of SQLite or, if `db` is
+ * NULL, the text for `status`. Returns `status`. */
 static int refuse(int status, sqlite3 *db, const char *path, char *why, size_t why_len)
 {
     const char *reason = db != NULL ? sqlite3_errmsg(db) : fab_base_status_text(status);
@@ -490,8 +490,8 @@ static uint32_t big_endian(const unsigned char *b)
     return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
 }
 
-/* Checks the header of the database file: the schema version at byte 60 and the application id at
- * byte 68 (https://www.sqlite.org/fileformat2.html, section 1.3). */
+/* Checks two numbers in the header of the database file: the schema version at byte 60, and the
+ * application id at byte 68 (https://www.sqlite.org/fileformat2.html, section 1.3). */
 static int check_header(const char *path, int known, char *why, size_t why_len)
 {
     unsigned char header[100];
@@ -584,8 +584,8 @@ static int upgrade(sqlite3 *db, const char *path, const struct schema_steps *ste
 
 /* ---- creating and opening ---- */
 
-/* Renames a WAL, index or journal file that has no database. If somebody moved the database away
- * without its WAL, SQLite would otherwise apply this WAL to the new database. */
+/* Renames a WAL, index or journal file if there is no database file for it. SQLite would apply it
+ * to the new database, for example if somebody moved only the database away. */
 static int put_orphan_aside(const char *path, const char *suffix)
 {
     char from[PATH_MAX], to[PATH_MAX];
@@ -615,7 +615,7 @@ static int make_file(const char *path)
     char journal[PATH_MAX];
     if ((size_t)snprintf(journal, sizeof(journal), "%s-journal", path) >= sizeof(journal))
         return FAB_E_LIMIT;
-    /* files that a killed process may have left */
+    /* processes that were killed may have left these files */
     unlink(journal);
     unlink(path);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
@@ -710,8 +710,8 @@ static int open_existing(const char *path, const struct schema_steps *steps, sql
     status = open_connection(path, SQLITE_OPEN_READWRITE, &db);
     if (status != FAB_OK)
         return refuse(status, NULL, path, why, why_len);
-    /* If a check below refuses the file, the file must stay unchanged. So SQLite must not
-     * checkpoint the WAL when it closes the file. */
+    /* A file that a check below refuses must stay unchanged, so SQLite must not write the WAL into
+     * it when it is closed. */
     sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     status = check_integrity(db, path, why, why_len);
     if (status == FAB_OK)

@@ -80,7 +80,7 @@ static int put_row(struct store *s, enum store_key_of of, const char *value)
 int store_put_shared_key(struct store *s, const struct store_sharing *w,
                          const struct store_m_key *k)
 {
-    struct store_m_key shared = *k; /* the copy borrows the list of ports */
+    struct store_m_key shared = *k; /* a shallow copy; only k owns the list of ports */
     char *text = NULL, *value = NULL;
     size_t len = 0;
     if (shared.count > STORE_SHARED_PORTS)

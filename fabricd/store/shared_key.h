@@ -23,24 +23,25 @@ struct store;
 #define STORE_SHARED_PORTS 8192
 
 struct store_sharing {
-    const uint8_t *wrapping_key; /* STORE_WRAP_KEY bytes; NULL: keys are not shared */
+    /* the wrapping key of STORE_WRAP_KEY bytes; NULL: keys are not shared */
+    const uint8_t *wrapping_key;
     uint64_t subnet_prefix;
 };
-/* Puts the row into the queue of the writer. Returns the errors of store_wrap. */
+/* Puts the row with the wrapped key file into the queue of the writer. Returns the errors of
+ * store_wrap. */
 int store_put_shared_key(struct store *s, const struct store_sharing *w,
                          const struct store_m_key *k);
-/* Reads the row. *ret_confirmed: a majority has confirmed this row. Errors: NOT_FOUND; DENIED: the
- * row was wrapped with another key; FORMAT, NOMEM and IO. DENIED and FORMAT have a sentence in
- * why[]. */
+/* Reads the row with the wrapped key file, and unwraps it. *ret_confirmed: true: a majority has
+ * confirmed the row. Errors: NOT_FOUND; DENIED: the row was wrapped with another key; FORMAT, NOMEM
+ * and IO. DENIED and FORMAT have a sentence in why[]. */
 int store_get_shared_key(struct store *s, const struct store_sharing *w, enum store_key_of of,
                          struct store_m_key *ret, bool *ret_confirmed, char *why, size_t why_len);
-/* Returns whether the row of the key waits for the confirmation by a majority. */
+/* Returns true if the row with this key is not confirmed by a majority yet. */
 bool store_shared_key_waits(struct store *s, enum store_key_of of);
 
-/* Replaces the key file by a shared key file. Before that, it may keep the replaced file under
- * another name, because some ports may still have its current key. It does so if fabricd made this
- * key, and the shared file has the key neither as its current nor as its previous key. Returns the
- * errors of store_m_key_write. */
+/* Replaces the key file `was` by the shared key file `now`. If fabricd made the current key of
+ * `was`, and `now` does not contain this key, some ports may still have it. In this case, first
+ * keeps a copy of `was` under another name. Returns the errors of store_m_key_write. */
 int store_adopt_key(const char *dir, const struct store_m_key *was, const struct store_m_key *now,
                     char *why, size_t why_len);
 

@@ -12,7 +12,7 @@
 #include "fabricd/store/state.h"
 #include "libfabmgr/base/status.h"
 
-/* number of instructions of SQLite's virtual machine between two calls of stopped() */
+/* SQLite's virtual machine calls stopped() after this number of instructions */
 #define STEPS 100000
 
 struct stopper {

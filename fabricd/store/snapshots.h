@@ -16,8 +16,8 @@
 #define STORE_SNAPSHOT_NAME 64   /* size of a name with its NUL */
 #define STORE_SNAPSHOTS_NAMED 64 /* maximum number of snapshots that operators made */
 
-/* Limits of the snapshots. If a limit is exceeded, automatic snapshots are deleted, the oldest
- * first. */
+/* Limits of the number and the size of snapshots. To keep them, the oldest automatic snapshots are
+ * deleted. */
 struct store_snapshot_limits {
     uint32_t keep;  /* maximum number of automatic snapshots */
     uint64_t bytes; /* maximum size of all snapshots in bytes */
@@ -30,10 +30,10 @@ struct store_snapshot {
     uint64_t size; /* size of the topology in bytes */
 };
 
-/* Puts a snapshot of the fabric into the queue of the writer thread, which makes the text. The
- * writer drops the snapshot in two cases: a snapshot with this name exists, or the snapshot is
- * automatic and the last automatic snapshot has the same topology. store_delete_snapshot deletes
- * the snapshot with this name. */
+/* Puts a snapshot of the fabric into the queue of the writer thread. The writer makes the text. It
+ * drops the snapshot if there is one with this name, or if the snapshot is automatic and the
+ * topology has not changed since the last automatic one. store_delete_snapshot deletes the snapshot
+ * with this name. */
 void store_put_snapshot(struct store *s, const struct store_snapshot *snapshot,
                         const struct fab_fabric *fabric,
                         const struct store_snapshot_limits *limits);
@@ -44,13 +44,13 @@ void store_delete_snapshot(struct store *s, const char *name);
  */
 typedef void store_snapshot_fn(void *ctx, const struct store_snapshot *snapshot);
 int store_snapshots(struct store *s, store_snapshot_fn *fn, void *ctx);
-/* Reads the topology of the snapshot with this name or, if name is NULL, of the last snapshot that
- * was made at `time` or before. The caller releases the reference *ret_fabric. Any thread may call
+/* Reads the topology of a snapshot: the one with this name or, if `name` is NULL, the last one that
+ * was not made after `time`. The caller releases the reference *ret_fabric. Any thread may call
  * this function, which opens its own connection. Returns OK, NOT_FOUND, NOMEM, IO or FORMAT. */
 int store_snapshot_load(const struct store *s, const char *name, int64_t time,
                         struct fab_fabric **ret_fabric);
-/* Makes a copy of a fabric with only the properties that snapshots have, for a comparison with
- * snapshots. Returns OK or NOMEM. */
+/* Makes a copy of a fabric that has only what a snapshot stores, so that both can be compared.
+ * Returns OK or NOMEM. */
 int store_snapshot_of(const struct fab_fabric *fabric, struct fab_fabric **ret_fabric);
 
 #endif

@@ -179,7 +179,7 @@ static const char *const texts[SQL_COUNT] = {
 
 int sql_status(int code)
 {
-    /* in an extended result code, the lowest 8 bits are the primary result code */
+    /* the lowest 8 bits of an extended result code are the primary result code */
     switch (code & 0xff) {
     case SQLITE_OK:
     case SQLITE_DONE:
@@ -276,8 +276,8 @@ static void bind_gid(sqlite3_stmt *stmt, int at, const uint64_t *gid, struct wor
     sqlite3_bind_text(stmt, at, w->text[w->used++], SQL_GID_SIZE - 1, SQLITE_STATIC);
 }
 
-/* Binds one parameter of a statement. For type b (a blob), takes two arguments: the bytes and their
- * number. */
+/* Binds the next parameter of a statement. Type b (bytes) takes two arguments: a pointer, and the
+ * number of bytes. */
 static void bind_next(sqlite3_stmt *stmt, int at, char type, va_list *args, struct words *w)
 {
     uint64_t guid;

@@ -96,10 +96,10 @@ int sql_init(struct sql *q, sqlite3 *db);
 /* finalizes all statements; the caller closes the connection */
 void sql_fini(struct sql *q);
 
-/* Runs a statement that returns no rows. `types` has one letter for each parameter: i for int64_t;
- * t for a text (NULL is stored as NULL); g for uint64_t as a GUID (0 is stored as NULL); x for
- * uint64_t as a GUID (0 is stored as 0); G for const uint64_t[2] as a GID; b for two arguments,
- * const void * and the number of bytes as int. Returns the errors of sql_status. */
+/* Runs a statement that returns no rows. `types` has one letter for each parameter. i: int64_t. t:
+ * a text; NULL is stored as NULL. g, x: uint64_t, a GUID; 0 is stored as NULL (g) or as 0 (x). G:
+ * const uint64_t[2], a GID. b: two arguments, const void * and an int with the number of bytes.
+ * Returns the errors of sql_status. */
 int sql_run(struct sql *q, enum sql_id id, const char *types, ...);
 /* Runs a statement without parameters that returns one number. Returns the errors of sql_status. */
 int sql_number(struct sql *q, enum sql_id id, uint64_t *ret);
@@ -115,7 +115,8 @@ int sql_status(int sqlite_code);
 /* size in bytes of a GUID as text: "0x", 16 hexadecimal digits and the NUL */
 #define SQL_GUID_SIZE 19
 int sql_guid_parse(const char *text, uint64_t *ret); /* parses a GUID; returns OK or FORMAT */
-/* bytes of a GID as text: eight groups of four hexadecimal digits, seven colons and the NUL */
+/* size in bytes of a GID as text: eight groups of four hexadecimal digits, seven colons and the
+ * NUL */
 #define SQL_GID_SIZE 40
 int sql_gid_parse(const char *text, uint64_t ret[2]); /* parses a GID; returns OK or FORMAT */
 

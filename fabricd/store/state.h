@@ -12,15 +12,15 @@ struct store {
     sqlite3 *reader;
     struct writer *writer;
     char path[PATH_MAX];       /* path of the database */
-    struct writer_audit audit; /* the members are constant after the start */
-    /* number of the last call in the audit log */
+    struct writer_audit audit; /* set when the store is opened, and constant from then on */
+    /* number of the last call in the audit log, from which store_audit_call counts */
     uint64_t audit_call;
 };
 
-/* audit_log.c: writes a row to the daemon's log */
+/* Defined in audit_log.c: writes a row to the daemon's log. */
 void store_audit_log(const struct audit_row *row);
-/* audit.c: reads the key and the head of the audit log from their files, or makes the files. Must
- * be called before the writer thread starts. */
+/* Defined in audit.c: reads the key and the head of the audit log from their files, or makes the
+ * files. Must be called before the writer thread starts. */
 int store_audit_start(struct store *s, const char *dir, char *why, size_t why_len);
 
 #endif

@@ -385,7 +385,7 @@ static int read_ports(sqlite3_stmt *stmt, struct store_port **ret, size_t *ret_c
         struct store_port row;
         int64_t port = sqlite3_column_int64(stmt, 1);
         const char *guid = (const char *)sqlite3_column_text(stmt, 0);
-        /* skips a row that is not valid, because somebody edited it by hand */
+        /* leave out a row that somebody edited by hand and that is not valid */
         if (sql_guid_parse(guid, &row.node_guid) != FAB_OK || port < 1 || port > 254)
             continue;
         struct store_port *more = reallocarray(*ret, *ret_count + 1, sizeof(*more));
@@ -497,7 +497,7 @@ static int read_pins(sqlite3_stmt *stmt, struct fab_pin **ret, size_t *ret_count
     while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
         struct fab_pin row = {.since_us = sqlite3_column_int64(stmt, 2)};
         const char *guid = (const char *)sqlite3_column_text(stmt, 0);
-        /* skips a row that is not valid, because somebody edited it by hand */
+        /* leave out a row that somebody edited by hand and that is not valid */
         if (sql_guid_parse(guid, &row.guid) != FAB_OK)
             continue;
         read_text(stmt, 1, row.name, sizeof(row.name));

@@ -30,7 +30,7 @@ struct store;
  * fabricd. LIMIT: the path is too long. DENIED, NOT_FOUND, IO: the directory or the file cannot be
  * used. Also returns NOMEM. */
 int store_open(const char *dir, struct store **ret, char *why, size_t why_len);
-/* writes all queued records, and then closes the store; s may be NULL */
+/* writes all queued records, and then closes the store; `s` may be NULL */
 void store_close(struct store *s);
 
 /* Loads the LID leases. *ret is an array from malloc. Returns OK, NOMEM, IO, or FORMAT if the
@@ -50,12 +50,12 @@ uint64_t store_last_generation(struct store *s);
  * another port gets its LIDs. If a view has the same nodes, ports and links as the view before, the
  * writer only computes a hash over them (1-2 ms for 13,000 nodes). */
 void store_put_leases(struct store *s, const struct fab_lease *leases, size_t count);
-/* Updates the registry of the fabric, and adds a row to table_set. Does nothing if the view has no
- * tables. */
+/* Stores the fabric of the view in the registry, and adds a row about its tables to table_set. Does
+ * nothing if the view has no tables. */
 void store_put_view(struct store *s, const struct fab_view *view, const char *reason,
                     uint64_t duration_us);
 void store_put_event(struct store *s, const struct event *e);
-/* The database keeps the last 10,000 reroutes. */
+/* Stores a reroute. The database keeps the last 10,000 of them. */
 void store_put_reroute(struct store *s, const struct reroute *r);
 void store_journal_keep(struct store *s, uint32_t events);
 /* Ports that an operator disabled; they stay disabled after a restart. This load function and those
@@ -71,7 +71,8 @@ int store_load_disabled(struct store *s, struct store_port **ret, size_t *ret_co
  * port identify one end of the link. The exemption survives a restart. */
 void store_put_exempt(struct store *s, uint64_t node_guid, uint8_t port, bool spared);
 int store_load_exempt(struct store *s, struct store_port **ret, size_t *ret_count);
-/* An isolated link, which stays isolated after a restart. guid[0] and port[0] identify the link. */
+/* An isolated link; it stays isolated after a restart. The first end, guid[0] and port[0],
+ * identifies the link. */
 struct store_isolated {
     uint64_t guid[2]; /* node GUIDs of the two ends */
     uint8_t port[2];
@@ -82,8 +83,8 @@ struct store_isolated {
 };
 void store_put_isolated(struct store *s, const struct store_isolated *link, bool isolated);
 int store_load_isolated(struct store *s, struct store_isolated **ret, size_t *ret_count);
-/* Pins of node descriptions (libfabmgr/policy/pins.h), by node GUID. If `there` is false, the row
- * of pin->guid is deleted. The member made_us is not stored. */
+/* Stores a pin (libfabmgr/policy/pins.h) by its node GUID, but not its member made_us. If `there`
+ * is false, deletes the pin with this GUID. */
 void store_put_pin(struct store *s, const struct fab_pin *pin, bool there);
 int store_load_pins(struct store *s, struct fab_pin **ret, size_t *ret_count);
 /* The baseline of approved devices (libfabmgr/discover/baseline.h); NULL: there is no baseline. A
@@ -94,17 +95,17 @@ int store_load_baseline(struct store *s, struct fab_baseline **ret);
 /* ---- what hosts registered at the subnet administrator --------------------------------------- */
 
 /*
- * Registrations of hosts. They survive restarts and crashes, because the writer commits them at
- * once and not in batches (see store_written).
+ * Registrations of hosts. They survive restarts and crashes, because the writer commits each of
+ * them at once (see store_written).
  *
  * A put function replaces the row with the same key. If `there` is false, the function deletes this
- * row and uses only the key. A load function returns an array from malloc, in the order of keys,
- * without rows that are not valid. It returns OK, NOMEM, IO or FORMAT.
+ * row, and only the key in its argument matters. A load function returns an array from malloc, in
+ * the order of keys, without rows that are not valid. It returns OK, NOMEM, IO or FORMAT.
  */
 /* the key of the row is record.id, gid and pkey */
 struct store_service {
     struct fab_wire_service_record record;
-    /* Unix time in microseconds; 0: the lease does not end */
+    /* Unix time in microseconds at which the registration ends; 0: it does not end */
     int64_t ends_us;
     /* GUID of the port that registered the service */
     uint64_t owner;
@@ -140,9 +141,9 @@ struct store_alias { /* key of the row: port_guid and place */
 void store_put_alias(struct store *s, const struct store_alias *alias, bool there);
 int store_load_aliases(struct store *s, struct store_alias **ret, size_t *ret_count);
 
-/* store_put_asked records that the manager has asked all hosts to register again
- * (ClientReregister). store_was_asked returns true if this was recorded since the database was
- * created. Otherwise the database may lack registrations of hosts. */
+/* store_put_asked stores that the manager has asked all hosts to register again (ClientReregister).
+ * store_was_asked returns true if this was stored in this database. If it returns false, the
+ * database may lack registrations of hosts. */
 void store_put_asked(struct store *s);
 bool store_was_asked(struct store *s);
 
@@ -151,21 +152,21 @@ bool store_was_asked(struct store *s);
 void store_last_engine(struct store *s, char *ret, size_t len);
 
 /* store_put_freeze stores the mode in which the manager is frozen; "": it is not frozen.
- * store_get_freeze returns false if no mode or "" is stored, or if the text is longer than the
- * buffer. */
+ * store_get_freeze reads this text. It returns false if the manager is not frozen, or if the text
+ * does not fit into ret[]. */
 void store_put_freeze(struct store *s, const char *text);
 bool store_get_freeze(struct store *s, char *ret, size_t len);
 
-/* store_mark returns how many records were put into the queue so far. store_written tells whether
- * the first `mark` records are committed, so that a crash does not lose them. STORE_FAILED: the
- * last transaction failed, and the writer may still write the records later; or record number
- * `mark` belongs to a batch from which records were dropped because they violate the schema. */
+/* store_mark returns how many records entered the queue so far. A caller that has put a record can
+ * later pass this number to store_written, to learn whether the record is committed. STORE_FAILED:
+ * the last transaction failed, and will perhaps be repeated; or the record was in a batch that lost
+ * records because they violate the schema. */
 enum store_written { STORE_PENDING, STORE_WRITTEN, STORE_FAILED };
 uint64_t store_mark(struct store *s);
 enum store_written store_written(struct store *s, uint64_t mark);
-/* Returns true if a record was dropped since the start because it violates the schema. The database
- * may then lack records that the caller stored earlier. So if a host repeats a registration, the
- * caller must store the registration again, even if nothing in it has changed. */
+/* Returns true if the writer has dropped a record since the start, because the record violates the
+ * schema. The database may then lack records of earlier calls. So the caller must store a
+ * registration again when a host repeats it, even if it has not changed. */
 bool store_has_lost(struct store *s);
 /* Returns true if the last transaction failed, or if the file of the database was deleted, moved or
  * replaced. A change that is stored now would probably be lost. */
@@ -178,7 +179,7 @@ struct store_health {
     char reason[200]; /* reason of the last failure; "": there was none */
 };
 void store_get_health(struct store *s, struct store_health *ret);
-/* Returns true if the writer is so far behind that the caller must refuse new registrations. */
+/* Returns true if so many records are queued that the caller must refuse new registrations. */
 bool store_is_behind(struct store *s);
 
 /* Returns the number of records that were dropped because the writer was behind. These are events,

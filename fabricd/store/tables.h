@@ -28,10 +28,9 @@ struct lease_table {
 /* Loads the table of leases, without rows that are not valid. Returns NOMEM or the errors of
  * sql_status. */
 int lease_table_load(sqlite3 *db, struct lease_table *ret);
-/* Writes the differences between `t` and `leases` into the open transaction. *ret is the table
- * after the commit. `leases` must be sorted by GUID. The row of a port without a lease in `leases`
- * stays, unless another port now has the LIDs of this row. Returns NOMEM or the errors of
- * sql_run. */
+/* Writes the differences between `t` and `leases` into the open transaction. *ret: what the table
+ * has after the commit. `leases` must be sorted by GUID. The row of a port that is not in `leases`
+ * stays, except if another port now has its LIDs. Returns NOMEM or the errors of sql_run. */
 int lease_table_write(const struct lease_table *t, struct sql *q, const struct fab_lease *leases,
                       size_t count, int64_t now, struct lease_table *ret);
 void lease_table_fini(struct lease_table *t);
@@ -42,7 +41,8 @@ struct registry {
     /* copy of the fabric in the database; NULL: not known, because no view was written since the
      * start */
     struct fab_fabric *fabric;
-    /* [fabric->port_count] base LID | LMC << 28 of each port of `fabric`; 0: it has no LID */
+    /* [fabric->port_count] the LID and the LMC of each port as one number: base LID | LMC << 28; 0:
+     * the port has no LID */
     uint32_t *lids;
     /* Unix time in seconds at which last_seen was last written to all rows */
     int64_t seen;
@@ -51,8 +51,8 @@ struct registry {
 /* Loads the hash of the registry. The other members of *r stay empty. Returns the errors of
  * sql_status. */
 int registry_load(struct registry *r, sqlite3 *db);
-/* Writes the differences between `r` and the view into the open transaction. *ret is the registry
- * after the commit; it shares no memory with `r`. Returns NOMEM or the errors of sql_run. */
+/* Writes the differences between `r` and the view into the open transaction. *ret: the registry
+ * after the commit, which shares no memory with `r`. Returns NOMEM or the errors of sql_run. */
 int registry_write(const struct registry *r, struct sql *q, const struct fab_view *view,
                    int64_t now, struct registry *ret);
 /* Renews last_seen of all rows that are part of the fabric. Returns the errors of sql_run. */
@@ -60,9 +60,9 @@ int registry_touch(struct sql *q, int64_t now);
 /* Deletes rows of nodes that are gone, with their ports and links. Returns the errors of sql_run.
  */
 int registry_forget(struct sql *q, const struct record_forget *forget);
-/* snapshots.c: writes or deletes a snapshot. Does not write an automatic snapshot if the last
- * automatic snapshot has the same topology. After a write, deletes automatic snapshots that exceed
- * the limits. Returns NOMEM or the errors of sql_run. */
+/* Defined in snapshots.c: writes or deletes a snapshot. An automatic snapshot is not written if the
+ * topology has not changed since the last automatic one. After a write, deletes the automatic
+ * snapshots that exceed the limits. Returns NOMEM or the errors of sql_run. */
 int snapshot_write(struct sql *q, const struct record_snapshot *r);
 void registry_fini(struct registry *r);
 

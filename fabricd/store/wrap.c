@@ -37,7 +37,8 @@ uint64_t store_wrap_check(const uint8_t key[STORE_WRAP_KEY])
                                                                        : 0;
 }
 
-/* Prepares `c` with the derived key, the nonce and the context. */
+/* Sets up the cipher `c` with the derived key and the nonce. `context` becomes additional
+ * authenticated data. */
 static bool begin(EVP_CIPHER_CTX *c, const uint8_t key[STORE_WRAP_KEY], const char *context,
                   const uint8_t nonce[STORE_WRAP_NONCE], bool encrypts)
 {

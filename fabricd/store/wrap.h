@@ -14,17 +14,17 @@
 #define STORE_WRAP_TAG 16   /* size in bytes of the tag, which follows the encrypted bytes */
 #define STORE_WRAP_MORE (STORE_WRAP_NONCE + STORE_WRAP_TAG)
 
-/* Writes len + STORE_WRAP_MORE bytes to ret[]. `context` says what the secret is; a text that was
- * wrapped in one context cannot be unwrapped in another. Returns IO if the kernel has no random
- * numbers, LIMIT, or NOMEM. */
+/* Encrypts `len` bytes, and writes len + STORE_WRAP_MORE bytes to ret[]. `context` is a text that
+ * says what the secret is; store_unwrap must get the same text. Returns IO if the kernel has no
+ * random numbers, LIMIT, or NOMEM. */
 int store_wrap(const uint8_t key[STORE_WRAP_KEY], const char *context, const uint8_t *in,
                size_t len, uint8_t *ret);
-/* Writes len - STORE_WRAP_MORE bytes to ret[]. Returns DENIED if the bytes were wrapped with
- * another key or in another context, or were changed. Also returns NOMEM. */
+/* Decrypts `len` bytes, and writes len - STORE_WRAP_MORE bytes to ret[]. Returns DENIED if the
+ * bytes were wrapped with another key or another context, or were changed. Also returns NOMEM. */
 int store_unwrap(const uint8_t key[STORE_WRAP_KEY], const char *context, const uint8_t *in,
                  size_t len, uint8_t *ret);
-/* Returns a number by which managers can compare their wrapping keys, and which discloses nothing
- * about the key; 0: no memory. */
+/* Returns a number that depends on the wrapping key and discloses nothing about it, so that
+ * managers can compare their keys; 0: no memory. */
 uint64_t store_wrap_check(const uint8_t key[STORE_WRAP_KEY]);
 
 #endif

@@ -47,13 +47,12 @@
 
 /* if the queue has this many records, further events and records of published tables are dropped */
 #define QUEUE_MAX 8192
-/* if the queue has this many records, the thread writes them at once and does not wait for more
- * records */
+/* if the queue has this many records, the thread stops waiting for more and writes them */
 #define QUEUE_HURRY 1024
 #define GATHER_US 50000
 #define RETRY_MIN_US 500000
 #define RETRY_MAX_US 5000000
-/* interval at which an idle writer checks whether the file is still at its path */
+/* an idle thread checks after each such interval, in us, whether the file is still at its path */
 #define LOOK_US 2000000
 #define SEEN_EVERY_S 300 /* seconds between two renewals of last_seen */
 /* When the database has TRIM_EVERY events more than it must keep, the writer deletes the oldest
@@ -72,28 +71,30 @@ struct writer {
     size_t queued; /* number of records in `pending` and `work` */
     uint64_t dropped, dropped_told;
     uint64_t failures; /* number of transactions that failed */
-    /* number of newest events that stay in the database */
+    /* number of events that stay in the database, the newest ones */
     uint32_t keep;
     unsigned flushing;
     bool stop;
     /* true: `work` and `division` have records that are not written yet */
     bool unwritten;
     bool failing;     /* true: the last transaction failed, or the file is not at its path */
-    char reason[200]; /* copy of `failure`, for other threads */
+    char reason[200]; /* copy of `failure` that other threads may read */
     /* true: a host waits until a record in `pending` is committed */
     bool urgent;
-    /* put: number of records that entered the queue so far. written: how many of them were
-     * committed, or dropped after a failure (give_up). */
+    /* put: number of records that have entered the queue. written: how many of them are committed
+     * or were dropped (give_up). Both number the records, from 1. */
     uint64_t put, written;
-    /* The last batch that lost records had the records with the numbers lost_from + 1 to `lost`,
-     * counted as in `put`. All records of this batch count as lost, because a change can consist of
-     * several records. */
+    /* The last batch that lost records had the records whose numbers are greater than lost_from and
+     * at most `lost`. They all count as lost, because a change can consist of several records. */
     uint64_t lost_from, lost;
     struct audit_limits limits;
-    void (*marked)(void *ctx); /* the listener of writer_on_marked, with its ctx */
+    /* the function to call after a transaction that marked rows, and its argument
+     * (writer_on_marked) */
+    void (*marked)(void *ctx);
     void *marked_ctx;
-    struct writer_received received; /* copies of members of `replicated`, for other threads */
-    /* copy of chain.head, for other threads */
+    /* copies of members of `replicated` that other threads may read */
+    struct writer_received received;
+    /* copy of chain.head that other threads may read */
     struct audit_head head;
 
     /* Only the writer thread uses the members from here on. */
@@ -101,20 +102,20 @@ struct writer {
     char *path;
     struct file_identity file; /* identity of the database file that was opened */
     struct batch work;
-    /* The records of a batch that violates the schema, which the thread writes before `pending`. */
+    /* The parts of a batch that violated the schema. The thread writes them before `pending`. */
     struct division division;
     struct lease_table leases;
     struct registry registry;
     struct writer_audit audit;
-    /* chain: the end of the audit log that is committed. next: the end of the audit log with the
-     * rows of the open transaction. */
+    /* chain: the committed end of the audit log. next: its end with the rows of the open
+     * transaction. */
     struct audit_chain chain, next;
     struct replicated replicated;
-    /* true: a row of the audit log that should have been pruned is wrong. The thread prunes no rows
-     * until the next start. */
+    /* true: a row of the audit log was wrong when it should have been pruned. The thread prunes
+     * nothing until the next start, because the rows are evidence. */
     bool damaged;
     uint64_t retry_us;
-    bool counted;      /* true: `events` is valid */
+    bool counted;      /* true: `events` has the number of events in the database */
     uint64_t events;   /* number of events in the database */
     char failure[200]; /* why the last transaction failed */
 };
@@ -135,8 +136,8 @@ static int put_record(struct writer *w, const struct record *r)
     return rows_write(&w->sql, r);
 }
 
-/* Deletes the oldest events. Counts the events in the database, because the sequence numbers have
- * gaps where events were dropped. */
+/* Deletes the oldest events. Goes by the number of events in the database, and not by sequence
+ * numbers, because dropped events leave gaps in these. */
 static int trim_events(struct writer *w, uint32_t keep)
 {
     int status = FAB_OK;
@@ -185,8 +186,8 @@ static int put_records(struct writer *w, uint32_t keep)
     return status == FAB_OK ? trim_events(w, keep) : status;
 }
 
-/* Copies of database rows (tables.h) as they will be after the commit. They then replace the copies
- * in struct writer. */
+/* The copies of database rows (tables.h) as they are after the commit. If the commit succeeds, they
+ * replace the copies in struct writer. */
 struct outcome {
     struct lease_table leases;
     struct registry registry;
@@ -215,9 +216,9 @@ static int put_tables(struct writer *w, int64_t now, struct outcome *o)
     return status;
 }
 
-/* Call this function after rows of the audit log were committed. It writes the new head to the file
- * audit_head. If this write fails, the file keeps an older head, which a verification accepts. If
- * rows were pruned, the function also logs the head. */
+/* Called after rows of the audit log were committed. Writes the new head to the file audit_head; if
+ * this fails, the file has an older head, which a verification accepts. Logs the head if rows were
+ * pruned. */
 static void accept_audit(struct writer *w)
 {
     bool pruned = w->next.bytes < w->chain.bytes;
@@ -234,8 +235,9 @@ static void accept_audit(struct writer *w)
                    (unsigned long long)w->chain.head.seq, mac);
 }
 
-/* Reads the copy of the LID leases again, after leases of another manager were stored. If this
- * fails, the copy is empty, and the next set of leases is written as a whole. */
+/* Reads the LID leases in the database into their copy again, because leases of another manager
+ * were stored. If this fails, the copy stays empty, so that the next set of leases is written as a
+ * whole. */
 static void renew_leases(struct writer *w)
 {
     struct lease_table fresh = {0};
@@ -245,7 +247,7 @@ static void renew_leases(struct writer *w)
     w->replicated.leases = false;
 }
 
-/* Copies the counters of replicated rows for the other threads, and calls the listener. */
+/* Copies the state of `replicated` for other threads. Calls the listener if rows were marked. */
 static void tell_replicated(struct writer *w)
 {
     struct replicated *r = &w->replicated;
@@ -305,8 +307,8 @@ static int write_work(struct writer *w, uint32_t keep)
         return FAB_E_IO;
     int64_t now = clock_unix_us() / 1000000;
     w->next = w->chain;
-    /* Sync the disk, because a client gets the result of its call only when the row in the audit
-     * log survives a power failure. */
+    /* A client gets the result of its call when the row in the audit log is committed. The row must
+     * survive a power failure, so sync the disk. */
     if (w->work.has_audit)
         sqlite3_exec(w->sql.db, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
     int status = sql_run(&w->sql, SQL_BEGIN, "");
@@ -339,8 +341,8 @@ static void note_failure(struct writer *w)
         w->retry_us = RETRY_MAX_US;
 }
 
-/* Notes that the database can be written, and logs how many records were dropped before. The caller
- * holds the writer's mutex. */
+/* Notes that the last transaction succeeded, and logs how many records were dropped before it. The
+ * caller holds the writer's mutex. */
 static void note_success(struct writer *w)
 {
     if (w->dropped != w->dropped_told)
@@ -351,19 +353,20 @@ static void note_success(struct writer *w)
     w->retry_us = 0;
 }
 
-/* Drops a record, or the leases and the view, because the database will always refuse it. */
+/* Drops what is left in `work`: one record, or the leases and the view. The database would refuse
+ * it at each try. */
 static void give_up(struct writer *w)
 {
     log_error("store",
               "dropped %s that violates the schema; please report this fault of fabricd: %s",
               w->work.record_count > 0 ? "a record" : "a set of leases or a view", w->failure);
-    /* Without the copies of the rows, the writer writes all rows of the next view. */
+    /* Without the copies of the rows, the whole next view is written. */
     registry_fini(&w->registry);
     division_give_up(&w->division, &w->work, w->written);
 }
 
-/* Counts the records of a transaction that are committed, or dropped if `status` is not OK. The
- * caller holds the writer's mutex. */
+/* Counts the records of a transaction that has ended: they are committed if `status` is OK, and
+ * dropped otherwise. The caller holds the writer's mutex. */
 static void note_done(struct writer *w, size_t records, int status)
 {
     if (status != FAB_OK && records > 0) {
@@ -418,7 +421,7 @@ static bool is_hurried(const struct writer *w)
            (!w->failing && (w->urgent || w->queued >= QUEUE_HURRY));
 }
 
-/* Notes whether the file of the database is at its path. Called while there is nothing to write.
+/* Finds out whether the file of the database is still at its path, while there is nothing to write.
  * The caller holds the writer's mutex, which the function releases for a moment. */
 static void look_at_file(struct writer *w)
 {
@@ -461,7 +464,8 @@ static void write_last_seen(struct writer *w)
         sql_run(&w->sql, SQL_ROLLBACK, "");
 }
 
-/* Makes the batch of the next transaction. The caller holds the writer's mutex. */
+/* Moves to `work` what the next transaction writes: the next part of a divided batch, or the queue.
+ * The caller holds the writer's mutex. */
 static void take_work(struct writer *w)
 {
     w->unwritten = true;
@@ -482,7 +486,8 @@ static void *writer_main(void *arg)
     pthread_mutex_lock(&w->mutex);
     while (!last && wait_for_work(w)) {
         uint32_t keep = w->keep;
-        /* If the manager is stopping, this is the last try. If it fails, the records are lost. */
+        /* The manager is stopping, and the last try failed: try once more. If this fails, too, the
+         * records are lost. */
         last = w->stop && w->failing && !batch_is_empty(&w->work);
         take_work(w);
         pthread_mutex_unlock(&w->mutex);
@@ -592,8 +597,8 @@ void writer_flush(struct writer *w)
 
 /* ---- the queue ---- */
 
-/* begin_put locks the mutex, so that the caller can put a record into the queue. end_put unlocks
- * the mutex. end_put wakes the writer thread if the queue was empty before, or if the queue now has
+/* A caller puts a record into the queue between begin_put, which locks the mutex, and end_put,
+ * which unlocks it. end_put wakes the writer thread if the queue was empty, or if it now has
  * QUEUE_HURRY records. */
 static void begin_put(struct writer *w, bool *ret_was_empty)
 {

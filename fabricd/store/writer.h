@@ -14,17 +14,17 @@ struct writer;
 /* Key and files of the audit log, for the writer thread. */
 struct writer_audit {
     struct audit_key key;
-    int head_fd;            /* the file audit_head; the caller closes it */
-    struct audit_head head; /* the head in the file audit_head */
+    int head_fd;            /* descriptor of the file audit_head, which the caller closes */
+    struct audit_head head; /* the head that was read from the file audit_head */
 };
 /* Starts the writer thread. Takes over the connection, even if the function returns an error.
  * Returns NOMEM or the errors of sql_status. */
 int writer_start(sqlite3 *db, const char *path, const struct writer_audit *audit,
                  struct writer **ret);
-/* writes all queued records, and then stops the thread; w may be NULL */
+/* writes all queued records, and then stops the thread; `w` may be NULL */
 void writer_stop(struct writer *w);
 
-/* The next functions put a value into the queue of the writer, which takes over the value. */
+/* The next functions put their argument into the queue of the writer thread, which then owns it. */
 void writer_put_leases(struct writer *w, struct fab_lease *leases, size_t count);
 void writer_put_view(struct writer *w, struct fab_view *view, struct record *set);
 void writer_put_event(struct writer *w, struct record *r);
@@ -37,7 +37,8 @@ uint64_t writer_mark(struct writer *w);
 /* See store_written, store_has_lost and store_get_health. */
 enum store_written writer_written(struct writer *w, uint64_t mark);
 bool writer_has_lost(struct writer *w);
-/* Sets the only listener that is called after a transaction that marked rows. NULL: none. */
+/* Sets the function that is called after a transaction that marked rows; NULL: none. There is only
+ * one such function. */
 void writer_on_marked(struct writer *w, void (*fn)(void *ctx), void *ctx);
 /* See store_received_changes and store_received_drops. */
 struct writer_received {
